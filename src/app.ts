@@ -1,0 +1,45 @@
+/** The service: its middleware in order, then its capabilities. The order of the lines is the policy. */
+
+import { Hono } from 'hono';
+import { methodNotAllowed } from 'hono/method-not-allowed';
+import { requireConfig } from './config.ts';
+import { accessLog } from './http/access-log.ts';
+import type { AppEnv } from './http/app-env.ts';
+import { cors } from './http/cors.ts';
+import { errorGuard } from './http/error-guard.ts';
+import { ApiError, resourceMissing } from './http/errors.ts';
+import { renderError, renderThrown } from './http/render-error.ts';
+import { requestId } from './http/request-id.ts';
+import { securityHeaders } from './http/security-headers.ts';
+import { propertyRoutes } from './properties/routes.ts';
+
+/** Builds the service. */
+export function createApp(): Hono<AppEnv> {
+  const app = new Hono<AppEnv>();
+
+  app.onError((error, c) => renderThrown(error, c));
+  app.notFound((c) => renderError(resourceMissing('There is nothing at this path.'), c));
+
+  app.use(accessLog());
+  app.use(requestId());
+  app.use(securityHeaders());
+  app.use(cors());
+  app.use(errorGuard());
+  app.use(requireConfig());
+  app.use(
+    methodNotAllowed({
+      app,
+      onMethodNotAllowed: (c, methods) =>
+        renderError(
+          new ApiError('method_not_allowed', `${c.req.method} is not allowed at this path.`, {
+            headers: { Allow: methods.join(', ') },
+          }),
+          c,
+        ),
+    }),
+  );
+
+  app.route('/api/v1/web/properties', propertyRoutes());
+
+  return app;
+}

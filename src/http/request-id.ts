@@ -1,0 +1,35 @@
+/** The correlation id of a request (specification: Limits, request-correlation rule). */
+
+import type { Context } from 'hono';
+import { createMiddleware } from 'hono/factory';
+import type { AppEnv } from './app-env.ts';
+
+const HEADER = 'X-Request-ID';
+/** 1 to 200 printable ASCII characters; anything else could split a header or a log line. */
+const ACCEPTABLE = /^[\x20-\x7e]{1,200}$/;
+
+const assigned = new WeakMap<Request, string>();
+
+/**
+ * The request's id: the client's `X-Request-ID` when acceptable, else a fresh `req_<random>`.
+ * Stable for the life of the request, and available whether or not any middleware has run.
+ */
+export function requestIdOf(c: Context): string {
+  const known = assigned.get(c.req.raw);
+  if (known !== undefined) return known;
+  const sent = c.req.header(HEADER);
+  const id =
+    sent !== undefined && ACCEPTABLE.test(sent)
+      ? sent
+      : `req_${crypto.randomUUID().replaceAll('-', '')}`;
+  assigned.set(c.req.raw, id);
+  return id;
+}
+
+/** Puts `X-Request-ID` on every response. */
+export function requestId() {
+  return createMiddleware<AppEnv>(async function requestId(c, next) {
+    await next();
+    c.res.headers.set(HEADER, requestIdOf(c));
+  });
+}

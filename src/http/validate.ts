@@ -1,0 +1,57 @@
+/** Validation of what callers send, and how its problems are told. */
+
+import { zValidator } from '@hono/zod-validator';
+import type * as z from 'zod';
+import { type Problem, validationError } from './errors.ts';
+import './wording.ts';
+
+/**
+ * Paging words of other APIs. A client that pages with them would read page one for ever, so a list
+ * refuses them; every other unknown parameter is ignored (sites append `utm_*`).
+ */
+const FOREIGN_PAGING_WORDS = ['starting_after', 'ending_before', 'page', 'offset', 'page_token'];
+
+export type Parsed<T> = { ok: true; value: T } | { ok: false; problems: [Problem, ...Problem[]] };
+
+/** Parses what a caller sent: the value, or every problem of it. */
+export function parseWith<S extends z.ZodType>(schema: S, value: unknown): Parsed<z.output<S>> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return { ok: true, value: parsed.data };
+  const problems = parsed.error.issues.flatMap(problemsOf);
+  if (isNonEmpty(problems)) return { ok: false, problems };
+  throw new Error('zod refused a value without an issue', { cause: parsed.error });
+}
+
+/**
+ * Validates the query of a list: known parameters by the schema, each at most once.
+ * Throws a `validation_error` with every bad parameter in `details`.
+ */
+export function listQuery<S extends z.ZodObject>(schema: S) {
+  return zValidator('query', schema, (result, c) => {
+    const foreign = FOREIGN_PAGING_WORDS.filter((word) => c.req.query(word) !== undefined);
+    const problems = [
+      ...foreign.map((path) => ({
+        path,
+        message: 'is not a parameter of this list: page with cursor',
+      })),
+      ...(result.success ? [] : result.error.issues.flatMap(problemsOf)),
+    ];
+    if (isNonEmpty(problems)) throw validationError(problems);
+  });
+}
+
+function isNonEmpty<T>(list: T[]): list is [T, ...T[]] {
+  return list.length > 0;
+}
+
+/** A zod issue as problems: one for each field that it names. */
+function problemsOf(issue: z.core.$ZodIssue): Problem[] {
+  const path = issue.path.map(String);
+  if (issue.code !== 'unrecognized_keys') {
+    return [{ path: path.join('.'), message: issue.message }];
+  }
+  return issue.keys.map((key) => ({
+    path: [...path, key].join('.'),
+    message: 'is not a field of this resource',
+  }));
+}

@@ -1,0 +1,129 @@
+/** The property resource as the feed sends it (specification: Property resource, public shape). */
+
+import * as z from 'zod';
+import { uuid } from '../http/uuid.ts';
+import { localeMap } from './locale-map.ts';
+import { httpUrl, MAX_LIST_ENTRIES, order, slug, text } from './text.ts';
+
+/** Web statuses that the feed shows; a hidden listing is never on the wire. */
+export const PUBLIC_STATUSES = ['listed', 'coming_soon', 'sold_out'] as const;
+export const PROPERTY_TYPES = ['beach', 'ski'] as const;
+export const PHOTO_SECTIONS = [
+  'hero',
+  'gallery',
+  'studio',
+  'location',
+  'what_to_do',
+  'other',
+] as const;
+
+const count = z.number().min(0).nullable();
+
+/**
+ * The fields that go from a listings file to the wire as they are, so that a bound or a meaning is
+ * stated once for both.
+ */
+export const sharedFields = {
+  id: uuid.meta({ description: 'Identifies the property.' }),
+  hid: text.nullable().meta({
+    description: 'External home id; null when the property is not synchronised from upstream.',
+    examples: ['H-1042'],
+  }),
+  slug: slug.meta({ description: 'Stable public key.', examples: ['casa-marea'] }),
+  name: text
+    .min(1)
+    .meta({ description: 'Internal name, not localized.', examples: ['Casa Marea'] }),
+  title: localeMap.meta({ description: 'Localized web title.' }),
+  type: z.enum(PROPERTY_TYPES).nullable().meta({ description: 'Kind of place.' }),
+  unique_features: z
+    .array(z.strictObject({ icon_slug: text, label: localeMap }))
+    .max(MAX_LIST_ENTRIES)
+    .meta({ description: 'What sets the home apart; may be empty.' }),
+  bedrooms: count,
+  beds: count,
+  bathrooms: count,
+  bathtubs: count,
+  capacity: count.meta({ description: 'People who can stay.' }),
+  size: count.meta({ description: 'Square metres.' }),
+  address: text.nullable(),
+  city: text.nullable(),
+  latitude: z.number().min(-90).max(90).nullable().meta({ description: 'Degrees, WGS 84.' }),
+  longitude: z.number().min(-180).max(180).nullable().meta({ description: 'Degrees, WGS 84.' }),
+  price_from: count.meta({ description: 'Price of the smallest share.' }),
+  fraction_from: text
+    .regex(/^[1-9]\d*\/[1-9]\d*$/, 'must be a fraction such as 1/8')
+    .nullable()
+    .meta({ description: 'Smallest ownership fraction.', examples: ['1/8'] }),
+  weeks_per_year: count.meta({ description: 'Weeks of use a year that the share gives.' }),
+  financial_analysis_url: httpUrl.nullable(),
+  location_text: localeMap.meta({ description: 'Free-text blurb; `{}` when unset.' }),
+  display_order: order.meta({ description: 'Curatorial order, ascending.' }),
+  is_early_access: z.boolean(),
+} as const;
+
+export const location = z
+  .strictObject({ id: uuid, slug: slug.nullable(), name: localeMap })
+  .meta({ id: 'Location', description: 'A place that listings name.' });
+
+export const amenity = z
+  .strictObject({ slug, label: localeMap })
+  .meta({ id: 'Amenity', description: 'Something that a home offers.' });
+
+/** A photo that the web shows, in the order of the gallery. */
+const galleryItem = z.strictObject({
+  url: httpUrl,
+  alt: localeMap,
+  section: z.enum(PHOTO_SECTIONS),
+  sort_order: order,
+});
+
+export const property = z
+  .strictObject({
+    object: z.literal('property'),
+    id: sharedFields.id,
+    hid: sharedFields.hid,
+    slug: sharedFields.slug,
+    name: sharedFields.name,
+    status: z.enum(PUBLIC_STATUSES).meta({ description: 'Actual web status, never `hidden`.' }),
+    title: sharedFields.title,
+    type: sharedFields.type,
+    description: localeMap.meta({
+      description: 'Plain text a language; paragraphs are separated by a blank line.',
+    }),
+    unique_features: sharedFields.unique_features,
+    bedrooms: sharedFields.bedrooms,
+    beds: sharedFields.beds,
+    bathrooms: sharedFields.bathrooms,
+    bathtubs: sharedFields.bathtubs,
+    capacity: sharedFields.capacity,
+    size: sharedFields.size,
+    address: sharedFields.address,
+    city: sharedFields.city,
+    latitude: sharedFields.latitude,
+    longitude: sharedFields.longitude,
+    price_from: sharedFields.price_from,
+    fraction_from: sharedFields.fraction_from,
+    weeks_per_year: sharedFields.weeks_per_year,
+    financial_analysis_url: sharedFields.financial_analysis_url,
+    hero_image: z
+      .strictObject({ url: httpUrl, alt: localeMap })
+      .nullable()
+      .meta({ description: 'The selected hero photo, else the first photo of section hero.' }),
+    gallery: z
+      .array(galleryItem)
+      .max(MAX_LIST_ENTRIES)
+      .meta({ description: 'Every photo that the web shows, by `sort_order`.' }),
+    video_url: httpUrl.nullable().meta({ description: 'Main web video.' }),
+    location: location.nullable(),
+    location_text: sharedFields.location_text,
+    amenities: z.array(amenity).max(MAX_LIST_ENTRIES),
+    url: httpUrl.meta({
+      description: 'Canonical public address.',
+      examples: ['https://www.example.com/listings/casa-marea'],
+    }),
+    display_order: sharedFields.display_order,
+    is_early_access: sharedFields.is_early_access,
+  })
+  .meta({ id: 'Property', description: 'A listing of the marketing site.' });
+
+export type Property = z.infer<typeof property>;

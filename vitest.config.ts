@@ -1,0 +1,38 @@
+import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin';
+import { defineConfig } from 'vitest/config';
+
+/** `worker`: in workerd, with real bindings. `node`: command-line programs, and the service over real HTTP. */
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        plugins: [
+          cloudflareTest(async () => ({
+            wrangler: { configPath: './wrangler.toml' },
+            miniflare: {
+              bindings: {
+                TEST_MIGRATIONS: await readD1Migrations('./migrations'),
+                API_KEY: 'test-key-one,test-key-two',
+                FEED_CACHE_SECONDS: '0',
+              },
+            },
+          })),
+        ],
+        test: {
+          name: 'worker',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/node/**'],
+          setupFiles: ['./test/support/migrate.ts'],
+        },
+      },
+      {
+        test: {
+          name: 'node',
+          include: ['test/node/**/*.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+    ],
+  },
+});
