@@ -3,17 +3,22 @@
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { requireApiKey } from '../auth/require.ts';
-import { configOf } from '../config.ts';
 import type { AppEnv } from '../http/app-env.ts';
 import { decodeCursor, encodeCursor } from '../http/cursor.ts';
-import { resourceMissing } from '../http/errors.ts';
 import { pagingParameters } from '../http/paging.ts';
 import { isUuid, uuid } from '../http/uuid.ts';
 import { listQuery } from '../http/validate.ts';
-import { answerOf, respondWith } from './answer.ts';
 import { PROPERTY_TYPES, PUBLIC_STATUSES } from './resource.ts';
-import { type Filters, findDocument, findPage, type Page, type Position } from './store.ts';
-import { order, slug } from './text.ts';
+import { createFeed, noSuchProperty } from './serve.ts';
+import {
+  type Filters,
+  findDocument,
+  findPage,
+  type ListingKey,
+  type Page,
+  type Position,
+} from './store.ts';
+import { isSlug, order } from './text.ts';
 
 /** Query parameters of the list (specification: GET /api/v1/web/properties). */
 export const listParameters = z.object({
@@ -32,35 +37,28 @@ type ListParameters = z.infer<typeof listParameters>;
 const position: z.ZodType<Position> = z.tuple([order, uuid]).readonly();
 
 export function propertyRoutes() {
+  const serve = createFeed();
   return new Hono<AppEnv>()
-    .get('/', requireApiKey(), listQuery(listParameters), async (c) => {
-      const { publicSiteUrl } = configOf(c.env);
+    .get('/', requireApiKey(), listQuery(listParameters), (c) => {
       const parameters = c.req.valid('query');
+      const { limit, cursor } = parameters;
       const filters = filtersOf(parameters);
       const scope = { list: 'properties', filters: JSON.stringify(filters) };
-      const after =
-        parameters.cursor === undefined
-          ? {}
-          : { after: await decodeCursor(parameters.cursor, scope, position) };
-      const readAt = Date.now();
-      const page = await findPage(c.env.DB, publicSiteUrl, {
-        ...filters,
-        ...after,
-        limit: parameters.limit,
+      // A cursor that leads to an answer was decoded under these very filters when it was loaded.
+      return serve(c, `list ${scope.filters} ${limit} ${cursor ?? ''}`, async (publicSiteUrl) => {
+        const after =
+          cursor === undefined ? undefined : await decodeCursor(cursor, scope, position);
+        const request = { ...filters, limit, ...(after && { after }) };
+        const page = await findPage(c.env.DB, publicSiteUrl, request);
+        return listJson(page, page.next && (await encodeCursor(scope, page.next)));
       });
-      const next = page.next && (await encodeCursor(scope, page.next));
-      return respondWith(
-        await answerOf(listJson(page, next), readAt),
-        c.req.header('If-None-Match'),
-      );
     })
-    .get('/:slugOrId', requireApiKey(), async (c) => {
-      const { publicSiteUrl } = configOf(c.env);
+    .get('/:slugOrId', requireApiKey(), (c) => {
       const key = keyOf(c.req.param('slugOrId'));
-      const readAt = Date.now();
-      const document = key && (await findDocument(c.env.DB, publicSiteUrl, key));
-      if (document === undefined) throw resourceMissing('There is no such property.');
-      return respondWith(await answerOf(document, readAt), c.req.header('If-None-Match'));
+      if (key === undefined) throw noSuchProperty();
+      return serve(c, `item ${Object.values(key)[0]}`, (publicSiteUrl) =>
+        findDocument(c.env.DB, publicSiteUrl, key),
+      );
     });
 }
 
@@ -68,8 +66,8 @@ export function propertyRoutes() {
 function filtersOf({ status, type, location_id }: ListParameters): Filters {
   return {
     statuses: PUBLIC_STATUSES.filter((known) => status.includes(known)),
-    ...(type === undefined ? {} : { type }),
-    ...(location_id === undefined ? {} : { locationId: location_id }),
+    ...(type && { type }),
+    ...(location_id && { locationId: location_id }),
   };
 }
 
@@ -79,7 +77,7 @@ function listJson({ documents }: Page, next: string | null): string {
 }
 
 /** What a path names; undefined for what no listing can be named by. */
-function keyOf(slugOrId: string): { id: string } | { slug: string } | undefined {
+function keyOf(slugOrId: string): ListingKey | undefined {
   if (isUuid(slugOrId)) return { id: slugOrId.toLowerCase() };
-  return slug.safeParse(slugOrId).success ? { slug: slugOrId } : undefined;
+  return isSlug(slugOrId) ? { slug: slugOrId } : undefined;
 }

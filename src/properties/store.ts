@@ -28,6 +28,9 @@ export type Page = {
   next: Position | null;
 };
 
+/** What names one listing. */
+export type ListingKey = { id: string } | { slug: string };
+
 type PageRequest = Filters & { limit: number; after?: Position };
 
 /**
@@ -52,7 +55,7 @@ export async function findPage(
 export async function findDocument(
   database: D1Database,
   publicSiteUrl: string,
-  key: { id: string } | { slug: string },
+  key: ListingKey,
 ): Promise<string | undefined> {
   const [row] = await readD1(() =>
     nearest(database)

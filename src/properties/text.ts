@@ -1,6 +1,7 @@
 /** The bounds of what a listing may hold. They keep a row far below D1's 2 MB a value in practice. */
 
 import * as z from 'zod';
+import { isUuid } from '../http/uuid.ts';
 
 export const MAX_TEXT_CHARACTERS = 100_000;
 export const MAX_LIST_ENTRIES = 1_000;
@@ -17,17 +18,21 @@ export const httpUrl = text.refine((value) => /^https?:\/\//i.test(value) && URL
   error: 'must be an absolute http or https URL',
 });
 
+const SLUG_FORM = /^[a-z0-9]+(?:[-_][a-z0-9]+)*$/;
+const SLUG_MESSAGE =
+  'must be lower-case letters and digits in words joined by single hyphens or underscores';
+
 /** Lower-case words of letters and digits, joined by single hyphens or underscores. Never a UUID: those are ids. */
 export const slug = z
   .string()
   .max(MAX_SLUG_CHARACTERS)
-  .regex(
-    /^[a-z0-9]+(?:[-_][a-z0-9]+)*$/,
-    'must be lower-case letters and digits in words joined by single hyphens or underscores',
-  )
-  .refine((value) => !/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value), {
-    error: 'must not be a UUID',
-  });
+  .regex(SLUG_FORM, SLUG_MESSAGE)
+  .refine((value) => !isUuid(value), { error: 'must not be a UUID' });
+
+/** Whether any listing can have this slug. */
+export function isSlug(value: string): boolean {
+  return value.length <= MAX_SLUG_CHARACTERS && SLUG_FORM.test(value);
+}
 
 /** A place in a curatorial order: 32 bits, negative ones too. */
 export const order = z.int32();

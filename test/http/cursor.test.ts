@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { decodeCursor, encodeCursor } from '../../src/http/cursor.ts';
+
+const scope = { list: 'properties', filters: '{"statuses":["listed"]}' };
+const position = z.tuple([z.int(), z.string()]);
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_+/=. ';
+
+function decode(cursor: string, under = scope) {
+  return decodeCursor(cursor, under, position);
+}
+
+describe('a cursor', () => {
+  it('carries its position', async () => {
+    const cursor = await encodeCursor(scope, [-7, 'b']);
+    expect(cursor).toMatch(/^[A-Za-z0-9_-]+$/);
+    expect(await decode(cursor)).toEqual([-7, 'b']);
+  });
+
+  it('is refused after any change of a single character', async () => {
+    const cursor = await encodeCursor(scope, [12, '5f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42']);
+    const changed: string[] = [];
+    for (let index = 0; index <= cursor.length; index += 1) {
+      const head = cursor.slice(0, index);
+      changed.push(head + cursor.slice(index + 1));
+      for (const character of ALPHABET) {
+        changed.push(head + character + cursor.slice(index + 1));
+        changed.push(head + character + cursor.slice(index));
+      }
+    }
+    const outcomes = await Promise.all(
+      changed
+        .filter((text) => text !== cursor)
+        .map((text) =>
+          decode(text).then(
+            () => `accepted ${text}`,
+            (error: { code?: string }) => error.code,
+          ),
+        ),
+    );
+    expect(outcomes.length).toBeGreaterThan(10_000);
+    expect([...new Set(outcomes)]).toEqual(['invalid_cursor']);
+  });
+
+  it.each([
+    ['another list', { ...scope, list: 'events' }],
+    ['other filters', { ...scope, filters: '{"statuses":["sold_out"]}' }],
+  ])('is refused under %s', async (_name, other) => {
+    const cursor = await encodeCursor(scope, [1, 'a']);
+    await expect(decode(cursor, other)).rejects.toMatchObject({ code: 'invalid_cursor' });
+  });
+
+  it.each([
+    ['empty', ''],
+    ['white space', ' '],
+    ['no base64url', '%%%'],
+    ['a check without content', 'AAAAAAAAAAA'],
+    ['far too long', 'A'.repeat(100_000)],
+    ['not ASCII', 'é'.repeat(20)],
+  ])('is refused when it is %s', async (_name, text) => {
+    await expect(decode(text)).rejects.toMatchObject({ code: 'invalid_cursor', status: 400 });
+  });
+
+  it('is refused when its position has another shape, even with a true check', async () => {
+    const cursor = await encodeCursor(scope, ['a', 1]);
+    await expect(decode(cursor)).rejects.toMatchObject({ code: 'invalid_cursor' });
+  });
+});

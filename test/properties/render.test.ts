@@ -1,0 +1,158 @@
+import { describe, expect, it } from 'vitest';
+import { render } from '../../src/properties/render.ts';
+import { property } from '../../src/properties/resource.ts';
+import type { Source } from '../../src/properties/source.ts';
+import { sourceOf } from '../support/listings.ts';
+
+const SITE = 'https://site.example.com';
+
+function rendered(fields: Partial<Source> = {}) {
+  return property.parse(render(sourceOf(fields), SITE));
+}
+
+let made = 0;
+function photo(fields: Partial<Source['photos'][number]> = {}): Source['photos'][number] {
+  made += 1;
+  const id = `00000000-0000-4000-8000-${String(made).padStart(12, '0')}`;
+  return {
+    id,
+    url: `https://images.example.com/${made}.jpg`,
+    alt: { en: `Photo ${made}` },
+    section: 'gallery',
+    web_visible: true,
+    web_sort_order: 0,
+    ...fields,
+  };
+}
+
+function video(fields: Partial<Source['videos'][number]>): Source['videos'][number] {
+  const { alt: _alt, section: _section, web_sort_order, ...rest } = photo();
+  return { ...rest, type: 'tour', sort_order: web_sort_order, ...fields };
+}
+
+describe('a rendered listing', () => {
+  it('has every field, null or empty where nothing is known', () => {
+    const id = '5f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42';
+    expect(rendered({ id, slug: 'casa', name: 'Casa', display_order: -3 })).toEqual({
+      object: 'property',
+      id,
+      hid: null,
+      slug: 'casa',
+      name: 'Casa',
+      status: 'listed',
+      title: {},
+      type: null,
+      description: {},
+      unique_features: [],
+      bedrooms: null,
+      beds: null,
+      bathrooms: null,
+      bathtubs: null,
+      capacity: null,
+      size: null,
+      address: null,
+      city: null,
+      latitude: null,
+      longitude: null,
+      price_from: null,
+      fraction_from: null,
+      weeks_per_year: null,
+      financial_analysis_url: null,
+      hero_image: null,
+      gallery: [],
+      video_url: null,
+      location: null,
+      location_text: {},
+      amenities: [],
+      url: 'https://site.example.com/listings/casa',
+      display_order: -3,
+      is_early_access: false,
+    });
+  });
+
+  it('is nothing when it is hidden', () => {
+    expect(render(sourceOf({ status: 'hidden' }), SITE)).toBeNull();
+  });
+
+  it('has a description for each language that has text', () => {
+    const blank = { type: 'doc', content: [{ type: 'paragraph' }] };
+    expect(rendered({ description: { en: 'Text', es: blank, fr: '  ' } }).description).toEqual({
+      en: 'Text',
+    });
+  });
+
+  it('keeps location, amenities and unique features as they are and in their order', () => {
+    const location = { id: crypto.randomUUID(), slug: null, name: { es: 'Ibiza' } };
+    const amenities = [
+      { slug: 'sauna', label: {} },
+      { slug: 'pool', label: { en: 'Pool' } },
+    ];
+    const unique_features = [{ icon_slug: 'sea', label: { fr: 'Mer' } }];
+    expect(rendered({ location, amenities, unique_features })).toMatchObject({
+      location,
+      amenities,
+      unique_features,
+    });
+  });
+});
+
+describe('the hero image', () => {
+  it('is the selected photo, also one that the web does not show', () => {
+    const selected = photo({ web_visible: false });
+    const photos = [photo({ section: 'hero' }), selected];
+    expect(rendered({ photos, hero_photo_id: selected.id }).hero_image).toEqual({
+      url: selected.url,
+      alt: selected.alt,
+    });
+  });
+
+  it('is else the first web-visible photo of section hero, ties broken by id', () => {
+    const photos = [
+      photo({ section: 'gallery', web_sort_order: -9 }),
+      photo({ section: 'hero', web_sort_order: 1, web_visible: false }),
+      photo({ section: 'hero', web_sort_order: 5 }),
+      photo({ section: 'hero', web_sort_order: 2 }),
+      photo({ section: 'hero', web_sort_order: 2 }),
+    ];
+    expect(rendered({ photos: photos.toReversed() }).hero_image?.url).toBe(photos[3]?.url);
+  });
+
+  it('is null without a candidate', () => {
+    expect(
+      rendered({ photos: [photo(), photo({ section: 'hero', web_visible: false })] }).hero_image,
+    ).toBeNull();
+  });
+});
+
+describe('the gallery', () => {
+  it('holds every web-visible photo by sort order, ties broken by id', () => {
+    const photos = [
+      photo({ web_sort_order: 3, section: 'studio' }),
+      photo({ web_sort_order: -1, section: 'hero' }),
+      photo({ web_visible: false }),
+      photo({ web_sort_order: 3, section: 'other' }),
+    ];
+    expect(rendered({ photos: photos.toReversed() }).gallery).toEqual([
+      { url: photos[1]?.url, alt: photos[1]?.alt, section: 'hero', sort_order: -1 },
+      { url: photos[0]?.url, alt: photos[0]?.alt, section: 'studio', sort_order: 3 },
+      { url: photos[3]?.url, alt: photos[3]?.alt, section: 'other', sort_order: 3 },
+    ]);
+  });
+});
+
+describe('the video', () => {
+  const tour = video({ sort_order: 1 });
+  const early = video({ sort_order: 0 });
+  const hero = video({ type: 'hero', sort_order: 9 });
+  const twin = video({ type: 'hero', sort_order: 9 });
+
+  it.each([
+    ['the hero one', [tour, hero, early], hero.url],
+    ['the first hero one by sort order, then id', [twin, hero], hero.url],
+    ['the one of lowest sort order without a hero', [tour, early], early.url],
+    ['none that the web does not show', [{ ...hero, web_visible: false }, tour], tour.url],
+    ['null when there is none', [], null],
+  ])('is %s', (_name, videos, expected) => {
+    expect(rendered({ videos }).video_url).toBe(expected);
+  });
+});
