@@ -34,10 +34,20 @@ export function listQuery<S extends z.ZodObject>(schema: S) {
         path,
         message: 'is not a parameter of this list: page with cursor',
       })),
-      ...(result.success ? [] : result.error.issues.flatMap(problemsOf)),
+      ...(result.success ? [] : parameterProblems(result.error.issues)),
     ];
     if (isNonEmpty(problems)) throw validationError(problems);
   });
+}
+
+/** One problem a parameter, under its name: what is inside a value has no path in a query. */
+function parameterProblems(issues: readonly z.core.$ZodIssue[]): Problem[] {
+  const first = new Map<string, Problem>();
+  for (const { path, message } of issues) {
+    const name = String(path[0]);
+    if (!first.has(name)) first.set(name, { path: name, message });
+  }
+  return [...first.values()];
 }
 
 function isNonEmpty<T>(list: T[]): list is [T, ...T[]] {

@@ -20,13 +20,15 @@ import {
 } from './store.ts';
 import { isSlug, order } from './text.ts';
 
+const STATUS_MESSAGE = `must be a comma-separated list of ${PUBLIC_STATUSES.join(', ')}`;
+
 /** Query parameters of the list (specification: GET /api/v1/web/properties). */
 export const listParameters = z.object({
   type: z.enum(PROPERTY_TYPES).optional(),
   status: z
     .string()
     .transform((list) => list.split(','))
-    .pipe(z.array(z.enum(PUBLIC_STATUSES)))
+    .pipe(z.array(z.enum(PUBLIC_STATUSES, { error: STATUS_MESSAGE })))
     .default(['listed']),
   location_id: uuid.optional(),
   ...pagingParameters,

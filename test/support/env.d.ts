@@ -1,3 +1,5 @@
+/// <reference types="vite/types/importMeta.d.ts" />
+
 /** Bindings that only tests have. */
 
 declare namespace Cloudflare {

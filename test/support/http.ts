@@ -2,8 +2,25 @@
 
 import { exports } from 'cloudflare:workers';
 import { expect } from 'vitest';
+import * as z from 'zod';
 
 export const API_KEY = 'test-key-one';
+
+const errorEnvelope = z.strictObject({
+  error: z.strictObject({
+    type: z.string(),
+    code: z.string(),
+    message: z.string().min(1),
+    param: z.string().optional(),
+    request_id: z.string(),
+    details: z.array(z.strictObject({ path: z.string(), message: z.string().min(1) })).optional(),
+  }),
+  statusCode: z.int(),
+  timestamp: z.iso.datetime(),
+  path: z.string(),
+  method: z.string(),
+  message: z.string(),
+});
 
 /** GETs with the API key; `init.headers` are added to it. */
 export function get(path: string, init: RequestInit = {}): Promise<Response> {
@@ -21,4 +38,20 @@ export function send(path: string, init: RequestInit = {}): Promise<Response> {
 export async function expectStatus(response: Response, status: number): Promise<void> {
   const body = response.status === status ? '' : await response.clone().text();
   expect({ status: response.status, body }).toEqual({ status, body: '' });
+}
+
+/** Expects the error envelope, whole and consistent, and gives its `error`. */
+export async function expectError(response: Response, status: number, code: string) {
+  await expectStatus(response, status);
+  const body = errorEnvelope.parse(await response.json());
+  expect(body.error.code).toBe(code);
+  expect(body.statusCode).toBe(status);
+  expect(body.message).toBe(body.error.message);
+  expect(body.error.request_id).toBe(response.headers.get('X-Request-ID'));
+  expect(body.path).not.toContain('?');
+  expect(response.headers.get('X-Should-Retry')).toBe(
+    status === 429 || status === 500 ? 'true' : 'false',
+  );
+  if (code === 'validation_error') expect(body.error.details?.length).toBeGreaterThan(0);
+  return body.error;
 }

@@ -1,0 +1,81 @@
+/** The shape of the code: who may import whom. */
+
+import { describe, expect, it } from 'vitest';
+
+const sources = import.meta.glob<string>('../src/**/*.ts', {
+  query: '?raw',
+  import: 'default',
+  eager: true,
+});
+
+/** Folders that stand beside each other: each may be changed without reading the others. */
+const CAPABILITIES = ['docs', 'events', 'health', 'properties', 'rate-limit'];
+
+const files = Object.entries(sources).map(([path, text]) => ({
+  path: path.replace('../src/', ''),
+  imports: [
+    ...text.matchAll(
+      /^(?:import|export)[^'"]*?from '([^']+)'|^import '([^']+)'|import\('([^']+)'\)/gm,
+    ),
+  ].map((match) => match[1] ?? match[2] ?? match[3] ?? ''),
+  lines: text.split('\n').length,
+}));
+
+function targetsOf(file: (typeof files)[number]): string[] {
+  return file.imports
+    .filter((target) => target.startsWith('.'))
+    .map((target) => new URL(target, `file:///${file.path}`).pathname.slice(1));
+}
+
+describe('the source tree', () => {
+  it('is found', () => {
+    expect(files.length).toBeGreaterThan(25);
+    expect(files.some((file) => file.imports.length > 3)).toBe(true);
+  });
+
+  it('has no capability that imports another', () => {
+    const crossings = files.flatMap((file) => {
+      const own = file.path.split('/')[0] ?? '';
+      if (!CAPABILITIES.includes(own) || own === 'docs') return [];
+      return targetsOf(file)
+        .filter((target) => {
+          const other = target.split('/')[0] ?? '';
+          return CAPABILITIES.includes(other) && other !== own;
+        })
+        .map((target) => `${file.path} -> ${target}`);
+    });
+    expect(crossings).toEqual([]);
+  });
+
+  it('has nothing but the composition above the capabilities', () => {
+    const upward = files
+      .filter((file) => /^(http|storage|config)/.test(file.path))
+      .flatMap((file) => targetsOf(file).map((target) => `${file.path} -> ${target}`))
+      .filter((line) => !/-> (http|storage)\/|-> config\.ts/.test(line));
+    expect(upward).toEqual([]);
+  });
+
+  it('keeps command-line programs and the documentation page out of the Worker', () => {
+    const reached = new Set<string>();
+    const visit = (path: string) => {
+      if (reached.has(path)) return;
+      reached.add(path);
+      const file = files.find((each) => each.path === path);
+      if (file) targetsOf(file).forEach(visit);
+    };
+    visit('index.ts');
+    expect(reached.size).toBeGreaterThan(20);
+    expect([...reached].filter((path) => /^(cli|docs)\//.test(path))).toEqual([]);
+  });
+
+  it('imports zod whole by its namespace: the other form doubles the bundle', () => {
+    const texts = Object.entries(sources).filter(([, text]) =>
+      /import \{[^}]*\bz\b[^}]*\} from 'zod'/.test(text),
+    );
+    expect(texts.map(([path]) => path)).toEqual([]);
+  });
+
+  it('has no file that mixes too much', () => {
+    expect(files.filter((file) => file.lines > 250).map((file) => file.path)).toEqual([]);
+  });
+});
