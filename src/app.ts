@@ -12,6 +12,7 @@ import { renderError, renderThrown } from './http/render-error.ts';
 import { requestId } from './http/request-id.ts';
 import { securityHeaders } from './http/security-headers.ts';
 import { propertyRoutes } from './properties/routes.ts';
+import { rateLimit } from './rate-limit/middleware.ts';
 
 /** Builds the service. */
 export function createApp(): Hono<AppEnv> {
@@ -24,6 +25,7 @@ export function createApp(): Hono<AppEnv> {
   app.use(requestId());
   app.use(securityHeaders());
   app.use(cors());
+  app.use(rateLimit());
   app.use(errorGuard());
   app.use(requireConfig());
   app.use(

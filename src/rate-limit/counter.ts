@@ -1,5 +1,54 @@
-/** The Durable Object that counts one client's requests. */
+/**
+ * The Durable Object that counts one client's requests.
+ *
+ * The memory of an object is lost after some ten seconds without a request, so a window has to be
+ * stored; a stored hit is a row written, so not each one is: an eviction forgets at most four hits
+ * and never that a window is full. Deploys roll Worker and object out apart: what `hit` takes and
+ * gives may only be added to.
+ */
 
 import { DurableObject } from 'cloudflare:workers';
+import { type Count, endOf, hit, isDueToStore, isOver, type Window } from './window.ts';
 
-export class RateCounter extends DurableObject<Env> {}
+export type CounterName = 'default' | 'ingest';
+
+export class RateCounter extends DurableObject<Env> {
+  readonly #windows = new Map<CounterName, Window>();
+  /** Begin of the window, by counter, that is stored with an alarm to delete it. */
+  readonly #stored = new Map<CounterName, number>();
+
+  /** Counts one request against `limit` requests a window. Nothing is awaited between read and write: exact. */
+  hit({ counter, limit }: { counter: CounterName; limit: number }): Count {
+    const { window, count } = hit(this.#windowOf(counter), limit, Date.now());
+    this.#windows.set(counter, window);
+    if (count.outcome === 'allowed' && isDueToStore(window, count)) this.#store(counter, window);
+    return count;
+  }
+
+  /** Deletes windows that are over; one that is not gets its alarm again. An idle object holds nothing. */
+  override async alarm(): Promise<void> {
+    const now = Date.now();
+    let lastEnd: number | undefined;
+    for (const [counter, window] of this.ctx.storage.kv.list<Window>()) {
+      if (isOver(window, now)) this.ctx.storage.kv.delete(counter);
+      else lastEnd = Math.max(lastEnd ?? 0, endOf(window));
+    }
+    if (lastEnd === undefined) await this.ctx.storage.deleteAll();
+    else await this.ctx.storage.setAlarm(lastEnd);
+  }
+
+  #windowOf(counter: CounterName): Window | undefined {
+    const known = this.#windows.get(counter);
+    if (known !== undefined) return known;
+    const stored = this.ctx.storage.kv.get<Window>(counter);
+    if (stored !== undefined) this.#stored.set(counter, stored.startedAt);
+    return stored;
+  }
+
+  #store(counter: CounterName, window: Window): void {
+    this.ctx.storage.kv.put(counter, window);
+    if (this.#stored.get(counter) === window.startedAt) return;
+    this.#stored.set(counter, window.startedAt);
+    this.ctx.waitUntil(this.ctx.storage.setAlarm(endOf(window)));
+  }
+}

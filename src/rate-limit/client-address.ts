@@ -1,0 +1,51 @@
+/**
+ * Whose requests are counted together.
+ *
+ * Only `CF-Connecting-IP` tells: Cloudflare sets it itself, while `X-Forwarded-For` is the client's
+ * to write.
+ */
+
+/** Where Workers of other zones come from, all of them: their zone is in `CF-Worker`. */
+const OTHER_ZONES_WORKERS = '2a06:98c0:3600:0::/64';
+/** The bucket of those whose address is absent or unreadable. */
+const UNKNOWN = 'unknown';
+
+const IPV4_OCTET = '(25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)';
+const IPV4 = new RegExp(`^${IPV4_OCTET}(\\.${IPV4_OCTET}){3}$`);
+const IPV6_CHARACTERS = /^[\da-f:.]{2,45}$/i;
+/** Longer than any zone's name. */
+const MAX_ZONE_CHARACTERS = 255;
+
+/**
+ * The client that a request is counted for: an IPv4 address, an IPv6 /64 (what one subscriber gets),
+ * a zone's Workers, or `unknown`.
+ */
+export function clientOf(connectingIp: string | undefined, worker: string | undefined): string {
+  if (connectingIp === undefined) return UNKNOWN;
+  if (IPV4.test(connectingIp)) return connectingIp;
+  const network = networkOf(connectingIp);
+  if (network !== OTHER_ZONES_WORKERS || worker === undefined) return network ?? UNKNOWN;
+  return `worker ${worker.slice(0, MAX_ZONE_CHARACTERS).toLowerCase()}`;
+}
+
+/** The /64 of an IPv6 address, or the IPv4 address that it maps (RFC 4291 section 2.5.5.2). */
+function networkOf(address: string): string | undefined {
+  const groups = IPV6_CHARACTERS.test(address) ? groupsOf(address) : undefined;
+  if (groups === undefined) return undefined;
+  const [high = 0, low = 0] = groups.slice(6).map((group) => Number.parseInt(group, 16));
+  if (groups.slice(0, 6).join(':') === '0:0:0:0:0:ffff') {
+    return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
+  }
+  return `${groups.slice(0, 4).join(':')}::/64`;
+}
+
+/** The eight groups of an IPv6 address in their shortest form, as the URL parser reads them. */
+function groupsOf(address: string): string[] | undefined {
+  const url = URL.parse(`http://[${address}]`);
+  if (url === null) return undefined;
+  const [head = '', tail] = url.hostname.slice(1, -1).split('::');
+  const before = head === '' ? [] : head.split(':');
+  if (tail === undefined) return before;
+  const after = tail === '' ? [] : tail.split(':');
+  return [...before, ...Array<string>(8 - before.length - after.length).fill('0'), ...after];
+}

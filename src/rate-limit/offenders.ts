@@ -1,0 +1,39 @@
+/**
+ * Clients that this isolate knows to be over their limit, so that a flood is refused without waking
+ * the object that counts it.
+ */
+
+import type { CounterName } from './counter.ts';
+
+/** Far more than flood one isolate at a time; the longest known goes first. */
+const MAX_OFFENDERS = 10_000;
+
+export class Offenders {
+  /** Counter and client → end of the full window, in milliseconds since the epoch. */
+  readonly #until = new Map<string, number>();
+
+  add(counter: CounterName, client: string, until: number): void {
+    const key = keyOf(counter, client);
+    this.#until.delete(key);
+    this.#until.set(key, until);
+    if (this.#until.size <= MAX_OFFENDERS) return;
+    for (const oldest of this.#until.keys()) {
+      this.#until.delete(oldest);
+      break;
+    }
+  }
+
+  /** Milliseconds until the client's window resets; undefined for who is not known to be over. */
+  find(counter: CounterName, client: string, now: number): number | undefined {
+    if (this.#until.size === 0) return undefined;
+    const key = keyOf(counter, client);
+    const until = this.#until.get(key);
+    if (until === undefined || until > now) return until === undefined ? undefined : until - now;
+    this.#until.delete(key);
+    return undefined;
+  }
+}
+
+function keyOf(counter: CounterName, client: string): string {
+  return `${counter} ${client}`;
+}
