@@ -1,0 +1,225 @@
+/** The feed's two cache levels: what is fresh, what is kept, and what is given when D1 fails. */
+
+import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
+import { createApp } from '../../src/app.ts';
+import { createAnswerMemory } from '../../src/properties/answer-memory.ts';
+import { property } from '../../src/properties/resource.ts';
+import { API_KEY, expectError, expectStatus } from '../support/http.ts';
+import { sourceOf, storeListings } from '../support/listings.ts';
+
+const LIST = '/api/v1/web/properties';
+
+/** A D1 that fails, or never answers; the rest of the service is untouched. */
+const failingD1 = { withSession: () => failing() } as unknown as D1Database;
+const silentD1 = {
+  withSession: () => ({ prepare: () => ({ bind: () => ({ raw: () => new Promise(() => {}) }) }) }),
+} as unknown as D1Database;
+
+function failing(): never {
+  throw new Error('D1_ERROR: out of order');
+}
+
+/** One isolate: its own memory, the data centre's edge cache. Each test has a data centre of its own. */
+function isolate(changes: Partial<Env> = {}) {
+  const app = createApp();
+  const settings = { ...env, FEED_CACHE_SECONDS: '60', ...changes };
+  return async function call(path: string, now: Partial<Env> = {}, headers: HeadersInit = {}) {
+    const ctx = createExecutionContext();
+    const request = new Request(`https://${host}${path}`, {
+      headers: { 'x-api-key': API_KEY, ...Object.fromEntries(new Headers(headers)) },
+    });
+    const response = await app.fetch(request, { ...settings, ...now }, ctx);
+    await waitOnExecutionContext(ctx);
+    return response;
+  };
+}
+
+let host = '';
+let slug = '';
+let faultLog: MockInstance<typeof console.error>;
+
+beforeEach(async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  faultLog = vi.spyOn(console, 'error').mockReturnValue(undefined);
+  host = `${crypto.randomUUID()}.example.com`;
+  slug = `home-${crypto.randomUUID().slice(0, 8)}x`;
+  await storeListings(env.DB, [sourceOf({ slug, name: 'Before' })]);
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+async function rename() {
+  await env.DB.prepare(
+    `UPDATE properties SET document = json_set(document, '$.name', 'After') WHERE slug = ?`,
+  )
+    .bind(slug)
+    .run();
+}
+
+async function nameIn(response: Response): Promise<string> {
+  await expectStatus(response, 200);
+  return property.parse(await response.json()).name;
+}
+
+describe('an answer', () => {
+  it('comes from the isolate for 60 seconds from its D1 read, then from D1', async () => {
+    const call = isolate();
+    expect(await nameIn(await call(`${LIST}/${slug}`))).toBe('Before');
+    await rename();
+    vi.setSystemTime(Date.now() + 59_999);
+    expect(await nameIn(await call(`${LIST}/${slug}`, { DB: failingD1 }))).toBe('Before');
+    vi.setSystemTime(Date.now() + 1);
+    expect(await nameIn(await call(`${LIST}/${slug}`))).toBe('After');
+  });
+
+  it('reaches another isolate by the edge cache, which makes it no younger', async () => {
+    await isolate()(`${LIST}/${slug}`);
+    await rename();
+    vi.setSystemTime(Date.now() + 40_000);
+    const other = isolate();
+    expect(await nameIn(await other(`${LIST}/${slug}`, { DB: failingD1 }))).toBe('Before');
+    vi.setSystemTime(Date.now() + 19_999);
+    expect(await nameIn(await other(`${LIST}/${slug}`, { DB: failingD1 }))).toBe('Before');
+    vi.setSystemTime(Date.now() + 1);
+    expect(await nameIn(await other(`${LIST}/${slug}`))).toBe('After');
+  });
+
+  it('is shared by requests that mean the same, and by no others', async () => {
+    const call = isolate();
+    const first = await call(`${LIST}?status=listed,sold_out&limit=2&utm_source=a`);
+    const same = await call(`${LIST}?limit=2&status=sold_out,listed`, { DB: failingD1 });
+    expect(same.headers.get('ETag')).toBe(first.headers.get('ETag'));
+    for (const other of ['?limit=2', '?limit=3&status=listed,sold_out', '/no-such-home']) {
+      await expectError(await call(`${LIST}${other}`, { DB: failingD1 }), 500, 'internal_error');
+    }
+  });
+
+  it('is given to nobody without credentials', async () => {
+    const call = isolate();
+    await call(`${LIST}/${slug}`);
+    const denied = await call(`${LIST}/${slug}`, {}, { 'x-api-key': 'wrong' });
+    await expectError(denied, 401, 'authentication_invalid');
+  });
+
+  it('answers 304 from memory and from the edge without asking D1', async () => {
+    const call = isolate();
+    const etag = (await call(`${LIST}/${slug}`)).headers.get('ETag') ?? '';
+    for (const again of [call, isolate()]) {
+      const response = await again(`${LIST}/${slug}`, { DB: failingD1 }, { 'If-None-Match': etag });
+      await expectStatus(response, 304);
+      expect(await response.text()).toBe('');
+    }
+  });
+
+  it('is made anew when the site address changes', async () => {
+    await isolate()(`${LIST}/${slug}`);
+    const moved = await isolate({ PUBLIC_SITE_URL: 'https://new.example.com/' })(`${LIST}/${slug}`);
+    const { url } = property.parse(await moved.json());
+    expect(url).toBe(`https://new.example.com/listings/${slug}`);
+  });
+
+  it('is never kept for what is missing', async () => {
+    const call = isolate();
+    await expectError(await call(`${LIST}/${slug}-new`), 404, 'resource_missing');
+    await storeListings(env.DB, [sourceOf({ slug: `${slug}-new` })]);
+    await expectStatus(await call(`${LIST}/${slug}-new`), 200);
+  });
+});
+
+describe('FEED_CACHE_SECONDS=0', () => {
+  it('turns both levels off', async () => {
+    const call = isolate({ FEED_CACHE_SECONDS: '0' });
+    await call(`${LIST}/${slug}`);
+    await rename();
+    expect(await nameIn(await call(`${LIST}/${slug}`))).toBe('After');
+    await expectError(await call(`${LIST}/${slug}`, { DB: failingD1 }), 500, 'internal_error');
+  });
+});
+
+describe('when D1 fails', () => {
+  it.each([61, 3_600])(
+    'an answer %d seconds old is given, with its age and a log line',
+    async (age) => {
+      const call = isolate();
+      const etag = (await call(`${LIST}/${slug}`)).headers.get('ETag');
+      vi.setSystemTime(Date.now() + age * 1_000);
+      const stale = await call(`${LIST}/${slug}`, { DB: failingD1 });
+      await expectStatus(stale, 200);
+      expect(stale.headers.get('Age')).toBe(String(age));
+      expect(stale.headers.get('ETag')).toBe(etag);
+      expect(JSON.stringify(faultLog.mock.calls)).toContain('an older answer was given');
+    },
+  );
+
+  it('an answer of over an hour is too old', async () => {
+    const call = isolate();
+    await call(`${LIST}/${slug}`);
+    vi.setSystemTime(Date.now() + 3_601_000);
+    await expectError(await call(`${LIST}/${slug}`, { DB: failingD1 }), 500, 'internal_error');
+  });
+
+  it('another isolate finds the older answer at the edge', async () => {
+    await isolate()(`${LIST}/${slug}`);
+    vi.setSystemTime(Date.now() + 1_800_000);
+    const stale = await isolate()(`${LIST}/${slug}`, { DB: failingD1 });
+    await expectStatus(stale, 200);
+    expect(stale.headers.get('Age')).toBe('1800');
+  });
+
+  it('what D1 has said is gone does not come back', async () => {
+    const call = isolate();
+    await call(`${LIST}/${slug}`);
+    await env.DB.prepare(`UPDATE properties SET status = 'hidden' WHERE slug = ?`).bind(slug).run();
+    vi.setSystemTime(Date.now() + 61_000);
+    await expectError(await call(`${LIST}/${slug}`), 404, 'resource_missing');
+    await expectError(await call(`${LIST}/${slug}`, { DB: failingD1 }), 500, 'internal_error');
+  });
+
+  it('a fresh answer carries no Age', async () => {
+    const response = await isolate()(`${LIST}/${slug}`);
+    expect(response.headers.has('Age')).toBe(false);
+  });
+});
+
+describe('when D1 never answers', () => {
+  it('the older answer is given after 5 seconds', async () => {
+    const call = isolate();
+    await call(`${LIST}/${slug}`);
+    vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'], now: Date.now() + 61_000 });
+    const pending = call(`${LIST}/${slug}`, { DB: silentD1 });
+    await vi.advanceTimersByTimeAsync(5_000);
+    const stale = await pending;
+    await expectStatus(stale, 200);
+    expect(stale.headers.get('Age')).toBe('61');
+  });
+});
+
+describe('the isolate memory', () => {
+  const answer = (bytes: number) => ({ body: new Uint8Array(bytes), etag: '"x"', readAt: 0 });
+
+  it('is bounded in bytes, the least recently used out first', () => {
+    const memory = createAnswerMemory(10_000);
+    memory.set('a', answer(4_000));
+    memory.set('b', answer(4_000));
+    memory.get('a');
+    memory.set('c', answer(4_000));
+    expect([memory.get('a'), memory.get('b'), memory.get('c')].map(Boolean)).toEqual([
+      true,
+      false,
+      true,
+    ]);
+  });
+
+  it('takes nothing larger than itself, and nothing at all with a bound of 0', () => {
+    const small = createAnswerMemory(1_000);
+    small.set('a', answer(2_000));
+    const none = createAnswerMemory(0);
+    none.set('a', answer(1));
+    expect([small.get('a'), none.get('a')]).toEqual([undefined, undefined]);
+  });
+});
