@@ -5,17 +5,78 @@ import { configOf } from '../config.ts';
 import type { AppEnv } from '../http/app-env.ts';
 import { ApiError } from '../http/errors.ts';
 import { isApiKey } from './api-key.ts';
+import { judgeBearer } from './bearer.ts';
+import { allows } from './permissions.ts';
 
-/** Backend services only: a valid `x-api-key`. Throws 401 `authentication_required` or `authentication_invalid`. */
+/** A 401 names what would be accepted (RFC 9110 section 11.6.1). */
+const API_KEY_CHALLENGE = 'ApiKey realm="api", header="x-api-key"';
+const BEARER_CHALLENGE = 'Bearer realm="api"';
+const FEED_AREA = 'tool-web';
+const FEED_LEVEL = 'viewer';
+
+/**
+ * Backend services only: a valid `x-api-key`.
+ * Throws 401 `authentication_required` or `authentication_invalid`.
+ */
 export function requireApiKey() {
   return createMiddleware<AppEnv>(async function requireApiKey(c, next) {
-    const sent = c.req.header('x-api-key');
-    if (sent === undefined && c.req.header('Authorization') === undefined) {
-      throw new ApiError('authentication_required', 'Send an API key in the x-api-key header.');
+    const key = c.req.header('x-api-key');
+    if (key !== undefined && (await isApiKey(key, configOf(c.env).apiKeys))) return next();
+    if (key !== undefined || c.req.header('Authorization') !== undefined) {
+      throw authenticationInvalid(API_KEY_CHALLENGE);
     }
-    if (sent === undefined || !(await isApiKey(sent, configOf(c.env).apiKeys))) {
-      throw new ApiError('authentication_invalid', 'The credentials sent are not valid here.');
+    throw authenticationRequired('Send an API key in the x-api-key header.', API_KEY_CHALLENGE);
+  });
+}
+
+/**
+ * The property feed: an API key, or a user's token with the permission to view the web area. One
+ * that is good is enough, whatever stands beside it.
+ * Throws 401 as `requireApiKey` does, and 403 `permission_denied` for a valid token without it.
+ */
+export function requireFeedAccess() {
+  return createMiddleware<AppEnv>(async function requireFeedAccess(c, next) {
+    const key = c.req.header('x-api-key');
+    const authorization = c.req.header('Authorization');
+    const { apiKeys, jwt } = configOf(c.env);
+    if (key !== undefined && (await isApiKey(key, apiKeys))) return next();
+    if (authorization !== undefined) {
+      const bearer = await judgeBearer(authorization, jwt);
+      if (bearer.outcome === 'valid') {
+        if (allows(bearer.permissions, FEED_AREA, FEED_LEVEL)) return next();
+        throw permissionDenied();
+      }
+      // RFC 6750 section 3.1: what was wrong with the token that was sent.
+      throw authenticationInvalid(
+        `${BEARER_CHALLENGE}, error="invalid_token", ${API_KEY_CHALLENGE}`,
+      );
     }
-    await next();
+    const challenges = `${BEARER_CHALLENGE}, ${API_KEY_CHALLENGE}`;
+    if (key !== undefined) throw authenticationInvalid(challenges);
+    throw authenticationRequired(
+      'Send an API key in the x-api-key header, or a bearer token.',
+      challenges,
+    );
+  });
+}
+
+function authenticationRequired(message: string, challenges: string): ApiError {
+  return new ApiError('authentication_required', message, {
+    headers: { 'WWW-Authenticate': challenges },
+  });
+}
+
+function authenticationInvalid(challenges: string): ApiError {
+  return new ApiError('authentication_invalid', 'The credentials sent are not valid here.', {
+    headers: { 'WWW-Authenticate': challenges },
+  });
+}
+
+function permissionDenied(): ApiError {
+  const permission = `${FEED_AREA}:${FEED_LEVEL}`;
+  return new ApiError('permission_denied', `The token lacks the permission ${permission}.`, {
+    headers: {
+      'WWW-Authenticate': `${BEARER_CHALLENGE}, error="insufficient_scope", scope="${permission}"`,
+    },
   });
 }

@@ -2,7 +2,7 @@
 
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { requireApiKey } from '../auth/require.ts';
+import { requireFeedAccess } from '../auth/require.ts';
 import type { AppEnv } from '../http/app-env.ts';
 import { decodeCursor, encodeCursor } from '../http/cursor.ts';
 import { pagingParameters } from '../http/paging.ts';
@@ -41,7 +41,7 @@ const position: z.ZodType<Position> = z.tuple([order, uuid]).readonly();
 export function propertyRoutes() {
   const serve = createFeed();
   return new Hono<AppEnv>()
-    .get('/', requireApiKey(), listQuery(listParameters), (c) => {
+    .get('/', requireFeedAccess(), listQuery(listParameters), (c) => {
       const parameters = c.req.valid('query');
       const { limit, cursor } = parameters;
       const filters = filtersOf(parameters);
@@ -55,7 +55,7 @@ export function propertyRoutes() {
         return listJson(page, page.next && (await encodeCursor(scope, page.next)));
       });
     })
-    .get('/:slugOrId', requireApiKey(), (c) => {
+    .get('/:slugOrId', requireFeedAccess(), (c) => {
       const key = keyOf(c.req.param('slugOrId'));
       if (key === undefined) throw noSuchProperty();
       return serve(c, `item ${Object.values(key)[0]}`, (publicSiteUrl) =>

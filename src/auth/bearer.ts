@@ -1,0 +1,78 @@
+/** The `Authorization: Bearer` credential: a JWT of the identity provider (RFC 6750, RFC 7519). */
+
+import { errors, type JWTPayload, type JWTVerifyOptions, jwtVerify, UnsecuredJWT } from 'jose';
+import type { Config } from '../config.ts';
+import { type FindKey, keySetOf } from './key-set.ts';
+
+/** Whoever can verify with one of these cannot sign with what it verifies by. */
+const ASYMMETRIC_ALGORITHMS = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+];
+const CLOCK_TOLERANCE_SECONDS = 30;
+
+/** The scheme's name is read in either case (RFC 9110 section 11.1). */
+const BEARER_JWT = /^Bearer +([\w-]+)\.([\w-]+)\.([\w-]+)$/i;
+/** The header `{"alg":"none"}`. */
+const UNSECURED_HEADER = 'eyJhbGciOiJub25lIn0';
+
+export type Bearer = { outcome: 'valid'; permissions: unknown } | { outcome: 'invalid' };
+
+/**
+ * Judges an `Authorization` header. Without issuer, audience or key set no token is valid.
+ * Throws `KeySetUnavailable` when a token that may be valid cannot be verified.
+ */
+export async function judgeBearer(authorization: string, jwt: Config['jwt']): Promise<Bearer> {
+  const [, header, payload, signature] = BEARER_JWT.exec(authorization) ?? [];
+  const findKey = keySetOf(jwt);
+  if (header === undefined || payload === undefined || signature === undefined) return INVALID;
+  if (findKey === undefined || jwt.issuer === '' || jwt.audience === '') return INVALID;
+  const options = {
+    algorithms: ASYMMETRIC_ALGORITHMS,
+    issuer: jwt.issuer,
+    audience: jwt.audience,
+    requiredClaims: ['exp'],
+    clockTolerance: CLOCK_TOLERANCE_SECONDS,
+  };
+  try {
+    // The claims first: what they rule out costs no signature, and needs no provider to be refused.
+    UnsecuredJWT.decode(`${UNSECURED_HEADER}.${payload}.`, options);
+    const claims = await verify(`${header}.${payload}.${signature}`, findKey, options);
+    return { outcome: 'valid', permissions: claims.permissions };
+  } catch (error) {
+    if (error instanceof errors.JOSEError) return INVALID;
+    throw error;
+  }
+}
+
+const INVALID: Bearer = { outcome: 'invalid' };
+
+/** A token without a `kid` is tried with each key that fits its algorithm. */
+async function verify(
+  token: string,
+  findKey: FindKey,
+  options: JWTVerifyOptions,
+): Promise<JWTPayload> {
+  try {
+    return (await jwtVerify(token, findKey, options)).payload;
+  } catch (error) {
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+    for await (const key of error) {
+      try {
+        return (await jwtVerify(token, key, options)).payload;
+      } catch (failure) {
+        if (!(failure instanceof errors.JWSSignatureVerificationFailed)) throw failure;
+      }
+    }
+    throw new errors.JWSSignatureVerificationFailed();
+  }
+}

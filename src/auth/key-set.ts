@@ -1,0 +1,36 @@
+/** Whose signature makes a token valid: the configured key set, inline or at the identity provider. */
+
+import {
+  type CryptoKey,
+  createLocalJWKSet,
+  type FlattenedJWSInput,
+  type JWSHeaderParameters,
+} from 'jose';
+import type { Config } from '../config.ts';
+import { RemoteKeySet } from './remote-key-set.ts';
+
+/** Finds the key that a token names; throws jose's `JWKSNoMatchingKey` when there is none. */
+export type FindKey = (header: JWSHeaderParameters, token: FlattenedJWSInput) => Promise<CryptoKey>;
+
+const inlineSets = new WeakMap<object, FindKey>();
+const remoteSets = new Map<string, FindKey>();
+
+/** Made once an isolate. An inline set wins over an address; undefined when neither is configured. */
+export function keySetOf({ jwks, jwksUrl }: Config['jwt']): FindKey | undefined {
+  if (jwks !== null) return getOrMake(inlineSets, jwks, () => createLocalJWKSet(jwks));
+  if (jwksUrl === '') return undefined;
+  return getOrMake(remoteSets, jwksUrl, () => {
+    const keySet = new RemoteKeySet(jwksUrl);
+    return (header, token) => keySet.find(header, token);
+  });
+}
+
+function getOrMake<Key>(
+  sets: { get(key: Key): FindKey | undefined; set(key: Key, value: FindKey): unknown },
+  key: Key,
+  make: () => FindKey,
+): FindKey {
+  const known = sets.get(key) ?? make();
+  sets.set(key, known);
+  return known;
+}
