@@ -1,0 +1,131 @@
+/** What is promised for every route, tested over every route that the app registers. */
+
+import { describe, expect, it } from 'vitest';
+import { createApp } from '../src/app.ts';
+import { expectError, expectStatus, send } from './support/http.ts';
+
+const NO_CREDENTIALS_NEEDED = ['/api/health', '/api/health/detailed'];
+const OTHER_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+
+/** Every route, a parameter of its path filled with what nothing is called. */
+const routes = [
+  ...new Map(
+    createApp()
+      .routes.filter(({ method }) => method !== 'ALL')
+      .map(({ method, path }) => [`${method} ${path}`, { method, path }]),
+  ).values(),
+].map((route) => ({ ...route, url: route.path.replace(/:\w+/g, 'no-such-thing') }));
+
+const none = { headers: { 'x-api-key': '' } };
+
+function call({ method, url }: { method: string; url: string }, init: RequestInit = {}) {
+  return send(url, { method, ...(method === 'POST' && { body: '{}' }), ...init });
+}
+
+function expectConventions(response: Response) {
+  const { headers } = response;
+  expect(headers.get('X-Request-ID')).toMatch(/^req_[0-9a-f]{32}$/);
+  expect(headers.get('X-Content-Type-Options')).toBe('nosniff');
+  expect(headers.get('Strict-Transport-Security')).toMatch(/^max-age=/);
+  expect(headers.get('Referrer-Policy')).toBe('no-referrer');
+  expect(headers.get('Content-Security-Policy')).toBe("default-src 'none'; frame-ancestors 'none'");
+  expect(headers.get('Cross-Origin-Resource-Policy')).toBe('cross-origin');
+  expect(headers.get('X-RateLimit-Limit')).toMatch(/^(100|200)$/);
+  expect(headers.get('X-RateLimit-Remaining')).toMatch(/^\d+$/);
+  expect(headers.get('X-RateLimit-Reset')).toMatch(/^\d+$/);
+  expect(headers.get('RateLimit-Policy')).toMatch(/^"(default|ingest)";q=(100|200);w=60$/);
+  expect(headers.get('RateLimit')).toMatch(/^"(default|ingest)";r=\d+;t=\d+$/);
+  expect(headers.has('X-Powered-By')).toBe(false);
+}
+
+it('finds the routes', () => {
+  expect(routes.map(({ method, path }) => `${method} ${path}`)).toContain(
+    'GET /api/v1/web/properties',
+  );
+  expect(routes.every(({ path }) => path.startsWith('/api/'))).toBe(true);
+});
+
+describe.each(routes)('$method $path', (route) => {
+  it('carries the headers of every response, and no 5xx', async () => {
+    const response = await call(route);
+    expect(response.status).toBeLessThan(500);
+    expectConventions(response);
+  });
+
+  it('asks for credentials unless it is a health check', async () => {
+    const response = await call(route, none);
+    if (NO_CREDENTIALS_NEEDED.includes(route.path)) {
+      await expectStatus(response, 200);
+      return;
+    }
+    // An empty header is a credential sent, and not a valid one.
+    await expectError(response, 401, 'authentication_invalid');
+    expectConventions(response);
+  });
+
+  it('answers 405 with Allow to a method that its path does not know', async () => {
+    const known = routes.filter(({ path }) => path === route.path).map(({ method }) => method);
+    for (const method of OTHER_METHODS.filter((other) => !known.includes(other))) {
+      const response = await send(route.url, { method });
+      await expectError(response, 405, 'method_not_allowed');
+      expectConventions(response);
+      const allowed = response.headers.get('Allow')?.split(', ');
+      expect(allowed?.toSorted()).toEqual(
+        [...known, ...(known.includes('GET') ? ['HEAD'] : [])].toSorted(),
+      );
+    }
+  });
+
+  it.each(['trailing', 'doubled'])('is another path with a %s slash', async (kind) => {
+    const url = kind === 'trailing' ? `${route.url}/` : route.url.replace('/api/', '/api//');
+    const response = await call({ ...route, url });
+    await expectError(response, 404, 'resource_missing');
+    expectConventions(response);
+  });
+
+  it('answers HEAD as GET, without a body', async () => {
+    if (route.method !== 'GET') return;
+    const [head, full] = [await send(route.url, { method: 'HEAD' }), await call(route)];
+    expect(head.status).toBe(full.status);
+    expect(head.headers.get('Content-Type')).toBe(full.headers.get('Content-Type'));
+    expect(await head.text()).toBe('');
+    expectConventions(head);
+  });
+
+  it('refuses what a list must not take for its own paging', async () => {
+    const plain = await call(route);
+    const body: unknown = plain.status === 200 ? await plain.json() : undefined;
+    if (
+      !(typeof body === 'object' && body !== null && 'object' in body && body.object === 'list')
+    ) {
+      return;
+    }
+    for (const query of [
+      'page=1',
+      'offset=0',
+      'starting_after=a',
+      'ending_before=a',
+      'page_token=a',
+    ]) {
+      const error = await expectError(
+        await call({ ...route, url: `${route.url}?${query}` }),
+        400,
+        'validation_error',
+      );
+      expect(error.param).toBe(query.split('=')[0]);
+      expect(error.message).toContain('cursor');
+    }
+    for (const query of ['limit=0', 'limit=101', 'limit=', 'limit=1&limit=2', 'limit=x']) {
+      const response = await call({ ...route, url: `${route.url}?${query}` });
+      expect((await expectError(response, 400, 'validation_error')).param).toBe('limit');
+    }
+    for (const query of ['cursor=', 'cursor=x', 'cursor=%20']) {
+      const response = await call({ ...route, url: `${route.url}?${query}` });
+      await expectError(response, 400, 'invalid_cursor');
+    }
+    await expectStatus(
+      await call({ ...route, url: `${route.url}?utm_source=a&utm_source=b` }),
+      200,
+    );
+  });
+});
