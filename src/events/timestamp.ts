@@ -1,0 +1,10 @@
+/** ISO 8601 timestamps as callers write them: `Z` or an offset, and a year of four digits. */
+
+import * as z from 'zod';
+
+export const timestamp = z.iso
+  .datetime({
+    offset: true,
+    error: 'must be an ISO 8601 timestamp with Z or an offset, such as 2027-06-01T12:00:00Z',
+  })
+  .meta({ examples: ['2027-06-01T12:00:00Z'] });
