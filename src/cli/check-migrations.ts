@@ -1,25 +1,27 @@
 /**
- * Checks that the migrations make the schema, and that none of them drops or rebuilds a table.
+ * Checks that the migrations make the schema, and that none of them loses data.
  *
  * Drizzle's generator is run on a copy: what it would still generate is missing from the
- * migrations. A rebuild deletes child rows on D1 under ON DELETE CASCADE and is reported as a
- * success, so a `DROP TABLE` is refused wherever it stands.
+ * migrations.
  */
 
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { faultsOfMigration } from './migration-rules.ts';
 
 const MIGRATIONS = 'migrations';
 
-const faults = [...droppedTables(), ...missingMigrations()];
+const faults = [...destructiveMigrations(), ...missingMigrations()];
 for (const fault of faults) console.error(fault);
 process.exit(faults.length === 0 ? 0 : 1);
 
-function droppedTables(): string[] {
-  return sqlFiles(MIGRATIONS)
-    .filter((name) => /drop\s+table/i.test(readFileSync(join(MIGRATIONS, name), 'utf8')))
-    .map((name) => `${name} drops a table. Add what is new beside it instead.`);
+function destructiveMigrations(): string[] {
+  return sqlFiles(MIGRATIONS).flatMap((name) =>
+    faultsOfMigration(readFileSync(join(MIGRATIONS, name), 'utf8')).map(
+      (what) => `${name} ${what}. Add what is new beside what is there instead.`,
+    ),
+  );
 }
 
 /** Drizzle writes only to a folder given relative to the project: the copy stands beside the original. */
