@@ -1,0 +1,136 @@
+/** What is installed, what may run while it is, and what of it goes into the Worker. */
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+
+const versions = z.record(z.string(), z.string());
+
+const manifest = z
+  .object({
+    scripts: versions,
+    dependencies: versions,
+    devDependencies: versions,
+    allowScripts: z.record(z.string(), z.boolean()),
+  })
+  .parse(readJson('package.json'));
+
+const lockedPackages = z
+  .object({
+    packages: z.record(
+      z.string(),
+      z.object({
+        version: z.string().optional(),
+        resolved: z.string().optional(),
+        integrity: z.string().optional(),
+        hasInstallScript: z.boolean().default(false),
+        dev: z.boolean().default(false),
+        optional: z.boolean().default(false),
+        devOptional: z.boolean().default(false),
+      }),
+    ),
+  })
+  .parse(readJson('package-lock.json')).packages;
+
+/** The lockfile's packages but the project itself; `name` is that of the package, wherever it lies. */
+const locked = Object.entries(lockedPackages)
+  .filter(([place]) => place !== '')
+  .map(([place, details]) => ({
+    place,
+    name: place.slice(place.lastIndexOf('node_modules/') + 'node_modules/'.length),
+    ...details,
+  }));
+
+const readme = readFileSync('README.md', 'utf8');
+
+function readJson(path: string): unknown {
+  return JSON.parse(readFileSync(path, 'utf8'));
+}
+
+function namesOf(packages: readonly { name: string }[]): string[] {
+  return [...new Set(packages.map(({ name }) => name))].sort();
+}
+
+/** The packages whose modules the Worker's sources import: command-line programs are not in it. */
+function importedByTheWorker(): string[] {
+  const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(
+    (path) => path.endsWith('.ts') && !path.startsWith('cli/'),
+  );
+  const targets = files.flatMap((path) =>
+    [...readFileSync(join('src', path), 'utf8').matchAll(/(?:from|import) '([^'.][^']*)'/g)].map(
+      (match) => match[1] ?? '',
+    ),
+  );
+  const packages = targets
+    .filter((target) => !/^(cloudflare|node):/.test(target))
+    .map((target) => /^(@[^/]+\/)?[^/]+/.exec(target)?.[0] ?? '');
+  return [...new Set(packages)].sort();
+}
+
+describe('install scripts', () => {
+  it('run for three packages only, each of them approved', () => {
+    const approved = Object.entries(manifest.allowScripts).filter(([, allowed]) => allowed);
+    expect(approved.map(([name]) => name).sort()).toEqual(['esbuild', 'node', 'workerd']);
+  });
+
+  it('are decided on for every package that has one, and for no other', () => {
+    const withScript = locked.filter(({ hasInstallScript }) => hasInstallScript);
+    expect(namesOf(withScript)).toEqual(Object.keys(manifest.allowScripts).sort());
+  });
+
+  it('are none of the project itself', () => {
+    const lifecycle = /^(pre|post)?(install|prepare|pack|publish)|^(pre|post)/;
+    expect(Object.keys(manifest.scripts).filter((name) => lifecycle.test(name))).toEqual([]);
+    expect(existsSync('binding.gyp')).toBe(false);
+  });
+});
+
+describe('the lockfile', () => {
+  it('names no registry, so that any mirror serves, and has a digest for each package', () => {
+    expect(locked.length).toBeGreaterThan(100);
+    expect(locked.filter(({ resolved }) => resolved !== undefined)).toEqual([]);
+    expect(locked.filter(({ integrity }) => integrity === undefined)).toEqual([]);
+  });
+
+  it('has exactly the versions that package.json names, which names no ranges', () => {
+    const asked = { ...manifest.dependencies, ...manifest.devDependencies };
+    const found = Object.keys(asked).map((name) => [
+      name,
+      lockedPackages[`node_modules/${name}`]?.version,
+    ]);
+    expect(Object.fromEntries(found)).toEqual(asked);
+  });
+
+  it.each(['wrangler', 'workerd', 'miniflare', 'zod', 'hono', 'vitest'])(
+    'has one copy of %s',
+    (wanted) => {
+      expect(locked.filter(({ name }) => name === wanted).map(({ place }) => place)).toEqual([
+        `node_modules/${wanted}`,
+      ]);
+    },
+  );
+});
+
+describe('production dependencies', () => {
+  const inProduction = locked.filter(
+    ({ dev, optional, devOptional }) => !dev && !optional && !devOptional,
+  );
+
+  it('are the nine that package.json lists and nothing that those bring along', () => {
+    expect(namesOf(inProduction)).toEqual(Object.keys(manifest.dependencies).sort());
+    expect(inProduction).toHaveLength(9);
+  });
+
+  it('are all that the sources of the Worker import', () => {
+    const listed = Object.keys(manifest.dependencies);
+    expect(importedByTheWorker().filter((name) => !listed.includes(name))).toEqual([]);
+  });
+
+  it('have a reason each in the README', () => {
+    const section = readme.split('### Dependencies')[1]?.split('\n#')[0] ?? '';
+    const rows = [...section.matchAll(/^\| `([^`]+)` +\| (.+?) +\|$/gm)];
+    expect(rows.map((row) => row[1]).sort()).toEqual(Object.keys(manifest.dependencies).sort());
+    for (const [, name, reason = ''] of rows) expect(reason, name).toMatch(/\w+ \w+ \w+/);
+  });
+});
