@@ -4,6 +4,7 @@ import { Hono } from 'hono';
 import { methodNotAllowed } from 'hono/method-not-allowed';
 import { requireConfig } from './config.ts';
 import { eventRoutes, ingestRoutes } from './events/routes.ts';
+import { healthRoutes } from './health/routes.ts';
 import { accessLog } from './http/access-log.ts';
 import type { AppEnv } from './http/app-env.ts';
 import { cors } from './http/cors.ts';
@@ -44,6 +45,7 @@ export function createApp(): Hono<AppEnv> {
 
   app.route('/api/public/events', ingestRoutes());
   app.route('/api/v1/events', eventRoutes());
+  app.route('/api/health', healthRoutes());
   app.route('/api/v1/web/properties', propertyRoutes());
 
   return app;

@@ -25,16 +25,19 @@ export function renderThrown(error: unknown, c: Context): Response {
   );
 }
 
-/** The response for a known error. */
-export function renderError(error: ApiError, c: Context): Response {
-  return Response.json(errorBody(error, c), {
-    status: error.status,
-    headers: {
-      'Cache-Control': 'no-store',
-      ...error.headers,
-      'X-Should-Retry': shouldRetry(error),
+/** The response for a known error; `beside` are fields of a resource that the body has as well. */
+export function renderError(error: ApiError, c: Context, beside: object = {}): Response {
+  return Response.json(
+    { ...beside, ...errorBody(error, c) },
+    {
+      status: error.status,
+      headers: {
+        'Cache-Control': 'no-store',
+        ...error.headers,
+        'X-Should-Retry': shouldRetry(error),
+      },
     },
-  });
+  );
 }
 
 /** Both halves of the envelope: `error`, and the top level that older clients read. */

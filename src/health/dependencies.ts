@@ -1,0 +1,45 @@
+/** Checks of what the service needs: side by side, each bounded, none of them a write. */
+
+import { logFault } from '../http/log.ts';
+import { withDeadline } from '../storage/deadline.ts';
+import type { Dependencies, Dependency } from './resource.ts';
+
+const CHECK_DEADLINE_MS = 2_000;
+
+/** One look at every dependency, of 2 s at most. Never rejects; faults are logged under the request's id. */
+export async function checkDependencies(env: Env, requestId: string): Promise<Dependencies> {
+  const check = (name: keyof Dependencies, call: () => Promise<unknown>) =>
+    checkOne(name, call, requestId);
+  const [database, idempotency_cache, rate_limiter] = await Promise.all([
+    check('database', () => env.DB.prepare('SELECT 1').first()),
+    check('idempotency_cache', () => env.IDEMPOTENCY.get('health')),
+    check('rate_limiter', () => {
+      // A limit of 0 counts nothing, so that nothing is stored.
+      const id = env.RATE_COUNTER.idFromName('health');
+      return env.RATE_COUNTER.get(id).hit({ counter: 'default', limit: 0 });
+    }),
+  ]);
+  return { database, idempotency_cache, rate_limiter };
+}
+
+/** `degraded` is a service that does its work without the fast path or the limit. */
+export function overallStatus(dependencies: Dependencies): 'ok' | 'degraded' | 'down' {
+  if (dependencies.database.status === 'down') return 'down';
+  return Object.values(dependencies).every(({ status }) => status === 'ok') ? 'ok' : 'degraded';
+}
+
+async function checkOne(
+  name: string,
+  call: () => Promise<unknown>,
+  requestId: string,
+): Promise<Dependency> {
+  const startedAt = Date.now();
+  let status: Dependency['status'] = 'ok';
+  try {
+    await withDeadline(call(), CHECK_DEADLINE_MS, name);
+  } catch (error) {
+    status = 'down';
+    logFault(`health: ${name} is down`, requestId, error);
+  }
+  return { status, latency_ms: Date.now() - startedAt };
+}

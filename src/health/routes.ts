@@ -1,0 +1,28 @@
+/** `GET /api/health` and `GET /api/health/detailed`: for monitors, without credentials. */
+
+import { Hono } from 'hono';
+import type { AppEnv } from '../http/app-env.ts';
+import { ApiError } from '../http/errors.ts';
+import { renderError } from '../http/render-error.ts';
+import { requestIdOf } from '../http/request-id.ts';
+import { VERSION } from '../version.ts';
+import { overallStatus } from './dependencies.ts';
+import { knownDependencies } from './known-dependencies.ts';
+
+const NO_STORE = { 'Cache-Control': 'no-store' };
+
+export function healthRoutes() {
+  return new Hono<AppEnv>()
+    .get('/', (c) => c.json(healthOf('ok'), 200, NO_STORE))
+    .get('/detailed', async (c) => {
+      const dependencies = await knownDependencies(c.env, requestIdOf(c));
+      const status = overallStatus(dependencies);
+      const health = { ...healthOf(status), dependencies };
+      if (status !== 'down') return c.json(health, 200, NO_STORE);
+      return renderError(new ApiError('service_unavailable', 'The database is down.'), c, health);
+    });
+}
+
+function healthOf(status: 'ok' | 'degraded' | 'down') {
+  return { object: 'health', status, timestamp: new Date().toISOString(), version: VERSION };
+}
