@@ -12,6 +12,14 @@ export default defineConfig({
             miniflare: {
               bindings: {
                 TEST_MIGRATIONS: await readD1Migrations('./migrations'),
+                // Whatever a developer's .dev.vars says, which is read here too.
+                ENVIRONMENT: 'production',
+                RATE_LIMIT_DEFAULT: '100',
+                RATE_LIMIT_INGEST: '200',
+                JWT_ISSUER: 'https://identity.example.com/',
+                JWT_AUDIENCE: 'events-and-property-feed',
+                JWT_JWKS_URL: '',
+                JWT_JWKS: '',
                 API_KEY: 'test-key-one,test-key-two',
                 FEED_CACHE_SECONDS: '0',
               },
