@@ -10,10 +10,13 @@ import { withDeadline } from './deadline.ts';
 
 export const D1_READ_DEADLINE_MS = 5_000;
 export const D1_WRITE_DEADLINE_MS = 10_000;
-const MAX_ATTEMPTS = 5;
-/** All repetitions begin within this time of the first attempt. */
+/**
+ * Pauses before the second to the fifth attempt, each up to a tenth longer or shorter. They spread
+ * over most of the 1.5 s in which all repetitions begin: locally an import that applies thousands of
+ * listings locks the database for about a second.
+ */
+const PAUSES_MS = [50, 150, 400, 700];
 const RETRY_WINDOW_MS = 1_500;
-const FIRST_PAUSE_MS = 25;
 
 /** Texts of faults that pass by themselves. */
 const PASSING_FAULT =
@@ -31,20 +34,21 @@ export function writeD1<T>(call: () => Promise<T>): Promise<T> {
 
 async function repeatPassingFaults<T>(call: () => Promise<T>): Promise<T> {
   const startedAt = Date.now();
-  for (let attempt = 1; ; attempt += 1) {
+  for (const pause of PAUSES_MS) {
     try {
       return await call();
     } catch (error) {
-      const pause = FIRST_PAUSE_MS * 2 ** attempt * (0.5 + Math.random());
-      const isLast = attempt === MAX_ATTEMPTS || Date.now() - startedAt + pause > RETRY_WINDOW_MS;
-      if (isLast || !isPassing(error)) throw error;
-      await new Promise((resolve) => setTimeout(resolve, pause));
+      const jittered = pause * (0.9 + 0.2 * Math.random());
+      const isLate = Date.now() - startedAt + jittered > RETRY_WINDOW_MS;
+      if (isLate || !isPassingFault(error)) throw error;
+      await new Promise((resolve) => setTimeout(resolve, jittered));
     }
   }
+  return call();
 }
 
-/** Looks at the whole chain of causes: Drizzle wraps what a single statement throws. */
-function isPassing(error: unknown): boolean {
+/** Whether a call may be repeated. Looks at the whole chain of causes: Drizzle wraps what a single statement throws. */
+export function isPassingFault(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  return PASSING_FAULT.test(error.message) || isPassing(error.cause);
+  return PASSING_FAULT.test(error.message) || isPassingFault(error.cause);
 }
