@@ -24,6 +24,11 @@ const wholeNumber = (minimum: number, maximum: number) =>
 
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' });
 
+/** The site that listings are shown on, without a trailing slash. The import renders under it too. */
+export const publicSiteUrl = httpUrl
+  .default('https://www.example.com')
+  .transform((url) => url.replace(/\/+$/, ''));
+
 const commaSeparated = z.string().transform((text) =>
   text
     .split(',')
@@ -46,7 +51,7 @@ const jwks = z.object({
 const varsSchema = z
   .object({
     ENVIRONMENT: z.string().default('production'),
-    PUBLIC_SITE_URL: httpUrl.default('https://www.example.com'),
+    PUBLIC_SITE_URL: publicSiteUrl,
     CORS_ORIGINS: commaSeparated.pipe(z.array(origin)).default([]),
     RATE_LIMIT_DEFAULT: wholeNumber(1, 1_000_000).default(100),
     RATE_LIMIT_INGEST: wholeNumber(1, 1_000_000).default(200),
@@ -65,8 +70,7 @@ const varsSchema = z
   })
   .transform((vars) => ({
     isDevelopment: vars.ENVIRONMENT === 'development',
-    /** Without a trailing slash. */
-    publicSiteUrl: vars.PUBLIC_SITE_URL.replace(/\/+$/, ''),
+    publicSiteUrl: vars.PUBLIC_SITE_URL,
     corsOrigins: vars.CORS_ORIGINS,
     /** Requests a window, by counter. */
     rateLimits: { default: vars.RATE_LIMIT_DEFAULT, ingest: vars.RATE_LIMIT_INGEST },

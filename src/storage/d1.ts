@@ -18,6 +18,10 @@ export const D1_WRITE_DEADLINE_MS = 10_000;
 const PAUSES_MS = [50, 150, 400, 700];
 const RETRY_WINDOW_MS = 1_500;
 
+/** A command-line program waits its turn this long while others use the database. */
+const PATIENCE_MS = 60_000;
+const PATIENT_PAUSE_MS = 50;
+
 /** Texts of faults that pass by themselves. */
 const PASSING_FAULT =
   /SQLITE_BUSY|database is locked|Network connection lost|storage caused object to be reset|reset because its code was updated|internal error|Failed to get session commit token/i;
@@ -30,6 +34,19 @@ export function readD1<T>(call: () => Promise<T>): Promise<T> {
 /** A write that may run twice: 10 s in all, passing faults repeated. */
 export function writeD1<T>(call: () => Promise<T>): Promise<T> {
   return withDeadline(repeatPassingFaults(call), D1_WRITE_DEADLINE_MS, 'D1 write');
+}
+
+/** A call of a command-line program: as long as it takes, passing faults repeated for a minute. */
+export async function patiently<T>(call: () => Promise<T>): Promise<T> {
+  const startedAt = Date.now();
+  for (;;) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!isPassingFault(error) || Date.now() - startedAt > PATIENCE_MS) throw error;
+      await new Promise((resolve) => setTimeout(resolve, PATIENT_PAUSE_MS * (0.5 + Math.random())));
+    }
+  }
 }
 
 async function repeatPassingFaults<T>(call: () => Promise<T>): Promise<T> {
@@ -48,7 +65,7 @@ async function repeatPassingFaults<T>(call: () => Promise<T>): Promise<T> {
 }
 
 /** Whether a call may be repeated. Looks at the whole chain of causes: Drizzle wraps what a single statement throws. */
-export function isPassingFault(error: unknown): boolean {
+function isPassingFault(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return PASSING_FAULT.test(error.message) || isPassingFault(error.cause);
 }

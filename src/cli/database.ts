@@ -1,0 +1,47 @@
+/** Opens the service's D1 database, local or remote, in a command-line program. */
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { databaseConfig } from './database-config.ts';
+import { STATE_DIRECTORY, WRANGLER_CONFIG, WRANGLER_ENVIRONMENT } from './project.ts';
+
+export type OpenDatabase = { database: D1Database; close: () => Promise<void> };
+
+/** `local`: the state that `dev` serves. `empty`: a database in memory. `remote`: the deployed one. */
+export type Place = 'local' | 'empty' | 'remote';
+
+/** Opens the database. Whoever opens it closes it. */
+export async function openDatabase(place: Place): Promise<OpenDatabase> {
+  const { getPlatformProxy, unstable_readConfig } = await loadWrangler();
+  const isRemote = place === 'remote';
+  const config = databaseConfig(unstable_readConfig({ config: WRANGLER_CONFIG }), { isRemote });
+  const directory = mkdtempSync(join(tmpdir(), 'database-config-'));
+  const configPath = join(directory, 'wrangler.json');
+  writeFileSync(configPath, JSON.stringify(config));
+  const removeConfig = () => rmSync(directory, { recursive: true, force: true });
+  try {
+    const { env, dispose } = await getPlatformProxy<{ DB: D1Database }>({
+      configPath,
+      persist: place === 'local' ? { path: STATE_DIRECTORY } : false,
+      remoteBindings: isRemote,
+    });
+    return {
+      database: env.DB,
+      close: async () => {
+        await dispose();
+        removeConfig();
+      },
+    };
+  } catch (error) {
+    removeConfig();
+    throw error;
+  }
+}
+
+/** wrangler takes a second to load, so only programs that get this far load it. */
+export function loadWrangler() {
+  Object.assign(process.env, WRANGLER_ENVIRONMENT);
+  process.env.WRANGLER_LOG ??= 'error';
+  return import('wrangler');
+}

@@ -1,0 +1,89 @@
+/**
+ * `npm run dev`: sets the working copy up, then serves it until it is stopped.
+ *
+ * Exits with 0 when it was asked to stop (SIGINT, SIGTERM), 1 when it could not serve.
+ */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readVars } from './dev-vars.ts';
+import { firstRequests } from './first-requests.ts';
+import { portOf, requireFreePort } from './port.ts';
+import { prepareDevelopment } from './prepare-development.ts';
+import { PROJECT_DIRECTORY, UserError, WRANGLER_ENVIRONMENT, wranglerCommand } from './project.ts';
+
+/** The Worker that development serves. */
+const ENTRY = 'src/index.ts';
+const POLL_MS = 200;
+/** A service that was asked to stop is killed after this time. */
+const STOP_DEADLINE_MS = 5_000;
+
+try {
+  await prepareDevelopment();
+  const vars = await readVars('local');
+  const port = portOf(process.env.PORT, vars.get('PORT'));
+  await requireFreePort(port);
+  const service = serve(port);
+  await announce(service, port, vars.get('API_KEY') ?? '');
+} catch (error) {
+  if (!(error instanceof UserError)) throw error;
+  console.error(error.message);
+  process.exit(1);
+}
+
+/** Starts wrangler in this process group. This program ends when it does. */
+function serve(port: number): ChildProcess {
+  const args = wranglerCommand(
+    ...['dev', ENTRY, '--port', String(port), '--inspector-port', '0'],
+    '--show-interactive-dev-session=false',
+  );
+  const service = spawn(process.execPath, args, {
+    cwd: PROJECT_DIRECTORY,
+    env: { ...process.env, ...WRANGLER_ENVIRONMENT, WRANGLER_LOG: 'log' },
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  let isStopping = false;
+  const stop = () => {
+    if (isStopping) return;
+    isStopping = true;
+    service.kill('SIGTERM');
+    setTimeout(() => service.kill('SIGKILL'), STOP_DEADLINE_MS).unref();
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
+  stopWithParent(stop);
+  service.on('exit', (code) => process.exit(isStopping ? 0 : code || 1));
+  return service;
+}
+
+/** npm may be killed alone: nothing is left serving then. */
+function stopWithParent(stop: () => void): void {
+  const parent = process.ppid;
+  setInterval(() => {
+    if (process.ppid !== parent) stop();
+  }, 1_000).unref();
+}
+
+/** Says how to use the service once it answers. */
+async function announce(service: ChildProcess, port: number, apiKeys: string): Promise<void> {
+  const origin = `http://localhost:${port}`;
+  while (!(await answers(origin))) {
+    if (service.exitCode !== null) return;
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+  const [apiKey = ''] = apiKeys
+    .split(',')
+    .map((key) => key.trim())
+    .filter((key) => key !== '');
+  if (apiKey === '') console.log('\nAPI_KEY is empty in .dev.vars: only health will answer.');
+  console.log(`\nReady. Try:\n\n${firstRequests(origin, apiKey).join('\n')}\n`);
+}
+
+/** Asks outside /api, so that nothing is counted against a client. */
+async function answers(origin: string): Promise<boolean> {
+  try {
+    const response = await fetch(origin, { redirect: 'manual' });
+    await response.body?.cancel();
+    return true;
+  } catch {
+    return false;
+  }
+}

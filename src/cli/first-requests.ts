@@ -1,0 +1,23 @@
+/** The requests that `dev` prints: each one line that a shell runs as it is. Pure. */
+
+const EVENT = {
+  event_type: 'booking.created',
+  aggregate_id: 'booking-1',
+  aggregate_type: 'booking',
+  payload: { check_in: '2027-07-03', check_out: '2027-07-10', guests: 4 },
+};
+
+/** A health check, a page of the feed and an event, for the service at `origin`. */
+export function firstRequests(origin: string, apiKey: string): string[] {
+  const key = `-H ${quoted(`x-api-key: ${apiKey}`)}`;
+  return [
+    `curl -s ${origin}/api/health`,
+    `curl -s ${key} ${quoted(`${origin}/api/v1/web/properties?limit=2`)}`,
+    `curl -s ${key} -H 'Content-Type: application/json' -H 'Idempotency-Key: booking-1' -d ${quoted(JSON.stringify(EVENT))} ${origin}/api/public/events/ingest`,
+  ];
+}
+
+/** A word of a POSIX shell: whatever it holds is taken literally. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,56 @@
+/** Loads a listings file into the local or the remote database: what `import-listings` and `dev` do. */
+
+import { publicSiteUrl } from '../config.ts';
+import { type ImportOutcome, importListings } from '../properties/import.ts';
+import type { ReadFile } from '../properties/import-file.ts';
+import { type OpenDatabase, openDatabase } from './database.ts';
+import { readVars } from './dev-vars.ts';
+import { applyMigrations, findPendingMigrations, migrateInMemory } from './migrations.ts';
+import { showProgress } from './progress.ts';
+import { UserError } from './project.ts';
+
+export type LoadOptions = { isRemote: boolean; isDryRun: boolean };
+
+/** Imports into the database, which is migrated first when it is the local one. */
+export async function loadListings(read: ReadFile, options: LoadOptions): Promise<ImportOutcome> {
+  if (read.kind === 'unreadable') return { kind: 'refused', problems: read.problems };
+  const site = publicSiteUrl.safeParse(
+    (await readVars(options.isRemote ? 'remote' : 'local')).get('PUBLIC_SITE_URL'),
+  );
+  if (!site.success) throw new UserError('PUBLIC_SITE_URL must be an http(s) URL');
+  const { database, close } = await openMigrated(options);
+  const progress = showProgress(process.stdout, 'listings');
+  try {
+    return await importListings(read, {
+      database,
+      publicSiteUrl: site.data,
+      isDryRun: options.isDryRun,
+      onProgress: progress.update,
+    });
+  } finally {
+    progress.end();
+    await close();
+  }
+}
+
+/** A dry run leaves a database that is not migrated as it is, and takes it for an empty one. */
+async function openMigrated({ isRemote, isDryRun }: LoadOptions): Promise<OpenDatabase> {
+  const open = await openDatabase(isRemote ? 'remote' : 'local');
+  try {
+    if ((await findPendingMigrations(open.database)).length === 0) return open;
+    if (isRemote) {
+      throw new UserError('the remote database lacks migrations: run `npm run deploy` first');
+    }
+    if (!isDryRun) {
+      applyMigrations('local');
+      return open;
+    }
+  } catch (error) {
+    await open.close();
+    throw error;
+  }
+  await open.close();
+  const empty = await openDatabase('empty');
+  await migrateInMemory(empty.database);
+  return empty;
+}

@@ -1,0 +1,40 @@
+/** First-time set-up of a working copy. Each step does nothing when its work is done already. */
+
+import { readFileSync } from 'node:fs';
+import * as z from 'zod';
+import { readListingsFile } from '../properties/import-file.ts';
+import { patiently } from '../storage/d1.ts';
+import { openDatabase } from './database.ts';
+import { createDevVars } from './dev-vars.ts';
+import { loadListings } from './load-listings.ts';
+import { applyMigrations, findPendingMigrations } from './migrations.ts';
+import { SAMPLE_LISTINGS, UserError } from './project.ts';
+
+/** The steps, in order: vars, tables, listings. */
+export async function prepareDevelopment(): Promise<void> {
+  if (createDevVars()) console.log('Created .dev.vars from .dev.vars.example.');
+  if (await prepareDatabase()) await loadSampleListings();
+}
+
+/** Migrates the local database. Returns whether it holds no listing. */
+async function prepareDatabase(): Promise<boolean> {
+  const { database, close } = await openDatabase('local');
+  try {
+    const pending = await findPendingMigrations(database);
+    if (pending.length > 0) {
+      applyMigrations('local');
+      console.log(`Migrated the local database: ${pending.join(', ')}.`);
+    }
+    const any = database.prepare('SELECT EXISTS (SELECT 1 FROM properties) AS found');
+    return z.int().parse(await patiently(() => any.first('found'))) === 0;
+  } finally {
+    await close();
+  }
+}
+
+async function loadSampleListings(): Promise<void> {
+  const read = readListingsFile(readFileSync(SAMPLE_LISTINGS));
+  const outcome = await loadListings(read, { isRemote: false, isDryRun: false });
+  if (outcome.kind === 'refused') throw new UserError('the sample listings do not fit the store');
+  console.log(`Loaded ${outcome.listings.added} sample listings.`);
+}
