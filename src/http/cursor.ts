@@ -13,7 +13,7 @@ import { ApiError } from './errors.ts';
 const VERSION = 1;
 const CHECK_BYTES = 8;
 /** Far above any cursor made here: a longer one is refused before it is decoded. */
-const MAX_CURSOR_CHARACTERS = 2_000;
+export const MAX_CURSOR_CHARACTERS = 2_000;
 
 export type CursorScope = {
   /** Which list: a cursor of another one does not fit. */

@@ -1,7 +1,7 @@
 /** The catalogue of errors and the one class that carries them (specification: Errors, Codes). */
 
 /** Code → HTTP status and category. A new error is one line here. */
-const CATALOGUE = {
+export const CATALOGUE = {
   validation_error: { status: 400, type: 'invalid_request_error' },
   invalid_cursor: { status: 400, type: 'invalid_request_error' },
   authentication_required: { status: 401, type: 'authentication_error' },

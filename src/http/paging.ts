@@ -1,6 +1,7 @@
 /** The list resource and the two parameters that page through it (specification: List resource). */
 
 import * as z from 'zod';
+import { MAX_CURSOR_CHARACTERS } from './cursor.ts';
 
 export const DEFAULT_PAGE_SIZE = 25;
 export const MAX_PAGE_SIZE = 100;
@@ -16,12 +17,18 @@ export const pagingParameters = {
   cursor: z.string().optional(),
 };
 
+/** A cursor as it is sent: base64url without padding. */
+export const cursorText = z
+  .string()
+  .max(MAX_CURSOR_CHARACTERS)
+  .regex(/^[\w-]+$/);
+
 /** The schema of a page of `item`. */
 export function listOf<Item extends z.ZodType>(item: Item) {
   return z.strictObject({
     object: z.literal('list'),
-    data: z.array(item),
-    has_more: z.boolean(),
-    next_cursor: z.string().nullable(),
+    data: z.array(item).max(MAX_PAGE_SIZE),
+    has_more: z.boolean().meta({ description: 'Whether more items follow.' }),
+    next_cursor: cursorText.nullable().meta({ description: 'Opaque; null on the last page.' }),
   });
 }

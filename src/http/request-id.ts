@@ -6,7 +6,7 @@ import type { AppEnv } from './app-env.ts';
 
 const HEADER = 'X-Request-ID';
 /** 1 to 200 printable ASCII characters; anything else could split a header or a log line. */
-const ACCEPTABLE = /^[\x20-\x7e]{1,200}$/;
+export const PRINTABLE_ID = /^[\x20-\x7e]{1,200}$/;
 
 const assigned = new WeakMap<Request, string>();
 
@@ -19,7 +19,7 @@ export function requestIdOf(c: Context): string {
   if (known !== undefined) return known;
   const sent = c.req.header(HEADER);
   const id =
-    sent !== undefined && ACCEPTABLE.test(sent)
+    sent !== undefined && PRINTABLE_ID.test(sent)
       ? sent
       : `req_${crypto.randomUUID().replaceAll('-', '')}`;
   assigned.set(c.req.raw, id);

@@ -13,4 +13,4 @@ export const uuid = z
   .string()
   .regex(FORM, 'must be a UUID')
   .toLowerCase()
-  .meta({ format: 'uuid', examples: ['5f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42'] });
+  .meta({ format: 'uuid', maxLength: 36, examples: ['5f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42'] });

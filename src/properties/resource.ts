@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import { uuid } from '../http/uuid.ts';
 import { localeMap } from './locale-map.ts';
-import { httpUrl, MAX_LIST_ENTRIES, order, slug, text } from './text.ts';
+import { httpUrl, MAX_LIST_ENTRIES, MAX_TEXT_CHARACTERS, order, slug, text } from './text.ts';
 
 /** Web statuses that the feed shows; a hidden listing is never on the wire. */
 export const PUBLIC_STATUSES = ['listed', 'coming_soon', 'sold_out'] as const;
@@ -50,7 +50,9 @@ export const sharedFields = {
   latitude: z.number().min(-90).max(90).nullable().meta({ description: 'Degrees, WGS 84.' }),
   longitude: z.number().min(-180).max(180).nullable().meta({ description: 'Degrees, WGS 84.' }),
   price_from: count.meta({ description: 'Price of the smallest share.' }),
-  fraction_from: text
+  fraction_from: z
+    .string()
+    .max(MAX_TEXT_CHARACTERS)
     .regex(/^[1-9]\d*\/[1-9]\d*$/, 'must be a fraction such as 1/8')
     .nullable()
     .meta({ description: 'Smallest ownership fraction.', examples: ['1/8'] }),

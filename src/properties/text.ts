@@ -11,12 +11,17 @@ const MAX_SLUG_CHARACTERS = 200;
 export const text = z
   .string()
   .max(MAX_TEXT_CHARACTERS)
-  .refine((value) => !value.includes('\0'), { error: 'must not contain NUL (U+0000)' });
+  .regex(/^[^\0]*$/, 'must not contain NUL (U+0000)');
 
 /** An absolute http(s) address: sites put it into links, so nothing that a browser would run. */
-export const httpUrl = text.refine((value) => /^https?:\/\//i.test(value) && URL.canParse(value), {
-  error: 'must be an absolute http or https URL',
-});
+export const httpUrl = z
+  .string()
+  .max(MAX_TEXT_CHARACTERS)
+  .regex(/^[Hh][Tt][Tt][Pp][Ss]?:\/\/[^\0]*$/, {
+    error: 'must be an absolute http or https URL',
+    abort: true,
+  })
+  .refine((value) => URL.canParse(value), { error: 'must be an absolute http or https URL' });
 
 const SLUG_FORM = /^[a-z0-9]+(?:[-_][a-z0-9]+)*$/;
 const SLUG_MESSAGE =

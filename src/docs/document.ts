@@ -1,0 +1,75 @@
+/**
+ * The OpenAPI document: what each capability says of its operations, put together. Built from the
+ * schemas that validate requests and that the tests read answers with.
+ */
+
+import { createDocument, type ZodOpenApiOverride } from 'zod-openapi';
+import { propertyPaths } from '../properties/openapi.ts';
+
+const DESCRIPTION = `
+Domain events accepted once, and a public feed of property listings.
+
+**Credentials.** Send \`x-api-key\`, or on the property feed an \`Authorization: Bearer\` token instead. Health needs none.
+
+**Errors.** Every answer other than success has the same envelope: branch on \`error.code\`. A path that is not listed here answers 404 \`resource_missing\`, a method that a path does not have 405 \`method_not_allowed\` with an \`Allow\` header. HEAD answers as GET does, without a body.
+
+**Limits.** Each client address has 100 requests in 60 seconds, and 200 a minute for the ingestion of events. Every answer says what is left; a 429 says in \`Retry-After\` how long to wait.
+
+**Retries.** \`X-Should-Retry\` on an error says whether to send the same request again. Give each event an \`Idempotency-Key\`, so that a repeated request stores it once.
+
+**Request ids.** Every answer carries \`X-Request-ID\`, yours if you send one. Name it when you report a problem.
+`.trim();
+
+/** zod bounds an integer; OpenAPI's readers also want its width by name. */
+const nameIntegerWidth: ZodOpenApiOverride = ({ jsonSchema }) => {
+  if (jsonSchema.type === 'integer') jsonSchema.format = 'int32';
+};
+
+/** Builds the document; every call gives a new one. */
+export function createOpenApiDocument() {
+  return createDocument(
+    {
+      openapi: '3.1.1',
+      info: {
+        title: 'Events and property feed',
+        version: '1.0.0',
+        description: DESCRIPTION,
+        license: { name: 'MIT', identifier: 'MIT' },
+        contact: { name: 'The maintainers of this service' },
+      },
+      servers: [
+        {
+          url: '/',
+          description: 'The service that serves this document, local or production.',
+          'x-internal': false,
+        },
+      ],
+      tags: [
+        { name: 'Events', description: 'Accepting domain events once, and reading them back.' },
+        { name: 'Properties', description: 'The public feed of the marketing site’s listings.' },
+        { name: 'Health', description: 'Whether the service and what it needs are up.' },
+      ],
+      paths: { ...propertyPaths },
+      components: {
+        securitySchemes: {
+          apiKey: {
+            type: 'apiKey',
+            in: 'header',
+            name: 'x-api-key',
+            description: 'The key of a backend service, given out of band.',
+          },
+          bearer: {
+            type: 'http',
+            scheme: 'bearer',
+            bearerFormat: 'JWT',
+            description:
+              'A JWT of the identity provider (RFC7519, checked as RFC8725 asks) whose `permissions` hold `tool-web:viewer` or higher.',
+          },
+        },
+      },
+    },
+    { override: nameIntegerWidth },
+  );
+}
+
+export type OpenApiDocument = ReturnType<typeof createOpenApiDocument>;

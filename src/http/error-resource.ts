@@ -1,0 +1,85 @@
+/**
+ * The error envelope as callers read it (specification: Errors, Envelope). The service writes it in
+ * render-error.ts and never parses it: this schema is for the OpenAPI document and the tests.
+ */
+
+import * as z from 'zod';
+import { CATALOGUE, type ErrorCode, MAX_PROBLEMS } from './errors.ts';
+import { PRINTABLE_ID } from './request-id.ts';
+
+/** Names that a caller sent (fields, a path) stand in these texts: a body may have 256 KiB. */
+const MAX_ECHOED_CHARACTERS = 300_000;
+
+const CODES = Object.keys(CATALOGUE) as ErrorCode[];
+
+/** What a caller may have named: any text at all. */
+const echo = z.string().max(MAX_ECHOED_CHARACTERS);
+
+const message = echo.regex(/\S/).meta({
+  description: 'What is wrong, for people. Do not parse it: branch on `error.code`.',
+});
+
+/** One thing that is wrong with the request. */
+const problem = z.strictObject({
+  path: echo.meta({
+    description: 'Where, in dots: `payload.items.0.id`. Empty for the body as a whole.',
+    examples: ['payload.check_in'],
+  }),
+  message: message.meta({ description: 'What is wrong there.' }),
+});
+
+/** The fields of the envelope, for answers that carry more than an error. */
+export const errorFields = {
+  error: z.strictObject({
+    type: z
+      .enum(CODES.map((code) => CATALOGUE[code].type))
+      .meta({ description: 'Category of the error.' }),
+    code: z.enum(CODES).meta({ description: 'What went wrong, for programs.' }),
+    message,
+    param: echo
+      .min(1)
+      .optional()
+      .meta({
+        description: 'The offending field, parameter or header; of several, the first.',
+        examples: ['limit'],
+      }),
+    request_id: z.string().max(200).regex(PRINTABLE_ID).meta({
+      description: 'The `X-Request-ID` of this answer: name it when you report a problem.',
+    }),
+    details: z
+      .array(problem)
+      .min(1)
+      .max(MAX_PROBLEMS)
+      .optional()
+      .meta({ description: `Every problem of the request, up to ${MAX_PROBLEMS}.` }),
+  }),
+  statusCode: z
+    .int32()
+    .min(400)
+    .max(599)
+    .meta({ description: 'For older clients: the HTTP status.', deprecated: true }),
+  timestamp: z.iso
+    .datetime({ precision: 3 })
+    .max(24)
+    .meta({ description: 'For older clients: when.', deprecated: true }),
+  path: echo.regex(/^\//).meta({
+    description: 'For older clients: the path of the request, without its query.',
+    deprecated: true,
+  }),
+  method: z
+    .string()
+    .max(40)
+    .regex(/^[A-Z-]+$/)
+    .meta({ description: 'For older clients: the method of the request.', deprecated: true }),
+  message: message.meta({
+    description: 'For older clients: the same as `error.message`.',
+    deprecated: true,
+  }),
+} as const;
+
+export const errorResource = z.strictObject(errorFields).meta({
+  id: 'Error',
+  description: 'An answer other than success. New clients read only `error`.',
+});
+
+export type ErrorResource = z.infer<typeof errorResource>;
