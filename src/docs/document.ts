@@ -46,8 +46,8 @@ export function createOpenApiDocument() {
       ],
       tags: [
         { name: 'Events', description: 'Accepting domain events once, and reading them back.' },
-        { name: 'Properties', description: 'The public feed of the marketing site’s listings.' },
         { name: 'Health', description: 'Whether the service and what it needs are up.' },
+        { name: 'Properties', description: 'The public feed of the marketing site’s listings.' },
       ],
       paths: { ...propertyPaths },
       components: {

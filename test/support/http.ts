@@ -2,25 +2,10 @@
 
 import { exports } from 'cloudflare:workers';
 import { expect } from 'vitest';
-import * as z from 'zod';
+import { errorResource } from '../../src/http/error-resource.ts';
+import { differencesFromDocument } from './documented.ts';
 
 export const API_KEY = 'test-key-one';
-
-const errorEnvelope = z.strictObject({
-  error: z.strictObject({
-    type: z.string(),
-    code: z.string(),
-    message: z.string().min(1),
-    param: z.string().optional(),
-    request_id: z.string(),
-    details: z.array(z.strictObject({ path: z.string(), message: z.string().min(1) })).optional(),
-  }),
-  statusCode: z.int(),
-  timestamp: z.iso.datetime(),
-  path: z.string(),
-  method: z.string(),
-  message: z.string(),
-});
 
 /** GETs with the API key; `init.headers` are added to it. */
 export function get(path: string, init: RequestInit = {}): Promise<Response> {
@@ -29,13 +14,26 @@ export function get(path: string, init: RequestInit = {}): Promise<Response> {
 
 /**
  * Sends a request to the service, with a valid `x-api-key` and from an address of its own unless
- * `headers` set them.
+ * `headers` set them. An answer that the OpenAPI document does not describe fails the test.
  */
-export function send(path: string, init: RequestInit = {}): Promise<Response> {
+export async function send(path: string, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
   if (!headers.has('x-api-key')) headers.set('x-api-key', API_KEY);
   if (!headers.has('CF-Connecting-IP')) headers.set('CF-Connecting-IP', freshAddress());
-  return exports.default.fetch(new Request(`https://api.example.com${path}`, { ...init, headers }));
+  const request = new Request(`https://api.example.com${path}`, { ...init, headers });
+  const response = await exports.default.fetch(request);
+  await expectDocumented(request, response);
+  return response;
+}
+
+/** Expects an answer that the OpenAPI document describes. */
+export async function expectDocumented(request: Request, response: Response): Promise<void> {
+  const { pathname } = new URL(request.url);
+  const differences = await differencesFromDocument(request.method, pathname, response);
+  expect({ answer: `${request.method} ${pathname}`, differences }).toEqual({
+    answer: `${request.method} ${pathname}`,
+    differences: [],
+  });
 }
 
 /** A client address that nobody has used yet. */
@@ -53,7 +51,7 @@ export async function expectStatus(response: Response, status: number): Promise<
 /** Expects the error envelope, whole and consistent, and gives its `error`. */
 export async function expectError(response: Response, status: number, code: string) {
   await expectStatus(response, status);
-  const body = errorEnvelope.parse(await response.json());
+  const body = errorResource.parse(await response.json());
   expect(body.error.code).toBe(code);
   expect(body.statusCode).toBe(status);
   expect(body.message).toBe(body.error.message);

@@ -1,0 +1,164 @@
+/** The OpenAPI document and the service say the same. */
+
+import { describe, expect, it } from 'vitest';
+import { createApp } from '../../src/app.ts';
+import { createOpenApiDocument } from '../../src/docs/document.ts';
+import { differencesFromDocument } from '../support/documented.ts';
+import { get } from '../support/http.ts';
+
+const LIST = '/api/v1/web/properties';
+const document: unknown = JSON.parse(JSON.stringify(createOpenApiDocument()));
+
+/** Every object of the document with its path in it. */
+function objectsOf(value: unknown, path: string[] = []): { path: string[]; object: object }[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const within = Object.entries(value).flatMap(([key, each]) => objectsOf(each, [...path, key]));
+  return [{ path, object: value }, ...within];
+}
+
+describe('the OpenAPI document', () => {
+  it('has the operations that the service registers, no more and no fewer', () => {
+    const registered = createApp()
+      .routes.filter((route) => route.method !== 'ALL')
+      .map((route) => `${route.method} ${route.path.replace(/:(\w+)/g, '{$1}')}`);
+    const described = Object.entries(createOpenApiDocument().paths ?? {}).flatMap(([path, item]) =>
+      Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    expect(described.length).toBeGreaterThan(1);
+    expect(described.sort()).toEqual([...new Set(registered)].sort());
+  });
+
+  it('names each status by its number', () => {
+    const statuses = objectsOf(document)
+      .filter(({ path }) => path.at(-1) === 'responses')
+      .flatMap(({ object }) => Object.keys(object));
+    expect(statuses.length).toBeGreaterThan(10);
+    expect(statuses.filter((status) => !/^[2-5]\d\d$/.test(status))).toEqual([]);
+  });
+
+  it('has no open object but an event’s payload', () => {
+    const open = objectsOf(document)
+      .filter(({ path }) => !path.includes('examples') && !path.includes('example'))
+      .filter(({ object }) => 'type' in object && object.type === 'object')
+      .filter(
+        ({ object }) =>
+          !('additionalProperties' in object) || object.additionalProperties !== false,
+      )
+      .map(({ path }) => path.join('.'))
+      .filter((path) => !/payload|EventPayload|Booking/.test(path));
+    expect(open).toEqual([]);
+  });
+
+  it('has a summary, a description, a tag and an id of its own for each operation', () => {
+    const operations = objectsOf(document).filter(
+      ({ path }) => path[0] === 'paths' && path.length === 3,
+    );
+    for (const { object } of operations) {
+      expect(object).toMatchObject({
+        summary: expect.stringMatching(/\S/),
+        description: expect.stringMatching(/\S/),
+        tags: [expect.stringMatching(/\S/)],
+      });
+    }
+    const ids = operations.map(({ object }) => 'operationId' in object && object.operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  it('holds no key', () => {
+    expect(JSON.stringify(document)).not.toMatch(/test-key|dev_key/);
+  });
+});
+
+/** An answer whose headers can be changed. */
+const mutable = (response: Response) => new Response(response.body, response);
+
+describe('an answer that the document does not describe', () => {
+  const differences = async (change: (response: Response) => Promise<Response> | Response) =>
+    differencesFromDocument('GET', LIST, await change(mutable(await get(LIST))));
+
+  /** The list's answer with its body changed. */
+  const withBody = (change: (body: Record<string, unknown>) => object) =>
+    differences(async (response) => {
+      const body = await response.json<Record<string, unknown>>();
+      return new Response(JSON.stringify(change(body)), response);
+    });
+
+  it('is found where there is none', async () => {
+    expect(await differences((response) => response)).toEqual([]);
+  });
+
+  it('is told by its status', async () => {
+    expect(
+      await differences(
+        (response) => new Response(response.body, { headers: response.headers, status: 202 }),
+      ),
+    ).toEqual(['status 202 is not described']);
+  });
+
+  it('is told by a header too many', async () => {
+    const found = await differences((response) => {
+      response.headers.set('X-Surprise', '1');
+      return response;
+    });
+    expect(found).toEqual(['header x-surprise is not described']);
+  });
+
+  it('is told by a header too few', async () => {
+    const found = await differences((response) => {
+      response.headers.delete('X-Request-ID');
+      return response;
+    });
+    expect(found).toEqual(['header x-request-id is missing']);
+  });
+
+  it('is told by a header of another form', async () => {
+    const found = await differences((response) => {
+      response.headers.set('X-RateLimit-Limit', 'many');
+      return response;
+    });
+    expect(found).toEqual([expect.stringMatching(/^header x-ratelimit-limit: /)]);
+  });
+
+  it('is told by a field too many', async () => {
+    expect(await withBody((body) => ({ ...body, total: 3 }))).toEqual([
+      expect.stringMatching(/^body .*total/),
+    ]);
+  });
+
+  it('is told by a field too few', async () => {
+    expect(await withBody(({ has_more, ...body }) => body)).toEqual([
+      expect.stringMatching(/^body has_more/),
+    ]);
+  });
+
+  it('is told by a field of an item', async () => {
+    expect(await withBody((body) => ({ ...body, data: [{ object: 'property' }] }))).not.toEqual([]);
+  });
+
+  it('is told by its content type', async () => {
+    const found = await differences((response) => {
+      response.headers.set('Content-Type', 'text/plain');
+      return response;
+    });
+    expect(found).toEqual(['content type text/plain is not described']);
+  });
+
+  it('is told by an error code that the status does not carry', async () => {
+    const response = await get(`${LIST}?limit=0`);
+    const text = (await response.text()).replace('"validation_error"', '"resource_missing"');
+    expect(await differencesFromDocument('GET', LIST, new Response(text, response))).toEqual([
+      'error code resource_missing is not described',
+    ]);
+  });
+
+  it('is told on a path or a method that nothing answers', async () => {
+    const elsewhere = await get('/api/none');
+    expect(await differencesFromDocument('GET', '/api/none', elsewhere)).toEqual([]);
+    expect(await differencesFromDocument('GET', LIST, elsewhere)).toEqual([
+      'status 404 is not described',
+    ]);
+    expect(await differencesFromDocument('PUT', LIST, elsewhere)).toEqual([
+      'status 404 is not described',
+    ]);
+  });
+});
