@@ -16,8 +16,14 @@ import { securityHeaders } from './http/security-headers.ts';
 import { propertyRoutes } from './properties/routes.ts';
 import { rateLimit } from './rate-limit/middleware.ts';
 
+/** What a development entry adds to the service. */
+export type Extras = {
+  /** The documentation page and its files, by whole paths. */
+  docs?: Hono<AppEnv>;
+};
+
 /** Builds the service. */
-export function createApp(): Hono<AppEnv> {
+export function createApp({ docs }: Extras = {}): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
 
   app.onError((error, c) => renderThrown(error, c));
@@ -47,6 +53,7 @@ export function createApp(): Hono<AppEnv> {
   app.route('/api/v1/events', eventRoutes());
   app.route('/api/health', healthRoutes());
   app.route('/api/v1/web/properties', propertyRoutes());
+  if (docs) app.route('/', docs);
 
   return app;
 }

@@ -1,0 +1,74 @@
+/**
+ * The documentation page: Swagger UI over the OpenAPI document, everything from this origin. Only
+ * the development entry mounts these routes; see dev-worker.ts.
+ */
+
+import { type Context, Hono } from 'hono';
+import { html } from 'hono/html';
+import { configOf } from '../config.ts';
+import type { AppEnv } from '../http/app-env.ts';
+import { createOpenApiDocument } from './document.ts';
+
+/** The texts of the page's files. */
+export type DocsAssets = {
+  /** Swagger UI itself and its style sheet. */
+  swaggerUi: string;
+  swaggerUiStyle: string;
+  /** The script that starts it. */
+  start: string;
+};
+
+/**
+ * What the page may do: load from and talk to its own origin. Swagger UI draws its icons as data
+ * URLs and sets style attributes.
+ */
+const PAGE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "style-src-attr 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** `/` leads to the page; the page, its document and its files are under /api/docs. */
+export function docsRoutes(assets: DocsAssets) {
+  return new Hono<AppEnv>()
+    .get('/', (c) => c.redirect('/api/docs'))
+    .get('/api/docs', (c) => {
+      const [key = ''] = configOf(c.env).apiKeys;
+      c.header('Content-Security-Policy', PAGE_POLICY);
+      c.header('Cache-Control', 'no-store');
+      return c.html(page(key));
+    })
+    .get('/api/docs/openapi.json', (c) => c.json(createOpenApiDocument()))
+    .get('/api/docs/swagger-ui.js', (c) => file(c, assets.swaggerUi, 'text/javascript'))
+    .get('/api/docs/swagger-ui.css', (c) => file(c, assets.swaggerUiStyle, 'text/css'))
+    .get('/api/docs/start.js', (c) => file(c, assets.start, 'text/javascript'));
+}
+
+function file(c: Context<AppEnv>, text: string, type: string): Response {
+  return c.body(text, { headers: { 'Content-Type': `${type}; charset=utf-8` } });
+}
+
+/** The key stands in the page, for requests to be tried at once, and never in the document. */
+function page(apiKey: string) {
+  return html`<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>Events and property feed: API</title>
+    <link rel="icon" href="data:,">
+    <link rel="stylesheet" href="/api/docs/swagger-ui.css">
+  </head>
+  <body>
+    <div id="docs" data-api-key="${apiKey}"></div>
+    <script src="/api/docs/swagger-ui.js"></script>
+    <script src="/api/docs/start.js"></script>
+  </body>
+</html>`;
+}
