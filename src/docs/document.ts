@@ -4,6 +4,7 @@
  */
 
 import { createDocument, type ZodOpenApiOverride } from 'zod-openapi';
+import { eventPaths } from '../events/openapi.ts';
 import { propertyPaths } from '../properties/openapi.ts';
 
 const DESCRIPTION = `
@@ -22,7 +23,8 @@ Domain events accepted once, and a public feed of property listings.
 
 /** zod bounds an integer; OpenAPI's readers also want its width by name. */
 const nameIntegerWidth: ZodOpenApiOverride = ({ jsonSchema }) => {
-  if (jsonSchema.type === 'integer') jsonSchema.format = 'int32';
+  if (jsonSchema.type !== 'integer') return;
+  jsonSchema.format = (jsonSchema.maximum ?? Infinity) < 2 ** 31 ? 'int32' : 'int64';
 };
 
 /** Builds the document; every call gives a new one. */
@@ -49,7 +51,7 @@ export function createOpenApiDocument() {
         { name: 'Health', description: 'Whether the service and what it needs are up.' },
         { name: 'Properties', description: 'The public feed of the marketing site’s listings.' },
       ],
-      paths: { ...propertyPaths },
+      paths: { ...eventPaths, ...propertyPaths },
       components: {
         securitySchemes: {
           apiKey: {

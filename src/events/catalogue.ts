@@ -14,7 +14,9 @@ import { timestamp } from './timestamp.ts';
 
 const MAX_REASON_CHARACTERS = 2_000;
 
-const date = z.iso.date({ error: 'must be an ISO 8601 date such as 2027-06-01' });
+const date = z.iso
+  .date({ error: 'must be an ISO 8601 date such as 2027-06-01' })
+  .meta({ maxLength: 10, examples: ['2027-06-01'] });
 const amount = z.number().min(0);
 
 export const CATALOGUE = {

@@ -17,4 +17,9 @@ const CODES = new Set(
 export const currency = z
   .string()
   .refine((code) => CODES.has(code), { error: 'must be an ISO 4217 currency code such as EUR' })
-  .meta({ pattern: '^[A-Z]{3}$', examples: ['EUR'], description: 'ISO 4217 alphabetic code.' });
+  .meta({
+    pattern: '^[A-Z]{3}$',
+    maxLength: 3,
+    examples: ['EUR'],
+    description: 'ISO 4217 alphabetic code.',
+  });

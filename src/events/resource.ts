@@ -2,18 +2,22 @@
 
 import * as z from 'zod';
 import { uuid } from '../http/uuid.ts';
+import { name } from './text.ts';
 
 const fields = {
   object: z.literal('event'),
   id: uuid.meta({ description: 'Identifies the event.' }),
-  type: z.string().meta({ description: 'Kind of the event.', examples: ['booking.created'] }),
+  type: name.meta({ description: 'Kind of the event.', examples: ['booking.created'] }),
   status: z.enum(['pending', 'idempotent']).meta({
     description: '`pending` when accepted; `idempotent` when an identical retry is answered.',
   }),
-  created_at: z.iso.datetime().meta({
-    description: 'When the event was accepted.',
-    examples: ['2027-01-15T09:30:00.000Z'],
-  }),
+  created_at: z.iso
+    .datetime({ precision: 3 })
+    .max(24)
+    .meta({
+      description: 'When the event was accepted.',
+      examples: ['2027-01-15T09:30:00.000Z'],
+    }),
 };
 
 /** As the ingest endpoint answers. */
@@ -26,8 +30,8 @@ export const storedEvent = z
   .strictObject({
     ...fields,
     status: z.literal('pending'),
-    aggregate_id: z.string().meta({ description: 'Identifier of the entity it concerns.' }),
-    aggregate_type: z.string().meta({ description: 'Kind of that entity.' }),
+    aggregate_id: name.meta({ description: 'Identifier of the entity it concerns.' }),
+    aggregate_type: name.meta({ description: 'Kind of that entity.' }),
     payload: z.looseObject({}).meta({ description: 'The event data, unknown fields included.' }),
   })
   .meta({ id: 'StoredEvent', description: 'A domain event with its data.' });

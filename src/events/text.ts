@@ -18,9 +18,10 @@ export function characters(minimum: number, maximum: number) {
 }
 
 /** What events are found by: 1 to 255 characters without NUL, which SQLite's own functions cut a text at. */
-export const name = characters(1, MAX_NAME_CHARACTERS).refine((text) => !text.includes('\0'), {
-  error: 'must not contain NUL (U+0000)',
-});
+export const name = characters(1, MAX_NAME_CHARACTERS).regex(
+  /^[^\0]*$/,
+  'must not contain NUL (U+0000)',
+);
 
 function countOf(text: string): number {
   return [...text].length;

@@ -1,140 +1,15 @@
 /**
- * What the OpenAPI document says of every route: the headers that each answer carries, and the
- * answers to what any route may refuse. Read by the document, never by the service.
+ * What the OpenAPI document says of every route: the parameters that many read, and the answers to
+ * what any route may refuse. Read by the document, never by the service.
  */
 
 import * as z from 'zod';
 import type { ZodOpenApiResponseObject } from 'zod-openapi';
 import { errorResource } from './error-resource.ts';
 import { CATALOGUE, type ErrorCode, type Problem } from './errors.ts';
+import { challenge, errorHeaders, retryAfter } from './openapi-headers.ts';
+import { cursorText, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, type pagingParameters } from './paging.ts';
 import { PRINTABLE_ID } from './request-id.ts';
-
-const header = (id: string, schema: z.ZodType, description: string) =>
-  schema.meta({ description, header: { id } });
-
-const count = z.int32().min(0);
-const seconds = z.int32().min(0);
-
-const requestId = header(
-  'X-Request-ID',
-  z.string().min(1).max(200).regex(PRINTABLE_ID),
-  'Names this request: the `X-Request-ID` that the client sent, else `req_<random>`.',
-);
-
-const throttled = {
-  'X-RateLimit-Limit': header(
-    'X-RateLimit-Limit',
-    count.optional(),
-    'Requests that a window of 60 seconds allows. Left out, with the other rate-limit headers, while the counter cannot be reached.',
-  ),
-  'X-RateLimit-Remaining': header(
-    'X-RateLimit-Remaining',
-    count.optional(),
-    'Requests left in the current window.',
-  ),
-  'X-RateLimit-Reset': header(
-    'X-RateLimit-Reset',
-    seconds.optional(),
-    'Seconds until the window ends.',
-  ),
-  'RateLimit-Policy': header(
-    'RateLimit-Policy',
-    z
-      .string()
-      .max(60)
-      .regex(/^"(default|ingest)";q=\d+;w=\d+$/)
-      .optional(),
-    'The same limit as the IETF draft writes it: `"default";q=100;w=60`.',
-  ),
-  RateLimit: header(
-    'RateLimit',
-    z
-      .string()
-      .max(60)
-      .regex(/^"(default|ingest)";r=\d+;t=\d+$/)
-      .optional(),
-    'What is left of it as the IETF draft writes it: `"default";r=99;t=60`.',
-  ),
-};
-
-const security = {
-  'X-Content-Type-Options': header(
-    'X-Content-Type-Options',
-    z.literal('nosniff'),
-    'The content type is to be taken as stated.',
-  ),
-  'Strict-Transport-Security': header(
-    'Strict-Transport-Security',
-    z.literal('max-age=63072000; includeSubDomains'),
-    'HTTPS only, for two years.',
-  ),
-  'Referrer-Policy': header(
-    'Referrer-Policy',
-    z.literal('no-referrer'),
-    'Links from here name no referrer.',
-  ),
-  'Content-Security-Policy': header(
-    'Content-Security-Policy',
-    z.literal("default-src 'none'; frame-ancestors 'none'"),
-    'The answer is data: nothing in it may run or be framed.',
-  ),
-  'Cross-Origin-Resource-Policy': header(
-    'Cross-Origin-Resource-Policy',
-    z.literal('cross-origin'),
-    'Other origins may read the answer where CORS lets them.',
-  ),
-};
-
-const crossOrigin = {
-  'Access-Control-Allow-Origin': header(
-    'Access-Control-Allow-Origin',
-    z.string().max(300).regex(/^\S+$/).optional(),
-    'The origin that may read the answer, when it is one of those configured.',
-  ),
-  'Access-Control-Expose-Headers': header(
-    'Access-Control-Expose-Headers',
-    z
-      .string()
-      .max(600)
-      .regex(/^[\w-]+(, ?[\w-]+)*$/)
-      .optional(),
-    'The headers that a script of that origin may read.',
-  ),
-  Vary: header(
-    'Vary',
-    z
-      .string()
-      .max(100)
-      .regex(/^[\w-]+(, ?[\w-]+)*$/)
-      .optional(),
-    'The request headers that the answer depends on.',
-  ),
-};
-
-/** On every answer of every route. */
-export const commonHeaders = {
-  'X-Request-ID': requestId,
-  ...throttled,
-  ...security,
-  ...crossOrigin,
-};
-
-const errorHeaders = {
-  ...commonHeaders,
-  'Cache-Control': header('No-Store', z.literal('no-store'), 'An error is not to be kept.'),
-  'X-Should-Retry': header(
-    'X-Should-Retry',
-    z.enum(['true', 'false']),
-    'Whether the same request may succeed later as it is.',
-  ),
-};
-
-/** Seconds to wait, on a 429. */
-const retryAfter = header(
-  'Retry-After',
-  z.int32().min(1),
-  'Seconds to wait before the request is sent again.',
-);
 
 /** Request headers that every operation reads. */
 export const commonRequestHeaders = {
@@ -151,12 +26,44 @@ export const commonRequestHeaders = {
     }),
 };
 
+/** What an operation accepts: see the security schemes in docs/document.ts. */
+export const API_KEY_ONLY = [{ apiKey: [] }];
+export const API_KEY_OR_BEARER = [{ apiKey: [] }, { bearer: [] }];
+
+/** A UUID as a caller may write it. */
+export const uuidParameter = z
+  .string()
+  .length(36)
+  .regex(/^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/)
+  .meta({ format: 'uuid' });
+
+/** `limit` and `cursor` as a client writes them: see paging.ts. */
+export const pagingQuery = {
+  limit: z
+    .int32()
+    .min(1)
+    .max(MAX_PAGE_SIZE)
+    .default(DEFAULT_PAGE_SIZE)
+    .meta({ description: 'Items a page.' }),
+  cursor: cursorText.optional().meta({
+    description:
+      'The `next_cursor` of the page before, unchanged and with the same filters; `limit` may change. Leave it out for the first page.',
+  }),
+} satisfies Record<keyof typeof pagingParameters, z.ZodType>;
+
 /** An error as an example shows it: the part that is this error's own. */
 export type ErrorExample = {
   code: ErrorCode;
   message: string;
   param?: string;
   details?: readonly Problem[];
+};
+
+/** 400, as every list may answer it. */
+export const invalidCursor: ErrorExample = {
+  code: 'invalid_cursor',
+  message: 'The cursor is not one that this list gave for these filters. Start again without it.',
+  param: 'cursor',
 };
 
 /** Where the example's request went. */
@@ -205,10 +112,15 @@ export function errorResponse(
 
 /** 401, as every route that asks for credentials answers it. */
 export function unauthenticated(request: ExampleRequest): ZodOpenApiResponseObject {
-  return errorResponse('No credentials were sent, or none that is valid here.', request, [
-    { code: 'authentication_required', message: 'Send an API key in the x-api-key header.' },
-    { code: 'authentication_invalid', message: 'The credentials sent are not valid here.' },
-  ]);
+  return errorResponse(
+    'No credentials were sent, or none that is valid here.',
+    request,
+    [
+      { code: 'authentication_required', message: 'Send an API key in the x-api-key header.' },
+      { code: 'authentication_invalid', message: 'The credentials sent are not valid here.' },
+    ],
+    { 'WWW-Authenticate': challenge },
+  );
 }
 
 /** 429 and 500, which any request may meet. */
@@ -217,7 +129,12 @@ export function anyTime(request: ExampleRequest) {
     429: errorResponse(
       'Too many requests from this address: wait for `Retry-After` seconds.',
       request,
-      [{ code: 'rate_limit_exceeded', message: 'Too many requests. Retry after 42 seconds.' }],
+      [
+        {
+          code: 'rate_limit_exceeded',
+          message: 'More than 100 requests in 60 seconds. Retry in 42 s.',
+        },
+      ],
       { 'Retry-After': retryAfter },
     ),
     500: errorResponse('The service failed: retry with growing pauses.', request, [

@@ -3,21 +3,24 @@
 import * as z from 'zod';
 import type { ZodOpenApiPathsObject, ZodOpenApiResponseObject } from 'zod-openapi';
 import {
+  API_KEY_OR_BEARER,
   anyTime,
-  commonHeaders,
   commonRequestHeaders,
+  type ExampleRequest,
   errorResponse,
+  invalidCursor,
+  pagingQuery,
   unauthenticated,
+  uuidParameter,
 } from '../http/openapi.ts';
-import { cursorText, DEFAULT_PAGE_SIZE, listOf, MAX_PAGE_SIZE } from '../http/paging.ts';
-import { EXAMPLE_LOCATION_ID, EXAMPLE_NEXT_CURSOR, EXAMPLE_PROPERTY } from './openapi-example.ts';
+import { challenge, commonHeaders } from '../http/openapi-headers.ts';
+import { listOf } from '../http/paging.ts';
+import { EXAMPLE_LOCATION_ID, EXAMPLE_NEXT_CURSOR, EXAMPLE_PROPERTY } from './openapi-examples.ts';
 import { PROPERTY_TYPES, PUBLIC_STATUSES, property } from './resource.ts';
 import type { listParameters } from './routes.ts';
 
 const LIST = { method: 'GET', path: '/api/v1/web/properties' } as const;
 const ITEM = { method: 'GET', path: '/api/v1/web/properties/no-such-home' } as const;
-
-const SECURITY = [{ apiKey: [] }, { bearer: [] }];
 
 /** Query parameters as a client writes them; routes.ts validates the same names. */
 const query = {
@@ -32,25 +35,10 @@ const query = {
         'Only homes of these web statuses, comma-separated. `hidden` cannot be asked for.',
       param: { style: 'form', explode: false },
     }),
-  location_id: z
-    .string()
-    .length(36)
-    .regex(/^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/)
-    .optional()
-    .meta({
-      description: 'Only homes at this location: the `location.id` of any of them.',
-      format: 'uuid',
-    }),
-  limit: z
-    .int32()
-    .min(1)
-    .max(MAX_PAGE_SIZE)
-    .default(DEFAULT_PAGE_SIZE)
-    .meta({ description: 'Homes a page.' }),
-  cursor: cursorText.optional().meta({
-    description:
-      'The `next_cursor` of the page before, unchanged and with the same filters; `limit` may change. Leave it out for the first page.',
+  location_id: uuidParameter.optional().meta({
+    description: 'Only homes at this location: the `location.id` of any of them.',
   }),
+  ...pagingQuery,
 } satisfies Record<keyof typeof listParameters.shape, z.ZodType>;
 
 const requestHeaders = z.object({
@@ -93,9 +81,18 @@ const notModified: ZodOpenApiResponseObject = {
   headers: answerHeaders,
 };
 
-const forbidden = errorResponse('The token is valid but does not open the feed.', LIST, [
-  { code: 'permission_denied', message: 'This needs the permission tool-web:viewer.' },
-]);
+const forbidden = (request: ExampleRequest) =>
+  errorResponse(
+    'The token is valid but does not open the feed.',
+    request,
+    [
+      {
+        code: 'permission_denied',
+        message: 'The token lacks the permission tool-web:viewer.',
+      },
+    ],
+    { 'WWW-Authenticate': challenge },
+  );
 
 export const propertyPaths = {
   '/api/v1/web/properties': {
@@ -105,7 +102,7 @@ export const propertyPaths = {
       summary: 'List the public listings',
       description:
         'Listings in curatorial order (`display_order`, then `id`), a page at a time. To read on, send `next_cursor` as `cursor` while `has_more` is true. A listing that is added, moved or removed meanwhile makes no other one repeat or vanish. Unknown parameters are ignored, but the paging words of other APIs (`page`, `offset`, `starting_after`, `ending_before`, `page_token`) are refused.',
-      security: SECURITY,
+      security: API_KEY_OR_BEARER,
       requestParams: { query: z.object(query), header: requestHeaders },
       responses: {
         200: {
@@ -139,15 +136,10 @@ export const propertyPaths = {
             param: 'limit',
             details: [{ path: 'limit', message: 'must be at most 100' }],
           },
-          {
-            code: 'invalid_cursor',
-            message:
-              'The cursor is not one that this list gave for these filters. Start again without it.',
-            param: 'cursor',
-          },
+          invalidCursor,
         ]),
         401: unauthenticated(LIST),
-        403: forbidden,
+        403: forbidden(LIST),
         ...anyTime(LIST),
       },
     },
@@ -159,7 +151,7 @@ export const propertyPaths = {
       summary: 'Get one listing',
       description:
         'One listing by its `id`, when the path names a UUID, or else by its `slug`. Every web status but `hidden` is served; `status` tells the actual one.',
-      security: SECURITY,
+      security: API_KEY_OR_BEARER,
       requestParams: {
         path: z.object({
           slugOrId: z
@@ -186,7 +178,7 @@ export const propertyPaths = {
         },
         304: notModified,
         401: unauthenticated(ITEM),
-        403: forbidden,
+        403: forbidden(ITEM),
         404: errorResponse('No listing has this slug or id, or it is hidden.', ITEM, [
           { code: 'resource_missing', message: 'There is no such property.' },
         ]),

@@ -1,0 +1,149 @@
+/** The response headers of the OpenAPI document that several operations have. */
+
+import * as z from 'zod';
+import { PRINTABLE_ID } from './request-id.ts';
+
+const header = (id: string, schema: z.ZodType, description: string) =>
+  schema.meta({ description, header: { id } });
+
+const count = z.int32().min(0);
+const seconds = z.int32().min(0);
+
+const requestId = header(
+  'X-Request-ID',
+  z.string().min(1).max(200).regex(PRINTABLE_ID),
+  'Names this request: the `X-Request-ID` that the client sent, else `req_<random>`.',
+);
+
+const throttled = {
+  'X-RateLimit-Limit': header(
+    'X-RateLimit-Limit',
+    count.optional(),
+    'Requests that a window of 60 seconds allows. Left out, with the other rate-limit headers, while the counter cannot be reached.',
+  ),
+  'X-RateLimit-Remaining': header(
+    'X-RateLimit-Remaining',
+    count.optional(),
+    'Requests left in the current window.',
+  ),
+  'X-RateLimit-Reset': header(
+    'X-RateLimit-Reset',
+    seconds.optional(),
+    'Seconds until the window ends.',
+  ),
+  'RateLimit-Policy': header(
+    'RateLimit-Policy',
+    z
+      .string()
+      .max(60)
+      .regex(/^"(default|ingest)";q=\d+;w=\d+$/)
+      .optional(),
+    'The same limit as the IETF draft writes it: `"default";q=100;w=60`.',
+  ),
+  RateLimit: header(
+    'RateLimit',
+    z
+      .string()
+      .max(60)
+      .regex(/^"(default|ingest)";r=\d+;t=\d+$/)
+      .optional(),
+    'What is left of it as the IETF draft writes it: `"default";r=99;t=60`.',
+  ),
+};
+
+const security = {
+  'X-Content-Type-Options': header(
+    'X-Content-Type-Options',
+    z.literal('nosniff'),
+    'The content type is to be taken as stated.',
+  ),
+  'Strict-Transport-Security': header(
+    'Strict-Transport-Security',
+    z.literal('max-age=63072000; includeSubDomains'),
+    'HTTPS only, for two years.',
+  ),
+  'Referrer-Policy': header(
+    'Referrer-Policy',
+    z.literal('no-referrer'),
+    'Links from here name no referrer.',
+  ),
+  'Content-Security-Policy': header(
+    'Content-Security-Policy',
+    z.literal("default-src 'none'; frame-ancestors 'none'"),
+    'The answer is data: nothing in it may run or be framed.',
+  ),
+  'Cross-Origin-Resource-Policy': header(
+    'Cross-Origin-Resource-Policy',
+    z.literal('cross-origin'),
+    'Other origins may read the answer where CORS lets them.',
+  ),
+};
+
+const crossOrigin = {
+  'Access-Control-Allow-Origin': header(
+    'Access-Control-Allow-Origin',
+    z.string().max(300).regex(/^\S+$/).optional(),
+    'The origin that may read the answer, when it is one of those configured.',
+  ),
+  'Access-Control-Expose-Headers': header(
+    'Access-Control-Expose-Headers',
+    z
+      .string()
+      .max(600)
+      .regex(/^[\w-]+(, ?[\w-]+)*$/)
+      .optional(),
+    'The headers that a script of that origin may read.',
+  ),
+  Vary: header(
+    'Vary',
+    z
+      .string()
+      .max(100)
+      .regex(/^[\w-]+(, ?[\w-]+)*$/)
+      .optional(),
+    'The request headers that the answer depends on.',
+  ),
+};
+
+/** On every answer of every route. */
+export const commonHeaders = {
+  'X-Request-ID': requestId,
+  ...throttled,
+  ...security,
+  ...crossOrigin,
+};
+
+/** `Cache-Control` of errors, and of what is nobody's to keep but the caller's. */
+export const noStore = header(
+  'No-Store',
+  z.literal('no-store'),
+  'The answer is not to be kept on its way.',
+);
+
+/** On every error. */
+export const errorHeaders = {
+  ...commonHeaders,
+  'Cache-Control': noStore,
+  'X-Should-Retry': header(
+    'X-Should-Retry',
+    z.enum(['true', 'false']),
+    'Whether the same request may succeed later as it is.',
+  ),
+};
+
+/** RFC 9110 section 11.6.1; `challenge` on every 401, and on the 403 that a token gets. */
+export const challenge = header(
+  'WWW-Authenticate',
+  z
+    .string()
+    .max(200)
+    .regex(/^(Bearer|ApiKey) /),
+  'Which credentials would be accepted, and for a token what was wrong with it.',
+);
+
+/** Seconds to wait, on a 429. */
+export const retryAfter = header(
+  'Retry-After',
+  z.int32().min(1),
+  'Seconds to wait before the request is sent again.',
+);
