@@ -5,7 +5,9 @@
 
 import { createDocument, type ZodOpenApiOverride } from 'zod-openapi';
 import { eventPaths } from '../events/openapi.ts';
+import { healthPaths } from '../health/openapi.ts';
 import { propertyPaths } from '../properties/openapi.ts';
+import { VERSION } from '../version.ts';
 
 const DESCRIPTION = `
 Domain events accepted once, and a public feed of property listings.
@@ -34,7 +36,7 @@ export function createOpenApiDocument() {
       openapi: '3.1.1',
       info: {
         title: 'Events and property feed',
-        version: '1.0.0',
+        version: VERSION,
         description: DESCRIPTION,
         license: { name: 'MIT', identifier: 'MIT' },
         contact: { name: 'The maintainers of this service' },
@@ -51,7 +53,7 @@ export function createOpenApiDocument() {
         { name: 'Health', description: 'Whether the service and what it needs are up.' },
         { name: 'Properties', description: 'The public feed of the marketing site’s listings.' },
       ],
-      paths: { ...eventPaths, ...propertyPaths },
+      paths: { ...eventPaths, ...propertyPaths, ...healthPaths },
       components: {
         securitySchemes: {
           apiKey: {

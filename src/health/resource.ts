@@ -1,11 +1,19 @@
 /** What the health endpoints answer (specification: GET /api/health and GET /api/health/detailed). */
 
 import * as z from 'zod';
+import { errorFields } from '../http/error-resource.ts';
 
 const common = {
   object: z.literal('health'),
-  timestamp: z.iso.datetime().meta({ description: 'When this answer was made.' }),
-  version: z.string().meta({ description: 'Version of the service.', examples: ['1.0.0'] }),
+  timestamp: z.iso
+    .datetime({ precision: 3 })
+    .max(24)
+    .meta({ description: 'When this answer was made.' }),
+  version: z
+    .string()
+    .max(30)
+    .regex(/^\d+\.\d+\.\d+$/)
+    .meta({ description: 'Version of the service.', examples: ['1.0.0'] }),
 };
 
 export const health = z
@@ -15,25 +23,32 @@ export const health = z
 const dependency = z
   .strictObject({
     status: z.enum(['ok', 'down']),
-    latency_ms: z.int().min(0).meta({ description: 'How long the check took, in milliseconds.' }),
+    latency_ms: z.int32().min(0).meta({ description: 'How long the check took, in milliseconds.' }),
   })
   .meta({ id: 'Dependency', description: 'State of something that the service needs.' });
 
-export const dependencies = z.strictObject({
-  database: dependency,
-  idempotency_cache: dependency,
-  rate_limiter: dependency,
-});
+export const dependencies = z
+  .strictObject({
+    database: dependency,
+    idempotency_cache: dependency,
+    rate_limiter: dependency,
+  })
+  .meta({ id: 'Dependencies', description: 'What the service needs.' });
 
 export const detailedHealth = z
   .strictObject({
     ...common,
-    status: z.enum(['ok', 'degraded', 'down']).meta({
-      description: 'degraded: the database is up, something else is down; down: the database is.',
+    status: z.enum(['ok', 'degraded']).meta({
+      description: '`degraded`: the database is up, something else is down.',
     }),
     dependencies,
   })
   .meta({ id: 'DetailedHealth', description: 'The service and what it needs.' });
+
+/** With the database down; the error envelope stands beside these fields. */
+export const downHealth = z
+  .strictObject({ ...common, status: z.literal('down'), dependencies, ...errorFields })
+  .meta({ id: 'DownHealth', description: 'The service while its database is down.' });
 
 export type Dependency = z.infer<typeof dependency>;
 export type Dependencies = z.infer<typeof dependencies>;

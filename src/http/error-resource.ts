@@ -20,39 +20,43 @@ const message = echo.regex(/\S/).meta({
 });
 
 /** One thing that is wrong with the request. */
-const problem = z.strictObject({
-  path: echo.meta({
-    description: 'Where, in dots: `payload.items.0.id`. Empty for the body as a whole.',
-    examples: ['payload.check_in'],
-  }),
-  message: message.meta({ description: 'What is wrong there.' }),
-});
+const problem = z
+  .strictObject({
+    path: echo.meta({
+      description: 'Where, in dots: `payload.items.0.id`. Empty for the body as a whole.',
+      examples: ['payload.check_in'],
+    }),
+    message: message.meta({ description: 'What is wrong there.' }),
+  })
+  .meta({ id: 'Problem', description: 'Something that is wrong with the request.' });
 
 /** The fields of the envelope, for answers that carry more than an error. */
 export const errorFields = {
-  error: z.strictObject({
-    type: z
-      .enum(CODES.map((code) => CATALOGUE[code].type))
-      .meta({ description: 'Category of the error.' }),
-    code: z.enum(CODES).meta({ description: 'What went wrong, for programs.' }),
-    message,
-    param: echo
-      .min(1)
-      .optional()
-      .meta({
-        description: 'The offending field, parameter or header; of several, the first.',
-        examples: ['limit'],
+  error: z
+    .strictObject({
+      type: z
+        .enum(CODES.map((code) => CATALOGUE[code].type))
+        .meta({ description: 'Category of the error.' }),
+      code: z.enum(CODES).meta({ description: 'What went wrong, for programs.' }),
+      message,
+      param: echo
+        .min(1)
+        .optional()
+        .meta({
+          description: 'The offending field, parameter or header; of several, the first.',
+          examples: ['limit'],
+        }),
+      request_id: z.string().max(200).regex(PRINTABLE_ID).meta({
+        description: 'The `X-Request-ID` of this answer: name it when you report a problem.',
       }),
-    request_id: z.string().max(200).regex(PRINTABLE_ID).meta({
-      description: 'The `X-Request-ID` of this answer: name it when you report a problem.',
-    }),
-    details: z
-      .array(problem)
-      .min(1)
-      .max(MAX_PROBLEMS)
-      .optional()
-      .meta({ description: `Every problem of the request, up to ${MAX_PROBLEMS}.` }),
-  }),
+      details: z
+        .array(problem)
+        .min(1)
+        .max(MAX_PROBLEMS)
+        .optional()
+        .meta({ description: `Every problem of the request, up to ${MAX_PROBLEMS}.` }),
+    })
+    .meta({ id: 'ErrorInfo', description: 'What new clients read.' }),
   statusCode: z
     .int32()
     .min(400)
