@@ -12,7 +12,7 @@ import { prepareDevelopment } from './prepare-development.ts';
 import { PROJECT_DIRECTORY, UserError, WRANGLER_ENVIRONMENT, wranglerCommand } from './project.ts';
 
 /** The Worker that development serves. */
-const ENTRY = 'src/index.ts';
+const ENTRY = 'src/docs/dev-worker.ts';
 const POLL_MS = 200;
 /** A service that was asked to stop is killed after this time. */
 const STOP_DEADLINE_MS = 5_000;

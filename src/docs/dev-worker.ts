@@ -7,13 +7,12 @@ import swaggerUiStyle from 'swagger-ui-dist/swagger-ui.css';
 import swaggerUi from 'swagger-ui-dist/swagger-ui-bundle.js';
 import { createApp } from '../app.ts';
 import { configOf } from '../config.ts';
-import start from './page/start.js';
 import { docsRoutes } from './routes.ts';
 
 export { RateCounter } from '../rate-limit/counter.ts';
 
 const service = createApp();
-const documented = createApp({ docs: docsRoutes({ swaggerUi, swaggerUiStyle, start }) });
+const documented = createApp({ docs: docsRoutes({ swaggerUi, swaggerUiStyle }) });
 
 export default {
   fetch: (request, env, ctx) =>

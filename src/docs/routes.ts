@@ -8,15 +8,10 @@ import { html } from 'hono/html';
 import { configOf } from '../config.ts';
 import type { AppEnv } from '../http/app-env.ts';
 import { createOpenApiDocument } from './document.ts';
+import { START_SCRIPT } from './start-script.ts';
 
-/** The texts of the page's files. */
-export type DocsAssets = {
-  /** Swagger UI itself and its style sheet. */
-  swaggerUi: string;
-  swaggerUiStyle: string;
-  /** The script that starts it. */
-  start: string;
-};
+/** The texts of Swagger UI's files. */
+export type DocsAssets = { swaggerUi: string; swaggerUiStyle: string };
 
 /**
  * What the page may do: load from and talk to its own origin. Swagger UI draws its icons as data
@@ -47,7 +42,7 @@ export function docsRoutes(assets: DocsAssets) {
     .get('/api/docs/openapi.json', (c) => c.json(createOpenApiDocument()))
     .get('/api/docs/swagger-ui.js', (c) => file(c, assets.swaggerUi, 'text/javascript'))
     .get('/api/docs/swagger-ui.css', (c) => file(c, assets.swaggerUiStyle, 'text/css'))
-    .get('/api/docs/start.js', (c) => file(c, assets.start, 'text/javascript'));
+    .get('/api/docs/start.js', (c) => file(c, START_SCRIPT, 'text/javascript'));
 }
 
 function file(c: Context<AppEnv>, text: string, type: string): Response {
