@@ -18,12 +18,11 @@ const POLL_MS = 200;
 const STOP_DEADLINE_MS = 5_000;
 
 try {
-  await prepareDevelopment();
-  const vars = await readVars('local');
-  const port = portOf(process.env.PORT, vars.get('PORT'));
+  const port = portOf(process.env.PORT, (await readVars('local')).get('PORT'));
   await requireFreePort(port);
-  const service = serve(port);
-  await announce(service, port, vars.get('API_KEY') ?? '');
+  await prepareDevelopment();
+  const apiKeys = (await readVars('local')).get('API_KEY') ?? '';
+  await announce(serve(port), port, apiKeys);
 } catch (error) {
   if (!(error instanceof UserError)) throw error;
   console.error(error.message);

@@ -8,7 +8,8 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { Counts, ImportOutcome } from '../properties/import.ts';
+import type { ImportOutcome } from '../properties/import.ts';
+import type { Counts } from '../properties/import-counts.ts';
 import { type ImportProblem, problemLine, readListingsFile } from '../properties/import-file.ts';
 import { loadListings } from './load-listings.ts';
 import { UserError } from './project.ts';
@@ -93,18 +94,25 @@ function report(outcome: ImportOutcome, isDryRun: boolean): number {
     printProblems(outcome.problems);
     return 1;
   }
-  const { listings, locations, amenities, rerendered } = outcome;
+  const { listings, locations, amenities, affected, isRenderingLeft } = outcome;
   if (isDryRun) console.log('Dry run: nothing was written. An import would give:');
   console.log(summaryLine('listings', listings));
   console.log(summaryLine('locations', locations));
   console.log(summaryLine('amenities', amenities));
-  if (rerendered > 0) {
-    console.log(`${rerendered} other listings rendered anew: their location or amenities changed`);
+  if (affected > 0) {
+    console.log(
+      `${affected} other listings show a location or an amenity that changed: rendered anew`,
+    );
+  }
+  if (isRenderingLeft) {
+    console.log(
+      'Rendering broke off: the rest is rendered when it is read, or by the next import.',
+    );
   }
   const written = [listings, locations, amenities].some(
     ({ added, changed }) => added + changed > 0,
   );
-  if (!written) console.log('Nothing changed: the store holds all of it already.');
+  if (!written) console.log('Nothing changed: the store already holds all of it.');
   return 0;
 }
 

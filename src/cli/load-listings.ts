@@ -19,13 +19,13 @@ export async function loadListings(read: ReadFile, options: LoadOptions): Promis
   );
   if (!site.success) throw new UserError('PUBLIC_SITE_URL must be an http(s) URL');
   const { database, close } = await openMigrated(options);
-  const progress = showProgress(process.stdout, 'listings');
+  const progress = showProgress(process.stdout);
   try {
     return await importListings(read, {
       database,
       publicSiteUrl: site.data,
       isDryRun: options.isDryRun,
-      onProgress: progress.update,
+      onProgress: (phase, done, total) => progress.update(`listings ${phase}`, done, total),
     });
   } finally {
     progress.end();

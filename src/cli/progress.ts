@@ -1,43 +1,47 @@
 /** Shows how far a long job is: a bar on a terminal, elsewhere a line at least every 1,000 steps. */
 
 const STEPS_A_LINE = 1_000;
+/** A line comes this many steps early, as the next update would be late. */
+const MOST_STEPS_AT_ONCE = 100;
 const BAR_CHARACTERS = 30;
 
 export type Progress = {
-  update: (done: number, total: number) => void;
+  /** `what` is counted: `listings rendered`. Another `what` begins anew. */
+  update: (what: string, done: number, total: number) => void;
   /** Leaves the terminal's line, so that what follows begins on its own. */
   end: () => void;
 };
 
-/** Progress of something counted in `unit`, such as `listings`. */
-export function showProgress(output: NodeJS.WriteStream, unit: string): Progress {
-  return output.isTTY ? bar(output, unit) : lines(output, unit);
+export function showProgress(output: NodeJS.WriteStream): Progress {
+  return output.isTTY ? bar(output) : lines(output);
 }
 
-function bar(output: NodeJS.WriteStream, unit: string): Progress {
-  let isShown = false;
+function bar(output: NodeJS.WriteStream): Progress {
+  let shown: string | undefined;
+  const end = () => {
+    if (shown !== undefined) output.write('\n');
+    shown = undefined;
+  };
   return {
-    update: (done, total) => {
-      const filled = Math.round((BAR_CHARACTERS * done) / total);
+    update: (what, done, total) => {
+      if (what !== shown) end();
+      const filled = Math.floor((BAR_CHARACTERS * done) / total);
       const cells = '█'.repeat(filled).padEnd(BAR_CHARACTERS, '░');
-      output.write(`\r${cells} ${done} of ${total} ${unit}`);
-      isShown = true;
+      output.write(`\r${cells} ${done} of ${total} ${what}`);
+      shown = what;
     },
-    end: () => {
-      if (isShown) output.write('\n');
-      isShown = false;
-    },
+    end,
   };
 }
 
-function lines(output: NodeJS.WriteStream, unit: string): Progress {
-  let shown = 0;
+function lines(output: NodeJS.WriteStream): Progress {
+  let last = { what: '', done: 0 };
   return {
-    update: (done, total) => {
-      if (Math.floor(done / STEPS_A_LINE) === Math.floor(shown / STEPS_A_LINE) && done < total)
-        return;
-      output.write(`${done} of ${total} ${unit}\n`);
-      shown = done;
+    update: (what, done, total) => {
+      if (what !== last.what) last = { what, done: 0 };
+      if (done < total && done < last.done + STEPS_A_LINE - MOST_STEPS_AT_ONCE) return;
+      output.write(`${done} of ${total} ${what}\n`);
+      last = { what, done };
     },
     end: () => {},
   };

@@ -11,19 +11,20 @@
 
 import * as z from 'zod';
 import { patiently } from '../storage/d1.ts';
-import { render, renderingOf } from './render.ts';
-import type { Amenity, Location, Source } from './source.ts';
-
-/** Bounds of a bound JSON text, which D1 takes up to 2 MB. A longer row travels alone. */
-const ROWS_A_BATCH = 100;
-const BYTES_A_BATCH = 1_000_000;
-/** The largest row that fits D1. */
-export const MAX_ROW_BYTES = 1_990_000;
+import { batchesOf, jsonOf, type StagedRow } from './import-rows.ts';
+import { renderingOf } from './render.ts';
+import type { Amenity, Location } from './source.ts';
 
 /** What the guard's failure is told by: a row of the staging table cannot be null. */
 const GUARD_FAILURE = /NOT NULL constraint failed: import_staging\.row/;
 
-export type Staging = { database: D1Database; importId: string; stagedRows: number };
+export type Staging = {
+  database: D1Database;
+  importId: string;
+  /** Without a trailing slash. */
+  publicSiteUrl: string;
+  stagedRows: number;
+};
 
 /** Another import was applied since this one began: everything has to be checked again. */
 export class Overtaken extends Error {
@@ -39,90 +40,64 @@ export async function findLastImport(database: D1Database): Promise<string | nul
     .parse(await patiently(() => statement.first('import_id')));
 }
 
-/** The row of a listing, as JSON of its columns. */
-export function rowOf(listing: Source, publicSiteUrl: string): string {
-  const document = render(listing, publicSiteUrl);
-  return JSON.stringify({
-    id: listing.id,
-    slug: listing.slug,
-    status: listing.status,
-    type: listing.type,
-    location_id: listing.location?.id ?? null,
-    display_order: listing.display_order,
-    source: JSON.stringify(listing),
-    document: document && JSON.stringify(document),
-    rendering: renderingOf(publicSiteUrl),
-  });
+/** What marks a listing that an import has applied and not rendered yet. No rendering is named so. */
+export function pendingRenderingOf(importId: string): string {
+  return `pending ${importId}`;
 }
 
-/** Splits rows into batches that D1 can bind. */
-export function* batchesOf(rows: Iterable<string>): Generator<string[]> {
-  let batch: string[] = [];
-  let bytes = 0;
-  for (const row of rows) {
-    const size = Buffer.byteLength(row);
-    if (batch.length === ROWS_A_BATCH || (batch.length > 0 && bytes + size > BYTES_A_BATCH)) {
-      yield batch;
-      batch = [];
-      bytes = 0;
-    }
-    batch.push(row);
-    bytes += size;
-  }
-  if (batch.length > 0) yield batch;
-}
-
-/** Rows of listings that the store does not hold as they are. */
+/** Rows of listings that the store does not hold as they are, rendered by the present rules. */
 const DIFFERING = `FROM json_each(?1) AS new LEFT JOIN properties AS old ON old.id = new.value->>'id'
-  WHERE old.id IS NULL OR old.source <> new.value->>'source' OR old.rendering <> new.value->>'rendering'`;
+  WHERE old.id IS NULL OR old.source <> new.value->>'source' OR old.rendering <> ?2`;
 
-/** How many of the rows would be written. Writes nothing. */
+/** How many of the listings would be written. Writes nothing. */
 export async function countDiffering(
-  database: D1Database,
-  rows: readonly string[],
+  { database, publicSiteUrl }: Staging,
+  batch: readonly StagedRow[],
 ): Promise<number> {
   const statement = database
-    .prepare(`SELECT count(*) AS rows ${DIFFERING}`)
-    .bind(`[${rows.join()}]`);
-  return z.int().parse(await patiently(() => statement.first('rows')));
+    .prepare(`SELECT count(*) AS listings ${DIFFERING}`)
+    .bind(jsonOf(batch), renderingOf(publicSiteUrl));
+  return z.int().parse(await patiently(() => statement.first('listings')));
 }
 
-/** Stages those of the rows that the store does not hold as they are; returns how many. */
-export async function stageListings(staging: Staging, rows: readonly string[]): Promise<number> {
-  const insert = `INSERT INTO import_staging (kind, key, import_id, row)
-    SELECT 'property', new.value->>'id', ?2, new.value ${DIFFERING}`;
-  return stage(staging, insert, `[${rows.join()}]`);
-}
-
-export async function stageLocations(
+/** Stages those of the listings that the store does not hold as they are; returns how many. */
+export async function stageListings(
   staging: Staging,
-  locations: readonly Location[],
-): Promise<void> {
-  const rows = locations.map(({ id, slug, name }) =>
-    JSON.stringify({ key: id, slug, name: JSON.stringify(name) }),
-  );
-  await stageKeyed(staging, 'location', rows);
+  batch: readonly StagedRow[],
+): Promise<number> {
+  const insert = staging.database
+    .prepare(
+      `INSERT INTO import_staging (kind, key, import_id, row)
+       SELECT 'property', new.value->>'id', ?3, new.value ${DIFFERING}`,
+    )
+    .bind(jsonOf(batch), renderingOf(staging.publicSiteUrl), staging.importId);
+  return stage(staging, insert);
 }
 
-export async function stageAmenities(
-  staging: Staging,
-  amenities: readonly Amenity[],
-): Promise<void> {
-  const rows = amenities.map(({ slug, label }) =>
-    JSON.stringify({ key: slug, label: JSON.stringify(label) }),
-  );
-  await stageKeyed(staging, 'amenity', rows);
+export async function stageLocations(staging: Staging, changed: readonly Location[]) {
+  const rows = changed.map(({ id, slug, name }) => ({
+    json: JSON.stringify({ key: id, slug, name }),
+  }));
+  for (const batch of batchesOf(rows)) await stageKeyed(staging, 'location', jsonOf(batch));
 }
 
-async function stageKeyed(staging: Staging, kind: 'location' | 'amenity', rows: string[]) {
-  const insert = `INSERT INTO import_staging (kind, key, import_id, row)
-    SELECT '${kind}', new.value->>'key', ?2, new.value FROM json_each(?1) AS new`;
-  for (const batch of batchesOf(rows)) await stage(staging, insert, `[${batch.join()}]`);
+export async function stageAmenities(staging: Staging, changed: readonly Amenity[]) {
+  const rows = changed.map(({ slug, label }) => ({ json: JSON.stringify({ key: slug, label }) }));
+  for (const batch of batchesOf(rows)) await stageKeyed(staging, 'amenity', jsonOf(batch));
 }
 
-async function stage(staging: Staging, insert: string, rows: string): Promise<number> {
-  const statement = staging.database.prepare(insert).bind(rows, staging.importId);
-  const { meta } = await patiently(() => statement.run());
+async function stageKeyed(staging: Staging, kind: 'location' | 'amenity', rows: string) {
+  const insert = staging.database
+    .prepare(
+      `INSERT INTO import_staging (kind, key, import_id, row)
+       SELECT ?3, new.value->>'key', ?2, new.value FROM json_each(?1) AS new`,
+    )
+    .bind(rows, staging.importId, kind);
+  await stage(staging, insert);
+}
+
+async function stage(staging: Staging, insert: D1PreparedStatement): Promise<number> {
+  const { meta } = await patiently(() => insert.run());
   staging.stagedRows += meta.changes;
   return meta.changes;
 }
@@ -142,7 +117,7 @@ export async function applyStaged(staging: Staging, lastImport: string | null): 
     `DELETE FROM properties WHERE id IN (SELECT key ${staged('property')})`,
     `INSERT INTO properties (id, slug, status, type, location_id, display_order, source, document, rendering)
      SELECT key, row->>'slug', row->>'status', row->>'type', row->>'location_id',
-            row->>'display_order', row->>'source', row->>'document', row->>'rendering'
+            row->>'display_order', row->>'source', NULL, 'pending ' || ?1
      ${staged('property')}`,
   ].map((sql) => database.prepare(sql).bind(importId));
   const batch = [

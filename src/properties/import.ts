@@ -1,41 +1,46 @@
-/** An import: a listings file into the store, all of it or nothing, while the service goes on serving. */
+/**
+ * An import: a listings file into the store, all of it or nothing, while the service goes on serving.
+ *
+ * Its rows are staged, applied by one transaction, and only then rendered, batch by batch: the less a
+ * transaction writes, the shorter it keeps readers waiting, and a reader that comes between renders
+ * the listing itself.
+ */
 
-import type { ImportProblem, ListingsFile, ReadFile } from './import-file.ts';
+import { affectedListings } from './import-affected.ts';
+import { countsOf, type ImportCounts } from './import-counts.ts';
+import type { ImportProblem, ReadFile } from './import-file.ts';
 import { type Plan, planImport, type Stored } from './import-plan.ts';
+import { renderApplied } from './import-rendering.ts';
+import { batchesOf, MAX_ROW_BYTES, type StagedRow, stagedRowOf } from './import-rows.ts';
 import {
   applyStaged,
-  batchesOf,
   countDiffering,
   discardStaged,
   findLastImport,
-  MAX_ROW_BYTES,
   Overtaken,
-  rowOf,
   type Staging,
   stageAmenities,
   stageListings,
   stageLocations,
 } from './import-staging.ts';
-import { findStored, usersOf } from './import-store.ts';
-import type { Amenity, Location, Source } from './source.ts';
+import { findStored } from './import-store.ts';
+import type { Source } from './source.ts';
 
 /** Other imports may overtake one this often before it gives up. */
 const MAX_ATTEMPTS = 10;
-/** Rows above this many characters are measured: a smaller one cannot reach D1's limit. */
-const SMALL_SOURCE_CHARACTERS = 200_000;
 
-export type Counts = { added: number; changed: number; unchanged: number };
+/** A file that could be read, with the problems found in it alone. */
+export type ReadListings = Extract<ReadFile, { kind: 'read' }>;
 
 export type ImportOutcome =
   | { kind: 'refused'; problems: ImportProblem[] }
-  | {
+  | ({
       kind: 'accepted';
-      listings: Counts;
-      locations: Counts;
-      amenities: Counts;
-      /** Listings that are not in the file and were rendered anew, as their location or amenities changed. */
-      rerendered: number;
-    };
+      /** Listings outside the file that show a location or an amenity that changed. */
+      affected: number;
+      /** Whether rendering broke off: what is left is rendered when it is read. */
+      isRenderingLeft: boolean;
+    } & ImportCounts);
 
 export type ImportOptions = {
   database: D1Database;
@@ -43,12 +48,9 @@ export type ImportOptions = {
   publicSiteUrl: string;
   /** Checks everything, writes nothing. */
   isDryRun: boolean;
-  /** Told after each batch how many listings of the file are staged. */
-  onProgress: (done: number, total: number) => void;
+  /** Told after each batch how many listings have been through a phase. */
+  onProgress: (phase: 'checked' | 'rendered', done: number, total: number) => void;
 };
-
-/** A file that could be read, with the problems found in it alone. */
-export type ReadListings = Extract<ReadFile, { kind: 'read' }>;
 
 /** Imports what `readListingsFile` read. Throws when the store fails; then nothing has changed. */
 export async function importListings(
@@ -68,26 +70,68 @@ export async function importListings(
 }
 
 async function attemptImport(read: ReadListings, options: ImportOptions): Promise<ImportOutcome> {
-  const { database, publicSiteUrl } = options;
+  const { database, publicSiteUrl, onProgress } = options;
   const lastImport = await findLastImport(database);
   const stored = await findStored(database, read.file);
   const plan = planImport(read.file, stored);
-  const problems = [
-    ...read.problems,
-    ...plan.problems,
-    ...oversized(read.file, plan.sources, publicSiteUrl),
-  ];
+  const problems = [...read.problems, ...plan.problems, ...oversized(plan, read)];
   if (problems.length > 0) return { kind: 'refused', problems };
 
-  const staging: Staging = { database, importId: crypto.randomUUID(), stagedRows: 0 };
+  const staging: Staging = {
+    database,
+    importId: crypto.randomUUID(),
+    publicSiteUrl,
+    stagedRows: 0,
+  };
+  const written = await writeAll(staging, plan, stored, lastImport, options);
+  return {
+    kind: 'accepted',
+    ...countsOf(read.file, plan, stored, written.ofFile),
+    affected: written.affected,
+    isRenderingLeft: !(await renderApplied(staging, written.batches, (done, total) =>
+      onProgress('rendered', done, total),
+    )),
+  };
+}
+
+type Written = {
+  ofFile: number;
+  affected: number;
+  /** The batches in which something was staged: their listings are to be rendered. */
+  batches: StagedRow[][];
+};
+
+/** Stages everything that differs from the store, and applies it. */
+async function writeAll(
+  staging: Staging,
+  plan: Plan,
+  stored: Stored,
+  lastImport: string | null,
+  { isDryRun, onProgress }: ImportOptions,
+): Promise<Written> {
+  const written: Written = { ofFile: 0, affected: 0, batches: [] };
+  const write = async (batch: StagedRow[]) => {
+    if (isDryRun) return countDiffering(staging, batch);
+    const rows = await stageListings(staging, batch);
+    if (rows > 0) written.batches.push(batch);
+    return rows;
+  };
   try {
-    const written = await writeListings(plan, stored, staging, options);
-    if (!options.isDryRun) {
+    let done = 0;
+    for (const batch of batchesOf(rowsOf(plan.sources))) {
+      written.ofFile += await write(batch);
+      done += batch.length;
+      onProgress('checked', done, plan.sources.length);
+    }
+    for await (const listings of affectedListings(staging.database, plan, stored)) {
+      for (const batch of batchesOf(rowsOf(listings))) written.affected += await write(batch);
+    }
+    if (!isDryRun) {
       await stageLocations(staging, plan.changedLocations);
       await stageAmenities(staging, plan.changedAmenities);
       if (staging.stagedRows > 0) await applyStaged(staging, lastImport);
     }
-    return { kind: 'accepted', ...countsOf(plan, stored, read.file, written) };
+    return written;
   } catch (error) {
     // The rows are of no use to anyone; if they cannot be removed now, the next import does it.
     if (staging.stagedRows > 0) await discardStaged(staging).catch(() => undefined);
@@ -95,117 +139,16 @@ async function attemptImport(read: ReadListings, options: ImportOptions): Promis
   }
 }
 
-type Written = { listings: number; rerendered: number };
-
-/** Stages the listings of the file and those others that show something that changes. */
-async function writeListings(
-  plan: Plan,
-  stored: Stored,
-  staging: Staging,
-  { database, publicSiteUrl, isDryRun, onProgress }: ImportOptions,
-): Promise<Written> {
-  const write = (batch: string[]) =>
-    isDryRun ? countDiffering(database, batch) : stageListings(staging, batch);
-  const written: Written = { listings: 0, rerendered: 0 };
-  let done = 0;
-  for (const batch of batchesOf(rowsOf(plan.sources, publicSiteUrl))) {
-    written.listings += await write(batch);
-    done += batch.length;
-    onProgress(done, plan.sources.length);
-  }
-  for await (const others of othersShowingChanges(plan, stored, database)) {
-    for (const batch of batchesOf(rowsOf(others, publicSiteUrl))) {
-      written.rerendered += await write(batch);
-    }
-  }
-  return written;
+function* rowsOf(listings: Iterable<Source>): Generator<StagedRow> {
+  for (const listing of listings) yield stagedRowOf(listing);
 }
 
-/** Stored listings outside the file whose location or amenities the file changes, with the change in them. */
-async function* othersShowingChanges(plan: Plan, stored: Stored, database: D1Database) {
-  const inFile = new Set(plan.sources.map(({ id }) => id));
-  const locations = storedAmong(plan.changedLocations, stored.locations, ({ id }) => id);
-  const amenities = storedAmong(plan.changedAmenities, stored.amenities, ({ slug }) => slug);
-  for await (const users of usersOf(database, [...locations.values()], [...amenities.values()])) {
-    yield users
-      .filter(({ id }) => !inFile.has(id))
-      .map((listing) => withChanges(listing, locations, amenities));
-  }
-}
-
-function withChanges(
-  listing: Source,
-  locations: ReadonlyMap<string, Location>,
-  amenities: ReadonlyMap<string, Amenity>,
-): Source {
-  const { location } = listing;
-  return {
-    ...listing,
-    location: location && (locations.get(location.id) ?? location),
-    amenities: listing.amenities.map((each) => amenities.get(each.slug) ?? each),
-  };
-}
-
-/** Those of `changed` that replace a stored record, by key. */
-function storedAmong<T>(changed: readonly T[], stored: readonly T[], key: (record: T) => string) {
-  const known = new Set(stored.map(key));
-  return new Map(changed.filter((each) => known.has(key(each))).map((each) => [key(each), each]));
-}
-
-function* rowsOf(sources: Iterable<Source>, publicSiteUrl: string): Generator<string> {
-  for (const each of sources) yield rowOf(each, publicSiteUrl);
-}
-
-function oversized(
-  file: ListingsFile,
-  sources: readonly Source[],
-  publicSiteUrl: string,
-): ImportProblem[] {
+function oversized(plan: Plan, { file }: ReadListings): ImportProblem[] {
   const names = new Map(file.properties.map(({ keys, name }) => [keys.id, name]));
-  return sources.flatMap((each) => {
-    if (JSON.stringify(each).length < SMALL_SOURCE_CHARACTERS) return [];
-    const bytes = Buffer.byteLength(rowOf(each, publicSiteUrl));
+  return plan.sources.flatMap((listing) => {
+    const bytes = Buffer.byteLength(stagedRowOf(listing).json);
     if (bytes <= MAX_ROW_BYTES) return [];
-    const message = `is too large to store: ${bytes} bytes with what is rendered from it, at most ${MAX_ROW_BYTES}`;
-    return [{ record: names.get(each.id) ?? each.id, path: '', message }];
+    const message = `is too large to store: ${bytes} bytes, at most ${MAX_ROW_BYTES}`;
+    return [{ record: names.get(listing.id) ?? listing.id, path: '', message }];
   });
-}
-
-function countsOf(plan: Plan, stored: Stored, file: ListingsFile, written: Written) {
-  const id = (record: { id: string }) => record.id;
-  const slug = (record: { slug: string }) => record.slug;
-  const locations = plan.changedLocations.length;
-  const amenities = plan.changedAmenities.length;
-  return {
-    listings: counts(
-      plan.sources.length,
-      written.listings,
-      missing<{ id: string }>(plan.sources, stored.listings, id),
-    ),
-    locations: counts(
-      file.locations.length,
-      locations,
-      missing(plan.changedLocations, stored.locations, id),
-    ),
-    amenities: counts(
-      file.amenities.length,
-      amenities,
-      missing(plan.changedAmenities, stored.amenities, slug),
-    ),
-    rerendered: written.rerendered,
-  };
-}
-
-function counts(total: number, written: number, added: number): Counts {
-  return { added, changed: written - added, unchanged: total - written };
-}
-
-/** How many of the records the store does not hold. */
-function missing<Key>(
-  records: readonly Key[],
-  stored: readonly Key[],
-  key: (record: Key) => string,
-): number {
-  const known = new Set(stored.map(key));
-  return records.filter((each) => !known.has(key(each))).length;
 }

@@ -60,8 +60,9 @@ export const amenities = sqliteTable('amenities', {
 });
 
 /**
- * Where an import puts its records, batch by batch, before one batch applies them all. Rows of an
- * import that was broken off are removed by the next one.
+ * Where an import puts its records, batch by batch, before one batch applies them all. That batch
+ * empties it, of what a broken-off import left too, and leaves one row of kind `applied`: the id of
+ * the import that was applied last.
  */
 export const importStaging = sqliteTable('import_staging', {
   /** `location`, `amenity` or `property`, and the record's key in its table. */
