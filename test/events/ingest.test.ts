@@ -1,8 +1,8 @@
 import { env, exports } from 'cloudflare:workers';
 import { v5 } from 'uuid';
 import { describe, expect, it } from 'vitest';
-import { bookingCreated, expectError, expectEvent, ingest, ingestInit } from '../support/events.ts';
-import { expectStatus, get, send } from '../support/http.ts';
+import { bookingCreated, expectEvent, ingest, ingestInit } from '../support/events.ts';
+import { expectError, expectStatus, get, send } from '../support/http.ts';
 
 const NAMESPACE = '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4';
 
@@ -50,7 +50,7 @@ describe('POST /api/public/events/ingest', () => {
       key,
     );
     expect(response.headers.get('X-Should-Retry')).toBe('false');
-    const error = await expectError(response, 409);
+    const error = await expectError(response, 409, 'idempotency_key_in_use');
     expect(error).toMatchObject({ type: 'idempotency_error', code: 'idempotency_key_in_use' });
     expect(error.details?.map(({ path }) => path)).toEqual([
       'aggregate_id',
@@ -66,7 +66,7 @@ describe('POST /api/public/events/ingest', () => {
       Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`f${index}`, value]));
     await ingest(bookingCreated({ payload: payloadOf(1) }), key);
     const response = await ingest(bookingCreated({ payload: payloadOf(2) }), key);
-    expect((await expectError(response, 409)).details).toHaveLength(50);
+    expect((await expectError(response, 409, 'idempotency_key_in_use')).details).toHaveLength(50);
   });
 
   it('shows no value of either body in a 409', async () => {
@@ -86,10 +86,14 @@ describe('POST /api/public/events/ingest', () => {
     });
     const [one, other] = [freshKey(), freshKey()];
     await ingest(lower, one);
-    const capitalsNow = await expectError(await ingest(upper, one), 409);
+    const capitalsNow = await expectError(await ingest(upper, one), 409, 'idempotency_key_in_use');
     expect(capitalsNow.details?.map(({ path }) => path)).toEqual(['payload.property_id']);
     await ingest(upper, other);
-    const capitalsThen = await expectError(await ingest(lower, other), 409);
+    const capitalsThen = await expectError(
+      await ingest(lower, other),
+      409,
+      'idempotency_key_in_use',
+    );
     expect(capitalsThen.details).toEqual([{ path: '', message: expect.stringContaining('case') }]);
   });
 
@@ -123,9 +127,17 @@ describe('POST /api/public/events/ingest', () => {
   it('leaves the key free when it refuses a request', async () => {
     const key = freshKey();
     const before = await rowCount();
-    await expectError(await ingest(bookingCreated({ payload: { guests: 0 } }), key), 400);
-    await expectError(await ingest('{', key), 400);
-    await expectError(await ingest(bookingCreated({ event_type: 'none' }), key), 400);
+    await expectError(
+      await ingest(bookingCreated({ payload: { guests: 0 } }), key),
+      400,
+      'validation_error',
+    );
+    await expectError(await ingest('{', key), 400, 'validation_error');
+    await expectError(
+      await ingest(bookingCreated({ event_type: 'none' }), key),
+      400,
+      'validation_error',
+    );
     expect(await rowCount()).toBe(before);
     await expectEvent(await ingest(bookingCreated(), key), 202);
   });
@@ -190,7 +202,7 @@ describe('the schema of a request', () => {
     ['payload.refund_amount', { event_type: 'booking.cancelled', payload: { refund_amount: -1 } }],
     ['payload.currency', { event_type: 'booking.cancelled', payload: { currency: '' } }],
   ])('names %s when it is at fault (%#)', async (param, fields) => {
-    const error = await expectError(await ingest(bookingCreated(fields)), 400);
+    const error = await expectError(await ingest(bookingCreated(fields)), 400, 'validation_error');
     expect(error).toMatchObject({ type: 'invalid_request_error', code: 'validation_error', param });
     expect(error.details).toEqual([{ path: param, message: expect.any(String) }]);
   });
@@ -228,7 +240,7 @@ describe('the schema of a request', () => {
       payload: { guests: 0, check_in: '2027-06-02', check_out: '2027-06-01' },
       more: 1,
     };
-    const error = await expectError(await ingest(body, 'k'.repeat(256)), 400);
+    const error = await expectError(await ingest(body, 'k'.repeat(256)), 400, 'validation_error');
     expect(error.param).toBe('Idempotency-Key');
     expect(error.details?.map(({ path }) => path)).toEqual([
       'Idempotency-Key',
@@ -241,7 +253,11 @@ describe('the schema of a request', () => {
   });
 
   it('lists the known kinds when it meets another, beside every other problem', async () => {
-    const error = await expectError(await ingest({ event_type: 'x', payload: [] }), 400);
+    const error = await expectError(
+      await ingest({ event_type: 'x', payload: [] }),
+      400,
+      'validation_error',
+    );
     expect(error.param).toBe('event_type');
     expect(error.details?.[0]?.message).toContain('booking.created, booking.cancelled');
     expect(error.details?.map(({ path }) => path)).toEqual([
@@ -253,7 +269,11 @@ describe('the schema of a request', () => {
   });
 
   it('points the senders of event_id to the header', async () => {
-    const error = await expectError(await ingest(bookingCreated({ event_id: 'x' })), 400);
+    const error = await expectError(
+      await ingest(bookingCreated({ event_id: 'x' })),
+      400,
+      'validation_error',
+    );
     expect(error.message).toContain('Idempotency-Key');
   });
 
@@ -273,7 +293,7 @@ describe('the Idempotency-Key', () => {
     ['longer than 255 characters', 'k'.repeat(256)],
     ['not UTF-8', 'k\ufffd'],
   ])('is refused when it is %s', async (_, key) => {
-    const error = await expectError(await ingest(bookingCreated(), key), 400);
+    const error = await expectError(await ingest(bookingCreated(), key), 400, 'validation_error');
     expect(error).toMatchObject({ code: 'validation_error', param: 'Idempotency-Key' });
     expect(error.details).toHaveLength(1);
   });
@@ -295,7 +315,7 @@ describe('the body of a request', () => {
     ['a number', '1'],
     ['hugely nested and broken off', '['.repeat(200_000)],
   ])('is refused as a whole when it is %s', async (_, text) => {
-    const error = await expectError(await ingest(text, freshKey()), 400);
+    const error = await expectError(await ingest(text, freshKey()), 400, 'validation_error');
     expect(error.code).toBe('validation_error');
     expect(error).not.toHaveProperty('param');
     expect(error.details).toEqual([{ path: '', message: expect.any(String) }]);
@@ -304,7 +324,7 @@ describe('the body of a request', () => {
   it('is refused when it is not UTF-8', async () => {
     const bytes = new Uint8Array([...new TextEncoder().encode(wrapped('{"a":"')), 0xff]);
     const response = await send('/api/public/events/ingest', { ...ingestInit(''), body: bytes });
-    expect((await expectError(response, 400)).details).toEqual([
+    expect((await expectError(response, 400, 'validation_error')).details).toEqual([
       { path: '', message: expect.stringContaining('UTF-8') },
     ]);
   });
@@ -319,12 +339,16 @@ describe('the body of a request', () => {
     ['payload.s', '{"s":"\\ud800"}'],
     ['payload.\ufffd', '{"\\udc00":1}'],
   ])('is refused with the path %s when its payload is %s', async (param, json) => {
-    const error = await expectError(await ingest(wrapped(json), freshKey()), 400);
+    const error = await expectError(
+      await ingest(wrapped(json), freshKey()),
+      400,
+      'validation_error',
+    );
     expect(error).toMatchObject({ code: 'validation_error', param });
   });
 
   it('is refused with the path __proto__ when it has that name itself', async () => {
-    const error = await expectError(await ingest('{"__proto__":{}}'), 400);
+    const error = await expectError(await ingest('{"__proto__":{}}'), 400, 'validation_error');
     expect(error.param).toBe('__proto__');
   });
 
@@ -339,7 +363,7 @@ describe('the body of a request', () => {
     const nested = (levels: number) =>
       wrapped(`{"a":${'['.repeat(levels - 2)}${']'.repeat(levels - 2)}}`);
     await expectEvent(await ingest(nested(64)), 202);
-    const error = await expectError(await ingest(nested(65)), 400);
+    const error = await expectError(await ingest(nested(65)), 400, 'validation_error');
     expect(error.param).toBe(`payload.a${'.0'.repeat(62)}`);
   });
 
@@ -349,7 +373,7 @@ describe('the body of a request', () => {
       return wrapped(`{"a":"${'x'.repeat(bytes - frame)}"}`);
     };
     await expectEvent(await ingest(filled(262_144)), 202);
-    const error = await expectError(await ingest(filled(262_145)), 413);
+    const error = await expectError(await ingest(filled(262_145)), 413, 'payload_too_large');
     expect(error).toMatchObject({ type: 'invalid_request_error', code: 'payload_too_large' });
   });
 
@@ -362,7 +386,7 @@ describe('the body of a request', () => {
       },
     });
     const init = { ...ingestInit(''), body: endless, duplex: 'half' };
-    await expectError(await send('/api/public/events/ingest', init), 413);
+    await expectError(await send('/api/public/events/ingest', init), 413, 'payload_too_large');
     expect(sent).toBeLessThan(20);
   });
 
@@ -378,6 +402,7 @@ describe('the body of a request', () => {
     const error = await expectError(
       await send('/api/public/events/ingest', { ...init, headers }),
       415,
+      'unsupported_media_type',
     );
     expect(error).toMatchObject({ type: 'invalid_request_error', code: 'unsupported_media_type' });
   });
@@ -388,13 +413,18 @@ describe('the body of a request', () => {
     await expectError(
       await send('/api/public/events/ingest', { method: 'POST', body: bytes }),
       415,
+      'unsupported_media_type',
     );
   });
 
   it('is refused under a content coding', async () => {
     const init = ingestInit(bookingCreated());
     const headers = { ...init.headers, 'Content-Encoding': 'gzip' };
-    await expectError(await send('/api/public/events/ingest', { ...init, headers }), 415);
+    await expectError(
+      await send('/api/public/events/ingest', { ...init, headers }),
+      415,
+      'unsupported_media_type',
+    );
   });
 
   it('is read under a media type in capitals and with parameters', async () => {
@@ -411,13 +441,20 @@ describe('the order of checks', () => {
     [
       'credentials before the media type',
       401,
+      'authentication_invalid',
       big,
       { 'x-api-key': 'wrong', 'Content-Type': 'text/plain' },
     ],
-    ['the media type before the size', 415, big, { 'Content-Type': 'text/plain' }],
-    ['the size before the JSON', 413, big, {}],
-    ['the JSON before the key', 400, '{', { 'Idempotency-Key': '' }],
-  ])('puts %s', async (_, status, body, headers) => {
+    [
+      'the media type before the size',
+      415,
+      'unsupported_media_type',
+      big,
+      { 'Content-Type': 'text/plain' },
+    ],
+    ['the size before the JSON', 413, 'payload_too_large', big, {}],
+    ['the JSON before the key', 400, 'validation_error', '{', { 'Idempotency-Key': '' }],
+  ])('puts %s', async (_, status, code, body, headers) => {
     const init = ingestInit(body);
     await expectError(
       await send('/api/public/events/ingest', {
@@ -425,6 +462,7 @@ describe('the order of checks', () => {
         headers: { ...init.headers, ...headers },
       }),
       status,
+      code,
     );
   });
 });
@@ -433,9 +471,9 @@ describe('access', () => {
   it('takes an API key only', async () => {
     const init = ingestInit(bookingCreated());
     const without = await fetchWithout(init, {});
-    expect((await expectError(without, 401)).code).toBe('authentication_required');
+    await expectError(without, 401, 'authentication_required');
     const bearer = await fetchWithout(init, { Authorization: 'Bearer x.y.z' });
-    expect((await expectError(bearer, 401)).code).toBe('authentication_invalid');
+    await expectError(bearer, 401, 'authentication_invalid');
   });
 });
 

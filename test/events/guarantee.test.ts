@@ -1,0 +1,433 @@
+/** Accepted once, whatever the network and the stores do. */
+
+import { env } from 'cloudflare:workers';
+import { v5 } from 'uuid';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { bookingCreated, expectEvent, ingest, ingestInit } from '../support/events.ts';
+import {
+  CONNECTION_LOST,
+  failingD1,
+  gatedD1,
+  KV_FAULTS,
+  meddledKv,
+  OUT_OF_ORDER,
+  silentD1,
+} from '../support/faults.ts';
+import { expectError, expectStatus } from '../support/http.ts';
+import { callWith, sendWith } from '../support/isolate.ts';
+
+const PATH = '/api/public/events/ingest';
+const NAMESPACE = '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4';
+const HOUR_MS = 3_600_000;
+
+const A = bookingCreated({ payload: { guests: 1 } });
+const B = bookingCreated({ payload: { guests: 2 } });
+const C = bookingCreated({ payload: { guests: 3 } });
+
+const freshKey = () => crypto.randomUUID();
+const ingestWith = (changes: Partial<Env>, body: unknown, key?: string) =>
+  sendWith(changes, PATH, ingestInit(body, key));
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Sends each body at once, and gives the ids of the answers by status. */
+async function raceOf(bodies: unknown[], send: (body: unknown) => Promise<Response>) {
+  const responses = await Promise.all(bodies.map(send));
+  const ids: Record<number, unknown[]> = {};
+  for (const response of responses) {
+    const { id } = await response.json<{ id?: string }>();
+    ids[response.status] = [...(ids[response.status] ?? []), id];
+  }
+  return ids;
+}
+
+async function storedUnder(key: string): Promise<number | null> {
+  return env.DB.prepare('SELECT count(*) AS n FROM events WHERE key_id = ?')
+    .bind(v5(key, NAMESPACE))
+    .first<number>('n');
+}
+
+const twins = Array.from({ length: 20 }, () => A);
+const rivals = Array.from({ length: 20 }, (_, guests) =>
+  bookingCreated({ payload: { guests: guests + 1 } }),
+);
+
+const KVS: [name: string, kv: () => KVNamespace][] = [['a KV that works', () => env.IDEMPOTENCY]];
+for (const [name, taps] of Object.entries(KV_FAULTS)) {
+  KVS.push([`a KV that ${name}`, () => meddledKv(env.IDEMPOTENCY, taps)]);
+}
+
+describe.each(KVS)('beside %s', (_, kv) => {
+  it('exactly one of concurrent identical requests is accepted, the rest replay its id', async () => {
+    const key = freshKey();
+    const IDEMPOTENCY = kv();
+    const ids = await raceOf(twins, (body) => ingestWith({ IDEMPOTENCY }, body, key));
+    expect(Object.keys(ids)).toEqual(['200', '202']);
+    expect(ids[202]).toEqual([v5(key, NAMESPACE)]);
+    expect(new Set(ids[200])).toEqual(new Set(ids[202]));
+    expect(await storedUnder(key)).toBe(1);
+  });
+
+  it('exactly one of concurrent different bodies is accepted, the rest are refused', async () => {
+    const key = freshKey();
+    const IDEMPOTENCY = kv();
+    const ids = await raceOf(rivals, (body) => ingestWith({ IDEMPOTENCY }, body, key));
+    expect(ids[202]).toHaveLength(1);
+    expect(ids[409]).toHaveLength(19);
+    expect(await storedUnder(key)).toBe(1);
+  });
+
+  it('a retry replays and another body is refused', async () => {
+    const key = freshKey();
+    const IDEMPOTENCY = kv();
+    const first = await expectEvent(await ingestWith({ IDEMPOTENCY }, A, key), 202);
+    const replay = await expectEvent(await ingestWith({ IDEMPOTENCY }, A, key), 200);
+    expect(replay).toEqual({ ...first, status: 'idempotent' });
+    await expectStatus(await ingestWith({ IDEMPOTENCY }, B, key), 409);
+  });
+});
+
+it('an answer does not wait for a KV that never answers', async () => {
+  const startedAt = performance.now();
+  const IDEMPOTENCY = meddledKv(env.IDEMPOTENCY, KV_FAULTS['never answers a read']);
+  const { response, settled } = await callWith({ IDEMPOTENCY }, PATH, ingestInit(A, freshKey()));
+  await expectStatus(response, 202);
+  expect(performance.now() - startedAt).toBeLessThan(900);
+  await settled;
+});
+
+it('an answer does not wait for the KV write', async () => {
+  const startedAt = performance.now();
+  const IDEMPOTENCY = meddledKv(env.IDEMPOTENCY, KV_FAULTS['never answers a write']);
+  const { response, settled } = await callWith({ IDEMPOTENCY }, PATH, ingestInit(A, freshKey()));
+  await expectStatus(response, 202);
+  expect(performance.now() - startedAt).toBeLessThan(900);
+  await settled;
+});
+
+describe('with D1 out of order', () => {
+  const DB = failingD1(env.DB, { when: 'before commit' });
+
+  it('a retry that KV knows is answered', async () => {
+    const key = freshKey();
+    const first = await expectEvent(await ingestWith({}, A, key), 202);
+    const response = await ingestWith({ DB }, A, key);
+    expect(response.headers.get('Idempotent-Replayed')).toBe('true');
+    expect(await expectEvent(response, 200)).toEqual({ ...first, status: 'idempotent' });
+  });
+
+  it('another body under a key that KV knows is refused without details', async () => {
+    const key = freshKey();
+    await ingestWith({}, A, key);
+    const error = await expectError(
+      await ingestWith({ DB }, B, key),
+      409,
+      'idempotency_key_in_use',
+    );
+    expect(error.details).toBeUndefined();
+  });
+
+  it('what KV does not know is a 500 that leaves the key free', async () => {
+    const key = freshKey();
+    const error = await expectError(await ingestWith({ DB }, A, key), 500, 'internal_error');
+    expect(error.message).not.toContain('out of order');
+    expect(await storedUnder(key)).toBe(0);
+    await expectEvent(await ingestWith({}, B, key), 202);
+  });
+
+  it('an entry that KV should have dropped counts for nothing', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const key = freshKey();
+    await ingestWith({}, A, key);
+    vi.setSystemTime(Date.now() + 24 * HOUR_MS);
+    await expectError(await ingestWith({ DB }, A, key), 500, 'internal_error');
+    await expectError(await ingestWith({ DB }, B, key), 500, 'internal_error');
+  });
+
+  it('an entry counts until the last millisecond of its 24 hours', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const key = freshKey();
+    await ingestWith({}, A, key);
+    vi.setSystemTime(Date.now() + 24 * HOUR_MS - 1);
+    await expectEvent(await ingestWith({ DB }, A, key), 200);
+  });
+
+  it('a body that fits no schema is told from one that is stored', async () => {
+    const key = freshKey();
+    await ingestWith({}, A, key);
+    await expectStatus(
+      await ingestWith({ DB }, bookingCreated({ payload: { guests: 0 } }), key),
+      409,
+    );
+  });
+
+  it('an event without a key is a 500', async () => {
+    await expectError(await ingestWith({ DB }, A), 500, 'internal_error');
+  });
+});
+
+describe('while D1 is slow', () => {
+  it('KV answers a retry at once, and the commit that is under way writes nothing', async () => {
+    const key = freshKey();
+    await ingestWith({}, A, key);
+    const gate = Promise.withResolvers<void>();
+    const DB = gatedD1(env.DB, gate.promise);
+    const { response, settled } = await callWith({ DB }, PATH, ingestInit(A, key));
+    await expectEvent(response, 200);
+    gate.resolve();
+    await settled;
+    expect(await storedUnder(key)).toBe(1);
+  });
+
+  it('a mismatch in KV waits for the word of D1', async () => {
+    const key = freshKey();
+    await ingestWith({}, A, key);
+    const gate = Promise.withResolvers<void>();
+    const DB = gatedD1(env.DB, gate.promise);
+    const answer = callWith({ DB }, PATH, ingestInit(B, key));
+    const first = await Promise.race([answer, new Promise((go) => setTimeout(go, 100, 'waiting'))]);
+    expect(first).toBe('waiting');
+    gate.resolve();
+    const error = await expectError((await answer).response, 409, 'idempotency_key_in_use');
+    expect(error.details).toEqual([{ path: 'payload.guests', message: expect.any(String) }]);
+  });
+});
+
+describe('when the answer of D1 is lost after the commit', () => {
+  const lost = (times: number, message = CONNECTION_LOST) =>
+    failingD1(env.DB, { when: 'after commit', message, times });
+
+  it('the request recognises its own commit as the first acceptance', async () => {
+    const key = freshKey();
+    await expectEvent(await ingestWith({ DB: lost(1) }, A, key), 202);
+    expect(await storedUnder(key)).toBe(1);
+    await expectEvent(await ingestWith({}, A, key), 200);
+  });
+
+  it('none of its twins mistakes it for their own: one 202 among 20', async () => {
+    const key = freshKey();
+    const ids = await raceOf(twins, (body) => ingestWith({ DB: lost(1) }, body, key));
+    expect(ids[202]).toHaveLength(1);
+    expect(ids[200]).toHaveLength(19);
+    expect(await storedUnder(key)).toBe(1);
+  });
+
+  it('none of its rivals is accepted beside it', async () => {
+    const key = freshKey();
+    const ids = await raceOf(rivals, (body) => ingestWith({ DB: lost(1) }, body, key));
+    expect(ids[202]).toHaveLength(1);
+    expect(ids[409]).toHaveLength(19);
+  });
+
+  it('KV learns of the acceptance', async () => {
+    const key = freshKey();
+    await ingestWith({ DB: lost(1) }, A, key);
+    await expectEvent(
+      await ingestWith({ DB: failingD1(env.DB, { when: 'before commit' }) }, A, key),
+      200,
+    );
+  });
+
+  it('a caller that got a 500 for it retries into a replay', async () => {
+    const key = freshKey();
+    await expectStatus(await ingestWith({ DB: lost(1, OUT_OF_ORDER) }, A, key), 500);
+    expect(await storedUnder(key)).toBe(1);
+    expect((await expectEvent(await ingestWith({}, A, key), 200)).id).toBe(v5(key, NAMESPACE));
+  });
+
+  it('an event without a key is stored once', async () => {
+    const aggregate_id = freshKey();
+    const { id } = await expectEvent(
+      await ingestWith({ DB: lost(2) }, { ...A, aggregate_id }),
+      202,
+    );
+    const { results } = await env.DB.prepare('SELECT id FROM events WHERE aggregate_id = ?')
+      .bind(aggregate_id)
+      .all();
+    expect(results).toEqual([{ id }]);
+  });
+
+  it('and the first attempts failed before it, it is accepted too', async () => {
+    const key = freshKey();
+    const DB = failingD1(env.DB, { when: 'before commit', message: CONNECTION_LOST, times: 2 });
+    await expectEvent(await ingestWith({ DB }, A, key), 202);
+  });
+});
+
+it('a D1 that commits and never answers holds a request for 10 seconds', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const key = freshKey();
+  const answer = ingestWith({ DB: silentD1(env.DB) }, A, key);
+  const isAnswered = vi.fn();
+  void answer.then(isAnswered);
+  while (vi.getTimerCount() === 0) await scheduler.wait(1);
+  await vi.advanceTimersByTimeAsync(9_999);
+  expect(isAnswered).not.toHaveBeenCalled();
+  await vi.advanceTimersByTimeAsync(1);
+  await expectStatus(await answer, 500);
+  await expectEvent(await ingestWith({}, A, key), 200);
+});
+
+describe('after 24 hours', () => {
+  const advance = (hours: number) => vi.setSystemTime(Date.now() + hours * HOUR_MS);
+
+  it('each body of a key keeps its id, and the newest holds the key', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const key = freshKey();
+    const keyId = v5(key, NAMESPACE);
+    const a = await expectEvent(await ingest(A, key), 202);
+    expect(a.id).toBe(keyId);
+
+    advance(24);
+    const b = await expectEvent(await ingest(B, key), 202);
+    const canonical =
+      '{"aggregate_id":"bk_1","aggregate_type":"booking","event_type":"booking.created","payload":{"guests":2}}';
+    expect(b.id).toBe(v5(await sha256(canonical), keyId));
+    await expectStatus(await ingest(A, key), 409);
+    await expectStatus(await ingest(C, key), 409);
+    expect((await expectEvent(await ingest(B, key), 200)).id).toBe(b.id);
+
+    advance(24);
+    expect(await expectEvent(await ingest(A, key), 200)).toEqual({ ...a, status: 'idempotent' });
+    expect((await expectEvent(await ingest(B, key), 200)).id).toBe(b.id);
+    expect(await storedUnder(key)).toBe(2);
+
+    const c = await expectEvent(await ingest(C, key), 202);
+    expect(new Set([a.id, b.id, c.id]).size).toBe(3);
+    await expectStatus(await ingest(A, key), 409);
+    await expectStatus(await ingest(B, key), 409);
+  });
+
+  it('the window ends with its last millisecond', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const key = freshKey();
+    await ingest(A, key);
+    vi.setSystemTime(Date.now() + 24 * HOUR_MS - 1);
+    await expectStatus(await ingest(B, key), 409);
+    vi.setSystemTime(Date.now() + 1);
+    await expectEvent(await ingest(B, key), 202);
+  });
+
+  it('a replay neither lengthens a window nor starts one', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const key = freshKey();
+    await ingest(A, key);
+    advance(23);
+    await expectStatus(await ingest(A, key), 200);
+    advance(1);
+    await expectStatus(await ingest(A, key), 200);
+    await expectEvent(await ingest(B, key), 202);
+  });
+
+  it('an entry of an older body that KV still gives decides nothing', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const key = freshKey();
+    await ingestWith({}, A, key);
+    const old = await env.IDEMPOTENCY.get(v5(key, NAMESPACE), 'json');
+    expect(old).not.toBeNull();
+    const IDEMPOTENCY = meddledKv(env.IDEMPOTENCY, { get: async () => old });
+    advance(24);
+    await expectEvent(await ingestWith({ IDEMPOTENCY }, B, key), 202);
+    await expectStatus(await ingestWith({ IDEMPOTENCY }, A, key), 409);
+    await expectEvent(await ingestWith({ IDEMPOTENCY }, B, key), 200);
+  });
+
+  it('concurrent different bodies are accepted once again', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const key = freshKey();
+    await ingest(C, key);
+    advance(24);
+    const ids = await raceOf(
+      Array.from({ length: 20 }, (_, index) => (index % 2 ? A : B)),
+      (body) => ingest(body, key),
+    );
+    expect(ids[202]).toHaveLength(1);
+    expect(ids[200]).toHaveLength(9);
+    expect(ids[409]).toHaveLength(10);
+    expect(await storedUnder(key)).toBe(2);
+  });
+
+  it('the retention is a var', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const key = freshKey();
+    const IDEMPOTENCY_RETENTION_SECONDS = '60';
+    await ingestWith({ IDEMPOTENCY_RETENTION_SECONDS }, A, key);
+    vi.setSystemTime(Date.now() + 59_999);
+    await expectStatus(await ingestWith({ IDEMPOTENCY_RETENTION_SECONDS }, B, key), 409);
+    vi.setSystemTime(Date.now() + 1);
+    await expectEvent(await ingestWith({ IDEMPOTENCY_RETENTION_SECONDS }, B, key), 202);
+  });
+});
+
+describe('a stored key answers before the schema does', () => {
+  /** Stores an event that the catalogue of today would refuse, as an older one accepted it. */
+  async function storeUnderOlderSchema(key: string) {
+    const keyId = v5(key, NAMESPACE);
+    const canonical =
+      '{"aggregate_id":"b","aggregate_type":"booking","event_type":"booking.moved","payload":{"guests":"two"}}';
+    await env.DB.prepare(
+      `INSERT INTO events (id, key_id, fingerprint, receipt, type, aggregate_type, aggregate_id, payload, created_at)
+       VALUES (?1, ?1, ?2, 'r', 'booking.moved', 'booking', 'b', '{"guests":"two"}', ?3)`,
+    )
+      .bind(keyId, await sha256(canonical), Date.now())
+      .run();
+    return { keyId, body: canonical };
+  }
+
+  it('replays a body that fits no schema any more, within 24 hours and after', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const key = freshKey();
+    const { keyId, body } = await storeUnderOlderSchema(key);
+    expect(await expectEvent(await ingest(body, key), 200)).toMatchObject({
+      id: keyId,
+      type: 'booking.moved',
+      status: 'idempotent',
+    });
+    vi.setSystemTime(Date.now() + 25 * HOUR_MS);
+    await expectEvent(await ingest(body, key), 200);
+  });
+
+  it('refuses another body by the key, even one that fits no schema', async () => {
+    const key = freshKey();
+    await ingest(A, key);
+    const error = await expectError(
+      await ingest({ event_type: 'none', extra: 1, payload: { guests: 0 } }, key),
+      409,
+      'idempotency_key_in_use',
+    );
+    expect(error.details?.map(({ path }) => path)).toEqual([
+      'event_type',
+      'extra',
+      'payload.guests',
+      'aggregate_id',
+      'aggregate_type',
+    ]);
+  });
+
+  it('refuses by the schema once the key is free again', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const key = freshKey();
+    await ingest(A, key);
+    vi.setSystemTime(Date.now() + 24 * HOUR_MS);
+    await expectStatus(await ingest(bookingCreated({ payload: { guests: 0 } }), key), 400);
+  });
+
+  it('but not before the limits of a body', async () => {
+    const key = freshKey();
+    await ingest(A, key);
+    await expectStatus(await ingest('[]', key), 400);
+    await expectStatus(await ingest('{', key), 400);
+    await expectStatus(
+      await ingest(bookingCreated({ payload: { x: 'x'.repeat(300_000) } }), key),
+      413,
+    );
+    await expectStatus(await ingest('{"a":9007199254740993}', key), 400);
+  });
+});
+
+async function sha256(text: string): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
+  return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+}

@@ -1,0 +1,225 @@
+/**
+ * Random histories of one service against a model of what is promised: requests one by one and at
+ * once, the clock moved on, the entry of a key lost from KV or given back in an older state.
+ */
+
+import { env } from 'cloudflare:workers';
+import * as fc from 'fast-check';
+import { v5 } from 'uuid';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { bookingCreated, ingestInit } from '../support/events.ts';
+import { freshAddress, send } from '../support/http.ts';
+
+const RUNS = 200;
+const NAMESPACE = '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4';
+const DAY_MS = 24 * 3_600_000;
+
+const BODIES = {
+  A: bookingCreated({ payload: { guests: 1 } }),
+  B: bookingCreated({ payload: { guests: 2 } }),
+  C: bookingCreated({ payload: { guests: 3 } }),
+  /** Fits no schema. */
+  invalid: bookingCreated({ payload: { guests: 0 } }),
+};
+type BodyName = keyof typeof BODIES;
+type KeyName = 'k' | 'l';
+
+type Step =
+  | { do: 'send'; key: KeyName; body: BodyName }
+  | { do: 'race'; key: KeyName; bodies: BodyName[] }
+  | { do: 'advance'; ms: number }
+  | { do: 'lose KV entry'; key: KeyName }
+  | { do: 'bring back KV entry'; key: KeyName };
+
+/** What is promised of one key. */
+class Model {
+  readonly ids = new Map<BodyName, string>();
+  holder: { body: BodyName; at: number } | undefined;
+  readonly keyId: string;
+
+  constructor(keyId: string) {
+    this.keyId = keyId;
+  }
+
+  /** The outcome of one request: its status, and the rule that it comes from. */
+  answer(body: BodyName, now: number): { status: number; rule: string } {
+    const isHeld = this.holder !== undefined && now - this.holder.at < DAY_MS;
+    const isKnown = this.ids.has(body);
+    if (isHeld && this.holder?.body === body) return { status: 200, rule: 'replay within 24 h' };
+    if (isHeld && isKnown) return { status: 409, rule: 'older body within the 24 h of a newer' };
+    if (isHeld) return { status: 409, rule: 'another body within 24 h' };
+    const after = this.ids.size > 1 ? 'after 24 h, of several bodies' : 'after 24 h';
+    if (isKnown) return { status: 200, rule: `replay ${after}` };
+    if (body === 'invalid') return { status: 400, rule: 'refused by the schema' };
+    const rule = this.holder === undefined ? 'first of a key' : 'new body after 24 h';
+    return { status: 202, rule };
+  }
+
+  accept(body: BodyName, now: number, id: string): void {
+    this.ids.set(body, id);
+    this.holder = { body, at: now };
+  }
+}
+
+const key = fc.constantFrom<KeyName>('k', 'k', 'k', 'l');
+const body = fc.constantFrom<BodyName>('A', 'A', 'A', 'B', 'B', 'C', 'invalid');
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 8, arbitrary: fc.record({ do: fc.constant('send'), key, body }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('race'),
+      key,
+      bodies: fc.array(body, { minLength: 2, maxLength: 6 }),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('advance'),
+      ms: fc.constantFrom(1, 3_600_000, DAY_MS - 1, DAY_MS, DAY_MS, DAY_MS + 1),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('lose KV entry'), key }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('bring back KV entry'), key }) },
+);
+
+/** How often each rule was met, over all runs. */
+const met = new Map<string, number>();
+const meet = (rule: string) => met.set(rule, (met.get(rule) ?? 0) + 1);
+
+/** One history: a service with two fresh keys. */
+class History {
+  readonly run = crypto.randomUUID();
+  readonly address = freshAddress();
+  readonly models = {
+    k: new Model(v5(`${this.run}-k`, NAMESPACE)),
+    l: new Model(v5(`${this.run}-l`, NAMESPACE)),
+  };
+  /** Every state in which KV has had a key. */
+  readonly seen = { k: new Set<string>(), l: new Set<string>() };
+  /** What was last done to the KV entry of a key. */
+  readonly kv: Partial<Record<KeyName, string>> = {};
+
+  async take(step: Step): Promise<void> {
+    switch (step.do) {
+      case 'send':
+        return this.check(step.key, [step.body]);
+      case 'race':
+        return this.check(step.key, step.bodies);
+      case 'advance':
+        vi.setSystemTime(Date.now() + step.ms);
+        return undefined;
+      case 'lose KV entry':
+        this.kv[step.key] = 'lost';
+        return env.IDEMPOTENCY.delete(this.models[step.key].keyId);
+      case 'bring back KV entry': {
+        const [oldest] = this.seen[step.key];
+        if (oldest === undefined) return undefined;
+        this.kv[step.key] = 'stale';
+        return env.IDEMPOTENCY.put(this.models[step.key].keyId, oldest);
+      }
+    }
+  }
+
+  /** Sends bodies at once and holds the answers against the model; a race is any order of its members. */
+  private async check(key: KeyName, bodies: readonly BodyName[]): Promise<void> {
+    const model = this.models[key];
+    const now = Date.now();
+    const answers = await Promise.all(bodies.map((body) => this.send(key, body)));
+    const accepted = answers.find(({ status }) => status === 202);
+    const before = bodies.map((body) => model.answer(body, now));
+    expect(accepted !== undefined).toBe(before.some(({ status }) => status === 202));
+    if (accepted !== undefined) {
+      meet(model.answer(accepted.body, now).rule);
+      expect(model.answer(accepted.body, now).status).toBe(202);
+      const isFirst = model.ids.size === 0;
+      expect(accepted.id).toBe(
+        isFirst ? model.keyId : v5(FINGERPRINTS[accepted.body], model.keyId),
+      );
+      model.accept(accepted.body, now, accepted.id ?? '');
+    }
+    for (const [index, answer] of answers.entries()) {
+      if (answer === accepted) continue;
+      const after = model.answer(answer.body, now);
+      const possible = [after, ...(accepted && before[index] ? [before[index]] : [])].filter(
+        ({ status }) => status !== 202,
+      );
+      const outcome = possible.find(({ status }) => status === answer.status);
+      expect(outcome, `${answer.status} for ${answer.body}`).toBeDefined();
+      if (outcome !== undefined) meet(outcome.rule);
+      if (answer.status === 200) expect(answer.id).toBe(model.ids.get(answer.body));
+    }
+    if (bodies.length > 1) meet(accepted ? 'race for a free key' : 'race for a held key');
+    if (this.kv[key] !== undefined) meet(`with the KV entry ${this.kv[key]}`);
+    const entry = await env.IDEMPOTENCY.get(model.keyId);
+    if (entry !== null) this.seen[key].add(entry);
+  }
+
+  private async send(key: KeyName, body: BodyName) {
+    const init = ingestInit(BODIES[body], `${this.run}-${key}`);
+    const response = await send('/api/public/events/ingest', {
+      ...init,
+      headers: { ...init.headers, 'CF-Connecting-IP': this.address },
+    });
+    const { id } = await response.json<{ id?: string }>();
+    return { body, id, status: response.status };
+  }
+
+  async expectNothingStoredTwice(): Promise<void> {
+    for (const { keyId, ids } of Object.values(this.models)) {
+      const { results } = await env.DB.prepare(
+        'SELECT id FROM events WHERE key_id = ? ORDER BY seq',
+      )
+        .bind(keyId)
+        .all<{ id: string }>();
+      expect(results.map(({ id }) => id)).toEqual([...ids.values()]);
+    }
+  }
+}
+
+const FINGERPRINTS: Record<BodyName, string> = { A: '', B: '', C: '', invalid: '' };
+
+beforeEach(async () => {
+  for (const [index, name] of (['A', 'B', 'C'] as const).entries()) {
+    const canonical = `{"aggregate_id":"bk_1","aggregate_type":"booking","event_type":"booking.created","payload":{"guests":${index + 1}}}`;
+    const bytes = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(canonical));
+    FINGERPRINTS[name] = Array.from(new Uint8Array(bytes), (byte) =>
+      byte.toString(16).padStart(2, '0'),
+    ).join('');
+  }
+  vi.useFakeTimers({ toFake: ['Date'] });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+it('answers every history as promised', { timeout: 120_000 }, async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 16 }), async (steps) => {
+      const history = new History();
+      for (const each of steps) await history.take(each);
+      await history.expectNothingStoredTwice();
+    }),
+    { numRuns: RUNS },
+  );
+  const table = [...met].sort(([a], [b]) => a.localeCompare(b));
+  console.log(
+    `${table.map(([rule, times]) => `${String(times).padStart(6)}  ${rule}`).join('\n')}`,
+  );
+  expect(table.map(([rule]) => rule)).toEqual([
+    'another body within 24 h',
+    'first of a key',
+    'new body after 24 h',
+    'older body within the 24 h of a newer',
+    'race for a free key',
+    'race for a held key',
+    'refused by the schema',
+    'replay after 24 h',
+    'replay after 24 h, of several bodies',
+    'replay within 24 h',
+    'with the KV entry lost',
+    'with the KV entry stale',
+  ]);
+});

@@ -1,0 +1,46 @@
+/** What a request costs: its calls of each binding, and the rows that D1 says it read and wrote. */
+
+import { tapD1, tapKv, tapObjects } from './tap.ts';
+
+export type Costs = {
+  d1RoundTrips: number;
+  d1RowsRead: number;
+  d1RowsWritten: number;
+  kvReads: number;
+  kvWrites: number;
+  counterCalls: number;
+};
+
+/** Bindings that do what `env`'s do, and count it into `costs`. */
+export function counting(env: Env): { env: Env; costs: Costs } {
+  const costs: Costs = {
+    d1RoundTrips: 0,
+    d1RowsRead: 0,
+    d1RowsWritten: 0,
+    kvReads: 0,
+    kvWrites: 0,
+    counterCalls: 0,
+  };
+  const counted: Env = {
+    ...env,
+    DB: tapD1(env.DB, async (call) => {
+      costs.d1RoundTrips += 1;
+      const results = await call();
+      for (const { meta } of results) {
+        costs.d1RowsRead += meta.rows_read;
+        costs.d1RowsWritten += meta.rows_written;
+      }
+      return results;
+    }),
+    IDEMPOTENCY: tapKv(env.IDEMPOTENCY, (call, method) => {
+      if (method === 'get' || method === 'list') costs.kvReads += 1;
+      else costs.kvWrites += 1;
+      return call();
+    }),
+    RATE_COUNTER: tapObjects(env.RATE_COUNTER, (call) => {
+      costs.counterCalls += 1;
+      return call();
+    }),
+  };
+  return { env: counted, costs };
+}

@@ -1,0 +1,73 @@
+/** Bindings that misbehave, each in one way; what they do not spoil is the real binding's. */
+
+import { type Tap, tapD1, tapKv } from './tap.ts';
+
+/** A text that D1 gives for a fault that passes by itself. */
+export const CONNECTION_LOST = 'D1_ERROR: Network connection lost.';
+/** A text that no repetition helps against. */
+export const OUT_OF_ORDER = 'D1_ERROR: out of order';
+
+type Fault = {
+  /** Whether the statements are run before the answer is lost. */
+  when: 'before commit' | 'after commit';
+  message?: string;
+  /** How many round trips fail; all of them when left out. */
+  times?: number;
+};
+
+/** D1 whose round trips fail, before or after they have done their work. */
+export function failingD1(database: D1Database, fault: Fault): D1Database {
+  let left = fault.times ?? Number.POSITIVE_INFINITY;
+  return tapD1(database, async (call) => {
+    if (left <= 0) return call();
+    left -= 1;
+    if (fault.when === 'after commit') await call();
+    throw new Error(fault.message ?? OUT_OF_ORDER);
+  });
+}
+
+/** D1 that does its work and never answers. */
+export function silentD1(database: D1Database): D1Database {
+  return tapD1(database, async (call) => {
+    await call();
+    return never();
+  });
+}
+
+/** D1 that waits for `gate` before each round trip. */
+export function gatedD1(database: D1Database, gate: Promise<unknown>): D1Database {
+  return tapD1(database, async (call) => {
+    await gate;
+    return call();
+  });
+}
+
+/** KV whose reads and writes pass through a tap each; what is left out is untouched. */
+export function meddledKv(
+  namespace: KVNamespace,
+  taps: { get?: Tap<unknown>; put?: Tap<unknown> },
+): KVNamespace {
+  return tapKv(namespace, (call, method) => {
+    const tap = method === 'get' ? taps.get : method === 'put' ? taps.put : undefined;
+    return tap === undefined ? call() : tap(call, method);
+  });
+}
+
+/** The ways in which KV may misbehave: every one may happen in production, most of them daily. */
+export const KV_FAULTS = {
+  'always misses': { get: async () => null },
+  'fails on read': { get: failing },
+  'fails on write': { put: failing },
+  'fails on read and on write': { get: failing, put: failing },
+  'never answers a read': { get: never },
+  'never answers a write': { put: never },
+  'gives an entry of another shape': { get: async () => ({ version: 0 }) },
+} satisfies Record<string, { get?: Tap<unknown>; put?: Tap<unknown> }>;
+
+async function failing(): Promise<never> {
+  throw new Error('KV GET failed: 503 Service Unavailable');
+}
+
+function never(): Promise<never> {
+  return new Promise(() => {});
+}
