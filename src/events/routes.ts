@@ -16,7 +16,7 @@ import { ingestWithKey, ingestWithoutKey, type Outcome, type Surroundings } from
 import { IDEMPOTENCY_KEY_HEADER, keyProblemsOf, parseIngestRequest } from './request.ts';
 import { type Filters, findEvent, findEvents } from './stream.ts';
 import { name } from './text.ts';
-import { timestamp } from './timestamp.ts';
+import { millisecondFrom, timestamp } from './timestamp.ts';
 
 /** Query parameters of the list. */
 export const listParameters = z.object({
@@ -123,7 +123,7 @@ function filtersOf(parameters: ListParameters): Filters {
     ...(aggregate_type === undefined ? {} : { aggregateType: aggregate_type }),
     ...(aggregate_id === undefined ? {} : { aggregateId: aggregate_id }),
     ...(created_after === undefined ? {} : { createdAfter: Date.parse(created_after) }),
-    ...(created_before === undefined ? {} : { createdBefore: Date.parse(created_before) }),
+    ...(created_before === undefined ? {} : { createdBefore: millisecondFrom(created_before) }),
     ...(after_id === undefined ? {} : { afterId: after_id }),
   };
 }

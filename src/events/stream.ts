@@ -22,6 +22,9 @@ export type Filters = {
   afterId?: string;
 };
 
+/** Of all payloads of a page but its first: a page ends before an event that exceeds its share. */
+const MAX_PAGE_CHARACTERS = 4 * 1024 * 1024;
+
 export type PageRequest = Filters & { limit: number; afterSeq?: number };
 
 export type Page = {
@@ -53,12 +56,37 @@ export async function findEvent(database: D1Database, id: string): Promise<strin
   return row && documentOf(row);
 }
 
+/**
+ * `limit + 1` rows. A hundred of the largest events would not fit into a Worker's memory: a payload
+ * that exceeds its share of a page is given only with the page's first row.
+ */
 function pageQuery(database: D1Database, request: PageRequest) {
-  return drizzle(database)
-    .select()
+  const db = drizzle(database);
+  const inOrder = request.order === 'asc' ? asc(events.seq) : desc(events.seq);
+  const condition = conditionOf(request);
+  const first = db
+    .select({ seq: events.seq })
     .from(events)
-    .where(conditionOf(request))
-    .orderBy(request.order === 'asc' ? asc(events.seq) : desc(events.seq))
+    .where(condition)
+    .orderBy(inOrder)
+    .limit(1);
+  const share = Math.floor(MAX_PAGE_CHARACTERS / request.limit);
+  const isGiven = sql`length(${events.payload}) <= ${share} or ${events.seq} = (${first})`;
+  return db
+    .select({
+      seq: events.seq,
+      id: events.id,
+      type: events.type,
+      aggregateType: events.aggregateType,
+      aggregateId: events.aggregateId,
+      createdAt: events.createdAt,
+      payload: sql<string | null>`case when ${isGiven} then ${events.payload} end`.as(
+        'given_payload',
+      ),
+    })
+    .from(events)
+    .where(condition)
+    .orderBy(inOrder)
     .limit(request.limit + 1);
 }
 
@@ -79,19 +107,21 @@ function conditionOf(request: PageRequest): SQL | undefined {
   );
 }
 
-type Row = typeof events.$inferSelect;
+type Row = Awaited<ReturnType<typeof pageQuery>>[number];
 
 function pageOf(rows: readonly Row[], limit: number): Page {
-  const shown = rows.slice(0, limit);
-  const last = shown.at(-1);
-  return {
-    documents: shown.map(documentOf),
-    next: rows.length > shown.length && last ? last.seq : null,
-  };
+  const documents: string[] = [];
+  let last: number | null = null;
+  for (const { payload, ...row } of rows.slice(0, limit)) {
+    if (payload === null) break;
+    documents.push(documentOf({ ...row, payload }));
+    last = row.seq;
+  }
+  return { documents, next: rows.length > documents.length ? last : null };
 }
 
 /** A `StoredEventResource`; the payload's text stands in it as it was stored. */
-function documentOf(row: Row): string {
+function documentOf(row: Omit<Row, 'payload'> & { payload: string }): string {
   const head = JSON.stringify({
     object: 'event',
     id: row.id,

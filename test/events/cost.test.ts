@@ -1,0 +1,111 @@
+/** What events cost, by counted calls and by D1's own count of rows. */
+
+import { env } from 'cloudflare:workers';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type Costs, counting } from '../support/counting.ts';
+import { bookingCreated, expectEvent, ingestInit } from '../support/events.ts';
+import { expectStatus } from '../support/http.ts';
+import { sendWith } from '../support/isolate.ts';
+
+const INGEST = '/api/public/events/ingest';
+
+/** Sends one request and gives what it cost, the work behind the answer included. */
+async function costOf(path: string, init: RequestInit, status: number): Promise<Costs> {
+  const counted = counting(env);
+  await expectStatus(await sendWith(counted.env, path, init), status);
+  return counted.costs;
+}
+
+describe('the cost of ingesting', () => {
+  it('is one round trip, four rows, one KV read and one KV write for a first request with a key', async () => {
+    const init = ingestInit(bookingCreated(), crypto.randomUUID());
+    expect(await costOf(INGEST, init, 202)).toEqual({
+      d1RoundTrips: 1,
+      d1RowsRead: expect.any(Number),
+      d1RowsWritten: 4,
+      kvReads: 1,
+      kvWrites: 1,
+      counterCalls: 1,
+    });
+  });
+
+  it('is one round trip, three rows and no call of KV without a key', async () => {
+    expect(await costOf(INGEST, ingestInit(bookingCreated()), 202)).toEqual({
+      d1RoundTrips: 1,
+      d1RowsRead: expect.any(Number),
+      d1RowsWritten: 3,
+      kvReads: 0,
+      kvWrites: 0,
+      counterCalls: 1,
+    });
+  });
+
+  it('is no row and no KV write for a replay', async () => {
+    const init = ingestInit(bookingCreated(), crypto.randomUUID());
+    await costOf(INGEST, init, 202);
+    expect(await costOf(INGEST, init, 200)).toEqual({
+      d1RoundTrips: 1,
+      d1RowsRead: expect.any(Number),
+      d1RowsWritten: 0,
+      kvReads: 1,
+      kvWrites: 0,
+      counterCalls: 1,
+    });
+  });
+
+  it('is no row and no KV write for a conflict, nor for a body that fits no schema', async () => {
+    const key = crypto.randomUUID();
+    await costOf(INGEST, ingestInit(bookingCreated(), key), 202);
+    const nothingWritten = { d1RoundTrips: 1, d1RowsWritten: 0, kvReads: 1, kvWrites: 0 };
+    const other = ingestInit(bookingCreated({ aggregate_id: 'other' }), key);
+    expect(await costOf(INGEST, other, 409)).toMatchObject(nothingWritten);
+    const invalid = ingestInit(bookingCreated({ payload: { guests: 0 } }), crypto.randomUUID());
+    expect(await costOf(INGEST, invalid, 400)).toMatchObject(nothingWritten);
+  });
+
+  it('is no call of a store for a body that cannot be read, or one that fits no schema without a key', async () => {
+    const nothing = { d1RoundTrips: 0, kvReads: 0, kvWrites: 0, counterCalls: 1 };
+    expect(await costOf(INGEST, ingestInit('{', 'key'), 400)).toMatchObject(nothing);
+    expect(await costOf(INGEST, ingestInit('{}'), 400)).toMatchObject(nothing);
+    expect(await costOf(INGEST, ingestInit(bookingCreated(), ''), 400)).toMatchObject(nothing);
+  });
+});
+
+describe('the cost of a large table', () => {
+  beforeAll(async () => {
+    await env.DB.prepare(
+      `WITH RECURSIVE n(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < 10000)
+       INSERT INTO events (id, key_id, fingerprint, receipt, type, aggregate_type, aggregate_id, payload, created_at)
+       SELECT 'id-' || value, 'key-' || value, 'f', 'r', 'booking.created', 'booking', 'agg-' || (value % 100), '{}', value
+       FROM n`,
+    ).run();
+  });
+
+  it('does not grow for an ingest', async () => {
+    const init = ingestInit(bookingCreated(), crypto.randomUUID());
+    expect((await costOf(INGEST, init, 202)).d1RowsRead).toBeLessThanOrEqual(12);
+    expect((await costOf(INGEST, init, 200)).d1RowsRead).toBeLessThanOrEqual(12);
+  });
+
+  it.each([
+    ['the first page', ''],
+    ['a page in the other order', 'order=asc'],
+    ['a page of one aggregate', 'aggregate_id=agg-7'],
+    ['a page of one aggregate in the other order', 'aggregate_id=agg-7&order=asc'],
+    ['a page after an event', 'after_id=AFTER&order=asc'],
+  ])('does not grow for %s', async (_, query) => {
+    const anchor = await sendWith({}, INGEST, ingestInit(bookingCreated()));
+    const { id } = await expectEvent(anchor, 202);
+    const costs = await costOf(`/api/v1/events?limit=10&${query.replace('AFTER', id)}`, {}, 200);
+    expect(costs.d1RoundTrips).toBe(1);
+    expect(costs.d1RowsRead).toBeLessThanOrEqual(14);
+    expect(costs).toMatchObject({ d1RowsWritten: 0, kvReads: 0, kvWrites: 0, counterCalls: 1 });
+  });
+
+  it('does not grow for one event', async () => {
+    const anchor = await sendWith({}, INGEST, ingestInit(bookingCreated()));
+    const { id } = await expectEvent(anchor, 202);
+    const costs = await costOf(`/api/v1/events/${id}`, {}, 200);
+    expect(costs).toMatchObject({ d1RoundTrips: 1, d1RowsRead: 1, d1RowsWritten: 0, kvReads: 0 });
+  });
+});

@@ -1,0 +1,250 @@
+/** `GET /api/v1/events` and `GET /api/v1/events/:id`. */
+
+import { env } from 'cloudflare:workers';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { storedEvent } from '../../src/events/resource.ts';
+import { bookingCreated, expectEvent, ingest, listEvents } from '../support/events.ts';
+import { expectError, expectStatus, get, send } from '../support/http.ts';
+
+const LIST = '/api/v1/events';
+
+/** Accepts events of one aggregate one after the other and gives their ids in that order. */
+async function acceptInOrder(count: number, fields: (index: number) => object = () => ({})) {
+  const ids: string[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const response = await ingest(bookingCreated({ payload: { index }, ...fields(index) }));
+    ids.push((await expectEvent(response, 202)).id);
+  }
+  return ids;
+}
+
+/** Follows the cursors to the end. */
+async function everyPage(query: string) {
+  const pages: string[][] = [];
+  let cursor: string | null = '';
+  while (cursor !== null) {
+    const page = await listEvents(`${query}${cursor && `&cursor=${cursor}`}`);
+    expect(page.has_more).toBe(page.next_cursor !== null);
+    pages.push(page.data.map(({ id }) => id));
+    cursor = page.next_cursor;
+  }
+  return pages;
+}
+
+beforeEach(async () => {
+  await env.DB.exec('DELETE FROM events');
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('the list of events', () => {
+  it('is empty in an empty store', async () => {
+    expect(await listEvents()).toEqual({
+      object: 'list',
+      data: [],
+      has_more: false,
+      next_cursor: null,
+    });
+  });
+
+  it('shows an event with what it concerns and its payload', async () => {
+    const payload = { guests: 2, note: 'é "quoted" \u2028', nested: [{ a: null }] };
+    const accepted = await expectEvent(await ingest(bookingCreated({ payload })), 202);
+    expect((await listEvents()).data).toEqual([
+      { ...accepted, aggregate_id: 'bk_1', aggregate_type: 'booking', payload },
+    ]);
+  });
+
+  it('is newest first, and oldest first on request, 25 a page', async () => {
+    const ids = await acceptInOrder(30);
+    expect(await everyPage('')).toEqual([
+      ids.toReversed().slice(0, 25),
+      ids.toReversed().slice(25),
+    ]);
+    expect(await everyPage('order=asc')).toEqual([ids.slice(0, 25), ids.slice(25)]);
+    expect((await everyPage('limit=7&order=desc')).flat()).toEqual(ids.toReversed());
+    expect(await everyPage('limit=100&order=asc')).toEqual([ids]);
+  });
+
+  it('is in the order of the commits, whatever the clocks say', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const ids = await acceptInOrder(5, (index) => {
+      vi.setSystemTime(Date.UTC(2030 - index, 0, 1));
+      return {};
+    });
+    expect((await listEvents('order=asc')).data.map(({ id }) => id)).toEqual(ids);
+  });
+
+  it('ends without a cursor where the last page is full', async () => {
+    await acceptInOrder(4);
+    expect((await everyPage('limit=2')).map((page) => page.length)).toEqual([2, 2]);
+  });
+
+  it('filters by kind, aggregate and both', async () => {
+    const ids = await acceptInOrder(8, (index) => ({
+      event_type: index % 2 ? 'booking.cancelled' : 'booking.created',
+      aggregate_type: index < 4 ? 'booking' : 'stay',
+      aggregate_id: `agg-${index % 4}`,
+    }));
+    const found = async (query: string) =>
+      (await listEvents(`order=asc&${query}`)).data.map(({ id }) => ids.indexOf(id));
+    expect(await found('type=booking.cancelled')).toEqual([1, 3, 5, 7]);
+    expect(await found('aggregate_type=stay')).toEqual([4, 5, 6, 7]);
+    expect(await found('aggregate_id=agg-1')).toEqual([1, 5]);
+    expect(await found('aggregate_id=agg-1&aggregate_type=booking&type=booking.cancelled')).toEqual(
+      [1],
+    );
+    expect(await found('type=none')).toEqual([]);
+  });
+
+  it('filters by time, both bounds exclusive and with any offset', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const ids = await acceptInOrder(5, (index) => {
+      vi.setSystemTime(Date.UTC(2027, 0, 1, index));
+      return {};
+    });
+    const found = async (query: string) =>
+      (await listEvents(`order=asc&${query}`)).data.map(({ id }) => ids.indexOf(id));
+    expect(await found('created_after=2027-01-01T01:00:00Z')).toEqual([2, 3, 4]);
+    expect(await found('created_before=2027-01-01T03:00:00.000Z')).toEqual([0, 1, 2]);
+    expect(
+      await found(
+        'created_after=2027-01-01T02:00:00%2B02:00&created_before=2027-01-01T00:00:00-03:00',
+      ),
+    ).toEqual([1, 2]);
+    expect(await found('created_before=2027-01-01T03:00:00.0001Z')).toEqual([0, 1, 2, 3]);
+    expect(await found('created_after=2027-01-01T03:00:00.0001Z')).toEqual([4]);
+  });
+
+  it('goes on after an event in either order, whatever the case of its id', async () => {
+    const ids = await acceptInOrder(5);
+    const found = async (query: string) =>
+      (await listEvents(query)).data.map(({ id }) => ids.indexOf(id));
+    expect(await found(`after_id=${ids[2]}`)).toEqual([1, 0]);
+    expect(await found(`after_id=${ids[2]?.toUpperCase()}&order=asc`)).toEqual([3, 4]);
+    expect(await found(`after_id=${ids[4]}&order=asc`)).toEqual([]);
+    expect((await everyPage(`after_id=${ids[0]}&order=asc&limit=2`)).flat()).toEqual(ids.slice(1));
+  });
+
+  it('does not shift while events are accepted between its pages', async () => {
+    const ids = await acceptInOrder(6);
+    const first = await listEvents('limit=3');
+    await acceptInOrder(2);
+    const second = await listEvents(`limit=3&cursor=${first.next_cursor}`);
+    expect([...first.data, ...second.data].map(({ id }) => id)).toEqual(ids.toReversed());
+  });
+
+  it('misses no event for a reader that follows it while 8 writers write', async () => {
+    const written: string[] = [];
+    const writers = Array.from({ length: 8 }, async (_, writer) => {
+      for (let index = 0; index < 12; index += 1) {
+        const key = `${writer}-${index}-${crypto.randomUUID()}`;
+        written.push((await expectEvent(await ingest(bookingCreated(), key), 202)).id);
+      }
+    });
+    let isWriting = true;
+    const writing = Promise.all(writers).then(() => {
+      isWriting = false;
+    });
+    const seen: string[] = [];
+    for (let isLast = false; !isLast; ) {
+      isLast = !isWriting;
+      const last = seen.at(-1);
+      const page = await everyPage(`order=asc&limit=5${last ? `&after_id=${last}` : ''}`);
+      seen.push(...page.flat());
+    }
+    await writing;
+    expect(seen).toHaveLength(96);
+    expect(new Set(seen)).toEqual(new Set(written));
+  });
+
+  it.each([
+    ['limit', 'limit=0'],
+    ['limit', 'limit=101'],
+    ['limit', 'limit='],
+    ['order', 'order=up'],
+    ['order', 'order='],
+    ['type', 'type='],
+    ['type', 'type=a&type=b'],
+    ['aggregate_type', `aggregate_type=${'x'.repeat(256)}`],
+    ['aggregate_id', 'aggregate_id=%00'],
+    ['created_after', 'created_after='],
+    ['created_after', 'created_after=2027-01-01'],
+    ['created_after', 'created_after=2027-01-01T00:00:00'],
+    ['created_before', 'created_before=+012027-01-01T00:00:00Z'],
+    ['created_before', 'created_before=2027-02-30T00:00:00Z'],
+    ['created_before', 'created_before=1700000000'],
+    ['after_id', 'after_id=x'],
+    ['after_id', 'after_id='],
+    ['after_id', 'after_id=00000000-0000-4000-8000-000000000000'],
+    ['starting_after', 'starting_after=x'],
+    ['offset', 'offset=3'],
+  ])('refuses a bad %s (%#)', async (param, query) => {
+    const error = await expectError(await get(`${LIST}?${query}`), 400, 'validation_error');
+    expect(error.param).toBe(param);
+    expect(error.details?.[0]?.path).toBe(param);
+  });
+
+  it('refuses a cursor that is altered, empty, or of other filters', async () => {
+    await acceptInOrder(3);
+    const { next_cursor } = await listEvents('limit=1');
+    for (const query of [
+      'cursor=',
+      `cursor=${next_cursor}A`,
+      `cursor=${next_cursor?.slice(0, -1)}`,
+      `cursor=${next_cursor}&order=asc`,
+      `cursor=${next_cursor}&type=booking.created`,
+    ]) {
+      await expectError(await get(`${LIST}?${query}`), 400, 'invalid_cursor');
+    }
+    await expectStatus(await get(`${LIST}?limit=2&cursor=${next_cursor}`), 200);
+  });
+
+  it('takes a cursor for the same instant written otherwise', async () => {
+    await acceptInOrder(2);
+    const { next_cursor } = await listEvents('limit=1&created_after=2020-01-01T00:00:00Z');
+    await expectStatus(
+      await get(`${LIST}?created_after=2020-01-01T02:00:00.000%2B02:00&cursor=${next_cursor}`),
+      200,
+    );
+  });
+
+  it('ends a page before an event that is too large for it, and loses none', async () => {
+    const large = { text: 'x'.repeat(50_000) };
+    const ids = await acceptInOrder(6, (index) =>
+      index === 2 || index > 3 ? { payload: large } : {},
+    );
+    const pages = await everyPage('limit=100&order=asc');
+    expect(pages.map((page) => page.length)).toEqual([2, 2, 1, 1]);
+    expect(pages.flat()).toEqual(ids);
+    expect((await everyPage('limit=100')).flat()).toEqual(ids.toReversed());
+    expect(await everyPage('limit=50&order=asc')).toEqual([ids]);
+  });
+});
+
+describe('one event', () => {
+  it('is found by its id in either case, as the list shows it', async () => {
+    const [id] = await acceptInOrder(1);
+    const [listed] = (await listEvents()).data;
+    for (const path of [`${LIST}/${id}`, `${LIST}/${id?.toUpperCase()}`]) {
+      const response = await get(path);
+      await expectStatus(response, 200);
+      expect(storedEvent.parse(await response.json())).toEqual(listed);
+    }
+  });
+
+  it('is missing when nothing or no UUID is named', async () => {
+    for (const id of ['00000000-0000-4000-8000-000000000000', 'x', '%00', "'--"]) {
+      await expectError(await get(`${LIST}/${id}`), 404, 'resource_missing');
+    }
+  });
+});
+
+it('events are for holders of an API key only', async () => {
+  for (const path of [LIST, `${LIST}/x`]) {
+    const wrong = await send(path, { headers: { 'x-api-key': 'wrong' } });
+    await expectError(wrong, 401, 'authentication_invalid');
+  }
+});
