@@ -3,12 +3,12 @@
  * once, the clock moved on, the entry of a key lost from KV or given back in an older state.
  */
 
-import { env } from 'cloudflare:workers';
+import { env, exports } from 'cloudflare:workers';
 import * as fc from 'fast-check';
 import { v5 } from 'uuid';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { bookingCreated, ingestInit } from '../support/events.ts';
-import { freshAddress, send } from '../support/http.ts';
+import { API_KEY, freshAddress } from '../support/http.ts';
 
 const RUNS = 200;
 const NAMESPACE = '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4';
@@ -158,10 +158,10 @@ class History {
 
   private async send(key: KeyName, body: BodyName) {
     const init = ingestInit(BODIES[body], `${this.run}-${key}`);
-    const response = await send('/api/public/events/ingest', {
-      ...init,
-      headers: { ...init.headers, 'CF-Connecting-IP': this.address },
-    });
+    const request = new Request('https://api.example.com/api/public/events/ingest', init);
+    request.headers.set('x-api-key', API_KEY);
+    request.headers.set('CF-Connecting-IP', this.address);
+    const response = await exports.default.fetch(request);
     const { id } = await response.json<{ id?: string }>();
     return { body, id, status: response.status };
   }
