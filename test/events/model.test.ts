@@ -195,7 +195,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it('answers every history as promised', { timeout: 120_000 }, async () => {
+it('answers every history as promised', { timeout: 300_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 16 }), async (steps) => {
       const history = new History();
