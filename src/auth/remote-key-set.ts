@@ -106,7 +106,7 @@ export class RemoteKeySet {
   }
 
   #use({ fetchedAt, jwks }: KeptKeySet): void {
-    if (this.#keys !== undefined && this.#keys.fetchedAt >= fetchedAt) return;
+    if (this.#keys !== undefined && this.#keys.fetchedAt > fetchedAt) return;
     this.#keys = { fetchedAt, find: createLocalJWKSet(jwks) };
   }
 

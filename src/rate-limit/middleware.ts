@@ -26,6 +26,9 @@ const COUNTER_DEADLINE_MS = 1_000;
 const OVERLOADED_RESET_MS = 1_000;
 const INGEST_PATH = '/api/public/events/ingest';
 
+/** What stands on the response before the limit is asked: a browser has to be able to read a 429. */
+const SET_BY_CORS = /^(access-control-.*|vary)$/;
+
 /** What is known of a request's count; `uncounted` when the counter failed or stalled. */
 type Counted = Count | { outcome: 'overloaded' } | { outcome: 'uncounted' };
 
@@ -106,7 +109,10 @@ function refuse(c: Context, counter: CounterName, limit: number, resetMs: number
   );
   const response = renderError(error, c);
   setRateLimitHeaders(response.headers, counter, { limit, remaining: 0, resetMs });
-  // Assigning over a response would take that one's headers along.
+  for (const [name, value] of c.res.headers) {
+    if (SET_BY_CORS.test(name)) response.headers.set(name, value);
+  }
+  // Assigning over a response would take all of its headers along.
   c.res = undefined;
   c.res = response;
 }

@@ -1,7 +1,9 @@
 /** Speaks HTTP to the Worker under test. */
 
-import { exports } from 'cloudflare:workers';
+import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
+import { env, exports } from 'cloudflare:workers';
 import { expect } from 'vitest';
+import { createApp } from '../../src/app.ts';
 import { errorResource } from '../../src/http/error-resource.ts';
 import { differencesFromDocument } from './documented.ts';
 
@@ -17,13 +19,34 @@ export function get(path: string, init: RequestInit = {}): Promise<Response> {
  * `headers` set them. An answer that the OpenAPI document does not describe fails the test.
  */
 export async function send(path: string, init: RequestInit = {}): Promise<Response> {
-  const headers = new Headers(init.headers);
-  if (!headers.has('x-api-key')) headers.set('x-api-key', API_KEY);
-  if (!headers.has('CF-Connecting-IP')) headers.set('CF-Connecting-IP', freshAddress());
-  const request = new Request(`https://api.example.com${path}`, { ...init, headers });
+  const request = requestOf(path, init);
   const response = await exports.default.fetch(request);
   await expectDocumented(request, response);
   return response;
+}
+
+/**
+ * Sends it to `app` under other bindings or vars than the configured ones, and waits for what it
+ * leaves behind.
+ */
+export async function sendWith(
+  changes: Partial<Env>,
+  path: string,
+  init: RequestInit = {},
+  app = createApp(),
+): Promise<Response> {
+  const ctx = createExecutionContext();
+  const request = requestOf(path, init);
+  const response = await app.fetch(request, { ...env, ...changes }, ctx);
+  await waitOnExecutionContext(ctx);
+  return response;
+}
+
+function requestOf(path: string, init: RequestInit): Request {
+  const headers = new Headers(init.headers);
+  if (!headers.has('x-api-key')) headers.set('x-api-key', API_KEY);
+  if (!headers.has('CF-Connecting-IP')) headers.set('CF-Connecting-IP', freshAddress());
+  return new Request(`https://api.example.com${path}`, { ...init, headers });
 }
 
 /** Expects an answer that the OpenAPI document describes. */

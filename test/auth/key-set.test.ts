@@ -1,0 +1,215 @@
+/** The key set at an identity provider: how often it is asked, and what holds while it does not answer. */
+
+import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
+import { createApp } from '../../src/app.ts';
+import { expectError, expectStatus, sendWith } from '../support/http.ts';
+import { AUDIENCE, createProvider, encode, ISSUER, usualClaims } from '../support/tokens.ts';
+
+const LIST = '/api/v1/web/properties';
+const app = createApp();
+const provider = await createProvider('key-1');
+const rotated = await createProvider('key-2');
+
+let url: string;
+let answer: () => Response | Promise<Response>;
+let fetched: string[];
+let log: MockInstance<typeof console.error>;
+
+beforeEach(() => {
+  // An address of its own for each test: the service keeps what it knows of one.
+  url = `https://identity.example.com/${crypto.randomUUID()}/jwks`;
+  answer = () => new Response(provider.jwks);
+  fetched = [];
+  vi.useFakeTimers({ toFake: ['Date'] });
+  log = vi.spyOn(console, 'error').mockImplementation(() => {});
+  vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
+    fetched.push(String(input));
+    const stopped = new Promise<never>((_, reject) => {
+      init?.signal?.addEventListener('abort', () => reject(init.signal?.reason));
+    });
+    return Promise.race([stopped, Promise.resolve().then(answer)]);
+  });
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+function present(token: string, address = url) {
+  const vars = { JWT_ISSUER: ISSUER, JWT_AUDIENCE: AUDIENCE, JWT_JWKS: '', JWT_JWKS_URL: address };
+  const headers = { Authorization: `Bearer ${token}`, 'x-api-key': 'wrong' };
+  return sendWith(vars, LIST, { headers }, app);
+}
+
+function passSeconds(seconds: number) {
+  vi.setSystemTime(Date.now() + seconds * 1_000);
+}
+
+const unreachable = () => {
+  throw new TypeError('connection refused by 10.1.2.3');
+};
+
+describe('a provider that answers', () => {
+  it('is asked once for many requests', async () => {
+    const token = await provider.sign();
+    await expectStatus(await present(token), 200);
+    for (const response of await Promise.all(Array.from({ length: 20 }, () => present(token)))) {
+      await expectStatus(response, 200);
+    }
+    expect(fetched).toEqual([url]);
+  });
+
+  it('is asked once by many that come at once', async () => {
+    const token = await provider.sign();
+    const responses = await Promise.all(Array.from({ length: 20 }, () => present(token)));
+    expect(responses.map(({ status }) => status)).toEqual(Array(20).fill(200));
+    expect(fetched).toEqual([url]);
+  });
+
+  it('is asked again after ten minutes, and its withdrawn key is refused', async () => {
+    await expectStatus(await present(await provider.sign()), 200);
+    answer = () => new Response(rotated.jwks);
+    passSeconds(599);
+    await expectStatus(await present(await provider.sign()), 200);
+    passSeconds(2);
+    await expectError(await present(await provider.sign()), 401, 'authentication_invalid');
+    await expectStatus(await present(await rotated.sign()), 200);
+    expect(fetched.length).toBeLessThanOrEqual(3);
+  });
+
+  it('is asked again for an unknown kid, once in 30 seconds', async () => {
+    await expectStatus(await present(await provider.sign()), 200);
+    answer = () => new Response(JSON.stringify({ keys: [provider.jwk, rotated.jwk] }));
+    await expectStatus(await present(await rotated.sign()), 200);
+    expect(fetched).toHaveLength(2);
+    for (let index = 0; index < 5; index += 1) {
+      const unknown = await provider.sign({}, { kid: `unknown-${index}` });
+      await expectError(await present(unknown), 401, 'authentication_invalid');
+    }
+    expect(fetched).toHaveLength(2);
+    passSeconds(31);
+    const unknown = await provider.sign({}, { kid: 'unknown' });
+    await expectError(await present(unknown), 401, 'authentication_invalid');
+    await expectError(await present(unknown), 401, 'authentication_invalid');
+    expect(fetched).toHaveLength(3);
+  });
+
+  it('may publish keys of kinds that are not known here', async () => {
+    answer = () =>
+      new Response(
+        JSON.stringify({
+          keys: [{ kty: 'future' }, { kty: 'oct', k: 'AA', kid: 'key-1' }, provider.jwk],
+        }),
+      );
+    await expectStatus(await present(await provider.sign()), 200);
+  });
+
+  it('is not asked for a token that can be refused without it', async () => {
+    answer = unreachable;
+    const usual = usualClaims();
+    for (const token of [
+      'not-a-token',
+      `${encode({ alg: 'none' })}.${encode(usual)}.`,
+      `${encode({ alg: 'HS256', kid: 'key-1' })}.${encode(usual)}.AAAA`,
+      await provider.sign({ exp: Math.floor(Date.now() / 1_000) - 60 }),
+      await provider.sign({ iss: 'https://attacker.example/' }),
+      await provider.sign({ aud: 'other' }),
+    ]) {
+      await expectError(await present(token), 401, 'authentication_invalid');
+    }
+    expect(fetched).toEqual([]);
+  });
+});
+
+describe('the keys', () => {
+  it('are kept beyond one isolate', async () => {
+    await expectStatus(await present(await provider.sign()), 200);
+    const kept = await caches.default.match(
+      `https://key-set.invalid/?url=${encodeURIComponent(url)}`,
+    );
+    expect(kept).toBeDefined();
+    // What another isolate of the data centre has kept is enough for one that knows nothing.
+    const elsewhere = `${url}/other-isolate`;
+    const key = `https://key-set.invalid/?url=${encodeURIComponent(elsewhere)}`;
+    if (kept !== undefined) await caches.default.put(key, new Response(kept.body, kept));
+    fetched = [];
+    await expectStatus(await present(await provider.sign(), elsewhere), 200);
+    expect(fetched).toEqual([]);
+  });
+
+  it.each([
+    [
+      'cannot be read',
+      {
+        match: async () => {
+          throw new Error('cache');
+        },
+      },
+    ],
+    ['never answers', { match: () => new Promise<undefined>(() => {}) }],
+    ['holds something else', { match: async () => new Response('<html>') }],
+    [
+      'cannot be written',
+      {
+        put: async () => {
+          throw new Error('cache');
+        },
+      },
+    ],
+  ])('are fetched when the edge cache %s', async (_, broken) => {
+    if ('match' in broken) vi.spyOn(caches.default, 'match').mockImplementation(broken.match);
+    if ('put' in broken) vi.spyOn(caches.default, 'put').mockImplementation(broken.put);
+    await expectStatus(await present(await provider.sign()), 200);
+  });
+
+  it('outlive a provider that cannot be reached, for a day', async () => {
+    const token = await provider.sign({ exp: Math.floor(Date.now() / 1_000) + 200_000 });
+    await expectStatus(await present(token), 200);
+    answer = unreachable;
+    passSeconds(80_000);
+    await expectStatus(await present(token), 200);
+    await expectStatus(await present(token), 200);
+    expect(fetched).toHaveLength(2);
+    passSeconds(6_401);
+    await expectError(await present(token), 500, 'internal_error');
+  });
+});
+
+describe('with no key known, a provider that', () => {
+  it.each<[string, () => Response | Promise<Response>]>([
+    ['cannot be reached', unreachable],
+    ['answers 503', () => new Response(provider.jwks, { status: 503 })],
+    [
+      'redirects',
+      () => new Response(null, { status: 302, headers: { Location: 'https://x.example' } }),
+    ],
+    ['answers a page', () => new Response('<html>not keys</html>')],
+    ['answers another JSON', () => new Response('{"keys":"none"}')],
+    ['answers no usable key', () => new Response('{"keys":[{"kty":"oct","k":"AA"}]}')],
+    ['answers nothing', () => new Response('')],
+  ])('%s gives a 500 that is logged and not shown', async (_, broken) => {
+    answer = broken;
+    const response = await present(await provider.sign());
+    const error = await expectError(response, 500, 'internal_error');
+    expect(JSON.stringify(error)).not.toContain('10.1.2.3');
+    expect(log.mock.calls.flat().join()).toContain(error.request_id);
+    answer = () => new Response(provider.jwks);
+    passSeconds(1);
+    await expectStatus(await present(await provider.sign()), 200);
+  });
+
+  it('never answers gives a 500 within 5 seconds', async () => {
+    answer = () => new Promise(() => {});
+    const startedAt = performance.now();
+    await expectError(await present(await provider.sign()), 500, 'internal_error');
+    expect(performance.now() - startedAt).toBeLessThan(6_000);
+  }, 10_000);
+
+  it('cannot be reached does not stand in the way of an API key', async () => {
+    answer = unreachable;
+    const vars = { JWT_ISSUER: ISSUER, JWT_AUDIENCE: AUDIENCE, JWT_JWKS_URL: url };
+    const headers = { Authorization: `Bearer ${await provider.sign()}` };
+    await expectStatus(await sendWith(vars, LIST, { headers }, app), 200);
+    expect(fetched).toEqual([]);
+  });
+});

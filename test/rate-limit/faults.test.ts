@@ -1,0 +1,156 @@
+/** The limit when its counter fails, stalls or is overloaded, and how little it asks of it. */
+
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { createApp } from '../../src/app.ts';
+import { expectError, expectStatus, freshAddress, sendWith } from '../support/http.ts';
+
+const LIST = '/api/v1/web/properties';
+type Hit = (request: { counter: string; limit: number }) => unknown;
+
+/** A binding whose objects answer with `hit`; counts its calls. */
+function counterThat(hit: Hit) {
+  const calls: Parameters<Hit>[0][] = [];
+  const stub = {
+    async hit(request: Parameters<Hit>[0]) {
+      calls.push(request);
+      return hit(request);
+    },
+  };
+  const binding = { idFromName: (name: string) => name, get: () => stub };
+  // Only what the limit calls is there: anything else would be a fault of the test.
+  return { calls, changes: { RATE_COUNTER: binding as unknown as Env['RATE_COUNTER'] } };
+}
+
+const allowed = { outcome: 'allowed', limit: 100, remaining: 41, resetMs: 12_345 };
+const refused = { outcome: 'refused', limit: 100, remaining: 0, resetMs: 12_345 };
+const never = () => new Promise<never>(() => {});
+
+function fails(properties: object = {}): Hit {
+  return () => {
+    throw Object.assign(new Error('secret of the counter'), properties);
+  };
+}
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+describe.each([
+  ['GET', '/api/health', 200],
+  ['GET', '/api/none', 404],
+  ['POST', '/api/none', 404],
+])('%s %s', (method, path, status) => {
+  it.each([
+    ['fails', fails()],
+    ['stalls', never],
+  ])('is served without headers, and logged, when the counter %s', async (_, hit) => {
+    const log = vi.spyOn(console, 'error');
+    const startedAt = Date.now();
+    const response = await sendWith(counterThat(hit).changes, path, { method });
+    await expectStatus(response, status);
+    expect(Date.now() - startedAt).toBeLessThan(2_000);
+    const told = [...response.headers.keys()].filter((name) => name.includes('ratelimit'));
+    expect(told).toEqual([]);
+    expect(log).toHaveBeenCalledOnce();
+    expect(log.mock.calls[0]?.[0]).toContain('rate counter failed');
+  });
+
+  it('is refused for a second when the counter is overloaded', async () => {
+    const response = await sendWith(counterThat(fails({ overloaded: true })).changes, path, {
+      method,
+    });
+    expect(response.headers.get('Retry-After')).toBe('1');
+    expect(response.headers.get('RateLimit')).toBe('"default";r=0;t=1');
+    await expectError(response, 429, 'rate_limit_exceeded');
+  });
+});
+
+describe('a read', () => {
+  it('is worked at beside its counting', async () => {
+    const order: string[] = [];
+    const { changes } = counterThat(async () => {
+      order.push('counting');
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      order.push('counted');
+      return allowed;
+    });
+    const app = createApp().get('/api/v1/work', (c) => {
+      order.push('worked');
+      return c.json({});
+    });
+    const response = await sendWith(changes, '/api/v1/work', {}, app);
+    expect(order).toEqual(['counting', 'worked', 'counted']);
+    expect(response.headers.get('RateLimit')).toBe('"default";r=41;t=13');
+  });
+
+  it('that is refused does not wait for its work', async () => {
+    const app = createApp().get('/api/v1/work', never);
+    const response = await sendWith(counterThat(() => refused).changes, '/api/v1/work', {}, app);
+    await expectError(response, 429, 'rate_limit_exceeded');
+  });
+
+  it('that is refused after its work keeps nothing of the answer', async () => {
+    const { changes } = counterThat(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      return refused;
+    });
+    const response = await sendWith(changes, LIST);
+    expect(response.headers.get('ETag')).toBeNull();
+    expect(response.headers.get('Cache-Control')).toBe('no-store');
+    expect(response.headers.get('X-Content-Type-Options')).toBe('nosniff');
+    expect(response.headers.get('Retry-After')).toBe('13');
+    await expectError(response, 429, 'rate_limit_exceeded');
+  });
+});
+
+it.each(['POST', 'PUT', 'DELETE'])('a %s is not begun before it is counted', async (method) => {
+  let worked = false;
+  const app = createApp().on(method, '/api/v1/work', (c) => {
+    worked = true;
+    return c.json({});
+  });
+  const response = await sendWith(
+    counterThat(() => refused).changes,
+    '/api/v1/work',
+    { method },
+    app,
+  );
+  await expectError(response, 429, 'rate_limit_exceeded');
+  expect(worked).toBe(false);
+});
+
+describe('a client known to be over', () => {
+  const headers = { 'CF-Connecting-IP': freshAddress() };
+
+  it('is refused without waking its object until the window resets', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const { calls, changes } = counterThat(() => refused);
+    const app = createApp();
+    await sendWith(changes, '/api/none', { headers }, app);
+    expect(calls).toEqual([{ counter: 'default', limit: 100 }]);
+    vi.setSystemTime(Date.now() + 5_000);
+    const again = await sendWith(changes, '/api/none', { headers }, app);
+    expect(again.headers.get('RateLimit')).toBe('"default";r=0;t=8');
+    expect(again.headers.get('RateLimit-Policy')).toBe('"default";q=100;w=60');
+    expect(again.headers.get('Retry-After')).toBe('8');
+    await expectError(again, 429, 'rate_limit_exceeded');
+    expect(calls).toHaveLength(1);
+    vi.setSystemTime(Date.now() + 7_345);
+    await sendWith(changes, '/api/none', { headers }, app);
+    expect(calls).toHaveLength(2);
+  });
+
+  it('may still use the other counter, and others may use theirs', async () => {
+    const { changes } = counterThat(({ counter }) => (counter === 'default' ? refused : allowed));
+    const app = createApp();
+    await sendWith(changes, '/api/none', { headers }, app);
+    const ingest = await sendWith(
+      changes,
+      '/api/public/events/ingest',
+      { method: 'POST', headers },
+      app,
+    );
+    expect(ingest.headers.get('RateLimit')).toBe('"ingest";r=41;t=13');
+  });
+});

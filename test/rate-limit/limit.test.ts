@@ -1,0 +1,245 @@
+/** The limit as callers meet it. */
+
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import {
+  API_KEY,
+  expectError,
+  expectStatus,
+  freshAddress,
+  send,
+  sendWith,
+} from '../support/http.ts';
+
+const LIST = '/api/v1/web/properties';
+const INGEST = '/api/public/events/ingest';
+
+function from(address: string, path = '/api/health', init: RequestInit = {}) {
+  return send(path, {
+    ...init,
+    headers: { ...(init.headers as Record<string, string>), 'CF-Connecting-IP': address },
+  });
+}
+
+async function times(count: number, call: () => Promise<Response>): Promise<Response[]> {
+  return Promise.all(Array.from({ length: count }, call));
+}
+
+function statusesOf(responses: readonly Response[]) {
+  const counts: Record<number, number> = {};
+  for (const { status } of responses) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+}
+
+function limitHeadersOf({ headers }: Response) {
+  const names = ['Limit', 'Remaining', 'Reset'].map((name) => `X-RateLimit-${name}`);
+  return [...names, 'RateLimit-Policy', 'RateLimit', 'Retry-After'].map((name) =>
+    headers.get(name),
+  );
+}
+
+const start = new Date('2030-01-01T00:00:00.250Z');
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  vi.setSystemTime(start);
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function passSeconds(seconds: number) {
+  vi.setSystemTime(Date.now() + seconds * 1_000);
+}
+
+describe('the default limit', () => {
+  it('lets exactly 100 of 300 parallel requests of one address pass', async () => {
+    const address = freshAddress();
+    const responses = await times(300, () => from(address, '/api/none'));
+    expect(statusesOf(responses)).toEqual({ 404: 100, 429: 200 });
+    const remaining = responses
+      .filter(({ status }) => status === 404)
+      .map(({ headers }) => Number(headers.get('X-RateLimit-Remaining')));
+    expect(remaining.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, n) => n));
+  });
+
+  it('lets exactly 100 of 300 parallel writes of one address pass', async () => {
+    const address = freshAddress();
+    const responses = await times(300, () => from(address, '/api/none', { method: 'POST' }));
+    expect(statusesOf(responses)).toEqual({ 404: 100, 429: 200 });
+  });
+
+  it('tells the state of the window in both families of headers', async () => {
+    const address = freshAddress();
+    expect(limitHeadersOf(await from(address))).toEqual([
+      '100',
+      '99',
+      '60',
+      '"default";q=100;w=60',
+      '"default";r=99;t=60',
+      null,
+    ]);
+    passSeconds(20.4);
+    expect(limitHeadersOf(await from(address))).toEqual([
+      '100',
+      '98',
+      '40',
+      '"default";q=100;w=60',
+      '"default";r=98;t=40',
+      null,
+    ]);
+  });
+
+  it('refuses with 429 and tells how long to wait', async () => {
+    const address = freshAddress();
+    await times(100, () => from(address));
+    passSeconds(10.9);
+    const response = await from(address);
+    expect(limitHeadersOf(response)).toEqual([
+      '100',
+      '0',
+      '50',
+      '"default";q=100;w=60',
+      '"default";r=0;t=50',
+      '50',
+    ]);
+    const error = await expectError(response, 429, 'rate_limit_exceeded');
+    expect(error.type).toBe('rate_limit_error');
+  });
+
+  it('never tells a wait that is too short, nor one of 0 seconds', async () => {
+    const address = freshAddress();
+    await times(100, () => from(address));
+    passSeconds(59.999);
+    const response = await from(address);
+    expect(response.headers.get('Retry-After')).toBe('1');
+    passSeconds(1);
+    await expectStatus(await from(address), 200);
+  });
+
+  it('begins the next window at the first request after it', async () => {
+    const address = freshAddress();
+    await times(100, () => from(address));
+    passSeconds(75);
+    expect((await from(address)).headers.get('RateLimit')).toBe('"default";r=99;t=60');
+    passSeconds(30);
+    expect((await from(address)).headers.get('RateLimit')).toBe('"default";r=98;t=30');
+  });
+
+  it('is for each address its own', async () => {
+    const address = freshAddress();
+    await times(101, () => from(address));
+    await expectStatus(await from(address), 429);
+    await expectStatus(await from(freshAddress()), 200);
+  });
+
+  it.each(['X-Forwarded-For', 'X-Real-IP', 'True-Client-IP', 'Forwarded', 'CF-Worker'])(
+    'cannot be escaped by %s',
+    async (name) => {
+      const address = freshAddress();
+      const responses = await times(120, () =>
+        from(address, '/api/health', { headers: { [name]: freshAddress() } }),
+      );
+      expect(statusesOf(responses)).toEqual({ 200: 100, 429: 20 });
+    },
+  );
+
+  it('counts a /64 of IPv6 as one client', async () => {
+    const prefix = `2001:db8:${Math.floor(Math.random() * 65_536).toString(16)}:7`;
+    let host = 0;
+    const responses = await times(120, () => {
+      host += 1;
+      return from(`${prefix}::${host.toString(16)}`);
+    });
+    expect(statusesOf(responses)).toEqual({ 200: 100, 429: 20 });
+    await expectStatus(await from(`${prefix}1::1`), 200);
+  });
+
+  it('counts a refused credential and an unknown path', async () => {
+    const address = freshAddress();
+    const wrongKey = { headers: { 'x-api-key': 'wrong' } };
+    const refused = await from(address, LIST, wrongKey);
+    expect([refused.status, refused.headers.get('X-RateLimit-Remaining')]).toEqual([401, '99']);
+    const missing = await from(address, '/api/none');
+    expect([missing.status, missing.headers.get('X-RateLimit-Remaining')]).toEqual([404, '98']);
+    const method = await from(address, LIST, { method: 'DELETE' });
+    expect([method.status, method.headers.get('X-RateLimit-Remaining')]).toEqual([405, '97']);
+  });
+
+  it('does not count what is outside /api', async () => {
+    const response = await from(freshAddress(), '/');
+    expect(limitHeadersOf(response)).toEqual([null, null, null, null, null, null]);
+  });
+
+  it('does not count a preflight, and lets a browser read a 429', async () => {
+    const address = freshAddress();
+    const changes = { CORS_ORIGINS: 'https://www.example.com', RATE_LIMIT_DEFAULT: '1' };
+    const headers = { Origin: 'https://www.example.com', 'CF-Connecting-IP': address };
+    const preflight = await sendWith(changes, LIST, {
+      method: 'OPTIONS',
+      headers: { ...headers, 'Access-Control-Request-Method': 'GET' },
+    });
+    expect(preflight.status).toBe(204);
+    const first = await sendWith(changes, '/api/health', { headers });
+    expect(first.headers.get('RateLimit')).toBe('"default";r=0;t=60');
+    const second = await sendWith(changes, '/api/health', { headers });
+    await expectError(second, 429, 'rate_limit_exceeded');
+    expect(second.headers.get('Access-Control-Allow-Origin')).toBe('https://www.example.com');
+    expect(second.headers.get('Access-Control-Expose-Headers')).toContain('Retry-After');
+  });
+});
+
+describe('the ingest limit', () => {
+  const post = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' };
+
+  it('is 200, beside the default one', async () => {
+    const address = freshAddress();
+    const responses = await times(250, () => from(address, INGEST, post));
+    expect(statusesOf(responses)).toEqual({ 400: 200, 429: 50 });
+    expect((await from(address, INGEST, post)).headers.get('RateLimit-Policy')).toBe(
+      '"ingest";q=200;w=60',
+    );
+    expect((await from(address)).headers.get('RateLimit')).toBe('"default";r=99;t=60');
+  });
+
+  it.each([
+    ['GET', INGEST],
+    ['PUT', INGEST],
+    ['POST', `${INGEST}/`],
+    ['POST', '/api/public/events'],
+    ['POST', LIST],
+  ])('does not cover %s %s', async (method, path) => {
+    const response = await from(freshAddress(), path, { method });
+    expect(response.headers.get('RateLimit-Policy')).toBe('"default";q=100;w=60');
+  });
+
+  it.each([401, 413, 415])('is told on a %i too', async (status) => {
+    const init = {
+      401: { headers: { 'x-api-key': 'wrong' } },
+      413: { body: JSON.stringify({ payload: 'x'.repeat(300_000) }) },
+      415: { headers: { 'Content-Type': 'text/plain' } },
+    }[status];
+    const headers = { ...post.headers, 'x-api-key': API_KEY, ...init?.headers };
+    const response = await from(freshAddress(), INGEST, { ...post, ...init, headers });
+    await expectStatus(response, status);
+    expect(response.headers.get('RateLimit')).toBe('"ingest";r=199;t=60');
+  });
+});
+
+it('takes its limits from the vars', async () => {
+  const headers = { 'CF-Connecting-IP': freshAddress() };
+  const changes = { RATE_LIMIT_DEFAULT: '3', RATE_LIMIT_INGEST: '7' };
+  const read = await sendWith(changes, '/api/health', { headers });
+  expect(read.headers.get('RateLimit')).toBe('"default";r=2;t=60');
+  const write = await sendWith(changes, INGEST, { method: 'POST', headers });
+  expect(write.headers.get('RateLimit')).toBe('"ingest";r=6;t=60');
+});
+
+it('is told on a 304 and on a 500', async () => {
+  const { headers } = await send(LIST);
+  const unchanged = await send(LIST, { headers: { 'If-None-Match': headers.get('ETag') ?? '' } });
+  await expectStatus(unchanged, 304);
+  expect(unchanged.headers.get('RateLimit')).toBe('"default";r=99;t=60');
+  const failed = await sendWith({ FEED_CACHE_SECONDS: 'x' }, LIST);
+  await expectError(failed, 500, 'internal_error');
+  expect(failed.headers.get('RateLimit')).toBe('"default";r=99;t=60');
+});
