@@ -6,13 +6,15 @@ import { readListingsFile } from '../properties/import-file.ts';
 import { patiently } from '../storage/d1.ts';
 import { openDatabase } from './database.ts';
 import { createDevVars } from './dev-vars.ts';
+import { ensureDevelopmentKeys } from './development-keys.ts';
 import { loadListings } from './load-listings.ts';
 import { applyMigrations, findPendingMigrations } from './migrations.ts';
-import { SAMPLE_LISTINGS, UserError } from './project.ts';
+import { PROJECT_DIRECTORY, SAMPLE_LISTINGS, UserError } from './project.ts';
 
-/** The steps, in order: vars, tables, listings. */
+/** The steps, in order: vars, the keys that sign tokens, tables, listings. */
 export async function prepareDevelopment(): Promise<void> {
   if (createDevVars()) console.log('Created .dev.vars from .dev.vars.example.');
+  await ensureDevelopmentKeys(PROJECT_DIRECTORY);
   if (await prepareDatabase()) await loadSampleListings();
 }
 

@@ -60,7 +60,10 @@ function parseWish(args: string[]): Wish | { problem: string } {
   return { permissions, lifetimeSeconds };
 }
 
-/** The vars as the local service sees them: .dev.vars over wrangler.toml, where each stands on one line. */
+/**
+ * The vars as the local service sees them: .dev.vars over wrangler.toml, where each stands on one
+ * line. Read here as text: wrangler's own reader takes seconds to load.
+ */
 function readVars(root: string): Readonly<Record<string, string | undefined>> {
   const [, section = ''] = readFileSync(join(root, 'wrangler.toml'), 'utf8').split('[vars]\n');
   const [own = ''] = section.split(/^\[/m);

@@ -1,0 +1,179 @@
+import {
+  createExecutionContext,
+  runInDurableObject,
+  waitOnExecutionContext,
+} from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
+import * as z from 'zod';
+import packageJson from '../../package.json';
+import { createApp } from '../../src/app.ts';
+import { detailedHealth, downHealth, health } from '../../src/health/resource.ts';
+import { expectStatus, send, sendWith } from '../support/http.ts';
+
+const DETAILED = '/api/health/detailed';
+const SECRET = 'no such host db-7.internal';
+
+const never = () => new Promise<never>(() => {});
+const fail = async () => {
+  throw new Error(SECRET);
+};
+
+function brokenDatabase(call: () => Promise<unknown>) {
+  const statement = { first: call };
+  return { prepare: () => statement } as unknown as D1Database;
+}
+
+function brokenCache(call: () => Promise<unknown>) {
+  return { get: call } as unknown as KVNamespace;
+}
+
+function brokenCounter(call: () => Promise<unknown>) {
+  const binding = { idFromName: (name: string) => name, get: () => ({ hit: call }) };
+  return binding as unknown as Env['RATE_COUNTER'];
+}
+
+let log: MockInstance<typeof console.error>;
+
+beforeEach(() => {
+  log = vi.spyOn(console, 'error').mockImplementation(() => {});
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+async function read(changes: Partial<Env>) {
+  const response = await sendWith(changes, DETAILED);
+  const text = await response.text();
+  const body = z.union([detailedHealth, downHealth]).parse(JSON.parse(text));
+  const { database, idempotency_cache, rate_limiter } = body.dependencies;
+  const states = [database.status, idempotency_cache.status, rate_limiter.status].join(' ');
+  return { response, text, body, states };
+}
+
+describe('GET /api/health', () => {
+  it('answers without credentials', async () => {
+    const response = await send('/api/health', { headers: { 'x-api-key': 'wrong' } });
+    await expectStatus(response, 200);
+    const body = health.parse(await response.json());
+    expect(body).toMatchObject({ object: 'health', status: 'ok', version: packageJson.version });
+    expect(Math.abs(Date.now() - Date.parse(body.timestamp))).toBeLessThan(5_000);
+    expect(response.headers.get('Cache-Control')).toBe('no-store');
+    expect(response.headers.get('X-RateLimit-Remaining')).toBe('99');
+  });
+
+  it('asks no dependency', async () => {
+    const response = await sendWith(
+      { DB: brokenDatabase(fail), IDEMPOTENCY: brokenCache(fail) },
+      '/api/health',
+    );
+    await expectStatus(response, 200);
+  });
+});
+
+describe('GET /api/health/detailed', () => {
+  it('adds the state of each dependency', async () => {
+    const { response, body, states } = await read({});
+    await expectStatus(response, 200);
+    expect([body.status, states]).toEqual(['ok', 'ok ok ok']);
+  });
+
+  it.each([
+    ['fails', fail],
+    ['never answers', never],
+  ])('is degraded when a dependency other than the database %s', async (_, call) => {
+    const cache = await read({ IDEMPOTENCY: brokenCache(call) });
+    await expectStatus(cache.response, 200);
+    expect([cache.body.status, cache.states]).toEqual(['degraded', 'ok down ok']);
+    const counter = await read({ RATE_COUNTER: brokenCounter(call) });
+    await expectStatus(counter.response, 200);
+    expect([counter.body.status, counter.states]).toEqual(['degraded', 'ok ok down']);
+  });
+
+  it.each([
+    ['fails', fail],
+    ['never answers', never],
+  ])('is a 503 with both bodies when the database %s', async (_, call) => {
+    const startedAt = performance.now();
+    const { response, body, states, text } = await read({ DB: brokenDatabase(call) });
+    expect(performance.now() - startedAt).toBeLessThan(3_000);
+    expect(response.status).toBe(503);
+    expect([body.status, states]).toEqual(['down', 'down ok ok']);
+    expect(body).toMatchObject({
+      object: 'health',
+      version: packageJson.version,
+      statusCode: 503,
+      path: DETAILED,
+      method: 'GET',
+      error: {
+        type: 'api_error',
+        code: 'service_unavailable',
+        request_id: response.headers.get('X-Request-ID'),
+      },
+    });
+    expect(JSON.parse(text).error.message).toBe(JSON.parse(text).message);
+    expect(response.headers.get('X-Should-Retry')).toBe('false');
+    expect(response.headers.get('X-RateLimit-Remaining')).toBe('99');
+  });
+
+  it('shows no text of a fault, and logs it', async () => {
+    const { text } = await read({
+      DB: brokenDatabase(fail),
+      IDEMPOTENCY: brokenCache(fail),
+      RATE_COUNTER: brokenCounter(fail),
+    });
+    expect(text).not.toContain(SECRET);
+    expect(log.mock.calls.flat().join()).toContain(SECRET);
+  });
+
+  it('looks at all of them side by side', async () => {
+    const startedAt = performance.now();
+    const { states } = await read({
+      DB: brokenDatabase(never),
+      IDEMPOTENCY: brokenCache(never),
+      RATE_COUNTER: brokenCounter(never),
+    });
+    expect(states).toBe('down down down');
+    expect(performance.now() - startedAt).toBeLessThan(3_000);
+  });
+
+  it('looks once in 5 seconds, however many ask', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    let looks = 0;
+    const bindings = {
+      ...env,
+      IDEMPOTENCY: brokenCache(async () => {
+        looks += 1;
+        return null;
+      }),
+    };
+    const app = createApp();
+    const ask = async () => {
+      const url = `https://api.example.com${DETAILED}`;
+      const request = new Request(url, { headers: { 'CF-Connecting-IP': '192.0.2.1' } });
+      const ctx = createExecutionContext();
+      await expectStatus(await app.fetch(request, bindings, ctx), 200);
+      await waitOnExecutionContext(ctx);
+    };
+    await Promise.all(Array.from({ length: 10 }, ask));
+    await ask();
+    expect(looks).toBe(1);
+    vi.setSystemTime(Date.now() + 4_999);
+    await ask();
+    expect(looks).toBe(1);
+    vi.setSystemTime(Date.now() + 1);
+    await ask();
+    expect(looks).toBe(2);
+  });
+
+  it('stores nothing at the counter', async () => {
+    await read({});
+    const counter = env.RATE_COUNTER.get(env.RATE_COUNTER.idFromName('health'));
+    const stored = await runInDurableObject(counter, async (_, { storage }) => [
+      [...storage.kv.list()],
+      await storage.getAlarm(),
+    ]);
+    expect(stored).toEqual([[], null]);
+  });
+});
