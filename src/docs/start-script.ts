@@ -9,6 +9,7 @@ const ui = SwaggerUIBundle({
   deepLinking: true,
   displayRequestDuration: true,
   tryItOutEnabled: true,
+  defaultModelsExpandDepth: 0,
   // The validator's badge would come from another origin.
   validatorUrl: null,
   onComplete() {

@@ -103,7 +103,7 @@ export const eventPaths = {
         path: z.object({
           id: uuidParameter.meta({
             description: 'The event’s id.',
-            examples: [EXAMPLE_EVENT.id],
+            param: { example: EXAMPLE_EVENT.id },
           }),
         }),
         header: z.object(commonRequestHeaders),

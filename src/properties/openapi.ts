@@ -159,7 +159,10 @@ export const propertyPaths = {
             .min(1)
             .max(200)
             .regex(/^[A-Za-z0-9]+([-_][A-Za-z0-9]+)*$/)
-            .meta({ description: 'A slug or an id.', examples: [EXAMPLE_PROPERTY.slug] }),
+            .meta({
+              description: 'A slug or an id.',
+              param: { example: EXAMPLE_PROPERTY.slug },
+            }),
         }),
         header: requestHeaders,
       },

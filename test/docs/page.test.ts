@@ -1,0 +1,89 @@
+/** Where the documentation page is, and where it is not. */
+
+import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { describe, expect, it } from 'vitest';
+import worker from '../../src/docs/dev-worker.ts';
+import { expectError, expectStatus, get, send } from '../support/http.ts';
+
+const FILES = [
+  '/api/docs/openapi.json',
+  '/api/docs/start.js',
+  '/api/docs/swagger-ui.css',
+  '/api/docs/swagger-ui.js',
+];
+
+/** Asks the Worker that `npm run dev` serves. */
+async function ask(path: string, changes: Partial<Env>, init: { method?: string } = {}) {
+  const ctx = createExecutionContext();
+  const request = new Request<unknown, IncomingRequestCfProperties>(
+    `https://api.example.com${path}`,
+    { redirect: 'manual', ...init },
+  );
+  const response = await worker.fetch(request, { ...env, ...changes }, ctx);
+  await waitOnExecutionContext(ctx);
+  return response;
+}
+
+describe('in development', () => {
+  const ENVIRONMENT = 'development';
+
+  it('/ leads to the page', async () => {
+    const response = await ask('/', { ENVIRONMENT });
+    await expectStatus(response, 302);
+    expect(response.headers.get('Location')).toBe('/api/docs');
+  });
+
+  it('the page holds the first key, for requests to be tried, and nobody may keep it', async () => {
+    const API_KEY = 'one"><script>alert(1)</script>, two';
+    const response = await ask('/api/docs', { ENVIRONMENT, API_KEY });
+    await expectStatus(response, 200);
+    expect(response.headers.get('Content-Type')).toMatch(/^text\/html/);
+    expect(response.headers.get('Cache-Control')).toBe('no-store');
+    expect(response.headers.get('X-Request-ID')).toMatch(/^req_/);
+    const html = await response.text();
+    expect(html).toContain('data-api-key="one&quot;&gt;&lt;script&gt;');
+    expect(html).not.toContain('two');
+  });
+
+  it('the page comes with a policy of its own', async () => {
+    const { headers } = await ask('/api/docs', { ENVIRONMENT });
+    const policy = headers.get('Content-Security-Policy')?.split('; ') ?? [];
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("script-src 'self'");
+    expect(policy).toContain("frame-ancestors 'none'");
+  });
+
+  it.each(FILES)('%s is served, and holds no key', async (path) => {
+    const API_KEY = 'a-key-that-stands-nowhere';
+    const response = await ask(path, { ENVIRONMENT, API_KEY });
+    await expectStatus(response, 200);
+    expect(await response.text()).not.toContain(API_KEY);
+  });
+
+  it('is decided at each request', async () => {
+    await expectStatus(await ask('/api/docs', { ENVIRONMENT }), 200);
+    await expectStatus(await ask('/api/docs', { ENVIRONMENT: 'production' }), 404);
+    await expectStatus(await ask('/api/docs', { ENVIRONMENT }), 200);
+  });
+});
+
+describe('elsewhere', () => {
+  it.each(['production', 'staging', '', 'Development'])(
+    'with ENVIRONMENT=%j there is no page and no file of it',
+    async (ENVIRONMENT) => {
+      for (const path of ['/', '/api/docs', '/api/docs/', ...FILES]) {
+        await expectError(await ask(path, { ENVIRONMENT }), 404, 'resource_missing');
+      }
+      const post = await ask('/api/docs', { ENVIRONMENT }, { method: 'POST' });
+      await expectError(post, 404, 'resource_missing');
+    },
+  );
+
+  it('the deployed entry has none of it', async () => {
+    for (const path of ['/', '/api/docs', ...FILES]) {
+      await expectError(await get(path), 404, 'resource_missing');
+    }
+    await expectError(await send('/api/docs', { method: 'POST' }), 404, 'resource_missing');
+  });
+});
