@@ -28,13 +28,17 @@ export class RateCounter extends DurableObject<Env> {
   /** Deletes windows that are over; one that is not gets its alarm again. An idle object holds nothing. */
   override async alarm(): Promise<void> {
     const now = Date.now();
-    let lastEnd: number | undefined;
-    for (const [counter, window] of this.ctx.storage.kv.list<Window>()) {
-      if (isOver(window, now)) this.ctx.storage.kv.delete(counter);
-      else lastEnd = Math.max(lastEnd ?? 0, endOf(window));
+    const { kv } = this.ctx.storage;
+    const stored = [...kv.list<Window>()];
+    const ends = stored.filter(([, window]) => !isOver(window, now)).map(([, window]) => endOf(window));
+    if (ends.length === 0) {
+      await this.ctx.storage.deleteAll();
+      return;
     }
-    if (lastEnd === undefined) await this.ctx.storage.deleteAll();
-    else await this.ctx.storage.setAlarm(lastEnd);
+    for (const [counter, window] of stored) {
+      if (isOver(window, now)) kv.delete(counter);
+    }
+    await this.ctx.storage.setAlarm(Math.max(...ends));
   }
 
   #windowOf(counter: CounterName): Window | undefined {
