@@ -30,7 +30,9 @@ export class RateCounter extends DurableObject<Env> {
     const now = Date.now();
     const { kv } = this.ctx.storage;
     const stored = [...kv.list<Window>()];
-    const ends = stored.filter(([, window]) => !isOver(window, now)).map(([, window]) => endOf(window));
+    const ends = stored
+      .filter(([, window]) => !isOver(window, now))
+      .map(([, window]) => endOf(window));
     if (ends.length === 0) {
       await this.ctx.storage.deleteAll();
       return;
