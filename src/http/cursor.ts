@@ -47,7 +47,7 @@ export async function decodeCursor<Position>(
   if (check.some((byte, index) => byte !== bytes[index])) throw invalidCursor();
   const content = z
     .tuple([z.literal(VERSION), z.literal(scope.list), z.literal(scope.filters), positionSchema])
-    .safeParse(JSON.parse(new TextDecoder().decode(text)));
+    .safeParse(parseJson(text));
   if (!content.success) throw invalidCursor();
   return content.data[3];
 }
@@ -58,6 +58,15 @@ function invalidCursor(): ApiError {
     'The cursor is not one that this list gave for these filters. Start again without it.',
     { param: 'cursor' },
   );
+}
+
+/** Undefined for what is no JSON: the check of such a text can be forged too. */
+function parseJson(text: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(text));
+  } catch {
+    return undefined;
+  }
 }
 
 async function checkOf(text: Uint8Array): Promise<Uint8Array> {
