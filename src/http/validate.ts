@@ -3,6 +3,7 @@
 import { zValidator } from '@hono/zod-validator';
 import type * as z from 'zod';
 import { type Problem, validationError } from './errors.ts';
+import { pathOf } from './json-limits.ts';
 import './wording.ts';
 
 /**
@@ -58,10 +59,10 @@ function isNonEmpty<T>(list: T[]): list is [T, ...T[]] {
 function problemsOf(issue: z.core.$ZodIssue): Problem[] {
   const path = issue.path.map(String);
   if (issue.code !== 'unrecognized_keys') {
-    return [{ path: path.join('.'), message: issue.message }];
+    return [{ path: pathOf(path), message: issue.message }];
   }
   return issue.keys.map((key) => ({
-    path: [...path, key].join('.'),
+    path: pathOf([...path, key]),
     message: 'is not a field of this resource',
   }));
 }
