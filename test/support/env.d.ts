@@ -5,5 +5,10 @@
 declare namespace Cloudflare {
   interface Env {
     TEST_MIGRATIONS: import('cloudflare:test').D1Migration[];
+    /** Two public lists, read by Node: workerd cannot load the packages that hold them. */
+    TEST_NAUGHTY_STRINGS: readonly string[];
+    TEST_JSON_SUITE: readonly { name: string; input: string }[];
+    /** `1` for the long forms of tests. */
+    TEST_FULL: string;
   }
 }

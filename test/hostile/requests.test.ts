@@ -1,0 +1,340 @@
+/** Paths, queries, cursors, headers and methods that nobody should send. */
+
+import { env } from 'cloudflare:workers';
+import fc from 'fast-check';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import * as z from 'zod';
+import {
+  CANARY,
+  expectHarmless,
+  expectWell,
+  forEach,
+  hostileHeader,
+  hostileText,
+  NAUGHTY,
+  runs,
+} from '../support/hostile.ts';
+import { get, send } from '../support/http.ts';
+import { sourceOf, storeListings } from '../support/listings.ts';
+
+const FEED = '/api/v1/web/properties';
+const EVENTS = '/api/v1/events';
+const INGEST = '/api/public/events/ingest';
+const READABLE = [FEED, `${FEED}/some-home`, EVENTS, `${EVENTS}/some-event`];
+
+const page = z.object({ next_cursor: z.string() });
+const list = z.object({ data: z.array(z.unknown()) });
+
+vi.setConfig({ testTimeout: 120_000 });
+
+beforeAll(async () => {
+  const listings = Array.from({ length: 5 }, (_, index) => sourceOf({ display_order: index }));
+  await storeListings(env.DB, listings);
+  for (const aggregate_id of ['bk_1', 'bk_2', 'bk_3']) {
+    await send(INGEST, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({
+        event_type: 'booking.created',
+        aggregate_id,
+        aggregate_type: 'booking',
+        payload: {},
+      }),
+    });
+  }
+});
+
+afterEach(expectWell);
+
+async function cursorOf(list: string): Promise<string> {
+  return page.parse(await (await get(`${list}?limit=2`)).json()).next_cursor;
+}
+
+describe('a slug or an id', () => {
+  it.each([FEED, EVENTS])('of %s that is any text is not found', async (list) => {
+    await fc.assert(
+      fc.asyncProperty(hostileText, async (text) => {
+        const path = encodeURIComponent(text.toWellFormed());
+        await expectHarmless(
+          await get(`${list}/${path}`),
+          path === '' || /^\.\.?$/.test(path) ? [200, 404] : [404],
+        );
+      }),
+      runs(250),
+    );
+  });
+
+  it.each([
+    '%00',
+    '%',
+    '%zz',
+    '%ff',
+    '%c0%ae%c0%ae',
+    '%2e%2e%2f',
+    '..;/',
+    'a%2Fb',
+    '%252e',
+    '%0d%0aX: y',
+    `a${'%20'.repeat(2_000)}`,
+    'a'.repeat(8_000),
+  ])('%s as it stands in the address is not found', async (path) => {
+    for (const list of [FEED, EVENTS]) await expectHarmless(await get(`${list}/${path}`), [404]);
+  });
+});
+
+describe('a path', () => {
+  it('that is any text under any method is not found or not allowed', async () => {
+    const method = fc.constantFrom(
+      'GET',
+      'HEAD',
+      'POST',
+      'PUT',
+      'PATCH',
+      'DELETE',
+      'OPTIONS',
+      'PROPFIND',
+      'QUERY',
+    );
+    const segments = fc.array(
+      fc.oneof(
+        fc.constantFrom(
+          'api',
+          'v1',
+          'v2',
+          'web',
+          'public',
+          'events',
+          'properties',
+          'docs',
+          '.env',
+          '.git',
+          'admin',
+          '..',
+          '.',
+          '',
+        ),
+        hostileText.map((text) => encodeURIComponent(text.toWellFormed())),
+      ),
+      { maxLength: 6 },
+    );
+    await fc.assert(
+      fc.asyncProperty(method, segments, async (verb, path) => {
+        const response = await send(`/${path.join('/')}`, { method: verb });
+        if (verb === 'HEAD') expect([200, 404]).toContain(response.status);
+        else await expectHarmless(response, [200, 400, 404, 405, 415]);
+      }),
+      runs(250),
+    );
+  });
+});
+
+describe('a query', () => {
+  const name = fc.oneof(
+    fc.constantFrom(
+      'type',
+      'status',
+      'location_id',
+      'limit',
+      'cursor',
+      'order',
+      'after_id',
+      'aggregate_id',
+      'aggregate_type',
+      'created_after',
+      'created_before',
+      'page',
+      '__proto__',
+      'limit[]',
+      'limit[$gt]',
+    ),
+    hostileText,
+  );
+  const value = fc.oneof(
+    hostileText,
+    fc.constantFrom(
+      'listed',
+      'beach',
+      'asc',
+      '25',
+      '0',
+      '+1',
+      ' 1',
+      '1e1',
+      '0x10',
+      '١',
+      '9'.repeat(400),
+      '2027-01-01T00:00:00Z',
+      '0000-01-01T00:00:00Z',
+      '9999-12-31T23:59:59+23:59',
+      '5f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42',
+    ),
+  );
+  const query = fc.array(fc.tuple(name, value), { maxLength: 5 });
+
+  it.each(READABLE)('of %s that is anything is answered, or refused by name', async (path) => {
+    await fc.assert(
+      fc.asyncProperty(query, async (pairs) => {
+        const text = new URLSearchParams(
+          [...pairs, ['utm_source', CANARY]].map(([key, each]) => [
+            (key ?? '').toWellFormed(),
+            (each ?? '').toWellFormed(),
+          ]),
+        );
+        await expectHarmless(await get(`${path}?${text}`), [200, 400, 404]);
+      }),
+      runs(150),
+    );
+  });
+
+  it.each(READABLE)('of %s that is not even encoded is no 5xx', async (path) => {
+    await fc.assert(
+      fc.asyncProperty(hostileText, async (text) => {
+        await expectHarmless(await get(`${path}?limit=${text}&status=${text}&%`), [200, 400, 404]);
+      }),
+      runs(80),
+    );
+  });
+});
+
+describe('a cursor', () => {
+  it.each([FEED, EVENTS])('of %s that is any text is invalid', async (list) => {
+    await fc.assert(
+      fc.asyncProperty(hostileText, async (text) => {
+        await expectHarmless(
+          await get(`${list}?cursor=${encodeURIComponent(text.toWellFormed())}`),
+          [400],
+        );
+      }),
+      runs(200),
+    );
+  });
+
+  it.each([FEED, EVENTS])('of %s is invalid after any change', async (list) => {
+    const cursor = await cursorOf(list);
+    const change = fc.record({
+      at: fc.nat(cursor.length),
+      cut: fc.nat(3),
+      put: fc.string({ maxLength: 3 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(change, async ({ at, cut, put }) => {
+        const altered = cursor.slice(0, at) + put + cursor.slice(at + cut);
+        const response = await get(`${list}?limit=2&cursor=${encodeURIComponent(altered)}`);
+        await expectHarmless(response, altered === cursor ? [200] : [400]);
+      }),
+      runs(200),
+    );
+  });
+
+  it('can be forged, for rows that anybody may list anyway', async () => {
+    const text =
+      '[1,"properties","{\\"statuses\\":[\\"listed\\"]}",[2,"00000000-0000-4000-8000-000000000000"]]';
+    const response = await get(`${FEED}?cursor=${await forge(text)}`);
+    expect(list.parse(await response.json()).data).toHaveLength(3);
+  });
+
+  it('forged with the right check around any text or position is answered or invalid', async () => {
+    const filters = { [FEED]: '{"statuses":["listed"]}', [EVENTS]: '{"order":"desc"}' };
+    const positions = fc.oneof(
+      fc.jsonValue(),
+      fc.tuple(fc.oneof(fc.integer(), fc.double()), hostileText),
+      fc.tuple(fc.integer(), fc.uuid()),
+      fc.integer(),
+      fc.double(),
+    );
+    const names = { [FEED]: 'properties', [EVENTS]: 'events' };
+    const texts = fc.oneof(
+      hostileText.map(() => (text: string) => text),
+      fc.constant((text: string) => text.slice(0, -1)),
+      fc.constant((text: string) => `${text}]`),
+      fc.constant(() => ''),
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(FEED, EVENTS),
+        positions,
+        texts,
+        async (list, position, change) => {
+          const text = change(JSON.stringify([1, names[list], filters[list], position]));
+          const response = await get(`${list}?cursor=${await forge(text)}`);
+          await expectHarmless(response, [200, 400]);
+        },
+      ),
+      runs(200),
+    );
+  });
+});
+
+/** A cursor as the service would write it around any text: the check is no secret. */
+async function forge(text: string): Promise<string> {
+  const content = new TextEncoder().encode(text);
+  const check = new Uint8Array(await crypto.subtle.digest('SHA-256', content)).subarray(0, 8);
+  const binary = String.fromCharCode(...check, ...content);
+  return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+}
+
+describe('a header', () => {
+  const NAMES = [
+    'X-Request-ID',
+    'x-api-key',
+    'Authorization',
+    'If-None-Match',
+    'Origin',
+    'Content-Type',
+    'Content-Encoding',
+    'CF-Connecting-IP',
+    'CF-Worker',
+    'X-Forwarded-For',
+    'Range',
+    'Cookie',
+    'Accept',
+    'X-HTTP-Method-Override',
+  ];
+
+  it.each(READABLE)('of %s that is anything is no 5xx', async (path) => {
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...NAMES), hostileHeader, async (name, value) => {
+        await expectHarmless(await get(path, { headers: { [name]: value } }), [200, 304, 401, 404]);
+      }),
+      runs(150),
+    );
+  });
+
+  it('of the ingest endpoint that is anything is no 5xx', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...NAMES), hostileHeader, async (name, value) => {
+        const headers = { 'Content-Type': 'application/json', [name]: value };
+        const response = await send(INGEST, { method: 'POST', headers, body: '{}' });
+        await expectHarmless(response, [400, 401, 415]);
+      }),
+      runs(150),
+    );
+  });
+
+  it('that holds a credential is never repeated', async () => {
+    for (const path of [...READABLE, INGEST]) {
+      for (const headers of [
+        { 'x-api-key': CANARY },
+        { 'x-api-key': '', Authorization: `Bearer ${CANARY}.${CANARY}.${CANARY}` },
+        { 'x-api-key': '', Authorization: `Basic ${CANARY}` },
+      ]) {
+        const response = await send(path, { method: path === INGEST ? 'POST' : 'GET', headers });
+        const { headers: answered } = response;
+        await expectHarmless(response.clone(), [401]);
+        expect(await response.text()).not.toContain(CANARY);
+        expect([...answered.values()].join()).not.toContain(CANARY);
+      }
+    }
+  });
+});
+
+describe('every naughty string', () => {
+  it('is harmless as slug, filter, cursor and credential', async () => {
+    await forEach(NAUGHTY, async (text) => {
+      const value = encodeURIComponent(text.toWellFormed());
+      if (text !== '') await expectHarmless(await get(`${FEED}/${value}`), [200, 404]);
+      await expectHarmless(await get(`${EVENTS}?aggregate_id=${value}`), [200, 400]);
+      await expectHarmless(await get(`${FEED}?status=${value}&cursor=${value}`), [400]);
+    });
+  });
+});

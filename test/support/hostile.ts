@@ -1,0 +1,138 @@
+/** What hostile tests send, and what they expect of every answer: a documented one that gives nothing away. */
+
+import { env } from 'cloudflare:workers';
+import fc from 'fast-check';
+import { expect } from 'vitest';
+import * as z from 'zod';
+import { expectError, expectStatus, get } from './http.ts';
+
+/** How many cases a property gets; the long form is for CI. */
+export function runs(short: number): { numRuns: number } {
+  return { numRuns: env.TEST_FULL === '1' ? short * 8 : short };
+}
+
+/** Stands in what is sent where no answer may repeat it. */
+export const CANARY = 'canary-5b1f6e';
+
+export const NAUGHTY = env.TEST_NAUGHTY_STRINGS;
+
+/** What breaks parsers of paths, SQL, headers and logs, besides what the list of naughty strings has. */
+const ATTACKS = [
+  "' OR '1'='1",
+  "'; DROP TABLE properties; --",
+  '1 UNION SELECT name FROM sqlite_master',
+  '" OR ""="',
+  '../../etc/passwd',
+  '..%2f..%2f',
+  '%00',
+  '%',
+  '%zz',
+  '%ff%fe',
+  '\0',
+  'a\0b',
+  '\ud800',
+  '\u202e\u2066',
+  '{{7*7}}',
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: sent as it stands
+  '${jndi:ldap://localhost/a}',
+  '__proto__',
+  'constructor',
+  'hasOwnProperty',
+  '[object Object]',
+  'NaN',
+  '-0',
+  '1e400',
+  '9007199254740993',
+  'a'.repeat(5_000),
+];
+
+/** Any text, an attack more often than not. */
+export const hostileText = fc.oneof(
+  fc.constantFrom(...NAUGHTY),
+  fc.constantFrom(...ATTACKS),
+  fc.string({ unit: 'binary' }),
+  fc.string({ unit: 'grapheme', maxLength: 300 }),
+);
+
+/** Any text that a header may hold. Bytes beyond ASCII are sent over a socket: see node/hostile-http.test.ts. */
+export const hostileHeader = fc.oneof(
+  hostileText.map((text) => text.replaceAll(/[^\x20-\x7e]/g, '')),
+  fc.string({ unit: 'grapheme-ascii', maxLength: 300 }),
+);
+
+/** The codes that each status may carry; 2xx and 304 are resources. */
+const CODES: Readonly<Record<number, readonly string[]>> = {
+  400: ['validation_error', 'invalid_cursor'],
+  401: ['authentication_required', 'authentication_invalid'],
+  403: ['permission_denied'],
+  404: ['resource_missing'],
+  405: ['method_not_allowed'],
+  409: ['idempotency_key_in_use'],
+  413: ['payload_too_large'],
+  415: ['unsupported_media_type'],
+};
+
+const RESOURCES = ['event', 'health', 'list', 'property'];
+
+/** SQL, stacks, files, libraries, storage: nothing that a caller is to learn of the inside. */
+const INTERNAL =
+  /SQLITE|D1_|\bselect\b.*\bfrom\b|constraint failed|prepared statement|drizzle|\bzod\b|jose|hono|node_modules|\.(ts|mjs|js|sql)\b|\bat \S+ \(|TypeError|RangeError|SyntaxError|Unexpected token|undefined|\[object/i;
+
+const errorTexts = z.object({
+  error: z.object({
+    code: z.string(),
+    message: z.string(),
+    param: z.string().default(''),
+    details: z.array(z.object({ message: z.string() })).default([]),
+  }),
+});
+
+/**
+ * Expects one of the documented statuses; a resource, or the whole error envelope with a code of
+ * that status; and no text in it that tells of the inside or repeats a value that was sent.
+ */
+export async function expectHarmless(response: Response, statuses: readonly number[]) {
+  const text = await response.clone().text();
+  expect(statuses, `${response.status}: ${text.slice(0, 500)}`).toContain(response.status);
+  if (response.status === 304) {
+    expect(text).toBe('');
+    return;
+  }
+  const body: unknown = JSON.parse(text);
+  if (response.status < 300) {
+    expect(RESOURCES).toContain(z.object({ object: z.string() }).parse(body).object);
+    return;
+  }
+  const { error } = errorTexts.parse(body);
+  expect(CODES[response.status]).toContain(error.code);
+  await expectError(response.clone(), response.status, error.code);
+  // The field that is wrong is named as the caller wrote it.
+  const summary = error.message.replace(`${error.param}: `, '');
+  for (const message of [summary, ...error.details.map((detail) => detail.message)]) {
+    expect(message).not.toMatch(INTERNAL);
+    expect(message).not.toContain(CANARY);
+  }
+}
+
+/** Runs `check` for each case, some at a time, and fails with every case that failed. */
+export async function forEach<T>(cases: readonly T[], check: (each: T) => Promise<void>) {
+  const failures: string[] = [];
+  const waiting = cases[Symbol.iterator]();
+  const work = Array.from({ length: 8 }, async () => {
+    for (const each of waiting) {
+      try {
+        await check(each);
+      } catch (error) {
+        failures.push(`${JSON.stringify(each).slice(0, 200)}: ${String(error)}`);
+      }
+    }
+  });
+  await Promise.all(work);
+  expect(failures).toEqual([]);
+}
+
+/** Expects the service to answer as ever. */
+export async function expectWell(): Promise<void> {
+  await expectStatus(await get('/api/v1/web/properties?limit=1'), 200);
+  await expectStatus(await get('/api/health'), 200);
+}
