@@ -1,0 +1,128 @@
+/**
+ * Writers at work while the service is killed, over real HTTP: what was acknowledged is there, once.
+ *
+ * `FULL=1` kills it more often.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { v5 } from 'uuid';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { API_KEY, createService, type Service } from '../support/service.ts';
+
+const KILLS = process.env.FULL === '1' ? 20 : 4;
+const WRITERS = 16;
+/** Each life of the service lasts a random time up to this. */
+const MAX_LIFE_MS = 1_500;
+const RETRY_PAUSE_MS = 50;
+const NAMESPACE = '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4';
+const MANY = '1000000';
+
+let service: Service;
+
+beforeAll(async () => {
+  service = await createService({ RATE_LIMIT_INGEST: MANY, RATE_LIMIT_DEFAULT: MANY });
+  await service.start();
+});
+
+afterAll(async () => {
+  await service.remove();
+});
+
+type Acknowledged = { key: string; ids: Set<string>; statuses: number[]; lostAnswers: number };
+
+it('loses no acknowledged event, gives every retry one id, and stores nothing twice', async () => {
+  let isWriting = true;
+  const writers = Array.from({ length: WRITERS }, async () => {
+    const acknowledged: Acknowledged[] = [];
+    while (isWriting) acknowledged.push(await postUntilAnswered(randomUUID()));
+    return acknowledged;
+  });
+
+  for (let kills = 0; kills < KILLS; kills += 1) {
+    await pause(Math.random() * MAX_LIFE_MS);
+    await service.kill();
+    await service.start();
+  }
+  await pause(MAX_LIFE_MS / 2);
+  isWriting = false;
+  const all = (await Promise.all(writers)).flat();
+
+  for (const event of all) {
+    expect([...event.ids]).toEqual([v5(event.key, NAMESPACE)]);
+    expect(event.statuses.filter((status) => status === 202).length).toBeLessThanOrEqual(1);
+  }
+  const stored = await everyStoredEvent();
+  expect(new Set(stored.map(({ id }) => id)).size).toBe(stored.length);
+  expect(stored.map(({ aggregate_id }) => aggregate_id).toSorted()).toEqual(
+    all.map(({ key }) => key).toSorted(),
+  );
+
+  const lost = all.reduce((sum, { lostAnswers }) => sum + lostAnswers, 0);
+  const committedUnseen = all.filter(({ statuses }) => !statuses.includes(202)).length;
+  console.log(
+    `${KILLS} kills, ${all.length} events, ${lost} requests without an answer, ${committedUnseen} of them committed before the kill`,
+  );
+  expect(lost).toBeGreaterThan(0);
+});
+
+/** Sends one event until it is answered, then once more: a retry of what was acknowledged. */
+async function postUntilAnswered(key: string): Promise<Acknowledged> {
+  const event: Acknowledged = { key, ids: new Set(), statuses: [], lostAnswers: 0 };
+  while (event.statuses.length < 2) {
+    const answer = await post(key);
+    if (answer === undefined) {
+      event.lostAnswers += 1;
+      await pause(RETRY_PAUSE_MS);
+      continue;
+    }
+    event.statuses.push(answer.status);
+    event.ids.add(answer.id);
+  }
+  return event;
+}
+
+/** Undefined when there was no answer or a 5xx: both are to be retried. */
+async function post(key: string): Promise<{ status: number; id: string } | undefined> {
+  try {
+    const response = await fetch(`${service.origin}/api/public/events/ingest`, {
+      method: 'POST',
+      headers: {
+        'x-api-key': API_KEY,
+        'Content-Type': 'application/json',
+        'Idempotency-Key': key,
+      },
+      body: JSON.stringify({
+        event_type: 'booking.created',
+        aggregate_id: key,
+        aggregate_type: 'booking',
+        payload: { guests: 2 },
+      }),
+    });
+    const text = await response.text();
+    if (response.status >= 500) return undefined;
+    expect([200, 202], text).toContain(response.status);
+    return { status: response.status, id: JSON.parse(text).id };
+  } catch (error) {
+    if (error instanceof TypeError) return undefined;
+    throw error;
+  }
+}
+
+async function everyStoredEvent(): Promise<{ id: string; aggregate_id: string }[]> {
+  const stored: { id: string; aggregate_id: string }[] = [];
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const response: Response = await fetch(
+      `${service.origin}/api/v1/events?order=asc&limit=100${cursor && `&cursor=${cursor}`}`,
+      { headers: { 'x-api-key': API_KEY } },
+    );
+    expect(response.status).toBe(200);
+    const page = JSON.parse(await response.text());
+    stored.push(...page.data);
+    cursor = page.next_cursor;
+  }
+  return stored;
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}

@@ -1,0 +1,111 @@
+/** The service over real HTTP, in a process group of its own that a test may kill. Node only. */
+
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  DATABASE_BINDING,
+  PROJECT_DIRECTORY,
+  WRANGLER_ENVIRONMENT,
+  wranglerCommand,
+} from '../../src/cli/project.ts';
+
+export const API_KEY = 'node-test-key';
+
+const START_DEADLINE_MS = 60_000;
+const POLL_MS = 50;
+const ENVIRONMENT = { ...process.env, ...WRANGLER_ENVIRONMENT, CI: 'true' };
+
+/** A service with a store of its own, which survives `kill` and `start`. */
+export type Service = {
+  origin: string;
+  /** Starts it and waits until it answers. */
+  start(): Promise<void>;
+  /** SIGKILL to every process of it at once. */
+  kill(): Promise<void>;
+  /** Kills it and removes its store. */
+  remove(): Promise<void>;
+};
+
+/** Makes a migrated store in a scratch directory; starts nothing. `vars` are added to the API key. */
+export async function createService(vars: Record<string, string> = {}): Promise<Service> {
+  const directory = mkdtempSync(join(tmpdir(), 'service-'));
+  const envFile = join(directory, 'vars');
+  const lines = Object.entries({ API_KEY, ...vars }).map(([name, value]) => `${name}=${value}`);
+  writeFileSync(envFile, `${lines.join('\n')}\n`);
+  const store = ['--env-file', envFile, '--persist-to', directory];
+  migrate(store);
+  const port = await freePort();
+  const origin = `http://127.0.0.1:${port}`;
+  let child: ChildProcess | undefined;
+
+  const kill = async () => {
+    const running = child;
+    child = undefined;
+    if (running?.pid === undefined || running.exitCode !== null) return;
+    const isGone = new Promise((resolve) => running.once('exit', resolve));
+    process.kill(-running.pid, 'SIGKILL');
+    await isGone;
+  };
+  return {
+    origin,
+    async start() {
+      child = spawn(
+        process.execPath,
+        wranglerCommand(
+          'dev',
+          ...store,
+          ...['--ip', '127.0.0.1', '--port', String(port)],
+          ...QUIET,
+        ),
+        { cwd: PROJECT_DIRECTORY, env: ENVIRONMENT, detached: true, stdio: 'ignore' },
+      );
+      await answering(origin);
+    },
+    kill,
+    async remove() {
+      await kill();
+      rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
+
+const QUIET = ['--inspector-port', '0', '--show-interactive-dev-session=false'];
+
+function migrate(store: readonly string[]): void {
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    wranglerCommand('d1', 'migrations', 'apply', DATABASE_BINDING, '--local', ...store),
+    { cwd: PROJECT_DIRECTORY, env: ENVIRONMENT, encoding: 'utf8' },
+  );
+  if (status !== 0) throw new Error(`migrating the scratch store failed: ${stderr}`);
+}
+
+/** Asks outside /api, so that nothing is counted. */
+async function answering(origin: string): Promise<void> {
+  const deadline = Date.now() + START_DEADLINE_MS;
+  while (Date.now() < deadline) {
+    const response = await fetch(`${origin}/`).catch(() => undefined);
+    await response?.body?.cancel();
+    if (response?.status === 404) return;
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+  throw new Error('the service did not answer in time');
+}
+
+/** A port that the system has free now. */
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => {
+        if (address !== null && typeof address === 'object') resolve(address.port);
+        else reject(new Error('a listening server has a port'));
+      });
+    });
+  });
+}
