@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest';
+import { differingPaths } from '../../src/events/difference.ts';
+
+it.each<[paths: string[], a: unknown, b: unknown]>([
+  [[], { a: 1, b: [1, { c: null }] }, { b: [1, { c: null }], a: 1 }],
+  [['a'], { a: 1 }, { a: 2 }],
+  [['a'], { a: 1 }, { a: '1' }],
+  [['a'], { a: null }, {}],
+  [['a'], {}, { a: false }],
+  [['a.b.c'], { a: { b: { c: 1, d: 2 } } }, { a: { b: { c: 3, d: 2 } } }],
+  [['a.1'], { a: [1, 2] }, { a: [1, 3] }],
+  [['a.2'], { a: [1, 2, 3] }, { a: [1, 2] }],
+  [['a'], { a: [] }, { a: {} }],
+  [['a'], { a: {} }, { a: null }],
+  [['toString'], { toString: 1 }, {}],
+  [['x', 'y'], { x: 1, y: 2 }, { x: 2, y: 1 }],
+  [[''], 1, 2],
+])('finds %j', (paths, a, b) => {
+  expect(differingPaths(a, b)).toEqual(paths);
+});
+
+it('finds at most 50, and cuts the names of a caller short', () => {
+  const many = Object.fromEntries(Array.from({ length: 80 }, (_, index) => [`n${index}`, index]));
+  expect(differingPaths(many, {})).toHaveLength(50);
+  expect(differingPaths({ ['x'.repeat(200_000)]: 1 }, {})).toEqual([`${'x'.repeat(500)}…`]);
+});
