@@ -1,8 +1,10 @@
 /** Accepted once, whatever the network and the stores do. */
 
+import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { v5 } from 'uuid';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { createApp } from '../../src/app.ts';
 import { bookingCreated, expectEvent, ingest, ingestInit } from '../support/events.ts';
 import {
   CONNECTION_LOST,
@@ -13,7 +15,7 @@ import {
   OUT_OF_ORDER,
   silentD1,
 } from '../support/faults.ts';
-import { expectError, expectStatus } from '../support/http.ts';
+import { API_KEY, expectError, expectStatus } from '../support/http.ts';
 import { callWith, sendWith } from '../support/isolate.ts';
 
 const PATH = '/api/public/events/ingest';
@@ -106,6 +108,34 @@ it('an answer does not wait for the KV write', async () => {
   expect(performance.now() - startedAt).toBeLessThan(900);
   await settled;
 });
+
+it.each([
+  ['with a key', 'hang-up'],
+  ['without a key', undefined],
+])(
+  'the commit of an event %s goes on, with what follows it, when the client hangs up',
+  async (_, prefix) => {
+    const gate = Promise.withResolvers<void>();
+    const kept: Promise<unknown>[] = [];
+    const ctx: ExecutionContext = Object.assign(createExecutionContext(), {
+      waitUntil: (work: Promise<unknown>) => kept.push(work),
+    });
+    const key = prefix && `${prefix}-${freshKey()}`;
+    const init = ingestInit(bookingCreated(), key);
+    const headers = { ...init.headers, 'x-api-key': API_KEY };
+    const request = new Request(`https://api.example.com${PATH}`, { ...init, headers });
+    const answer = createApp().fetch(request, { ...env, DB: gatedD1(env.DB, gate.promise) }, ctx);
+    await vi.waitFor(() => expect(kept).not.toHaveLength(0));
+    const isKept = vi.fn();
+    void Promise.all(kept).then(isKept);
+    await scheduler.wait(20);
+    expect(isKept).not.toHaveBeenCalled();
+    gate.resolve();
+    const { id } = await expectEvent(await answer, 202);
+    await Promise.all(kept);
+    expect(await env.IDEMPOTENCY.get(id)).toEqual(key === undefined ? null : expect.any(String));
+  },
+);
 
 describe('with D1 out of order', () => {
   const DB = failingD1(env.DB, { when: 'before commit' });
