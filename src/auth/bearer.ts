@@ -20,8 +20,12 @@ const ASYMMETRIC_ALGORITHMS = [
 ];
 const CLOCK_TOLERANCE_SECONDS = 30;
 
-/** The scheme's name is read in either case (RFC 9110 section 11.1). */
-const BEARER_JWT = /^Bearer +([\w-]+)\.([\w-]+)\.([\w-]+)$/i;
+/**
+ * The scheme's name is read in either case (RFC 9110 section 11.1). A signature has one spelling: no
+ * unused bit of its base64url is set (RFC 4648 section 3.5), so that an altered token is never taken.
+ */
+const BEARER_JWT =
+  /^[Bb][Ee][Aa][Rr][Ee][Rr] +([\w-]+)\.([\w-]+)\.((?:[\w-]{4})+(?:[\w-][AQgw]|[\w-]{2}[AEIMQUYcgkosw048])?)$/;
 /** The header `{"alg":"none"}`. */
 const UNSECURED_HEADER = 'eyJhbGciOiJub25lIn0';
 

@@ -37,6 +37,11 @@ async function hmac(secret: Uint8Array, alg = 'HS256') {
 const publicKey = await importJWK(provider.jwk, 'ES256', { extractable: true });
 const publicPem = publicKey instanceof Uint8Array ? '' : await exportSPKI(publicKey);
 
+/** The character that decodes to the same six bits but the last. */
+function nextOf(character = 'A'): string {
+  return String.fromCharCode(character.charCodeAt(0) + 1);
+}
+
 const FORGED: Record<string, string> = {
   'alg none': `${encode({ alg: 'none' })}.${encode(claims)}.`,
   'alg none with a signature': `${encode({ alg: 'none' })}.${encode(claims)}.${signature}`,
@@ -50,6 +55,7 @@ const FORGED: Record<string, string> = {
   'no algorithm': `${encode({ kid: 'key-1' })}.${payload}.${signature}`,
   'no signature': `${header}.${payload}.`,
   'a cut signature': `${header}.${payload}.${signature.slice(0, -4)}`,
+  'an unused bit set': `${header}.${payload}.${signature.slice(0, -1)}${nextOf(signature.at(-1))}`,
   'a signature of zeros': `${header}.${payload}.${'A'.repeat(86)}`,
   'a key of somebody else': await stranger.sign(),
   'a key of somebody else in jwk': await stranger.sign({}, { jwk: stranger.jwk }),

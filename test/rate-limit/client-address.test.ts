@@ -49,5 +49,7 @@ it('counts the Workers of other zones by their zone', () => {
 
 it('does not let a client of its own address choose a bucket by CF-Worker', () => {
   expect(clientOf('203.0.113.7', 'one.example')).toBe('203.0.113.7');
+  expect(clientOf('2001:db8:1:2::1', 'one.example')).toBe('2001:db8:1:2::/64');
+  expect(clientOf('nonsense', 'one.example')).toBe('unknown');
   expect(clientOf(undefined, 'one.example')).toBe('unknown');
 });
