@@ -5,6 +5,9 @@ const STEPS_A_LINE = 1_000;
 const MOST_STEPS_AT_ONCE = 100;
 const BAR_CHARACTERS = 30;
 
+/** What is needed of a stream. */
+type Output = { isTTY?: boolean; write: (text: string) => boolean };
+
 export type Progress = {
   /** `what` is counted: `listings rendered`. Another `what` begins anew. */
   update: (what: string, done: number, total: number) => void;
@@ -12,11 +15,11 @@ export type Progress = {
   end: () => void;
 };
 
-export function showProgress(output: NodeJS.WriteStream): Progress {
+export function showProgress(output: Output): Progress {
   return output.isTTY ? bar(output) : lines(output);
 }
 
-function bar(output: NodeJS.WriteStream): Progress {
+function bar(output: Output): Progress {
   let shown: string | undefined;
   const end = () => {
     if (shown !== undefined) output.write('\n');
@@ -34,7 +37,7 @@ function bar(output: NodeJS.WriteStream): Progress {
   };
 }
 
-function lines(output: NodeJS.WriteStream): Progress {
+function lines(output: Output): Progress {
   let last = { what: '', done: 0 };
   return {
     update: (what, done, total) => {

@@ -1,0 +1,23 @@
+/** Listings files for tests, made from a few fields. */
+
+import { randomUUID } from 'node:crypto';
+
+export const BAY = '5f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42';
+
+export type Property = Record<string, unknown> & { id: string; slug: string };
+
+export function propertyOf(fields: Record<string, unknown> & { slug: string }): Property {
+  return { id: randomUUID(), name: 'Home', status: 'listed', display_order: 0, ...fields };
+}
+
+/** A file with one location, the bay, and one amenity, wifi. */
+export function fileOf(
+  properties: readonly Property[],
+  names: { bay?: string; wifi?: string } = {},
+) {
+  return {
+    locations: [{ id: BAY, slug: 'bay', name: { en: names.bay ?? 'The bay' } }],
+    amenities: [{ slug: 'wifi', label: { en: names.wifi ?? 'Wi-Fi' } }],
+    properties,
+  };
+}
