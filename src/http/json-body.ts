@@ -48,7 +48,7 @@ async function readBytes(request: Request): Promise<Uint8Array> {
   let size = 0;
   for (;;) {
     const { done, value } = await readChunk(reader);
-    if (done) return new Uint8Array(await new Blob(chunks).arrayBuffer());
+    if (done) return joined(chunks, size);
     size += value.length;
     if (size > MAX_BODY_BYTES) {
       await reader.cancel();
@@ -56,6 +56,16 @@ async function readBytes(request: Request): Promise<Uint8Array> {
     }
     chunks.push(value);
   }
+}
+
+function joined(chunks: readonly Uint8Array[], size: number): Uint8Array {
+  const bytes = new Uint8Array(size);
+  let offset = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, offset);
+    offset += chunk.length;
+  }
+  return bytes;
 }
 
 async function readChunk(reader: ReadableStreamDefaultReader<Uint8Array>) {

@@ -33,8 +33,7 @@ export function limitProblemsOf(body: JsonValue): Problem[] {
     if (typeof value === 'string') {
       if (!value.isWellFormed()) report('must not contain half of a surrogate pair');
     } else if (typeof value === 'number') {
-      if (!isHeldExactly(value))
-        report('is a number that JavaScript cannot hold; send it as a string');
+      if (!canBeHeld(value)) report('is a number that JavaScript cannot hold; send it as a string');
     } else if (typeof value === 'object' && value !== null) {
       if (depth > MAX_DEPTH) report(`is nested deeper than ${MAX_DEPTH} levels`);
       else visitAll(value, depth);
@@ -57,6 +56,6 @@ export function limitProblemsOf(body: JsonValue): Problem[] {
 }
 
 /** Neither an overflow nor an integer beyond ±(2^53−1), which may be another than the one sent. */
-function isHeldExactly(number: number): boolean {
+function canBeHeld(number: number): boolean {
   return Number.isInteger(number) ? Number.isSafeInteger(number) : Number.isFinite(number);
 }

@@ -4,7 +4,9 @@ import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { storedEvent } from '../../src/events/resource.ts';
 import { bookingCreated, expectEvent, ingest, listEvents } from '../support/events.ts';
+import { CONNECTION_LOST, failingD1 } from '../support/faults.ts';
 import { expectError, expectStatus, get, send } from '../support/http.ts';
+import { sendWith } from '../support/isolate.ts';
 
 const LIST = '/api/v1/events';
 
@@ -238,6 +240,28 @@ describe('one event', () => {
   it('is missing when nothing or no UUID is named', async () => {
     for (const id of ['00000000-0000-4000-8000-000000000000', 'x', '%00', "'--"]) {
       await expectError(await get(`${LIST}/${id}`), 404, 'resource_missing');
+    }
+  });
+});
+
+describe('with D1 failing', () => {
+  const paths = [LIST, `${LIST}?after_id=ID`, `${LIST}/ID`];
+
+  it('a read is repeated when the fault passes', async () => {
+    const [id = ''] = await acceptInOrder(1);
+    for (const path of paths) {
+      const DB = failingD1(env.DB, { when: 'before commit', message: CONNECTION_LOST, times: 2 });
+      await expectStatus(await sendWith({ DB }, path.replace('ID', id)), 200);
+    }
+  });
+
+  it('a read is a 500 that does not tell why', async () => {
+    const [id = ''] = await acceptInOrder(1);
+    const DB = failingD1(env.DB, { when: 'before commit' });
+    for (const path of paths) {
+      const response = await sendWith({ DB }, path.replace('ID', id));
+      const error = await expectError(response, 500, 'internal_error');
+      expect(JSON.stringify(error)).not.toContain('out of order');
     }
   });
 });
