@@ -59,8 +59,11 @@ export class RemoteKeySet {
     try {
       return await this.#keys.find(header, token);
     } catch (error) {
-      if (!(error instanceof errors.JWKSNoMatchingKey) || Date.now() < this.#coolUntil) throw error;
-      this.#coolUntil = Date.now() + COOL_DOWN_MS;
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+      if (this.#loading === undefined) {
+        if (Date.now() < this.#coolUntil) throw error;
+        this.#coolUntil = Date.now() + COOL_DOWN_MS;
+      }
       await this.#load(false);
       return await this.#keys.find(header, token);
     }
@@ -76,9 +79,11 @@ export class RemoteKeySet {
    */
   async #load(fromEdgeCache: boolean): Promise<void> {
     this.#loading ??= this.#begin(fromEdgeCache);
+    const loading = this.#loading;
     try {
-      await withDeadline(this.#loading, LOAD_DEADLINE_MS, 'key set');
+      await withDeadline(loading, LOAD_DEADLINE_MS, 'key set');
     } catch (error) {
+      if (this.#loading !== loading) return;
       this.#loading = undefined;
       this.#keepFault(error);
     }

@@ -94,6 +94,18 @@ describe('a provider that answers', () => {
     expect(fetched).toHaveLength(3);
   });
 
+  it('is asked once by many that come with a new kid, and all of them are let in', async () => {
+    await expectStatus(await present(await provider.sign()), 200);
+    answer = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      return new Response(rotated.jwks);
+    };
+    const token = await rotated.sign();
+    const responses = await Promise.all(Array.from({ length: 10 }, () => present(token)));
+    expect(responses.map(({ status }) => status)).toEqual(Array(10).fill(200));
+    expect(fetched).toHaveLength(2);
+  });
+
   it('may publish keys of kinds that are not known here', async () => {
     answer = () =>
       new Response(

@@ -1,0 +1,85 @@
+/** Tokens and limits over real HTTP: requests of their own contexts, a provider that is slow or silent. */
+
+import { createServer, type ServerResponse } from 'node:http';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { createService, type Service } from '../support/service.ts';
+import { AUDIENCE, createProvider, ISSUER } from '../support/tokens.ts';
+
+const provider = await createProvider('key-1', 'RS256');
+
+/** What the provider does with a request for its keys. */
+let answer: (response: ServerResponse) => void = () => {};
+let fetches = 0;
+const keyServer = createServer((_, response) => {
+  fetches += 1;
+  answer(response);
+});
+
+let service: Service;
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => keyServer.listen(0, '127.0.0.1', resolve));
+  const address = keyServer.address();
+  if (address === null || typeof address === 'string') throw new Error('the provider has no port');
+  service = await createService({
+    JWT_ISSUER: ISSUER,
+    JWT_AUDIENCE: AUDIENCE,
+    JWT_JWKS_URL: `http://127.0.0.1:${address.port}/jwks`,
+  });
+  await service.start();
+});
+afterAll(async () => {
+  await service?.remove();
+  keyServer.closeAllConnections();
+  keyServer.close();
+});
+
+async function statusOf(path: string, headers: Record<string, string>): Promise<number> {
+  const response = await fetch(`${service.origin}${path}`, { headers });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+async function present(token: string): Promise<number> {
+  const headers = { Authorization: `Bearer ${token}`, 'CF-Connecting-IP': '192.0.2.1' };
+  return statusOf('/api/v1/web/properties', headers);
+}
+
+function atOnce(count: number, call: () => Promise<number>): Promise<number[]> {
+  return Promise.all(Array.from({ length: count }, call));
+}
+
+describe('a key set over HTTP', () => {
+  it('that never comes makes many requests wait 5 seconds for one fetch', async () => {
+    const token = await provider.sign();
+    const startedAt = performance.now();
+    expect(await atOnce(8, () => present(token))).toEqual(Array(8).fill(500));
+    const elapsed = performance.now() - startedAt;
+    expect(elapsed).toBeGreaterThan(4_500);
+    expect(elapsed).toBeLessThan(10_000);
+    expect(fetches).toBe(1);
+  });
+
+  it('is asked for again soon, once for all who wait, and for an unknown kid once', async () => {
+    fetches = 0;
+    answer = (response) => setTimeout(() => response.end(provider.jwks), 100);
+    const token = await provider.sign();
+    await vi.waitFor(async () => expect(await present(token)).toBe(200), {
+      timeout: 5_000,
+      interval: 300,
+    });
+    expect(await atOnce(8, () => present(token))).toEqual(Array(8).fill(200));
+    expect(fetches).toBe(1);
+    const unknown = await provider.sign({}, { kid: 'key-2' });
+    expect(await atOnce(8, () => present(unknown))).toEqual(Array(8).fill(401));
+    expect(await present(unknown)).toBe(401);
+    expect(fetches).toBe(2);
+  });
+});
+
+it('lets exactly 100 of 300 requests pass that one address sends at once', async () => {
+  const headers = { 'CF-Connecting-IP': '192.0.2.2' };
+  const statuses = await atOnce(300, () => statusOf('/api/none', headers));
+  expect(statuses.filter((status) => status === 404)).toHaveLength(100);
+  expect(statuses.filter((status) => status === 429)).toHaveLength(200);
+});
