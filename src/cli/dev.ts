@@ -53,8 +53,9 @@ function serve(port: number): ChildProcess {
   return service;
 }
 
-/** npm may be killed alone: nothing is left serving then. */
+/** npm may be killed alone: nothing is left serving then. Without npm, the parent may well end first. */
 function stopWithParent(stop: () => void): void {
+  if (process.env.npm_lifecycle_event === undefined) return;
   const parent = process.ppid;
   setInterval(() => {
     if (process.ppid !== parent) stop();

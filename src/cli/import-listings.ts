@@ -96,12 +96,12 @@ function report(outcome: ImportOutcome, isDryRun: boolean): number {
   }
   const { listings, locations, amenities, affected, isRenderingLeft } = outcome;
   if (isDryRun) console.log('Dry run: nothing was written. An import would give:');
-  console.log(summaryLine('listings', listings));
-  console.log(summaryLine('locations', locations));
-  console.log(summaryLine('amenities', amenities));
+  console.log(summaryLine(listings, 'listing', 'listings'));
+  console.log(summaryLine(locations, 'location', 'locations'));
+  console.log(summaryLine(amenities, 'amenity', 'amenities'));
   if (affected > 0) {
     console.log(
-      `${affected} other listings show a location or an amenity that changed: rendered anew`,
+      `Rendered anew, as their location or amenities changed: ${affected} other listings`,
     );
   }
   if (isRenderingLeft) {
@@ -116,9 +116,9 @@ function report(outcome: ImportOutcome, isDryRun: boolean): number {
   return 0;
 }
 
-function summaryLine(what: string, { added, changed, unchanged }: Counts): string {
+function summaryLine({ added, changed, unchanged }: Counts, one: string, many: string): string {
   const total = added + changed + unchanged;
-  return `${total} ${what}: ${added} added, ${changed} changed, ${unchanged} unchanged`;
+  return `${total} ${total === 1 ? one : many}: ${added} added, ${changed} changed, ${unchanged} unchanged`;
 }
 
 function printProblems(problems: readonly ImportProblem[]): void {

@@ -29,7 +29,8 @@ export async function loadListings(read: ReadFile, options: LoadOptions): Promis
     });
   } finally {
     progress.end();
-    await close();
+    // The import has its outcome by now, whatever closing says.
+    await close().catch(() => undefined);
   }
 }
 

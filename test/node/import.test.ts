@@ -83,7 +83,7 @@ describe('import-listings', () => {
     const before = project.rows(LISTINGS);
     const dry = await load(fileOf([propertyOf({ slug: 'planned' })]), '--dry-run');
     expectDone(dry);
-    expect(dry.stdout).toContain('1 listings: 1 added, 0 changed, 0 unchanged');
+    expect(dry.stdout).toContain('1 listing: 1 added, 0 changed, 0 unchanged');
     const refused = await load(
       { properties: [propertyOf({ slug: 'casa-ginebrera' })] },
       '--dry-run',
@@ -139,7 +139,7 @@ describe('import-listings', () => {
     const before = JSON.stringify(documentOf('neither'));
     const renamed = await load(fileOf([inside], { bay: 'Blue bay', wifi: 'Fast Wi-Fi' }));
     expectDone(renamed);
-    expect(renamed.stdout).toContain('1 listings: 0 added, 1 changed, 0 unchanged');
+    expect(renamed.stdout).toContain('1 listing: 0 added, 1 changed, 0 unchanged');
     const bay = { id: BAY, slug: 'bay', name: { en: 'Blue bay' } };
     expect(documentOf('inside')).toMatchObject({ location: bay });
     expect(documentOf('by-the-bay')).toMatchObject({ location: bay });
@@ -161,7 +161,7 @@ describe('import-listings', () => {
     const slugs = amenities.map(({ slug }: { slug: string }) => slug);
     const next = await load({ properties: [{ ...own, amenities: slugs }] });
     expectDone(next);
-    expect(next.stdout).toContain('1 listings: 0 added, 1 changed, 0 unchanged');
+    expect(next.stdout).toContain('1 listing: 0 added, 1 changed, 0 unchanged');
     expect(project.rows('SELECT kind FROM import_staging')).toEqual([{ kind: 'applied' }]);
     expect(documentOf('with-wifi')).toMatchObject({ object: 'property', slug: 'with-wifi' });
   });
