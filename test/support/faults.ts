@@ -1,6 +1,6 @@
 /** Bindings that misbehave, each in one way; what they do not spoil is the real binding's. */
 
-import { type Tap, tapD1, tapKv } from './tap.ts';
+import { type Call, type Tap, tapD1, tapKv } from './tap.ts';
 
 /** A text that D1 gives for a fault that passes by itself. */
 export const CONNECTION_LOST = 'D1_ERROR: Network connection lost.';
@@ -70,4 +70,33 @@ async function failing(): Promise<never> {
 
 function never(): Promise<never> {
   return new Promise(() => {});
+}
+
+/** Does to each call of any binding what one of `MODES` says. */
+export type Misbehaviour = <Result>(call: Call<Result>) => Promise<Result>;
+
+export const SLOW_MS = 900;
+
+/** The ways in which any binding may misbehave. Each use makes one that begins anew. */
+export const MODES = {
+  'fails at once': () => failingAtOnce,
+  'never answers': () => never,
+  'is slow': () => slowly,
+  'fails every second call': () => {
+    let calls = 0;
+    return (call) => {
+      calls += 1;
+      return calls % 2 === 1 ? failingAtOnce() : call();
+    };
+  },
+} satisfies Record<string, () => Misbehaviour>;
+
+/** With a text by which D1 says that it is worth another try. */
+async function failingAtOnce(): Promise<never> {
+  throw new Error(CONNECTION_LOST);
+}
+
+async function slowly<Result>(call: Call<Result>): Promise<Result> {
+  await new Promise((resolve) => setTimeout(resolve, SLOW_MS));
+  return call();
 }

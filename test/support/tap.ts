@@ -23,6 +23,14 @@ export function tapD1(database: D1Database, tap: Tap<D1Result[]>): D1Database {
       bind: (...values: unknown[]) => tapStatement(statement.bind(...values)),
       all: () => one(statement, 'all'),
       run: () => one(statement, 'run'),
+      first: async (column?: string) => {
+        const [row] = (await one(statement, 'first')).results;
+        return row === undefined
+          ? null
+          : column === undefined
+            ? row
+            : Reflect.get(Object(row), column);
+      },
       /** Bare rows come without D1's account of them, hence made from whole ones. */
       raw: async () =>
         (await one(statement, 'raw')).results.map((row) => Object.values(Object(row))),

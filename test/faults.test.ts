@@ -1,0 +1,292 @@
+/**
+ * The README's table of faults, cell by cell: each binding misbehaves in each way, each endpoint is
+ * called, and what it answers after what time is what the table says. Beside that, whatever is
+ * answered: no acknowledged event is missing, and none that was refused is in the way of its retry.
+ */
+
+import { createExecutionContext } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import * as z from 'zod';
+import { createApp } from '../src/app.ts';
+import { bookingCreated, ingestInit } from './support/events.ts';
+import { type Misbehaviour, MODES } from './support/faults.ts';
+import { API_KEY, expectDocumented, freshAddress } from './support/http.ts';
+import { sourceOf, storeListings } from './support/listings.ts';
+import { tapD1, tapKv, tapObjects } from './support/tap.ts';
+import { AUDIENCE, createProvider, ISSUER } from './support/tokens.ts';
+
+const FEED = '/api/v1/web/properties';
+const EVENTS = '/api/v1/events';
+const INGEST = '/api/public/events/ingest';
+const BINDINGS = ['nothing', 'D1', 'KV', 'counter', 'edge cache', 'key set'] as const;
+const KEPT_AGE_MS = 61_000;
+const KEY_SET_AGE_MS = 601_000;
+/** Between the two requests of a binding that fails every second call. */
+const PAUSE_MS = 2_000;
+
+type Binding = (typeof BINDINGS)[number];
+
+const [readme = ''] = Object.values(
+  import.meta.glob<string>('../README.md', { query: '?raw', import: 'default', eager: true }),
+);
+
+const table = (readme.split('\n## Faults\n')[1]?.split('\n## ')[0] ?? '')
+  .split('\n')
+  .filter((line) => line.startsWith('|'))
+  .map((line) =>
+    line
+      .slice(1, -1)
+      .split('|')
+      .map((cell) => cell.trim()),
+  );
+const [heads = [], , ...rows] = table;
+
+const slug = 'faults-home';
+const provider = await createProvider();
+const identified = z.object({ id: z.string() });
+
+beforeAll(async () => {
+  await storeListings(env.DB, [sourceOf({ slug })]);
+});
+
+/** No output of expected faults, and pauses without their jitter. */
+function quieten() {
+  vi.spyOn(console, 'error').mockReturnValue(undefined);
+  vi.spyOn(Math, 'random').mockReturnValue(0.5);
+}
+
+beforeEach(() => {
+  quieten();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+/** One isolate in a data centre of its own, one of whose bindings may begin to misbehave. */
+function isolate() {
+  const app = createApp();
+  const origin = `https://${crypto.randomUUID()}.example.com`;
+  const faulty: { binding: Binding; misbehaviour: Misbehaviour } = {
+    binding: 'nothing',
+    misbehaviour: (call) => call(),
+  };
+  /** Calls of the real bindings under way: time must not pass meanwhile. */
+  let underWay = 0;
+  const tapOf =
+    (binding: Binding) =>
+    <Result>(call: () => Promise<Result>): Promise<Result> => {
+      const counted = async () => {
+        underWay += 1;
+        try {
+          return await call();
+        } finally {
+          underWay -= 1;
+        }
+      };
+      return faulty.binding === binding ? faulty.misbehaviour(counted) : counted();
+    };
+
+  const cache = caches.default;
+  const tapped = new Proxy(cache, {
+    get: (target, name) => {
+      const method: unknown = Reflect.get(target, name);
+      if (typeof method !== 'function') return method;
+      return (...values: unknown[]) =>
+        tapOf('edge cache')(async () => Reflect.apply(method, target, values));
+    },
+  });
+  vi.spyOn(caches, 'default', 'get').mockReturnValue(tapped);
+  vi.spyOn(globalThis, 'fetch').mockImplementation(() =>
+    tapOf('key set')(async () => new Response(provider.jwks)),
+  );
+
+  const bindings: Env = {
+    ...env,
+    DB: tapD1(env.DB, tapOf('D1')),
+    IDEMPOTENCY: tapKv(env.IDEMPOTENCY, tapOf('KV')),
+    RATE_COUNTER: tapObjects(env.RATE_COUNTER, tapOf('counter')),
+    FEED_CACHE_SECONDS: '60',
+    JWT_ISSUER: ISSUER,
+    JWT_AUDIENCE: AUDIENCE,
+    JWT_JWKS_URL: `${origin}/jwks`,
+  };
+
+  return {
+    /** From now on. */
+    misbehave(binding: Binding, misbehaviour: Misbehaviour) {
+      Object.assign(faulty, { binding, misbehaviour });
+    },
+    async send(path: string, init: RequestInit = {}): Promise<Response> {
+      const headers = new Headers({ 'CF-Connecting-IP': freshAddress(), 'x-api-key': API_KEY });
+      for (const [name, value] of new Headers(init.headers)) headers.set(name, value);
+      const request = new Request(`${origin}${path}`, { ...init, headers });
+      const response = await app.fetch(request, { ...bindings }, createExecutionContext());
+      await expectDocumented(request, response);
+      return response;
+    },
+    /** Lets time pass as fast as the work allows, until `work` is done or all timers have fired. */
+    async settle<Result>(work: Promise<Result>): Promise<Result> {
+      let isDone = false;
+      const done = work.finally(() => {
+        isDone = true;
+      });
+      for (let idle = 0; !isDone; idle = underWay === 0 ? idle + 1 : 0) {
+        await scheduler.wait(2);
+        if (idle > 2 && !isDone) await vi.advanceTimersToNextTimerAsync();
+      }
+      return done;
+    },
+  };
+}
+
+type Isolate = ReturnType<typeof isolate>;
+
+/** Requests of an endpoint in a state, which are answered alike: what was done before, then one of them. */
+type Column = {
+  /** Done while all is well; what it gives is passed on. */
+  prepare?: (at: Isolate) => Promise<string>;
+  /** How long ago that was. */
+  ageMs?: number;
+  requests: readonly ((prepared: string) => [path: string, init?: RequestInit])[];
+};
+
+const bearer = async () => `Bearer ${await provider.sign()}`;
+const withToken = (authorization: string) => ({
+  headers: { 'x-api-key': 'wrong', Authorization: authorization },
+});
+
+const COLUMNS: Readonly<Record<string, Column>> = {
+  feed: { requests: [() => [`${FEED}?status=listed,sold_out`], () => [`${FEED}/${slug}`]] },
+  'feed, kept': {
+    prepare: async (at) => {
+      for (const path of [`${FEED}?limit=3`, `${FEED}/${slug}`]) await at.send(path);
+      return '';
+    },
+    ageMs: KEPT_AGE_MS,
+    requests: [() => [`${FEED}?limit=3`], () => [`${FEED}/${slug}`]],
+  },
+  'by token': { prepare: bearer, requests: [(token) => [FEED, withToken(token)]] },
+  'by token, keys known': {
+    prepare: async (at) => {
+      const token = await bearer();
+      await at.send(`${FEED}/no-such-home`, withToken(token));
+      return token;
+    },
+    ageMs: KEY_SET_AGE_MS,
+    requests: [(token) => [FEED, withToken(token)]],
+  },
+  'new key': { requests: [() => [INGEST, ingestInit(bookingCreated(), crypto.randomUUID())]] },
+  repeat: {
+    prepare: async (at) => {
+      const key = crypto.randomUUID();
+      await at.send(INGEST, ingestInit(bookingCreated(), key));
+      return key;
+    },
+    ageMs: 1_000,
+    requests: [(key) => [INGEST, ingestInit(bookingCreated(), key)]],
+  },
+  'no key': { requests: [() => [INGEST, ingestInit(bookingCreated())]] },
+  events: {
+    prepare: async (at) => {
+      const response = await at.send(INGEST, ingestInit(bookingCreated()));
+      return identified.parse(await response.json()).id;
+    },
+    requests: [
+      () => [`${EVENTS}?limit=2`],
+      (id) => [`${EVENTS}?after_id=${id}`],
+      (id) => [`${EVENTS}/${id}`],
+    ],
+  },
+  health: { requests: [() => ['/api/health']] },
+  detailed: { requests: [() => ['/api/health/detailed']] },
+};
+
+/** As a cell of the table tells it: status, what is special about the answer, and the time it took. */
+async function cellOf(response: Response, seconds: number): Promise<string> {
+  const text = await response.clone().text();
+  return [
+    response.status,
+    response.headers.has('Age') ? ' old' : '',
+    text.includes('"status":"degraded"') ? ' degraded' : '',
+    response.headers.has('X-RateLimit-Limit') ? '' : ' uncounted',
+    seconds < 0.5 ? '' : ` in ${Math.round(seconds * 10) / 10} s`,
+  ].join('');
+}
+
+/** What the column's requests are answered, each in an isolate of its own; more than once only where they differ. */
+async function measure(column: Column, binding: Binding, mode: string): Promise<string> {
+  const cells = new Set<string>();
+  for (const request of column.requests) {
+    cells.add(await measureOne(column, request, binding, mode));
+    vi.restoreAllMocks();
+    quieten();
+  }
+  return [...cells].join(' or ');
+}
+
+async function measureOne(
+  column: Column,
+  request: Column['requests'][number],
+  binding: Binding,
+  mode: string,
+): Promise<string> {
+  const at = isolate();
+  const prepared = (await column.prepare?.(at)) ?? '';
+  vi.useFakeTimers({
+    toFake: ['Date', 'setTimeout', 'clearTimeout'],
+    now: Date.now() + (column.ageMs ?? 0),
+  });
+  const misbehaviour = Object.entries(MODES).find(([name]) => name === mode)?.[1]();
+  if (misbehaviour !== undefined) at.misbehave(binding, misbehaviour);
+
+  const cells: string[] = [];
+  for (const _ of mode === 'fails every second call' ? [1, 2] : [1]) {
+    const [path, init] = request(prepared);
+    const startedAt = Date.now();
+    const response = await at.settle(at.send(path, init));
+    cells.push(await cellOf(response, (Date.now() - startedAt) / 1_000));
+    if (path === INGEST) await expectNothingLost(at, init ?? {}, response);
+    await vi.advanceTimersByTimeAsync(PAUSE_MS);
+  }
+  vi.useRealTimers();
+  return [...new Set(cells)].join(', then ');
+}
+
+/** What was acknowledged is stored once; what was not is accepted, once, when all is well again. */
+async function expectNothingLost(at: Isolate, init: RequestInit, response: Response) {
+  const hasKey = new Headers(init.headers).has('Idempotency-Key');
+  let answer = response;
+  if (response.status >= 500 && hasKey) {
+    const well = isolate();
+    answer = await at.settle(well.send(INGEST, init));
+  }
+  if (answer.status >= 500) return;
+  expect([200, 202]).toContain(answer.status);
+  const { id } = identified.parse(await answer.json());
+  const stored = await env.DB.prepare('SELECT count(*) AS n FROM events WHERE id = ?').bind(id);
+  expect(await stored.first('n')).toBe(1);
+}
+
+describe('the README says what is answered when', () => {
+  it('each binding misbehaves in each way', () => {
+    const expected = BINDINGS.flatMap((binding) =>
+      binding === 'nothing' ? [[binding, '']] : Object.keys(MODES).map((mode) => [binding, mode]),
+    );
+    expect(heads.slice(2)).toEqual(Object.keys(COLUMNS));
+    expect(rows.map((row) => row.slice(0, 2))).toEqual(expected);
+  });
+
+  it.each(rows)('%s %s', { timeout: 60_000 }, async (name, mode, ...cells) => {
+    const binding = z.enum(BINDINGS).parse(name);
+    const measured: string[] = [];
+    for (const column of Object.values(COLUMNS)) {
+      measured.push(await measure(column, binding, mode ?? ''));
+    }
+    const named = (texts: string[]) =>
+      Object.keys(COLUMNS).map((head, at) => `${head}: ${texts[at]}`);
+    expect(named(measured)).toEqual(named(cells));
+  });
+});
