@@ -91,23 +91,18 @@ describe.each(KVS)('beside %s', (_, kv) => {
   });
 });
 
-it('an answer does not wait for a KV that never answers', async () => {
-  const startedAt = performance.now();
-  const IDEMPOTENCY = meddledKv(env.IDEMPOTENCY, KV_FAULTS['never answers a read']);
-  const { response, settled } = await callWith({ IDEMPOTENCY }, PATH, ingestInit(A, freshKey()));
-  await expectStatus(response, 202);
-  expect(performance.now() - startedAt).toBeLessThan(900);
-  await settled;
-});
-
-it('an answer does not wait for the KV write', async () => {
-  const startedAt = performance.now();
-  const IDEMPOTENCY = meddledKv(env.IDEMPOTENCY, KV_FAULTS['never answers a write']);
-  const { response, settled } = await callWith({ IDEMPOTENCY }, PATH, ingestInit(A, freshKey()));
-  await expectStatus(response, 202);
-  expect(performance.now() - startedAt).toBeLessThan(900);
-  await settled;
-});
+it.each(['never answers a read', 'never answers a write'] as const)(
+  'an answer does not wait for a KV that %s',
+  async (fault) => {
+    // The time limit on KV is a timer that does not go on: whoever waits for KV waits for ever.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const IDEMPOTENCY = meddledKv(env.IDEMPOTENCY, KV_FAULTS[fault]);
+    const { response, settled } = await callWith({ IDEMPOTENCY }, PATH, ingestInit(A, freshKey()));
+    await expectEvent(response, 202);
+    await vi.advanceTimersByTimeAsync(1_000);
+    await settled;
+  },
+);
 
 it.each([
   ['with a key', 'hang-up'],

@@ -30,7 +30,9 @@ afterAll(async () => {
 
 type Acknowledged = { key: string; ids: Set<string>; statuses: number[]; lostAnswers: number };
 
-it('loses no acknowledged event, gives every retry one id, and stores nothing twice', async () => {
+const TITLE = 'loses no acknowledged event, gives every retry one id, and stores nothing twice';
+
+it(TITLE, { timeout: KILLS * 30_000 }, async () => {
   let isWriting = true;
   const writers = Array.from({ length: WRITERS }, async () => {
     const acknowledged: Acknowledged[] = [];
