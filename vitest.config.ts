@@ -33,6 +33,9 @@ export default defineConfig({
         ],
         test: {
           name: 'worker',
+          // On a busy machine a test of a hundred requests takes more than the usual five seconds.
+          testTimeout: 30_000,
+          hookTimeout: 30_000,
           include: ['test/**/*.test.ts'],
           exclude: ['test/node/**'],
           setupFiles: ['./test/support/watch-log.ts', './test/support/migrate.ts'],
