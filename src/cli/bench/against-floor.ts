@@ -1,0 +1,106 @@
+/**
+ * The service against the floor: in turns, so that whatever else the machine does meets both, and
+ * the median of the rounds for each.
+ */
+
+import { askOnce, startContenders } from './contenders.ts';
+import { type Call, startLoad } from './load.ts';
+import type { Runtime } from './runtime.ts';
+import { ingestScenarios, readScenarios, type Scenario } from './scenarios.ts';
+import { median, spread } from './statistics.ts';
+import { type Column, number, tableHead, tableLine } from './table.ts';
+
+const CONNECTIONS = 16;
+const WARM_UP_SECONDS = 0.5;
+const GOAL = 0.85;
+/** Above this spread between rounds a ratio says little. */
+const NOISE = 0.2;
+
+export type Rounds = { rounds: number; seconds: number };
+
+type Group = { title: string; service: Runtime; scenarios: Scenario[] };
+
+const COLUMNS: readonly Column[] = [
+  { title: 'requests a second', width: 25 },
+  { title: 'service', width: 7 },
+  { title: 'floor', width: 7 },
+  { title: 'ratio', width: 5 },
+  { title: 'spread', width: 6 },
+];
+
+/** Measures every scenario and prints the table. */
+export async function measureAgainstFloor(settings: Rounds): Promise<void> {
+  const { hot, cold, floor } = await startContenders();
+  const load = startLoad();
+  const askHot = (call: Call) => askOnce(hot, call);
+  const groups: Group[] = [
+    {
+      title: 'hot',
+      service: hot,
+      scenarios: await readScenarios(askHot, { storedEvery: 5, inMemory: true }),
+    },
+    {
+      title: 'cold',
+      service: cold,
+      scenarios: await readScenarios(askHot, { storedEvery: 5, inMemory: false }),
+    },
+    { title: '', service: hot, scenarios: ingestScenarios({ storedEvery: 5, inMemory: false }) },
+  ];
+  const rateOf = (runtime: Runtime, call: Call, seconds: number) =>
+    load.rateOf({
+      host: runtime.url.hostname,
+      port: Number(runtime.url.port),
+      call,
+      connections: CONNECTIONS,
+      seconds,
+    });
+  const noisy: string[] = [];
+  const missed: string[] = [];
+  console.log(tableHead(COLUMNS));
+  for (const { title, service, scenarios } of groups) {
+    for (const scenario of scenarios) {
+      const name = [scenario.name, title].filter(Boolean).join(', ');
+      const sides = [
+        { runtime: service, call: scenario.service, rates: [] as number[] },
+        { runtime: floor, call: scenario.floor, rates: [] as number[] },
+      ];
+      await expectSameAnswers(sides);
+      for (const { runtime, call } of sides) await rateOf(runtime, call, WARM_UP_SECONDS);
+      for (let round = 0; round < settings.rounds; round += 1) {
+        for (const { runtime, call, rates } of round % 2 === 0 ? sides : sides.toReversed()) {
+          rates.push(await rateOf(runtime, call, settings.seconds));
+        }
+      }
+      const [ofService = 0, ofFloor = 0] = sides.map(({ rates }) => median(rates));
+      const widest = Math.max(...sides.map(({ rates }) => spread(rates)));
+      const ratio = ofService / ofFloor;
+      if (widest > NOISE) noisy.push(name);
+      if (ratio < GOAL) missed.push(name);
+      const cells = [number(ofService), number(ofFloor), number(ratio, 2), percent(widest)];
+      console.log(tableLine(COLUMNS, [name, ...cells]));
+    }
+  }
+  if (missed.length > 0) console.log(`\nBelow the goal of ${GOAL}: ${missed.join('; ')}.`);
+  if (noisy.length > 0) {
+    console.log(
+      `\nThe machine was too noisy: rounds lie over ${percent(NOISE)} apart at ${noisy.join('; ')}.`,
+    );
+  }
+  await Promise.all([load.stop(), hot.stop(), cold.stop(), floor.stop()]);
+}
+
+/** A floor that answers something else is none. What differs by its nature: an event's id and time. */
+async function expectSameAnswers(sides: readonly { runtime: Runtime; call: Call }[]) {
+  const answers = await Promise.all(
+    sides.map(async ({ runtime, call }) =>
+      (await askOnce(runtime, call)).replace(/"(id|created_at)":"[^"]+"/g, (text, name) =>
+        call.method === 'POST' ? `"${name}":""` : text,
+      ),
+    ),
+  );
+  if (new Set(answers).size > 1) throw new Error(`service and floor differ: ${answers.join('\n')}`);
+}
+
+function percent(share: number): string {
+  return `${Math.round(share * 100)} %`;
+}

@@ -1,0 +1,29 @@
+/** Load on a Worker from a thread of its own: keep-alive connections that always have a request under way. */
+
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type { Measured, Order } from './load-thread.ts';
+
+export type { Call } from './load-thread.ts';
+
+export type Load = {
+  /** Requests a second that `call` reaches. Throws when an answer is not a success. */
+  rateOf(order: Order): Promise<number>;
+  stop(): Promise<unknown>;
+};
+
+/** Starts the thread; it measures one order at a time. */
+export function startLoad(): Load {
+  const thread = new Worker(join(import.meta.dirname, 'load-thread.ts'));
+  return {
+    async rateOf(order) {
+      thread.postMessage(order);
+      const [measured]: Measured[] = await once(thread, 'message');
+      if (measured === undefined) throw new Error('the load thread said nothing');
+      if (measured.failure !== undefined) throw new Error(measured.failure);
+      return measured.answers / measured.seconds;
+    },
+    stop: () => thread.terminate(),
+  };
+}
