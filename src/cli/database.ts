@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { databaseConfig } from './database-config.ts';
 import { STATE_DIRECTORY, WRANGLER_CONFIG, WRANGLER_ENVIRONMENT } from './project.ts';
 
+const BUSY_REPORT = /workerd\/util\/sqlite\.c\+\+.*SQLITE_BUSY/s;
+
 export type OpenDatabase = { database: D1Database; close: () => Promise<void> };
 
 /** `local`: the state that `dev` serves. `empty`: a database in memory. `remote`: the deployed one. */
@@ -19,7 +21,11 @@ export async function openDatabase(place: Place): Promise<OpenDatabase> {
   const directory = mkdtempSync(join(tmpdir(), 'database-config-'));
   const configPath = join(directory, 'wrangler.json');
   writeFileSync(configPath, JSON.stringify(config));
-  const removeConfig = () => rmSync(directory, { recursive: true, force: true });
+  const speakAgain = hushBusyReports();
+  const cleanUp = () => {
+    speakAgain();
+    rmSync(directory, { recursive: true, force: true });
+  };
   try {
     const { env, dispose } = await getPlatformProxy<{ DB: D1Database }>({
       configPath,
@@ -30,13 +36,27 @@ export async function openDatabase(place: Place): Promise<OpenDatabase> {
       database: env.DB,
       close: async () => {
         await dispose();
-        removeConfig();
+        cleanUp();
       },
     };
   } catch (error) {
-    removeConfig();
+    cleanUp();
     throw error;
   }
+}
+
+/**
+ * workerd reports each time that it finds the database busy, with a stack, on this program's console.
+ * Such calls are repeated, so that says nothing to the user. Returns what undoes it.
+ */
+function hushBusyReports(): () => void {
+  const { error } = console;
+  console.error = (...args: unknown[]) => {
+    if (!BUSY_REPORT.test(String(args[0]))) error(...args);
+  };
+  return () => {
+    console.error = error;
+  };
 }
 
 /** wrangler takes a second to load, so only programs that get this far load it. */
