@@ -64,9 +64,9 @@ function shouldRetry(error: ApiError): 'true' | 'false' {
   return error.status === 429 || error.status === 500 ? 'true' : 'false';
 }
 
-/** The path as sent, without the query. */
+/** The path as sent, without the query; of a request whose Host makes no address, as it was routed. */
 function pathOf(c: Context): string {
-  return new URL(c.req.url).pathname;
+  return URL.parse(c.req.url)?.pathname ?? c.req.path;
 }
 
 /** Hono's own exceptions: those the service can meet are about the request's form. */

@@ -51,11 +51,16 @@ async function find(
     `${renderingOf(publicSiteUrl)} ${key}`,
     {
       memory,
-      edge: edgeAnswers(caches.default, new URL(c.req.url).origin, MAX_STALE_SECONDS),
+      edge: edgeAnswers(caches.default, originOf(c.req.url), MAX_STALE_SECONDS),
       freshSeconds: feedCacheSeconds,
       waitUntil: (work) => c.executionCtx.waitUntil(work),
       onFault: (what, error) => logFault(what, requestIdOf(c), error),
     },
     load,
   );
+}
+
+/** The service's own origin; a Host that makes no address gets one of nobody's. */
+function originOf(url: string): string {
+  return URL.parse(url)?.origin ?? 'https://unknown.invalid';
 }
