@@ -23,10 +23,17 @@ export type Runtime = {
   stop(): Promise<void>;
 };
 
-/** Starts `script` with empty storage. `vars` are added to those of wrangler.toml. */
+/** One line of the Worker's log. */
+export type LogLine = { level: string; message: string };
+
+/**
+ * Starts `script` with empty storage. `vars` are added to those of wrangler.toml; `onLog` is handed
+ * every line that the Worker logs.
+ */
 export async function startRuntime(
   script: string,
   vars: Readonly<Record<string, string>>,
+  onLog: (line: LogLine) => void = showFaults,
 ): Promise<Runtime> {
   const config = unstable_readConfig({ config: 'wrangler.toml' }, { hideWarnings: true });
   const worker = {
@@ -45,7 +52,7 @@ export async function startRuntime(
       host: HOST,
       port: 0,
       workers: [worker],
-      handleStructuredLogs: showFaults,
+      handleStructuredLogs: onLog,
     }),
   );
   await miniflare.ready;
@@ -57,6 +64,6 @@ export async function startRuntime(
 }
 
 /** The access log is written and read as in production, and shown to nobody; a fault is shown. */
-function showFaults({ level, message }: { level: string; message: string }): void {
+function showFaults({ level, message }: LogLine): void {
   if (level === 'error') console.error(message);
 }

@@ -1,0 +1,25 @@
+/** The production bundle, built as a deploy would upload it and run in workerd with a store of its own. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buildBundle } from './bench/bundle.ts';
+import { type LogLine, type Runtime, startRuntime } from './bench/runtime.ts';
+import { migrateInMemory } from './migrations.ts';
+
+const MAIN = 'src/index.ts';
+
+/** Builds, starts and migrates. `vars` are added to those of wrangler.toml; `onLog` as in `startRuntime`. */
+export async function startProduction(
+  vars: Readonly<Record<string, string>>,
+  onLog?: (line: LogLine) => void,
+): Promise<Runtime> {
+  const folder = mkdtempSync(join(tmpdir(), 'production-'));
+  try {
+    const runtime = await startRuntime(buildBundle(MAIN, folder), vars, onLog);
+    await migrateInMemory(runtime.database);
+    return runtime;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
