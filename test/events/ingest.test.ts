@@ -377,6 +377,23 @@ describe('the body of a request', () => {
     expect(error).toMatchObject({ type: 'invalid_request_error', code: 'payload_too_large' });
   });
 
+  it.each([
+    [262_144, 202],
+    [262_145, 413],
+  ])('of %i bytes in chunks is answered with %i', async (bytes, status) => {
+    const text = wrapped('{}').padEnd(bytes);
+    const chunks = [text.slice(0, 100_000), text.slice(100_000)];
+    const body = new ReadableStream({
+      pull(controller) {
+        const chunk = chunks.shift();
+        if (chunk === undefined) controller.close();
+        else controller.enqueue(new TextEncoder().encode(chunk));
+      },
+    });
+    const init = { ...ingestInit(''), body, duplex: 'half' };
+    await expectStatus(await send('/api/public/events/ingest', init), status);
+  });
+
   it('is cut off at 256 KiB when no Content-Length tells its size', async () => {
     let sent = 0;
     const endless = new ReadableStream<Uint8Array>({
