@@ -4,6 +4,7 @@ import * as z from 'zod';
 import type { ZodOpenApiOperationObject } from 'zod-openapi';
 import { MAX_BODY_BYTES } from '../http/json-body.ts';
 import {
+  API_KEY_ADVICE,
   API_KEY_ONLY,
   anyTime,
   commonRequestHeaders,
@@ -100,7 +101,7 @@ export const ingestOperation = {
         details: [{ path: 'payload.check_out', message: 'must be after check_in' }],
       },
     ]),
-    401: unauthenticated(INGEST),
+    401: unauthenticated(INGEST, API_KEY_ADVICE),
     409: errorResponse(
       'The key was used for another body within 24 hours. `details` names up to 50 places that differ.',
       INGEST,

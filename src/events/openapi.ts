@@ -3,6 +3,7 @@
 import * as z from 'zod';
 import type { ZodOpenApiPathsObject } from 'zod-openapi';
 import {
+  API_KEY_ADVICE,
   API_KEY_ONLY,
   anyTime,
   commonRequestHeaders,
@@ -87,7 +88,7 @@ export const eventPaths = {
           },
           invalidCursor,
         ]),
-        401: unauthenticated(LIST),
+        401: unauthenticated(LIST, API_KEY_ADVICE),
         ...anyTime(LIST),
       },
     },
@@ -121,7 +122,7 @@ export const eventPaths = {
             },
           },
         },
-        401: unauthenticated(ITEM),
+        401: unauthenticated(ITEM, API_KEY_ADVICE),
         404: errorResponse('No event has this id.', ITEM, [
           { code: 'resource_missing', message: 'There is no such event.' },
         ]),

@@ -30,6 +30,9 @@ export const commonRequestHeaders = {
 export const API_KEY_ONLY = [{ apiKey: [] }];
 export const API_KEY_OR_BEARER = [{ apiKey: [] }, { bearer: [] }];
 
+/** The message of a 401 where only an API key is accepted. */
+export const API_KEY_ADVICE = 'Send an API key in the x-api-key header.';
+
 /** A UUID as a caller may write it. */
 export const uuidParameter = z
   .string()
@@ -110,13 +113,13 @@ export function errorResponse(
   };
 }
 
-/** 401, as every route that asks for credentials answers it. */
-export function unauthenticated(request: ExampleRequest): ZodOpenApiResponseObject {
+/** 401, as every route that asks for credentials answers it; `advice` is its own message. */
+export function unauthenticated(request: ExampleRequest, advice: string): ZodOpenApiResponseObject {
   return errorResponse(
     'No credentials were sent, or none that is valid here.',
     request,
     [
-      { code: 'authentication_required', message: 'Send an API key in the x-api-key header.' },
+      { code: 'authentication_required', message: advice },
       { code: 'authentication_invalid', message: 'The credentials sent are not valid here.' },
     ],
     { 'WWW-Authenticate': challenge },

@@ -21,6 +21,7 @@ import type { listParameters } from './routes.ts';
 
 const LIST = { method: 'GET', path: '/api/v1/web/properties' } as const;
 const ITEM = { method: 'GET', path: '/api/v1/web/properties/no-such-home' } as const;
+const CREDENTIALS = 'Send an API key in the x-api-key header, or a bearer token.';
 
 /** Query parameters as a client writes them; routes.ts validates the same names. */
 const query = {
@@ -138,7 +139,7 @@ export const propertyPaths = {
           },
           invalidCursor,
         ]),
-        401: unauthenticated(LIST),
+        401: unauthenticated(LIST, CREDENTIALS),
         403: forbidden(LIST),
         ...anyTime(LIST),
       },
@@ -180,7 +181,7 @@ export const propertyPaths = {
           },
         },
         304: notModified,
-        401: unauthenticated(ITEM),
+        401: unauthenticated(ITEM, CREDENTIALS),
         403: forbidden(ITEM),
         404: errorResponse('No listing has this slug or id, or it is hidden.', ITEM, [
           { code: 'resource_missing', message: 'There is no such property.' },

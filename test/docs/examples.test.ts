@@ -1,0 +1,151 @@
+/** The document's examples are what the service answers. */
+
+import { env, exports } from 'cloudflare:workers';
+import { beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import sample from '../../src/cli/sample-listings.json';
+import { createOpenApiDocument } from '../../src/docs/document.ts';
+import { listing, source } from '../../src/properties/source.ts';
+import { expectStatus, get, send } from '../support/http.ts';
+import { storeListings } from '../support/listings.ts';
+
+const media = z.object({
+  examples: z.record(z.string(), z.object({ summary: z.string(), value: z.unknown() })),
+});
+const content = z.object({ 'application/json': media });
+const operation = z.object({
+  requestBody: z.object({ content }).optional(),
+  responses: z.record(z.string(), z.object({ content: content.optional() })),
+});
+const { paths } = z
+  .object({ paths: z.record(z.string(), z.record(z.string(), operation)) })
+  .parse(createOpenApiDocument());
+
+const FEED = '/api/v1/web/properties';
+const EVENTS = '/api/v1/events';
+const INGEST = '/api/public/events/ingest';
+const SARDINIA = 'e16037e3-44f6-4e6b-8589-6880896284e3';
+
+function answer(path: string, method: string, status: number, name: string): unknown {
+  return paths[path]?.[method]?.responses[status]?.content?.['application/json'].examples[name]
+    ?.value;
+}
+
+/** A booking with this payload. */
+function post(payload: object, key?: string): RequestInit {
+  const body = {
+    event_type: 'booking.created',
+    aggregate_id: 'a',
+    aggregate_type: 'booking',
+    payload,
+  };
+  const headers = { 'Content-Type': 'application/json', ...(key && { 'Idempotency-Key': key }) };
+  return { method: 'POST', headers, body: JSON.stringify(body) };
+}
+
+function ingest(name: string, key: string): Promise<Response> {
+  const examples = paths[INGEST]?.post?.requestBody?.content['application/json'].examples;
+  return send(INGEST, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', 'Idempotency-Key': key },
+    body: JSON.stringify(examples?.[name]?.value),
+  });
+}
+
+beforeAll(async () => {
+  const stored = sample.properties.map((each) => {
+    const { location_id, amenities, ...fields } = listing.parse(each);
+    return source.parse({
+      ...fields,
+      location: sample.locations.find(({ id }) => id === location_id) ?? null,
+      amenities: amenities.map((slug) => sample.amenities.find((known) => known.slug === slug)),
+    });
+  });
+  await storeListings(env.DB, stored);
+});
+
+describe('the examples', () => {
+  it('show a listing as the feed gives it', async () => {
+    const response = await get(`${FEED}/sa-domu-rubia`);
+    await expectStatus(response, 200);
+    expect(answer(`${FEED}/{slugOrId}`, 'get', 200, 'property')).toEqual(await response.json());
+  });
+
+  it('show a page as the feed gives it, its cursor included', async () => {
+    const query = `location_id=${SARDINIA}&limit=1`;
+    const first = await (await get(`${FEED}?${query}`)).json<{ next_cursor: string }>();
+    const second = await get(`${FEED}?${query}&cursor=${first.next_cursor}`);
+    await expectStatus(second, 200);
+    expect(answer(FEED, 'get', 200, 'page')).toEqual(await second.json());
+  });
+
+  const anonymous = { 'x-api-key': '' };
+  it.each<[number, string, string, string, RequestInit]>([
+    [400, 'validation_error', FEED, `${FEED}?limit=101`, {}],
+    [400, 'invalid_cursor', FEED, `${FEED}?cursor=x`, {}],
+    [401, 'authentication_invalid', FEED, FEED, { headers: anonymous }],
+    [404, 'resource_missing', `${FEED}/{slugOrId}`, `${FEED}/no-such-home`, {}],
+    [400, 'validation_error', EVENTS, `${EVENTS}?after_id=${SARDINIA}`, {}],
+    [400, 'invalid_cursor', EVENTS, `${EVENTS}?cursor=x`, {}],
+    [401, 'authentication_invalid', EVENTS, EVENTS, { headers: anonymous }],
+    [404, 'resource_missing', `${EVENTS}/{id}`, `${EVENTS}/no-such-event`, {}],
+    [
+      400,
+      'validation_error',
+      INGEST,
+      INGEST,
+      post({ check_in: '2027-06-08', check_out: '2027-06-01' }),
+    ],
+    [413, 'payload_too_large', INGEST, INGEST, post({ text: 'x'.repeat(262_144) })],
+    [415, 'unsupported_media_type', INGEST, INGEST, { method: 'POST', body: '{}' }],
+  ])('show %i %s of %s as it is told', async (status, code, path, url, init) => {
+    const method = init.method?.toLowerCase() ?? 'get';
+    const response = await send(url, init);
+    await expectStatus(response, status);
+    const shown = withoutIds(answer(path, method, status, code));
+    expect(shown).toEqual(withoutIds(await response.json()));
+  });
+
+  it.each([FEED, EVENTS])('show how %s asks for credentials', async (path) => {
+    const request = new Request(`https://api.example.com${path}`);
+    const response = await exports.default.fetch(request);
+    await expectStatus(response, 401);
+    const shown = withoutIds(answer(path, 'get', 401, 'authentication_required'));
+    expect(shown).toEqual(withoutIds(await response.json()));
+  });
+
+  it('show how a key that holds another body is refused', async () => {
+    await send(INGEST, post({ guests: 2 }, 'a-key'));
+    const response = await send(INGEST, post({ guests: 3 }, 'a-key'));
+    await expectStatus(response, 409);
+    const shown = withoutIds(answer(INGEST, 'post', 409, 'idempotency_key_in_use'));
+    expect(shown).toEqual(withoutIds(await response.json()));
+  });
+
+  it('show an event as it is accepted, repeated and read back', async () => {
+    const key = 'bk_1001-created';
+    const accepted = await ingest('created', key);
+    await expectStatus(accepted, 202);
+    expect(withoutIds(answer(INGEST, 'post', 202, 'accepted'))).toEqual(
+      withoutIds(await accepted.json()),
+    );
+    const repeated = await ingest('created', key);
+    await expectStatus(repeated, 200);
+    expect(withoutIds(answer(INGEST, 'post', 200, 'repeat'))).toEqual(
+      withoutIds(await repeated.json()),
+    );
+    const list = await get('/api/v1/events?aggregate_id=bk_1001');
+    expect(withoutIds(answer('/api/v1/events', 'get', 200, 'page'))).toEqual(
+      withoutIds(await list.json()),
+    );
+    await expectStatus(await ingest('cancelled', 'bk_1001-cancelled'), 202);
+  });
+});
+
+/** What two answers to one request share: all but when they were made, and under which request id. */
+function withoutIds(value: unknown): unknown {
+  const differing = new Set(['request_id', 'timestamp', 'created_at']);
+  return JSON.parse(
+    JSON.stringify(value, (key, each: unknown) => (differing.has(key) ? undefined : each)),
+  );
+}
