@@ -41,6 +41,7 @@ export async function startRuntime(
     modules: true,
     script,
     ...(config.compatibility_date && { compatibilityDate: config.compatibility_date }),
+    compatibilityFlags: config.compatibility_flags,
     bindings: { ...config.vars, ...vars },
     d1Databases: ['DB'],
     kvNamespaces: ['IDEMPOTENCY'],
