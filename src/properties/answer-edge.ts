@@ -22,8 +22,8 @@ export type AnswerEdge = {
  * `origin` is the service's own: a cache takes addresses of its zone only. Every call is bounded and
  * rejects when the cache fails; `keepSeconds` is how long an answer may be kept at all.
  */
-export function edgeAnswers(cache: Cache, origin: string, keepSeconds: number): AnswerEdge {
-  const addressOf = (key: string) => `${origin}/.answers/${encodeURIComponent(key)}`;
+export function edgeAnswers(cache: Cache, origin: () => string, keepSeconds: number): AnswerEdge {
+  const addressOf = (key: string) => `${origin()}/.answers/${encodeURIComponent(key)}`;
   return {
     async find(key) {
       const kept = await withDeadline(cache.match(addressOf(key)), DEADLINE_MS, 'edge cache read');

@@ -51,7 +51,7 @@ async function find(
     `${renderingOf(publicSiteUrl)} ${key}`,
     {
       memory,
-      edge: edgeAnswers(caches.default, originOf(c.req.url), MAX_STALE_SECONDS),
+      edge: edgeAnswers(caches.default, () => originOf(c.req.url), MAX_STALE_SECONDS),
       freshSeconds: feedCacheSeconds,
       waitUntil: (work) => c.executionCtx.waitUntil(work),
       onFault: (what, error) => logFault(what, requestIdOf(c), error),

@@ -1,9 +1,9 @@
 /** The feed's reads: one D1 round trip a page or an item, from the nearest replica. */
 
 import { and, asc, eq, ne, type SQL, sql } from 'drizzle-orm';
-import { drizzle } from 'drizzle-orm/d1';
-import { unionAll } from 'drizzle-orm/sqlite-core';
+import { QueryBuilder, unionAll } from 'drizzle-orm/sqlite-core';
 import { readD1 } from '../storage/d1.ts';
+import { type Statement, statementOf } from '../storage/statement.ts';
 import { render, renderingOf } from './render.ts';
 import type { PROPERTY_TYPES, PUBLIC_STATUSES } from './resource.ts';
 import { source } from './source.ts';
@@ -33,6 +33,14 @@ export type ListingKey = { id: string } | { slug: string };
 
 type PageRequest = Filters & { limit: number; after?: Position };
 
+type Row = {
+  id: string;
+  display_order: number;
+  /** Null when something else than the present rules rendered it; then there is its source. */
+  current_document: string | null;
+  stale_source: string | null;
+};
+
 /**
  * One page of public listings. Reads `limit + 1` rows for one status; for several, each status is a
  * range of its own and at most twice that.
@@ -42,12 +50,20 @@ export async function findPage(
   publicSiteUrl: string,
   request: PageRequest,
 ): Promise<Page> {
-  const rows = await readD1(() => pageQuery(database, publicSiteUrl, request));
-  const shown = rows.slice(0, request.limit);
+  const { statuses, limit, type, locationId, after } = request;
+  const rows = await readRows(database, pageStatement(request), {
+    ...Object.fromEntries(statuses.map((status, index) => [`status${index}`, status])),
+    ...(type && { type }),
+    ...(locationId && { locationId }),
+    ...(after && { afterOrder: after[0], afterId: after[1] }),
+    rows: limit + 1,
+    rendering: renderingOf(publicSiteUrl),
+  });
+  const shown = rows.slice(0, limit);
   const last = shown.at(-1);
   return {
     documents: shown.map((row) => documentOf(row, publicSiteUrl)),
-    next: rows.length > shown.length && last ? [last.displayOrder, last.id] : null,
+    next: rows.length > shown.length && last ? [last.display_order, last.id] : null,
   };
 }
 
@@ -57,75 +73,82 @@ export async function findDocument(
   publicSiteUrl: string,
   key: ListingKey,
 ): Promise<string | undefined> {
-  const [row] = await readD1(() =>
-    nearest(database)
-      .select(columns(publicSiteUrl))
-      .from(properties)
-      .where(
-        and(
-          'id' in key ? eq(properties.id, key.id) : eq(properties.slug, key.slug),
-          ne(properties.status, 'hidden'),
-        ),
-      ),
-  );
+  const rendering = renderingOf(publicSiteUrl);
+  const [row] =
+    'id' in key
+      ? await readRows(database, BY_ID, { key: key.id, rendering })
+      : await readRows(database, BY_SLUG, { key: key.slug, rendering });
   return row && documentOf(row, publicSiteUrl);
 }
 
-function pageQuery(database: D1Database, publicSiteUrl: string, request: PageRequest) {
-  const db = nearest(database);
-  const { limit } = request;
+/** Reads may be served by a replica that lags: the feed tolerates that by its caches anyway. */
+async function readRows(
+  database: D1Database,
+  statement: Statement,
+  values: Record<string, string | number>,
+): Promise<Row[]> {
+  const session = database.withSession('first-unconstrained');
+  const { results } = await readD1(() => statement.bindTo(session, values).all<Row>());
+  return results;
+}
+
+/** A row gives its document, or its source when something else than the present rules rendered it. */
+const isCurrent = sql`${properties.rendering} = ${sql.placeholder('rendering')}`;
+const columns = {
+  id: properties.id,
+  displayOrder: properties.displayOrder,
+  document: sql`case when ${isCurrent} then ${properties.document} end`.as('current_document'),
+  source: sql`case when not ${isCurrent} then ${properties.source} end`.as('stale_source'),
+};
+const listings = () => new QueryBuilder().select(columns).from(properties);
+
+const isPublic = ne(properties.status, 'hidden');
+const BY_ID = statementOf(
+  listings().where(and(eq(properties.id, sql.placeholder('key')), isPublic)),
+);
+const BY_SLUG = statementOf(
+  listings().where(and(eq(properties.slug, sql.placeholder('key')), isPublic)),
+);
+
+/** Pages of one shape (the number of statuses, and which filters there are) differ in values only. */
+const pageStatements = new Map<string, Statement>();
+
+function pageStatement(request: PageRequest): Statement {
+  const { statuses, type, locationId, after } = request;
+  const shape = [statuses.length, !!type, !!locationId, !!after].join();
+  const statement = pageStatements.get(shape) ?? statementOf(pageQuery(request));
+  pageStatements.set(shape, statement);
+  return statement;
+}
+
+function pageQuery(request: PageRequest) {
+  const rows = sql.placeholder('rows');
   const inOrder = [asc(properties.displayOrder), asc(properties.id)];
-  const range = (status: PublicStatus) =>
-    db
-      .select(columns(publicSiteUrl))
-      .from(properties)
-      .where(rangeOf(status, request))
+  const [first, second, ...rest] = request.statuses.map((_, index) => {
+    const range = listings()
+      .where(rangeOf(index, request))
       .orderBy(...inOrder)
-      .limit(limit + 1);
-  const [first, second, ...rest] = request.statuses.map((status, index) =>
-    db.select().from(range(status).as(`range_${index}`)),
-  );
+      .limit(rows);
+    return new QueryBuilder().select().from(range.as(`range_${index}`));
+  });
   if (first === undefined) throw new Error('a page needs at least one status');
   if (second === undefined) return first;
   return unionAll(first, second, ...rest)
     .orderBy(sql`display_order`, sql`id`)
-    .limit(limit + 1);
+    .limit(rows);
 }
 
-function rangeOf(status: PublicStatus, { type, locationId, after }: PageRequest): SQL | undefined {
+function rangeOf(index: number, { type, locationId, after }: PageRequest): SQL | undefined {
+  const position = sql`(${sql.placeholder('afterOrder')}, ${sql.placeholder('afterId')})`;
   return and(
-    eq(properties.status, status),
-    type === undefined ? undefined : eq(properties.type, type),
-    locationId === undefined ? undefined : eq(properties.locationId, locationId),
-    after && sql`(${properties.displayOrder}, ${properties.id}) > (${after[0]}, ${after[1]})`,
+    eq(properties.status, sql.placeholder(`status${index}`)),
+    type && eq(properties.type, sql.placeholder('type')),
+    locationId ? eq(properties.locationId, sql.placeholder('locationId')) : undefined,
+    after && sql`(${properties.displayOrder}, ${properties.id}) > ${position}`,
   );
 }
 
-/** A row gives its document, or its source when something else than the present rules rendered it. */
-function columns(publicSiteUrl: string) {
-  const isCurrent = sql`${properties.rendering} = ${renderingOf(publicSiteUrl)}`;
-  return {
-    id: properties.id,
-    displayOrder: properties.displayOrder,
-    document: sql<string | null>`case when ${isCurrent} then ${properties.document} end`.as(
-      'current_document',
-    ),
-    source: sql<string | null>`case when not ${isCurrent} then ${properties.source} end`.as(
-      'stale_source',
-    ),
-  };
-}
-
-function documentOf(
-  row: { document: string | null; source: string | null },
-  publicSiteUrl: string,
-): string {
-  if (row.document !== null) return row.document;
-  return JSON.stringify(render(source.parse(JSON.parse(row.source ?? 'null')), publicSiteUrl));
-}
-
-/** Reads may be served by a replica that lags: the feed tolerates that by its caches anyway. */
-function nearest(database: D1Database) {
-  // Drizzle's type asks for a D1Database; of it, it calls only what a session has too.
-  return drizzle(database.withSession('first-unconstrained') as unknown as D1Database);
+function documentOf({ current_document, stale_source }: Row, publicSiteUrl: string): string {
+  if (current_document !== null) return current_document;
+  return JSON.stringify(render(source.parse(JSON.parse(stale_source ?? 'null')), publicSiteUrl));
 }

@@ -9,20 +9,17 @@ export class DeadlineExceeded extends Error {
  * Resolves as `work` does, or rejects with `DeadlineExceeded` after `milliseconds`.
  * The work itself goes on; what it does after the deadline is ignored.
  */
-export async function withDeadline<T>(
-  work: Promise<T>,
-  milliseconds: number,
-  what: string,
-): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const deadline = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
+export function withDeadline<T>(work: Promise<T>, milliseconds: number, what: string): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
       reject(new DeadlineExceeded(`${what} took over ${milliseconds} ms`));
     }, milliseconds);
+    const settle =
+      <Value>(outcome: (value: Value) => void) =>
+      (value: Value) => {
+        clearTimeout(timer);
+        outcome(value);
+      };
+    work.then(settle(resolve), settle(reject));
   });
-  try {
-    return await Promise.race([work, deadline]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

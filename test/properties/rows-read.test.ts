@@ -8,6 +8,7 @@ import {
   type Position,
   type PublicStatus,
 } from '../../src/properties/store.ts';
+import { counting } from '../support/counting.ts';
 import { PUBLIC_SITE_URL, sourceOf, storeListings } from '../support/listings.ts';
 
 const IBIZA = { id: '0b8e6a52-5c1e-4f0e-8a41-54f3a1f0a001', slug: 'ibiza', name: {} };
@@ -45,35 +46,14 @@ function storeUpTo(size: number, from = 0) {
   return storeListings(env.DB, sources);
 }
 
-/** The database, with the rows that D1 says each round trip read. */
-function metered(database: D1Database) {
-  const rowsRead: number[] = [];
-  /** Drizzle asks for bare rows, which come without D1's count. */
-  const meter = (statement: D1PreparedStatement): D1PreparedStatement =>
-    new Proxy(statement, {
-      get: (target, name) => {
-        if (name === 'bind') return (...values: unknown[]) => meter(target.bind(...values));
-        if (name !== 'raw') throw new Error(`the feed is not known to call ${String(name)}`);
-        return async () => {
-          const { results, meta } = await target.all<Record<string, unknown>>();
-          rowsRead.push(meta.rows_read);
-          return results.map(Object.values);
-        };
-      },
-    });
-  const session = database.withSession();
-  const meteredSession = { prepare: (query: string) => meter(session.prepare(query)) };
-  return { rowsRead, database: { withSession: () => meteredSession } as unknown as D1Database };
-}
-
 async function rowsReadBy(filters: Filters, limit: number, after?: Position) {
-  const { rowsRead, database } = metered(env.DB);
+  const { env: counted, costs } = counting(env);
   const request = { ...filters, limit, ...(after && { after }) };
-  const page = await findPage(database, PUBLIC_SITE_URL, request);
+  const page = await findPage(counted.DB, PUBLIC_SITE_URL, request);
   expect(page.documents).toHaveLength(limit);
   expect(page.next).not.toBeNull();
-  expect(rowsRead).toHaveLength(1);
-  return rowsRead[0] ?? Number.POSITIVE_INFINITY;
+  expect(costs.d1RoundTrips).toBe(1);
+  return costs.d1RowsRead;
 }
 
 function mostRows(filters: Filters, limit: number) {
