@@ -6,6 +6,8 @@ import { defineConfig } from 'vitest/config';
 /** `worker`: in workerd, with real bindings. `node`: command-line programs, and the service over real HTTP. */
 export default defineConfig({
   test: {
+    // What the service logs is shown for the tests that fail.
+    silent: 'passed-only',
     projects: [
       {
         plugins: [
@@ -16,6 +18,10 @@ export default defineConfig({
                 TEST_MIGRATIONS: await readD1Migrations('./migrations'),
                 // Whatever a developer's .dev.vars says, which is read here too.
                 ENVIRONMENT: 'production',
+                PUBLIC_SITE_URL: 'https://www.example.com',
+                CORS_ORIGINS: '',
+                IDEMPOTENCY_RETENTION_SECONDS: '86400',
+                FEED_MEMORY_BYTES: '8388608',
                 RATE_LIMIT_DEFAULT: '100',
                 RATE_LIMIT_INGEST: '200',
                 JWT_ISSUER: 'https://identity.example.com/',

@@ -8,9 +8,9 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { ImportOutcome } from '../properties/import.ts';
-import type { Counts } from '../properties/import-counts.ts';
-import { type ImportProblem, problemLine, readListingsFile } from '../properties/import-file.ts';
+import type { Counts } from '../properties/import/counts.ts';
+import { type ImportProblem, problemLine, readListingsFile } from '../properties/import/file.ts';
+import type { ImportOutcome } from '../properties/import/import.ts';
 import { loadListings } from './load-listings.ts';
 import { UserError } from './project.ts';
 

@@ -1,8 +1,8 @@
 /** Loads a listings file into the local or the remote database: what `import-listings` and `dev` do. */
 
 import { publicSiteUrl } from '../config.ts';
-import { type ImportOutcome, importListings } from '../properties/import.ts';
-import type { ReadFile } from '../properties/import-file.ts';
+import type { ReadFile } from '../properties/import/file.ts';
+import { type ImportOutcome, importListings } from '../properties/import/import.ts';
 import { type OpenDatabase, openDatabase } from './database.ts';
 import { readVars } from './dev-vars.ts';
 import { applyMigrations, findPendingMigrations, migrateInMemory } from './migrations.ts';

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
-import { readListingsFile } from '../properties/import-file.ts';
+import { readListingsFile } from '../properties/import/file.ts';
 import { patiently } from '../storage/d1.ts';
 import { openDatabase } from './database.ts';
 import { createDevVars } from './dev-vars.ts';

@@ -3,8 +3,8 @@
  * about them that is wrong against the store. Pure: what the store holds is a parameter.
  */
 
-import type { FileRecord, ImportProblem, ListingsFile } from './import-file.ts';
-import type { Amenity, Listing, Location, Source } from './source.ts';
+import type { Amenity, Listing, Location, Source } from '../source.ts';
+import type { FileRecord, ImportProblem, ListingsFile } from './file.ts';
 
 /** What the store holds under the keys that the file names. */
 export type Stored = {

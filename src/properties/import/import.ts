@@ -6,12 +6,13 @@
  * the listing itself.
  */
 
-import { affectedListings } from './import-affected.ts';
-import { countsOf, type ImportCounts } from './import-counts.ts';
-import type { ImportProblem, ReadFile } from './import-file.ts';
-import { type Plan, planImport, type Stored } from './import-plan.ts';
-import { renderApplied } from './import-rendering.ts';
-import { batchesOf, MAX_ROW_BYTES, type StagedRow, stagedRowOf } from './import-rows.ts';
+import type { Source } from '../source.ts';
+import { affectedListings } from './affected.ts';
+import { countsOf, type ImportCounts } from './counts.ts';
+import type { ImportProblem, ReadFile } from './file.ts';
+import { type Plan, planImport, type Stored } from './plan.ts';
+import { renderApplied } from './rendering.ts';
+import { batchesOf, MAX_ROW_BYTES, type StagedRow, stagedRowOf } from './rows.ts';
 import {
   applyStaged,
   countDiffering,
@@ -22,9 +23,8 @@ import {
   stageAmenities,
   stageListings,
   stageLocations,
-} from './import-staging.ts';
-import { findStored } from './import-store.ts';
-import type { Source } from './source.ts';
+} from './staging.ts';
+import { findStored } from './store.ts';
 
 /** Other imports may overtake one this often before it gives up. */
 const MAX_ATTEMPTS = 10;

@@ -1,7 +1,7 @@
 /** What an import did, in numbers. Pure. */
 
-import type { ListingsFile } from './import-file.ts';
-import type { Plan, Stored } from './import-plan.ts';
+import type { ListingsFile } from './file.ts';
+import type { Plan, Stored } from './plan.ts';
 
 export type Counts = { added: number; changed: number; unchanged: number };
 

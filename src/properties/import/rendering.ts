@@ -1,10 +1,10 @@
 /** The last step of an import: the documents of the listings that it applied. */
 
-import { patiently } from '../storage/d1.ts';
-import { batchesOf, jsonOf, type StagedRow } from './import-rows.ts';
-import { pendingRenderingOf, type Staging } from './import-staging.ts';
-import { render, renderingOf } from './render.ts';
-import type { Source } from './source.ts';
+import { patiently } from '../../storage/d1.ts';
+import { render, renderingOf } from '../render.ts';
+import type { Source } from '../source.ts';
+import { batchesOf, jsonOf, type StagedRow } from './rows.ts';
+import { pendingRenderingOf, type Staging } from './staging.ts';
 
 /**
  * Renders the listings of the batches, as far as they are still those that this import applied.

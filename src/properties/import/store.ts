@@ -1,9 +1,7 @@
 /** What an import reads of the store. Keys travel as one JSON parameter, as D1 binds at most 100. */
 
 import * as z from 'zod';
-import { patiently } from '../storage/d1.ts';
-import type { ListingsFile } from './import-file.ts';
-import type { Stored } from './import-plan.ts';
+import { patiently } from '../../storage/d1.ts';
 import {
   type Amenity,
   type Location,
@@ -11,7 +9,9 @@ import {
   source,
   writtenAmenity,
   writtenLocation,
-} from './source.ts';
+} from '../source.ts';
+import type { ListingsFile } from './file.ts';
+import type { Stored } from './plan.ts';
 
 /** Keys a query: their JSON stays far below the 2 MB of a bound value. */
 const KEYS_A_QUERY = 2_000;

@@ -4,8 +4,8 @@
  */
 
 import * as z from 'zod';
-import { uuid } from '../http/uuid.ts';
-import { isSlug } from './text.ts';
+import { uuid } from '../../http/uuid.ts';
+import { isSlug } from '../text.ts';
 
 const idOrNone = uuid.optional().catch(undefined);
 const slugOrNone = z.string().refine(isSlug).optional().catch(undefined);

@@ -10,10 +10,10 @@
  */
 
 import * as z from 'zod';
-import { patiently } from '../storage/d1.ts';
-import { batchesOf, jsonOf, type StagedRow } from './import-rows.ts';
-import { renderingOf } from './render.ts';
-import type { Amenity, Location } from './source.ts';
+import { patiently } from '../../storage/d1.ts';
+import { renderingOf } from '../render.ts';
+import type { Amenity, Location } from '../source.ts';
+import { batchesOf, jsonOf, type StagedRow } from './rows.ts';
 
 /** What the guard's failure is told by: a row of the staging table cannot be null. */
 const GUARD_FAILURE = /NOT NULL constraint failed: import_staging\.row/;

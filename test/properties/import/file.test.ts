@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { problemLine, readListingsFile } from '../../src/properties/import-file.ts';
+import { problemLine, readListingsFile } from '../../../src/properties/import/file.ts';
 
 const ID = '5f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42';
 const OTHER_ID = '6f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42';

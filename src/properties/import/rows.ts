@@ -1,6 +1,6 @@
 /** Rows on their way into the store, as JSON, and how many of them D1 takes at once. Pure. */
 
-import type { Source } from './source.ts';
+import type { Source } from '../source.ts';
 
 /** Bounds of a bound JSON text, which D1 takes up to 2 MB. A longer row travels alone. */
 const ROWS_A_BATCH = 100;

@@ -1,8 +1,8 @@
 /** The stored listings outside the file that show a location or an amenity which the file changes. */
 
-import type { Plan, Stored } from './import-plan.ts';
-import { usersOf } from './import-store.ts';
-import type { Amenity, Location, Source } from './source.ts';
+import type { Amenity, Location, Source } from '../source.ts';
+import type { Plan, Stored } from './plan.ts';
+import { usersOf } from './store.ts';
 
 /** Those listings, page by page, with the change in them. */
 export async function* affectedListings(

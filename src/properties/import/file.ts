@@ -1,11 +1,10 @@
 /**
  * A listings file, read whole: its records, and everything in it that is wrong by itself.
- * What can only be wrong against the store is in `import-plan.ts`. Pure.
+ * What can only be wrong against the store is in `plan.ts`. Pure.
  */
 
 import * as z from 'zod';
-import { parseWith } from '../http/validate.ts';
-import { keysOf, type RecordKeys } from './import-keys.ts';
+import { parseWith } from '../../http/validate.ts';
 import {
   type Amenity,
   type Listing,
@@ -13,7 +12,8 @@ import {
   listing,
   writtenAmenity,
   writtenLocation,
-} from './source.ts';
+} from '../source.ts';
+import { keysOf, type RecordKeys } from './keys.ts';
 
 /** A problem of one record, or of the file as a whole (`record` is then `the file`). */
 export type ImportProblem = {
