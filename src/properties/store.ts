@@ -55,7 +55,9 @@ export async function findPage(
     ...Object.fromEntries(statuses.map((status, index) => [`status${index}`, status])),
     ...(type && { type }),
     ...(locationId && { locationId }),
-    ...(after && { afterOrder: after[0], afterId: after[1] }),
+    // The space is what follows an id and comes before any other: SQLite begins to read at a position,
+    // not behind it, and would read the last page's listing once more.
+    ...(after && { afterOrder: after[0], afterId: `${after[1]} ` }),
     rows: limit + 1,
     rendering: renderingOf(publicSiteUrl),
   });
