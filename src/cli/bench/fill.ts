@@ -4,9 +4,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { listingAt, rowOf } from './listings.ts';
 import type { Database } from './runtime.ts';
+import { EVENT } from './scenarios.ts';
 
 const MIGRATIONS = 'migrations';
 const ROWS_A_STATEMENT = 100;
+const PUBLIC_SITE_URL = 'https://www.example.com';
 
 export async function migrate(database: Database): Promise<void> {
   const files = readdirSync(MIGRATIONS).filter((name) => name.endsWith('.sql'));
@@ -36,6 +38,52 @@ export async function storeListings(
          SELECT ${names.map((name) => `r.value->>'${name}'`).join(', ')} FROM json_each(?) AS r`,
       )
       .bind(JSON.stringify(rows))
+      .run();
+  }
+}
+
+const PATTERN = 40;
+const CLONES_A_STATEMENT = 5_000;
+const EVENTS_A_STATEMENT = 50_000;
+
+/** Fills up to `count` listings: after the first ones the database clones them by itself. */
+export async function fillListings(database: Database, count: number): Promise<void> {
+  const stored =
+    (await database.prepare('SELECT count(*) AS n FROM properties').first<number>('n')) ?? 0;
+  if (stored === 0) await storeListings(database, PATTERN, PUBLIC_SITE_URL);
+  for (let from = Math.max(stored, PATTERN); from < count; from += CLONES_A_STATEMENT) {
+    await database
+      .prepare(
+        `WITH RECURSIVE n(i) AS (SELECT CAST(?1 AS INTEGER) UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?2)
+         INSERT INTO properties
+           (id, slug, status, type, location_id, display_order, source, document, rendering)
+         SELECT printf('00000000-0000-4000-8000-%012x', i), 'home-' || i, p.status, p.type,
+           p.location_id, i, '{}', json_set(p.document, '$.display_order', i,
+           '$.id', printf('00000000-0000-4000-8000-%012x', i)), p.rendering
+         FROM n JOIN properties AS p ON p.slug = 'home-' || (i % ${PATTERN})`,
+      )
+      .bind(from, Math.min(from + CLONES_A_STATEMENT, count))
+      .run();
+  }
+}
+
+/** Adds `count` events of a hundred thousand aggregates. */
+export async function fillEvents(database: Database, count: number): Promise<void> {
+  for (let from = 0; from < count; from += EVENTS_A_STATEMENT) {
+    await database
+      .prepare(
+        `WITH RECURSIVE n(i) AS (SELECT CAST(?1 AS INTEGER) UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?2)
+         INSERT INTO events (id, key_id, fingerprint, receipt, type, aggregate_type, aggregate_id, payload, created_at)
+         SELECT printf('id-%d', i), printf('key-%d', i), printf('%064d', i), printf('%036d', i),
+           ?3, ?4, 'filler-' || (i % 100000), ?5, i FROM n`,
+      )
+      .bind(
+        from,
+        Math.min(from + EVENTS_A_STATEMENT, count),
+        EVENT.event_type,
+        EVENT.aggregate_type,
+        JSON.stringify(EVENT.payload),
+      )
       .run();
   }
 }

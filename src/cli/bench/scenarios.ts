@@ -5,7 +5,6 @@ import type { Call } from './load.ts';
 export const API_KEY = 'benchmark-key-of-the-day';
 const FEED = '/api/v1/web/properties';
 const INGEST = '/api/public/events/ingest';
-const JSON_TYPE = { 'Content-Type': 'application/json' };
 
 /** How the floor works: how often the counter is stored (0: there is none), and whether pages are kept. */
 export type FloorWay = { storedEvery: number; inMemory: boolean };
@@ -45,8 +44,9 @@ export async function readScenarios(ask: Asking, way: FloorWay): Promise<Scenari
   );
 }
 
-const BODY = JSON.stringify({
-  event_type: 'booking.created',
+/** The event that is ingested, again and again. */
+export const EVENT = {
+  event_type: 'booking.created' as const,
   aggregate_id: 'booking-4711',
   aggregate_type: 'booking',
   payload: {
@@ -57,7 +57,13 @@ const BODY = JSON.stringify({
     currency: 'EUR',
     total_amount: 3200.5,
   },
-});
+};
+const BODY = JSON.stringify(EVENT);
+
+export function ingestCall(headers: Record<string, string>): Call {
+  const sent = { 'Content-Type': 'application/json', 'x-api-key': API_KEY, ...headers };
+  return { method: 'POST', path: INGEST, headers: sent, body: BODY };
+}
 
 /** The writes. A replay repeats one key that has been accepted before. */
 export function ingestScenarios(way: FloorWay): Scenario[] {
@@ -67,17 +73,13 @@ export function ingestScenarios(way: FloorWay): Scenario[] {
     { name: 'ingest, fresh keys', headers: {}, hasFreshKeys: true },
     { name: 'replay', headers: replayed, hasFreshKeys: false },
   ].map(({ name, headers, hasFreshKeys }) => {
-    const post = { method: 'POST', body: BODY, hasFreshKeys } as const;
-    const sent = { ...JSON_TYPE, ...headers };
-    return {
-      name,
-      service: { ...post, path: INGEST, headers: { ...sent, 'x-api-key': API_KEY } },
-      floor: { ...post, path: INGEST, headers: { ...sent, ...floorHeaders(way) } },
-    };
+    const service = { ...ingestCall(headers), hasFreshKeys };
+    const floor = { ...service, headers: { ...service.headers, ...floorHeaders(way) } };
+    return { name, service, floor };
   });
 }
 
-function feedCall(path: string): Call {
+export function feedCall(path: string): Call {
   return { method: 'GET', path: `${FEED}${path}`, headers: { 'x-api-key': API_KEY } };
 }
 
@@ -98,7 +100,7 @@ type Page = {
   next_cursor: string | null;
 };
 
-function parsePage(text: string): Page {
+export function parsePage(text: string): Page {
   return JSON.parse(text);
 }
 

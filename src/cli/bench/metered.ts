@@ -1,0 +1,40 @@
+/** A database that adds up the rows which D1 says its statements read. */
+
+import type { Database } from './runtime.ts';
+
+type Statement = ReturnType<Database['prepare']>;
+
+export type Meter = { database: D1Database; rowsRead: number };
+
+/** What the stores call of a database, and nothing else. */
+export function metered(database: Database): Meter {
+  const originals = new WeakMap<object, Statement>();
+  const meter: Meter = { database: undefined as never, rowsRead: 0 };
+  const all = async (statement: Statement) => {
+    const result = await statement.all<Record<string, unknown>>();
+    meter.rowsRead += result.meta.rows_read;
+    return result;
+  };
+  const wrap = (statement: Statement): object => {
+    const wrapped = {
+      bind: (...values: unknown[]) => wrap(statement.bind(...values)),
+      all: () => all(statement),
+      run: () => all(statement),
+      /** Bare rows come without D1's account of them, hence made from whole ones. */
+      raw: async () => (await all(statement)).results.map(Object.values),
+    };
+    originals.set(wrapped, statement);
+    return wrapped;
+  };
+  const wrapped = {
+    prepare: (query: string) => wrap(database.prepare(query)),
+    batch: async (statements: object[]) => {
+      const results = await database.batch(statements.flatMap((each) => originals.get(each) ?? []));
+      for (const { meta } of results) meter.rowsRead += meta.rows_read;
+      return results;
+    },
+    withSession: () => wrapped,
+  };
+  meter.database = wrapped as unknown as D1Database;
+  return meter;
+}
