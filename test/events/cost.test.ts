@@ -76,7 +76,7 @@ describe('the cost of a large table', () => {
     await env.DB.prepare(
       `WITH RECURSIVE n(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < 10000)
        INSERT INTO events (id, key_id, fingerprint, receipt, type, aggregate_type, aggregate_id, payload, created_at)
-       SELECT 'id-' || value, 'key-' || value, 'f', 'r', 'booking.created', 'booking', 'agg-' || (value % 100), '{}', value
+       SELECT printf('00000000-0000-5000-8000-%012x', value), 'key-' || value, 'f', 'r', 'booking.created', 'booking', 'agg-' || (value % 100), '{}', value
        FROM n`,
     ).run();
   });

@@ -3,7 +3,7 @@
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { createApp } from '../../src/app.ts';
-import { API_KEY, freshAddress } from './http.ts';
+import { API_KEY, expectDocumented, freshAddress } from './http.ts';
 
 const app = createApp();
 
@@ -25,6 +25,7 @@ export async function callWith(
   if (!headers.has('CF-Connecting-IP')) headers.set('CF-Connecting-IP', freshAddress());
   const request = new Request(`https://api.example.com${path}`, { ...init, headers });
   const response = await app.fetch(request, { ...env, ...changes }, ctx);
+  await expectDocumented(request, response);
   return { response, settled: waitOnExecutionContext(ctx) };
 }
 
