@@ -7,8 +7,9 @@
  */
 
 import { and, desc, eq, or, sql } from 'drizzle-orm';
-import { drizzle } from 'drizzle-orm/d1';
+import { QueryBuilder } from 'drizzle-orm/sqlite-core';
 import { readD1, writeD1 } from '../storage/d1.ts';
+import { statementOf } from '../storage/statement.ts';
 import { type Decision, decide, type KeyedEvent, type KeyedRequest } from './decision.ts';
 import { laterEventIdOf } from './event-id.ts';
 import type { IngestRequest } from './request.ts';
@@ -26,10 +27,18 @@ export async function acceptKeyed(
   event: IngestRequest,
   lookup: KeyedLookup,
 ): Promise<Exclude<Decision, { kind: 'free' }>> {
-  const db = drizzle(database);
-  const [, rows] = await writeD1(() =>
-    db.batch([guardedInsert(database, event, lookup), heldBy(database, lookup)]),
+  const held = valuesOfLookup(lookup);
+  const values = {
+    ...held,
+    ...valuesOfEvent(event, lookup.now),
+    receipt: lookup.receipt,
+    laterId: laterEventIdOf(lookup.keyId, lookup.fingerprint),
+    heldSince: lookup.now - lookup.retentionMs,
+  };
+  const [, read] = await writeD1(() =>
+    database.batch<Row>([GUARDED_INSERT.bindTo(database, values), HELD.bindTo(database, held)]),
   );
+  const rows = read?.results ?? [];
   const decision = decide(rows.map(keyedEventOf), lookup);
   if (decision.kind === 'free')
     throw new Error('the guarded insert neither stored nor found an event');
@@ -38,8 +47,9 @@ export async function acceptKeyed(
 
 /** What the key holds, without storing anything: for a body that no event can be made of. */
 export async function lookUpKey(database: D1Database, lookup: KeyedLookup): Promise<Decision> {
-  const rows = await readD1(() => heldBy(database, lookup));
-  return decide(rows.map(keyedEventOf), lookup);
+  const values = valuesOfLookup(lookup);
+  const { results } = await readD1(() => HELD.bindTo(database, values).all<Row>());
+  return decide(results.map(keyedEventOf), lookup);
 }
 
 /** Stores an event without a key under the id given. Writes 3 rows. */
@@ -48,45 +58,53 @@ export async function acceptKeyless(
   event: IngestRequest,
   { id, now }: { id: string; now: number },
 ): Promise<void> {
-  await writeD1(() =>
-    drizzle(database)
-      .insert(events)
-      .values({
-        id,
-        type: event.event_type,
-        aggregateType: event.aggregate_type,
-        aggregateId: event.aggregate_id,
-        payload: JSON.stringify(event.payload),
-        createdAt: now,
-      })
-      .onConflictDoNothing(),
-  );
+  const values = { ...valuesOfEvent(event, now), id };
+  await writeD1(() => INSERT.bindTo(database, values).run());
 }
+
+function valuesOfEvent(event: IngestRequest, now: number) {
+  return {
+    type: event.event_type,
+    aggregateType: event.aggregate_type,
+    aggregateId: event.aggregate_id,
+    payload: JSON.stringify(event.payload),
+    now,
+  };
+}
+
+function valuesOfLookup({ keyId, fingerprint }: KeyedLookup) {
+  return { keyId, fingerprint };
+}
+
+const given = (name: string) => sql.placeholder(name);
+
+const EVENT_COLUMNS = sql.raw('type, aggregate_type, aggregate_id, payload, created_at');
+const EVENT_VALUES = sql`${given('type')}, ${given('aggregateType')}, ${given('aggregateId')},
+  ${given('payload')}, ${given('now')}`;
+
+const INSERT = statementOf(
+  sql`insert into ${events} (id, ${EVENT_COLUMNS}) values (${given('id')}, ${EVENT_VALUES})
+    on conflict do nothing`,
+);
+
+const ofThisKey = sql`select 1 from ${events} where ${events.keyId} = ${given('keyId')}`;
 
 /**
  * Inserts unless the key was accepted within the retention, or has ever stored this body. The first
  * event of a key has the key's own UUID as its id.
  */
-function guardedInsert(database: D1Database, event: IngestRequest, lookup: KeyedLookup) {
-  const { keyId, fingerprint, receipt, now, retentionMs } = lookup;
-  const ofThisKey = sql`select 1 from ${events} where ${events.keyId} = ${keyId}`;
-  return drizzle(database)
-    .insert(events)
-    .select(
-      sql`select null,
-        case when exists (${ofThisKey}) then ${laterEventIdOf(keyId, fingerprint)} else ${keyId} end,
-        ${keyId}, ${fingerprint}, ${receipt}, ${event.event_type}, ${event.aggregate_type},
-        ${event.aggregate_id}, ${JSON.stringify(event.payload)}, ${now}
-      where not exists (${ofThisKey} and (
-        ${events.createdAt} > ${now - retentionMs} or ${events.fingerprint} = ${fingerprint}))`,
-    )
-    .onConflictDoNothing();
-}
+const GUARDED_INSERT = statementOf(
+  sql`insert into ${events} (id, key_id, fingerprint, receipt, ${EVENT_COLUMNS})
+    select case when exists (${ofThisKey}) then ${given('laterId')} else ${given('keyId')} end,
+      ${given('keyId')}, ${given('fingerprint')}, ${given('receipt')}, ${EVENT_VALUES}
+    where not exists (${ofThisKey} and (
+      ${events.createdAt} > ${given('heldSince')} or ${events.fingerprint} = ${given('fingerprint')}))
+    on conflict do nothing`,
+);
 
 /** The key's newest event and the one with this fingerprint, newest first: two rows at most. */
-function heldBy(database: D1Database, { keyId, fingerprint }: KeyedLookup) {
-  const unlessSame = sql`case when ${events.fingerprint} = ${fingerprint} then null else`;
-  return drizzle(database)
+const HELD = statementOf(
+  new QueryBuilder()
     .select({
       id: events.id,
       type: events.type,
@@ -96,35 +114,45 @@ function heldBy(database: D1Database, { keyId, fingerprint }: KeyedLookup) {
       aggregateType: events.aggregateType,
       aggregateId: events.aggregateId,
       /** Fetched only where it will be compared. */
-      payload: sql<string | null>`${unlessSame} ${events.payload} end`.as('differing_payload'),
+      payload: sql`case when ${events.fingerprint} = ${given('fingerprint')} then null
+        else ${events.payload} end`.as('differing_payload'),
     })
     .from(events)
     .where(
       and(
-        eq(events.keyId, keyId),
+        eq(events.keyId, given('keyId')),
         or(
-          eq(events.fingerprint, fingerprint),
-          sql`${events.seq} = (select max(seq) from ${events} where ${events.keyId} = ${keyId})`,
+          eq(events.fingerprint, given('fingerprint')),
+          sql`${events.seq} = (select max(seq) from ${events} where ${events.keyId} = ${given('keyId')})`,
         ),
       ),
     )
-    .orderBy(desc(events.seq));
-}
+    .orderBy(desc(events.seq)),
+);
 
-type Row = Awaited<ReturnType<typeof heldBy>>[number];
+type Row = {
+  id: string;
+  type: string;
+  created_at: number;
+  fingerprint: string | null;
+  receipt: string | null;
+  aggregate_type: string;
+  aggregate_id: string;
+  differing_payload: string | null;
+};
 
 function keyedEventOf(row: Row): KeyedEvent {
-  const { id, type, createdAt, fingerprint, receipt } = row;
+  const { id, type, created_at: createdAt, fingerprint, receipt } = row;
   if (fingerprint === null || receipt === null) throw new Error('a keyed event has a fingerprint');
   const event = { id, type, createdAt, fingerprint, receipt };
-  if (row.payload === null) return event;
+  if (row.differing_payload === null) return event;
   return {
     ...event,
     body: {
       event_type: type,
-      aggregate_id: row.aggregateId,
-      aggregate_type: row.aggregateType,
-      payload: JSON.parse(row.payload),
+      aggregate_id: row.aggregate_id,
+      aggregate_type: row.aggregate_type,
+      payload: JSON.parse(row.differing_payload),
     },
   };
 }

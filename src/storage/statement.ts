@@ -3,7 +3,8 @@
  * takes longer than binding values to it, and the text of one shape is always the same.
  */
 
-import { fillPlaceholders, type Query } from 'drizzle-orm';
+import { fillPlaceholders, type Query, SQL } from 'drizzle-orm';
+import { SQLiteAsyncDialect } from 'drizzle-orm/sqlite-core';
 
 export type Statement = {
   /** The statement with a value for each `sql.placeholder` of its query. */
@@ -13,8 +14,9 @@ export type Statement = {
   ): D1PreparedStatement;
 };
 
-export function statementOf(query: { toSQL(): Query }): Statement {
-  const { sql, params } = query.toSQL();
+export function statementOf(query: SQL | { toSQL(): Query }): Statement {
+  const { sql, params } =
+    query instanceof SQL ? new SQLiteAsyncDialect().sqlToQuery(query) : query.toSQL();
   return {
     bindTo: (database, values) => database.prepare(sql).bind(...fillPlaceholders(params, values)),
   };
