@@ -1,6 +1,6 @@
 /** Listings for tests: made from a few fields, stored as an import would store them. */
 
-import { render, renderingOf } from '../../src/properties/render.ts';
+import { renderedRowOf } from '../../src/properties/row.ts';
 import { type Source, source } from '../../src/properties/source.ts';
 
 export const PUBLIC_SITE_URL = 'https://www.example.com';
@@ -25,17 +25,8 @@ export function sourceOf(fields: Fields = {}): Source {
 /** Stores listings, a hundred rows a statement. */
 export async function storeListings(database: D1Database, sources: readonly Source[]) {
   for (let start = 0; start < sources.length; start += 100) {
-    const rows = sources.slice(start, start + 100).map((listing) => ({
-      id: listing.id,
-      slug: listing.slug,
-      status: listing.status,
-      type: listing.type,
-      location_id: listing.location?.id ?? null,
-      display_order: listing.display_order,
-      source: JSON.stringify(listing),
-      document: JSON.stringify(render(listing, PUBLIC_SITE_URL)),
-      rendering: renderingOf(PUBLIC_SITE_URL),
-    }));
+    const batch = sources.slice(start, start + 100);
+    const rows = batch.map((listing) => renderedRowOf(listing, PUBLIC_SITE_URL));
     await database
       .prepare(
         `INSERT INTO properties (id, slug, status, type, location_id, display_order, source, document, rendering)

@@ -2,7 +2,8 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { listingAt, rowOf } from './listings.ts';
+import { renderedRowOf } from '../../properties/row.ts';
+import { listingAt } from './listings.ts';
 import type { Database } from './runtime.ts';
 import { EVENT } from './scenarios.ts';
 
@@ -29,7 +30,7 @@ export async function storeListings(
   for (let start = 0; start < count; start += ROWS_A_STATEMENT) {
     const length = Math.min(ROWS_A_STATEMENT, count - start);
     const rows = Array.from({ length }, (_, offset) =>
-      rowOf(listingAt(start + offset), publicSiteUrl),
+      renderedRowOf(listingAt(start + offset), publicSiteUrl),
     );
     const names = Object.keys(rows[0] ?? {});
     await database

@@ -1,6 +1,5 @@
 /** Listings of the size that real ones have, about 5 KB on the wire, of every type, place and status. */
 
-import { render, renderingOf } from '../../properties/render.ts';
 import { type Location, type Source, source } from '../../properties/source.ts';
 
 const PLACES = ['ibiza', 'aran', 'menorca', 'cerdanya'] as const;
@@ -33,21 +32,6 @@ export function listingAt(index: number): Source {
     amenities: ['pool', 'sauna', 'garden'].map((slug) => ({ slug, label: inEachLanguage(slug) })),
     display_order: index,
   });
-}
-
-/** The listing as its row in the table. */
-export function rowOf(listing: Source, publicSiteUrl: string) {
-  return {
-    id: listing.id,
-    slug: listing.slug,
-    status: listing.status,
-    type: listing.type,
-    location_id: listing.location?.id ?? null,
-    display_order: listing.display_order,
-    source: JSON.stringify(listing),
-    document: JSON.stringify(render(listing, publicSiteUrl)),
-    rendering: renderingOf(publicSiteUrl),
-  };
 }
 
 function placeOf(index: number): Location {

@@ -1,5 +1,6 @@
 /** Rows on their way into the store, as JSON, and how many of them D1 takes at once. Pure. */
 
+import { keyColumnsOf } from '../row.ts';
 import type { Source } from '../source.ts';
 
 /** Bounds of a bound JSON text, which D1 takes up to 2 MB. A longer row travels alone. */
@@ -13,15 +14,7 @@ export const MAX_ROW_BYTES = 900_000;
 export type StagedRow = { listing: Source; json: string };
 
 export function stagedRowOf(listing: Source): StagedRow {
-  const row = {
-    id: listing.id,
-    slug: listing.slug,
-    status: listing.status,
-    type: listing.type,
-    location_id: listing.location?.id ?? null,
-    display_order: listing.display_order,
-    source: listing,
-  };
+  const row = { ...keyColumnsOf(listing), source: listing };
   return { listing, json: JSON.stringify(row) };
 }
 
