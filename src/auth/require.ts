@@ -21,7 +21,7 @@ const FEED_LEVEL = 'viewer';
 export function requireApiKey() {
   return createMiddleware<AppEnv>(async function requireApiKey(c, next) {
     const key = c.req.header('x-api-key');
-    if (key !== undefined && (await isApiKey(key, configOf(c.env).apiKeys))) return next();
+    if (key !== undefined && isApiKey(key, configOf(c.env).apiKeys)) return next();
     if (key !== undefined || c.req.header('Authorization') !== undefined) {
       throw authenticationInvalid(API_KEY_CHALLENGE);
     }
@@ -39,7 +39,7 @@ export function requireFeedAccess() {
     const key = c.req.header('x-api-key');
     const authorization = c.req.header('Authorization');
     const { apiKeys, jwt } = configOf(c.env);
-    if (key !== undefined && (await isApiKey(key, apiKeys))) return next();
+    if (key !== undefined && isApiKey(key, apiKeys)) return next();
     if (authorization !== undefined) {
       const bearer = await judgeBearer(authorization, jwt);
       if (bearer.outcome === 'valid') {
