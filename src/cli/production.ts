@@ -4,19 +4,19 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildBundle } from './bench/bundle.ts';
-import { type LogLine, type Runtime, startRuntime } from './bench/runtime.ts';
+import { type Runtime, type RuntimeOptions, startRuntime } from './bench/runtime.ts';
 import { migrateInMemory } from './migrations.ts';
 
 const MAIN = 'src/index.ts';
 
-/** Builds, starts and migrates. `vars` are added to those of wrangler.toml; `onLog` as in `startRuntime`. */
+/** Builds, starts and migrates. `vars` are added to those of wrangler.toml. */
 export async function startProduction(
   vars: Readonly<Record<string, string>>,
-  onLog?: (line: LogLine) => void,
+  options?: RuntimeOptions,
 ): Promise<Runtime> {
   const folder = mkdtempSync(join(tmpdir(), 'production-'));
   try {
-    const runtime = await startRuntime(buildBundle(MAIN, folder), vars, onLog);
+    const runtime = await startRuntime(buildBundle(MAIN, folder), vars, options);
     await migrateInMemory(runtime.database);
     return runtime;
   } finally {

@@ -30,7 +30,7 @@ const log: LogLine[] = [];
 
 beforeAll(async () => {
   const vars = { API_KEY, RATE_LIMIT_DEFAULT: MANY, RATE_LIMIT_INGEST: MANY };
-  runtime = await startProduction(vars, (line) => log.push(line));
+  runtime = await startProduction(vars, { onLog: (line) => log.push(line) });
 });
 
 afterAll(async () => {
