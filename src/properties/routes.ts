@@ -47,7 +47,8 @@ export function propertyRoutes() {
       const filters = filtersOf(parameters);
       const scope = { list: 'properties', filters: JSON.stringify(filters) };
       // A cursor that leads to an answer was decoded under these very filters when it was loaded.
-      return serve(c, `list ${scope.filters} ${limit} ${cursor ?? ''}`, async (publicSiteUrl) => {
+      const key = `list ${scope.filters} ${limit} ${JSON.stringify(cursor ?? null)}`;
+      return serve(c, key, async (publicSiteUrl) => {
         const after =
           cursor === undefined ? undefined : await decodeCursor(cursor, scope, position);
         const request = { ...filters, limit, ...(after && { after }) };

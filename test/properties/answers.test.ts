@@ -99,6 +99,12 @@ describe('an answer', () => {
     }
   });
 
+  it('of the first page is none for an empty cursor', async () => {
+    const call = isolate();
+    await expectStatus(await call(LIST), 200);
+    await expectError(await call(`${LIST}?cursor=`), 400, 'invalid_cursor');
+  });
+
   it('is given to nobody without credentials', async () => {
     const call = isolate();
     await call(`${LIST}/${slug}`);
