@@ -24,7 +24,7 @@ export const richText: z.ZodType<RichText> = z.unknown().transform((value, conte
   for (const { path, message } of problems) context.addIssue({ code: 'custom', path, message });
   if (problems.length > 0) return z.NEVER;
   const checked = value as RichText;
-  if (plainTextOf(checked).length > MAX_TEXT_CHARACTERS) {
+  if ([...plainTextOf(checked)].length > MAX_TEXT_CHARACTERS) {
     context.addIssue({
       code: 'custom',
       message: `must have at most ${MAX_TEXT_CHARACTERS} characters`,

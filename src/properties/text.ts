@@ -7,11 +7,15 @@ export const MAX_TEXT_CHARACTERS = 100_000;
 export const MAX_LIST_ENTRIES = 1_000;
 const MAX_SLUG_CHARACTERS = 200;
 
-/** Any text but one with a NUL, which SQLite's own functions cut it at. */
+/**
+ * Any text but one with a NUL, which SQLite's own functions cut it at, or with half of a surrogate
+ * pair, which UTF-8 cannot write: many a client cannot read a page with one in it.
+ */
 export const text = z
   .string()
   .max(MAX_TEXT_CHARACTERS)
-  .regex(/^[^\0]*$/, 'must not contain NUL (U+0000)');
+  .regex(/^[^\0]*$/, 'must not contain NUL (U+0000)')
+  .refine((value) => value.isWellFormed(), { error: 'must not contain half of a surrogate pair' });
 
 /** An absolute http(s) address: sites put it into links, so nothing that a browser would run. */
 export const httpUrl = z
@@ -21,7 +25,9 @@ export const httpUrl = z
     error: 'must be an absolute http or https URL',
     abort: true,
   })
-  .refine((value) => URL.canParse(value), { error: 'must be an absolute http or https URL' });
+  .refine((value) => URL.canParse(value) && value.isWellFormed(), {
+    error: 'must be an absolute http or https URL',
+  });
 
 const SLUG_FORM = /^[a-z0-9]+(?:[-_][a-z0-9]+)*$/;
 const SLUG_MESSAGE =

@@ -85,6 +85,18 @@ describe('a listings file', () => {
       },
       'description.en.content.0.content.0.text must not contain NUL (U+0000)',
     ],
+    [
+      'half of a surrogate pair',
+      { ...home, title: { es: 'a\ud800b' } },
+      'title.es must not contain half of a surrogate pair',
+    ],
+    [
+      'half of a surrogate pair in a url',
+      { ...home, photos: [{ ...photo, url: 'https://images.example.com/\udc00' }] },
+      'photos.0.url must be an absolute http or https URL',
+    ],
+    ['a list in place of a text', { ...home, hid: ['x'] }, 'hid must be of type string'],
+    ['an empty name', { ...home, name: '' }, 'name must be at least 1 character long'],
     ['an order', { ...home, display_order: 2 ** 31 }, 'display_order must be at most 2147483647'],
     [
       'a repeated photo',
@@ -100,6 +112,19 @@ describe('a listings file', () => {
     expect(linesOf({ properties: [property] })).toEqual([
       `properties[0] (slug "home"): ${problem}`,
     ]);
+  });
+
+  it('counts the characters of a text, not the halves of those beyond U+FFFF', () => {
+    const widest = '\u{1f600}'.repeat(100_000);
+    const paragraph = { type: 'paragraph', content: [{ type: 'text', text: widest }] };
+    const longest = { type: 'doc', content: [paragraph] };
+    const description = { en: widest, es: longest };
+    expect(linesOf({ properties: [{ ...home, name: widest, description }] })).toEqual([]);
+    const longer = {
+      name: `${widest}x`,
+      description: { en: `${widest}x`, es: { ...longest, content: [paragraph, paragraph] } },
+    };
+    expect(linesOf({ properties: [{ ...home, ...longer }] })).toHaveLength(3);
   });
 
   it('finds a key that stands twice, also in records that are wrong otherwise', () => {
