@@ -10,9 +10,10 @@ export const MAX_PAGE_SIZE = 100;
 export const pagingParameters = {
   limit: z
     .string()
-    .regex(/^\d+$/, 'must be a whole number')
+    .regex(/^-?\d+$/, { error: 'must be a whole number', abort: true })
     .transform(Number)
-    .pipe(z.int().min(1).max(MAX_PAGE_SIZE))
+    .refine((size) => size >= 1, { error: 'must be at least 1' })
+    .refine((size) => size <= MAX_PAGE_SIZE, { error: `must be at most ${MAX_PAGE_SIZE}` })
     .default(DEFAULT_PAGE_SIZE),
   cursor: z.string().optional(),
 };

@@ -35,18 +35,24 @@ export function listQuery<S extends z.ZodObject>(schema: S) {
         path,
         message: 'is not a parameter of this list: page with cursor',
       })),
-      ...(result.success ? [] : parameterProblems(result.error.issues)),
+      ...(result.success
+        ? []
+        : parameterProblems(result.error.issues, (name) => (c.req.queries(name)?.length ?? 0) > 1)),
     ];
     if (isNonEmpty(problems)) throw validationError(problems);
   });
 }
 
 /** One problem a parameter, under its name: what is inside a value has no path in a query. */
-function parameterProblems(issues: readonly z.core.$ZodIssue[]): Problem[] {
+function parameterProblems(
+  issues: readonly z.core.$ZodIssue[],
+  isRepeated: (name: string) => boolean,
+): Problem[] {
   const first = new Map<string, Problem>();
   for (const { path, message } of issues) {
     const name = String(path[0]);
-    if (!first.has(name)) first.set(name, { path: name, message });
+    if (first.has(name)) continue;
+    first.set(name, { path: name, message: isRepeated(name) ? 'must be given once' : message });
   }
   return [...first.values()];
 }

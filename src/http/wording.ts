@@ -9,7 +9,6 @@ function wording(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
       if (issue.input === undefined) return 'is required';
-      if (Array.isArray(issue.input)) return `must be one ${issue.expected}, given once`;
       return `must be ${issue.expected === 'int' ? 'a whole number' : `of type ${issue.expected}`}`;
     case 'invalid_value':
       return `must be one of ${issue.values.map(String).join(', ')}`;
@@ -23,7 +22,11 @@ function wording(issue: z.core.$ZodRawIssue): string | undefined {
 }
 
 function measure(origin: string, bound: string, size: number | bigint): string {
-  if (origin === 'string') return `${bound} ${size} characters long`;
-  if (origin === 'array') return `a list of ${bound} ${size} entries`;
+  if (origin === 'string') return `${bound} ${counted(size, 'character', 'characters')} long`;
+  if (origin === 'array') return `a list of ${bound} ${counted(size, 'entry', 'entries')}`;
   return `${bound} ${size}`;
+}
+
+function counted(size: number | bigint, one: string, many: string): string {
+  return `${size} ${size === 1 ? one : many}`;
 }

@@ -169,6 +169,18 @@ describe('a bad parameter of the list', () => {
     ]);
   });
 
+  it.each([
+    ['limit=99999999999999999999', 'limit: must be at most 100'],
+    [`limit=${'9'.repeat(400)}`, 'limit: must be at most 100'],
+    ['limit=-1', 'limit: must be at least 1'],
+    ['limit=1&limit=2', 'limit: must be given once'],
+    ['type=beach&type=ski', 'type: must be given once'],
+    ['status=listed&status=listed', 'status: must be given once'],
+  ])('says what is wrong with it: %s', async (query, message) => {
+    const error = await expectError(await get(`${LIST}?${query}`), 400, 'validation_error');
+    expect(error.message).toBe(message);
+  });
+
   it('that is another word for the cursor says so', async () => {
     const error = await expectError(await get(`${LIST}?page=2`), 400, 'validation_error');
     expect(error.message).toContain('cursor');
