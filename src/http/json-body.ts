@@ -8,6 +8,8 @@ import { ApiError, type Problem, validationError } from './errors.ts';
 import { type JsonObject, type JsonValue, limitProblemsOf } from './json-limits.ts';
 
 export const MAX_BODY_BYTES = 256 * 1024;
+/** What is read and dropped of a body that is too large, before its sender is cut off. */
+const MAX_DROPPED_BYTES = 16 * 1024 * 1024;
 
 /**
  * The body as a JSON object. The checks run in this order, and the first that fails answers: media
@@ -51,11 +53,22 @@ async function readBytes(request: Request): Promise<Uint8Array> {
     if (done) return joined(chunks, size);
     size += value.length;
     if (size > MAX_BODY_BYTES) {
-      await reader.cancel();
+      await dropRest(reader);
       throw tooLarge();
     }
     chunks.push(value);
   }
+}
+
+/** A client that is cut off while it sends loses the answer with the connection (RFC 9112 section 9.6). */
+async function dropRest(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+  let left = MAX_DROPPED_BYTES;
+  while (left > 0) {
+    const { done, value } = await readChunk(reader);
+    if (done) return;
+    left -= value.length;
+  }
+  await reader.cancel();
 }
 
 function joined(chunks: readonly Uint8Array[], size: number): Uint8Array {

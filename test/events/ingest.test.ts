@@ -394,7 +394,7 @@ describe('the body of a request', () => {
     await expectStatus(await send('/api/public/events/ingest', init), status);
   });
 
-  it('is cut off at 256 KiB when no Content-Length tells its size', async () => {
+  it('is dropped beyond 256 KiB and cut off at 16 MiB when no Content-Length tells its size', async () => {
     let sent = 0;
     const endless = new ReadableStream<Uint8Array>({
       pull(controller) {

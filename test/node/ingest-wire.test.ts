@@ -82,6 +82,14 @@ it('answers 413 to a body in chunks that exceeds 256 KiB', async () => {
   expect(status).toBe(413);
 });
 
+it('answers 413 to a client that sends 12 MiB in chunks before it reads', async () => {
+  const head = `POST ${PATH} HTTP/1.1\r\nHost: api\r\nConnection: close\r\nx-api-key: ${API_KEY}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
+  const chunk = `c00000\r\n${' '.repeat(0xc00000)}\r\n`;
+  for (let attempt = 0; attempt < 3; attempt += 1) {
+    expect(await exchange(head, chunk, '0\r\n\r\n')).toMatch(/^HTTP\/1\.1 413 /);
+  }
+});
+
 it('answers 413 to a Content-Length beyond 256 KiB without waiting for the body', async () => {
   const answer = exchange(
     `POST ${PATH} HTTP/1.1\r\nHost: api\r\nConnection: close\r\nx-api-key: ${API_KEY}\r\nContent-Type: application/json\r\nContent-Length: 262145\r\n\r\n`,
