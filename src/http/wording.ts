@@ -10,8 +10,12 @@ function wording(issue: z.core.$ZodRawIssue): string | undefined {
     case 'invalid_type':
       if (issue.input === undefined) return 'is required';
       return `must be ${issue.expected === 'int' ? 'a whole number' : `of type ${issue.expected}`}`;
-    case 'invalid_value':
-      return `must be one of ${issue.values.map(String).join(', ')}`;
+    case 'invalid_value': {
+      const values = issue.values.map(String).join(', ');
+      return issue.input === undefined
+        ? `is required: one of ${values}`
+        : `must be one of ${values}`;
+    }
     case 'too_small':
       return `must be ${measure(issue.origin, 'at least', issue.minimum)}`;
     case 'too_big':
