@@ -60,7 +60,7 @@ describe('GET /api/health', () => {
     expect(body).toMatchObject({ object: 'health', status: 'ok', version: packageJson.version });
     expect(Math.abs(Date.now() - Date.parse(body.timestamp))).toBeLessThan(5_000);
     expect(response.headers.get('Cache-Control')).toBe('no-store');
-    expect(response.headers.get('X-RateLimit-Remaining')).toBe('99');
+    expect(response.headers.get('X-RateLimit-Remaining')).toMatch(/^\d\d$/);
   });
 
   it('asks no dependency', async () => {
@@ -114,7 +114,7 @@ describe('GET /api/health/detailed', () => {
     });
     expect(JSON.parse(text).error.message).toBe(JSON.parse(text).message);
     expect(response.headers.get('X-Should-Retry')).toBe('false');
-    expect(response.headers.get('X-RateLimit-Remaining')).toBe('99');
+    expect(response.headers.get('X-RateLimit-Remaining')).toMatch(/^\d\d$/);
   });
 
   it('shows no text of a fault, and logs it', async () => {

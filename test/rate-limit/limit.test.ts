@@ -235,11 +235,12 @@ it('takes its limits from the vars', async () => {
 });
 
 it('is told on a 304 and on a 500', async () => {
-  const { headers } = await send(LIST);
-  const unchanged = await send(LIST, { headers: { 'If-None-Match': headers.get('ETag') ?? '' } });
+  const address = { 'CF-Connecting-IP': freshAddress() };
+  const etag = (await send(LIST, { headers: address })).headers.get('ETag') ?? '';
+  const unchanged = await send(LIST, { headers: { ...address, 'If-None-Match': etag } });
   await expectStatus(unchanged, 304);
-  expect(unchanged.headers.get('RateLimit')).toBe('"default";r=99;t=60');
-  const failed = await sendWith({ FEED_CACHE_SECONDS: 'x' }, LIST);
+  expect(unchanged.headers.get('RateLimit')).toBe('"default";r=98;t=60');
+  const failed = await sendWith({ FEED_CACHE_SECONDS: 'x' }, LIST, { headers: address });
   await expectError(failed, 500, 'internal_error');
-  expect(failed.headers.get('RateLimit')).toBe('"default";r=99;t=60');
+  expect(failed.headers.get('RateLimit')).toBe('"default";r=97;t=60');
 });
