@@ -7,6 +7,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readVars } from './dev-vars.ts';
 import { firstRequests } from './first-requests.ts';
+import { watchNpm } from './npm.ts';
 import { portOf, requireFreePort } from './port.ts';
 import { prepareDevelopment } from './prepare-development.ts';
 import { PROJECT_DIRECTORY, UserError, WRANGLER_ENVIRONMENT, wranglerCommand } from './project.ts';
@@ -48,18 +49,9 @@ function serve(port: number): ChildProcess {
     setTimeout(() => service.kill('SIGKILL'), STOP_DEADLINE_MS).unref();
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
-  stopWithParent(stop);
+  watchNpm(stop);
   service.on('exit', (code) => process.exit(isStopping ? 0 : code || 1));
   return service;
-}
-
-/** npm may be killed alone: nothing is left serving then. Without npm, the parent may well end first. */
-function stopWithParent(stop: () => void): void {
-  if (process.env.npm_lifecycle_event === undefined) return;
-  const parent = process.ppid;
-  setInterval(() => {
-    if (process.ppid !== parent) stop();
-  }, 1_000).unref();
 }
 
 /** Says how to use the service once it answers. */

@@ -1,11 +1,12 @@
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile, execFileSync, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod';
 import { fileOf, propertyOf } from './support/listings-file.ts';
-import { freePort, ProjectCopy, type Service } from './support/project-copy.ts';
+import { freePort, isGroupAlive, ProjectCopy, type Service } from './support/project-copy.ts';
 
 const HEADERS = { 'x-api-key': 'dev_key_4f1c09a7b25e4d8391' };
 
@@ -98,6 +99,32 @@ describe('dev', () => {
       server.once('error', reject);
     });
     await new Promise((resolve) => server.close(resolve));
+  });
+
+  it('ends when npm, which started it, is killed alone', async () => {
+    const port = await freePort();
+    const npm = spawn('npm', ['run', 'dev'], {
+      cwd: project.directory,
+      env: { ...process.env, PORT: String(port) },
+      stdio: ['ignore', 'pipe', 'ignore'],
+      detached: true,
+    });
+    const group = z.int().parse(npm.pid);
+    const isServing = () =>
+      fetch(`http://localhost:${port}/api/health`).then(
+        () => true,
+        () => false,
+      );
+    try {
+      await new Promise<void>((resolve) => {
+        npm.stdout.on('data', (data: Buffer) => data.includes('curl') && resolve());
+      });
+      expect(await isServing()).toBe(true);
+      npm.kill('SIGKILL');
+      await expect.poll(isServing, { timeout: 10_000 }).toBe(false);
+    } finally {
+      if (isGroupAlive(group)) process.kill(-group, 'SIGKILL');
+    }
   });
 
   it('keeps .dev.vars, takes PORT from it, and serves all through an import', async () => {
