@@ -1,6 +1,7 @@
 /** Checks of what the service needs: side by side, each bounded, none of them a write. */
 
 import { logFault } from '../http/log.ts';
+import { readD1 } from '../storage/d1.ts';
 import { withDeadline } from '../storage/deadline.ts';
 import type { Dependencies, Dependency } from './resource.ts';
 
@@ -11,7 +12,7 @@ export async function checkDependencies(env: Env, requestId: string): Promise<De
   const check = (name: keyof Dependencies, call: () => Promise<unknown>) =>
     checkOne(name, call, requestId);
   const [database, idempotency_cache, rate_limiter] = await Promise.all([
-    check('database', () => env.DB.prepare('SELECT 1').first()),
+    check('database', () => readD1(() => env.DB.prepare('SELECT 1').first())),
     check('idempotency_cache', () => env.IDEMPOTENCY.get('health')),
     check('rate_limiter', () => {
       // A limit of 0 counts nothing, so that nothing is stored.

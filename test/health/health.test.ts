@@ -9,6 +9,7 @@ import * as z from 'zod';
 import packageJson from '../../package.json';
 import { createApp } from '../../src/app.ts';
 import { detailedHealth, downHealth, health } from '../../src/health/resource.ts';
+import { CONNECTION_LOST, failingD1 } from '../support/faults.ts';
 import { expectStatus, send, sendWith } from '../support/http.ts';
 
 const DETAILED = '/api/health/detailed';
@@ -115,6 +116,12 @@ describe('GET /api/health/detailed', () => {
     expect(JSON.parse(text).error.message).toBe(JSON.parse(text).message);
     expect(response.headers.get('X-Should-Retry')).toBe('false');
     expect(response.headers.get('X-RateLimit-Remaining')).toMatch(/^\d\d$/);
+  });
+
+  it('is not down for a fault of the database that passes by itself', async () => {
+    const DB = failingD1(env.DB, { when: 'before commit', message: CONNECTION_LOST, times: 1 });
+    const { body, states } = await read({ DB });
+    expect([body.status, states]).toEqual(['ok', 'ok ok ok']);
   });
 
   it('shows no text of a fault, and logs it', async () => {
