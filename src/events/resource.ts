@@ -1,12 +1,12 @@
 /** The event resource (specification: Event resource). */
 
 import * as z from 'zod';
-import { uuid } from '../http/uuid.ts';
+import { lowerCaseUuid } from '../http/uuid.ts';
 import { name } from './text.ts';
 
 const fields = {
   object: z.literal('event'),
-  id: uuid.meta({ description: 'Identifies the event.' }),
+  id: lowerCaseUuid.meta({ description: 'Identifies the event.' }),
   type: name.meta({ description: 'Kind of the event.', examples: ['booking.created'] }),
   status: z.enum(['pending', 'idempotent']).meta({
     description: '`pending` when accepted; `idempotent` when an identical retry is answered.',

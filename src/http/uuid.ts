@@ -2,15 +2,22 @@
 
 import * as z from 'zod';
 
-const FORM = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+/** Without a flag, since the OpenAPI document shows it too, and a pattern there has none. */
+const FORM = /^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/;
+const LOWER_CASE_FORM = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+const ABOUT = {
+  format: 'uuid',
+  maxLength: 36,
+  examples: ['5f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42'],
+};
 
 export function isUuid(text: string): boolean {
   return FORM.test(text);
 }
 
-/** Any UUID, of any version. Output is in lower case. */
-export const uuid = z
-  .string()
-  .regex(FORM, 'must be a UUID')
-  .toLowerCase()
-  .meta({ format: 'uuid', maxLength: 36, examples: ['5f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42'] });
+/** Any UUID, of any version, as a caller may write it. Output is in lower case. */
+export const uuid = z.string().regex(FORM, 'must be a UUID').toLowerCase().meta(ABOUT);
+
+/** A UUID as the service writes it. */
+export const lowerCaseUuid = z.string().regex(LOWER_CASE_FORM).meta(ABOUT);

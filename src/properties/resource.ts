@@ -1,7 +1,7 @@
 /** The property resource as the feed sends it (specification: Property resource, public shape). */
 
 import * as z from 'zod';
-import { uuid } from '../http/uuid.ts';
+import { lowerCaseUuid } from '../http/uuid.ts';
 import { localeMap } from './locale-map.ts';
 import { httpUrl, MAX_LIST_ENTRIES, MAX_TEXT_CHARACTERS, order, slug, text } from './text.ts';
 
@@ -24,7 +24,7 @@ const count = z.number().min(0).nullable();
  * stated once for both.
  */
 export const sharedFields = {
-  id: uuid.meta({ description: 'Identifies the property.' }),
+  id: lowerCaseUuid.meta({ description: 'Identifies the property.' }),
   hid: text.nullable().meta({
     description: 'External home id; null when the property is not synchronised from upstream.',
     examples: ['H-1042'],
@@ -64,7 +64,7 @@ export const sharedFields = {
 } as const;
 
 export const location = z
-  .strictObject({ id: uuid, slug: slug.nullable(), name: localeMap })
+  .strictObject({ id: lowerCaseUuid, slug: slug.nullable(), name: localeMap })
   .meta({ id: 'Location', description: 'A place that listings name.' });
 
 export const amenity = z

@@ -32,7 +32,7 @@ const video = z.strictObject({
 
 /** What a listing says itself, the same in a listings file and in the store. */
 const ownFields = {
-  id: sharedFields.id,
+  id: uuid,
   hid: sharedFields.hid.default(null),
   slug: sharedFields.slug,
   name: sharedFields.name,
@@ -81,6 +81,7 @@ export const listing = z.strictObject({
 
 /** A location and an amenity as a listings file writes them. */
 export const writtenLocation = location.extend({
+  id: uuid,
   slug: location.shape.slug.default(null),
   name: writtenLocaleMap,
 });

@@ -28,6 +28,21 @@ describe('the OpenAPI document', () => {
     expect(described.sort()).toEqual([...new Set(registered)].sort());
   });
 
+  it('takes UUIDs of requests in either case and has those of answers in lower case', () => {
+    const patterns = (under: string[]) =>
+      objectsOf(document)
+        .filter(({ object }) => 'format' in object && object.format === 'uuid')
+        .filter(({ path }) => under.some((part) => path.includes(part)))
+        .map(({ object }) => ('pattern' in object ? String(object.pattern) : ''));
+    const upperCase = '5F0C2A7E-1F0B-4C67-9A55-3D1F6A1E8B42';
+    const requests = patterns(['IngestRequest', 'parameters']);
+    expect(requests.length).toBeGreaterThan(1);
+    for (const pattern of requests) expect(upperCase).toMatch(new RegExp(pattern));
+    const answers = patterns(['Event', 'Property', 'Location']);
+    expect(answers.length).toBeGreaterThan(1);
+    for (const pattern of answers) expect(upperCase).not.toMatch(new RegExp(pattern));
+  });
+
   it('names each status by its number', () => {
     const statuses = objectsOf(document)
       .filter(({ path }) => path.at(-1) === 'responses')
