@@ -172,7 +172,7 @@ describe('import-listings', () => {
 
   it('keeps any text as it is', async () => {
     const text = `'); DROP TABLE properties; -- " \\ \\u0000 \u2028 🏖️ ${'\u0001'} %s ?1 </script>\r\n\t`;
-    const title = { en: text, es: '\ud83d', fr: `"${'\\"'.repeat(50)}"` };
+    const title = { en: text, fr: `"${'\\"'.repeat(50)}"` };
     expectDone(
       await load({
         properties: [
@@ -191,7 +191,7 @@ describe('import-listings', () => {
     expect(row?.source).toBe(JSON.stringify(JSON.parse(String(row?.source))));
   });
 
-  it('refuses NUL with its path, and a listing that D1 cannot hold', async () => {
+  it('refuses NUL and half a character with its path, and a listing that D1 cannot hold', async () => {
     const big = 'x'.repeat(100_000);
     const photos = Array.from({ length: 10 }, (_, index) => ({
       id: `00000000-0000-4000-8000-00000000000${index}`,
@@ -201,13 +201,20 @@ describe('import-listings', () => {
       web_sort_order: index,
     }));
     const refused = await load({
-      properties: [propertyOf({ slug: 'nul', city: 'a\0b' }), propertyOf({ slug: 'big', photos })],
+      properties: [
+        propertyOf({ slug: 'nul', city: 'a\0b' }),
+        propertyOf({ slug: 'big', photos }),
+        propertyOf({ slug: 'half', title: { es: '\ud83d' } }),
+      ],
     });
     expect(refused.code).toBe(1);
     expect(refused.stderr).toContain(
       'properties[0] (slug "nul"): city must not contain NUL (U+0000)',
     );
     expect(refused.stderr).toContain('properties[1] (slug "big"): is too large to store');
+    expect(refused.stderr).toContain(
+      'properties[2] (slug "half"): title.es must not contain half of a surrogate pair',
+    );
   });
 
   it('says in one line what is wrong with a file that it cannot read', async () => {
@@ -266,5 +273,17 @@ describe('import-listings', () => {
     expect(cities).toHaveLength(1);
     expect(cities[0]?.city).toBe(cities[0]?.bay);
     expect(project.rows('SELECT kind FROM import_staging')).toEqual([{ kind: 'applied' }]);
+  });
+
+  it('may be the first to run, several times at once', async () => {
+    const fresh = new ProjectCopy();
+    try {
+      const file = fresh.write('listings.json', { properties: [propertyOf({ slug: 'first' })] });
+      const all = await Promise.all([1, 2, 3].map(() => fresh.run(IMPORT, file)));
+      for (const finished of all) expectDone(finished);
+      expect(fresh.rows('SELECT slug FROM properties')).toEqual([{ slug: 'first' }]);
+    } finally {
+      fresh.remove();
+    }
   });
 });
