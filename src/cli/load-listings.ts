@@ -5,7 +5,7 @@ import type { ReadFile } from '../properties/import/file.ts';
 import { type ImportOutcome, importListings } from '../properties/import/import.ts';
 import { type OpenDatabase, openDatabase } from './database.ts';
 import { readVars } from './dev-vars.ts';
-import { findPendingMigrations, migrateInMemory, migrateLocally } from './migrations.ts';
+import { applyMigrations, findPendingMigrations, migrateInMemory } from './migrations.ts';
 import { showProgress } from './progress.ts';
 import { UserError } from './project.ts';
 
@@ -43,7 +43,7 @@ async function openMigrated({ isRemote, isDryRun }: LoadOptions): Promise<OpenDa
       throw new UserError('the remote database lacks migrations: run `npm run deploy` first');
     }
     if (!isDryRun) {
-      await migrateLocally(open.database);
+      applyMigrations('local');
       return open;
     }
   } catch (error) {

@@ -3,7 +3,6 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import * as z from 'zod';
 import { patiently } from '../storage/d1.ts';
 import {
@@ -17,9 +16,6 @@ import {
 
 /** What drizzle-kit puts between the statements of a migration. */
 const BREAKPOINT = '--> statement-breakpoint';
-/** Of migrating the local database. */
-const MAX_ATTEMPTS = 4;
-const PAUSE_MS = 1_000;
 
 /** The names of the migrations that the database does not have yet. */
 export async function findPendingMigrations(database: D1Database): Promise<string[]> {
@@ -37,24 +33,6 @@ export async function findPendingMigrations(database: D1Database): Promise<strin
       .map(({ name }) => name),
   );
   return migrationNames().filter((name) => !applied.has(name));
-}
-
-/**
- * Brings the local database up to date and gives the names of the migrations that it lacked. Several
- * programs may find it so at once (`dev` in one terminal, an import in another): wrangler then fails
- * in those that come second, which look again.
- */
-export async function migrateLocally(database: D1Database): Promise<string[]> {
-  const pending = await findPendingMigrations(database);
-  for (let attempt = 1; (await findPendingMigrations(database)).length > 0; attempt += 1) {
-    try {
-      applyMigrations('local');
-    } catch (error) {
-      if (attempt === MAX_ATTEMPTS) throw error;
-      await pause(PAUSE_MS);
-    }
-  }
-  return pending;
 }
 
 /** Runs wrangler's own migration command, which keeps the record of what was applied. */

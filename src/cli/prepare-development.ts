@@ -8,7 +8,7 @@ import { openDatabase } from './database.ts';
 import { createDevVars } from './dev-vars.ts';
 import { ensureDevelopmentKeys } from './development-keys.ts';
 import { loadListings } from './load-listings.ts';
-import { migrateLocally } from './migrations.ts';
+import { applyMigrations, findPendingMigrations } from './migrations.ts';
 import { PROJECT_DIRECTORY, SAMPLE_LISTINGS, UserError } from './project.ts';
 
 /** The steps, in order: vars, the keys that sign tokens, tables, listings. */
@@ -22,9 +22,10 @@ export async function prepareDevelopment(): Promise<void> {
 async function prepareDatabase(): Promise<boolean> {
   const { database, close } = await openDatabase('local');
   try {
-    const migrations = await migrateLocally(database);
-    if (migrations.length > 0) {
-      console.log(`Migrated the local database: ${migrations.join(', ')}.`);
+    const pending = await findPendingMigrations(database);
+    if (pending.length > 0) {
+      applyMigrations('local');
+      console.log(`Migrated the local database: ${pending.join(', ')}.`);
     }
     const any = database.prepare('SELECT EXISTS (SELECT 1 FROM properties) AS found');
     return z.int().parse(await patiently(() => any.first('found'))) === 0;

@@ -274,16 +274,4 @@ describe('import-listings', () => {
     expect(cities[0]?.city).toBe(cities[0]?.bay);
     expect(project.rows('SELECT kind FROM import_staging')).toEqual([{ kind: 'applied' }]);
   });
-
-  it('may be the first to run, several times at once', async () => {
-    const fresh = new ProjectCopy();
-    try {
-      const file = fresh.write('listings.json', { properties: [propertyOf({ slug: 'first' })] });
-      const all = await Promise.all([1, 2, 3].map(() => fresh.run(IMPORT, file)));
-      for (const finished of all) expectDone(finished);
-      expect(fresh.rows('SELECT slug FROM properties')).toEqual([{ slug: 'first' }]);
-    } finally {
-      fresh.remove();
-    }
-  });
 });
