@@ -70,6 +70,7 @@ const CODES: Readonly<Record<number, readonly string[]>> = {
   409: ['idempotency_key_in_use'],
   413: ['payload_too_large'],
   415: ['unsupported_media_type'],
+  429: ['rate_limit_exceeded'],
 };
 
 const RESOURCES = ['event', 'health', 'list', 'property'];
