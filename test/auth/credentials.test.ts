@@ -4,7 +4,7 @@ import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
 import { createApp } from '../../src/app.ts';
-import { API_KEY, expectError, freshAddress, sendWith } from '../support/http.ts';
+import { API_KEY, expectDocumented, expectError, freshAddress, sendWith } from '../support/http.ts';
 import { createProvider } from '../support/tokens.ts';
 
 const provider = await createProvider();
@@ -90,7 +90,9 @@ async function sendCredentials(
   if (authorization !== undefined) headers.set('Authorization', authorization);
   const url = `https://api.example.com${path.replace(/:\w+/g, 'no-such-thing')}`;
   const ctx = createExecutionContext();
-  const response = await app.fetch(new Request(url, { method, headers }), bindings, ctx);
+  const request = new Request(url, { method, headers });
+  const response = await app.fetch(request, bindings, ctx);
+  await expectDocumented(request, response);
   await waitOnExecutionContext(ctx);
   return response;
 }
@@ -135,7 +137,9 @@ it('closes what needs a key, and not health, when API_KEY is missing', async () 
     const request = new Request(`https://api.example.com${path}`, {
       headers: { 'x-api-key': API_KEY, 'CF-Connecting-IP': freshAddress() },
     });
-    return app.fetch(request, withoutKey, createExecutionContext());
+    const response = await app.fetch(request, withoutKey, createExecutionContext());
+    await expectDocumented(request, response);
+    return response;
   };
   await expectError(await fetch('/api/v1/events'), 401, 'authentication_invalid');
   expect((await fetch('/api/health')).status).toBe(200);

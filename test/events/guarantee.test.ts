@@ -15,7 +15,7 @@ import {
   OUT_OF_ORDER,
   silentD1,
 } from '../support/faults.ts';
-import { API_KEY, expectError, expectStatus } from '../support/http.ts';
+import { API_KEY, expectDocumented, expectError, expectStatus } from '../support/http.ts';
 import { callWith, sendWith } from '../support/isolate.ts';
 
 const PATH = '/api/public/events/ingest';
@@ -126,7 +126,9 @@ it.each([
     await scheduler.wait(20);
     expect(isKept).not.toHaveBeenCalled();
     gate.resolve();
-    const { id } = await expectEvent(await answer, 202);
+    const response = await answer;
+    await expectDocumented(request, response);
+    const { id } = await expectEvent(response, 202);
     await Promise.all(kept);
     expect(await env.IDEMPOTENCY.get(id)).toEqual(key === undefined ? null : expect.any(String));
   },

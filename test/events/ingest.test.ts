@@ -2,7 +2,7 @@ import { env, exports } from 'cloudflare:workers';
 import { v5 } from 'uuid';
 import { describe, expect, it } from 'vitest';
 import { bookingCreated, expectEvent, ingest, ingestInit } from '../support/events.ts';
-import { expectError, expectStatus, get, send } from '../support/http.ts';
+import { expectDocumented, expectError, expectStatus, get, send } from '../support/http.ts';
 
 const NAMESPACE = '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4';
 
@@ -508,12 +508,13 @@ describe('access', () => {
 });
 
 async function fetchWithout(init: RequestInit, headers: Record<string, string>) {
-  return exports.default.fetch(
-    new Request('https://api.example.com/api/public/events/ingest', {
-      ...init,
-      headers: { ...init.headers, ...headers },
-    }),
-  );
+  const request = new Request('https://api.example.com/api/public/events/ingest', {
+    ...init,
+    headers: { ...init.headers, ...headers },
+  });
+  const response = await exports.default.fetch(request);
+  await expectDocumented(request, response);
+  return response;
 }
 
 async function rowCount(): Promise<unknown> {

@@ -10,7 +10,7 @@ import packageJson from '../../package.json';
 import { createApp } from '../../src/app.ts';
 import { detailedHealth, downHealth, health } from '../../src/health/resource.ts';
 import { CONNECTION_LOST, failingD1 } from '../support/faults.ts';
-import { expectStatus, send, sendWith } from '../support/http.ts';
+import { expectDocumented, expectStatus, send, sendWith } from '../support/http.ts';
 
 const DETAILED = '/api/health/detailed';
 const SECRET = 'no such host db-7.internal';
@@ -160,7 +160,9 @@ describe('GET /api/health/detailed', () => {
       const url = `https://api.example.com${DETAILED}`;
       const request = new Request(url, { headers: { 'CF-Connecting-IP': '192.0.2.1' } });
       const ctx = createExecutionContext();
-      await expectStatus(await app.fetch(request, bindings, ctx), 200);
+      const response = await app.fetch(request, bindings, ctx);
+      await expectDocumented(request, response);
+      await expectStatus(response, 200);
       await waitOnExecutionContext(ctx);
     };
     await Promise.all(Array.from({ length: 10 }, ask));

@@ -5,7 +5,14 @@ import { env } from 'cloudflare:workers';
 import { Hono } from 'hono';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
-import { API_KEY, expectError, expectStatus, get, send } from '../support/http.ts';
+import {
+  API_KEY,
+  expectDocumented,
+  expectError,
+  expectStatus,
+  get,
+  send,
+} from '../support/http.ts';
 
 const LIST = '/api/v1/web/properties';
 
@@ -20,6 +27,7 @@ async function call(
   const headers = { 'x-api-key': API_KEY, ...(init.headers as Record<string, string>) };
   const request = new Request(`https://api.example.com${path}`, { ...init, headers });
   const response = await app.fetch(request, { ...env, ...changes }, ctx);
+  await expectDocumented(request, response);
   await waitOnExecutionContext(ctx);
   return response;
 }

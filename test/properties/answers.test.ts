@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } fr
 import { createApp } from '../../src/app.ts';
 import { createAnswerMemory } from '../../src/properties/answer-memory.ts';
 import { property } from '../../src/properties/resource.ts';
-import { API_KEY, expectError, expectStatus } from '../support/http.ts';
+import { API_KEY, expectDocumented, expectError, expectStatus } from '../support/http.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';
 
 const LIST = '/api/v1/web/properties';
@@ -31,6 +31,7 @@ function isolate(changes: Partial<Env> = {}) {
       headers: { 'x-api-key': API_KEY, ...Object.fromEntries(new Headers(headers)) },
     });
     const response = await app.fetch(request, { ...settings, ...now }, ctx);
+    await expectDocumented(request, response);
     await waitOnExecutionContext(ctx);
     return response;
   };
