@@ -39,6 +39,8 @@ export default defineConfig({
         ],
         test: {
           name: 'worker',
+          // Vitest leaves one of two cores free otherwise.
+          maxWorkers: 2,
           // On a busy machine a test of a hundred requests takes more than the usual five seconds.
           testTimeout: 30_000,
           hookTimeout: 30_000,
