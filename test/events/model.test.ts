@@ -8,7 +8,7 @@ import * as fc from 'fast-check';
 import { v5 } from 'uuid';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { bookingCreated, ingestInit } from '../support/events.ts';
-import { API_KEY, freshAddress } from '../support/http.ts';
+import { API_KEY, expectDocumented, freshAddress } from '../support/http.ts';
 
 const RUNS = env.TEST_FULL === '1' ? 1_000 : 200;
 const NAMESPACE = '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4';
@@ -162,6 +162,7 @@ class History {
     request.headers.set('x-api-key', API_KEY);
     request.headers.set('CF-Connecting-IP', this.address);
     const response = await exports.default.fetch(request);
+    await expectDocumented(request, response);
     const { id } = await response.json<{ id?: string }>();
     return { body, id, status: response.status };
   }
