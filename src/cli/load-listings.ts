@@ -2,9 +2,14 @@
 
 import { publicSiteUrl } from '../config.ts';
 import type { ReadFile } from '../properties/import/file.ts';
-import { type ImportOutcome, importListings } from '../properties/import/import.ts';
+import {
+  type ImportOutcome,
+  importListings,
+  type ReadListings,
+} from '../properties/import/import.ts';
 import { type OpenDatabase, openDatabase } from './database.ts';
 import { readVars } from './dev-vars.ts';
+import { takeLocalTurn } from './local-turn.ts';
 import { applyMigrations, findPendingMigrations, migrateInMemory } from './migrations.ts';
 import { showProgress } from './progress.ts';
 import { UserError } from './project.ts';
@@ -18,13 +23,26 @@ export async function loadListings(read: ReadFile, options: LoadOptions): Promis
     (await readVars(options.isRemote ? 'remote' : 'local')).get('PUBLIC_SITE_URL'),
   );
   if (!site.success) throw new UserError('PUBLIC_SITE_URL must be an http(s) URL');
-  const { database, close } = await openMigrated(options);
+  const endTurn = options.isRemote ? () => {} : await takeLocalTurn();
+  try {
+    return await loadInto(await openMigrated(options), read, site.data, options);
+  } finally {
+    endTurn();
+  }
+}
+
+async function loadInto(
+  { database, close }: OpenDatabase,
+  read: ReadListings,
+  publicSiteUrl: string,
+  { isDryRun }: LoadOptions,
+): Promise<ImportOutcome> {
   const progress = showProgress(process.stdout);
   try {
     return await importListings(read, {
       database,
-      publicSiteUrl: site.data,
-      isDryRun: options.isDryRun,
+      publicSiteUrl,
+      isDryRun,
       onProgress: (phase, done, total) => progress.update(`listings ${phase}`, done, total),
     });
   } finally {
