@@ -11,10 +11,13 @@ const FOLDER = join(PROJECT_DIRECTORY, '.wrangler');
 /** Holds the process id of whoever has the turn. */
 const TURN = join(FOLDER, 'import.pid');
 const PAUSE_MS = 100;
+/** Longer than a large import takes: a file left by a process whose id is another's by now holds nobody up for ever. */
+const MAX_WAIT_MS = 120_000;
 
 /** Waits for its turn and gives what ends it. The turn of a process that has ended is nobody's. */
 export async function takeLocalTurn(): Promise<() => void> {
   mkdirSync(FOLDER, { recursive: true });
+  const waitUntil = Date.now() + MAX_WAIT_MS;
   for (;;) {
     try {
       writeFileSync(TURN, String(process.pid), { flag: 'wx' });
@@ -22,7 +25,7 @@ export async function takeLocalTurn(): Promise<() => void> {
     } catch (error) {
       if (!hasCode(error, 'EEXIST')) throw error;
     }
-    if (hasEnded(holder())) rmSync(TURN, { force: true });
+    if (hasEnded(holder()) || Date.now() > waitUntil) rmSync(TURN, { force: true });
     else await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
   }
 }
