@@ -12,6 +12,7 @@ import type { Counts } from '../properties/import/counts.ts';
 import { type ImportProblem, problemLine, readListingsFile } from '../properties/import/file.ts';
 import type { ImportOutcome } from '../properties/import/import.ts';
 import { loadListings } from './load-listings.ts';
+import { inLocalTurn } from './local-turn.ts';
 import { UserError } from './project.ts';
 
 const USAGE = `Usage: npm run import-listings -- FILE [--dry-run] [--remote]
@@ -35,8 +36,9 @@ async function main(args: string[]): Promise<number> {
     return 2;
   }
   try {
-    const bytes = readBytes(command.path);
-    return report(await loadListings(readListingsFile(bytes), command), command.isDryRun);
+    const read = readListingsFile(readBytes(command.path));
+    const load = () => loadListings(read, command);
+    return report(await (command.isRemote ? load() : inLocalTurn(load)), command.isDryRun);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     console.error(error instanceof UserError ? message : `The import failed: ${message}`);

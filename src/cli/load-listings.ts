@@ -9,26 +9,23 @@ import {
 } from '../properties/import/import.ts';
 import { type OpenDatabase, openDatabase } from './database.ts';
 import { readVars } from './dev-vars.ts';
-import { takeLocalTurn } from './local-turn.ts';
 import { applyMigrations, findPendingMigrations, migrateInMemory } from './migrations.ts';
 import { showProgress } from './progress.ts';
 import { UserError } from './project.ts';
 
 export type LoadOptions = { isRemote: boolean; isDryRun: boolean };
 
-/** Imports into the database, which is migrated first when it is the local one. */
+/**
+ * Imports into the database, which is migrated first when it is the local one: whoever calls this for
+ * the local one has the turn at it.
+ */
 export async function loadListings(read: ReadFile, options: LoadOptions): Promise<ImportOutcome> {
   if (read.kind === 'unreadable') return { kind: 'refused', problems: read.problems };
   const site = publicSiteUrl.safeParse(
     (await readVars(options.isRemote ? 'remote' : 'local')).get('PUBLIC_SITE_URL'),
   );
   if (!site.success) throw new UserError('PUBLIC_SITE_URL must be an http(s) URL');
-  const endTurn = options.isRemote ? () => {} : await takeLocalTurn();
-  try {
-    return await loadInto(await openMigrated(options), read, site.data, options);
-  } finally {
-    endTurn();
-  }
+  return loadInto(await openMigrated(options), read, site.data, options);
 }
 
 async function loadInto(

@@ -1,54 +1,70 @@
 /**
  * Turns at the local database. Two programs that write to its files at once can stall each other for
- * good, as D1, which is one process, never does: imports wait for each other.
+ * good, as D1, which is one process, never does: set-ups and imports wait for each other.
+ *
+ * A turn is a lock of the operating system, taken through SQLite on a file of its own: it ends with
+ * the process that holds it, however that ends, so that none has to be found abandoned.
  */
 
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { PROJECT_DIRECTORY } from './project.ts';
+import { mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { PROJECT_DIRECTORY, UserError } from './project.ts';
 
-const FOLDER = join(PROJECT_DIRECTORY, '.wrangler');
-/** Holds the process id of whoever has the turn. */
-const TURN = join(FOLDER, 'import.pid');
+const TURN = join(PROJECT_DIRECTORY, '.wrangler', 'turn.sqlite');
 const PAUSE_MS = 100;
-/** Longer than a large import takes: a file left by a process whose id is another's by now holds nobody up for ever. */
+/** Longer than a large import takes. */
 const MAX_WAIT_MS = 120_000;
+/** SQLITE_BUSY: another connection holds the lock. */
+const BUSY = 5;
 
-/** Waits for its turn and gives what ends it. The turn of a process that has ended is nobody's. */
-export async function takeLocalTurn(): Promise<() => void> {
-  mkdirSync(FOLDER, { recursive: true });
-  const waitUntil = Date.now() + MAX_WAIT_MS;
-  for (;;) {
-    try {
-      writeFileSync(TURN, String(process.pid), { flag: 'wx' });
-      return () => rmSync(TURN, { force: true });
-    } catch (error) {
-      if (!hasCode(error, 'EEXIST')) throw error;
+export type TurnOptions = {
+  /** The lock; made when missing, and empty. */
+  file: string;
+  /** Milliseconds since any moment. */
+  now: () => number;
+  pause: (milliseconds: number) => Promise<void>;
+};
+
+const LOCAL_TURN: TurnOptions = {
+  file: TURN,
+  now: () => performance.now(),
+  pause: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
+};
+
+/**
+ * Does the work while no other program has the turn, and gives what it gives.
+ * Throws a UserError, the work not begun, when the turn is not free within two minutes.
+ */
+export async function inLocalTurn<T>(
+  work: () => Promise<T>,
+  { file, now, pause }: TurnOptions = LOCAL_TURN,
+): Promise<T> {
+  mkdirSync(dirname(file), { recursive: true });
+  const lock = new DatabaseSync(file, { timeout: 0 });
+  try {
+    const waitUntil = now() + MAX_WAIT_MS;
+    while (!isTaken(lock)) {
+      if (now() >= waitUntil) {
+        throw new UserError(
+          'another program has been writing to the local database for two minutes: try again when it has ended',
+        );
+      }
+      await pause(PAUSE_MS);
     }
-    if (hasEnded(holder()) || Date.now() > waitUntil) rmSync(TURN, { force: true });
-    else await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    return await work();
+  } finally {
+    lock.close();
   }
 }
 
-/** NaN while the file is being written or removed. */
-function holder(): number {
+/** Takes the lock unless another connection holds it. */
+function isTaken(lock: DatabaseSync): boolean {
   try {
-    return Number.parseInt(readFileSync(TURN, 'utf8'), 10);
-  } catch {
-    return Number.NaN;
-  }
-}
-
-function hasEnded(pid: number): boolean {
-  if (Number.isNaN(pid)) return false;
-  try {
-    process.kill(pid, 0);
-    return false;
+    lock.exec('BEGIN EXCLUSIVE');
+    return true;
   } catch (error) {
-    return hasCode(error, 'ESRCH');
+    if (error instanceof Error && 'errcode' in error && error.errcode === BUSY) return false;
+    throw error;
   }
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
 }

@@ -8,11 +8,17 @@ import { openDatabase } from './database.ts';
 import { createDevVars } from './dev-vars.ts';
 import { ensureDevelopmentKeys } from './development-keys.ts';
 import { loadListings } from './load-listings.ts';
+import { inLocalTurn } from './local-turn.ts';
 import { applyMigrations, findPendingMigrations } from './migrations.ts';
 import { PROJECT_DIRECTORY, SAMPLE_LISTINGS, UserError } from './project.ts';
 
+/** Sets up once what two programs that begin at the same moment find missing. */
+export function prepareDevelopment(): Promise<void> {
+  return inLocalTurn(prepare);
+}
+
 /** The steps, in order: vars, the keys that sign tokens, tables, listings. */
-export async function prepareDevelopment(): Promise<void> {
+async function prepare(): Promise<void> {
   if (createDevVars()) console.log('Created .dev.vars from .dev.vars.example.');
   await ensureDevelopmentKeys(PROJECT_DIRECTORY);
   if (await prepareDatabase()) await loadSampleListings();
