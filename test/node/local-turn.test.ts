@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { inLocalTurn } from '../../src/cli/local-turn.ts';
-import { freePort, ProjectCopy } from './support/project-copy.ts';
 
 let folder: string;
 
@@ -107,19 +106,5 @@ describe('a turn at the local database', () => {
       await end();
     }
     expect(await inLocalTurn(async () => 'done', turnOf(never))).toBe('done');
-  });
-
-  it('lets two first set-ups of one working copy begin at the same moment', async () => {
-    const project = new ProjectCopy();
-    try {
-      const services = await Promise.all(
-        [await freePort(), await freePort()].map((port) => project.serve(port)),
-      );
-      const said = services.map((service) => service.output()).join('');
-      expect(said.match(/^Migrated the local database/gm)).toHaveLength(1);
-      expect(said.match(/^Loaded 69 sample listings/gm)).toHaveLength(1);
-    } finally {
-      project.remove();
-    }
   });
 });
