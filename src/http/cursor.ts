@@ -40,16 +40,27 @@ export async function decodeCursor<Position>(
   scope: CursorScope,
   positionSchema: z.ZodType<Position>,
 ): Promise<Position> {
-  const bytes = fromBase64Url(cursor);
-  if (bytes === undefined || bytes.length <= CHECK_BYTES) throw invalidCursor();
-  const text = bytes.subarray(CHECK_BYTES);
-  const check = await checkOf(text);
-  if (check.some((byte, index) => byte !== bytes[index])) throw invalidCursor();
+  const text = await readText(cursor);
+  if (text === undefined) throw invalidCursor();
   const content = z
     .tuple([z.literal(VERSION), z.literal(scope.list), z.literal(scope.filters), positionSchema])
     .safeParse(parseJson(text));
   if (!content.success) throw invalidCursor();
   return content.data[3];
+}
+
+/** Whether a cursor is as `encodeCursor` made it, under whatever scope. */
+export async function isIntact(cursor: string): Promise<boolean> {
+  return (await readText(cursor)) !== undefined;
+}
+
+/** The text that a cursor carries; `undefined` when its check does not fit it. */
+async function readText(cursor: string): Promise<Uint8Array | undefined> {
+  const bytes = fromBase64Url(cursor);
+  if (bytes === undefined || bytes.length <= CHECK_BYTES) return undefined;
+  const text = bytes.subarray(CHECK_BYTES);
+  const check = await checkOf(text);
+  return check.every((byte, index) => byte === bytes[index]) ? text : undefined;
 }
 
 function invalidCursor(): ApiError {

@@ -6,7 +6,7 @@ import { MAX_CURSOR_CHARACTERS } from './cursor.ts';
 export const DEFAULT_PAGE_SIZE = 25;
 export const MAX_PAGE_SIZE = 100;
 
-/** `limit` and `cursor`, as every list takes them. An unreadable cursor is not told here: see cursor.ts. */
+/** `limit` and `cursor`, as every list takes them. Which cursor can be read is told elsewhere: see cursor.ts. */
 export const pagingParameters = {
   limit: z
     .string()

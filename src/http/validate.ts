@@ -2,6 +2,7 @@
 
 import { zValidator } from '@hono/zod-validator';
 import type * as z from 'zod';
+import { isIntact } from './cursor.ts';
 import { type Problem, validationError } from './errors.ts';
 import { pathOf } from './json-limits.ts';
 import './wording.ts';
@@ -25,10 +26,11 @@ export function parseWith<S extends z.ZodType>(schema: S, value: unknown): Parse
 
 /**
  * Validates the query of a list: known parameters by the schema, each at most once.
- * Throws a `validation_error` with every bad parameter in `details`.
+ * Throws a `validation_error` with every bad parameter in `details`, an unreadable cursor among them;
+ * a cursor that is alone at fault is left to whoever decodes it.
  */
 export function listQuery<S extends z.ZodObject>(schema: S) {
-  return zValidator('query', schema, (result, c) => {
+  return zValidator('query', schema, async (result, c) => {
     const foreign = FOREIGN_PAGING_WORDS.filter((word) => c.req.query(word) !== undefined);
     const problems = [
       ...foreign.map((path) => ({
@@ -39,7 +41,13 @@ export function listQuery<S extends z.ZodObject>(schema: S) {
         ? []
         : parameterProblems(result.error.issues, (name) => (c.req.queries(name)?.length ?? 0) > 1)),
     ];
-    if (isNonEmpty(problems)) throw validationError(problems);
+    if (!isNonEmpty(problems)) return;
+    const cursor = c.req.query('cursor');
+    const isTold = problems.some(({ path }) => path === 'cursor');
+    if (cursor !== undefined && !isTold && !(await isIntact(cursor))) {
+      problems.push({ path: 'cursor', message: 'is not one that this list gave' });
+    }
+    throw validationError(problems);
   });
 }
 

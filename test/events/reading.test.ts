@@ -204,6 +204,21 @@ describe('the list of events', () => {
     await expectStatus(await get(`${LIST}?limit=2&cursor=${next_cursor}`), 200);
   });
 
+  it('names an altered cursor beside the other bad parameters', async () => {
+    await acceptInOrder(2);
+    const { next_cursor } = await listEvents('limit=1');
+    const pathsOf = async (query: string) =>
+      (await expectError(await get(`${LIST}?${query}`), 400, 'validation_error')).details?.map(
+        ({ path }) => path,
+      );
+    expect(await pathsOf(`cursor=${next_cursor}A&order=up&limit=0`)).toEqual([
+      'order',
+      'limit',
+      'cursor',
+    ]);
+    expect(await pathsOf(`cursor=${next_cursor}&order=up`)).toEqual(['order']);
+  });
+
   it('takes a cursor for the same instant written otherwise', async () => {
     await acceptInOrder(2);
     const { next_cursor } = await listEvents('limit=1&created_after=2020-01-01T00:00:00Z');

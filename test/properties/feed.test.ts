@@ -216,6 +216,41 @@ describe('a cursor of the list', () => {
   );
 });
 
+describe('a cursor beside another bad parameter', () => {
+  it.each(['', 'x', 'AAAAAAAAAAAAAAAA'])('stands in details when it is %j', async (cursor) => {
+    const error = await expectError(
+      await get(`${LIST}?cursor=${cursor}&limit=0&page=2`),
+      400,
+      'validation_error',
+    );
+    expect(error.details).toEqual([
+      { path: 'page', message: 'is not a parameter of this list: page with cursor' },
+      { path: 'limit', message: 'must be at least 1' },
+      { path: 'cursor', message: 'is not one that this list gave' },
+    ]);
+    expect(error.param).toBe('page');
+  });
+
+  it('stands there once when it is repeated', async () => {
+    const error = await expectError(
+      await get(`${LIST}?limit=0&cursor=x&cursor=x`),
+      400,
+      'validation_error',
+    );
+    expect(error.details?.slice(1)).toEqual([{ path: 'cursor', message: 'must be given once' }]);
+  });
+
+  it('does not stand there when it can be read', async () => {
+    const { next_cursor } = await list('?status=listed,sold_out&limit=3');
+    const error = await expectError(
+      await get(`${LIST}?limit=0&cursor=${next_cursor}`),
+      400,
+      'validation_error',
+    );
+    expect(error.details?.map(({ path }) => path)).toEqual(['limit']);
+  });
+});
+
 describe('one property', () => {
   it.each(['listed', 'coming_soon', 'sold_out'] as const)(
     'is served when it is %s',
