@@ -1,7 +1,6 @@
 /** The service: its middleware in order, then its capabilities. The order of the lines is the policy. */
 
 import { Hono } from 'hono';
-import { methodNotAllowed } from 'hono/method-not-allowed';
 import { requireConfig } from './config.ts';
 import { eventRoutes, ingestRoutes } from './events/routes.ts';
 import { healthRoutes } from './health/routes.ts';
@@ -9,7 +8,8 @@ import { accessLog } from './http/access-log.ts';
 import type { AppEnv } from './http/app-env.ts';
 import { cors } from './http/cors.ts';
 import { errorGuard } from './http/error-guard.ts';
-import { ApiError, resourceMissing } from './http/errors.ts';
+import { resourceMissing } from './http/errors.ts';
+import { refuseOtherMethods } from './http/method-not-allowed.ts';
 import { renderError, renderThrown } from './http/render-error.ts';
 import { requestId } from './http/request-id.ts';
 import { securityHeaders } from './http/security-headers.ts';
@@ -36,24 +36,13 @@ export function createApp({ docs }: Extras = {}): Hono<AppEnv> {
   app.use(rateLimit());
   app.use(errorGuard());
   app.use(requireConfig());
-  app.use(
-    methodNotAllowed({
-      app,
-      onMethodNotAllowed: (c, methods) =>
-        renderError(
-          new ApiError('method_not_allowed', `${c.req.method} is not allowed at this path.`, {
-            headers: { Allow: methods.join(', ') },
-          }),
-          c,
-        ),
-    }),
-  );
 
   app.route('/api/public/events', ingestRoutes());
   app.route('/api/v1/events', eventRoutes());
   app.route('/api/health', healthRoutes());
   app.route('/api/v1/web/properties', propertyRoutes());
   if (docs) app.route('/', docs);
+  refuseOtherMethods(app);
 
   return app;
 }

@@ -178,6 +178,20 @@ describe('one log line a request', () => {
   });
 });
 
+describe('the log line of a method that the path does not know', () => {
+  it.each([
+    ['PUT', `${LIST}/some-home`, '/api/v1/web/properties/:slugOrId', 405],
+    ['HEAD', '/api/public/events/ingest', '/api/public/events/ingest', 405],
+    ['PUT', '/api/none', '/*', 404],
+  ])('%s %s has the route %s', async (method, path, route, status) => {
+    const logged = vi.spyOn(console, 'log').mockReturnValue(undefined);
+    await call(path, {}, { method });
+    const line: unknown = JSON.parse(String(logged.mock.calls[0]?.[0]));
+    expect(line).toMatchObject({ method, route, status });
+    logged.mockRestore();
+  });
+});
+
 describe('a malformed var', () => {
   it.each([
     ['PUBLIC_SITE_URL', 'not a url'],
