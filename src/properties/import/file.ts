@@ -39,6 +39,9 @@ export type ReadFile =
   | { kind: 'unreadable'; problems: ImportProblem[] }
   | { kind: 'read'; file: ListingsFile; problems: ImportProblem[] };
 
+/** What stands in a listing once. */
+const MEMBERS = ['photos', 'videos', 'amenities'] as const;
+
 const sections = z.strictObject({
   locations: z.array(z.unknown()).default([]),
   amenities: z.array(z.unknown()).default([]),
@@ -58,15 +61,18 @@ export function readListingsFile(bytes: Uint8Array): ReadFile {
     amenities: readSection('amenities', writtenAmenity, parsed.value.amenities, problems),
     properties: readSection('properties', listing, parsed.value.properties, problems),
   };
-  problems.push(
-    ...repeated(file.locations, 'id'),
-    ...repeated(file.locations, 'slug'),
-    ...repeated(file.amenities, 'slug'),
-    ...repeated(file.properties, 'id'),
-    ...repeated(file.properties, 'slug'),
-    ...file.properties.flatMap(mediaProblems),
-  );
-  return { kind: 'read', file, problems };
+  const inListings = file.properties.flatMap((each) => [
+    ...MEMBERS.flatMap((list) => repeated(placesIn(each, list))),
+    ...heroProblems(each),
+  ]);
+  const between = [
+    ...repeated(placesOf(file.locations, 'id')),
+    ...repeated(placesOf(file.locations, 'slug')),
+    ...repeated(placesOf(file.amenities, 'slug')),
+    ...repeated(placesOf(file.properties, 'id')),
+    ...repeated(placesOf(file.properties, 'slug')),
+  ];
+  return { kind: 'read', file, problems: [...problems, ...between, ...inListings] };
 }
 
 /** The problem as one line: `properties[3] (slug "x"): photos.0.url must be …`. */
@@ -108,9 +114,9 @@ function readSection<S extends z.ZodType>(
     const keys = keysOf(value);
     const name = `${section}[${index}]${labelOf(keys)}`;
     const parsed = parseWith(schema, value);
-    if (!parsed.ok)
-      problems.push(...parsed.problems.map((problem) => ({ record: name, ...problem })));
-    return { name, keys, value: parsed.ok ? parsed.value : undefined };
+    if (parsed.ok) return { name, keys, value: parsed.value };
+    for (const problem of parsed.problems) problems.push({ record: name, ...problem });
+    return { name, keys, value: undefined };
   });
 }
 
@@ -119,39 +125,37 @@ function labelOf({ slug, id }: RecordKeys): string {
   return id === undefined ? '' : ` (id ${JSON.stringify(id)})`;
 }
 
-/** A problem for every record whose key an earlier record of the section has. */
-function repeated(records: readonly FileRecord<unknown>[], key: 'id' | 'slug'): ImportProblem[] {
-  const firsts = new Map<string, string>();
-  return records.flatMap(({ name, keys }) => {
-    const value = keys[key];
-    if (value === undefined) return [];
-    const first = firsts.get(value);
-    if (first === undefined) {
-      firsts.set(value, name);
-      return [];
-    }
-    return [{ record: name, path: key, message: `stands twice: it is that of ${first} too` }];
+/** Where a key stands: a problem of it is told under `record` and `path`; `name` is for others to point there. */
+type Place = { key: string | undefined; record: string; path: string; name: string };
+
+function placesOf(records: readonly FileRecord<unknown>[], path: 'id' | 'slug'): Place[] {
+  return records.map(({ name, keys }) => ({ key: keys[path], record: name, path, name }));
+}
+
+function placesIn(record: FileRecord<Listing>, list: (typeof MEMBERS)[number]): Place[] {
+  return record.keys[list].map((key, index) => {
+    const name = `${list}.${index}`;
+    return { key, record: record.name, path: list === 'amenities' ? name : `${name}.id`, name };
   });
 }
 
-/** Photo and video ids are unique in their listing; the hero photo is one of its photos. */
-function mediaProblems({ name, keys }: FileRecord<Listing>): ImportProblem[] {
-  const problems = (['photos', 'videos'] as const).flatMap((list) =>
-    keys[list].flatMap((id, index) => {
-      const first = keys[list].indexOf(id);
-      if (id === undefined || first === index) return [];
-      return [
-        {
-          record: name,
-          path: `${list}.${index}.id`,
-          message: `stands twice: it is that of ${list}.${first} too`,
-        },
-      ];
-    }),
-  );
-  if (keys.heroPhotoId !== undefined && !keys.photos.includes(keys.heroPhotoId)) {
-    const message = 'must be the id of one of the photos of this listing';
-    problems.push({ record: name, path: 'hero_photo_id', message });
-  }
-  return problems;
+/** A problem for every place whose key stands in an earlier one. */
+function repeated(places: readonly Place[]): ImportProblem[] {
+  const firsts = new Map<string, string>();
+  return places.flatMap(({ key, record, path, name }) => {
+    if (key === undefined) return [];
+    const first = firsts.get(key);
+    if (first === undefined) {
+      firsts.set(key, name);
+      return [];
+    }
+    return [{ record, path, message: `stands twice: it is that of ${first} too` }];
+  });
+}
+
+/** The hero photo is one of the listing's own. */
+function heroProblems({ name, keys }: FileRecord<Listing>): ImportProblem[] {
+  if (keys.heroPhotoId === undefined || keys.photos.includes(keys.heroPhotoId)) return [];
+  const message = 'must be the id of one of the photos of this listing';
+  return [{ record: name, path: 'hero_photo_id', message }];
 }

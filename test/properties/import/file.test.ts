@@ -104,6 +104,11 @@ describe('a listings file', () => {
       'photos.1.id stands twice: it is that of photos.0 too',
     ],
     [
+      'a repeated amenity',
+      { ...home, amenities: ['wifi', 'pool', 'wifi'] },
+      'amenities.2 stands twice: it is that of amenities.0 too',
+    ],
+    [
       'a foreign hero photo',
       { ...home, photos: [photo], hero_photo_id: ID },
       'hero_photo_id must be the id of one of the photos of this listing',
@@ -112,6 +117,15 @@ describe('a listings file', () => {
     expect(linesOf({ properties: [property] })).toEqual([
       `properties[0] (slug "home"): ${problem}`,
     ]);
+  });
+
+  it('finds them all, however many there are', () => {
+    const amenities = Array.from({ length: 200_000 }, () => 'wifi');
+    const lines = linesOf({ properties: [{ ...home, amenities }] });
+    expect(lines).toHaveLength(200_000);
+    expect(lines[0]).toBe(
+      'properties[0] (slug "home"): amenities must be a list of at most 1000 entries',
+    );
   });
 
   it('counts the characters of a text, not the halves of those beyond U+FFFF', () => {
