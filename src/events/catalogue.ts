@@ -9,6 +9,7 @@
 import * as z from 'zod';
 import { uuid } from '../http/uuid.ts';
 import { currency } from './currency.ts';
+import { email } from './email.ts';
 import { characters } from './text.ts';
 import { timestamp } from './timestamp.ts';
 
@@ -28,7 +29,7 @@ export const CATALOGUE = {
       guests: z.int().min(1).optional(),
       currency: currency.optional(),
       total_amount: amount.optional(),
-      guest_email: z.email({ error: 'must be an email address' }).optional(),
+      guest_email: email.optional(),
     })
     .refine(hasItsDatesInOrder, {
       path: ['check_out'],

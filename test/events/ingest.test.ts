@@ -234,6 +234,38 @@ describe('the schema of a request', () => {
     await expectEvent(await ingest(bookingCreated(fields)), 202);
   });
 
+  it.each([
+    "o'brien@example.ie",
+    'a/b=c@example.com',
+    '#1&%!$*?^`{|}~_-@example.com',
+    'guest@example.xn--p1ai',
+    'guest@xn--bcher-kva.example.com',
+    `guest@${'a'.repeat(63)}.example`,
+  ])('takes %s for an email address', async (guest_email) => {
+    await expectEvent(await ingest(bookingCreated({ payload: { guest_email } })), 202);
+  });
+
+  it.each([
+    '@example.com',
+    'guest@',
+    'guest@example',
+    'guest@example..com',
+    '.guest@example.com',
+    'guest.@example.com',
+    'a..b@example.com',
+    'a b@example.com',
+    'guest@-example.com',
+    'guest@example-.com',
+    'guest@192.0.2.1',
+    `guest@${'a'.repeat(64)}.example`,
+    'guest@example.com\n',
+    'a@b@example.com',
+  ])('takes %j for no email address', async (guest_email) => {
+    const response = await ingest(bookingCreated({ payload: { guest_email } }));
+    const error = await expectError(response, 400, 'validation_error');
+    expect(error.param).toBe('payload.guest_email');
+  });
+
   it('lists every problem at once, the key first', async () => {
     const body = {
       event_type: 'booking.created',
