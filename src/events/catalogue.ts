@@ -10,7 +10,6 @@ import * as z from 'zod';
 import { uuid } from '../http/uuid.ts';
 import { currency } from './currency.ts';
 import { email } from './email.ts';
-import { characters } from './text.ts';
 import { timestamp } from './timestamp.ts';
 
 const MAX_REASON_CHARACTERS = 2_000;
@@ -37,7 +36,7 @@ export const CATALOGUE = {
       when: () => true,
     }),
   'booking.cancelled': z.looseObject({
-    reason: characters(0, MAX_REASON_CHARACTERS).optional(),
+    reason: z.string().max(MAX_REASON_CHARACTERS).optional(),
     cancelled_at: timestamp.optional(),
     refund_amount: amount.optional(),
     currency: currency.optional(),

@@ -195,6 +195,7 @@ describe('the schema of a request', () => {
     ['payload.total_amount', { payload: { total_amount: -0.01 } }],
     ['payload.guest_email', { payload: { guest_email: 'nobody' } }],
     ['payload.reason', { event_type: 'booking.cancelled', payload: { reason: 'x'.repeat(2001) } }],
+    ['aggregate_id', { aggregate_id: '\u{1F600}'.repeat(256) }],
     [
       'payload.cancelled_at',
       { event_type: 'booking.cancelled', payload: { cancelled_at: '2027-01-01T00:00:00' } },
@@ -341,6 +342,11 @@ describe('the Idempotency-Key', () => {
     const error = await expectError(await ingest(bookingCreated(), key), 400, 'validation_error');
     expect(error).toMatchObject({ code: 'validation_error', param: 'Idempotency-Key' });
     expect(error.details).toHaveLength(1);
+  });
+
+  it('says of an empty one what it lacks', async () => {
+    const error = await expectError(await ingest(bookingCreated(), ''), 400, 'validation_error');
+    expect(error.details?.[0]?.message).toBe('must be at least 1 character long');
   });
 
   it('may have 255 characters', async () => {
