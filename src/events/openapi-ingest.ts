@@ -9,6 +9,7 @@ import {
   anyTime,
   commonRequestHeaders,
   errorResponse,
+  invalidField,
   unauthenticated,
 } from '../http/openapi.ts';
 import { commonHeaders, noStore } from '../http/openapi-headers.ts';
@@ -94,12 +95,7 @@ export const ingestOperation = {
       },
     },
     400: errorResponse('The body, or the key, is not valid: nothing was stored.', INGEST, [
-      {
-        code: 'validation_error',
-        message: 'payload.check_out: must be after check_in',
-        param: 'payload.check_out',
-        details: [{ path: 'payload.check_out', message: 'must be after check_in' }],
-      },
+      invalidField({ path: 'payload.check_out', message: 'must be after check_in' }),
     ]),
     401: unauthenticated(INGEST, API_KEY_ADVICE),
     409: errorResponse(

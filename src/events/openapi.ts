@@ -9,6 +9,7 @@ import {
   commonRequestHeaders,
   errorResponse,
   invalidCursor,
+  invalidField,
   pagingQuery,
   unauthenticated,
   uuidParameter,
@@ -80,12 +81,7 @@ export const eventPaths = {
           },
         },
         400: errorResponse('A parameter is not valid.', LIST, [
-          {
-            code: 'validation_error',
-            message: 'after_id: is the id of no event',
-            param: 'after_id',
-            details: [{ path: 'after_id', message: 'is the id of no event' }],
-          },
+          invalidField({ path: 'after_id', message: 'is the id of no event' }),
           invalidCursor,
         ]),
         401: unauthenticated(LIST, API_KEY_ADVICE),

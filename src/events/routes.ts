@@ -8,7 +8,7 @@ import type { AppEnv } from '../http/app-env.ts';
 import { decodeCursor, encodeCursor } from '../http/cursor.ts';
 import { ApiError, resourceMissing, validationError } from '../http/errors.ts';
 import { readJsonObject } from '../http/json-body.ts';
-import { pagingParameters } from '../http/paging.ts';
+import { listJson, pagingParameters } from '../http/paging.ts';
 import { requestIdOf } from '../http/request-id.ts';
 import { isUuid, uuid } from '../http/uuid.ts';
 import { listQuery } from '../http/validate.ts';
@@ -69,10 +69,8 @@ export function eventRoutes() {
       if (page === undefined) {
         throw validationError([{ path: 'after_id', message: 'is the id of no event' }]);
       }
-      const next = page.next && (await encodeCursor(scope, page.next));
-      return json(
-        `{"object":"list","data":[${page.documents.join(',')}],"has_more":${next !== null},"next_cursor":${JSON.stringify(next)}}`,
-      );
+      const next = page.next === null ? null : await encodeCursor(scope, page.next);
+      return json(listJson(page.documents, next));
     })
     .get('/:id', requireApiKey(), async (c) => {
       const id = c.req.param('id');

@@ -62,6 +62,12 @@ export type ErrorExample = {
   details?: readonly Problem[];
 };
 
+/** 400 for one bad field or parameter. */
+export function invalidField(problem: Problem): ErrorExample {
+  const message = `${problem.path}: ${problem.message}`;
+  return { code: 'validation_error', message, param: problem.path, details: [problem] };
+}
+
 /** 400, as every list may answer it. */
 export const invalidCursor: ErrorExample = {
   code: 'invalid_cursor',

@@ -33,3 +33,8 @@ export function listOf<Item extends z.ZodType>(item: Item) {
     next_cursor: cursorText.nullable().meta({ description: 'Opaque; null on the last page.' }),
   });
 }
+
+/** A page's JSON text, its documents joined as they stand; `next` is the cursor to what follows, if anything does. */
+export function listJson(documents: readonly string[], next: string | null): string {
+  return `{"object":"list","data":[${documents.join(',')}],"has_more":${next !== null},"next_cursor":${JSON.stringify(next)}}`;
+}

@@ -9,6 +9,7 @@ import {
   type ExampleRequest,
   errorResponse,
   invalidCursor,
+  invalidField,
   pagingQuery,
   unauthenticated,
   uuidParameter,
@@ -131,12 +132,7 @@ export const propertyPaths = {
         },
         304: notModified,
         400: errorResponse('A parameter is not valid.', LIST, [
-          {
-            code: 'validation_error',
-            message: 'limit: must be at most 100',
-            param: 'limit',
-            details: [{ path: 'limit', message: 'must be at most 100' }],
-          },
+          invalidField({ path: 'limit', message: 'must be at most 100' }),
           invalidCursor,
         ]),
         401: unauthenticated(LIST, CREDENTIALS),

@@ -5,19 +5,12 @@ import * as z from 'zod';
 import { requireFeedAccess } from '../auth/require.ts';
 import type { AppEnv } from '../http/app-env.ts';
 import { decodeCursor, encodeCursor } from '../http/cursor.ts';
-import { pagingParameters } from '../http/paging.ts';
+import { listJson, pagingParameters } from '../http/paging.ts';
 import { isUuid, uuid } from '../http/uuid.ts';
 import { listQuery } from '../http/validate.ts';
 import { PROPERTY_TYPES, PUBLIC_STATUSES } from './resource.ts';
 import { createFeed, noSuchProperty } from './serve.ts';
-import {
-  type Filters,
-  findDocument,
-  findPage,
-  type ListingKey,
-  type Page,
-  type Position,
-} from './store.ts';
+import { type Filters, findDocument, findPage, type ListingKey, type Position } from './store.ts';
 import { isSlug, order } from './text.ts';
 
 const STATUS_MESSAGE = `must be a comma-separated list of ${PUBLIC_STATUSES.join(', ')}`;
@@ -53,7 +46,7 @@ export function propertyRoutes() {
           cursor === undefined ? undefined : await decodeCursor(cursor, scope, position);
         const request = { ...filters, limit, ...(after && { after }) };
         const page = await findPage(c.env.DB, publicSiteUrl, request);
-        return listJson(page, page.next && (await encodeCursor(scope, page.next)));
+        return listJson(page.documents, page.next && (await encodeCursor(scope, page.next)));
       });
     })
     .get('/:slugOrId', requireFeedAccess(), (c) => {
@@ -72,11 +65,6 @@ function filtersOf({ status, type, location_id }: ListParameters): Filters {
     ...(type && { type }),
     ...(location_id && { locationId: location_id }),
   };
-}
-
-/** A page's JSON text, its documents joined as they stand. */
-function listJson({ documents }: Page, next: string | null): string {
-  return `{"object":"list","data":[${documents.join(',')}],"has_more":${next !== null},"next_cursor":${JSON.stringify(next)}}`;
 }
 
 /** What a path names; undefined for what no listing can be named by. */

@@ -4,8 +4,7 @@ import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Costs, counting } from '../support/counting.ts';
 import { bookingCreated, expectEvent, ingestInit } from '../support/events.ts';
-import { expectStatus } from '../support/http.ts';
-import { sendWith } from '../support/isolate.ts';
+import { expectStatus, sendWith } from '../support/http.ts';
 
 const INGEST = '/api/public/events/ingest';
 

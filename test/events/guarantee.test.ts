@@ -15,8 +15,14 @@ import {
   OUT_OF_ORDER,
   silentD1,
 } from '../support/faults.ts';
-import { API_KEY, expectDocumented, expectError, expectStatus } from '../support/http.ts';
-import { callWith, sendWith } from '../support/isolate.ts';
+import {
+  API_KEY,
+  callWith,
+  expectDocumented,
+  expectError,
+  expectStatus,
+  sendWith,
+} from '../support/http.ts';
 
 const PATH = '/api/public/events/ingest';
 const NAMESPACE = '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4';

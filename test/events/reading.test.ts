@@ -5,8 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { storedEvent } from '../../src/events/resource.ts';
 import { bookingCreated, expectEvent, ingest, listEvents } from '../support/events.ts';
 import { CONNECTION_LOST, failingD1 } from '../support/faults.ts';
-import { expectError, expectStatus, get, send } from '../support/http.ts';
-import { sendWith } from '../support/isolate.ts';
+import { expectError, expectStatus, get, send, sendWith } from '../support/http.ts';
 
 const LIST = '/api/v1/events';
 

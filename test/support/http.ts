@@ -27,21 +27,33 @@ export async function send(path: string, init: RequestInit = {}): Promise<Respon
   return response;
 }
 
+export type Call = {
+  response: Response;
+  /** Ends when the work does that the answer did not wait for. */
+  settled: Promise<void>;
+};
+
 /**
- * Sends it under other bindings or vars than the configured ones, and waits for what it leaves
- * behind. `app` stands in for the service: its answers are not held against the document.
+ * Sends it under other bindings or vars than the configured ones, in a fresh isolate, and does not wait
+ * for what it leaves behind. `app` stands in for the service: its answers are not held against the document.
  */
-export async function sendWith(
+export async function callWith(
   changes: Partial<Env>,
   path: string,
   init: RequestInit = {},
   app?: Hono<AppEnv>,
-): Promise<Response> {
+): Promise<Call> {
   const ctx = createExecutionContext();
   const request = requestOf(path, init);
   const response = await (app ?? createApp()).fetch(request, { ...env, ...changes }, ctx);
-  await waitOnExecutionContext(ctx);
   if (app === undefined) await expectDocumented(request, response);
+  return { response, settled: waitOnExecutionContext(ctx) };
+}
+
+/** As `callWith`, and waits for all that it does. */
+export async function sendWith(...call: Parameters<typeof callWith>): Promise<Response> {
+  const { response, settled } = await callWith(...call);
+  await settled;
   return response;
 }
 
