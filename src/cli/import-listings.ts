@@ -13,6 +13,7 @@ import { type ImportProblem, problemLine, readListingsFile } from '../properties
 import type { ImportOutcome } from '../properties/import/import.ts';
 import { loadListings } from './load-listings.ts';
 import { inLocalTurn } from './local-turn.ts';
+import { findKeptOption } from './npm.ts';
 import { UserError } from './project.ts';
 
 const USAGE = `Usage: npm run import-listings -- FILE [--dry-run] [--remote]
@@ -64,6 +65,12 @@ function parseCommand(args: string[]): Command {
       },
     });
     if (values.help) return { kind: 'help' };
+    const notGiven = (['dry-run', 'remote'] as const).filter((name) => !values[name]);
+    const kept = findKeptOption('import-listings', notGiven);
+    if (kept !== undefined) {
+      const message = `npm kept --${kept} for itself: write -- before the arguments.`;
+      return { kind: 'misunderstood', message };
+    }
     const [path, ...rest] = positionals;
     if (path === undefined || path === '')
       return { kind: 'misunderstood', message: 'Name a listings file.' };

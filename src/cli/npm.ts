@@ -8,6 +8,15 @@ import { readFileSync } from 'node:fs';
 const CHECK_MS = 1_000;
 const SHELL_OF_NPM = /^(?:\S*\/)?sh\0-c\0/;
 
+/**
+ * Which of the script's options npm has kept, as it does unless `--` stands before them: the program
+ * would do something else than was asked. Of those only that npm hands on as its own settings.
+ */
+export function findKeptOption(script: string, options: readonly string[]): string | undefined {
+  if (process.env.npm_lifecycle_event !== script) return undefined;
+  return options.find((name) => process.env[`npm_config_${name.replace('-', '_')}`] === 'true');
+}
+
 /** Calls `onGone` once npm has ended, however it did. Without npm never: a parent may well end first. */
 export function watchNpm(onGone: () => void): void {
   if (process.env.npm_lifecycle_event === undefined) return;
