@@ -12,8 +12,11 @@ import { ApiError } from './errors.ts';
 /** Raise it when the meaning of a position changes; older cursors are then `invalid_cursor`. */
 const VERSION = 1;
 const CHECK_BYTES = 8;
-/** Far above any cursor made here: a longer one is refused before it is decoded. */
-export const MAX_CURSOR_CHARACTERS = 2_000;
+/**
+ * Above any cursor made here: that of the longest filters, 255 control characters twice, has some
+ * 5,100. A longer one is refused before it is decoded.
+ */
+export const MAX_CURSOR_CHARACTERS = 8_000;
 
 export type CursorScope = {
   /** Which list: a cursor of another one does not fit. */

@@ -188,6 +188,30 @@ describe('the list of events', () => {
     expect(error.details?.[0]?.path).toBe(param);
   });
 
+  it.each(['\u{1F600}', '"', '\u0001'])(
+    'pages under the longest filters that it takes, made of %j',
+    async (character) => {
+      const longest = character.repeat(255);
+      const fields = {
+        event_type: 'booking.cancelled',
+        aggregate_id: longest,
+        aggregate_type: longest,
+      };
+      const [first, ...rest] = await acceptInOrder(4, () => fields);
+      const query = new URLSearchParams({
+        limit: '1',
+        order: 'asc',
+        type: 'booking.cancelled',
+        aggregate_id: longest,
+        aggregate_type: longest,
+        created_after: '0001-01-01T00:00:00Z',
+        created_before: '9999-12-31T23:59:59Z',
+        after_id: `${first}`,
+      });
+      expect(await everyPage(`${query}`)).toEqual(rest.map((id) => [id]));
+    },
+  );
+
   it('refuses a cursor that is altered, empty, or of other filters', async () => {
     await acceptInOrder(3);
     const { next_cursor } = await listEvents('limit=1');
