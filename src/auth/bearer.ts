@@ -2,7 +2,9 @@
 
 import { errors, type JWTPayload, type JWTVerifyOptions, jwtVerify, UnsecuredJWT } from 'jose';
 import type { Config } from '../config.ts';
+import { logFault } from '../http/log.ts';
 import { type FindKey, keySetOf } from './key-set.ts';
+import { KeySetUnavailable } from './remote-key-set.ts';
 
 /** Whoever can verify with one of these cannot sign with what it verifies by. */
 const ASYMMETRIC_ALGORITHMS = [
@@ -53,8 +55,12 @@ export async function judgeBearer(authorization: string, jwt: Config['jwt']): Pr
     const claims = await verify(`${header}.${payload}.${signature}`, findKey, options);
     return { outcome: 'valid', permissions: claims.permissions };
   } catch (error) {
-    if (error instanceof errors.JOSEError) return INVALID;
-    throw error;
+    if (error instanceof KeySetUnavailable) throw error;
+    if (!(error instanceof errors.JOSEError)) {
+      // Too short, or none at all: such a key is to be ignored (RFC 7517 section 5), but not in silence.
+      logFault('a key of the key set cannot be used', undefined, error);
+    }
+    return INVALID;
   }
 }
 
@@ -73,8 +79,8 @@ async function verify(
     for await (const key of error) {
       try {
         return (await jwtVerify(token, key, options)).payload;
-      } catch (failure) {
-        if (!(failure instanceof errors.JWSSignatureVerificationFailed)) throw failure;
+      } catch {
+        // Not signed with this key, or with none that can be used: the next one may be it.
       }
     }
     throw new errors.JWSSignatureVerificationFailed();

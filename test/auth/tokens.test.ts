@@ -138,6 +138,24 @@ it('a token without a kid is tried with each key', async () => {
   );
 });
 
+/** RFC 7517 section 5: keys that lack a member, or whose values are out of range, are to be ignored. */
+const UNUSABLE = [
+  ['an RSA key that is too short', 'RS256', { kty: 'RSA', n: `${'w'.repeat(170)}Q`, e: 'AQAB' }],
+  ['an RSA key without an exponent', 'RS256', { kty: 'RSA', n: 'w'.repeat(342) }],
+  ['a point beside the curve', 'ES256', { kty: 'EC', crv: 'P-256', x: 'AAAA', y: 'AAAA' }],
+] as const;
+
+it.each(UNUSABLE)('%s in the key set is as good as none', async (_, alg, unusable) => {
+  vi.spyOn(console, 'error').mockReturnValue(undefined);
+  const other = await createProvider('key-1', alg);
+  const keys = [{ ...unusable, kid: 'key-0' }, other.jwk];
+  const vars = { ...other.vars, JWT_JWKS: JSON.stringify({ keys }) };
+  const naming = await other.sign({}, { kid: 'key-0' });
+  await expectError(await present(naming, vars), 401, 'authentication_invalid');
+  await expectStatus(await present(await other.sign(), vars), 200);
+  await expectStatus(await present(await other.sign({}, { kid: undefined }), vars), 200);
+});
+
 describe('without', () => {
   it.each(['JWT_ISSUER', 'JWT_AUDIENCE', 'JWT_JWKS'] as const)(
     '%s every token is refused',
