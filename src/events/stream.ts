@@ -6,8 +6,9 @@
  */
 
 import { and, asc, desc, eq, gt, lt, type SQL, sql } from 'drizzle-orm';
-import { drizzle } from 'drizzle-orm/d1';
+import { QueryBuilder } from 'drizzle-orm/sqlite-core';
 import { readD1 } from '../storage/d1.ts';
+import { statementOf, statementsOf } from '../storage/statement.ts';
 import { events } from './table.ts';
 
 export type Filters = {
@@ -34,80 +35,106 @@ export type Page = {
   next: number | null;
 };
 
+type WholeRow = {
+  seq: number;
+  id: string;
+  type: string;
+  aggregate_type: string;
+  aggregate_id: string;
+  created_at: number;
+  payload: string;
+};
+
+/** A row of a page: without its payload when that exceeds its share. */
+type Row = Omit<WholeRow, 'payload'> & { payload: string | null };
+
 /** One page in one round trip; undefined when there is no event `afterId`. */
 export async function findEvents(
   database: D1Database,
   request: PageRequest,
 ): Promise<Page | undefined> {
-  const db = drizzle(database);
-  const { afterId } = request;
-  const page = pageQuery(database, request);
-  if (afterId === undefined) return pageOf(await readD1(() => page), request.limit);
-  const anchor = db.select({ seq: events.seq }).from(events).where(eq(events.id, afterId));
-  const [anchors, rows] = await readD1(() => db.batch([anchor, page]));
-  return anchors.length === 0 ? undefined : pageOf(rows, request.limit);
+  const { order: _, limit, ...filters } = request;
+  const share = Math.floor(MAX_PAGE_CHARACTERS / limit);
+  const values = { ...filters, rows: limit + 1, share };
+  const page = () => pageStatement(request).bindTo(database, values);
+  const { afterId } = filters;
+  if (afterId === undefined) {
+    const { results } = await readD1(() => page().all<Row>());
+    return pageOf(results, limit);
+  }
+  const [anchor, found] = await readD1(() =>
+    database.batch<Row>([BY_ID.bindTo(database, { id: afterId }), page()]),
+  );
+  return anchor?.results.length === 0 ? undefined : pageOf(found?.results ?? [], limit);
 }
 
 /** One event as JSON text. `id` in lower case. */
 export async function findEvent(database: D1Database, id: string): Promise<string | undefined> {
-  const [row] = await readD1(() =>
-    drizzle(database).select().from(events).where(eq(events.id, id)),
-  );
-  return row && documentOf(row);
+  const { results } = await readD1(() => BY_ID.bindTo(database, { id }).all<WholeRow>());
+  return results[0] && documentOf(results[0]);
 }
+
+const given = (name: string) => sql.placeholder(name);
+
+const columns = {
+  seq: events.seq,
+  id: events.id,
+  type: events.type,
+  aggregateType: events.aggregateType,
+  aggregateId: events.aggregateId,
+  createdAt: events.createdAt,
+};
+
+const BY_ID = statementOf(
+  new QueryBuilder()
+    .select({ ...columns, payload: events.payload })
+    .from(events)
+    .where(eq(events.id, given('id'))),
+);
+
+/** Pages of one shape (the order, and which filters there are) differ in values only. */
+const pageStatement = statementsOf(pageQuery, ({ limit: _, order, ...filters }) =>
+  [order, ...Object.keys(filters)].join(),
+);
 
 /**
  * `limit + 1` rows. A hundred of the largest events would not fit into a Worker's memory: a payload
  * that exceeds its share of a page is given only with the page's first row.
  */
-function pageQuery(database: D1Database, request: PageRequest) {
-  const db = drizzle(database);
+function pageQuery(request: PageRequest) {
   const inOrder = request.order === 'asc' ? asc(events.seq) : desc(events.seq);
   const condition = conditionOf(request);
-  const first = db
+  const first = new QueryBuilder()
     .select({ seq: events.seq })
     .from(events)
     .where(condition)
     .orderBy(inOrder)
     .limit(1);
-  const share = Math.floor(MAX_PAGE_CHARACTERS / request.limit);
-  const isGiven = sql`length(${events.payload}) <= ${share} or ${events.seq} = (${first})`;
-  return db
-    .select({
-      seq: events.seq,
-      id: events.id,
-      type: events.type,
-      aggregateType: events.aggregateType,
-      aggregateId: events.aggregateId,
-      createdAt: events.createdAt,
-      payload: sql<string | null>`case when ${isGiven} then ${events.payload} end`.as(
-        'given_payload',
-      ),
-    })
+  const isGiven = sql`length(${events.payload}) <= ${given('share')} or ${events.seq} = (${first})`;
+  const payload = sql`case when ${isGiven} then ${events.payload} end`.as('payload');
+  return new QueryBuilder()
+    .select({ ...columns, payload })
     .from(events)
     .where(condition)
     .orderBy(inOrder)
-    .limit(request.limit + 1);
+    .limit(given('rows'));
 }
 
 function conditionOf(request: PageRequest): SQL | undefined {
   const follows = request.order === 'asc' ? gt : lt;
-  const { type, aggregateType, aggregateId, createdAfter, createdBefore } = request;
-  const { afterSeq, afterId } = request;
+  const has = (name: keyof PageRequest) => request[name] !== undefined;
   return and(
-    type === undefined ? undefined : eq(events.type, type),
-    aggregateType === undefined ? undefined : eq(events.aggregateType, aggregateType),
-    aggregateId === undefined ? undefined : eq(events.aggregateId, aggregateId),
-    createdAfter === undefined ? undefined : gt(events.createdAt, createdAfter),
-    createdBefore === undefined ? undefined : lt(events.createdAt, createdBefore),
-    afterSeq === undefined ? undefined : follows(events.seq, afterSeq),
-    afterId === undefined
-      ? undefined
-      : follows(events.seq, sql`(select seq from ${events} where id = ${afterId})`),
+    has('type') ? eq(events.type, given('type')) : undefined,
+    has('aggregateType') ? eq(events.aggregateType, given('aggregateType')) : undefined,
+    has('aggregateId') ? eq(events.aggregateId, given('aggregateId')) : undefined,
+    has('createdAfter') ? gt(events.createdAt, given('createdAfter')) : undefined,
+    has('createdBefore') ? lt(events.createdAt, given('createdBefore')) : undefined,
+    has('afterSeq') ? follows(events.seq, given('afterSeq')) : undefined,
+    has('afterId')
+      ? follows(events.seq, sql`(select seq from ${events} where id = ${given('afterId')})`)
+      : undefined,
   );
 }
-
-type Row = Awaited<ReturnType<typeof pageQuery>>[number];
 
 function pageOf(rows: readonly Row[], limit: number): Page {
   const documents: string[] = [];
@@ -121,15 +148,15 @@ function pageOf(rows: readonly Row[], limit: number): Page {
 }
 
 /** A `StoredEventResource`; the payload's text stands in it as it was stored. */
-function documentOf(row: Omit<Row, 'payload'> & { payload: string }): string {
+function documentOf(row: WholeRow): string {
   const head = JSON.stringify({
     object: 'event',
     id: row.id,
     type: row.type,
     status: 'pending',
-    created_at: new Date(row.createdAt).toISOString(),
-    aggregate_id: row.aggregateId,
-    aggregate_type: row.aggregateType,
+    created_at: new Date(row.created_at).toISOString(),
+    aggregate_id: row.aggregate_id,
+    aggregate_type: row.aggregate_type,
   });
   return `${head.slice(0, -1)},"payload":${row.payload}}`;
 }

@@ -5,8 +5,6 @@
  * no credential, key, query or payload.
  */
 
-import { DrizzleQueryError } from 'drizzle-orm';
-
 type Fields = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export function logInfo(message: string, fields: Fields): void {
@@ -31,9 +29,8 @@ export function logFault(
   );
 }
 
-/** Stack of an error and of what caused it. A Drizzle error's own text holds every bound value. */
+/** Stack of an error and of what caused it. */
 function describe(error: unknown): string {
-  if (error instanceof DrizzleQueryError) return describe(error.cause);
   if (!(error instanceof Error)) return `a thrown ${typeof error}`;
   const own = error.stack ?? `${error.name}: ${error.message}`;
   return error.cause === undefined ? own : `${own}\ncaused by ${describe(error.cause)}`;

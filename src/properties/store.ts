@@ -3,7 +3,7 @@
 import { and, asc, eq, ne, type SQL, sql } from 'drizzle-orm';
 import { QueryBuilder, unionAll } from 'drizzle-orm/sqlite-core';
 import { readD1 } from '../storage/d1.ts';
-import { type Statement, statementOf } from '../storage/statement.ts';
+import { type Statement, statementOf, statementsOf } from '../storage/statement.ts';
 import { render, renderingOf } from './render.ts';
 import type { PROPERTY_TYPES, PUBLIC_STATUSES } from './resource.ts';
 import { source } from './source.ts';
@@ -113,15 +113,9 @@ const BY_SLUG = statementOf(
 );
 
 /** Pages of one shape (the number of statuses, and which filters there are) differ in values only. */
-const pageStatements = new Map<string, Statement>();
-
-function pageStatement(request: PageRequest): Statement {
-  const { statuses, type, locationId, after } = request;
-  const shape = [statuses.length, !!type, !!locationId, !!after].join();
-  const statement = pageStatements.get(shape) ?? statementOf(pageQuery(request));
-  pageStatements.set(shape, statement);
-  return statement;
-}
+const pageStatement = statementsOf(pageQuery, ({ statuses, type, locationId, after }) =>
+  [statuses.length, !!type, !!locationId, !!after].join(),
+);
 
 function pageQuery(request: PageRequest) {
   const rows = sql.placeholder('rows');

@@ -14,10 +14,26 @@ export type Statement = {
   ): D1PreparedStatement;
 };
 
-export function statementOf(query: SQL | { toSQL(): Query }): Statement {
+type DrizzleQuery = SQL | { toSQL(): Query };
+
+export function statementOf(query: DrizzleQuery): Statement {
   const { sql, params } =
     query instanceof SQL ? new SQLiteAsyncDialect().sqlToQuery(query) : query.toSQL();
   return {
     bindTo: (database, values) => database.prepare(sql).bind(...fillPlaceholders(params, values)),
+  };
+}
+
+/** The statements of a query that has several shapes, each written when a request first asks for it. */
+export function statementsOf<Request>(
+  queryOf: (request: Request) => DrizzleQuery,
+  shapeOf: (request: Request) => string,
+): (request: Request) => Statement {
+  const known = new Map<string, Statement>();
+  return (request) => {
+    const shape = shapeOf(request);
+    const statement = known.get(shape) ?? statementOf(queryOf(request));
+    known.set(shape, statement);
+    return statement;
   };
 }
