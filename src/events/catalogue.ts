@@ -17,6 +17,7 @@ const MAX_REASON_CHARACTERS = 2_000;
 const date = z.iso
   .date({ error: 'must be an ISO 8601 date such as 2027-06-01' })
   .meta({ maxLength: 10, examples: ['2027-06-01'] });
+const bothDates = z.looseObject({ check_in: date, check_out: date });
 const amount = z.number().min(0);
 
 export const CATALOGUE = {
@@ -47,6 +48,6 @@ export type EventType = keyof typeof CATALOGUE;
 
 /** Told beside any other problem of the payload, hence looks at what may be anything. */
 function hasItsDatesInOrder(payload: unknown): boolean {
-  const dates = z.looseObject({ check_in: date, check_out: date }).safeParse(payload);
+  const dates = bothDates.safeParse(payload);
   return !dates.success || dates.data.check_out > dates.data.check_in;
 }

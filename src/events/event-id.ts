@@ -3,10 +3,10 @@
  * id of its event without asking, and the same event has one id for ever.
  */
 
-import { v5 } from 'uuid';
+import { parse, v5 } from 'uuid';
 
 /** Published in the README. Changing it would give every key another event. */
-const KEY_NAMESPACE = '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4';
+const KEY_NAMESPACE = parse('3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4');
 
 /** The id of a key's first event, and the name under which the key is known: the key itself is not kept. */
 export function keyIdOf(key: string): string {
