@@ -17,7 +17,7 @@ export async function checkDependencies(env: Env, requestId: string): Promise<De
     check('rate_limiter', () => {
       // A limit of 0 counts nothing, so that nothing is stored.
       const id = env.RATE_COUNTER.idFromName('health');
-      return env.RATE_COUNTER.get(id).hit({ counter: 'default', limit: 0 });
+      return env.RATE_COUNTER.get(id).hit('default', 0);
     }),
   ]);
   return { database, idempotency_cache, rate_limiter };

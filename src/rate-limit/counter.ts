@@ -8,7 +8,7 @@
  */
 
 import { DurableObject } from 'cloudflare:workers';
-import { type Count, endOf, hit, isDueToStore, isOver, type Window } from './window.ts';
+import { endOf, hit, isDueToStore, isOver, pack, type Window } from './window.ts';
 
 export type CounterName = 'default' | 'ingest';
 
@@ -17,12 +17,15 @@ export class RateCounter extends DurableObject<Env> {
   /** Begin of the window, by counter, that is stored with an alarm to delete it. */
   readonly #stored = new Map<CounterName, number>();
 
-  /** Counts one request against `limit` requests a window. Nothing is awaited between read and write: exact. */
-  hit({ counter, limit }: { counter: CounterName; limit: number }): Count {
+  /**
+   * Counts one request against `limit` requests a window: a `Count`, packed. Nothing is awaited
+   * between read and write, so it is exact.
+   */
+  hit(counter: CounterName, limit: number): number {
     const { window, count } = hit(this.#windowOf(counter), limit, Date.now());
     this.#windows.set(counter, window);
     if (count.outcome === 'allowed' && isDueToStore(window, count)) this.#store(counter, window);
-    return count;
+    return pack(count);
   }
 
   /** Deletes windows that are over; one that is not gets its alarm again. An idle object holds nothing. */

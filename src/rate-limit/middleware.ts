@@ -19,7 +19,7 @@ import { clientOf } from './client-address.ts';
 import type { CounterName } from './counter.ts';
 import { resetSeconds, setRateLimitHeaders } from './headers.ts';
 import { Offenders } from './offenders.ts';
-import { type Count, WINDOW_SECONDS } from './window.ts';
+import { type Count, unpack, WINDOW_SECONDS } from './window.ts';
 
 const COUNTER_DEADLINE_MS = 1_000;
 /** What a client that overloads its own object is told to wait. */
@@ -84,7 +84,8 @@ async function countRequest(
     // A stub that has thrown stays broken: each request takes its own.
     const { RATE_COUNTER } = c.env;
     const stub = RATE_COUNTER.get(RATE_COUNTER.idFromName(client));
-    return await withDeadline(stub.hit({ counter, limit }), COUNTER_DEADLINE_MS, 'rate counter');
+    const counting = stub.hit(counter, limit);
+    return unpack(await withDeadline(counting, COUNTER_DEADLINE_MS, 'rate counter'), limit);
   } catch (error) {
     logFault('rate counter failed', requestIdOf(c), error);
     return { outcome: isOverloaded(error) ? 'overloaded' : 'uncounted' };

@@ -6,6 +6,9 @@
 export const WINDOW_SECONDS = 60;
 const WINDOW_MS = WINDOW_SECONDS * 1_000;
 
+/** Above any number of milliseconds until a window is over. */
+const PACKED_RESET = 2 * WINDOW_MS;
+
 /** Between two stores at most this many hits less one may be forgotten. */
 const HITS_A_STORE = 5;
 
@@ -42,6 +45,22 @@ export function hit(
     window: { startedAt: current.startedAt, hits },
     count: { outcome: 'allowed', limit, remaining: limit - hits, resetMs },
   };
+}
+
+/**
+ * A count as one number: an object that crosses an RPC keeps its call alive until it is disposed of,
+ * and costs several times as much as what it says. Refused requests are below 0.
+ */
+export function pack({ outcome, remaining, resetMs }: Count): number {
+  return outcome === 'refused' ? -resetMs : remaining * PACKED_RESET + resetMs;
+}
+
+/** What `pack` made of a count against `limit`. */
+export function unpack(packed: number, limit: number): Count {
+  if (packed < 0) return { outcome: 'refused', limit, remaining: 0, resetMs: -packed };
+  const resetMs = packed % PACKED_RESET;
+  const remaining = (packed - resetMs) / PACKED_RESET;
+  return { outcome: 'allowed', limit, remaining, resetMs };
 }
 
 /** Whether a window that has just let a request through is to be stored: every fifth hit, and when full. */

@@ -2,18 +2,19 @@
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
+import { pack } from '../../src/rate-limit/window.ts';
 import { expectError, expectStatus, freshAddress, sendWith } from '../support/http.ts';
 
 const LIST = '/api/v1/web/properties';
-type Hit = (request: { counter: string; limit: number }) => unknown;
+type Hit = (counter: string, limit: number) => unknown;
 
 /** A binding whose objects answer with `hit`; counts its calls. */
 function counterThat(hit: Hit) {
-  const calls: Parameters<Hit>[0][] = [];
+  const calls: Parameters<Hit>[] = [];
   const stub = {
-    async hit(request: Parameters<Hit>[0]) {
+    async hit(...request: Parameters<Hit>) {
       calls.push(request);
-      return hit(request);
+      return hit(...request);
     },
   };
   const binding = { idFromName: (name: string) => name, get: () => stub };
@@ -21,8 +22,8 @@ function counterThat(hit: Hit) {
   return { calls, changes: { RATE_COUNTER: binding as unknown as Env['RATE_COUNTER'] } };
 }
 
-const allowed = { outcome: 'allowed', limit: 100, remaining: 41, resetMs: 12_345 };
-const refused = { outcome: 'refused', limit: 100, remaining: 0, resetMs: 12_345 };
+const allowed = pack({ outcome: 'allowed', limit: 100, remaining: 41, resetMs: 12_345 });
+const refused = pack({ outcome: 'refused', limit: 100, remaining: 0, resetMs: 12_345 });
 const never = () => new Promise<never>(() => {});
 
 function fails(properties: object = {}): Hit {
@@ -128,7 +129,7 @@ describe('a client known to be over', () => {
     const { calls, changes } = counterThat(() => refused);
     const app = createApp();
     await sendWith(changes, '/api/none', { headers }, app);
-    expect(calls).toEqual([{ counter: 'default', limit: 100 }]);
+    expect(calls).toEqual([['default', 100]]);
     vi.setSystemTime(Date.now() + 5_000);
     const again = await sendWith(changes, '/api/none', { headers }, app);
     expect(again.headers.get('RateLimit')).toBe('"default";r=0;t=8');
@@ -142,7 +143,7 @@ describe('a client known to be over', () => {
   });
 
   it('may still use the other counter, and others may use theirs', async () => {
-    const { changes } = counterThat(({ counter }) => (counter === 'default' ? refused : allowed));
+    const { changes } = counterThat((counter) => (counter === 'default' ? refused : allowed));
     const app = createApp();
     await sendWith(changes, '/api/none', { headers }, app);
     const ingest = await sendWith(
