@@ -3,8 +3,10 @@
 /** Configured keys in the form that is compared, all of one size; made once for each configuration. */
 const comparableKeys = new WeakMap<readonly string[], readonly Uint8Array[]>();
 
-/** The length of a text stands before its bytes, so that one which was cut is equal to no key. */
-const LENGTH_BYTES = 4;
+const encoder = new TextEncoder();
+
+/** Stands behind a key that is shorter than the longest; no UTF-8 text has it. */
+const FILLER = 0xff;
 
 /**
  * Whether `sent` is one of the configured keys. Constant time: the same number of bytes is compared
@@ -12,25 +14,23 @@ const LENGTH_BYTES = 4;
  */
 export function isApiKey(sent: string, keys: readonly string[]): boolean {
   const known = comparableKeys.get(keys) ?? makeComparable(keys);
-  const candidate = comparable(sent, known[0]?.length ?? LENGTH_BYTES);
+  const candidate = new Uint8Array(known[0]?.length ?? 0).fill(FILLER);
+  const isWhole = encoder.encodeInto(sent, candidate).read === sent.length;
   let matches = false;
   for (const key of known) {
-    if (crypto.subtle.timingSafeEqual(candidate, key)) matches = true;
+    if (crypto.subtle.timingSafeEqual(candidate, key)) matches = isWhole;
   }
   return matches;
 }
 
 function makeComparable(keys: readonly string[]): readonly Uint8Array[] {
-  const longest = Math.max(0, ...keys.map((key) => new TextEncoder().encode(key).length));
-  const known = keys.map((key) => comparable(key, LENGTH_BYTES + longest));
+  const encoded = keys.map((key) => encoder.encode(key));
+  const size = Math.max(0, ...encoded.map((bytes) => bytes.length));
+  const known = encoded.map((bytes) => {
+    const filled = new Uint8Array(size).fill(FILLER);
+    filled.set(bytes);
+    return filled;
+  });
   comparableKeys.set(keys, known);
   return known;
-}
-
-/** `size` bytes: the length of the text, as much of it as fits, and zeros. */
-function comparable(text: string, size: number): Uint8Array {
-  const bytes = new Uint8Array(size);
-  new DataView(bytes.buffer).setUint32(0, text.length);
-  new TextEncoder().encodeInto(text, bytes.subarray(LENGTH_BYTES));
-  return bytes;
 }
