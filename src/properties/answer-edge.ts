@@ -7,7 +7,7 @@
  */
 
 import { withDeadline } from '../storage/deadline.ts';
-import type { Answer } from './answer.ts';
+import { type Answer, finishedAnswer } from './answer.ts';
 
 const DEADLINE_MS = 1_000;
 const READ_AT = 'X-Read-At';
@@ -31,12 +31,11 @@ export function edgeAnswers(cache: Cache, origin: () => string, keepSeconds: num
       const readAt = Number(kept?.headers.get(READ_AT));
       if (kept === undefined || !etag || !readAt) return undefined;
       const body = await withDeadline(kept.arrayBuffer(), DEADLINE_MS, 'edge cache body');
-      return { body: new Uint8Array(body), etag, readAt };
+      return finishedAnswer(body, etag, readAt);
     },
     async put(key, { body, etag, readAt }) {
       const headers = {
         'Cache-Control': `public, max-age=${keepSeconds}`,
-        'Content-Type': 'application/json',
         ETag: etag,
         [READ_AT]: String(readAt),
       };

@@ -17,8 +17,7 @@ export function createAnswerMemory(maxBytes: number): AnswerMemory {
   if (maxBytes === 0) return { get: () => undefined, set: () => {}, delete: () => {} };
   const answers = new LRUCache<string, Answer>({
     maxSize: maxBytes,
-    sizeCalculation: (answer, key) =>
-      answer.body.byteLength + 2 * key.length + ENTRY_OVERHEAD_BYTES,
+    sizeCalculation: (answer, key) => answer.body.size + 2 * key.length + ENTRY_OVERHEAD_BYTES,
   });
   return {
     get: (key) => answers.get(key),

@@ -3,15 +3,28 @@
 import { etagOf, matchesEtag } from '../http/conditional.ts';
 
 export type Answer = {
-  body: Uint8Array;
+  /** Not bytes: a response copies those each time it is made of them, and reads a Blob where it is. */
+  body: Blob;
+  /** Of a 200 and a 304: the tag among them. */
+  headers: Headers;
   etag: string;
   /** When D1 was asked, in milliseconds since the epoch: freshness counts from here. */
   readAt: number;
 };
 
+/** The answer of what D1 was asked for just now. */
 export async function answerOf(json: string, readAt: number): Promise<Answer> {
-  const body = new TextEncoder().encode(json);
-  return { body, etag: await etagOf(body), readAt };
+  const bytes = new TextEncoder().encode(json);
+  return finishedAnswer(bytes, await etagOf(bytes), readAt);
+}
+
+export function finishedAnswer(
+  bytes: Uint8Array | ArrayBuffer,
+  etag: string,
+  readAt: number,
+): Answer {
+  const headers = new Headers({ 'Cache-Control': 'private, no-cache', ETag: etag });
+  return { body: new Blob([bytes], { type: 'application/json' }), headers, etag, readAt };
 }
 
 /**
@@ -19,17 +32,13 @@ export async function answerOf(json: string, readAt: number): Promise<Answer> {
  * the answer is older than the feed promises.
  */
 export function respondWith(
-  answer: Answer,
+  { body, headers, etag }: Answer,
   ifNoneMatch: string | undefined,
   staleSeconds?: number,
 ): Response {
-  const headers = {
-    'Cache-Control': 'private, no-cache',
-    ETag: answer.etag,
-    ...(staleSeconds === undefined ? {} : { Age: String(staleSeconds) }),
-  };
-  if (matchesEtag(ifNoneMatch, answer.etag)) return new Response(null, { status: 304, headers });
-  return new Response(answer.body, {
-    headers: { ...headers, 'Content-Type': 'application/json' },
-  });
+  const response = matchesEtag(ifNoneMatch, etag)
+    ? new Response(null, { status: 304, headers })
+    : new Response(body, { headers });
+  if (staleSeconds !== undefined) response.headers.set('Age', String(staleSeconds));
+  return response;
 }

@@ -4,6 +4,7 @@ import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
+import { finishedAnswer } from '../../src/properties/answer.ts';
 import { createAnswerMemory } from '../../src/properties/answer-memory.ts';
 import { property } from '../../src/properties/resource.ts';
 import { API_KEY, expectDocumented, expectError, expectStatus } from '../support/http.ts';
@@ -14,7 +15,7 @@ const LIST = '/api/v1/web/properties';
 /** A D1 that fails, or never answers; the rest of the service is untouched. */
 const failingD1 = { withSession: () => failing() } as unknown as D1Database;
 const silentD1 = {
-  withSession: () => ({ prepare: () => ({ bind: () => ({ raw: () => new Promise(() => {}) }) }) }),
+  withSession: () => ({ prepare: () => ({ bind: () => ({ all: () => new Promise(() => {}) }) }) }),
 } as unknown as D1Database;
 
 function failing(): never {
@@ -207,7 +208,7 @@ describe('when D1 never answers', () => {
 });
 
 describe('the isolate memory', () => {
-  const answer = (bytes: number) => ({ body: new Uint8Array(bytes), etag: '"x"', readAt: 0 });
+  const answer = (bytes: number) => finishedAnswer(new Uint8Array(bytes), '"x"', 0);
 
   it('is bounded in bytes, the least recently used out first', () => {
     const memory = createAnswerMemory(10_000);
