@@ -3,14 +3,13 @@
  * the median of the rounds for each.
  */
 
-import { askOnce, startContenders } from './contenders.ts';
+import { askOnce, CONNECTIONS, startContenders } from './contenders.ts';
 import { type Call, startLoad } from './load.ts';
 import type { Runtime } from './runtime.ts';
 import { ingestScenarios, readScenarios, type Scenario } from './scenarios.ts';
 import { median, spread } from './statistics.ts';
 import { type Column, number, tableHead, tableLine } from './table.ts';
 
-const CONNECTIONS = 16;
 const WARM_UP_SECONDS = 0.5;
 const GOAL = 0.85;
 /** Above this spread between rounds a ratio says little. */
@@ -47,13 +46,7 @@ export async function measureAgainstFloor(settings: Rounds): Promise<void> {
     { title: '', service: hot, scenarios: ingestScenarios({ storedEvery: 5, inMemory: false }) },
   ];
   const rateOf = (runtime: Runtime, call: Call, seconds: number) =>
-    load.rateOf({
-      host: runtime.url.hostname,
-      port: Number(runtime.url.port),
-      call,
-      connections: CONNECTIONS,
-      seconds,
-    });
+    load.rateOf(runtime.url, { call, connections: CONNECTIONS, seconds });
   const noisy: string[] = [];
   const missed: string[] = [];
   console.log(tableHead(COLUMNS));

@@ -7,6 +7,8 @@ import type { Call } from './load.ts';
 import { type Runtime, startRuntime } from './runtime.ts';
 import { API_KEY } from './scenarios.ts';
 
+/** What is under way at once while they are measured. */
+export const CONNECTIONS = 16;
 const LISTINGS = 2_000;
 const PUBLIC_SITE_URL = 'https://www.example.com';
 const BUNDLES = join('dist', 'bench');

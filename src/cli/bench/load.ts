@@ -8,8 +8,8 @@ import type { Measured, Order } from './load-thread.ts';
 export type { Call } from './load-thread.ts';
 
 export type Load = {
-  /** Requests a second that `call` reaches. Throws when an answer is not a success. */
-  rateOf(order: Order): Promise<number>;
+  /** Requests a second that the Worker at `url` answers. Throws when an answer is not a success. */
+  rateOf(url: URL, order: Omit<Order, 'host' | 'port'>): Promise<number>;
   stop(): Promise<unknown>;
 };
 
@@ -17,8 +17,8 @@ export type Load = {
 export function startLoad(): Load {
   const thread = new Worker(join(import.meta.dirname, 'load-thread.ts'));
   return {
-    async rateOf(order) {
-      thread.postMessage(order);
+    async rateOf({ hostname: host, port }, order) {
+      thread.postMessage({ ...order, host, port: Number(port) } satisfies Order);
       const [measured]: Measured[] = await once(thread, 'message');
       if (measured === undefined) throw new Error('the load thread said nothing');
       if (measured.failure !== undefined) throw new Error(measured.failure);

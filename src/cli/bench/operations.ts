@@ -41,7 +41,7 @@ export function feedOperations(deep: { cursor: string; after: Position }): Opera
           ...(locationId && { location_id: locationId }),
         });
         return {
-          name: 'each of 28 filters, slowest',
+          name: [statuses.join(), type, locationId && 'one place'].filter(Boolean).join(', '),
           call: feedCall(`?${query}`),
           read: (database) => findPage(database, SITE, { ...filters, limit: FILTERED_PAGE }),
         };

@@ -23,7 +23,7 @@ const EVENTS_OF_THE_MEASUREMENT = 30;
 
 export type Scale = { rounds: number; seconds: number };
 
-/** Milliseconds a request and rows read, by operation; of several with one name the greatest. */
+/** Milliseconds a request and rows read at each size, by operation. */
 type Sizes = Map<string, { milliseconds: number; rows: number }[]>;
 
 export async function measureScale(settings: Scale): Promise<void> {
@@ -37,25 +37,18 @@ export async function measureScale(settings: Scale): Promise<void> {
   const measure = async (operation: Operation) => {
     const rates: number[] = [];
     for (let round = 0; round < settings.rounds; round += 1) {
-      const { hostname: host, port } = runtime.url;
-      const order = { host, port: Number(port), call: operation.call, connections: 1 };
-      rates.push(await load.rateOf({ ...order, seconds: settings.seconds }));
+      const order = { call: operation.call, connections: 1, seconds: settings.seconds };
+      rates.push(await load.rateOf(runtime.url, order));
     }
     const meter = metered(runtime.database);
     await operation.read(meter.database);
     return { milliseconds: 1_000 / median(rates), rows: meter.rowsRead };
   };
   const measureAll = async (operations: readonly Operation[], sizes: Sizes) => {
-    const bySize = new Map<string, { milliseconds: number; rows: number }>();
     for (const operation of operations) {
-      const measured = await measure(operation);
-      const known = bySize.get(operation.name) ?? measured;
-      bySize.set(operation.name, {
-        milliseconds: Math.max(known.milliseconds, measured.milliseconds),
-        rows: Math.max(known.rows, measured.rows),
-      });
+      const bySize = sizes.get(operation.name) ?? [];
+      sizes.set(operation.name, [...bySize, await measure(operation)]);
     }
-    for (const [name, figures] of bySize) sizes.set(name, [...(sizes.get(name) ?? []), figures]);
   };
 
   await migrate(runtime.database);
@@ -97,10 +90,10 @@ async function deepPage(runtime: Runtime): Promise<{ cursor: string; after: Posi
 
 function print(what: string, sizes: readonly number[], figures: Sizes): void {
   const columns: Column[] = [
-    { title: `milliseconds, by ${what}`, width: 28 },
+    { title: `milliseconds, by ${what}`, width: 44 },
     ...sizes.map((size) => ({ title: number(size), width: 9 })),
     { title: 'ratio', width: 5 },
-    { title: 'rows read', width: 14 },
+    { title: 'rows read', width: 9 },
   ];
   console.log(`\n${tableHead(columns)}`);
   for (const [name, bySize] of figures) {
