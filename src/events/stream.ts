@@ -5,7 +5,7 @@
  * accepted finds it, and an `after_id` just read is known.
  */
 
-import { and, asc, desc, eq, gt, lt, type SQL, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, lt, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import { QueryBuilder } from 'drizzle-orm/sqlite-core';
 import { readD1 } from '../storage/d1.ts';
 import { statementOf, statementsOf } from '../storage/statement.ts';
@@ -63,7 +63,7 @@ export async function findEvents(
     return pageOf(results, limit);
   }
   const [anchor, found] = await readD1(() =>
-    database.batch<Row>([BY_ID.bindTo(database, { id: afterId }), page()]),
+    database.batch<Row>([PLACE.bindTo(database, { afterId }), page()]),
   );
   return anchor?.results.length === 0 ? undefined : pageOf(found?.results ?? [], limit);
 }
@@ -84,6 +84,8 @@ const columns = {
   aggregateId: events.aggregateId,
   createdAt: events.createdAt,
 };
+
+const PLACE = statementOf(placeOf(given('afterId')));
 
 const BY_ID = statementOf(
   new QueryBuilder()
@@ -120,6 +122,11 @@ function pageQuery(request: PageRequest) {
     .limit(given('rows'));
 }
 
+/** Where an event stands in the order; no row when there is none of that id. */
+function placeOf(id: Placeholder) {
+  return new QueryBuilder().select({ seq: events.seq }).from(events).where(eq(events.id, id));
+}
+
 function conditionOf(request: PageRequest): SQL | undefined {
   const follows = request.order === 'asc' ? gt : lt;
   const has = (name: keyof PageRequest) => request[name] !== undefined;
@@ -130,9 +137,7 @@ function conditionOf(request: PageRequest): SQL | undefined {
     has('createdAfter') ? gt(events.createdAt, given('createdAfter')) : undefined,
     has('createdBefore') ? lt(events.createdAt, given('createdBefore')) : undefined,
     has('afterSeq') ? follows(events.seq, given('afterSeq')) : undefined,
-    has('afterId')
-      ? follows(events.seq, sql`(select seq from ${events} where id = ${given('afterId')})`)
-      : undefined,
+    has('afterId') ? follows(events.seq, placeOf(given('afterId'))) : undefined,
   );
 }
 
