@@ -400,10 +400,10 @@ describe('a stored key answers before the schema does', () => {
   async function storeUnderOlderSchema(key: string) {
     const keyId = v5(key, NAMESPACE);
     const canonical =
-      '{"aggregate_id":"b","aggregate_type":"booking","event_type":"booking.moved","payload":{"guests":"two"}}';
+      '{"aggregate_id":"b","aggregate_type":"booking","event_type":"booking.former","payload":{"guests":"two"}}';
     await env.DB.prepare(
       `INSERT INTO events (id, key_id, fingerprint, receipt, type, aggregate_type, aggregate_id, payload, created_at)
-       VALUES (?1, ?1, ?2, 'r', 'booking.moved', 'booking', 'b', '{"guests":"two"}', ?3)`,
+       VALUES (?1, ?1, ?2, 'r', 'booking.former', 'booking', 'b', '{"guests":"two"}', ?3)`,
     )
       .bind(keyId, await sha256(canonical), Date.now())
       .run();
@@ -416,7 +416,7 @@ describe('a stored key answers before the schema does', () => {
     const { keyId, body } = await storeUnderOlderSchema(key);
     expect(await expectEvent(await ingest(body, key), 200)).toMatchObject({
       id: keyId,
-      type: 'booking.moved',
+      type: 'booking.former',
       status: 'idempotent',
     });
     vi.setSystemTime(Date.now() + 25 * HOUR_MS);

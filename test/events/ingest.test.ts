@@ -169,7 +169,7 @@ describe('the schema of a request', () => {
     ['aggregate_id', { aggregate_id: undefined }],
     ['aggregate_type', { aggregate_type: undefined }],
     ['payload', { payload: undefined }],
-    ['event_type', { event_type: 'booking.moved' }],
+    ['event_type', { event_type: 'no.such.kind' }],
     ['event_type', { event_type: 7 }],
     ['event_type', { event_type: 'toString' }],
     ['aggregate_id', { aggregate_id: '' }],
@@ -306,7 +306,7 @@ describe('the schema of a request', () => {
     expect(error.details).toEqual([
       {
         path: 'event_type',
-        message: 'is required: one of booking.created, booking.cancelled',
+        message: expect.stringMatching(/^is required: one of booking.created, booking.cancelled/),
       },
       { path: 'aggregate_id', message: 'is required' },
       { path: 'aggregate_type', message: 'is required' },
