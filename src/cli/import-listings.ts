@@ -22,8 +22,6 @@ Loads a listings file into the local database, or with --remote into the deploye
   --dry-run   check the file, also against the database, and write nothing
   --remote    the deployed database instead of the local one`;
 
-const MAX_PROBLEM_LINES = 1_000;
-
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(args: string[]): Promise<number> {
@@ -131,11 +129,7 @@ function summaryLine({ added, changed, unchanged }: Counts, one: string, many: s
 }
 
 function printProblems(problems: readonly ImportProblem[]): void {
-  for (const problem of problems.slice(0, MAX_PROBLEM_LINES)) {
-    console.error(visible(problemLine(problem)));
-  }
-  const hidden = problems.length - MAX_PROBLEM_LINES;
-  if (hidden > 0) console.error(`… and ${hidden} more`);
+  for (const problem of problems) console.error(visible(problemLine(problem)));
   const noun = problems.length === 1 ? 'problem' : 'problems';
   console.error(`${problems.length} ${noun}. Nothing was changed.`);
 }

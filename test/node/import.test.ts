@@ -79,6 +79,19 @@ describe('import-listings', () => {
     expect(project.rows(LISTINGS)).toEqual(before);
   });
 
+  it('lists every problem of a file that has thousands', async () => {
+    const slugs = Array.from({ length: 3_000 }, (_, index) => `home-${index}`);
+    const properties = slugs.map((slug) => propertyOf({ slug, beds: 'two' }));
+    const { code, stderr } = await load({ properties });
+    expect(code).toBe(1);
+    expect(stderr.trim().split('\n')).toEqual([
+      ...slugs.map(
+        (slug, index) => `properties[${index}] (slug "${slug}"): beds must be of type number`,
+      ),
+      '3000 problems. Nothing was changed.',
+    ]);
+  });
+
   it('checks a file and writes nothing under --dry-run', async () => {
     const before = project.rows(LISTINGS);
     const dry = await load(fileOf([propertyOf({ slug: 'planned' })]), '--dry-run');
