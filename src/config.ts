@@ -13,6 +13,9 @@ import { ApiError } from './http/errors.ts';
 
 export type Config = z.infer<typeof varsSchema>;
 
+/** What every client can read in a header. */
+const MAX_INT32 = 2_147_483_647;
+
 /** A number written in digits, as vars are text. */
 const wholeNumber = (minimum: number, maximum: number) =>
   z
@@ -53,8 +56,8 @@ const varsSchema = z
     ENVIRONMENT: z.string().default('production'),
     PUBLIC_SITE_URL: publicSiteUrl,
     CORS_ORIGINS: commaSeparated.pipe(z.array(origin)).default([]),
-    RATE_LIMIT_DEFAULT: wholeNumber(1, 1_000_000).default(100),
-    RATE_LIMIT_INGEST: wholeNumber(1, 1_000_000).default(200),
+    RATE_LIMIT_DEFAULT: wholeNumber(1, MAX_INT32).default(100),
+    RATE_LIMIT_INGEST: wholeNumber(1, MAX_INT32).default(200),
     /** At least 60: KV keeps nothing for a shorter time. */
     IDEMPOTENCY_RETENTION_SECONDS: wholeNumber(60, 31_536_000).default(86_400),
     FEED_CACHE_SECONDS: wholeNumber(0, 3_600).default(60),

@@ -234,6 +234,13 @@ it('takes its limits from the vars', async () => {
   expect(write.headers.get('RateLimit')).toBe('"ingest";r=6;t=60');
 });
 
+it('may be far above what anybody sends', async () => {
+  const changes = { RATE_LIMIT_DEFAULT: '1000000000' };
+  const response = await sendWith(changes, '/api/health');
+  await expectStatus(response, 200);
+  expect(response.headers.get('X-RateLimit-Limit')).toBe('1000000000');
+});
+
 it('is told on a 304 and on a 500', async () => {
   const address = { 'CF-Connecting-IP': freshAddress() };
   const etag = (await send(LIST, { headers: address })).headers.get('ETag') ?? '';
