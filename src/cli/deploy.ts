@@ -1,8 +1,19 @@
-/** `npm run deploy`: migrates the remote database, then deploys. A step that fails is the last one. */
+/**
+ * `npm run deploy`: migrates the remote database, then deploys. A step that fails is the last one.
+ *
+ * Exits with 0 when the service is deployed, 2 when it was given an argument, such as one that asks
+ * for less than that, and another status when it failed.
+ */
 
 import { spawnSync } from 'node:child_process';
 import { applyMigrations } from './migrations.ts';
+import { findKeptOption } from './npm.ts';
 import { PROJECT_DIRECTORY, UserError, WRANGLER_ENVIRONMENT, wranglerCommand } from './project.ts';
+
+if (process.argv.length > 2 || findKeptOption('deploy', ['dry-run']) !== undefined) {
+  console.error('deploy takes no arguments. Nothing was done.');
+  process.exit(2);
+}
 
 try {
   applyMigrations('remote');

@@ -1,12 +1,13 @@
-/** Options that npm takes for its own when no `--` stands before them. */
+/** Options that would be lost: npm takes them for its own when no `--` stands before them, or nobody reads them. */
 
 import { spawnSync } from 'node:child_process';
 import { expect, it } from 'vitest';
 
-/** Runs one of the project's scripts as a user does. */
+/** Runs one of the project's scripts as a user does, but one who may deploy nothing. */
 function npmRun(...args: string[]) {
-  const { status, stdout, stderr } = spawnSync('npm', ['run', '-s', ...args], { encoding: 'utf8' });
-  return { status, stdout, stderr };
+  const env = { ...process.env, CLOUDFLARE_API_TOKEN: 'none', CLOUDFLARE_ACCOUNT_ID: 'none' };
+  const run = spawnSync('npm', ['run', '-s', ...args], { encoding: 'utf8', env });
+  return { status: run.status, stdout: run.stdout, stderr: run.stderr };
 }
 
 it.each(['--dry-run', '--remote'])('an import does nothing when npm has kept its %s', (option) => {
@@ -22,3 +23,14 @@ it('an import gets its options after --', () => {
     stderr: expect.stringContaining('There is no file no-such-file.json'),
   });
 });
+
+it.each([[['--dry-run']], [['--', '--dry-run']], [['--', '--help']]])(
+  'a deployment does nothing when it is given %j',
+  (args) => {
+    expect(npmRun('deploy', ...args)).toEqual({
+      status: 2,
+      stdout: '',
+      stderr: 'deploy takes no arguments. Nothing was done.\n',
+    });
+  },
+);
