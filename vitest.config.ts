@@ -53,6 +53,7 @@ export default defineConfig({
         test: {
           name: 'node',
           include: ['test/node/**/*.test.ts'],
+          setupFiles: ['./test/support/watch-service-log.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },

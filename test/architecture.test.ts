@@ -1,4 +1,4 @@
-/** The shape of the code: who may import whom. */
+/** The shape of the code: who may import whom. Of the tests: who may start a service. */
 
 import { describe, expect, it } from 'vitest';
 
@@ -77,5 +77,36 @@ describe('the source tree', () => {
 
   it('has no file that mixes too much', () => {
     expect(files.filter((file) => file.lines > 250).map((file) => file.path)).toEqual([]);
+  });
+});
+
+describe('the tests over real HTTP', () => {
+  const tests = Object.entries(
+    import.meta.glob<string>('./node/**/*.test.ts', {
+      query: '?raw',
+      import: 'default',
+      eager: true,
+    }),
+  );
+
+  it('are found', () => {
+    expect(tests.length).toBeGreaterThan(10);
+  });
+
+  it('start services by the support code only, which reads their log', () => {
+    const starters = [
+      /^import (?!type )[^;]*from '(wrangler|miniflare)'/m,
+      /import\('(wrangler|miniflare)'\)/,
+      /^import (?!type )[^;]*from '[^']*\/src\/cli\/(production|bench\/runtime)\.ts'/m,
+      // A program that goes on running; execFile and spawnSync wait for its end.
+      /\b(spawn|fork|exec)\b[^'"\n]* from 'node:child_process'/,
+    ];
+    const own = tests.filter(([, text]) => starters.some((starter) => starter.test(text)));
+    expect(own.map(([path]) => path)).toEqual([]);
+  });
+
+  it('hand the soak a bundle whose log is read', () => {
+    const calls = tests.flatMap(([, text]) => text.match(/\bsoak\([^)]*\)/g) ?? []);
+    expect(calls).toEqual(['soak(SECONDS, startWatchedProduction)']);
   });
 });

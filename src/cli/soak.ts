@@ -25,7 +25,17 @@ console.log(
 );
 console.log(`events    ${events.acknowledged} acknowledged, ${events.stored} stored`);
 console.log(`faults    ${faults} logged`);
-const [middle, end] = [memory.middle, memory.end].map((megabytes) => megabytes.toFixed(1));
-console.log(`memory    ${middle} MB held in the middle, ${end} MB at the end`);
+const { middle, end, requests } = memory;
+const growth = ((end.resident - middle.resident) * 1_024) / requests;
+console.log(
+  `isolate   ${megabytes(middle.live)} MB held in the middle, ${megabytes(end.live)} at the end`,
+);
+console.log(
+  `workerd   ${megabytes(middle.resident)} MB resident in the middle, ${megabytes(end.resident)} at the end, ${growth.toFixed(1)} KB a request`,
+);
 for (const problem of problems) console.error(`wrong     ${problem}`);
 process.exit(problems.length === 0 && faults === 0 ? 0 : 1);
+
+function megabytes(size: number): string {
+  return size.toFixed(1);
+}

@@ -1,12 +1,12 @@
-import { execFile, execFileSync, spawn } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import * as z from 'zod';
+import { noteSent } from '../support/watch-service-log.ts';
 import { fileOf, propertyOf } from './support/listings-file.ts';
-import { freePort, isGroupAlive, ProjectCopy, type Service } from './support/project-copy.ts';
+import { freePort, ProjectCopy, type Service } from './support/project-copy.ts';
 
 const HEADERS = { 'x-api-key': 'dev_key_4f1c09a7b25e4d8391' };
 
@@ -20,6 +20,7 @@ beforeAll(async () => {
 afterAll(() => project.remove());
 
 async function shell(script: string): Promise<string> {
+  noteSent(script);
   return (await promisify(execFile)('sh', ['-ec', script], { timeout: 30_000 })).stdout;
 }
 
@@ -103,28 +104,15 @@ describe('dev', () => {
 
   it('ends when npm, which started it, is killed alone', async () => {
     const port = await freePort();
-    const npm = spawn('npm', ['run', 'dev'], {
-      cwd: project.directory,
-      env: { ...process.env, PORT: String(port) },
-      stdio: ['ignore', 'pipe', 'ignore'],
-      detached: true,
-    });
-    const group = z.int().parse(npm.pid);
+    const service = await project.serveByNpm(port);
     const isServing = () =>
-      fetch(`http://localhost:${port}/api/health`).then(
+      fetch(`${service.origin}/api/health`).then(
         () => true,
         () => false,
       );
-    try {
-      await new Promise<void>((resolve) => {
-        npm.stdout.on('data', (data: Buffer) => data.includes('curl') && resolve());
-      });
-      expect(await isServing()).toBe(true);
-      npm.kill('SIGKILL');
-      await expect.poll(isServing, { timeout: 10_000 }).toBe(false);
-    } finally {
-      if (isGroupAlive(group)) process.kill(-group, 'SIGKILL');
-    }
+    expect(await isServing()).toBe(true);
+    await service.stop('SIGKILL');
+    await expect.poll(isServing, { timeout: 10_000 }).toBe(false);
   });
 
   it('keeps .dev.vars, takes PORT from it, and serves all through an import', async () => {

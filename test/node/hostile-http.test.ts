@@ -6,7 +6,7 @@
 import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { LogLine, Runtime } from '../../src/cli/bench/runtime.ts';
-import { startProduction } from '../../src/cli/production.ts';
+import { startWatchedProduction } from './support/production-service.ts';
 
 const API_KEY = 'hostile-http-key';
 const CANARY = 'hostile-http-canary';
@@ -30,7 +30,7 @@ const log: LogLine[] = [];
 
 beforeAll(async () => {
   const vars = { API_KEY, RATE_LIMIT_DEFAULT: MANY, RATE_LIMIT_INGEST: MANY };
-  runtime = await startProduction(vars, { onLog: (line) => log.push(line) });
+  runtime = await startWatchedProduction(vars, { onLog: (line) => log.push(line) });
 });
 
 afterAll(async () => {

@@ -1,18 +1,17 @@
 /** Mixed traffic on the production bundle over real HTTP; `FULL=1` for 30 seconds. */
 
 import { beforeAll, describe, expect, it } from 'vitest';
+import { findGrowth } from '../../src/cli/soak/memory.ts';
 import { type SoakReport, soak } from '../../src/cli/soak/run.ts';
+import { startWatchedProduction } from './support/production-service.ts';
 
 const isFull = process.env.FULL === '1';
 const SECONDS = isFull ? 30 : 5;
-/** What the isolate may hold more at the end than in the middle: its caches are bounded in bytes. */
-const MAX_GROWTH_MEGABYTES = 6;
-
 describe('under mixed traffic at concurrency 32', () => {
   let report: SoakReport;
 
   beforeAll(async () => {
-    report = await soak(SECONDS);
+    report = await soak(SECONDS, startWatchedProduction);
     console.log(JSON.stringify(report));
   });
 
@@ -33,7 +32,28 @@ describe('under mixed traffic at concurrency 32', () => {
 
   it('the memory that the isolate holds does not grow', () => {
     const { middle, end } = report.memory;
-    expect(end - middle).toBeLessThan(MAX_GROWTH_MEGABYTES);
-    expect(end).toBeLessThan(40);
+    expect(end.live - middle.live).toBeLessThan(6);
+    expect(end.live).toBeLessThan(40);
+  });
+
+  it('the memory that workerd takes grows by less than a body a request', () => {
+    const { middle, end, requests } = report.memory;
+    expect(middle.resident).toBeGreaterThan(50);
+    expect(end.resident - middle.resident).toBeLessThan(16 + (25 * requests) / 1_024);
+  });
+});
+
+describe('growth', () => {
+  const before = { live: 20, resident: 300 };
+  it.each([
+    [{ live: 25.9, resident: 300 }, 1_000, []],
+    [{ live: 26.1, resident: 300 }, 1_000, ['the isolate holds 6.1 MB more after 1000 requests']],
+    [{ live: 20, resident: 315 }, 0, []],
+    [{ live: 20, resident: 317 }, 0, ['workerd takes 17 MB more after 0 requests']],
+    [{ live: 20, resident: 365 }, 2_048, []],
+    [{ live: 20, resident: 367 }, 2_048, ['workerd takes 67 MB more after 2048 requests']],
+    [{ live: 5, resident: 250 }, 9, []],
+  ])('to %j after %i requests is %j', (after, requests, problems) => {
+    expect(findGrowth(before, after, requests)).toEqual(problems);
   });
 });

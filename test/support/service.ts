@@ -11,6 +11,7 @@ import {
   WRANGLER_ENVIRONMENT,
   wranglerCommand,
 } from '../../src/cli/project.ts';
+import { watchService } from './watch-service-log.ts';
 
 export const API_KEY = 'node-test-key';
 
@@ -39,20 +40,23 @@ export async function createService(vars: Record<string, string> = {}): Promise<
   migrate(store);
   const port = await freePort();
   const origin = `http://127.0.0.1:${port}`;
+  const log = watchService();
+  log.at(origin, vars.API_KEY ?? API_KEY);
   let child: ChildProcess | undefined;
 
   const kill = async () => {
     const running = child;
     child = undefined;
     if (running?.pid === undefined || running.exitCode !== null) return;
-    const isGone = new Promise((resolve) => running.once('exit', resolve));
+    // With its last lines.
+    const isGone = new Promise((resolve) => running.once('close', resolve));
     process.kill(-running.pid, 'SIGKILL');
     await isGone;
   };
   return {
     origin,
     async start() {
-      child = spawn(
+      const started = spawn(
         process.execPath,
         wranglerCommand(
           'dev',
@@ -60,8 +64,16 @@ export async function createService(vars: Record<string, string> = {}): Promise<
           ...['--ip', '127.0.0.1', '--port', String(port)],
           ...QUIET,
         ),
-        { cwd: PROJECT_DIRECTORY, env: ENVIRONMENT, detached: true, stdio: 'ignore' },
+        {
+          cwd: PROJECT_DIRECTORY,
+          env: ENVIRONMENT,
+          detached: true,
+          stdio: ['ignore', 'pipe', 'pipe'],
+        },
       );
+      log.hearOutput(started.stdout);
+      log.hearOutput(started.stderr);
+      child = started;
       await answering(origin);
     },
     kill,

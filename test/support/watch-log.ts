@@ -1,29 +1,18 @@
 /**
- * Reads every line that the service logs while the tests run, and fails the test in which one holds
- * a credential, an Idempotency-Key or a value of a body: whatever has been sent, by whatever way,
- * since every `Request` that a test makes is noted.
+ * Reads every line that the service logs while the tests in workerd run, and fails the test in which
+ * one holds a credential, an Idempotency-Key or a value of a body: whatever has been sent, by whatever
+ * way, since every `Request` that a test makes is noted. Over real HTTP, watch-service-log.ts does so.
  *
  * Lines of the access log are not shown: there are thousands, and none is of use in a test's output.
  */
 
 import { afterEach, expect } from 'vitest';
+import { findSecrets, isSecret } from './secrets.ts';
 
 const SECRET_HEADERS = ['x-api-key', 'authorization', 'idempotency-key', 'cookie'];
-/** Shorter ones are words that stand in any log line. */
-const MIN_CHARACTERS = 8;
 /** A line is about one of the last requests; more would only take time. */
 const MAX_VALUES = 500;
 const MAX_VALUES_A_BODY = 50;
-
-/** Words that a body may hold and a log line too. */
-const HARMLESS = [
-  'booking.created',
-  'booking.cancelled',
-  'properties',
-  'undefined',
-  'function',
-  'constructor',
-];
 
 const ACCESS_LOG_LINE = '{"level":"info","message":"request"';
 
@@ -38,7 +27,7 @@ export function takeLeaks(): string[] {
 }
 
 function remember(value: string): void {
-  if (value.length < MIN_CHARACTERS || HARMLESS.includes(value)) return;
+  if (!isSecret(value)) return;
   values.delete(value);
   values.add(value);
   if (values.size <= MAX_VALUES) return;
@@ -72,16 +61,6 @@ function stringsIn(body: string): string[] {
   }
 }
 
-/** A request id is the client's to choose, and there to be logged. */
-function check(logged: string): void {
-  const line = logged.replace(/"request_id":"(?:[^"\\]|\\.)*"/, '');
-  for (const value of values) {
-    if (line.includes(value) || line.includes(JSON.stringify(value).slice(1, -1))) {
-      leaks.push(`${JSON.stringify(value)} stands in the log line ${line}`);
-    }
-  }
-}
-
 globalThis.Request = new Proxy(Request, {
   construct(target, [input, init]: [RequestInfo, RequestInit?]) {
     const request = new target(input, init);
@@ -96,7 +75,7 @@ globalThis.console = new Proxy(console, {
     if (typeof method !== 'function') return method;
     return (...args: unknown[]) => {
       const line = args.map(String).join(' ');
-      check(line);
+      leaks.push(...findSecrets(line, values));
       // A spy is a property of its own.
       const isUnspied = !Object.hasOwn(target, name);
       if (isUnspied && line.startsWith(ACCESS_LOG_LINE)) return undefined;

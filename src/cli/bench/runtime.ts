@@ -34,13 +34,15 @@ export type RuntimeOptions = {
   onLog?: (line: LogLine) => void;
   /** Opens V8's inspector, which costs some speed. */
   hasInspector?: boolean;
+  /** Flags for V8, separated by spaces. */
+  v8Flags?: string;
 };
 
 /** Starts `script` with empty storage. `vars` are added to those of wrangler.toml. */
 export async function startRuntime(
   script: string,
   vars: Readonly<Record<string, string>>,
-  { onLog = showFaults, hasInspector = false }: RuntimeOptions = {},
+  { onLog = showFaults, hasInspector = false, v8Flags = '' }: RuntimeOptions = {},
 ): Promise<Runtime> {
   const config = unstable_readConfig({ config: 'wrangler.toml' }, { hideWarnings: true });
   const worker = {
@@ -55,6 +57,8 @@ export async function startRuntime(
     durableObjects: { RATE_COUNTER: { className: 'RateCounter', useSQLite: true } },
     unsafeDirectSockets: [{ host: HOST, port: 0 }],
   };
+  // Miniflare has no option for them.
+  process.env.MINIFLARE_WORKERD_V8_FLAGS = v8Flags;
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       host: HOST,

@@ -4,9 +4,16 @@ import * as z from 'zod';
 import { storeListings } from '../bench/fill.ts';
 import type { Runtime } from '../bench/runtime.ts';
 import { startProduction } from '../production.ts';
-import { liveMegabytes } from './memory.ts';
+import {
+  findGrowth,
+  liveMegabytes,
+  type Memory,
+  residentMegabytes,
+  TIGHT_HEAPS,
+} from './memory.ts';
 import {
   API_KEY,
+  CLIENTS,
   clientHeaders,
   createTraffic,
   LISTINGS,
@@ -17,6 +24,10 @@ import {
 
 const CONCURRENCY = 32;
 const MAX_PROBLEMS = 20;
+/** A limit that no client meets. */
+const UNMET = '1000000';
+/** So many, every client's counter has opened its storage, and every store was used. */
+const FIRST_REQUESTS = 6 * CLIENTS;
 
 export type SoakReport = {
   seconds: number;
@@ -28,8 +39,8 @@ export type SoakReport = {
   events: { acknowledged: number; stored: number };
   /** Lines of level error in the Worker's log. */
   faults: number;
-  /** Megabytes that the isolate holds, garbage apart: when half the time was over, and at the end. */
-  memory: { middle: number; end: number };
+  /** When half the time was over, and at the end, after so many requests more. */
+  memory: { middle: Memory; end: Memory; requests: number };
 };
 
 const eventPage = z.object({
@@ -37,14 +48,15 @@ const eventPage = z.object({
   next_cursor: z.string().nullable(),
 });
 
-export async function soak(seconds: number): Promise<SoakReport> {
+/** `start` runs the bundle: `startProduction`, or what does more than that. */
+export async function soak(seconds: number, start = startProduction): Promise<SoakReport> {
   let faults = 0;
   const onLog = ({ level }: { level: string }) => {
     if (level === 'error') faults += 1;
   };
-  const runtime = await startProduction(
-    { API_KEY, PUBLIC_SITE_URL },
-    { onLog, hasInspector: true },
+  const runtime = await start(
+    { API_KEY, PUBLIC_SITE_URL, RATE_LIMIT_DEFAULT: UNMET, RATE_LIMIT_INGEST: UNMET },
+    { onLog, hasInspector: true, v8Flags: TIGHT_HEAPS },
   );
   try {
     await storeListings(runtime.database, LISTINGS, PUBLIC_SITE_URL);
@@ -56,12 +68,15 @@ export async function soak(seconds: number): Promise<SoakReport> {
       return { status: response.status, headers: response.headers, text: await response.text() };
     };
     const traffic = createTraffic();
-    const problems = await press(traffic, send, seconds / 2);
+    const problems = await press(traffic, send, () => sum(statuses) < FIRST_REQUESTS);
+    problems.push(...(await press(traffic, send, lasting(seconds / 2))));
     const middle = await memoryOf(runtime, send);
-    problems.push(...(await press(traffic, send, seconds / 2)));
+    const atMiddle = sum(statuses);
+    problems.push(...(await press(traffic, send, lasting(seconds / 2))));
+    const requests = sum(statuses) - atMiddle;
     const end = await memoryOf(runtime, send);
     const stored = await everyStoredId(send);
-    problems.push(...differences(traffic, stored));
+    problems.push(...differences(traffic, stored), ...findGrowth(middle, end, requests));
     return {
       seconds,
       counts: traffic.counts,
@@ -69,19 +84,18 @@ export async function soak(seconds: number): Promise<SoakReport> {
       problems,
       events: { acknowledged: traffic.acknowledged.length, stored: stored.length },
       faults,
-      memory: { middle, end },
+      memory: { middle, end, requests },
     };
   } finally {
     await runtime.stop();
   }
 }
 
-/** Keeps `CONCURRENCY` requests under way until the time is over; gives what went wrong. */
-async function press(traffic: Traffic, send: Send, seconds: number): Promise<string[]> {
+/** Keeps `CONCURRENCY` requests under way while it goes on; gives what went wrong. */
+async function press(traffic: Traffic, send: Send, goesOn: () => boolean): Promise<string[]> {
   const problems: string[] = [];
-  const endsAt = Date.now() + seconds * 1_000;
   const client = async () => {
-    while (Date.now() < endsAt && problems.length < MAX_PROBLEMS) {
+    while (goesOn() && problems.length < MAX_PROBLEMS) {
       try {
         await traffic.next(send);
       } catch (error) {
@@ -93,9 +107,20 @@ async function press(traffic: Traffic, send: Send, seconds: number): Promise<str
   return problems;
 }
 
-function memoryOf({ inspectorUrl }: Runtime, send: Send): Promise<number> {
+async function memoryOf({ inspectorUrl }: Runtime, send: Send): Promise<Memory> {
   if (inspectorUrl === undefined) throw new Error('the runtime was started without an inspector');
-  return liveMegabytes(inspectorUrl, () => send('/api/v1/web/properties?limit=1'));
+  const live = await liveMegabytes(inspectorUrl, () => send('/api/v1/web/properties?limit=1'));
+  return { live, resident: residentMegabytes() };
+}
+
+/** True for so long. */
+function lasting(seconds: number): () => boolean {
+  const endsAt = Date.now() + seconds * 1_000;
+  return () => Date.now() < endsAt;
+}
+
+function sum(counts: Readonly<Record<string, number>>): number {
+  return Object.values(counts).reduce((total, count) => total + count, 0);
 }
 
 async function everyStoredId(send: Send): Promise<string[]> {

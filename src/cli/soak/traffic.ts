@@ -8,13 +8,13 @@ import { listingAt } from '../bench/listings.ts';
 export const API_KEY = 'soak-key';
 export const PUBLIC_SITE_URL = 'https://www.example.com';
 export const LISTINGS = 300;
+/** Addresses that the requests come from, in turn. */
+export const CLIENTS = 100;
 
 const FEED = '/api/v1/web/properties';
 const INGEST = '/api/public/events/ingest';
 /** As the README gives it: a keyed event's id can be computed by its sender. */
 const KEY_NAMESPACE = '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4';
-/** Each client sends so many requests; then comes one with another address. */
-const REQUESTS_A_CLIENT = 20;
 const MAX_PAGE_SIZE = 100;
 
 const page = z.object({
@@ -71,13 +71,10 @@ export function createTraffic(): Traffic {
 
 let requests = 0;
 
-/** The headers of a request: the key, and an address that changes before its limit is met. */
+/** The headers of a request: the key, and the next client's address. */
 export function clientHeaders(): Record<string, string> {
-  const client = Math.floor(requests++ / REQUESTS_A_CLIENT);
-  return {
-    'x-api-key': API_KEY,
-    'CF-Connecting-IP': `10.${(client >> 16) & 255}.${(client >> 8) & 255}.${client & 255}`,
-  };
+  const client = requests++ % CLIENTS;
+  return { 'x-api-key': API_KEY, 'CF-Connecting-IP': `10.0.0.${client}` };
 }
 
 const resources = Array.from({ length: LISTINGS }, (_, index) =>

@@ -1,10 +1,21 @@
 /** A scratch copy of the project, with state of its own, and the project's commands run in it. */
 
-import { type ChildProcess, spawn } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
+import {
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
+import type { Readable } from 'node:stream';
+import { noteSent, watchService } from '../../support/watch-service-log.ts';
 
 const ROOT = process.cwd();
 const COPIED = [
@@ -15,6 +26,8 @@ const COMMAND_DEADLINE_MS = 90_000;
 const READY_DEADLINE_MS = 60_000;
 
 export type Finished = { code: number | null; stdout: string; stderr: string };
+
+type Program = ChildProcessByStdio<null, Readable, Readable>;
 
 export type Service = {
   origin: string;
@@ -73,10 +86,10 @@ export class ProjectCopy {
     const child = this.#spawn(program, args, {});
     let stdout = '';
     let stderr = '';
-    child.stdout?.on('data', (data: Buffer) => {
+    child.stdout.on('data', (data: Buffer) => {
       stdout += data.toString();
     });
-    child.stderr?.on('data', (data: Buffer) => {
+    child.stderr.on('data', (data: Buffer) => {
       stderr += data.toString();
     });
     const deadline = setTimeout(() => kill(child), COMMAND_DEADLINE_MS);
@@ -86,14 +99,29 @@ export class ProjectCopy {
   }
 
   /** Starts `dev` and waits until it says that it is ready. */
-  async serve(port: number | undefined): Promise<Service> {
-    const child = this.#spawn('dev.ts', [], { PORT: String(port ?? '') });
+  serve(port: number | undefined): Promise<Service> {
+    return this.#ready(this.#spawn('dev.ts', [], { PORT: String(port ?? '') }));
+  }
+
+  /** The same by `npm run dev`. */
+  serveByNpm(port: number): Promise<Service> {
+    return this.#ready(this.#start('npm', ['run', 'dev'], { PORT: String(port) }));
+  }
+
+  async #ready(child: Program): Promise<Service> {
     let output = '';
-    const collect = (data: Buffer) => {
-      output += data.toString();
+    const log = watchService();
+    // Three lines, with the first API key in them, are not the log's: `dev` prints them to be run.
+    let linesToRun = 3;
+    const collect = (line: string) => {
+      output += `${line}\n`;
+      if (linesToRun === 0 || !line.startsWith('curl -s ')) return log.hear(line);
+      linesToRun -= 1;
+      noteSent(line);
     };
-    child.stdout?.on('data', collect);
-    child.stderr?.on('data', collect);
+    for (const stream of [child.stdout, child.stderr]) {
+      createInterface({ input: stream }).on('line', collect);
+    }
     const startedAt = Date.now();
     while (!/^curl .*ingest/m.test(output)) {
       if (child.exitCode !== null || Date.now() - startedAt > READY_DEADLINE_MS) {
@@ -101,8 +129,10 @@ export class ProjectCopy {
       }
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
+    const origin = /^curl -s (http:\/\/localhost:\d+)/m.exec(output)?.[1] ?? '';
+    log.at(origin, this.#apiKeys());
     return {
-      origin: /^curl -s (http:\/\/localhost:\d+)/m.exec(output)?.[1] ?? '',
+      origin,
       output: () => output,
       stop: async (signal) => {
         child.kill(signal);
@@ -117,9 +147,18 @@ export class ProjectCopy {
     rmSync(this.directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   }
 
+  #apiKeys(): string {
+    const vars = readFileSync(join(this.directory, '.dev.vars'), 'utf8');
+    return /^API_KEY=(.*)$/m.exec(vars)?.[1] ?? '';
+  }
+
+  #spawn(program: string, args: string[], environment: Record<string, string>): Program {
+    return this.#start(process.execPath, [join('src', 'cli', program), ...args], environment);
+  }
+
   /** Every program leads a process group of its own, so that all that it starts can be ended with it. */
-  #spawn(program: string, args: string[], environment: Record<string, string>): ChildProcess {
-    const child = spawn(process.execPath, [join('src', 'cli', program), ...args], {
+  #start(program: string, args: string[], environment: Record<string, string>): Program {
+    const child = spawn(program, args, {
       cwd: this.directory,
       env: { ...process.env, ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,0 +1,116 @@
+/**
+ * Reads every line that a service over real HTTP logs while the tests run, and fails the test file
+ * after which one holds a credential, an Idempotency-Key or a value of a body or query.
+ *
+ * What a test sends is heard on its sockets, by whatever means it sends it. Whoever starts a service
+ * announces it by `watchService`; a request to one that nobody announced, or whose log is not heard,
+ * fails the file too.
+ */
+
+import { subscribe } from 'node:diagnostics_channel';
+import { Socket } from 'node:net';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { afterAll, expect } from 'vitest';
+import * as z from 'zod';
+import { findSecrets, secretsIn, withoutIds } from './secrets.ts';
+
+/** The log of one service. */
+export type ServiceLog = {
+  /** Takes in a line. */
+  hear(line: string): void;
+  /** Takes in what a program prints. */
+  hearOutput(output: Readable): void;
+  /** Says where the service answers, and its valid keys, comma-separated. */
+  at(origin: string, apiKeys: string): void;
+};
+
+/** What one socket was given to send. */
+type Conversation = { port: string; sent: string[] };
+
+const ACCESS_LOG_LINE = '{"level":"info","message":"request"';
+const API_REQUEST = /^[A-Z]+ \/api\//m;
+
+const conversations: Conversation[] = [];
+/** Texts with values that were sent otherwise than from here. */
+let notes: string[] = [];
+const lines = new Set<string>();
+/** Ports of services whose requests are logged where it is heard. */
+const heardPorts = new Set<string>();
+
+export function watchService(): ServiceLog {
+  let port = '';
+  let isHeard = false;
+  const hear = (line: string) => {
+    lines.add(withoutIds(line));
+    isHeard ||= line.includes(ACCESS_LOG_LINE);
+    if (isHeard && port !== '') heardPorts.add(port);
+  };
+  return {
+    hear,
+    hearOutput: (output) => createInterface({ input: output }).on('line', hear),
+    at(origin, apiKeys) {
+      port = new URL(origin).port;
+      if (isHeard) heardPorts.add(port);
+      noteSent(
+        apiKeys
+          .split(',')
+          .map((key) => `x-api-key: ${key}`)
+          .join('\n'),
+      );
+    },
+  };
+}
+
+/** Notes what another program sends: a script of curl lines. */
+export function noteSent(text: string): void {
+  notes.push(text);
+}
+
+/** What is wrong with the log so far, which is then forgotten. */
+export function takeFindings(): string[] {
+  const texts = conversations.map(({ sent }) => sent.join(''));
+  const secrets = new Set([...texts, ...notes].flatMap(secretsIn));
+  const leaks = [...lines].flatMap((line) => findSecrets(line, secrets));
+  const unheard = conversations
+    .filter((_, index) => API_REQUEST.test(texts[index] ?? ''))
+    .filter(({ port }) => !heardPorts.has(port))
+    .map(({ port }) => `the log of the service on port ${port} is not read: see watchService`);
+  // A connection may be in use still.
+  for (const { sent } of conversations) sent.length = 0;
+  notes = [];
+  lines.clear();
+  return [...new Set([...leaks, ...unheard])];
+}
+
+/** Notes whatever is written to the socket, be it by `fetch`, by `node:http` or by hand. */
+function listenTo(socket: Socket): void {
+  const conversation: Conversation = { port: '', sent: [] };
+  conversations.push(conversation);
+  socket.once('connect', () => {
+    conversation.port = String(socket.remotePort);
+  });
+  const { _write: write, _writev: writev } = socket;
+  socket._write = (chunk: string | Uint8Array, encoding, callback) => {
+    conversation.sent.push(textOf(chunk, encoding));
+    write.call(socket, chunk, encoding, callback);
+  };
+  if (writev === undefined) return;
+  socket._writev = (chunks, callback) => {
+    for (const { chunk, encoding } of chunks) conversation.sent.push(textOf(chunk, encoding));
+    writev.call(socket, chunks, callback);
+  };
+}
+
+function textOf(chunk: string | Uint8Array, encoding: BufferEncoding): string {
+  const bytes = typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk;
+  return Buffer.from(bytes).toString('utf8');
+}
+
+const opened = z.object({ socket: z.instanceof(Socket) });
+
+subscribe('net.client.socket', (message) => listenTo(opened.parse(message).socket));
+
+afterAll(() => {
+  expect(takeFindings()).toEqual([]);
+});
