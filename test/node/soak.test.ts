@@ -39,7 +39,7 @@ describe('under mixed traffic at concurrency 32', () => {
   it('the memory that workerd takes grows by less than a body a request', () => {
     const { middle, end, requests } = report.memory;
     expect(middle.resident).toBeGreaterThan(50);
-    expect(end.resident - middle.resident).toBeLessThan(16 + (25 * requests) / 1_024);
+    expect(end.resident - middle.resident).toBeLessThan(16 + (8 * requests) / 1_024);
   });
 });
 
@@ -50,8 +50,8 @@ describe('growth', () => {
     [{ live: 26.1, resident: 300 }, 1_000, ['the isolate holds 6.1 MB more after 1000 requests']],
     [{ live: 20, resident: 315 }, 0, []],
     [{ live: 20, resident: 317 }, 0, ['workerd takes 17 MB more after 0 requests']],
-    [{ live: 20, resident: 365 }, 2_048, []],
-    [{ live: 20, resident: 367 }, 2_048, ['workerd takes 67 MB more after 2048 requests']],
+    [{ live: 20, resident: 331 }, 2_048, []],
+    [{ live: 20, resident: 333 }, 2_048, ['workerd takes 33 MB more after 2048 requests']],
     [{ live: 5, resident: 250 }, 9, []],
   ])('to %j after %i requests is %j', (after, requests, problems) => {
     expect(findGrowth(before, after, requests)).toEqual(problems);

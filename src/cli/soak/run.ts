@@ -5,11 +5,11 @@ import { storeListings } from '../bench/fill.ts';
 import type { Runtime } from '../bench/runtime.ts';
 import { startProduction } from '../production.ts';
 import {
+  EAGER_COLLECTION,
   findGrowth,
   liveMegabytes,
   type Memory,
   residentMegabytes,
-  TIGHT_HEAPS,
 } from './memory.ts';
 import {
   API_KEY,
@@ -56,7 +56,7 @@ export async function soak(seconds: number, start = startProduction): Promise<So
   };
   const runtime = await start(
     { API_KEY, PUBLIC_SITE_URL, RATE_LIMIT_DEFAULT: UNMET, RATE_LIMIT_INGEST: UNMET },
-    { onLog, hasInspector: true, v8Flags: TIGHT_HEAPS },
+    { onLog, hasInspector: true, v8Flags: EAGER_COLLECTION },
   );
   try {
     await storeListings(runtime.database, LISTINGS, PUBLIC_SITE_URL);
