@@ -26,7 +26,7 @@ export type Memory = { live: number; resident: number };
 const MAX_LIVE_GROWTH_MEGABYTES = 6;
 /** Chance, and what has not come to rest yet, however few the requests. */
 const MAX_RESIDENT_GROWTH_MEGABYTES = 16;
-/** For what is stored: far less than a request would take that kept its body or its answer. */
+/** For what is stored and its index entries, with much to spare. */
 const MAX_RESIDENT_GROWTH_KILOBYTES_A_REQUEST = 8;
 
 /** What grew by more than it may while `requests` were answered. Pure. */
