@@ -62,6 +62,11 @@ export function watchService(): ServiceLog {
   };
 }
 
+/** Says that what is sent to the port is passed on to a service, where it is heard. */
+export function watchRelay(port: number): void {
+  heardPorts.add(String(port));
+}
+
 /** Notes what another program sends: a script of curl lines. */
 export function noteSent(text: string): void {
   notes.push(text);

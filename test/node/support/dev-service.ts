@@ -5,6 +5,7 @@
 
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import * as z from 'zod';
+import { watchRelay } from '../../support/watch-service-log.ts';
 import { freePort, ProjectCopy } from './project-copy.ts';
 
 export type DevService = {
@@ -38,6 +39,7 @@ export async function startDevService(): Promise<DevService> {
 /** Passes bytes on, as they are, to a port of this machine and back. */
 async function startRelay(target: number): Promise<{ origin: string; close: () => void }> {
   const port = await freePort();
+  watchRelay(port);
   const sockets = new Set<Socket>();
   const server: Server = createServer((near) => {
     const far = connect(target, 'localhost');
