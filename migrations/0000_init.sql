@@ -24,9 +24,9 @@ CREATE TABLE `properties` (
 	`type` text,
 	`location_id` text,
 	`display_order` integer NOT NULL,
-	`source` text NOT NULL,
+	`rendering` text NOT NULL,
 	`document` text,
-	`rendering` text NOT NULL
+	`source` text NOT NULL
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `properties_slug` ON `properties` (`slug`);--> statement-breakpoint

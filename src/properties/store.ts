@@ -33,13 +33,8 @@ export type ListingKey = { id: string } | { slug: string };
 
 type PageRequest = Filters & { limit: number; after?: Position };
 
-type Row = {
-  id: string;
-  display_order: number;
-  /** Null when something else than the present rules rendered it; then there is its source. */
-  current_document: string | null;
-  stale_source: string | null;
-};
+/** As `columns` below. Without a document when something else than the present rules rendered it; then with its source. */
+type Row = [displayOrder: number, id: string, document: string | null, staleSource: string | null];
 
 /**
  * One page of public listings. Reads `limit + 1` rows for one status; for several, each status is a
@@ -65,7 +60,7 @@ export async function findPage(
   const last = shown.at(-1);
   return {
     documents: shown.map((row) => documentOf(row, publicSiteUrl)),
-    next: rows.length > shown.length && last ? [last.display_order, last.id] : null,
+    next: rows.length > shown.length && last ? [last[0], last[1]] : null,
   };
 }
 
@@ -84,23 +79,22 @@ export async function findDocument(
 }
 
 /** Reads may be served by a replica that lags: the feed tolerates that by its caches anyway. */
-async function readRows(
+function readRows(
   database: D1Database,
   statement: Statement,
   values: Record<string, string | number>,
 ): Promise<Row[]> {
   const session = database.withSession('first-unconstrained');
-  const { results } = await readD1(() => statement.bindTo(session, values).all<Row>());
-  return results;
+  return readD1(() => statement.bindTo(session, values).raw<Row>());
 }
 
 /** A row gives its document, or its source when something else than the present rules rendered it. */
 const isCurrent = sql`${properties.rendering} = ${sql.placeholder('rendering')}`;
 const columns = {
-  id: properties.id,
   displayOrder: properties.displayOrder,
+  id: properties.id,
   document: sql`case when ${isCurrent} then ${properties.document} end`.as('current_document'),
-  source: sql`case when not ${isCurrent} then ${properties.source} end`.as('stale_source'),
+  staleSource: sql`case when not ${isCurrent} then ${properties.source} end`.as('stale_source'),
 };
 const listings = () => new QueryBuilder().select(columns).from(properties);
 
@@ -144,7 +138,7 @@ function rangeOf(index: number, { type, locationId, after }: PageRequest): SQL |
   );
 }
 
-function documentOf({ current_document, stale_source }: Row, publicSiteUrl: string): string {
-  if (current_document !== null) return current_document;
-  return JSON.stringify(render(source.parse(JSON.parse(stale_source ?? 'null')), publicSiteUrl));
+function documentOf([, , document, staleSource]: Row, publicSiteUrl: string): string {
+  if (document !== null) return document;
+  return JSON.stringify(render(source.parse(JSON.parse(staleSource ?? 'null')), publicSiteUrl));
 }

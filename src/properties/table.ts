@@ -18,12 +18,13 @@ export const properties = sqliteTable(
     type: text(),
     locationId: text('location_id'),
     displayOrder: integer('display_order').notNull(),
-    /** The listing as imported, its location and amenities resolved into it: JSON of `Source`. */
-    source: text().notNull(),
-    /** Its wire resource: JSON of `Property`, sent as it stands. A hidden listing has none. */
-    document: text(),
+    // What a page reads stands before what it does not: SQLite walks through a large text to what is behind.
     /** What rendered `document`: see `renderingOf`. Another value: the document is out of date. */
     rendering: text().notNull(),
+    /** Its wire resource: JSON of `Property`, sent as it stands. A hidden listing has none. */
+    document: text(),
+    /** The listing as imported, its location and amenities resolved into it: JSON of `Source`. */
+    source: text().notNull(),
   },
   (t) => [
     uniqueIndex('properties_slug').on(t.slug),

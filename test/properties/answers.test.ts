@@ -15,7 +15,7 @@ const LIST = '/api/v1/web/properties';
 /** A D1 that fails, or never answers; the rest of the service is untouched. */
 const failingD1 = { withSession: () => failing() } as unknown as D1Database;
 const silentD1 = {
-  withSession: () => ({ prepare: () => ({ bind: () => ({ all: () => new Promise(() => {}) }) }) }),
+  withSession: () => ({ prepare: () => ({ bind: () => ({ raw: () => new Promise(() => {}) }) }) }),
 } as unknown as D1Database;
 
 function failing(): never {
