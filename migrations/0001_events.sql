@@ -7,8 +7,8 @@ CREATE TABLE `events` (
 	`type` text NOT NULL,
 	`aggregate_type` text NOT NULL,
 	`aggregate_id` text NOT NULL,
-	`payload` text NOT NULL,
-	`created_at` integer NOT NULL
+	`created_at` integer NOT NULL,
+	`payload` text NOT NULL
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `events_id` ON `events` (`id`);--> statement-breakpoint

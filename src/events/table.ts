@@ -22,10 +22,10 @@ export const events = sqliteTable(
     type: text().notNull(),
     aggregateType: text('aggregate_type').notNull(),
     aggregateId: text('aggregate_id').notNull(),
-    /** JSON text. */
-    payload: text().notNull(),
     /** Milliseconds since the epoch. */
     createdAt: integer('created_at').notNull(),
+    /** JSON text. The last column: SQLite walks through a large text to what is behind it. */
+    payload: text().notNull(),
   },
   (t) => [
     uniqueIndex('events_id').on(t.id),
