@@ -8,7 +8,7 @@
 import { and, asc, desc, eq, gt, lt, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import { QueryBuilder } from 'drizzle-orm/sqlite-core';
 import { readD1 } from '../storage/d1.ts';
-import { statementOf, statementsOf } from '../storage/statement.ts';
+import { limited, statementOf, statementsOf } from '../storage/statement.ts';
 import { events } from './table.ts';
 
 export type Filters = {
@@ -114,12 +114,12 @@ function pageQuery(request: PageRequest) {
     .limit(1);
   const isGiven = sql`length(${events.payload}) <= ${given('share')} or ${events.seq} = (${first})`;
   const payload = sql`case when ${isGiven} then ${events.payload} end`.as('payload');
-  return new QueryBuilder()
+  const page = new QueryBuilder()
     .select({ ...columns, payload })
     .from(events)
     .where(condition)
-    .orderBy(inOrder)
-    .limit(given('rows'));
+    .orderBy(inOrder);
+  return limited(page, given('rows'));
 }
 
 /** Where an event stands in the order; no row when there is none of that id. */

@@ -1,9 +1,9 @@
 /** The feed's reads: one D1 round trip a page or an item, from the nearest replica. */
 
 import { and, asc, eq, ne, type SQL, sql } from 'drizzle-orm';
-import { QueryBuilder, unionAll } from 'drizzle-orm/sqlite-core';
+import { QueryBuilder } from 'drizzle-orm/sqlite-core';
 import { readD1 } from '../storage/d1.ts';
-import { type Statement, statementOf, statementsOf } from '../storage/statement.ts';
+import { limited, type Statement, statementOf, statementsOf } from '../storage/statement.ts';
 import { render, renderingOf } from './render.ts';
 import type { PROPERTY_TYPES, PUBLIC_STATUSES } from './resource.ts';
 import { source } from './source.ts';
@@ -111,21 +111,21 @@ const pageStatement = statementsOf(pageQuery, ({ statuses, type, locationId, aft
   [statuses.length, !!type, !!locationId, !!after].join(),
 );
 
-function pageQuery(request: PageRequest) {
+function pageQuery(request: PageRequest): SQL {
   const rows = sql.placeholder('rows');
-  const inOrder = [asc(properties.displayOrder), asc(properties.id)];
-  const [first, second, ...rest] = request.statuses.map((_, index) => {
-    const range = listings()
-      .where(rangeOf(index, request))
-      .orderBy(...inOrder)
-      .limit(rows);
-    return new QueryBuilder().select().from(range.as(`range_${index}`));
-  });
+  const ranges = request.statuses.map((_, index) =>
+    limited(
+      listings()
+        .where(rangeOf(index, request))
+        .orderBy(asc(properties.displayOrder), asc(properties.id)),
+      rows,
+    ),
+  );
+  const [first, ...rest] = ranges;
   if (first === undefined) throw new Error('a page needs at least one status');
-  if (second === undefined) return first;
-  return unionAll(first, second, ...rest)
-    .orderBy(sql`display_order`, sql`id`)
-    .limit(rows);
+  if (rest.length === 0) return first;
+  const all = ranges.map((range) => sql`select * from (${range})`);
+  return limited(sql`${sql.join(all, sql` union all `)} order by display_order, id`, rows);
 }
 
 function rangeOf(index: number, { type, locationId, after }: PageRequest): SQL | undefined {

@@ -3,7 +3,14 @@
  * takes longer than binding values to it, and the text of one shape is always the same.
  */
 
-import { fillPlaceholders, type Query, SQL } from 'drizzle-orm';
+import {
+  fillPlaceholders,
+  type Placeholder,
+  type Query,
+  SQL,
+  type SQLWrapper,
+  sql,
+} from 'drizzle-orm';
 import { SQLiteAsyncDialect } from 'drizzle-orm/sqlite-core';
 
 export type Statement = {
@@ -36,4 +43,12 @@ export function statementsOf<Request>(
     known.set(shape, statement);
     return statement;
   };
+}
+
+/**
+ * `query` up to a number of rows that is bound. SQLite prepares a statement anew each time that a
+ * bare `limit ?` is bound, since its planner looks at the value; at an expression it does not.
+ */
+export function limited(query: SQLWrapper, rows: Placeholder): SQL {
+  return sql`${query.getSQL()} limit ${rows} + 0`;
 }
