@@ -29,6 +29,7 @@ const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' })
 
 /** The site that listings are shown on, without a trailing slash. The import renders under it too. */
 export const publicSiteUrl = httpUrl
+  .refine((url) => !/[?#]/.test(url), { error: 'must have no query and no fragment' })
   .default('https://www.example.com')
   .transform((url) => url.replace(/\/+$/, ''));
 

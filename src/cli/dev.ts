@@ -1,7 +1,8 @@
 /**
  * `npm run dev`: sets the working copy up, then serves it until it is stopped.
  *
- * Exits with 0 when it was asked to stop (SIGINT, SIGTERM), 1 when it could not serve.
+ * Exits with 0 when it was asked to stop (SIGINT, SIGTERM), 1 when it could not serve, 2 when it was
+ * given an argument.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -17,6 +18,11 @@ const ENTRY = 'src/docs/dev-worker.ts';
 const POLL_MS = 200;
 /** A service that was asked to stop is killed after this time. */
 const STOP_DEADLINE_MS = 5_000;
+
+if (process.argv.length > 2) {
+  console.error('dev takes no arguments. Another port: PORT=4000 npm run dev');
+  process.exit(2);
+}
 
 try {
   const port = portOf(process.env.PORT, (await readVars('local')).get('PORT'));

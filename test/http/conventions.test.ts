@@ -196,6 +196,8 @@ describe('a malformed var', () => {
   it.each([
     ['PUBLIC_SITE_URL', 'not a url'],
     ['PUBLIC_SITE_URL', 'ftp://site.example.com'],
+    ['PUBLIC_SITE_URL', 'https://site.example.com/?shop=1'],
+    ['PUBLIC_SITE_URL', 'https://site.example.com/#top'],
     ['CORS_ORIGINS', 'https://site.example.com/path'],
     ['RATE_LIMIT_DEFAULT', 'many'],
     ['RATE_LIMIT_INGEST', '0'],

@@ -34,3 +34,11 @@ it.each([[['--dry-run']], [['--', '--dry-run']], [['--', '--help']]])(
     });
   },
 );
+
+it('dev does nothing when it is given an argument', () => {
+  expect(npmRun('dev', '--', '--port', '4000')).toEqual({
+    status: 2,
+    stdout: '',
+    stderr: 'dev takes no arguments. Another port: PORT=4000 npm run dev\n',
+  });
+});
