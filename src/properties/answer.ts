@@ -3,7 +3,7 @@
 import { etagOf, matchesEtag } from '../http/conditional.ts';
 
 export type Answer = {
-  /** Not bytes: a response copies those each time it is made of them, and reads a Blob where it is. */
+  /** Not bytes: made of those, a response copies them once more than it does a Blob. */
   body: Blob;
   /** Of a 200 and a 304: the tag among them. */
   headers: Headers;
@@ -18,6 +18,7 @@ export async function answerOf(json: string, readAt: number): Promise<Answer> {
   return finishedAnswer(bytes, await etagOf(bytes), readAt);
 }
 
+/** An answer whose tag is known already: one that the edge cache kept. */
 export function finishedAnswer(
   bytes: Uint8Array | ArrayBuffer,
   etag: string,

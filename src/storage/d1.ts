@@ -64,7 +64,7 @@ async function repeatPassingFaults<T>(call: () => Promise<T>): Promise<T> {
   return call();
 }
 
-/** Whether a call may be repeated. Looks at the whole chain of causes: Drizzle wraps what a single statement throws. */
+/** Whether a call may be repeated. Looks at the whole chain of causes: a fault may come wrapped. */
 function isPassingFault(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return PASSING_FAULT.test(error.message) || isPassingFault(error.cause);
