@@ -14,6 +14,9 @@ import { unstable_readConfig } from 'wrangler';
 const HOST = '127.0.0.1';
 const WORKER = 'measured';
 
+/** What whoever runs this program has set. */
+const OWN_V8_FLAGS = process.env.MINIFLARE_WORKERD_V8_FLAGS ?? '';
+
 /** D1 as Miniflare hands it to Node. */
 export type Database = Awaited<ReturnType<Miniflare['getD1Database']>>;
 
@@ -34,7 +37,7 @@ export type RuntimeOptions = {
   onLog?: (line: LogLine) => void;
   /** Opens V8's inspector, which costs some speed. */
   hasInspector?: boolean;
-  /** Flags for V8, separated by spaces. */
+  /** Flags for V8, separated by spaces, beside those of the environment. */
   v8Flags?: string;
 };
 
@@ -58,7 +61,7 @@ export async function startRuntime(
     unsafeDirectSockets: [{ host: HOST, port: 0 }],
   };
   // Miniflare has no option for them.
-  process.env.MINIFLARE_WORKERD_V8_FLAGS = v8Flags;
+  process.env.MINIFLARE_WORKERD_V8_FLAGS = `${OWN_V8_FLAGS} ${v8Flags}`.trim();
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       host: HOST,
