@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import type { Answer } from './answer.ts';
 
 /** What an entry takes besides its body and key, roughly: the objects that hold them. */
-const ENTRY_OVERHEAD_BYTES = 256;
+const ENTRY_OVERHEAD_BYTES = 512;
 
 export type AnswerMemory = {
   get(key: string): Answer | undefined;
