@@ -16,15 +16,15 @@ import { UserError } from './project.ts';
 export type LoadOptions = { isRemote: boolean; isDryRun: boolean };
 
 /**
- * Imports into the database, which is migrated first when it is the local one: whoever calls this for
- * the local one has the turn at it.
+ * Imports into the database. The local one is migrated first, unless nothing is to be written, and the
+ * caller must have the turn at it.
  */
 export async function loadListings(read: ReadFile, options: LoadOptions): Promise<ImportOutcome> {
   if (read.kind === 'unreadable') return { kind: 'refused', problems: read.problems };
   const site = publicSiteUrl.safeParse(
     (await readVars(options.isRemote ? 'remote' : 'local')).get('PUBLIC_SITE_URL'),
   );
-  if (!site.success) throw new UserError('PUBLIC_SITE_URL must be an http(s) URL');
+  if (!site.success) throw new UserError(`PUBLIC_SITE_URL ${site.error.issues[0]?.message}`);
   return loadInto(await openMigrated(options), read, site.data, options);
 }
 
