@@ -10,6 +10,7 @@ import { CATALOGUE, type ErrorCode, type Problem } from './errors.ts';
 import { challenge, errorHeaders, retryAfter } from './openapi-headers.ts';
 import { cursorText, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, type pagingParameters } from './paging.ts';
 import { PRINTABLE_ID } from './request-id.ts';
+import { UUID_FORM } from './uuid.ts';
 
 /** Request headers that every operation reads. */
 export const commonRequestHeaders = {
@@ -34,11 +35,7 @@ export const API_KEY_OR_BEARER = [{ apiKey: [] }, { bearer: [] }];
 export const API_KEY_ADVICE = 'Send an API key in the x-api-key header.';
 
 /** A UUID as a caller may write it. */
-export const uuidParameter = z
-  .string()
-  .length(36)
-  .regex(/^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/)
-  .meta({ format: 'uuid' });
+export const uuidParameter = z.string().length(36).regex(UUID_FORM).meta({ format: 'uuid' });
 
 /** `limit` and `cursor` as a client writes them: see paging.ts. */
 export const pagingQuery = {
