@@ -3,23 +3,25 @@
  *
  * The memory of an object is lost after some ten seconds without a request, so a window has to be
  * stored; a stored hit is a row written, so not each one is: an eviction forgets at most four hits
- * and never that a window is full. Deploys roll Worker and object out apart: what `hit` takes and
- * gives may only be added to.
+ * and never that a window is full. A deploy replaces Workers and objects one by one, so that old and
+ * new ones call each other: what `hit` takes and gives must not change, another form is another method.
  */
 
 import { DurableObject } from 'cloudflare:workers';
 import { endOf, hit, isDueToStore, isOver, pack, type Window } from './window.ts';
 
+/** The two counters of a client: see README, Rate limits. */
 export type CounterName = 'default' | 'ingest';
 
+/** One for each client. */
 export class RateCounter extends DurableObject<Env> {
   readonly #windows = new Map<CounterName, Window>();
-  /** Begin of the window, by counter, that is stored with an alarm to delete it. */
+  /** Counter → start of its window that is stored, with an alarm to delete it, in milliseconds since the epoch. */
   readonly #stored = new Map<CounterName, number>();
 
   /**
-   * Counts one request against `limit` requests a window: a `Count`, packed. Nothing is awaited
-   * between read and write, so it is exact.
+   * Counts one request against `limit` requests a window. Gives a `Count` as `pack` writes it. Nothing
+   * is awaited between read and write, so the count is exact.
    */
   hit(counter: CounterName, limit: number): number {
     const { window, count } = hit(this.#windowOf(counter), limit, Date.now());

@@ -32,7 +32,7 @@ const SET_BY_CORS = /^(access-control-.*|vary)$/;
 /** What is known of a request's count; `uncounted` when the counter failed or stalled. */
 type Counted = Count | { outcome: 'overloaded' } | { outcome: 'uncounted' };
 
-/** Refuses with 429 `rate_limit_exceeded`, and puts both header families on every response. */
+/** Refuses with 429 `rate_limit_exceeded`, and puts both header families on every counted response. */
 export function rateLimit() {
   const offenders = new Offenders();
   return createMiddleware<AppEnv>(async function rateLimit(c, next) {

@@ -9,9 +9,10 @@ const WINDOW_MS = WINDOW_SECONDS * 1_000;
 /** Above any number of milliseconds until a window is over. */
 const PACKED_RESET = 2 * WINDOW_MS;
 
-/** Between two stores at most this many hits less one may be forgotten. */
+/** One hit in so many is stored: an eviction forgets those since, one less than this at most. */
 const HITS_A_STORE = 5;
 
+/** What a counter keeps. */
 export type Window = {
   /** Milliseconds since the epoch. */
   startedAt: number;
