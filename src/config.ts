@@ -44,7 +44,7 @@ const origin = z.string().refine((text) => text === '*' || isOrigin(text), {
   error: 'must be origins such as https://www.example.com, comma-separated',
 });
 
-/** A set of public keys (RFC 7517 section 5): nothing else may be where the service can read it. */
+/** A set of public keys (RFC 7517 section 5). A private one is refused: it has no place among the vars. */
 const jwks = z.object({
   keys: z.array(
     z.looseObject({ kty: z.enum(['RSA', 'EC', 'OKP']) }).refine((key) => !('d' in key)),

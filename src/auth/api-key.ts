@@ -5,7 +5,7 @@ const comparableKeys = new WeakMap<readonly string[], readonly Uint8Array[]>();
 
 const encoder = new TextEncoder();
 
-/** Stands behind a key that is shorter than the longest; no UTF-8 text has it. */
+/** Fills a key up to the size of the longest; no UTF-8 text holds this byte. */
 const FILLER = 0xff;
 
 /**

@@ -6,7 +6,7 @@ import { logFault } from '../http/log.ts';
 import { type FindKey, keySetOf } from './key-set.ts';
 import { KeySetUnavailable } from './remote-key-set.ts';
 
-/** Whoever can verify with one of these cannot sign with what it verifies by. */
+/** Of these, what verifies cannot sign: nobody can use a published key as a secret. */
 const ASYMMETRIC_ALGORITHMS = [
   'RS256',
   'RS384',
@@ -31,6 +31,7 @@ const BEARER_JWT =
 /** The header `{"alg":"none"}`. */
 const UNSECURED_HEADER = 'eyJhbGciOiJub25lIn0';
 
+/** `permissions` is the claim as it stands in the token. */
 export type Bearer = { outcome: 'valid'; permissions: unknown } | { outcome: 'invalid' };
 
 /**
@@ -57,7 +58,7 @@ export async function judgeBearer(authorization: string, jwt: Config['jwt']): Pr
   } catch (error) {
     if (error instanceof KeySetUnavailable) throw error;
     if (!(error instanceof errors.JOSEError)) {
-      // Too short, or none at all: such a key is to be ignored (RFC 7517 section 5), but not in silence.
+      // The set's key is malformed or too short: to be ignored (RFC 7517 section 5), but not in silence.
       logFault('a key of the key set cannot be used', undefined, error);
     }
     return INVALID;

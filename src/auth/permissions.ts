@@ -5,6 +5,7 @@ import * as z from 'zod';
 /** Ascending: each level includes those before it. */
 const LEVELS = ['viewer', 'editor', 'admin'] as const;
 
+/** How much a permission allows in its area. */
 export type Level = (typeof LEVELS)[number];
 
 /** Anything in the claim that is no string is passed over, and so is a claim of another form. */

@@ -35,6 +35,7 @@ export class KeySetUnavailable extends Error {
   override readonly name = 'KeySetUnavailable';
 }
 
+/** The key set at one address. One for each isolate and address. */
 export class RemoteKeySet {
   readonly #url: string;
   #keys: { fetchedAt: number; find: LocalJWKSet } | undefined;

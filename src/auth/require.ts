@@ -31,8 +31,9 @@ export function requireApiKey() {
 
 /**
  * The property feed: an API key, or a user's token with the permission to view the web area. One
- * that is good is enough, whatever stands beside it.
- * Throws 401 as `requireApiKey` does, and 403 `permission_denied` for a valid token without it.
+ * good credential is enough, whatever stands beside it.
+ * Throws 401 as `requireApiKey` does, 403 `permission_denied` for a valid token without the
+ * permission, and `KeySetUnavailable`, a 500, when a token cannot be verified for want of keys.
  */
 export function requireFeedAccess() {
   return createMiddleware<AppEnv>(async function requireFeedAccess(c, next) {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { loadWrangler } from './database.ts';
 import { PROJECT_DIRECTORY, WRANGLER_CONFIG } from './project.ts';
 
-export const DEV_VARS = join(PROJECT_DIRECTORY, '.dev.vars');
+const DEV_VARS = join(PROJECT_DIRECTORY, '.dev.vars');
 const DEV_VARS_EXAMPLE = join(PROJECT_DIRECTORY, '.dev.vars.example');
 
 /** Creates .dev.vars from its example unless there is one. Returns whether it did. */

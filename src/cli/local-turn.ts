@@ -1,6 +1,6 @@
 /**
  * Turns at the local database. Two programs that write to its files at once can stall each other for
- * good, as D1, which is one process, never does: set-ups and imports wait for each other.
+ * good, which D1, being one process, cannot: so set-ups and imports wait for each other.
  *
  * A turn is a lock of the operating system, taken through SQLite on a file of its own: it ends with
  * the process that holds it, however that ends, so that none has to be found abandoned.

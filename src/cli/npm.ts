@@ -1,6 +1,6 @@
 /**
- * The npm that runs this program. It may be killed alone, and it runs its scripts through `sh -c`:
- * a shell that does not make way for the program goes on waiting for it then.
+ * The npm that runs this program. It may be killed without the program, and it runs scripts through
+ * `sh -c`: a shell that has not become the program itself then goes on waiting for it.
  */
 
 import { readFileSync } from 'node:fs';
@@ -9,15 +9,15 @@ const CHECK_MS = 1_000;
 const SHELL_OF_NPM = /^(?:\S*\/)?sh\0-c\0/;
 
 /**
- * Which of the script's options npm has kept, as it does unless `--` stands before them: the program
- * would do something else than was asked. Of those only that npm hands on as its own settings.
+ * The option of this script that npm has kept for itself, as it does unless `--` stands before it: the
+ * program would do something else than was asked. Only those of `options` are looked for.
  */
 export function findKeptOption(script: string, options: readonly string[]): string | undefined {
   if (process.env.npm_lifecycle_event !== script) return undefined;
   return options.find((name) => process.env[`npm_config_${name.replace('-', '_')}`] === 'true');
 }
 
-/** Calls `onGone` once npm has ended, however it did. Without npm never: a parent may well end first. */
+/** Calls `onGone` once npm has ended, in whatever way; never when no npm runs this program, whose parent may end first. */
 export function watchNpm(onGone: () => void): void {
   if (process.env.npm_lifecycle_event === undefined) return;
   const ancestors = npmAncestors();
@@ -29,7 +29,7 @@ export function watchNpm(onGone: () => void): void {
   watch.unref();
 }
 
-/** The parent and, when that is npm's shell, the shell's parent: npm. Either is another one once npm has ended. */
+/** The parent's id and, when that is npm's shell, the id of its parent, npm: one of them changes once npm has ended. */
 function npmAncestors(): string {
   const { ppid } = process;
   const isShell = SHELL_OF_NPM.test(procFile(ppid, 'cmdline'));

@@ -12,7 +12,7 @@ import { inLocalTurn } from './local-turn.ts';
 import { applyMigrations, findPendingMigrations } from './migrations.ts';
 import { PROJECT_DIRECTORY, SAMPLE_LISTINGS, UserError } from './project.ts';
 
-/** Sets up once what two programs that begin at the same moment find missing. */
+/** Sets up what is missing; of two programs that begin at the same moment, the second finds it done. */
 export function prepareDevelopment(): Promise<void> {
   return inLocalTurn(prepare);
 }

@@ -15,6 +15,7 @@ export type Progress = {
   end: () => void;
 };
 
+/** A bar when the output is a terminal, else lines. */
 export function showProgress(output: Output): Progress {
   return output.isTTY ? bar(output) : lines(output);
 }

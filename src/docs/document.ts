@@ -75,5 +75,3 @@ export function createOpenApiDocument() {
     { override: nameIntegerWidth },
   );
 }
-
-export type OpenApiDocument = ReturnType<typeof createOpenApiDocument>;

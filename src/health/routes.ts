@@ -11,6 +11,7 @@ import { knownDependencies } from './known-dependencies.ts';
 
 const NO_STORE = { 'Cache-Control': 'no-store' };
 
+/** Mounted at /api/health. */
 export function healthRoutes() {
   return new Hono<AppEnv>()
     .get('/', (c) => c.json(healthOf('ok'), 200, NO_STORE))

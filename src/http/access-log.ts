@@ -1,4 +1,4 @@
-/** One structured line a request: who may read the log may not learn a credential, key or payload. */
+/** One structured line a request. Whoever may read the log learns no credential, key or payload from it. */
 
 import { createMiddleware } from 'hono/factory';
 import { routePath } from 'hono/route';
@@ -6,6 +6,7 @@ import type { AppEnv } from './app-env.ts';
 import { logInfo } from './log.ts';
 import { requestIdOf } from './request-id.ts';
 
+/** Logs each request once it is answered; `duration_ms` is how long that took. */
 export function accessLog() {
   return createMiddleware<AppEnv>(async function accessLog(c, next) {
     const startedAt = Date.now();

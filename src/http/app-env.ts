@@ -1,3 +1,3 @@
-/** What Hono knows about this Worker: its bindings and what the middleware leaves on a request. */
+/** What Hono is told about this Worker: its bindings. Middleware leaves nothing on the context. */
 
 export type AppEnv = { Bindings: Env };

@@ -13,11 +13,12 @@ import { ApiError } from './errors.ts';
 const VERSION = 1;
 const CHECK_BYTES = 8;
 /**
- * Above any cursor made here: that of the longest filters, 255 control characters twice, has some
- * 5,100. A longer one is refused before it is decoded.
+ * Above any cursor made here: that of the longest filters which find anything, two names of 255
+ * control characters, has some 5,100. A longer one is refused before it is decoded.
  */
 export const MAX_CURSOR_CHARACTERS = 8_000;
 
+/** What a cursor is good for. */
 export type CursorScope = {
   /** Which list: a cursor of another one does not fit. */
   list: string;

@@ -1,8 +1,9 @@
-/** Whatever is thrown below becomes an Error: Hono hands anything else past its error handler. */
+/** Hono's error handler is given instances of Error only: here everything that is thrown becomes one. */
 
 import { createMiddleware } from 'hono/factory';
 import type { AppEnv } from './app-env.ts';
 
+/** Throws an Error on in place of anything else, which stands in its `cause`. */
 export function errorGuard() {
   return createMiddleware<AppEnv>(async function errorGuard(_c, next) {
     try {

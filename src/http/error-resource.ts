@@ -81,9 +81,8 @@ export const errorFields = {
   }),
 } as const;
 
+/** The whole envelope. */
 export const errorResource = z.strictObject(errorFields).meta({
   id: 'Error',
   description: 'An answer other than success. New clients read only `error`.',
 });
-
-export type ErrorResource = z.infer<typeof errorResource>;

@@ -26,6 +26,7 @@ export type Problem = { path: string; message: string };
 /** At most this many problems are listed in one answer. */
 export const MAX_PROBLEMS = 50;
 
+/** What an error may carry besides its code and message. */
 export type ErrorOptions = {
   /** The offending field, as the caller wrote its name. */
   param?: string;

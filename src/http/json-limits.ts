@@ -5,8 +5,10 @@
 
 import { MAX_PROBLEMS, type Problem } from './errors.ts';
 
+/** What `JSON.parse` gives. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
 export type JsonObject = { [name: string]: JsonValue };
+/** A name of an object, or an index of an array. */
 export type PathSegment = string | number;
 
 /** The body itself is the first level. */

@@ -5,8 +5,10 @@
  * no credential, key, query or payload.
  */
 
+/** Beside the message; a field without a value is left out. */
 type Fields = Readonly<Record<string, string | number | boolean | undefined>>;
 
+/** What is as it should be. */
 export function logInfo(message: string, fields: Fields): void {
   console.log(JSON.stringify({ level: 'info', message, ...fields }));
 }

@@ -3,10 +3,11 @@
 import * as z from 'zod';
 import { MAX_CURSOR_CHARACTERS } from './cursor.ts';
 
+/** Items a page. */
 export const DEFAULT_PAGE_SIZE = 25;
 export const MAX_PAGE_SIZE = 100;
 
-/** `limit` and `cursor`, as every list takes them. Which cursor can be read is told elsewhere: see cursor.ts. */
+/** `limit` and `cursor`, as every list takes them. Whether a cursor can be read is decided by cursor.ts. */
 export const pagingParameters = {
   limit: z
     .string()
@@ -34,7 +35,7 @@ export function listOf<Item extends z.ZodType>(item: Item) {
   });
 }
 
-/** A page's JSON text, its documents joined as they stand; `next` is the cursor to what follows, if anything does. */
+/** The JSON text of a page of documents, which are JSON texts themselves; `next` is the cursor to what follows, null for the last page. */
 export function listJson(documents: readonly string[], next: string | null): string {
   return `{"object":"list","data":[${documents.join(',')}],"has_more":${next !== null},"next_cursor":${JSON.stringify(next)}}`;
 }

@@ -41,7 +41,7 @@ export function renderError(error: ApiError, c: Context, beside: object = {}): R
 }
 
 /** Both halves of the envelope: `error`, and the top level that older clients read. */
-export function errorBody(error: ApiError, c: Context) {
+function errorBody(error: ApiError, c: Context) {
   return {
     error: {
       type: error.type,

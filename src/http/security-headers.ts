@@ -1,4 +1,4 @@
-/** Security headers of everything under /api: the answers are data, never a document to run. */
+/** Security headers: the answers are data, never a document to run. */
 
 import { createMiddleware } from 'hono/factory';
 import type { AppEnv } from './app-env.ts';
@@ -11,7 +11,7 @@ const HEADERS = Object.entries({
 });
 const POLICY = 'Content-Security-Policy';
 
-/** Sets them on every response. The documentation page has a policy of its own. */
+/** Sets them on every response. The documentation page comes with a policy of its own, which stays. */
 export function securityHeaders() {
   return createMiddleware<AppEnv>(async function securityHeaders(c, next) {
     await next();

@@ -13,6 +13,7 @@ import './wording.ts';
  */
 const FOREIGN_PAGING_WORDS = ['starting_after', 'ending_before', 'page', 'offset', 'page_token'];
 
+/** A value that fits its schema, or what is wrong with it. */
 export type Parsed<T> = { ok: true; value: T } | { ok: false; problems: [Problem, ...Problem[]] };
 
 /** Parses what a caller sent: the value, or every problem of it. */

@@ -12,7 +12,7 @@ export type Answer = {
   readAt: number;
 };
 
-/** The answer of what D1 was asked for just now. */
+/** Makes an answer of JSON text that D1 was asked for at `readAt`, in milliseconds since the epoch. */
 export async function answerOf(json: string, readAt: number): Promise<Answer> {
   const bytes = new TextEncoder().encode(json);
   return finishedAnswer(bytes, await etagOf(bytes), readAt);

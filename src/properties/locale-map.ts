@@ -3,8 +3,8 @@
 import * as z from 'zod';
 import { text } from './text.ts';
 
-export const LOCALES = ['en', 'es', 'fr'] as const;
-export type Locale = (typeof LOCALES)[number];
+const LOCALES = ['en', 'es', 'fr'] as const;
+type Locale = (typeof LOCALES)[number];
 
 /** An object with a text for some of the languages; it can be empty. */
 export const localeMap = z

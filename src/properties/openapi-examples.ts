@@ -5,7 +5,7 @@ import type { Property } from './resource.ts';
 /** The location of the example. */
 export const EXAMPLE_LOCATION_ID = 'e16037e3-44f6-4e6b-8589-6880896284e3';
 
-/** Where the example stands among the location's listings: `cursor` leads to the page that has it. */
+/** The `next_cursor` of the example's page: it leads to the listings of the location that follow the example. */
 export const EXAMPLE_NEXT_CURSOR =
   'jeNPPy7pyLJbMSwicHJvcGVydGllcyIsIntcInN0YXR1c2VzXCI6W1wibGlzdGVkXCJdLFwibG9jYXRpb25JZFwiOlwiZTE2MDM3ZTMtNDRmNi00ZTZiLTg1ODktNjg4MDg5NjI4NGUzXCJ9IixbMjEwLCJiNzE0MTg1OS02NGFlLTQ5ZmQtODdiYy05ZDVhMGEyY2MxOGIiXV0';
 

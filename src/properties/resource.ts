@@ -79,6 +79,7 @@ const galleryItem = z.strictObject({
   sort_order: order,
 });
 
+/** A listing as the feed sends it. */
 export const property = z
   .strictObject({
     object: z.literal('property'),

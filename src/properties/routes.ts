@@ -31,6 +31,7 @@ type ListParameters = z.infer<typeof listParameters>;
 
 const position: z.ZodType<Position> = z.tuple([order, uuid]).readonly();
 
+/** Mounted at /api/v1/web/properties. */
 export function propertyRoutes() {
   const serve = createFeed();
   return new Hono<AppEnv>()

@@ -30,6 +30,7 @@ export function createFeed() {
   };
 }
 
+/** The same 404 for a listing that is hidden, unknown, or could have no such name. */
 export function noSuchProperty() {
   return resourceMissing('There is no such property.');
 }

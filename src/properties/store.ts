@@ -33,7 +33,7 @@ export type ListingKey = { id: string } | { slug: string };
 
 type PageRequest = Filters & { limit: number; after?: Position };
 
-/** As `columns` below. Without a document when something else than the present rules rendered it; then with its source. */
+/** As `columns` below: with the document that the present rules rendered, else with the source to render. */
 type Row = [displayOrder: number, id: string, document: string | null, staleSource: string | null];
 
 /**
@@ -88,7 +88,7 @@ function readRows(
   return readD1(() => statement.bindTo(session, values).raw<Row>());
 }
 
-/** A row gives its document, or its source when something else than the present rules rendered it. */
+/** Whether the present rules, for the present site, rendered the document. */
 const isCurrent = sql`${properties.rendering} = ${sql.placeholder('rendering')}`;
 const columns = {
   displayOrder: properties.displayOrder,

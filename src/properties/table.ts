@@ -5,7 +5,7 @@ import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqli
 /**
  * One row a listing: what filters and order need, what was imported, and the answer made from it.
  *
- * Every index ends in (status, display_order, id), so that a page of any filter is one range of one
+ * Every index that pages are read by ends in (status, display_order, id), so that a page of any filter is one range of one
  * index for each status. There is no foreign key and no CHECK: widening either would rebuild the
  * table.
  */
@@ -18,7 +18,7 @@ export const properties = sqliteTable(
     type: text(),
     locationId: text('location_id'),
     displayOrder: integer('display_order').notNull(),
-    // What a page reads stands before what it does not: SQLite walks through a large text to what is behind.
+    // What a page reads stands before what it does not: SQLite walks through a large text to what is behind it.
     /** What rendered `document`: see `renderingOf`. Another value: the document is out of date. */
     rendering: text().notNull(),
     /** Its wire resource: JSON of `Property`, sent as it stands. A hidden listing has none. */

@@ -8,8 +8,8 @@
 
 import { withDeadline } from './deadline.ts';
 
-export const D1_READ_DEADLINE_MS = 5_000;
-export const D1_WRITE_DEADLINE_MS = 10_000;
+const D1_READ_DEADLINE_MS = 5_000;
+const D1_WRITE_DEADLINE_MS = 10_000;
 /**
  * Pauses before the second to the fifth attempt, each up to a tenth longer or shorter. They spread
  * over most of the 1.5 s in which all repetitions begin: locally an import that applies thousands of

@@ -13,6 +13,7 @@ import {
 } from 'drizzle-orm';
 import { SQLiteAsyncDialect } from 'drizzle-orm/sqlite-core';
 
+/** A statement whose text is written. */
 export type Statement = {
   /** The statement with a value for each `sql.placeholder` of its query. */
   bindTo(
@@ -23,6 +24,7 @@ export type Statement = {
 
 type DrizzleQuery = SQL | { toSQL(): Query };
 
+/** Writes the statement of a query. */
 export function statementOf(query: DrizzleQuery): Statement {
   const { sql, params } =
     query instanceof SQL ? new SQLiteAsyncDialect().sqlToQuery(query) : query.toSQL();

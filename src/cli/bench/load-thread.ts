@@ -29,7 +29,7 @@ export type Order = {
 
 export type Measured = { answers: number; seconds: number; failure?: string };
 
-/** Each client sends so many requests; then comes one with another address. */
+/** So many requests come from one address, then as many from the next. */
 const REQUESTS_A_CLIENT = 10;
 
 let requests = 0;

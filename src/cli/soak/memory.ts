@@ -63,7 +63,7 @@ const reply = z.object({
   }),
 });
 
-/** So long, what is no longer needed may take to be free: finished requests are let go of by and by. */
+/** Garbage is collected several times, with pauses: what finished requests held comes free only by and by. */
 const COLLECTIONS = 5;
 const PAUSE_MS = 100;
 const REPLY_DEADLINE_MS = 10_000;

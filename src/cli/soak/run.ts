@@ -26,9 +26,10 @@ const CONCURRENCY = 32;
 const MAX_PROBLEMS = 20;
 /** A limit that no client meets. */
 const UNMET = '1000000';
-/** So many, every client's counter has opened its storage, and every store was used. */
+/** After so many requests every client's counter has opened its storage, and every store has been used. */
 const FIRST_REQUESTS = 6 * CLIENTS;
 
+/** What a soak found. */
 export type SoakReport = {
   seconds: number;
   counts: Traffic['counts'];
@@ -39,7 +40,7 @@ export type SoakReport = {
   events: { acknowledged: number; stored: number };
   /** Lines of level error in the Worker's log. */
   faults: number;
-  /** When half the time was over, and at the end, after so many requests more. */
+  /** When half the time was over, and at the end; `requests` were answered in between. */
   memory: { middle: Memory; end: Memory; requests: number };
 };
 

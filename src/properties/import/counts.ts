@@ -3,6 +3,7 @@
 import type { ListingsFile } from './file.ts';
 import type { Plan, Stored } from './plan.ts';
 
+/** Records of one kind in the file, by what became of them. */
 export type Counts = { added: number; changed: number; unchanged: number };
 
 export type ImportCounts = { listings: Counts; locations: Counts; amenities: Counts };

@@ -3,7 +3,7 @@
 import { keyColumnsOf } from '../row.ts';
 import type { Source } from '../source.ts';
 
-/** Bounds of a bound JSON text, which D1 takes up to 2 MB. A longer row travels alone. */
+/** Bounds of a batch, which travels as one bound JSON text: D1 takes 2 MB. A longer row travels alone. */
 const ROWS_A_BATCH = 100;
 const BYTES_A_BATCH = 1_000_000;
 
@@ -13,6 +13,7 @@ export const MAX_ROW_BYTES = 900_000;
 /** A listing, and the row to be staged for it: JSON of the columns that its source gives. */
 export type StagedRow = { listing: Source; json: string };
 
+/** The row to be staged for a listing. */
 export function stagedRowOf(listing: Source): StagedRow {
   const row = { ...keyColumnsOf(listing), source: listing };
   return { listing, json: JSON.stringify(row) };

@@ -18,11 +18,13 @@ import { batchesOf, jsonOf, type StagedRow } from './rows.ts';
 /** What the guard's failure is told by: a row of the staging table cannot be null. */
 const GUARD_FAILURE = /NOT NULL constraint failed: import_staging\.row/;
 
+/** An import under way. */
 export type Staging = {
   database: D1Database;
   importId: string;
   /** Without a trailing slash. */
   publicSiteUrl: string;
+  /** Rows that this import has staged so far. */
   stagedRows: number;
 };
 
@@ -74,6 +76,7 @@ export async function stageListings(
   return stage(staging, insert);
 }
 
+/** Stages locations, all of them: what has not changed is left out by the plan. */
 export async function stageLocations(staging: Staging, changed: readonly Location[]) {
   const rows = changed.map(({ id, slug, name }) => ({
     json: JSON.stringify({ key: id, slug, name }),
@@ -81,6 +84,7 @@ export async function stageLocations(staging: Staging, changed: readonly Locatio
   for (const batch of batchesOf(rows)) await stageKeyed(staging, 'location', jsonOf(batch));
 }
 
+/** Stages amenities, as `stageLocations` does. */
 export async function stageAmenities(staging: Staging, changed: readonly Amenity[]) {
   const rows = changed.map(({ slug, label }) => ({ json: JSON.stringify({ key: slug, label }) }));
   for (const batch of batchesOf(rows)) await stageKeyed(staging, 'amenity', jsonOf(batch));
