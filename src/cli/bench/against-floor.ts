@@ -15,6 +15,7 @@ const GOAL = 0.85;
 /** Above this spread between rounds a ratio says little. */
 const NOISE = 0.2;
 
+/** How often each request is measured, and for how long. */
 export type Rounds = { rounds: number; seconds: number };
 
 type Group = { title: string; service: Runtime; scenarios: Scenario[] };

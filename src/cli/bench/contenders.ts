@@ -1,16 +1,16 @@
 /** The Workers that are measured against each other, each on its own socket, with the same listings. */
 
 import { join } from 'node:path';
+import { migrateInMemory } from '../migrations.ts';
 import { buildBundle } from './bundle.ts';
-import { migrate, storeListings } from './fill.ts';
+import { storeListings } from './fill.ts';
 import type { Call } from './load.ts';
 import { type Runtime, startRuntime } from './runtime.ts';
-import { API_KEY } from './scenarios.ts';
+import { API_KEY, PUBLIC_SITE_URL } from './scenarios.ts';
 
 /** What is under way at once while they are measured. */
 export const CONNECTIONS = 16;
 const LISTINGS = 2_000;
-const PUBLIC_SITE_URL = 'https://www.example.com';
 const BUNDLES = join('dist', 'bench');
 
 export type Contenders = {
@@ -34,7 +34,7 @@ export async function startContenders(): Promise<Contenders> {
 
 async function start(script: string, vars: Record<string, string>): Promise<Runtime> {
   const runtime = await startRuntime(script, { PUBLIC_SITE_URL, API_KEY, ...vars });
-  await migrate(runtime.database);
+  await migrateInMemory(runtime.database);
   await storeListings(runtime.database, LISTINGS, PUBLIC_SITE_URL);
   return runtime;
 }

@@ -1,25 +1,15 @@
-/** Puts a database into its present shape, and listings into it. */
+/** Puts listings and events into a database. */
 
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { renderedRowOf } from '../../properties/row.ts';
 import { listingAt } from './listings.ts';
 import type { Database } from './runtime.ts';
-import { EVENT } from './scenarios.ts';
+import { EVENT, PUBLIC_SITE_URL } from './scenarios.ts';
 
-const MIGRATIONS = 'migrations';
 const ROWS_A_STATEMENT = 100;
-const PUBLIC_SITE_URL = 'https://www.example.com';
-
-export async function migrate(database: Database): Promise<void> {
-  const files = readdirSync(MIGRATIONS).filter((name) => name.endsWith('.sql'));
-  for (const file of files.sort()) {
-    const text = readFileSync(join(MIGRATIONS, file), 'utf8');
-    for (const statement of text.split('--> statement-breakpoint')) {
-      await database.prepare(statement).run();
-    }
-  }
-}
+/** Listings that are stored as they are; the database clones what more it needs from them. */
+const PATTERN = 40;
+const CLONES_A_STATEMENT = 5_000;
+const EVENTS_A_STATEMENT = 50_000;
 
 /** Stores the first `count` listings of the feed. */
 export async function storeListings(
@@ -43,11 +33,7 @@ export async function storeListings(
   }
 }
 
-const PATTERN = 40;
-const CLONES_A_STATEMENT = 5_000;
-const EVENTS_A_STATEMENT = 50_000;
-
-/** Fills up to `count` listings: after the first ones the database clones them by itself. */
+/** Fills up to `count` listings. A clone has a document and no source: it is for reading only. */
 export async function fillListings(database: Database, count: number): Promise<void> {
   const stored =
     (await database.prepare('SELECT count(*) AS n FROM properties').first<number>('n')) ?? 0;

@@ -4,9 +4,10 @@ import type { Database } from './runtime.ts';
 
 type Statement = ReturnType<Database['prepare']>;
 
+/** `rowsRead`: by all statements so far. */
 export type Meter = { database: D1Database; rowsRead: number };
 
-/** What the stores call of a database, and nothing else. */
+/** Wraps a database: the wrapper has what the stores call of one, and nothing else. */
 export function metered(database: Database): Meter {
   const originals = new WeakMap<object, Statement>();
   const meter: Meter = { database: undefined as never, rowsRead: 0 };

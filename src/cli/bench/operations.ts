@@ -5,11 +5,10 @@ import { findEvent, findEvents } from '../../events/stream.ts';
 import { type Filters, findDocument, findPage, type Position } from '../../properties/store.ts';
 import { FILTERED_PLACE } from './listings.ts';
 import type { Call } from './load.ts';
-import { API_KEY, EVENT, feedCall, ingestCall } from './scenarios.ts';
+import { API_KEY, EVENT, feedCall, ingestCall, PUBLIC_SITE_URL } from './scenarios.ts';
 
 export type Operation = { name: string; call: Call; read(database: D1Database): Promise<unknown> };
 
-const SITE = 'https://www.example.com';
 const PAGE = 25;
 /** Few enough that the smallest table fills it under every filter. */
 const FILTERED_PAGE = 2;
@@ -43,22 +42,23 @@ export function feedOperations(deep: { cursor: string; after: Position }): Opera
         return {
           name: [statuses.join(), type, locationId && 'one place'].filter(Boolean).join(', '),
           call: feedCall(`?${query}`),
-          read: (database) => findPage(database, SITE, { ...filters, limit: FILTERED_PAGE }),
+          read: (database) =>
+            findPage(database, PUBLIC_SITE_URL, { ...filters, limit: FILTERED_PAGE }),
         };
       }),
     ),
   );
   return [
-    { name: 'first page', call: feedCall(''), read: (db) => findPage(db, SITE, listed) },
+    { name: 'first page', call: feedCall(''), read: (db) => findPage(db, PUBLIC_SITE_URL, listed) },
     {
       name: 'page up to 400 deep',
       call: feedCall(`?cursor=${deep.cursor}`),
-      read: (database) => findPage(database, SITE, { ...listed, after: deep.after }),
+      read: (database) => findPage(database, PUBLIC_SITE_URL, { ...listed, after: deep.after }),
     },
     {
       name: 'item by slug',
       call: feedCall('/home-41'),
-      read: (database) => findDocument(database, SITE, { slug: 'home-41' }),
+      read: (database) => findDocument(database, PUBLIC_SITE_URL, { slug: 'home-41' }),
     },
     ...filtered,
   ];

@@ -5,9 +5,10 @@
 
 import { join } from 'node:path';
 import type { Position } from '../../properties/store.ts';
+import { migrateInMemory } from '../migrations.ts';
 import { buildBundle } from './bundle.ts';
 import { askOnce } from './contenders.ts';
-import { fillEvents, fillListings, migrate } from './fill.ts';
+import { fillEvents, fillListings } from './fill.ts';
 import { startLoad } from './load.ts';
 import { metered } from './metered.ts';
 import { eventOperations, feedOperations, type Operation } from './operations.ts';
@@ -21,11 +22,13 @@ const EVENTS = [0, 1_000_000];
 const DEEPEST_PAGE = 400;
 const EVENTS_OF_THE_MEASUREMENT = 30;
 
+/** How often each operation is measured at each size, and for how long. */
 export type Scale = { rounds: number; seconds: number };
 
 /** Milliseconds a request and rows read at each size, by operation. */
 type Sizes = Map<string, { milliseconds: number; rows: number }[]>;
 
+/** Measures every operation at every size and prints the tables. */
 export async function measureScale(settings: Scale): Promise<void> {
   const service = buildBundle('src/index.ts', join('dist', 'bench', 'service'));
   const runtime = await startRuntime(service, {
@@ -51,7 +54,7 @@ export async function measureScale(settings: Scale): Promise<void> {
     }
   };
 
-  await migrate(runtime.database);
+  await migrateInMemory(runtime.database);
   const feed: Sizes = new Map();
   for (const size of LISTINGS) {
     await fillListings(runtime.database, size);

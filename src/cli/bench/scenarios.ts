@@ -3,6 +3,7 @@
 import type { Call } from './load.ts';
 
 export const API_KEY = 'benchmark-key-of-the-day';
+export const PUBLIC_SITE_URL = 'https://www.example.com';
 const FEED = '/api/v1/web/properties';
 const INGEST = '/api/public/events/ingest';
 
@@ -60,6 +61,7 @@ export const EVENT = {
 };
 const BODY = JSON.stringify(EVENT);
 
+/** An ingest of `EVENT`. */
 export function ingestCall(headers: Record<string, string>): Call {
   const sent = { 'Content-Type': 'application/json', 'x-api-key': API_KEY, ...headers };
   return { method: 'POST', path: INGEST, headers: sent, body: BODY };
@@ -79,6 +81,7 @@ export function ingestScenarios(way: FloorWay): Scenario[] {
   });
 }
 
+/** A read of the feed: `path` is what follows the list's own, a query or an item. */
 export function feedCall(path: string): Call {
   return { method: 'GET', path: `${FEED}${path}`, headers: { 'x-api-key': API_KEY } };
 }
@@ -100,6 +103,7 @@ type Page = {
   next_cursor: string | null;
 };
 
+/** A page as the service under measurement answered it: taken at its word. */
 export function parsePage(text: string): Page {
   return JSON.parse(text);
 }

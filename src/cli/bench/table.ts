@@ -13,6 +13,7 @@ export function tableHead(columns: readonly Column[]): string {
   )}\n| ${dashes.join(' | ')} |`;
 }
 
+/** A line of a table: the first cell to the left, the others to the right. */
 export function tableLine(columns: readonly Column[], cells: readonly string[]): string {
   const padded = columns.map(({ width }, index) => {
     const cell = cells[index] ?? '';
