@@ -1,7 +1,7 @@
 /** Where two bodies differ: paths only, never values. Pure. */
 
 import { MAX_PROBLEMS } from '../http/errors.ts';
-import { type PathSegment, pathOf } from '../http/json-limits.ts';
+import { type PathSegment, pathOf } from '../http/problem-path.ts';
 
 /** The paths at which two JSON values differ, in the order of `a`, at most `MAX_PROBLEMS`. */
 export function differingPaths(a: unknown, b: unknown): string[] {

@@ -4,25 +4,14 @@
  */
 
 import { MAX_PROBLEMS, type Problem } from './errors.ts';
+import { type PathSegment, pathOf } from './problem-path.ts';
 
 /** What `JSON.parse` gives. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
 export type JsonObject = { [name: string]: JsonValue };
-/** A name of an object, or an index of an array. */
-export type PathSegment = string | number;
 
 /** The body itself is the first level. */
-export const MAX_DEPTH = 64;
-/** Names come from the caller and may be as long as the body: an answer repeats only this much. */
-const MAX_PATH_CHARACTERS = 500;
-
-/** A place in a body as answers name it: `payload.items.0.id`. */
-export function pathOf(segments: readonly PathSegment[]): string {
-  const path = segments.join('.').toWellFormed();
-  return path.length > MAX_PATH_CHARACTERS
-    ? `${path.slice(0, MAX_PATH_CHARACTERS).toWellFormed()}…`
-    : path;
-}
+const MAX_DEPTH = 64;
 
 /** Every problem of a body in the order of the document, at most `MAX_PROBLEMS`. */
 export function limitProblemsOf(body: JsonValue): Problem[] {

@@ -4,7 +4,7 @@ import { zValidator } from '@hono/zod-validator';
 import type * as z from 'zod';
 import { isIntact } from './cursor.ts';
 import { type Problem, validationError } from './errors.ts';
-import { pathOf } from './json-limits.ts';
+import { pathOf } from './problem-path.ts';
 import './wording.ts';
 
 /**
