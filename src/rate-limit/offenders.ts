@@ -19,10 +19,8 @@ export class Offenders {
     this.#until.delete(key);
     this.#until.set(key, until);
     if (this.#until.size <= MAX_OFFENDERS) return;
-    for (const oldest of this.#until.keys()) {
-      this.#until.delete(oldest);
-      break;
-    }
+    const [oldest = key] = this.#until.keys();
+    this.#until.delete(oldest);
   }
 
   /** Milliseconds until the client's window resets; undefined for one that is not known to be over its limit. */
@@ -30,7 +28,8 @@ export class Offenders {
     if (this.#until.size === 0) return undefined;
     const key = keyOf(counter, client);
     const until = this.#until.get(key);
-    if (until === undefined || until > now) return until === undefined ? undefined : until - now;
+    if (until === undefined) return undefined;
+    if (until > now) return until - now;
     this.#until.delete(key);
     return undefined;
   }
