@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BAY, fileOf, propertyOf } from './support/listings-file.ts';
@@ -242,6 +242,19 @@ describe('import-listings', () => {
       expect(code).toBe(1);
       expect(stderr.split('\n')[0]).toContain(message);
       expect(stderr).not.toMatch(/^\s+at /m);
+    }
+  });
+
+  it('says what is wrong with the site that it is to render for', async () => {
+    const faults = [
+      ['nowhere', 'PUBLIC_SITE_URL must be an http(s) URL'],
+      ['https://www.example.com/?a=1', 'PUBLIC_SITE_URL must have no query and no fragment'],
+    ];
+    for (const [site, message] of faults) {
+      const vars = project.write('.dev.vars', `PUBLIC_SITE_URL=${site}\n`);
+      const { code, stderr } = await load({ properties: [] });
+      rmSync(vars);
+      expect({ code, stderr }).toEqual({ code: 1, stderr: `${message}\nNothing was changed.\n` });
     }
   });
 

@@ -5,15 +5,15 @@ import type { Database } from './runtime.ts';
 type Statement = ReturnType<Database['prepare']>;
 
 /** `rowsRead`: by all statements so far. */
-export type Meter = { database: D1Database; rowsRead: number };
+export type Meter = { database: D1Database; readonly rowsRead: number };
 
 /** Wraps a database: the wrapper has what the stores call of one, and nothing else. */
 export function metered(database: Database): Meter {
   const originals = new WeakMap<object, Statement>();
-  const meter: Meter = { database: undefined as never, rowsRead: 0 };
+  let rowsRead = 0;
   const all = async (statement: Statement) => {
     const result = await statement.all<Record<string, unknown>>();
-    meter.rowsRead += result.meta.rows_read;
+    rowsRead += result.meta.rows_read;
     return result;
   };
   const wrap = (statement: Statement): object => {
@@ -31,11 +31,15 @@ export function metered(database: Database): Meter {
     prepare: (query: string) => wrap(database.prepare(query)),
     batch: async (statements: object[]) => {
       const results = await database.batch(statements.flatMap((each) => originals.get(each) ?? []));
-      for (const { meta } of results) meter.rowsRead += meta.rows_read;
+      for (const { meta } of results) rowsRead += meta.rows_read;
       return results;
     },
     withSession: () => wrapped,
   };
-  meter.database = wrapped as unknown as D1Database;
-  return meter;
+  return {
+    database: wrapped as unknown as D1Database,
+    get rowsRead() {
+      return rowsRead;
+    },
+  };
 }

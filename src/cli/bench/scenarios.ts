@@ -12,7 +12,7 @@ export type FloorWay = { storedEvery: number; inMemory: boolean };
 
 export type Scenario = { name: string; service: Call; floor: Call };
 
-/** The reads of the feed: a page in several forms, and an item. `listed` is their common condition. */
+/** The reads of the feed: an item, and a page in several forms, each of listed homes; `condition` says of which. */
 const READS = [
   { name: 'list of 25', query: '', condition: '' },
   { name: 'list of 100', query: 'limit=100', condition: '' },
