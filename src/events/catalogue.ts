@@ -20,6 +20,7 @@ const date = z.iso
 const bothDates = z.looseObject({ check_in: date, check_out: date });
 const amount = z.number().min(0);
 
+/** Kind of event → schema of its payload. */
 export const CATALOGUE = {
   'booking.created': z
     .looseObject({

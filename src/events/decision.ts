@@ -12,6 +12,7 @@ export type KeyedEvent = {
   body?: unknown;
 };
 
+/** A request with a key. Times in milliseconds. */
 export type KeyedRequest = {
   fingerprint: string;
   receipt: string;
@@ -19,6 +20,7 @@ export type KeyedRequest = {
   retentionMs: number;
 };
 
+/** What becomes of it: stored by itself, stored before, refused, or not stored yet. */
 export type Decision =
   | { kind: 'accepted'; event: KeyedEvent }
   | { kind: 'replay'; event: KeyedEvent }

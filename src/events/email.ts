@@ -9,4 +9,5 @@ import * as z from 'zod';
 const FORM =
   /^[\w!#$%&'*+/=?^`{|}~-]+(\.[\w!#$%&'*+/=?^`{|}~-]+)*@([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z][A-Za-z0-9-]{0,61}[A-Za-z0-9]$/;
 
+/** An address in ASCII. */
 export const email = z.email({ pattern: FORM, error: 'must be an email address' });

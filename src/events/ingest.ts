@@ -18,6 +18,7 @@ import { type IngestRequest, parseIngestRequest } from './request.ts';
 import type { EventResource } from './resource.ts';
 import { acceptKeyed, acceptKeyless, type KeyedLookup, lookUpKey } from './store.ts';
 
+/** What an ingest needs besides its request. */
 export type Surroundings = {
   database: D1Database;
   cache: KVNamespace;
@@ -31,6 +32,7 @@ export type Surroundings = {
 
 type Refusal = Extract<Parsed<IngestRequest>, { ok: false }>;
 
+/** What became of a request. */
 export type Outcome =
   | { kind: 'accepted'; event: EventResource }
   | { kind: 'replay'; event: EventResource }

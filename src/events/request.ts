@@ -7,6 +7,7 @@ import { type Parsed, parseWith } from '../http/validate.ts';
 import { CATALOGUE, type EventType } from './catalogue.ts';
 import { name } from './text.ts';
 
+/** Where a request carries its key. */
 export const IDEMPOTENCY_KEY_HEADER = 'Idempotency-Key';
 
 const eventType = z.object(CATALOGUE).keyof();

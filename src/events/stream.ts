@@ -11,6 +11,7 @@ import { readD1 } from '../storage/d1.ts';
 import { limited, statementOf, statementsOf } from '../storage/statement.ts';
 import { events } from './table.ts';
 
+/** Which events, in which order. All filters that are given must fit. */
 export type Filters = {
   order: 'asc' | 'desc';
   type?: string;
@@ -26,8 +27,10 @@ export type Filters = {
 /** Of all payloads of a page but its first: a page ends before an event that exceeds its share. */
 const MAX_PAGE_CHARACTERS = 4 * 1024 * 1024;
 
+/** `afterSeq`: the place that the page begins behind. */
 export type PageRequest = Filters & { limit: number; afterSeq?: number };
 
+/** A page in its order. */
 export type Page = {
   /** Wire resources as JSON texts. */
   documents: string[];

@@ -2,6 +2,7 @@
 
 import * as z from 'zod';
 
+/** Checked, and given as it was written. */
 export const timestamp = z.iso
   .datetime({
     offset: true,

@@ -16,6 +16,7 @@ const common = {
     .meta({ description: 'Version of the service.', examples: ['1.0.0'] }),
 };
 
+/** Of `/api/health`. */
 export const health = z
   .strictObject({ ...common, status: z.literal('ok') })
   .meta({ id: 'Health', description: 'The service answers.' });
@@ -27,7 +28,7 @@ const dependency = z
   })
   .meta({ id: 'Dependency', description: 'State of something that the service needs.' });
 
-export const dependencies = z
+const dependencies = z
   .strictObject({
     database: dependency,
     idempotency_cache: dependency,
@@ -35,6 +36,7 @@ export const dependencies = z
   })
   .meta({ id: 'Dependencies', description: 'What the service needs.' });
 
+/** Of `/api/health/detailed` while the database is up. */
 export const detailedHealth = z
   .strictObject({
     ...common,

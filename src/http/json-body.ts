@@ -7,6 +7,7 @@
 import { ApiError, type Problem, validationError } from './errors.ts';
 import { type JsonObject, type JsonValue, limitProblemsOf } from './json-limits.ts';
 
+/** A longer body is a 413. */
 export const MAX_BODY_BYTES = 256 * 1024;
 /** What is read and dropped of a body that is too large, before its sender is cut off. */
 const MAX_DROPPED_BYTES = 16 * 1024 * 1024;

@@ -12,6 +12,7 @@ import { type Answer, finishedAnswer } from './answer.ts';
 const DEADLINE_MS = 1_000;
 const READ_AT = 'X-Read-At';
 
+/** What `findAnswer` needs of the second level. Keys name canonical requests. */
 export type AnswerEdge = {
   find(key: string): Promise<Answer | undefined>;
   put(key: string, answer: Answer): Promise<void>;

@@ -6,6 +6,7 @@ import type { Answer } from './answer.ts';
 /** What an entry takes besides its body and key, roughly: the objects that hold them. */
 const ENTRY_OVERHEAD_BYTES = 512;
 
+/** What `findAnswer` needs of the first level. Keys name canonical requests. */
 export type AnswerMemory = {
   get(key: string): Answer | undefined;
   set(key: string, answer: Answer): void;

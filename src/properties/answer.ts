@@ -2,6 +2,7 @@
 
 import { etagOf, matchesEtag } from '../http/conditional.ts';
 
+/** Everything of a 200 but `Age`. */
 export type Answer = {
   /** Not bytes: made of those, a response copies them once more than it does a Blob. */
   body: Blob;

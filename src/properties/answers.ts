@@ -11,6 +11,7 @@ import type { AnswerMemory } from './answer-memory.ts';
 /** How old an answer may be when D1 cannot give a newer one. */
 export const MAX_STALE_SECONDS = 3_600;
 
+/** The two levels, and how to use them. */
 export type AnswerLevels = {
   memory: AnswerMemory;
   edge: AnswerEdge;
@@ -21,6 +22,7 @@ export type AnswerLevels = {
   onFault(what: string, error: unknown): void;
 };
 
+/** An answer, or the knowledge that there is none to give. */
 export type Found =
   /** `staleSeconds`: how old the answer is; set when D1 failed. */
   { kind: 'answer'; answer: Answer; staleSeconds?: number } | { kind: 'missing' };

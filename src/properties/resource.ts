@@ -63,10 +63,12 @@ export const sharedFields = {
   is_early_access: z.boolean(),
 } as const;
 
+/** A location as listings show it and files name it. */
 export const location = z
   .strictObject({ id: lowerCaseUuid, slug: slug.nullable(), name: localeMap })
   .meta({ id: 'Location', description: 'A place that listings name.' });
 
+/** An amenity as listings show it. */
 export const amenity = z
   .strictObject({ slug, label: localeMap })
   .meta({ id: 'Amenity', description: 'Something that a home offers.' });

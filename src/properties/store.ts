@@ -11,6 +11,7 @@ import { properties } from './table.ts';
 
 export type PublicStatus = (typeof PUBLIC_STATUSES)[number];
 
+/** Which listings. All filters that are given must fit; any of the statuses. */
 export type Filters = {
   /** At least one, each once. */
   statuses: readonly PublicStatus[];
@@ -21,6 +22,7 @@ export type Filters = {
 /** Where a listing stands in the feed: `display_order`, then `id`, ascending. */
 export type Position = readonly [displayOrder: number, id: string];
 
+/** A page in the feed's order. */
 export type Page = {
   /** Wire resources as JSON texts. */
   documents: string[];

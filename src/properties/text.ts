@@ -3,6 +3,7 @@
 import * as z from 'zod';
 import { isUuid } from '../http/uuid.ts';
 
+/** In characters (Unicode code points), as JSON Schema counts them. */
 export const MAX_TEXT_CHARACTERS = 100_000;
 export const MAX_LIST_ENTRIES = 1_000;
 const MAX_SLUG_CHARACTERS = 200;

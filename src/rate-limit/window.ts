@@ -3,6 +3,7 @@
  * (specification: Limits). Pure: the caller brings the time and keeps the window.
  */
 
+/** How long every window is. */
 export const WINDOW_SECONDS = 60;
 const WINDOW_MS = WINDOW_SECONDS * 1_000;
 

@@ -1,7 +1,7 @@
 /** Bounded waiting: nothing that this service calls may hold a request for ever. */
 
 /** A call that took longer than it may. */
-export class DeadlineExceeded extends Error {
+class DeadlineExceeded extends Error {
   override readonly name = 'DeadlineExceeded';
 }
 

@@ -7,6 +7,7 @@ import { FILTERED_PLACE } from './listings.ts';
 import type { Call } from './load.ts';
 import { API_KEY, EVENT, feedCall, ingestCall, PUBLIC_SITE_URL } from './scenarios.ts';
 
+/** `call` is timed; `read` does the same on a database whose reads are counted. */
 export type Operation = { name: string; call: Call; read(database: D1Database): Promise<unknown> };
 
 const PAGE = 25;

@@ -20,6 +20,7 @@ const OWN_V8_FLAGS = process.env.MINIFLARE_WORKERD_V8_FLAGS ?? '';
 /** D1 as Miniflare hands it to Node. */
 export type Database = Awaited<ReturnType<Miniflare['getD1Database']>>;
 
+/** A Worker that runs. */
 export type Runtime = {
   /** Straight to the Worker. */
   url: URL;

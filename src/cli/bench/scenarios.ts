@@ -10,6 +10,7 @@ const INGEST = '/api/public/events/ingest';
 /** How the floor works: how often the counter is stored (0: there is none), and whether pages are kept. */
 export type FloorWay = { storedEvery: number; inMemory: boolean };
 
+/** One request to the service, and what the floor is asked instead. */
 export type Scenario = { name: string; service: Call; floor: Call };
 
 /** The reads of the feed: an item, and a page in several forms, each of listed homes; `condition` says of which. */

@@ -28,12 +28,14 @@ export type ImportProblem = {
 /** A record: how it is called in messages, what it names, and its value when that is valid. */
 export type FileRecord<T> = { name: string; keys: RecordKeys; value: T | undefined };
 
+/** The records of a file, valid or not, in its order. */
 export type ListingsFile = {
   locations: FileRecord<Location>[];
   amenities: FileRecord<Amenity>[];
   properties: FileRecord<Listing>[];
 };
 
+/** What reading a file gives. */
 export type ReadFile =
   /** It has no records that could be looked at. */
   | { kind: 'unreadable'; problems: ImportProblem[] }

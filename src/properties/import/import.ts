@@ -32,6 +32,7 @@ const MAX_ATTEMPTS = 10;
 /** A file that could be read, with the problems found in it alone. */
 export type ReadListings = Extract<ReadFile, { kind: 'read' }>;
 
+/** What an import did, or would do in a dry run. */
 export type ImportOutcome =
   | { kind: 'refused'; problems: ImportProblem[] }
   | ({

@@ -14,6 +14,7 @@ export type Stored = {
   amenities: readonly Amenity[];
 };
 
+/** What is to be written. */
 export type Plan = {
   /** Every problem against the store. With one, nothing is to be written. */
   problems: ImportProblem[];
