@@ -63,7 +63,7 @@ export const sharedFields = {
   is_early_access: z.boolean(),
 } as const;
 
-/** A location as listings show it and files name it. */
+/** A location as listings show it. */
 export const location = z
   .strictObject({ id: lowerCaseUuid, slug: slug.nullable(), name: localeMap })
   .meta({ id: 'Location', description: 'A place that listings name.' });
