@@ -24,12 +24,19 @@ if (process.argv.length > 2) {
   process.exit(2);
 }
 
+/** The running service, once the set-up is done. */
+let service: ChildProcess | undefined;
+let isStopping = false;
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
+watchNpm(stop);
+
 try {
   const port = portOf(process.env.PORT, (await readVars('local')).get('PORT'));
   await requireFreePort(port);
   await prepareDevelopment();
   const apiKeys = (await readVars('local')).get('API_KEY') ?? '';
-  await announce(serve(port), port, apiKeys);
+  service = serve(port);
+  await announce(service, port, apiKeys);
 } catch (error) {
   if (!(error instanceof UserError)) throw error;
   console.error(error.message);
@@ -42,22 +49,23 @@ function serve(port: number): ChildProcess {
     ...['dev', ENTRY, '--port', String(port), '--inspector-port', '0'],
     '--show-interactive-dev-session=false',
   );
-  const service = spawn(process.execPath, args, {
+  const child = spawn(process.execPath, args, {
     cwd: PROJECT_DIRECTORY,
     env: { ...process.env, ...WRANGLER_ENVIRONMENT, WRANGLER_LOG: 'log' },
     stdio: ['ignore', 'inherit', 'inherit'],
   });
-  let isStopping = false;
-  const stop = () => {
-    if (isStopping) return;
-    isStopping = true;
-    service.kill('SIGTERM');
-    setTimeout(() => service.kill('SIGKILL'), STOP_DEADLINE_MS).unref();
-  };
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
-  watchNpm(stop);
-  service.on('exit', (code) => process.exit(isStopping ? 0 : code || 1));
-  return service;
+  child.on('exit', (code) => process.exit(isStopping ? 0 : code || 1));
+  return child;
+}
+
+/** Ends the service, and this program with it; during the set-up this program alone, at once. */
+function stop(): void {
+  const running = service;
+  if (running === undefined) process.exit(0);
+  if (isStopping) return;
+  isStopping = true;
+  running.kill('SIGTERM');
+  setTimeout(() => running.kill('SIGKILL'), STOP_DEADLINE_MS).unref();
 }
 
 /** Says how to use the service once it answers. */

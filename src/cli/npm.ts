@@ -1,12 +1,6 @@
-/**
- * The npm that runs this program. It may be killed without the program, and it runs scripts through
- * `sh -c`: a shell that has not become the program itself then goes on waiting for it.
- */
-
-import { readFileSync } from 'node:fs';
+/** The npm that runs this program: what it keeps of the arguments, and when it ends. */
 
 const CHECK_MS = 1_000;
-const SHELL_OF_NPM = /^(?:\S*\/)?sh\0-c\0/;
 
 /**
  * The option of this script that npm has kept for itself, as it does unless `--` stands before it: the
@@ -17,35 +11,18 @@ export function findKeptOption(script: string, options: readonly string[]): stri
   return options.find((name) => process.env[`npm_config_${name.replace('-', '_')}`] === 'true');
 }
 
-/** Calls `onGone` once npm has ended, in whatever way; never when no npm runs this program, whose parent may end first. */
+/**
+ * Calls `onGone` once npm has ended, however it did. Without npm never: a parent may well end first.
+ * The script begins with `exec`, so that npm is the parent itself and its signals come here: a shell
+ * between them would keep SIGINT, and live on when npm is killed.
+ */
 export function watchNpm(onGone: () => void): void {
   if (process.env.npm_lifecycle_event === undefined) return;
-  const ancestors = npmAncestors();
+  const npm = process.ppid;
   const watch = setInterval(() => {
-    if (npmAncestors() === ancestors) return;
+    if (process.ppid === npm) return;
     clearInterval(watch);
     onGone();
   }, CHECK_MS);
   watch.unref();
-}
-
-/** The parent's id and, when that is npm's shell, the id of its parent, npm: one of them changes once npm has ended. */
-function npmAncestors(): string {
-  const { ppid } = process;
-  const isShell = SHELL_OF_NPM.test(procFile(ppid, 'cmdline'));
-  return isShell ? `${ppid} ${parentOf(ppid)}` : String(ppid);
-}
-
-/** The fourth field of Linux's `stat`; the second is a name in brackets that may hold anything. */
-function parentOf(pid: number): string | undefined {
-  return /.*\) \S (\d+)/s.exec(procFile(pid, 'stat'))?.[1];
-}
-
-/** A file about a process, empty where there is no such file: without /proc only the parent is watched. */
-function procFile(pid: number, name: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/${name}`, 'utf8');
-  } catch {
-    return '';
-  }
 }

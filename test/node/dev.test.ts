@@ -115,6 +115,23 @@ describe('dev', () => {
     await expect.poll(isServing, { timeout: 10_000 }).toBe(false);
   });
 
+  it('ends when npm is killed alone while it sets a copy up', async () => {
+    const fresh = new ProjectCopy();
+    try {
+      const output = await fresh.killNpmAfter('Created .dev.vars', await freePort());
+      expect(output).toContain('Created .dev.vars');
+      expect(output).not.toContain('Ready');
+    } finally {
+      fresh.remove();
+    }
+  });
+
+  it.each(['SIGINT', 'SIGTERM'] as const)('ends when npm alone is sent %s', async (signal) => {
+    const service = await project.serveByNpm(await freePort());
+    await service.stop(signal);
+    await expect(fetch(service.origin)).rejects.toThrow();
+  });
+
   it('keeps .dev.vars, takes PORT from it, and serves all through an import', async () => {
     const port = await freePort();
     const vars = `API_KEY=first key's,${HEADERS['x-api-key']}\nPORT=${port}\nFEED_CACHE_SECONDS=0\nRATE_LIMIT_DEFAULT=1000000\nJWT_JWKS=\n`;

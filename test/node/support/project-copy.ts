@@ -108,6 +108,21 @@ export class ProjectCopy {
     return this.#ready(this.#start('npm', ['run', 'dev'], { PORT: String(port) }));
   }
 
+  /**
+   * Starts `npm run dev` and kills npm alone once it has printed `text`. Gives all that was printed
+   * when the last program that could print more has ended.
+   */
+  async killNpmAfter(text: string, port: number): Promise<string> {
+    const child = this.#start('npm', ['run', 'dev'], { PORT: String(port) });
+    let output = '';
+    child.stdout.on('data', (data: Buffer) => {
+      output += data.toString();
+      if (output.includes(text)) child.kill('SIGKILL');
+    });
+    await exitOf(child);
+    return output;
+  }
+
   async #ready(child: Program): Promise<Service> {
     let output = '';
     const log = watchService();
