@@ -5,13 +5,16 @@
  * `--floor` the floor alone, with and without its parts.
  */
 
-import { parseArgs } from 'node:util';
 import { measureAgainstFloor } from './bench/against-floor.ts';
 import { measureFloorWays } from './bench/floor-ways.ts';
 import { measureScale } from './bench/scale.ts';
+import { readOptions } from './options.ts';
 
 const flag = { type: 'boolean', default: false } as const;
-const { values } = parseArgs({ options: { quick: flag, scale: flag, floor: flag } });
+const values = readOptions(
+  { quick: flag, scale: flag, floor: flag },
+  'usage: npm run bench -- [--quick] [--scale | --floor]',
+);
 
 const rounds = values.quick ? { rounds: 3, seconds: 1 } : { rounds: 7, seconds: 3 };
 

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { exportJWK, generateKeyPair } from 'jose';
 import * as z from 'zod';
+import { UserError } from './project.ts';
 
 const VARS_FILE = '.dev.vars';
 const EXAMPLE_FILE = '.dev.vars.example';
@@ -33,7 +34,8 @@ export type DevelopmentKey = z.infer<typeof keyPair>;
 
 /**
  * Makes what is missing of .dev.vars and of the key pair in `directory`, and has the local service
- * accept the pair unless .dev.vars says whose tokens it accepts. Gives the private key.
+ * accept the pair unless .dev.vars says whose tokens it accepts. Gives the private key. Throws a
+ * `UserError` when .dev.vars cannot be written or the key's file holds none.
  */
 export async function ensureDevelopmentKeys(directory: string): Promise<DevelopmentKey> {
   const varsFile = join(directory, VARS_FILE);
@@ -58,21 +60,37 @@ async function ensureKeyPair(file: string): Promise<DevelopmentKey> {
       rmSync(fresh);
     }
   }
-  return keyPair.parse(JSON.parse(readFileSync(file, 'utf8')));
+  try {
+    return keyPair.parse(JSON.parse(readFileSync(file, 'utf8')));
+  } catch {
+    throw new UserError(`${KEY_FILE} holds no development key: delete it, and a new one is made`);
+  }
 }
 
 /** Adds the public half to the vars when they name no key set; an earlier pair's is replaced. */
 function publish(key: DevelopmentKey, varsFile: string): void {
   const text = readFileSync(varsFile, 'utf8');
-  const { JWT_JWKS: named, JWT_JWKS_URL: address } = parseEnv(text);
+  // As wrangler reads it: a byte order mark is no part of the first name.
+  const { JWT_JWKS: named, JWT_JWKS_URL: address } = parseEnv(text.replace(/^\ufeff/, ''));
   const line = `JWT_JWKS='${JSON.stringify({ keys: [publicHalf.parse(key)] })}'`;
   if (named === undefined && address === undefined) {
     const gap = text === '' || text.endsWith('\n') ? '' : '\n';
-    writeFileSync(varsFile, `${text}${gap}${line}\n`);
+    write(varsFile, `${text}${gap}${line}\n`);
   } else if (named !== undefined && isOwnOfAnotherPair(named, key)) {
-    writeFileSync(
+    write(
       varsFile,
       text.replace(/^JWT_JWKS=.*$/m, () => line),
+    );
+  }
+}
+
+function write(varsFile: string, text: string): void {
+  try {
+    writeFileSync(varsFile, text);
+  } catch (error) {
+    const cause = error instanceof Error ? error.message : String(error);
+    throw new UserError(
+      `the development key cannot be added to ${VARS_FILE}: make it writable, or give it the line JWT_JWKS= to do without (${cause})`,
     );
   }
 }

@@ -4,10 +4,13 @@
  * `-- --seconds 300` makes it longer than the usual 30 s.
  */
 
-import { parseArgs } from 'node:util';
+import { readOptions } from './options.ts';
 import { soak } from './soak/run.ts';
 
-const { values } = parseArgs({ options: { seconds: { type: 'string', default: '30' } } });
+const values = readOptions(
+  { seconds: { type: 'string', default: '30' } },
+  'usage: npm run soak -- [--seconds 30]',
+);
 const seconds = Number(values.seconds);
 if (!Number.isFinite(seconds) || seconds <= 0) {
   console.error('--seconds must be a number above 0');

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { parseArgs, parseEnv } from 'node:util';
 import { importJWK, SignJWT } from 'jose';
 import { type DevelopmentKey, ensureDevelopmentKeys } from './development-keys.ts';
+import { UserError } from './project.ts';
 
 const USAGE = 'usage: npm run -s token -- [--permission AREA:LEVEL]... [--expires 30s|15m|1h|7d]';
 const AREA_AND_LEVEL = /^[^\s:]+:[^\s:]+$/;
@@ -27,11 +28,17 @@ if ('problem' in wish) {
   console.error(`${wish.problem}\n${USAGE}`);
   process.exit(2);
 }
-const key = await ensureDevelopmentKeys(directory);
+const key = await ensureDevelopmentKeys(directory).catch(endOnUserError);
 const vars = readVars(directory);
 const problem = whyRefused(vars, key);
 if (problem !== undefined) console.error(`The local service will refuse this token: ${problem}.`);
 console.log(await sign(key, vars, wish));
+
+function endOnUserError(error: unknown): never {
+  if (!(error instanceof UserError)) throw error;
+  console.error(error.message);
+  process.exit(1);
+}
 
 /** Without `--permission`, what opens the property feed. */
 function parseWish(args: string[]): Wish | { problem: string } {
@@ -74,7 +81,9 @@ function readVars(root: string): Readonly<Record<string, string | undefined>> {
   const overrides = join(root, '.dev.vars');
   return {
     ...Object.fromEntries(defaults),
-    ...(existsSync(overrides) ? parseEnv(readFileSync(overrides, 'utf8')) : {}),
+    ...(existsSync(overrides)
+      ? parseEnv(readFileSync(overrides, 'utf8').replace(/^\ufeff/, ''))
+      : {}),
   };
 }
 

@@ -42,3 +42,15 @@ it('dev does nothing when it is given an argument', () => {
     stderr: 'dev takes no arguments. Another port: PORT=4000 npm run dev\n',
   });
 });
+
+it.each([
+  ['bench', '--fast', "Unknown option '--fast'"],
+  ['bench', 'quick', "Unexpected argument 'quick'"],
+  ['soak', '--minutes', "Unknown option '--minutes'"],
+])('%s measures nothing when it is given %s', (script, argument, message) => {
+  const { status, stdout, stderr } = npmRun(script, '--', argument);
+  expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+  expect(stderr).toContain(message);
+  expect(stderr).toMatch(new RegExp(`^usage: npm run ${script} -- .*\\n$`, 'm'));
+  expect(stderr).not.toContain('    at ');
+});

@@ -1,7 +1,15 @@
 /** `npm run -s token`, run as a program in a directory of its own. */
 
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
@@ -96,6 +104,26 @@ describe('token', () => {
       expect(stderr).toContain('will refuse this token');
     },
   );
+
+  it('takes a byte order mark for no part of a name', () => {
+    writeFileSync(join(directory, '.dev.vars'), '\ufeffJWT_JWKS=\n');
+    token();
+    expect(read('.dev.vars')).toBe('\ufeffJWT_JWKS=\n');
+  });
+
+  it('says in one line that .dev.vars cannot be written, or that the key is none', () => {
+    // Not even root writes to this one.
+    symlinkSync('/proc/version', join(directory, '.dev.vars'));
+    const { status, stdout, stderr } = token();
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect(stderr).toMatch(/^the development key cannot be added to \.dev\.vars: .*\n$/);
+    writeFileSync(join(directory, '.dev.key.json'), '{');
+    expect(token()).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: '.dev.key.json holds no development key: delete it, and a new one is made\n',
+    });
+  });
 
   it('makes a new pair when the private half is lost', async () => {
     token();
