@@ -29,14 +29,16 @@ const never = () => {
   throw new Error('the turn was waited for');
 };
 
-/** Another program that takes the turn and keeps it. */
+/**
+ * Another program that takes the turn and keeps it, on a timer: a promise that nothing can settle is
+ * collected, and the lock with it.
+ */
 async function holderOf(file: string) {
   const code = `
     const { inLocalTurn } = await import(${JSON.stringify(join(process.cwd(), 'src/cli/local-turn.ts'))});
-    setInterval(() => {}, 1_000);
     await inLocalTurn(() => {
       console.log('taken');
-      return new Promise(() => {});
+      return new Promise((resolve) => setTimeout(resolve, 600_000));
     }, { file: ${JSON.stringify(file)}, now: () => 0, pause: async () => {} });`;
   const child = spawn(process.execPath, ['--input-type=module', '--eval', code], {
     stdio: ['ignore', 'pipe', 'inherit'],
