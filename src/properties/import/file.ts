@@ -25,6 +25,8 @@ export type ImportProblem = {
   message: string;
 };
 
+type ProblemAtPath = Omit<ImportProblem, 'record'>;
+
 /** A record: how it is called in messages, what it names, and its value when that is valid. */
 export type FileRecord<T> = { name: string; keys: RecordKeys; value: T | undefined };
 
@@ -37,27 +39,36 @@ export type ListingsFile = {
 
 /** What reading a file gives. */
 export type ReadFile =
-  /** It has no records that could be looked at. */
+  /** Records of it, or all, could not be looked at, so that it is not compared with the store. */
   | { kind: 'unreadable'; problems: ImportProblem[] }
   | { kind: 'read'; file: ListingsFile; problems: ImportProblem[] };
 
 /** What stands in a listing once. */
 const MEMBERS = ['photos', 'videos', 'amenities'] as const;
 
+const records = z.array(z.unknown()).default([]);
 const sections = z.strictObject({
-  locations: z.array(z.unknown()).default([]),
-  amenities: z.array(z.unknown()).default([]),
-  properties: z.array(z.unknown()).default([]),
+  locations: records,
+  amenities: records,
+  properties: records,
+});
+/** The same of a file that has more than these sections, or one that is no list. */
+const readableSections = z.object({
+  locations: records.catch([]),
+  amenities: records.catch([]),
+  properties: records.catch([]),
 });
 
 /** Reads the bytes of a listings file: every record, and every problem found in the file alone. */
 export function readListingsFile(bytes: Uint8Array): ReadFile {
   const content = parseJson(bytes);
   if (!content.ok) return unreadable([{ path: '', message: content.message }]);
-  const parsed = parseWith(sections, content.value);
+  const whole = parseWith(sections, content.value);
+  const parsed = whole.ok ? whole : parseWith(readableSections, content.value);
   if (!parsed.ok) return unreadable(parsed.problems);
 
-  const problems: ImportProblem[] = [];
+  const problems = whole.ok ? [] : ofTheFile(whole.problems);
+  const isWithoutSection = problems.some(({ path }) => path in parsed.value);
   const file: ListingsFile = {
     locations: readSection('locations', writtenLocation, parsed.value.locations, problems),
     amenities: readSection('amenities', writtenAmenity, parsed.value.amenities, problems),
@@ -74,7 +85,10 @@ export function readListingsFile(bytes: Uint8Array): ReadFile {
     ...repeated(placesOf(file.properties, 'id')),
     ...repeated(placesOf(file.properties, 'slug')),
   ];
-  return { kind: 'read', file, problems: [...problems, ...between, ...inListings] };
+  const all = [...problems, ...between, ...inListings];
+  return isWithoutSection
+    ? { kind: 'unreadable', problems: all }
+    : { kind: 'read', file, problems: all };
 }
 
 /** The problem as one line: `properties[3] (slug "x"): photos.0.url must be …`. */
@@ -99,11 +113,12 @@ function parseJson(
   }
 }
 
-function unreadable(problems: readonly { path: string; message: string }[]): ReadFile {
-  return {
-    kind: 'unreadable',
-    problems: problems.map((problem) => ({ record: 'the file', ...problem })),
-  };
+function unreadable(problems: readonly ProblemAtPath[]): ReadFile {
+  return { kind: 'unreadable', problems: ofTheFile(problems) };
+}
+
+function ofTheFile(problems: readonly ProblemAtPath[]): ImportProblem[] {
+  return problems.map((problem) => ({ record: 'the file', ...problem }));
 }
 
 function readSection<S extends z.ZodType>(

@@ -163,4 +163,24 @@ describe('a listings file', () => {
     const lines = linesOf({ properties: [1, { slug: 'a' }, { ...home, name: '', beds: -1 }] });
     expect(lines).toHaveLength(1 + 4 + 2);
   });
+
+  it.each([
+    ['has an unknown section', { homes: [] }, 'read', 'homes is not a field of this resource'],
+    [
+      'has a section of no list',
+      { amenities: {} },
+      'unreadable',
+      'amenities must be of type array',
+    ],
+  ])('lists them also when it %s', (_, more, kind, message) => {
+    const content = { ...more, properties: [{ ...home, beds: -1 }, home] };
+    const read = readListingsFile(new TextEncoder().encode(JSON.stringify(content)));
+    expect(read.kind).toBe(kind);
+    expect(read.problems.map(problemLine)).toEqual([
+      `the file: ${message}`,
+      'properties[0] (slug "home"): beds must be at least 0',
+      expect.stringMatching(/^properties\[1] \(slug "home"\): id stands twice/),
+      expect.stringMatching(/^properties\[1] \(slug "home"\): slug stands twice/),
+    ]);
+  });
 });
