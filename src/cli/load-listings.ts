@@ -9,7 +9,12 @@ import {
 } from '../properties/import/import.ts';
 import { type OpenDatabase, openDatabase } from './database.ts';
 import { readVars } from './dev-vars.ts';
-import { applyMigrations, findPendingMigrations, migrateInMemory } from './migrations.ts';
+import {
+  applyMigrations,
+  findPendingMigrations,
+  migrateInMemory,
+  migrationNames,
+} from './migrations.ts';
 import { showProgress } from './progress.ts';
 import { UserError } from './project.ts';
 
@@ -49,17 +54,26 @@ async function loadInto(
   }
 }
 
-/** A dry run leaves a database that is not migrated as it is, and takes it for an empty one. */
+/**
+ * A dry run migrates nothing: it takes a database that has no tables for an empty one, and cannot
+ * look into one of an older state.
+ */
 async function openMigrated({ isRemote, isDryRun }: LoadOptions): Promise<OpenDatabase> {
   const open = await openDatabase(isRemote ? 'remote' : 'local');
   try {
-    if ((await findPendingMigrations(open.database)).length === 0) return open;
+    const pending = await findPendingMigrations(open.database);
+    if (pending.length === 0) return open;
     if (isRemote) {
       throw new UserError('the remote database lacks migrations: run `npm run deploy` first');
     }
     if (!isDryRun) {
       applyMigrations('local');
       return open;
+    }
+    if (pending.length < migrationNames().length) {
+      throw new UserError(
+        'the local database lacks migrations, which a dry run does not apply: run `npm run dev` first',
+      );
     }
   } catch (error) {
     await open.close();

@@ -56,7 +56,8 @@ export async function migrateInMemory(database: D1Database): Promise<void> {
   }
 }
 
-function migrationNames(): string[] {
+/** The names of all migrations, in the order in which they are applied. */
+export function migrationNames(): string[] {
   return readdirSync(MIGRATIONS_DIRECTORY)
     .filter((name) => name.endsWith('.sql'))
     .sort();

@@ -118,6 +118,17 @@ describe('import-listings', () => {
     }
   });
 
+  it('does not take a store of an older state for an empty one under --dry-run', async () => {
+    const records = project.rows(`SELECT id, name FROM d1_migrations WHERE name LIKE '0001%'`);
+    project.execute(`DELETE FROM d1_migrations WHERE name LIKE '0001%'`);
+    const dry = await load(fileOf([propertyOf({ slug: 'planned' })]), '--dry-run');
+    for (const { id, name } of records) {
+      project.execute(`INSERT INTO d1_migrations (id, name) VALUES (${id}, '${name}')`);
+    }
+    expect(dry).toMatchObject({ code: 1, stdout: '' });
+    expect(dry.stderr).toContain('the local database lacks migrations');
+  });
+
   it('lets listings and locations swap slugs, and a slug move away', async () => {
     const [a, b, c] = ['swap-a', 'swap-b', 'swap-c'].map((slug) => propertyOf({ slug }));
     const places = (slugs: [string, string]) =>
