@@ -17,8 +17,7 @@ export const PHOTO_SECTIONS = [
   'other',
 ] as const;
 
-/** Beyond the maximum, JavaScript would take another number than the file has. */
-const count = z.number().min(0).max(Number.MAX_SAFE_INTEGER).nullable();
+const count = z.number().min(0).nullable();
 
 /**
  * The fields that go from a listings file to the wire as they are, so that a bound or a meaning is
