@@ -12,7 +12,7 @@ const MAX_ECHOED_CHARACTERS = 300_000;
 
 const CODES = Object.keys(CATALOGUE) as ErrorCode[];
 
-/** What a caller may have named: any text at all. */
+/** What a caller may have named, whatever text it is. */
 const echo = z.string().max(MAX_ECHOED_CHARACTERS);
 
 const message = echo.regex(/\S/).meta({
