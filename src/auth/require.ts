@@ -38,9 +38,9 @@ export function requireApiKey() {
 export function requireFeedAccess() {
   return createMiddleware<AppEnv>(async function requireFeedAccess(c, next) {
     const key = c.req.header('x-api-key');
-    const authorization = c.req.header('Authorization');
     const { apiKeys, jwt } = configOf(c.env);
     if (key !== undefined && isApiKey(key, apiKeys)) return next();
+    const authorization = c.req.header('Authorization');
     if (authorization !== undefined) {
       const bearer = await judgeBearer(authorization, jwt);
       if (bearer.outcome === 'valid') {
