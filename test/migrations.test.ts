@@ -7,7 +7,7 @@
 import { applyD1Migrations, type D1Migration, reset } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { faultsOfMigration } from '../src/cli/migration-rules.ts';
+import { faultsOfMigration } from '../tools/database/migration-rules.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 type Contents = Readonly<Record<string, readonly Row[]>>;

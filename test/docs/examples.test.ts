@@ -3,9 +3,9 @@
 import { env, exports } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import sample from '../../src/cli/sample-listings.json';
 import { createOpenApiDocument } from '../../src/docs/document.ts';
 import { listing, source } from '../../src/properties/source.ts';
+import sample from '../../tools/samples/listings.json';
 import { expectStatus, get, send } from '../support/http.ts';
 import { storeListings } from '../support/listings.ts';
 

@@ -2,9 +2,9 @@
 
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { readListingsFile } from '../../src/properties/import/file.ts';
 import { render } from '../../src/properties/render.ts';
 import { property } from '../../src/properties/resource.ts';
+import { readListingsFile } from '../../tools/import/file.ts';
 import { hostileText, NAUGHTY, runs } from '../support/hostile.ts';
 import { sourceOf } from '../support/listings.ts';
 

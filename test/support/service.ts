@@ -10,7 +10,7 @@ import {
   PROJECT_DIRECTORY,
   WRANGLER_ENVIRONMENT,
   wranglerCommand,
-} from '../../src/cli/project.ts';
+} from '../../tools/command-line/project.ts';
 import { watchService } from './watch-service-log.ts';
 
 export const API_KEY = 'node-test-key';

@@ -1,5 +1,0 @@
-/** `npm run -s openapi`: prints the OpenAPI document, and nothing else. */
-
-import { createOpenApiDocument } from '../docs/document.ts';
-
-console.log(JSON.stringify(createOpenApiDocument(), null, 2));

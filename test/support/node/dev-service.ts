@@ -1,0 +1,64 @@
+/**
+ * The service as `npm run dev` serves it, from a working copy of its own, for clients that are programs
+ * of their own: a relay in this process stands before it, since what they send is heard here only.
+ */
+
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import * as z from 'zod';
+import { watchRelay } from '../watch-service-log.ts';
+import { freePort, ProjectCopy } from './project-copy.ts';
+
+export type DevService = {
+  /** Without a trailing slash. */
+  origin: string;
+  apiKey: string;
+  stop: () => Promise<void>;
+};
+
+/** Sets a fresh working copy up and serves it with the sample listings. Rejects when that fails. */
+export async function startDevService(): Promise<DevService> {
+  const project = new ProjectCopy();
+  try {
+    const service = await project.serve(await freePort());
+    const relay = await startRelay(Number(new URL(service.origin).port));
+    return {
+      origin: relay.origin,
+      apiKey: z.string().parse(/x-api-key: (\w+)/.exec(service.output())?.[1]),
+      stop: async () => {
+        relay.close();
+        await service.stop('SIGTERM');
+        project.remove();
+      },
+    };
+  } catch (error) {
+    project.remove();
+    throw error;
+  }
+}
+
+/** Passes bytes on, as they are, to a port of this machine and back. */
+async function startRelay(target: number): Promise<{ origin: string; close: () => void }> {
+  const port = await freePort();
+  watchRelay(port);
+  const sockets = new Set<Socket>();
+  const server: Server = createServer((near) => {
+    const far = connect(target, 'localhost');
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(from);
+      from.on('error', () => to.destroy());
+      from.on('close', () => to.destroy());
+      from.pipe(to);
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(port, 'localhost', resolve));
+  return {
+    origin: `http://localhost:${port}`,
+    close: () => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}

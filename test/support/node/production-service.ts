@@ -1,0 +1,20 @@
+/** The production bundle in workerd, its log read as that of every service that tests start. */
+
+import { startProduction } from '../../../tools/bench/production.ts';
+import type { Runtime, RuntimeOptions } from '../../../tools/bench/runtime.ts';
+import { watchService } from '../watch-service-log.ts';
+
+/** As `startProduction`, whose place it takes. */
+export async function startWatchedProduction(
+  vars: Readonly<Record<string, string>>,
+  options: RuntimeOptions = {},
+): Promise<Runtime> {
+  const log = watchService();
+  const onLog: RuntimeOptions['onLog'] = (line) => {
+    log.hear(line.message);
+    options.onLog?.(line);
+  };
+  const runtime = await startProduction(vars, { ...options, onLog });
+  log.at(runtime.url.origin, vars.API_KEY ?? '');
+  return runtime;
+}

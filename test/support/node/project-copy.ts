@@ -1,0 +1,228 @@
+/** A scratch copy of the project, with state of its own, and the project's commands run in it. */
+
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
+import {
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { DatabaseSync } from 'node:sqlite';
+import type { Readable } from 'node:stream';
+import { noteSent, watchService } from '../watch-service-log.ts';
+
+const ROOT = process.cwd();
+const COPIED = [
+  ...[
+    'src',
+    'tools',
+    'migrations',
+    'package.json',
+    'wrangler.toml',
+    'tsconfig.json',
+    '.dev.vars.example',
+  ],
+  'README.md',
+];
+const COMMAND_DEADLINE_MS = 90_000;
+const READY_DEADLINE_MS = 60_000;
+
+export type Finished = { code: number | null; stdout: string; stderr: string };
+
+type Program = ChildProcessByStdio<null, Readable, Readable>;
+
+export type Service = {
+  origin: string;
+  output: () => string;
+  /** Sends a signal to the program alone and gives its exit code. */
+  stop: (signal: NodeJS.Signals) => Promise<number | null>;
+};
+
+export class ProjectCopy {
+  readonly directory = mkdtempSync(join(tmpdir(), 'project-'));
+  readonly #groups = new Set<ChildProcess>();
+
+  constructor() {
+    for (const name of COPIED) {
+      cpSync(join(ROOT, name), join(this.directory, name), { recursive: true });
+    }
+    symlinkSync(join(ROOT, 'node_modules'), join(this.directory, 'node_modules'));
+  }
+
+  /** Writes a file of the copy: a text as it is, anything else as JSON. Returns its path. */
+  write(name: string, content: unknown): string {
+    const path = join(this.directory, name);
+    const isRaw = typeof content === 'string' || content instanceof Uint8Array;
+    writeFileSync(path, isRaw ? content : JSON.stringify(content));
+    return path;
+  }
+
+  /** What the local database holds. */
+  rows(query: string): Record<string, unknown>[] {
+    const database = new DatabaseSync(this.#databaseFile(), { readOnly: true });
+    try {
+      return database.prepare(query).all();
+    } finally {
+      database.close();
+    }
+  }
+
+  /** Changes the local database behind the project's back. */
+  execute(statements: string): void {
+    const database = new DatabaseSync(this.#databaseFile());
+    try {
+      database.exec(statements);
+    } finally {
+      database.close();
+    }
+  }
+
+  #databaseFile(): string {
+    const directory = join(this.directory, '.wrangler/state/v3/d1/miniflare-D1DatabaseObject');
+    const file = readdirSync(directory).find((name) => /^[0-9a-f]{64}\.sqlite$/.test(name));
+    return join(directory, file ?? '');
+  }
+
+  /** Runs `node tools/…` to its end. */
+  async run(program: string, ...args: string[]): Promise<Finished> {
+    const child = this.#spawn(program, args, {});
+    let stdout = '';
+    let stderr = '';
+    child.stdout.on('data', (data: Buffer) => {
+      stdout += data.toString();
+    });
+    child.stderr.on('data', (data: Buffer) => {
+      stderr += data.toString();
+    });
+    const deadline = setTimeout(() => kill(child), COMMAND_DEADLINE_MS);
+    const code = await exitOf(child);
+    clearTimeout(deadline);
+    return { code, stdout, stderr };
+  }
+
+  /** Starts `dev` and waits until it says that it is ready. */
+  serve(port: number | undefined): Promise<Service> {
+    return this.#ready(this.#spawn('dev.ts', [], { PORT: String(port ?? '') }));
+  }
+
+  /** The same by `npm run dev`. */
+  serveByNpm(port: number): Promise<Service> {
+    return this.#ready(this.#start('npm', ['run', 'dev'], { PORT: String(port) }));
+  }
+
+  /**
+   * Starts `npm run dev` and kills npm alone once it has printed `text`. Gives all that was printed
+   * when the last program that could print more has ended.
+   */
+  async killNpmAfter(text: string, port: number): Promise<string> {
+    const child = this.#start('npm', ['run', 'dev'], { PORT: String(port) });
+    let output = '';
+    child.stdout.on('data', (data: Buffer) => {
+      output += data.toString();
+      if (output.includes(text)) child.kill('SIGKILL');
+    });
+    await exitOf(child);
+    return output;
+  }
+
+  async #ready(child: Program): Promise<Service> {
+    let output = '';
+    const log = watchService();
+    // Three lines, with the first API key in them, are not the log's: `dev` prints them to be run.
+    let linesToRun = 3;
+    const collect = (line: string) => {
+      output += `${line}\n`;
+      if (linesToRun === 0 || !line.startsWith('curl -s ')) return log.hear(line);
+      linesToRun -= 1;
+      noteSent(line);
+    };
+    for (const stream of [child.stdout, child.stderr]) {
+      createInterface({ input: stream }).on('line', collect);
+    }
+    const startedAt = Date.now();
+    while (!/^curl .*ingest/m.test(output)) {
+      if (child.exitCode !== null || Date.now() - startedAt > READY_DEADLINE_MS) {
+        throw new Error(`dev did not become ready:\n${output}`);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    const origin = /^curl -s (http:\/\/localhost:\d+)/m.exec(output)?.[1] ?? '';
+    log.at(origin, this.#apiKeys());
+    return {
+      origin,
+      output: () => output,
+      stop: async (signal) => {
+        child.kill(signal);
+        return exitOf(child);
+      },
+    };
+  }
+
+  /** Ends whatever still runs and removes the copy. */
+  remove(): void {
+    for (const child of this.#groups) kill(child);
+    rmSync(this.directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+  }
+
+  #apiKeys(): string {
+    const vars = readFileSync(join(this.directory, '.dev.vars'), 'utf8');
+    return /^API_KEY=(.*)$/m.exec(vars)?.[1] ?? '';
+  }
+
+  #spawn(program: string, args: string[], environment: Record<string, string>): Program {
+    return this.#start(process.execPath, [join('tools', program), ...args], environment);
+  }
+
+  /** Every program leads a process group of its own, so that all that it starts can be ended with it. */
+  #start(program: string, args: string[], environment: Record<string, string>): Program {
+    const child = spawn(program, args, {
+      cwd: this.directory,
+      env: { ...process.env, ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    });
+    this.#groups.add(child);
+    return child;
+  }
+}
+
+/** A port that nothing listens on now. */
+export async function freePort(): Promise<number> {
+  const { createServer } = await import('node:net');
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => {
+        if (address === null || typeof address === 'string') reject(new Error('no port'));
+        else resolve(address.port);
+      });
+    });
+  });
+}
+
+/** Whether any process of the group that `pid` led is left. */
+export function isGroupAlive(pid: number): boolean {
+  try {
+    process.kill(-pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function kill(child: ChildProcess): void {
+  if (child.pid !== undefined && isGroupAlive(child.pid)) process.kill(-child.pid, 'SIGKILL');
+}
+
+function exitOf(child: ChildProcess): Promise<number | null> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve(child.exitCode);
+  return new Promise((resolve) => child.once('close', resolve));
+}

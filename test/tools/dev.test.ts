@@ -1,0 +1,169 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fileOf, propertyOf } from '../support/node/listings-file.ts';
+import { freePort, ProjectCopy, type Service } from '../support/node/project-copy.ts';
+import { noteSent } from '../support/watch-service-log.ts';
+
+const HEADERS = { 'x-api-key': 'dev_key_4f1c09a7b25e4d8391' };
+
+let project: ProjectCopy;
+let service: Service;
+
+beforeAll(async () => {
+  project = new ProjectCopy();
+  service = await project.serve(await freePort());
+});
+afterAll(() => project.remove());
+
+async function shell(script: string): Promise<string> {
+  noteSent(script);
+  return (await promisify(execFile)('sh', ['-ec', script], { timeout: 30_000 })).stdout;
+}
+
+type Page = { data: { slug: string }[]; has_more: boolean; next_cursor: string | null };
+
+/** Reads the whole feed, page by page, and gives the statuses and slugs that it met. */
+async function readFeed(origin: string): Promise<{ statuses: Set<number>; slugs: string[] }> {
+  const statuses = new Set<number>();
+  const slugs: string[] = [];
+  let cursor: string | null = '';
+  while (cursor !== null) {
+    const next: string = cursor === '' ? '' : `&cursor=${cursor}`;
+    const response = await fetch(`${origin}/api/v1/web/properties?limit=100${next}`, {
+      headers: HEADERS,
+    });
+    statuses.add(response.status);
+    if (response.status !== 200) break;
+    const page: Page = JSON.parse(await response.text());
+    slugs.push(...page.data.map(({ slug }) => slug));
+    cursor = page.next_cursor;
+  }
+  return { statuses, slugs };
+}
+
+describe('dev', () => {
+  it('creates .dev.vars from its example', () => {
+    const created = readFileSync(join(project.directory, '.dev.vars'), 'utf8');
+    expect(created).toContain(readFileSync('.dev.vars.example', 'utf8'));
+  });
+
+  it('serves the sample listings on PORT', async () => {
+    const { statuses, slugs } = await readFeed(service.origin);
+    expect([...statuses]).toEqual([200]);
+    expect(slugs).toContain('casa-ginebrera');
+    expect(slugs.length).toBeGreaterThan(40);
+  });
+
+  it('prints three curl lines that work as they are', async () => {
+    const lines = service.output().match(/^curl .*$/gm) ?? [];
+    expect(lines).toHaveLength(3);
+    const answers = await Promise.all(lines.map((line) => shell(`${line} -f`)));
+    expect(answers.map((answer) => JSON.parse(answer))).toEqual([
+      expect.objectContaining({ object: 'health', status: 'ok' }),
+      expect.objectContaining({ object: 'list', has_more: true }),
+      expect.objectContaining({ object: 'event', type: 'booking.created' }),
+    ]);
+  });
+
+  it('answers the first requests of the README as they are written', async () => {
+    const section = readFileSync('README.md', 'utf8').split('\n## First requests\n')[1] ?? '';
+    const [, script = ''] = /```sh\n([\s\S]*?)```/.exec(section.split('\n## ')[0] ?? '') ?? [];
+    expect(script).toContain('http://localhost:3001/');
+    const output = await shell(
+      script.replaceAll('http://localhost:3001', service.origin).replaceAll('curl ', 'curl -f '),
+    );
+    expect(output).toContain('"object":"health"');
+    expect(output).toContain('"object":"list"');
+    expect(output).toContain('"object":"property"');
+    expect(output).toContain('"status":"pending"');
+    expect(output).toContain('"status":"idempotent"');
+  });
+
+  it('refuses a port that is in use, or is none, in one line', async () => {
+    const port = new URL(service.origin).port;
+    await expect(project.serve(Number(port))).rejects.toThrow(`port ${port} is in use`);
+    await expect(project.serve(70_000)).rejects.toThrow(
+      'PORT must be a whole number from 1 to 65535, not "70000"',
+    );
+  });
+
+  it('ends with 0 on SIGTERM and leaves its port free', async () => {
+    expect(await service.stop('SIGTERM')).toBe(0);
+    const port = Number(new URL(service.origin).port);
+    const server = createServer().listen(port, '127.0.0.1');
+    await new Promise((resolve, reject) => {
+      server.once('listening', resolve);
+      server.once('error', reject);
+    });
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  it('ends when npm, which started it, is killed alone', async () => {
+    const port = await freePort();
+    const service = await project.serveByNpm(port);
+    const isServing = () =>
+      fetch(`${service.origin}/api/health`).then(
+        () => true,
+        () => false,
+      );
+    expect(await isServing()).toBe(true);
+    await service.stop('SIGKILL');
+    await expect.poll(isServing, { timeout: 10_000 }).toBe(false);
+  });
+
+  it('ends when npm is killed alone while it sets a copy up', async () => {
+    const fresh = new ProjectCopy();
+    try {
+      const output = await fresh.killNpmAfter('Created .dev.vars', await freePort());
+      expect(output).toContain('Created .dev.vars');
+      expect(output).not.toContain('Ready');
+    } finally {
+      fresh.remove();
+    }
+  });
+
+  it.each(['SIGINT', 'SIGTERM'] as const)('ends when npm alone is sent %s', async (signal) => {
+    const service = await project.serveByNpm(await freePort());
+    await service.stop(signal);
+    await expect(fetch(service.origin)).rejects.toThrow();
+  });
+
+  it('keeps .dev.vars, takes PORT from it, and serves all through an import', async () => {
+    const port = await freePort();
+    const vars = `API_KEY=first key's,${HEADERS['x-api-key']}\nPORT=${port}\nFEED_CACHE_SECONDS=0\nRATE_LIMIT_DEFAULT=1000000\nJWT_JWKS=\n`;
+    project.write('.dev.vars', vars);
+    const again = await project.serve(undefined);
+    expect(again.origin).toBe(`http://localhost:${port}`);
+    expect(readFileSync(join(project.directory, '.dev.vars'), 'utf8')).toBe(vars);
+    expect(again.output()).toContain(`'x-api-key: first key'\\''s'`);
+
+    const many = Array.from({ length: 2_000 }, (_, index) =>
+      propertyOf({ slug: `many-${index}`, description: { en: `${index} `.repeat(500) } }),
+    );
+    const file = project.write('many.json', fileOf(many));
+    let isRunning = true;
+    const running = project.run('import-listings.ts', file).finally(() => {
+      isRunning = false;
+    });
+    const statuses = new Set<number>();
+    const counts = new Set<number>();
+    while (isRunning) {
+      const read = await readFeed(again.origin);
+      for (const status of read.statuses) statuses.add(status);
+      counts.add(read.slugs.filter((slug) => slug.startsWith('many-')).length);
+    }
+    const { code, stdout } = await running;
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^\d+ of 2000 listings/m);
+    expect([...statuses]).toEqual([200]);
+    expect(counts.size).toBeGreaterThan(0);
+    const read = await readFeed(again.origin);
+    expect(read.slugs.filter((slug) => slug.startsWith('many-'))).toHaveLength(2_000);
+    expect(await again.stop('SIGINT')).toBe(0);
+    expect(() => execFileSync('pgrep', ['-f', project.directory])).toThrow();
+  });
+});

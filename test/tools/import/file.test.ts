@@ -1,0 +1,186 @@
+import { describe, expect, it } from 'vitest';
+import { problemLine, readListingsFile } from '../../../tools/import/file.ts';
+
+const ID = '5f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42';
+const OTHER_ID = '6f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42';
+const home = { id: ID, slug: 'home', name: 'Home', status: 'listed', display_order: 1 };
+const photo = {
+  id: OTHER_ID,
+  url: 'https://images.example.com/1.jpg',
+  section: 'hero',
+  web_visible: true,
+  web_sort_order: 1,
+};
+
+function linesOf(content: unknown): string[] {
+  const text = typeof content === 'string' ? content : JSON.stringify(content);
+  return readListingsFile(new TextEncoder().encode(text)).problems.map(problemLine);
+}
+
+describe('a listings file', () => {
+  it('is read with its sections missing, or behind a byte order mark', () => {
+    expect(linesOf({})).toEqual([]);
+    expect(linesOf(`\ufeff${JSON.stringify({ properties: [home] })}`)).toEqual([]);
+  });
+
+  it('fills in what a listing leaves out', () => {
+    const read = readListingsFile(new TextEncoder().encode(JSON.stringify({ properties: [home] })));
+    expect(read.kind === 'read' && read.file.properties[0]?.value).toMatchObject({
+      ...home,
+      hid: null,
+      title: {},
+      photos: [],
+      amenities: [],
+      location_id: null,
+      is_early_access: false,
+    });
+  });
+
+  it('must be UTF-8', () => {
+    const read = readListingsFile(new Uint8Array([0x7b, 0xff, 0x7d]));
+    expect(read.problems.map(problemLine)).toEqual(['the file: is not UTF-8 text']);
+  });
+
+  it.each([
+    ['nothing', '', /^the file: is not JSON: /],
+    ['half of one', '{"properties": [', /^the file: is not JSON: /],
+    ['a list', [], /^the file: must be/],
+    ['an unknown section', { homes: [] }, /^the file: homes is not a field of this resource$/],
+    [
+      'a section that is no list',
+      { properties: {} },
+      /^the file: properties must be of type array$/,
+    ],
+  ])('must be an object of three lists, not %s', (_, content, line) => {
+    const lines = linesOf(content);
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatch(line);
+  });
+
+  it.each([
+    ['a required field', { ...home, name: undefined }, 'name is required'],
+    ['an unknown field', { ...home, bed: 1 }, 'bed is not a field of this resource'],
+    ['a derived field', { ...home, url: 'x' }, 'url is not a field of this resource'],
+    [
+      'a status',
+      { ...home, status: 'sold' },
+      'status must be one of listed, coming_soon, sold_out, hidden',
+    ],
+    [
+      'a url',
+      { ...home, photos: [{ ...photo, url: 'javascript:1' }] },
+      'photos.0.url must be an absolute http or https URL',
+    ],
+    ['a NUL', { ...home, title: { es: 'a\0b' } }, 'title.es must not contain NUL (U+0000)'],
+    [
+      'a NUL in rich text',
+      {
+        ...home,
+        description: {
+          en: {
+            type: 'doc',
+            content: [{ type: 'paragraph', content: [{ type: 'text', text: '\0' }] }],
+          },
+        },
+      },
+      'description.en.content.0.content.0.text must not contain NUL (U+0000)',
+    ],
+    [
+      'half of a surrogate pair',
+      { ...home, title: { es: 'a\ud800b' } },
+      'title.es must not contain half of a surrogate pair',
+    ],
+    [
+      'half of a surrogate pair in a url',
+      { ...home, photos: [{ ...photo, url: 'https://images.example.com/\udc00' }] },
+      'photos.0.url must be an absolute http or https URL',
+    ],
+    ['a list in place of a text', { ...home, hid: ['x'] }, 'hid must be of type string'],
+    ['an empty name', { ...home, name: '' }, 'name must be at least 1 character long'],
+    ['an order', { ...home, display_order: 2 ** 31 }, 'display_order must be at most 2147483647'],
+    [
+      'a repeated photo',
+      { ...home, photos: [photo, photo] },
+      'photos.1.id stands twice: it is that of photos.0 too',
+    ],
+    [
+      'a repeated amenity',
+      { ...home, amenities: ['wifi', 'pool', 'wifi'] },
+      'amenities.2 stands twice: it is that of amenities.0 too',
+    ],
+    [
+      'a foreign hero photo',
+      { ...home, photos: [photo], hero_photo_id: ID },
+      'hero_photo_id must be the id of one of the photos of this listing',
+    ],
+  ])('names %s that is wrong by record and path', (_, property, problem) => {
+    expect(linesOf({ properties: [property] })).toEqual([
+      `properties[0] (slug "home"): ${problem}`,
+    ]);
+  });
+
+  it('finds them all, however many there are', () => {
+    const amenities = Array.from({ length: 200_000 }, () => 'wifi');
+    const lines = linesOf({ properties: [{ ...home, amenities }] });
+    expect(lines).toHaveLength(200_000);
+    expect(lines[0]).toBe(
+      'properties[0] (slug "home"): amenities must be a list of at most 1000 entries',
+    );
+  });
+
+  it('counts the characters of a text, not the halves of those beyond U+FFFF', () => {
+    const widest = '\u{1f600}'.repeat(100_000);
+    const paragraph = { type: 'paragraph', content: [{ type: 'text', text: widest }] };
+    const longest = { type: 'doc', content: [paragraph] };
+    const description = { en: widest, es: longest };
+    expect(linesOf({ properties: [{ ...home, name: widest, description }] })).toEqual([]);
+    const longer = {
+      name: `${widest}x`,
+      description: { en: `${widest}x`, es: { ...longest, content: [paragraph, paragraph] } },
+    };
+    expect(linesOf({ properties: [{ ...home, ...longer }] })).toHaveLength(3);
+  });
+
+  it('finds a key that stands twice, also in records that are wrong otherwise', () => {
+    const properties = [
+      home,
+      { ...home, id: OTHER_ID },
+      { ...home, id: ID.toUpperCase(), slug: 'second', status: 'x' },
+    ];
+    expect(linesOf({ properties }).sort()).toEqual([
+      'properties[1] (slug "home"): slug stands twice: it is that of properties[0] (slug "home") too',
+      'properties[2] (slug "second"): id stands twice: it is that of properties[0] (slug "home") too',
+      'properties[2] (slug "second"): status must be one of listed, coming_soon, sold_out, hidden',
+    ]);
+    const place = { id: ID, slug: null, name: {} };
+    expect(linesOf({ locations: [place, { ...place, id: OTHER_ID }] })).toEqual([]);
+    expect(linesOf({ locations: [place, place] })).toHaveLength(1);
+    const wifi = { slug: 'wifi', label: {} };
+    expect(linesOf({ amenities: [wifi, wifi] })).toHaveLength(1);
+  });
+
+  it('lists every problem of every record', () => {
+    const lines = linesOf({ properties: [1, { slug: 'a' }, { ...home, name: '', beds: -1 }] });
+    expect(lines).toHaveLength(1 + 4 + 2);
+  });
+
+  it.each([
+    ['has an unknown section', { homes: [] }, 'read', 'homes is not a field of this resource'],
+    [
+      'has a section of no list',
+      { amenities: {} },
+      'unreadable',
+      'amenities must be of type array',
+    ],
+  ])('lists them also when it %s', (_, more, kind, message) => {
+    const content = { ...more, properties: [{ ...home, beds: -1 }, home] };
+    const read = readListingsFile(new TextEncoder().encode(JSON.stringify(content)));
+    expect(read.kind).toBe(kind);
+    expect(read.problems.map(problemLine)).toEqual([
+      `the file: ${message}`,
+      'properties[0] (slug "home"): beds must be at least 0',
+      expect.stringMatching(/^properties\[1] \(slug "home"\): id stands twice/),
+      expect.stringMatching(/^properties\[1] \(slug "home"\): slug stands twice/),
+    ]);
+  });
+});

@@ -1,0 +1,314 @@
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BAY, fileOf, propertyOf } from '../../support/node/listings-file.ts';
+import { type Finished, ProjectCopy } from '../../support/node/project-copy.ts';
+
+const IMPORT = 'import-listings.ts';
+const LISTINGS = 'SELECT id, slug, source, document, rendering FROM properties ORDER BY id';
+const EAST = '00000000-0000-4000-8000-0000000000ea';
+const WEST = '00000000-0000-4000-8000-0000000000ee';
+const NOWHERE = '00000000-0000-4000-8000-000000000000';
+
+let project: ProjectCopy;
+let loaded: Finished;
+
+beforeAll(async () => {
+  project = new ProjectCopy();
+  loaded = await project.run(IMPORT, 'tools/samples/listings.json');
+});
+afterAll(() => project.remove());
+
+function load(content: unknown, ...options: string[]): Promise<Finished> {
+  return project.run(IMPORT, project.write('listings.json', content), ...options);
+}
+
+function documentOf(slug: string): Record<string, unknown> {
+  const [row] = project.rows(`SELECT document FROM properties WHERE slug = '${slug}'`);
+  return JSON.parse(String(row?.document));
+}
+
+function expectDone(finished: Finished): void {
+  expect(finished).toMatchObject({ code: 0, stderr: '' });
+}
+
+describe('import-listings', () => {
+  it('migrates an empty database and loads the sample listings', () => {
+    expectDone(loaded);
+    expect(loaded.stdout).toContain('69 listings: 69 added, 0 changed, 0 unchanged');
+    expect(loaded.stdout).toContain('69 of 69 listings');
+    expect(project.rows('SELECT kind FROM import_staging')).toEqual([{ kind: 'applied' }]);
+    const rows = project.rows(LISTINGS);
+    expect(rows).toHaveLength(69);
+    expect(new Set(rows.map((row) => row.rendering)).size).toBe(1);
+  });
+
+  it('changes nothing when it is run again, and says so', async () => {
+    const before = [project.rows(LISTINGS), project.rows('SELECT * FROM import_staging')];
+    const again = await project.run(IMPORT, 'tools/samples/listings.json');
+    expectDone(again);
+    expect(again.stdout).toContain('69 listings: 0 added, 0 changed, 69 unchanged');
+    expect(again.stdout).toContain('Nothing changed');
+    expect([project.rows(LISTINGS), project.rows('SELECT * FROM import_staging')]).toEqual(before);
+  });
+
+  it('refuses a file whole and lists every problem, also against the store', async () => {
+    const before = project.rows(LISTINGS);
+    const refused = await load({
+      properties: [
+        propertyOf({ slug: 'fine' }),
+        propertyOf({ slug: 'casa-ginebrera' }),
+        propertyOf({
+          slug: 'lost',
+          location_id: NOWHERE,
+          amenities: ['wifi', 'moat'],
+          beds: 'two',
+        }),
+      ],
+    });
+    expect(refused.code).toBe(1);
+    expect(refused.stderr.trim().split('\n')).toEqual([
+      'properties[2] (slug "lost"): beds must be of type number',
+      expect.stringMatching(
+        /^properties\[1\] \(slug "casa-ginebrera"\): slug is that of the stored listing [0-9a-f-]{36}$/,
+      ),
+      'properties[2] (slug "lost"): location_id names a location that is neither in the file nor in the store',
+      'properties[2] (slug "lost"): amenities.1 names "moat", an amenity that is neither in the file nor in the store',
+      '4 problems. Nothing was changed.',
+    ]);
+    expect(project.rows(LISTINGS)).toEqual(before);
+  });
+
+  it('lists every problem of a file that has thousands', async () => {
+    const slugs = Array.from({ length: 3_000 }, (_, index) => `home-${index}`);
+    const properties = slugs.map((slug) => propertyOf({ slug, beds: 'two' }));
+    const { code, stderr } = await load({ properties });
+    expect(code).toBe(1);
+    expect(stderr.trim().split('\n')).toEqual([
+      ...slugs.map(
+        (slug, index) => `properties[${index}] (slug "${slug}"): beds must be of type number`,
+      ),
+      '3000 problems. Nothing was changed.',
+    ]);
+  });
+
+  it('checks a file and writes nothing under --dry-run', async () => {
+    const before = project.rows(LISTINGS);
+    const dry = await load(fileOf([propertyOf({ slug: 'planned' })]), '--dry-run');
+    expectDone(dry);
+    expect(dry.stdout).toContain('1 listing: 1 added, 0 changed, 0 unchanged');
+    const refused = await load(
+      { properties: [propertyOf({ slug: 'casa-ginebrera' })] },
+      '--dry-run',
+    );
+    expect(refused.code).toBe(1);
+    expect(project.rows(LISTINGS)).toEqual(before);
+    expect(project.rows(`SELECT id FROM locations WHERE id = '${BAY}'`)).toEqual([]);
+  });
+
+  it('takes a store without tables for an empty one under --dry-run', async () => {
+    const fresh = new ProjectCopy();
+    try {
+      const dry = await fresh.run(IMPORT, '--dry-run', 'tools/samples/listings.json');
+      expectDone(dry);
+      expect(dry.stdout).toContain('69 listings: 69 added, 0 changed, 0 unchanged');
+      expect(fresh.rows(`SELECT name FROM sqlite_schema WHERE name = 'properties'`)).toEqual([]);
+    } finally {
+      fresh.remove();
+    }
+  });
+
+  it('does not take a store of an older state for an empty one under --dry-run', async () => {
+    const records = project.rows(`SELECT id, name FROM d1_migrations WHERE name LIKE '0001%'`);
+    project.execute(`DELETE FROM d1_migrations WHERE name LIKE '0001%'`);
+    const dry = await load(fileOf([propertyOf({ slug: 'planned' })]), '--dry-run');
+    for (const { id, name } of records) {
+      project.execute(`INSERT INTO d1_migrations (id, name) VALUES (${id}, '${name}')`);
+    }
+    expect(dry).toMatchObject({ code: 1, stdout: '' });
+    expect(dry.stderr).toContain('the local database lacks migrations');
+  });
+
+  it('lets listings and locations swap slugs, and a slug move away', async () => {
+    const [a, b, c] = ['swap-a', 'swap-b', 'swap-c'].map((slug) => propertyOf({ slug }));
+    const places = (slugs: [string, string]) =>
+      [EAST, WEST].map((id, index) => ({ id, slug: slugs[index], name: {} }));
+    expectDone(await load({ locations: places(['east', 'west']), properties: [a, b, c] }));
+    const swapped = await load({
+      locations: places(['west', 'east']),
+      properties: [
+        { ...a, slug: 'swap-b' },
+        { ...b, slug: 'swap-a' },
+        { ...c, slug: 'swap-d' },
+        propertyOf({ slug: 'swap-c' }),
+      ],
+    });
+    expectDone(swapped);
+    expect(swapped.stdout).toContain('4 listings: 1 added, 3 changed, 0 unchanged');
+    const slugOf = (id: unknown) => project.rows(`SELECT slug FROM properties WHERE id = '${id}'`);
+    expect([slugOf(a?.id), slugOf(b?.id)]).toEqual([[{ slug: 'swap-b' }], [{ slug: 'swap-a' }]]);
+    expect(project.rows(`SELECT slug FROM locations WHERE id = '${EAST}'`)).toEqual([
+      { slug: 'west' },
+    ]);
+  });
+
+  it('renders every listing anew that shows a changed location or amenity', async () => {
+    const inside = propertyOf({ slug: 'inside', location_id: BAY, amenities: ['wifi'] });
+    const outside = [
+      propertyOf({ slug: 'by-the-bay', location_id: BAY }),
+      propertyOf({ slug: 'with-wifi', amenities: ['terrace', 'wifi'] }),
+      propertyOf({ slug: 'neither' }),
+    ];
+    expectDone(await load(fileOf([inside, ...outside])));
+    const before = JSON.stringify(documentOf('neither'));
+    const renamed = await load(fileOf([inside], { bay: 'Blue bay', wifi: 'Fast Wi-Fi' }));
+    expectDone(renamed);
+    expect(renamed.stdout).toContain('1 listing: 0 added, 1 changed, 0 unchanged');
+    const bay = { id: BAY, slug: 'bay', name: { en: 'Blue bay' } };
+    expect(documentOf('inside')).toMatchObject({ location: bay });
+    expect(documentOf('by-the-bay')).toMatchObject({ location: bay });
+    expect(documentOf('with-wifi').amenities).toEqual([
+      expect.objectContaining({ slug: 'terrace' }),
+      { slug: 'wifi', label: { en: 'Fast Wi-Fi' } },
+    ]);
+    expect(JSON.stringify(documentOf('neither'))).toBe(before);
+  });
+
+  it('clears what an import that was broken off has left, and renders what it has not', async () => {
+    const file = { properties: [propertyOf({ slug: 'left-over' })] };
+    expectDone(await load(file));
+    project.execute(`
+      INSERT INTO import_staging (kind, key, import_id, row) VALUES ('property', 'x', 'broken', '{}');
+      UPDATE properties SET document = NULL, rendering = 'pending broken' WHERE slug = 'left-over';
+    `);
+    const next = await load(file);
+    expectDone(next);
+    expect(next.stdout).toContain('1 listing: 0 added, 1 changed, 0 unchanged');
+    expect(project.rows('SELECT kind FROM import_staging')).toEqual([{ kind: 'applied' }]);
+    expect(documentOf('left-over')).toMatchObject({ object: 'property', slug: 'left-over' });
+  });
+
+  it('accepts the example of the README', async () => {
+    const section = readFileSync('README.md', 'utf8').split('\n## Listings file\n')[1] ?? '';
+    const [, example = ''] = /```json\n([\s\S]*?)```/.exec(section) ?? [];
+    expectDone(await load(example, '--dry-run'));
+  });
+
+  it('keeps any text as it is', async () => {
+    const text = `'); DROP TABLE properties; -- " \\ \\u0000 \u2028 🏖️ ${'\u0001'} %s ?1 </script>\r\n\t`;
+    const title = { en: text, fr: `"${'\\"'.repeat(50)}"` };
+    expectDone(
+      await load({
+        properties: [
+          propertyOf({ slug: 'hostile', name: text, title, price_from: 1e21, size: 1.5e-7 }),
+        ],
+      }),
+    );
+    expect(documentOf('hostile')).toMatchObject({
+      name: text,
+      title,
+      price_from: 1e21,
+      size: 1.5e-7,
+    });
+    const [row] = project.rows(`SELECT document, source FROM properties WHERE slug = 'hostile'`);
+    expect(row?.document).toBe(JSON.stringify(JSON.parse(String(row?.document))));
+    expect(row?.source).toBe(JSON.stringify(JSON.parse(String(row?.source))));
+  });
+
+  it('refuses NUL and half a character with its path, and a listing that D1 cannot hold', async () => {
+    const big = 'x'.repeat(100_000);
+    const photos = Array.from({ length: 10 }, (_, index) => ({
+      id: `00000000-0000-4000-8000-00000000000${index}`,
+      url: `https://images.example.com/${big.slice(100)}`,
+      section: 'gallery',
+      web_visible: true,
+      web_sort_order: index,
+    }));
+    const refused = await load({
+      properties: [
+        propertyOf({ slug: 'nul', city: 'a\0b' }),
+        propertyOf({ slug: 'big', photos }),
+        propertyOf({ slug: 'half', title: { es: '\ud83d' } }),
+      ],
+    });
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain(
+      'properties[0] (slug "nul"): city must not contain NUL (U+0000)',
+    );
+    expect(refused.stderr).toContain('properties[1] (slug "big"): is too large to store');
+    expect(refused.stderr).toContain(
+      'properties[2] (slug "half"): title.es must not contain half of a surrogate pair',
+    );
+  });
+
+  it('says in one line what is wrong with a file that it cannot read', async () => {
+    mkdirSync(join(project.directory, 'folder'));
+    const failures = [
+      [await project.run(IMPORT, 'missing.json'), 'There is no file missing.json'],
+      [await project.run(IMPORT, 'folder'), 'folder is a directory'],
+      [await load('{"properties": ['), 'the file: is not JSON'],
+      [await load(new Uint8Array([0xff, 0xfe])), 'the file: is not UTF-8 text'],
+    ] as const;
+    for (const [{ code, stderr }, message] of failures) {
+      expect(code).toBe(1);
+      expect(stderr.split('\n')[0]).toContain(message);
+      expect(stderr).not.toMatch(/^\s+at /m);
+    }
+  });
+
+  it('says what is wrong with the site that it is to render for', async () => {
+    const faults = [
+      ['nowhere', 'PUBLIC_SITE_URL must be an http(s) URL'],
+      ['https://www.example.com/?a=1', 'PUBLIC_SITE_URL must have no query and no fragment'],
+    ];
+    for (const [site, message] of faults) {
+      const vars = project.write('.dev.vars', `PUBLIC_SITE_URL=${site}\n`);
+      const { code, stderr } = await load({ properties: [] });
+      rmSync(vars);
+      expect({ code, stderr }).toEqual({ code: 1, stderr: `${message}\nNothing was changed.\n` });
+    }
+  });
+
+  it('exits with 2 when it is not understood', async () => {
+    for (const args of [[], ['a.json', 'b.json'], ['--wet-run', 'a.json']]) {
+      const { code, stderr } = await project.run(IMPORT, ...args);
+      expect(code).toBe(2);
+      expect(stderr).toContain('Usage: npm run import-listings -- FILE [--dry-run] [--remote]');
+    }
+  });
+
+  it('needs a database_id for --remote, and changes nothing without', async () => {
+    const { code, stderr } = await load({ properties: [] }, '--remote');
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringContaining('wrangler.toml gives no database_id'),
+    });
+  });
+
+  it('keeps two imports at once apart, and leaves nothing staged', async () => {
+    const files = ['one', 'two'].map((city) =>
+      project.write(
+        `${city}.json`,
+        fileOf(
+          Array.from({ length: 300 }, (_, index) =>
+            propertyOf({
+              id: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
+              slug: `shared-${index}`,
+              city,
+              location_id: BAY,
+            }),
+          ),
+          { bay: city },
+        ),
+      ),
+    );
+    const both = await Promise.all(files.map((file) => project.run(IMPORT, file)));
+    both.forEach(expectDone);
+    const cities = project.rows(
+      `SELECT DISTINCT source->>'city' AS city, source->>'$.location.name.en' AS bay FROM properties WHERE slug LIKE 'shared-%'`,
+    );
+    expect(cities).toHaveLength(1);
+    expect(cities[0]?.city).toBe(cities[0]?.bay);
+    expect(project.rows('SELECT kind FROM import_staging')).toEqual([{ kind: 'applied' }]);
+  });
+});

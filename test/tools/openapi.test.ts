@@ -1,0 +1,144 @@
+/** What the linters of OpenAPI documents say of ours, and whether its examples fit its schemas. */
+
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { createOpenApiDocument } from '../../src/docs/document.ts';
+
+const run = promisify(execFile);
+const scratch = mkdtempSync(join(tmpdir(), 'openapi-'));
+const file = join(scratch, 'openapi.json');
+const environment = {
+  ...process.env,
+  REDOCLY_TELEMETRY: 'off',
+  REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
+};
+
+beforeAll(async () => {
+  const { stdout } = await run('node', ['tools/openapi.ts'], { maxBuffer: 1e8 });
+  writeFileSync(file, stdout);
+});
+
+afterAll(() => {
+  rmSync(scratch, { recursive: true });
+});
+
+/** What a linter prints on standard output; it exits with 1 where it finds anything. */
+async function lint(command: string, args: readonly string[]): Promise<unknown> {
+  const program = join('node_modules', '.bin', command);
+  const options = { env: environment, maxBuffer: 1e8 };
+  const output = await run(program, args, options).catch((failure: unknown) =>
+    z.object({ stdout: z.string().min(1) }).parse(failure),
+  );
+  return JSON.parse(output.stdout);
+}
+
+const spectralFindings = z.array(
+  z.object({ code: z.string(), path: z.array(z.union([z.string(), z.number()])) }),
+);
+
+async function spectral(ruleset: string): Promise<{ rule: string; path: string }[]> {
+  const findings = await lint('spectral', [
+    ...['lint', '--quiet', '--format', 'json', '--fail-severity', 'hint'],
+    ...['--ruleset', `test/tools/openapi/${ruleset}.yaml`, file],
+  ]);
+  return spectralFindings
+    .parse(findings)
+    .map(({ code, path }) => ({ rule: code, path: path.join('.') }));
+}
+
+describe('npm run -s openapi', () => {
+  it('prints the document and nothing else', async () => {
+    const { stdout, stderr } = await run('npm', ['run', '-s', 'openapi'], { maxBuffer: 1e8 });
+    expect(JSON.parse(stdout)).toMatchObject({ openapi: expect.stringMatching(/^3\.1\.\d$/) });
+    expect(stderr).toBe('');
+  });
+});
+
+describe('the document passes', () => {
+  it('Redocly’s recommended rules without a finding', async () => {
+    const config = join('test', 'tools', 'openapi', 'redocly.yaml');
+    const findings = await lint('redocly', ['lint', '--config', config, '--format', 'json', file]);
+    expect(findings).toMatchObject({ totals: { errors: 0, warnings: 0 }, problems: [] });
+  });
+
+  it('Spectral’s rules for OpenAPI without a finding', async () => {
+    expect(await spectral('spectral')).toEqual([]);
+  });
+
+  it('all of Spectral’s OWASP rules but those that the contract rules out', async () => {
+    const findings = await spectral('owasp');
+    const rest = findings.filter(
+      ({ rule, path }) => !EXCEPTIONS.some((each) => each.rule === rule && each.path.test(path)),
+    );
+    expect(rest).toEqual([]);
+    for (const { rule, path } of EXCEPTIONS) {
+      expect(findings.some((each) => each.rule === rule && path.test(each.path))).toBe(true);
+    }
+  });
+});
+
+const HEALTH = /^paths\.\/api\/health(\/detailed)?\.get\./;
+
+/** OWASP findings that remain, each with its reason. */
+const EXCEPTIONS = [
+  // The rule wants one family of rate-limit headers; the contract sends both, X-RateLimit-* and the
+  // IETF draft's.
+  { rule: 'owasp:api4:2023-rate-limit', path: /\.responses\.[24]\d\d\.headers$/ },
+  // Fields are named as the caller wrote them, and a reason is prose: any text.
+  {
+    rule: 'owasp:api4:2023-string-restricted',
+    path: /^components\.schemas\.(ErrorInfo\..*param|Problem\..*path|IngestRequest\..*reason)$/,
+  },
+  // Timestamps and addresses are bounded by their form, not by a length that is the service's own.
+  {
+    rule: 'owasp:api4:2023-string-limit',
+    path: /^paths\.\/api\/v1\/events\.get\.parameters\.|\.(cancelled_at|guest_email)$/,
+  },
+  // What nothing can be named by is 404, not 400; health takes no parameter.
+  {
+    rule: 'owasp:api8:2023-define-error-validation',
+    path: /^paths\..*(\/\{\w+\}|\/health|\/health\/detailed)\.get\.responses$/,
+  },
+  // Health is for monitors, which hold no credentials.
+  { rule: 'owasp:api2:2023-read-restricted', path: HEALTH },
+  { rule: 'owasp:api8:2023-define-error-responses-401', path: HEALTH },
+];
+
+describe('every example', () => {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  addFormats.default(ajv);
+  ajv.addSchema({ $id: 'document', ...createOpenApiDocument() });
+
+  it('fits the schema that it stands beside', () => {
+    const places = mediaTypes(JSON.parse(JSON.stringify(createOpenApiDocument())));
+    expect(places.length).toBeGreaterThan(10);
+    const faults = places.flatMap(({ pointer, examples }) => {
+      const validate = ajv.compile({ $ref: `document#${pointer}/schema` });
+      return examples.flatMap((example) =>
+        validate(example) ? [] : [`${pointer}: ${ajv.errorsText(validate.errors)}`],
+      );
+    });
+    expect(faults).toEqual([]);
+  });
+});
+
+/** The places that have a schema and examples of it. */
+function mediaTypes(value: unknown, pointer = ''): { pointer: string; examples: unknown[] }[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const within = Object.entries(value).flatMap(([key, each]) =>
+    mediaTypes(
+      each,
+      `${pointer}/${encodeURIComponent(key.replace(/~/g, '~0').replace(/\//g, '~1'))}`,
+    ),
+  );
+  if (!('schema' in value) || !('examples' in value)) return within;
+  const examples = z.record(z.string(), z.object({ value: z.unknown() })).parse(value.examples);
+  return [{ pointer, examples: Object.values(examples).map((each) => each.value) }, ...within];
+}

@@ -1,0 +1,164 @@
+/** `npm run -s token`, run as a program in a directory of its own. */
+
+import { spawnSync } from 'node:child_process';
+import {
+  copyFileSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { parseEnv } from 'node:util';
+import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+const PROGRAM = resolve('tools/token.ts');
+let directory: string;
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'token-'));
+  for (const file of ['.dev.vars.example', 'wrangler.toml']) {
+    copyFileSync(file, join(directory, file));
+  }
+});
+afterEach(() => {
+  rmSync(directory, { recursive: true });
+});
+
+function token(...args: string[]) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [PROGRAM, ...args], {
+    cwd: directory,
+    encoding: 'utf8',
+  });
+  return { status, stdout, stderr };
+}
+
+function read(file: string) {
+  return readFileSync(join(directory, file), 'utf8');
+}
+
+function vars() {
+  return parseEnv(read('.dev.vars'));
+}
+
+/** Verifies as the service does, with what .dev.vars says. */
+async function verify(text: string, issuer = 'https://identity.example.com/') {
+  const keys = createLocalJWKSet(JSON.parse(vars().JWT_JWKS ?? ''));
+  return (await jwtVerify(text, keys, { issuer, audience: 'events-and-property-feed' })).payload;
+}
+
+describe('token', () => {
+  it('prints a token that the service accepts, and nothing else', async () => {
+    const { status, stdout, stderr } = token();
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+\n$/);
+    const payload = await verify(stdout.trim());
+    expect(payload.permissions).toEqual(['tool-web:viewer']);
+    expect(Number(payload.exp) - Number(payload.iat)).toBe(3_600);
+  });
+
+  it('signs what it is told', async () => {
+    const { stdout } = token(
+      '--permission',
+      'a:b',
+      '--permission',
+      'tool-web:admin',
+      '--expires',
+      '2d',
+    );
+    const payload = await verify(stdout.trim());
+    expect(payload.permissions).toEqual(['a:b', 'tool-web:admin']);
+    expect(Number(payload.exp) - Number(payload.iat)).toBe(172_800);
+  });
+
+  it('makes .dev.vars from the example, with the public half, and keeps the private one to its user', () => {
+    token();
+    expect(read('.dev.vars').startsWith(read('.dev.vars.example'))).toBe(true);
+    const [published] = JSON.parse(vars().JWT_JWKS ?? '').keys;
+    expect(published).not.toHaveProperty('d');
+    expect(JSON.parse(read('.dev.key.json'))).toHaveProperty('d');
+    expect(statSync(join(directory, '.dev.key.json')).mode & 0o777).toBe(0o600);
+    const before = read('.dev.vars');
+    token();
+    expect(read('.dev.vars')).toBe(before);
+  });
+
+  it('adds to a .dev.vars that names no key set, whatever it ends with', async () => {
+    writeFileSync(join(directory, '.dev.vars'), 'API_KEY=mine');
+    await verify(token().stdout.trim());
+    expect(vars().API_KEY).toBe('mine');
+  });
+
+  it.each(['JWT_JWKS=', 'JWT_JWKS_URL=', 'JWT_JWKS_URL=https://identity.example.com/jwks'])(
+    'leaves a .dev.vars with %s as it is, and warns',
+    (line) => {
+      writeFileSync(join(directory, '.dev.vars'), `${line}\n`);
+      const { status, stdout, stderr } = token();
+      expect(status).toBe(0);
+      expect(read('.dev.vars')).toBe(`${line}\n`);
+      expect(decodeJwt(stdout.trim()).permissions).toEqual(['tool-web:viewer']);
+      expect(stderr).toContain('will refuse this token');
+    },
+  );
+
+  it('takes a byte order mark for no part of a name', () => {
+    writeFileSync(join(directory, '.dev.vars'), '\ufeffJWT_JWKS=\n');
+    token();
+    expect(read('.dev.vars')).toBe('\ufeffJWT_JWKS=\n');
+  });
+
+  it('says in one line that .dev.vars cannot be written, or that the key is none', () => {
+    // Not even root writes to this one.
+    symlinkSync('/proc/version', join(directory, '.dev.vars'));
+    const { status, stdout, stderr } = token();
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect(stderr).toMatch(/^the development key cannot be added to \.dev\.vars: .*\n$/);
+    writeFileSync(join(directory, '.dev.key.json'), '{');
+    expect(token()).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: '.dev.key.json holds no development key: delete it, and a new one is made\n',
+    });
+  });
+
+  it('makes a new pair when the private half is lost', async () => {
+    token();
+    const before = read('.dev.vars');
+    rmSync(join(directory, '.dev.key.json'));
+    await verify(token().stdout.trim());
+    expect(read('.dev.vars')).not.toBe(before);
+    expect(read('.dev.vars').match(/JWT_JWKS/g)).toHaveLength(1);
+  });
+
+  it('publishes the pair again when .dev.vars is lost', async () => {
+    const first = token().stdout.trim();
+    rmSync(join(directory, '.dev.vars'));
+    token();
+    await verify(first);
+  });
+
+  it('takes issuer and audience from .dev.vars before wrangler.toml', async () => {
+    writeFileSync(join(directory, '.dev.vars'), 'JWT_ISSUER=https://other.example/\n');
+    await verify(token().stdout.trim(), 'https://other.example/');
+  });
+
+  it.each([
+    ['--permission', 'tool-web'],
+    ['--permission', 'a:b:c'],
+    ['--permission', ''],
+    ['--permission'],
+    ['--expires', '0h'],
+    ['--expires', '1'],
+    ['--expires', 'soon'],
+    ['--exp', '1h'],
+    ['tool-web:viewer'],
+  ])('refuses %j %j with status 2', (...args) => {
+    const { status, stdout, stderr } = token(...args);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toContain('usage: npm run -s token');
+  });
+});

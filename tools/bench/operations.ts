@@ -1,0 +1,106 @@
+/** What is measured at each size: a request, and the store's own call behind it for the rows it reads. */
+
+import { acceptKeyed, acceptKeyless } from '../../src/events/store.ts';
+import { findEvent, findEvents } from '../../src/events/stream.ts';
+import { type Filters, findDocument, findPage, type Position } from '../../src/properties/store.ts';
+import { FILTERED_PLACE } from './listings.ts';
+import type { Call } from './load.ts';
+import { API_KEY, EVENT, feedCall, ingestCall, PUBLIC_SITE_URL } from './scenarios.ts';
+
+/** `call` is timed; `read` does the same on a database whose reads are counted. */
+export type Operation = { name: string; call: Call; read(database: D1Database): Promise<unknown> };
+
+const PAGE = 25;
+/** Few enough that the smallest table fills it under every filter. */
+const FILTERED_PAGE = 2;
+const STATUSES = [
+  ['listed'],
+  ['coming_soon'],
+  ['sold_out'],
+  ['listed', 'coming_soon'],
+  ['listed', 'sold_out'],
+  ['coming_soon', 'sold_out'],
+  ['listed', 'coming_soon', 'sold_out'],
+] as const;
+
+/** `deep` is where a deep page begins: its cursor and what that stands for. */
+export function feedOperations(deep: { cursor: string; after: Position }): Operation[] {
+  const listed = { statuses: ['listed'] as const, limit: PAGE };
+  const filtered = STATUSES.flatMap((statuses) =>
+    [undefined, 'ski' as const].flatMap((type) =>
+      [undefined, FILTERED_PLACE.id].map((locationId): Operation => {
+        const filters: Filters = {
+          statuses,
+          ...(type && { type }),
+          ...(locationId && { locationId }),
+        };
+        const query = new URLSearchParams({
+          status: statuses.join(),
+          limit: String(FILTERED_PAGE),
+          ...(type && { type }),
+          ...(locationId && { location_id: locationId }),
+        });
+        return {
+          name: [statuses.join(), type, locationId && 'one place'].filter(Boolean).join(', '),
+          call: feedCall(`?${query}`),
+          read: (database) =>
+            findPage(database, PUBLIC_SITE_URL, { ...filters, limit: FILTERED_PAGE }),
+        };
+      }),
+    ),
+  );
+  return [
+    { name: 'first page', call: feedCall(''), read: (db) => findPage(db, PUBLIC_SITE_URL, listed) },
+    {
+      name: 'page up to 400 deep',
+      call: feedCall(`?cursor=${deep.cursor}`),
+      read: (database) => findPage(database, PUBLIC_SITE_URL, { ...listed, after: deep.after }),
+    },
+    {
+      name: 'item by slug',
+      call: feedCall('/home-41'),
+      read: (database) => findDocument(database, PUBLIC_SITE_URL, { slug: 'home-41' }),
+    },
+    ...filtered,
+  ];
+}
+
+/** `id` is that of an event that is stored. */
+export function eventOperations(id: string): Operation[] {
+  const read = (path: string): Call => ({
+    method: 'GET',
+    path: `/api/v1/events${path}`,
+    headers: { 'x-api-key': API_KEY },
+  });
+  const lookup = () => ({
+    keyId: crypto.randomUUID(),
+    fingerprint: 'f'.repeat(64),
+    receipt: crypto.randomUUID(),
+    now: Date.now(),
+    retentionMs: 86_400_000,
+  });
+  const aggregateId = EVENT.aggregate_id;
+  return [
+    {
+      name: 'ingest, no key',
+      call: ingestCall({}),
+      read: (db) => acceptKeyless(db, EVENT, { id: crypto.randomUUID(), now: Date.now() }),
+    },
+    {
+      name: 'ingest, fresh keys',
+      call: { ...ingestCall({}), hasFreshKeys: true },
+      read: (database) => acceptKeyed(database, EVENT, lookup()),
+    },
+    {
+      name: 'list of events',
+      call: read(''),
+      read: (database) => findEvents(database, { order: 'desc', limit: PAGE }),
+    },
+    { name: 'one event', call: read(`/${id}`), read: (database) => findEvent(database, id) },
+    {
+      name: 'events of an aggregate',
+      call: read(`?aggregate_id=${aggregateId}`),
+      read: (database) => findEvents(database, { order: 'desc', limit: PAGE, aggregateId }),
+    },
+  ];
+}

@@ -1,0 +1,105 @@
+/**
+ * The key pair that stands in for an identity provider in development.
+ *
+ * The private half stays in a file of its own beside .dev.vars, out of git and out of the Worker's
+ * sight; the public half is a var like any other.
+ */
+
+import { copyFileSync, existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
+import { exportJWK, generateKeyPair } from 'jose';
+import * as z from 'zod';
+import { UserError } from '../command-line/project.ts';
+
+const VARS_FILE = '.dev.vars';
+const EXAMPLE_FILE = '.dev.vars.example';
+const KEY_FILE = '.dev.key.json';
+/** Marks what this program made, so that it replaces nothing else. */
+const KEY_ID = 'development';
+
+const publicHalf = z.object({
+  kty: z.literal('EC'),
+  crv: z.literal('P-256'),
+  x: z.string(),
+  y: z.string(),
+  kid: z.literal(KEY_ID),
+  alg: z.literal('ES256'),
+});
+const keyPair = publicHalf.extend({ d: z.string() });
+const ownKeySet = z.object({ keys: z.tuple([publicHalf]) });
+
+/** A private JSON Web Key. */
+export type DevelopmentKey = z.infer<typeof keyPair>;
+
+/**
+ * Makes what is missing of .dev.vars and of the key pair in `directory`, and has the local service
+ * accept the pair unless .dev.vars says whose tokens it accepts. Gives the private key. Throws a
+ * `UserError` when .dev.vars cannot be written or the key's file holds none.
+ */
+export async function ensureDevelopmentKeys(directory: string): Promise<DevelopmentKey> {
+  const varsFile = join(directory, VARS_FILE);
+  if (!existsSync(varsFile)) copyFileSync(join(directory, EXAMPLE_FILE), varsFile);
+  const key = await ensureKeyPair(join(directory, KEY_FILE));
+  publish(key, varsFile);
+  return key;
+}
+
+/** The pair in `file`. Two programs that find none at once end up with the same one. */
+async function ensureKeyPair(file: string): Promise<DevelopmentKey> {
+  if (!existsSync(file)) {
+    const { privateKey } = await generateKeyPair('ES256', { extractable: true });
+    const jwk = { ...(await exportJWK(privateKey)), kid: KEY_ID, alg: 'ES256' };
+    const fresh = `${file}.${process.pid}`;
+    writeFileSync(fresh, `${JSON.stringify(jwk)}\n`, { mode: 0o600, flag: 'wx' });
+    try {
+      linkSync(fresh, file);
+    } catch (error) {
+      if (!existsSync(file)) throw error;
+    } finally {
+      rmSync(fresh);
+    }
+  }
+  try {
+    return keyPair.parse(JSON.parse(readFileSync(file, 'utf8')));
+  } catch {
+    throw new UserError(`${KEY_FILE} holds no development key: delete it, and a new one is made`);
+  }
+}
+
+/** Adds the public half to the vars when they name no key set; an earlier pair's is replaced. */
+function publish(key: DevelopmentKey, varsFile: string): void {
+  const text = readFileSync(varsFile, 'utf8');
+  // As wrangler reads it: a byte order mark is no part of the first name.
+  const { JWT_JWKS: named, JWT_JWKS_URL: address } = parseEnv(text.replace(/^\ufeff/, ''));
+  const line = `JWT_JWKS='${JSON.stringify({ keys: [publicHalf.parse(key)] })}'`;
+  if (named === undefined && address === undefined) {
+    const gap = text === '' || text.endsWith('\n') ? '' : '\n';
+    write(varsFile, `${text}${gap}${line}\n`);
+  } else if (named !== undefined && isOwnOfAnotherPair(named, key)) {
+    write(
+      varsFile,
+      text.replace(/^JWT_JWKS=.*$/m, () => line),
+    );
+  }
+}
+
+function write(varsFile: string, text: string): void {
+  try {
+    writeFileSync(varsFile, text);
+  } catch (error) {
+    const cause = error instanceof Error ? error.message : String(error);
+    throw new UserError(
+      `the development key cannot be added to ${VARS_FILE}: make it writable, or give it the line JWT_JWKS= to do without (${cause})`,
+    );
+  }
+}
+
+function isOwnOfAnotherPair(keySet: string, key: DevelopmentKey): boolean {
+  try {
+    const [published] = ownKeySet.parse(JSON.parse(keySet)).keys;
+    return published.x !== key.x || published.y !== key.y;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * Turns at the local database. Two programs that write to its files at once can stall each other for
+ * good, which D1, being one process, cannot: so set-ups and imports wait for each other.
+ *
+ * A turn is a lock of the operating system, taken through SQLite on a file of its own: it ends with
+ * the process that holds it, however that ends, so that none has to be found abandoned.
+ */
+
+import { mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { PROJECT_DIRECTORY, UserError } from '../command-line/project.ts';
+
+const TURN = join(PROJECT_DIRECTORY, '.wrangler', 'turn.sqlite');
+const PAUSE_MS = 100;
+/** Longer than a large import takes. */
+const MAX_WAIT_MS = 120_000;
+/** SQLITE_BUSY: another connection holds the lock. */
+const BUSY = 5;
+
+export type TurnOptions = {
+  /** The lock; made when missing, and empty. */
+  file: string;
+  /** Milliseconds since any moment. */
+  now: () => number;
+  pause: (milliseconds: number) => Promise<void>;
+};
+
+const LOCAL_TURN: TurnOptions = {
+  file: TURN,
+  now: () => performance.now(),
+  pause: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
+};
+
+/**
+ * Does the work while no other program has the turn, and gives what it gives.
+ * Throws a UserError, the work not begun, when the turn is not free within two minutes.
+ */
+export async function inLocalTurn<T>(
+  work: () => Promise<T>,
+  { file, now, pause }: TurnOptions = LOCAL_TURN,
+): Promise<T> {
+  mkdirSync(dirname(file), { recursive: true });
+  const lock = new DatabaseSync(file, { timeout: 0 });
+  try {
+    const waitUntil = now() + MAX_WAIT_MS;
+    while (!isTaken(lock)) {
+      if (now() >= waitUntil) {
+        throw new UserError(
+          'another program has been writing to the local database for two minutes: try again when it has ended',
+        );
+      }
+      await pause(PAUSE_MS);
+    }
+    return await work();
+  } finally {
+    lock.close();
+  }
+}
+
+/** Takes the lock unless another connection holds it. */
+function isTaken(lock: DatabaseSync): boolean {
+  try {
+    lock.exec('BEGIN EXCLUSIVE');
+    return true;
+  } catch (error) {
+    if (error instanceof Error && 'errcode' in error && error.errcode === BUSY) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * `npm run import-listings -- FILE [--dry-run] [--remote]`: loads a listings file.
+ *
+ * Exits with 0 when the file is in the store (or would be), 1 when it is not and nothing has
+ * changed, 2 when the command was not understood. Problems go to stderr, one a line.
+ */
+
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { findKeptOption } from './command-line/npm.ts';
+import { UserError } from './command-line/project.ts';
+import { inLocalTurn } from './development/local-turn.ts';
+import type { Counts } from './import/counts.ts';
+import { type ImportProblem, problemLine, readListingsFile } from './import/file.ts';
+import type { ImportOutcome } from './import/import.ts';
+import { loadListings } from './import/load-listings.ts';
+
+const USAGE = `Usage: npm run import-listings -- FILE [--dry-run] [--remote]
+
+Loads a listings file into the local database, or with --remote into the deployed one.
+  --dry-run   check the file, also against the database, and write nothing
+  --remote    the deployed database instead of the local one`;
+
+process.exitCode = await main(process.argv.slice(2));
+
+async function main(args: string[]): Promise<number> {
+  const command = parseCommand(args);
+  if (command.kind === 'help') {
+    console.log(USAGE);
+    return 0;
+  }
+  if (command.kind === 'misunderstood') {
+    console.error(`${command.message}\n\n${USAGE}`);
+    return 2;
+  }
+  try {
+    const read = readListingsFile(readBytes(command.path));
+    const load = () => loadListings(read, command);
+    return report(await (command.isRemote ? load() : inLocalTurn(load)), command.isDryRun);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    console.error(error instanceof UserError ? message : `The import failed: ${message}`);
+    console.error('Nothing was changed.');
+    return 1;
+  }
+}
+
+type Command =
+  | { kind: 'load'; path: string; isDryRun: boolean; isRemote: boolean }
+  | { kind: 'help' }
+  | { kind: 'misunderstood'; message: string };
+
+function parseCommand(args: string[]): Command {
+  try {
+    const { values, positionals } = parseArgs({
+      args,
+      allowPositionals: true,
+      options: {
+        'dry-run': { type: 'boolean', default: false },
+        remote: { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    });
+    if (values.help) return { kind: 'help' };
+    const notGiven = (['dry-run', 'remote'] as const).filter((name) => !values[name]);
+    const kept = findKeptOption('import-listings', notGiven);
+    if (kept !== undefined) {
+      const message = `npm kept --${kept} for itself: write -- before the arguments.`;
+      return { kind: 'misunderstood', message };
+    }
+    const [path, ...rest] = positionals;
+    if (path === undefined || path === '')
+      return { kind: 'misunderstood', message: 'Name a listings file.' };
+    if (rest.length > 0) return { kind: 'misunderstood', message: 'Name one listings file only.' };
+    return { kind: 'load', path, isDryRun: values['dry-run'], isRemote: values.remote };
+  } catch (error) {
+    return {
+      kind: 'misunderstood',
+      message: error instanceof Error ? error.message : String(error),
+    };
+  }
+}
+
+/** npm runs scripts in the project's directory; a relative path is meant from where the user stands. */
+function readBytes(path: string): Uint8Array {
+  const { npm_lifecycle_event, INIT_CWD } = process.env;
+  const base = npm_lifecycle_event === 'import-listings' && INIT_CWD ? INIT_CWD : process.cwd();
+  try {
+    return readFileSync(resolve(base, path));
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'ENOENT') throw new UserError(`There is no file ${path}`);
+    if (code === 'EISDIR') throw new UserError(`${path} is a directory`);
+    throw new UserError(`${path} cannot be read: ${error instanceof Error ? error.message : code}`);
+  }
+}
+
+function report(outcome: ImportOutcome, isDryRun: boolean): number {
+  if (outcome.kind === 'refused') {
+    printProblems(outcome.problems);
+    return 1;
+  }
+  const { listings, locations, amenities, affected, isRenderingLeft } = outcome;
+  if (isDryRun) console.log('Dry run: nothing was written. An import would give:');
+  console.log(summaryLine(listings, 'listing', 'listings'));
+  console.log(summaryLine(locations, 'location', 'locations'));
+  console.log(summaryLine(amenities, 'amenity', 'amenities'));
+  if (affected > 0) {
+    console.log(
+      `Rendered anew, as their location or amenities changed: ${affected} other listings`,
+    );
+  }
+  if (isRenderingLeft) {
+    console.log(
+      'Rendering broke off: the rest is rendered when it is read, or by the next import.',
+    );
+  }
+  const written = [listings, locations, amenities].some(
+    ({ added, changed }) => added + changed > 0,
+  );
+  if (!written) console.log('Nothing changed: the store already holds all of it.');
+  return 0;
+}
+
+function summaryLine({ added, changed, unchanged }: Counts, one: string, many: string): string {
+  const total = added + changed + unchanged;
+  return `${total} ${total === 1 ? one : many}: ${added} added, ${changed} changed, ${unchanged} unchanged`;
+}
+
+function printProblems(problems: readonly ImportProblem[]): void {
+  for (const problem of problems) console.error(visible(problemLine(problem)));
+  const noun = problems.length === 1 ? 'problem' : 'problems';
+  console.error(`${problems.length} ${noun}. Nothing was changed.`);
+}
+
+/** What a file says may not steer the terminal or begin a line. */
+function visible(text: string): string {
+  return text.replace(
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not reach a terminal
+    /[\u0000-\u001f\u007f-\u009f]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}

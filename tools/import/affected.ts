@@ -1,0 +1,40 @@
+/** The stored listings outside the file that show a location or an amenity which the file changes. */
+
+import type { Amenity, Location, Source } from '../../src/properties/source.ts';
+import type { Plan, Stored } from './plan.ts';
+import { usersOf } from './store.ts';
+
+/** Those listings, page by page, with the change in them. */
+export async function* affectedListings(
+  database: D1Database,
+  plan: Plan,
+  stored: Stored,
+): AsyncGenerator<Source[]> {
+  const inFile = new Set(plan.sources.map(({ id }) => id));
+  const locations = replacements(plan.changedLocations, stored.locations, ({ id }) => id);
+  const amenities = replacements(plan.changedAmenities, stored.amenities, ({ slug }) => slug);
+  for await (const users of usersOf(database, [...locations.values()], [...amenities.values()])) {
+    yield users
+      .filter(({ id }) => !inFile.has(id))
+      .map((listing) => withChanges(listing, locations, amenities));
+  }
+}
+
+function withChanges(
+  listing: Source,
+  locations: ReadonlyMap<string, Location>,
+  amenities: ReadonlyMap<string, Amenity>,
+): Source {
+  const { location } = listing;
+  return {
+    ...listing,
+    location: location && (locations.get(location.id) ?? location),
+    amenities: listing.amenities.map((each) => amenities.get(each.slug) ?? each),
+  };
+}
+
+/** Those of `changed` that replace a stored record, by key: a new one is used by nothing stored. */
+function replacements<T>(changed: readonly T[], stored: readonly T[], key: (record: T) => string) {
+  const known = new Set(stored.map(key));
+  return new Map(changed.filter((each) => known.has(key(each))).map((each) => [key(each), each]));
+}

@@ -1,0 +1,155 @@
+/**
+ * An import: a listings file into the store, all of it or nothing, while the service goes on serving.
+ *
+ * Its rows are staged, applied by one transaction, and only then rendered, batch by batch: the less a
+ * transaction writes, the shorter it keeps readers waiting, and a reader that comes between renders
+ * the listing itself.
+ */
+
+import type { Source } from '../../src/properties/source.ts';
+import { affectedListings } from './affected.ts';
+import { countsOf, type ImportCounts } from './counts.ts';
+import type { ImportProblem, ReadFile } from './file.ts';
+import { type Plan, planImport, type Stored } from './plan.ts';
+import { renderApplied } from './rendering.ts';
+import { batchesOf, MAX_ROW_BYTES, type StagedRow, stagedRowOf } from './rows.ts';
+import {
+  applyStaged,
+  countDiffering,
+  discardStaged,
+  findLastImport,
+  Overtaken,
+  type Staging,
+  stageAmenities,
+  stageListings,
+  stageLocations,
+} from './staging.ts';
+import { findStored } from './store.ts';
+
+/** Other imports may overtake one this often before it gives up. */
+const MAX_ATTEMPTS = 10;
+
+/** A file that could be read, with the problems found in it alone. */
+export type ReadListings = Extract<ReadFile, { kind: 'read' }>;
+
+/** What an import did, or would do in a dry run. */
+export type ImportOutcome =
+  | { kind: 'refused'; problems: ImportProblem[] }
+  | ({
+      kind: 'accepted';
+      /** Listings outside the file that show a location or an amenity that changed. */
+      affected: number;
+      /** Whether rendering broke off: what is left is rendered when it is read. */
+      isRenderingLeft: boolean;
+    } & ImportCounts);
+
+export type ImportOptions = {
+  database: D1Database;
+  /** Without a trailing slash. */
+  publicSiteUrl: string;
+  /** Checks everything, writes nothing. */
+  isDryRun: boolean;
+  /** Told after each batch how many listings have been through a phase. */
+  onProgress: (phase: 'checked' | 'rendered', done: number, total: number) => void;
+};
+
+/** Imports what `readListingsFile` read. Throws when the store fails; then nothing has changed. */
+export async function importListings(
+  read: ReadListings,
+  options: ImportOptions,
+): Promise<ImportOutcome> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await attemptImport(read, options);
+    } catch (error) {
+      if (!(error instanceof Overtaken)) throw error;
+      if (attempt === MAX_ATTEMPTS) {
+        throw new Error('other imports went on changing the store', { cause: error });
+      }
+    }
+  }
+}
+
+async function attemptImport(read: ReadListings, options: ImportOptions): Promise<ImportOutcome> {
+  const { database, publicSiteUrl, onProgress } = options;
+  const lastImport = await findLastImport(database);
+  const stored = await findStored(database, read.file);
+  const plan = planImport(read.file, stored);
+  const problems = [...read.problems, ...plan.problems, ...oversized(plan, read)];
+  if (problems.length > 0) return { kind: 'refused', problems };
+
+  const staging: Staging = {
+    database,
+    importId: crypto.randomUUID(),
+    publicSiteUrl,
+    stagedRows: 0,
+  };
+  const written = await writeAll(staging, plan, stored, lastImport, options);
+  return {
+    kind: 'accepted',
+    ...countsOf(read.file, plan, stored, written.ofFile),
+    affected: written.affected,
+    isRenderingLeft: !(await renderApplied(staging, written.batches, (done, total) =>
+      onProgress('rendered', done, total),
+    )),
+  };
+}
+
+type Written = {
+  ofFile: number;
+  affected: number;
+  /** The batches in which something was staged: their listings are to be rendered. */
+  batches: StagedRow[][];
+};
+
+/** Stages everything that differs from the store, and applies it. */
+async function writeAll(
+  staging: Staging,
+  plan: Plan,
+  stored: Stored,
+  lastImport: string | null,
+  { isDryRun, onProgress }: ImportOptions,
+): Promise<Written> {
+  const written: Written = { ofFile: 0, affected: 0, batches: [] };
+  const write = async (batch: StagedRow[]) => {
+    if (isDryRun) return countDiffering(staging, batch);
+    const rows = await stageListings(staging, batch);
+    if (rows > 0) written.batches.push(batch);
+    return rows;
+  };
+  try {
+    let done = 0;
+    for (const batch of batchesOf(rowsOf(plan.sources))) {
+      written.ofFile += await write(batch);
+      done += batch.length;
+      onProgress('checked', done, plan.sources.length);
+    }
+    for await (const listings of affectedListings(staging.database, plan, stored)) {
+      for (const batch of batchesOf(rowsOf(listings))) written.affected += await write(batch);
+    }
+    if (!isDryRun) {
+      await stageLocations(staging, plan.changedLocations);
+      await stageAmenities(staging, plan.changedAmenities);
+      if (staging.stagedRows > 0) await applyStaged(staging, lastImport);
+    }
+    return written;
+  } catch (error) {
+    // The rows are of no use to anyone; if they cannot be removed now, the next import does it.
+    if (staging.stagedRows > 0) await discardStaged(staging).catch(() => undefined);
+    throw error;
+  }
+}
+
+function* rowsOf(listings: Iterable<Source>): Generator<StagedRow> {
+  for (const listing of listings) yield stagedRowOf(listing);
+}
+
+function oversized(plan: Plan, { file }: ReadListings): ImportProblem[] {
+  const names = new Map(file.properties.map(({ keys, name }) => [keys.id, name]));
+  return plan.sources.flatMap((listing) => {
+    const bytes = Buffer.byteLength(stagedRowOf(listing).json);
+    if (bytes <= MAX_ROW_BYTES) return [];
+    const message = `is too large to store: ${bytes} bytes, at most ${MAX_ROW_BYTES}`;
+    return [{ record: names.get(listing.id) ?? listing.id, path: '', message }];
+  });
+}

@@ -1,0 +1,46 @@
+/**
+ * What a record of a listings file names: its own keys and its references.
+ * Read leniently, so that a record with a bad field is still checked against the others.
+ */
+
+import * as z from 'zod';
+import { uuid } from '../../src/http/uuid.ts';
+import { isSlug } from '../../src/properties/text.ts';
+
+const idOrNone = uuid.optional().catch(undefined);
+const slugOrNone = z.string().refine(isSlug).optional().catch(undefined);
+const media = z
+  .array(z.looseObject({ id: idOrNone }).catch({ id: undefined }))
+  .transform((entries) => entries.map((entry) => entry.id))
+  .catch([]);
+
+const keys = z
+  .looseObject({
+    id: idOrNone,
+    slug: slugOrNone,
+    location_id: idOrNone,
+    hero_photo_id: idOrNone,
+    photos: media,
+    videos: media,
+    amenities: z.array(slugOrNone).catch([]),
+  })
+  .transform((record) => ({
+    id: record.id,
+    slug: record.slug,
+    locationId: record.location_id,
+    heroPhotoId: record.hero_photo_id,
+    /** Ids by place in the list; `undefined` where there is none that can be read. */
+    photos: record.photos,
+    videos: record.videos,
+    amenities: record.amenities,
+  }));
+
+export type RecordKeys = z.output<typeof keys>;
+
+const NONE: RecordKeys = keys.parse({});
+
+/** The keys of a record of any kind; what is missing or malformed is `undefined`. */
+export function keysOf(record: unknown): RecordKeys {
+  const parsed = keys.safeParse(record);
+  return parsed.success ? parsed.data : NONE;
+}

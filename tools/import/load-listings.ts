@@ -1,0 +1,82 @@
+/** Loads a listings file into the local or the remote database: what `import-listings` and `dev` do. */
+
+import { publicSiteUrl } from '../../src/config.ts';
+import { showProgress } from '../command-line/progress.ts';
+import { UserError } from '../command-line/project.ts';
+import {
+  applyMigrations,
+  findPendingMigrations,
+  migrateInMemory,
+  migrationNames,
+} from '../database/migrations.ts';
+import { type OpenDatabase, openDatabase } from '../database/open.ts';
+import { readVars } from '../development/dev-vars.ts';
+import type { ReadFile } from './file.ts';
+import { type ImportOutcome, importListings, type ReadListings } from './import.ts';
+
+export type LoadOptions = { isRemote: boolean; isDryRun: boolean };
+
+/**
+ * Imports into the database. The local one is migrated first, unless nothing is to be written, and the
+ * caller must have the turn at it.
+ */
+export async function loadListings(read: ReadFile, options: LoadOptions): Promise<ImportOutcome> {
+  if (read.kind === 'unreadable') return { kind: 'refused', problems: read.problems };
+  const site = publicSiteUrl.safeParse(
+    (await readVars(options.isRemote ? 'remote' : 'local')).get('PUBLIC_SITE_URL'),
+  );
+  if (!site.success) throw new UserError(`PUBLIC_SITE_URL ${site.error.issues[0]?.message}`);
+  return loadInto(await openMigrated(options), read, site.data, options);
+}
+
+async function loadInto(
+  { database, close }: OpenDatabase,
+  read: ReadListings,
+  publicSiteUrl: string,
+  { isDryRun }: LoadOptions,
+): Promise<ImportOutcome> {
+  const progress = showProgress(process.stdout);
+  try {
+    return await importListings(read, {
+      database,
+      publicSiteUrl,
+      isDryRun,
+      onProgress: (phase, done, total) => progress.update(`listings ${phase}`, done, total),
+    });
+  } finally {
+    progress.end();
+    // The import has its outcome by now, whatever closing says.
+    await close().catch(() => undefined);
+  }
+}
+
+/**
+ * A dry run migrates nothing: it takes a database that has no tables for an empty one, and cannot
+ * look into one of an older state.
+ */
+async function openMigrated({ isRemote, isDryRun }: LoadOptions): Promise<OpenDatabase> {
+  const open = await openDatabase(isRemote ? 'remote' : 'local');
+  try {
+    const pending = await findPendingMigrations(open.database);
+    if (pending.length === 0) return open;
+    if (isRemote) {
+      throw new UserError('the remote database lacks migrations: run `npm run deploy` first');
+    }
+    if (!isDryRun) {
+      applyMigrations('local');
+      return open;
+    }
+    if (pending.length < migrationNames().length) {
+      throw new UserError(
+        'the local database lacks migrations, which a dry run does not apply: run `npm run dev` first',
+      );
+    }
+  } catch (error) {
+    await open.close();
+    throw error;
+  }
+  await open.close();
+  const empty = await openDatabase('empty');
+  await migrateInMemory(empty.database);
+  return empty;
+}

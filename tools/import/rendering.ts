@@ -1,0 +1,46 @@
+/** The last step of an import: the documents of the listings that it applied. */
+
+import { render, renderingOf } from '../../src/properties/render.ts';
+import type { Source } from '../../src/properties/source.ts';
+import { patiently } from '../../src/storage/d1.ts';
+import { batchesOf, jsonOf, type StagedRow } from './rows.ts';
+import { pendingRenderingOf, type Staging } from './staging.ts';
+
+/**
+ * Renders the listings of the batches, as far as they are still those that this import applied.
+ * Returns whether it came to the end: what it leaves is rendered when it is read.
+ */
+export async function renderApplied(
+  { database, importId, publicSiteUrl }: Staging,
+  batches: readonly StagedRow[][],
+  onProgress: (done: number, total: number) => void,
+): Promise<boolean> {
+  const listings = batches.flat().map((row) => row.listing);
+  const update = database.prepare(
+    `UPDATE properties SET document = new.value->>'document', rendering = ?2
+     FROM json_each(?1) AS new
+     WHERE properties.id = new.value->>'id' AND properties.rendering = ?3`,
+  );
+  let done = 0;
+  try {
+    for (const batch of batchesOf(documentsOf(listings, publicSiteUrl))) {
+      const bound = update.bind(
+        jsonOf(batch),
+        renderingOf(publicSiteUrl),
+        pendingRenderingOf(importId),
+      );
+      await patiently(() => bound.run());
+      done += batch.length;
+      onProgress(done, listings.length);
+    }
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function* documentsOf(listings: readonly Source[], publicSiteUrl: string) {
+  for (const listing of listings) {
+    yield { json: JSON.stringify({ id: listing.id, document: render(listing, publicSiteUrl) }) };
+  }
+}
