@@ -83,7 +83,7 @@ export async function findDocument(
 /** Reads may be served by a replica that lags: the feed tolerates that by its caches anyway. */
 function readRows(
   database: D1Database,
-  statement: Statement,
+  statement: Statement<unknown>,
   values: Record<string, string | number>,
 ): Promise<Row[]> {
   const session = database.withSession('first-unconstrained');

@@ -1,6 +1,6 @@
 /**
- * Statements that Drizzle writes once an isolate, not once a request: putting the text together
- * takes longer than binding values to it, and the text of one shape is always the same.
+ * SQL statements that are written once per isolate instead of once per request: Drizzle takes longer
+ * to write a statement than D1 takes to bind values to it.
  */
 
 import {
@@ -13,32 +13,47 @@ import {
 } from 'drizzle-orm';
 import { SQLiteAsyncDialect } from 'drizzle-orm/sqlite-core';
 
-/** A statement whose text is written. */
-export type Statement = {
-  /** The statement with a value for each `sql.placeholder` of its query. */
-  bindTo(
-    database: Pick<D1Database, 'prepare'>,
-    values: Readonly<Record<string, string | number>>,
-  ): D1PreparedStatement;
+/** Values by the name of their `sql.placeholder`. */
+export type Values = Readonly<Record<string, string | number>>;
+
+/** A D1 database, or a session of one. */
+export type Connection = Pick<D1Database, 'prepare'>;
+
+/** A written statement. `Row` is what it gives, as its query's tables declare it. */
+export type Statement<Row> = {
+  /** Binds a value to each placeholder. */
+  bindTo(connection: Connection, values: Values): D1PreparedStatement;
+  /** Runs the statement and returns its rows. */
+  rows(connection: Connection, values: Values): Promise<Row[]>;
 };
 
-type DrizzleQuery = SQL | { toSQL(): Query };
+/** The row type of a statement. */
+export type RowOf<S> = S extends Statement<infer Row> ? Row : never;
+
+/**
+ * A query of Drizzle's builder, or whole SQL. Tables name their columns as the database does, so a
+ * row that D1 returns is a row of the query's result type.
+ */
+type TypedQuery<Row> = SQL<Row> | { toSQL(): Query; readonly _: { readonly result: Row[] } };
 
 /** Writes the statement of a query. */
-export function statementOf(query: DrizzleQuery): Statement {
+export function statementOf<Row>(query: TypedQuery<Row>): Statement<Row> {
   const { sql, params } =
     query instanceof SQL ? new SQLiteAsyncDialect().sqlToQuery(query) : query.toSQL();
+  const bindTo = (connection: Connection, values: Values) =>
+    connection.prepare(sql).bind(...fillPlaceholders(params, values));
   return {
-    bindTo: (database, values) => database.prepare(sql).bind(...fillPlaceholders(params, values)),
+    bindTo,
+    rows: async (connection, values) => (await bindTo(connection, values).all<Row>()).results,
   };
 }
 
-/** The statements of a query that has several shapes, each written when a request first asks for it. */
-export function statementsOf<Request>(
-  queryOf: (request: Request) => DrizzleQuery,
+/** Writes one statement for each shape of a request, when a request of that shape first asks for it. */
+export function statementsOf<Request, Row>(
+  queryOf: (request: Request) => TypedQuery<Row>,
   shapeOf: (request: Request) => string,
-): (request: Request) => Statement {
-  const known = new Map<string, Statement>();
+): (request: Request) => Statement<Row> {
+  const known = new Map<string, Statement<Row>>();
   return (request) => {
     const shape = shapeOf(request);
     const statement = known.get(shape) ?? statementOf(queryOf(request));
@@ -48,9 +63,9 @@ export function statementsOf<Request>(
 }
 
 /**
- * `query` up to a number of rows that is bound. SQLite prepares a statement anew each time that a
- * bare `limit ?` is bound, since its planner looks at the value; at an expression it does not.
+ * Limits a query to a bound number of rows. SQLite prepares a statement anew each time that a bare
+ * `limit ?` is bound, because its planner looks at the value; it does not look at an expression.
  */
-export function limited(query: SQLWrapper, rows: Placeholder): SQL {
-  return sql`${query.getSQL()} limit ${rows} + 0`;
+export function limited<Row>(query: SQLWrapper & TypedQuery<Row>, rows: Placeholder): SQL<Row> {
+  return sql<Row>`${query.getSQL()} limit ${rows} + 0`;
 }
