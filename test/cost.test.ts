@@ -159,7 +159,7 @@ describe('the counter', () => {
       vi.spyOn(Object.getPrototypeOf(storage.kv), 'delete'),
     ]);
     for (let index = 0; index < requests; index += 1) {
-      await stub.hit('default', 100);
+      await stub.count('default', 100);
     }
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 61_000 });
     await runDurableObjectAlarm(stub);

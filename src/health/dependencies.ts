@@ -1,4 +1,4 @@
-/** Checks of what the service needs: side by side, each bounded, none of them a write. */
+/** Checks the service's dependencies: side by side, each for a bounded time, none by a write. */
 
 import { logFault } from '../http/log.ts';
 import { readD1 } from '../storage/d1.ts';
@@ -7,7 +7,7 @@ import type { Dependencies, Dependency } from './resource.ts';
 
 const CHECK_DEADLINE_MS = 2_000;
 
-/** One look at every dependency, of 2 s at most. Never rejects; faults are logged under the request's id. */
+/** Looks at every dependency, for 2 s at most. Never rejects; faults are logged under the request's id. */
 export async function checkDependencies(env: Env, requestId: string): Promise<Dependencies> {
   const check = (name: keyof Dependencies, call: () => Promise<unknown>) =>
     checkOne(name, call, requestId);
@@ -17,13 +17,13 @@ export async function checkDependencies(env: Env, requestId: string): Promise<De
     check('rate_limiter', () => {
       // A limit of 0 counts nothing, so that nothing is stored.
       const id = env.RATE_COUNTER.idFromName('health');
-      return env.RATE_COUNTER.get(id).hit('default', 0);
+      return env.RATE_COUNTER.get(id).count('default', 0);
     }),
   ]);
   return { database, idempotency_cache, rate_limiter };
 }
 
-/** `degraded` is a service that does its work without the fast path or the limit. */
+/** Sums the dependencies up: a `degraded` service works, without the fast path or the limit. */
 export function overallStatus(dependencies: Dependencies): 'ok' | 'degraded' | 'down' {
   if (dependencies.database.status === 'down') return 'down';
   return Object.values(dependencies).every(({ status }) => status === 'ok') ? 'ok' : 'degraded';

@@ -1,36 +1,55 @@
 /**
  * The Durable Object that counts one client's requests.
  *
- * The memory of an object is lost after some ten seconds without a request, so a window has to be
- * stored; a stored hit is a row written, so not each one is: an eviction forgets at most four hits
- * and never that a window is full. A deploy replaces Workers and objects one by one, so that old and
- * new ones call each other: what `hit` takes and gives must not change, another form is another method.
+ * An object loses its memory after some ten seconds without a request, so a window has to be stored.
+ * A stored hit costs a row written, so only every fifth one is stored: an eviction forgets at most
+ * four hits, and never that a window is full.
  */
 
 import { DurableObject } from 'cloudflare:workers';
-import { endOf, hit, isDueToStore, isOver, pack, type Window } from './window.ts';
+import {
+  type Count,
+  endOf,
+  hit,
+  isDueToStore,
+  isOver,
+  WINDOW_SECONDS,
+  type Window,
+} from './window.ts';
 
-/** The two counters of a client: see README, Rate limits. */
+/** The two counters of a client. */
 export type CounterName = 'default' | 'ingest';
 
-/** One for each client. */
+/** Above any `resetMs`, in the answers of `hit`. */
+const DIGITS_OF_RESET = 2 * WINDOW_SECONDS * 1_000;
+
+/**
+ * The counters of one client. A deployment replaces Workers and objects one by one, so that old and
+ * new ones call each other: the form of a method must not change, and another form is another method.
+ */
 export class RateCounter extends DurableObject<Env> {
   readonly #windows = new Map<CounterName, Window>();
-  /** Counter → start of its window that is stored, with an alarm to delete it, in milliseconds since the epoch. */
+  /** Counter → start of its stored window, which has an alarm, in milliseconds since the epoch. */
   readonly #stored = new Map<CounterName, number>();
 
   /**
-   * Counts one request against `limit` requests a window. Gives a `Count` as `pack` writes it. Nothing
-   * is awaited between read and write, so the count is exact.
+   * Counts one request against `limit` requests per window. The count is exact: nothing is awaited
+   * between read and write.
    */
-  hit(counter: CounterName, limit: number): number {
+  count(counter: CounterName, limit: number): Count {
     const { window, count } = hit(this.#windowOf(counter), limit, Date.now());
     this.#windows.set(counter, window);
     if (count.outcome === 'allowed' && isDueToStore(window, count)) this.#store(counter, window);
-    return pack(count);
+    return count;
   }
 
-  /** Deletes windows that are over; one that is not gets its alarm again. An idle object holds nothing. */
+  /** Answers Workers of version 1.0, which read a count in digits. It goes with the next release. */
+  hit(counter: CounterName, limit: number): number {
+    const { outcome, remaining, resetMs } = this.count(counter, limit);
+    return outcome === 'refused' ? -resetMs : remaining * DIGITS_OF_RESET + resetMs;
+  }
+
+  /** Deletes windows that are over, and sets an alarm for the rest. An idle object stores nothing. */
   override async alarm(): Promise<void> {
     const now = Date.now();
     const { kv } = this.ctx.storage;

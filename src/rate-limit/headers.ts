@@ -1,12 +1,12 @@
 /**
- * Both families of rate-limit headers: the specification's, and those of the IETF's draft
+ * Both families of rate-limit headers: `X-RateLimit-*`, and those of the IETF's draft
  * (draft-ietf-httpapi-ratelimit-headers-10).
  */
 
 import type { CounterName } from './counter.ts';
 import { type Count, WINDOW_SECONDS } from './window.ts';
 
-/** Puts the headers of a counted request on its response. */
+/** Sets the headers of a counted request. */
 export function setRateLimitHeaders(
   headers: Headers,
   counter: CounterName,
@@ -20,7 +20,7 @@ export function setRateLimitHeaders(
   headers.set('RateLimit', `"${counter}";r=${remaining};t=${reset}`);
 }
 
-/** Whole seconds, never less than it takes. */
+/** Rounds up to whole seconds, at least 1: nobody is told to come back too early. */
 export function resetSeconds(resetMs: number): number {
   return Math.max(1, Math.ceil(resetMs / 1_000));
 }

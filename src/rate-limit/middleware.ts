@@ -1,16 +1,16 @@
 /**
- * The rate limit of everything under /api (specification: Limits).
+ * The rate limit of everything under /api.
  *
- * Reads are counted beside their work, so that they cost the slower of the two; everything else is
- * counted first. Counting guards the service and must not be what breaks it: a counter that fails or
- * stalls lets the request pass.
+ * Reads are counted beside their work, so that they take the slower of the two; everything else is
+ * counted first. Counting guards the service and must not break it: a counter that fails or stalls
+ * lets the request pass.
  */
 
 import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { configOf } from '../config.ts';
 import type { AppEnv } from '../http/app-env.ts';
-import { ApiError } from '../http/errors.ts';
+import { rateLimitExceeded } from '../http/errors.ts';
 import { logFault } from '../http/log.ts';
 import { renderError } from '../http/render-error.ts';
 import { requestIdOf } from '../http/request-id.ts';
@@ -19,20 +19,20 @@ import { clientOf } from './client-address.ts';
 import type { CounterName } from './counter.ts';
 import { resetSeconds, setRateLimitHeaders } from './headers.ts';
 import { Offenders } from './offenders.ts';
-import { type Count, unpack, WINDOW_SECONDS } from './window.ts';
+import type { Count } from './window.ts';
 
 const COUNTER_DEADLINE_MS = 1_000;
-/** What a client that overloads its own object is told to wait. */
+/** The wait of a client that overloads its own object. */
 const OVERLOADED_RESET_MS = 1_000;
 const INGEST_PATH = '/api/public/events/ingest';
 
-/** What stands on the response before the limit is asked: a browser has to be able to read a 429. */
+/** Headers that a 429 takes over from the response that it replaces: a browser has to be able to read it. */
 const SET_BY_CORS = /^(access-control-.*|vary)$/;
 
-/** What is known of a request's count; `uncounted` when the counter failed or stalled. */
+/** The count of a request. It is `uncounted` when the counter failed or stalled. */
 type Counted = Count | { outcome: 'overloaded' } | { outcome: 'uncounted' };
 
-/** Refuses with 429 `rate_limit_exceeded`, and puts both header families on every counted response. */
+/** Refuses with 429 `rate_limit_exceeded`, and sets both header families on every counted response. */
 export function rateLimit() {
   const offenders = new Offenders();
   return createMiddleware<AppEnv>(async function rateLimit(c, next) {
@@ -63,7 +63,7 @@ export function rateLimit() {
   });
 }
 
-/** `ingest` for the ingestion endpoint, `default` for all else under /api; other paths are not counted. */
+/** Returns the counter of a request; requests outside of /api are not counted. */
 function counterOf(method: string, path: string): CounterName | undefined {
   if (method === 'POST' && path === INGEST_PATH) return 'ingest';
   return path.startsWith('/api/') || path === '/api' ? 'default' : undefined;
@@ -73,7 +73,7 @@ function isRead(method: string): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
-/** One call of the client's object, of a second at most. Never rejects. */
+/** Calls the client's object, for a second at most. Never rejects. */
 async function countRequest(
   c: Context<AppEnv>,
   counter: CounterName,
@@ -84,36 +84,34 @@ async function countRequest(
     // A stub that has thrown stays broken: each request takes its own.
     const { RATE_COUNTER } = c.env;
     const stub = RATE_COUNTER.get(RATE_COUNTER.idFromName(client));
-    const counting = stub.hit(counter, limit);
-    return unpack(await withDeadline(counting, COUNTER_DEADLINE_MS, 'rate counter'), limit);
+    const counting = stub.count(counter, limit);
+    const count = await withDeadline(counting, COUNTER_DEADLINE_MS, 'rate counter');
+    const { outcome, remaining, resetMs } = count;
+    // What an object returns keeps its call open until it is disposed of.
+    count[Symbol.dispose]();
+    return { outcome, limit, remaining, resetMs };
   } catch (error) {
     logFault('rate counter failed', requestIdOf(c), error);
     return { outcome: isOverloaded(error) ? 'overloaded' : 'uncounted' };
   }
 }
 
-/** How the platform marks the errors of an object that has more requests than it can serve. */
+/** The platform marks the errors of an object that has more requests than it can serve. */
 function isOverloaded(error: unknown): boolean {
   return error instanceof Error && 'overloaded' in error && error.overloaded === true;
 }
 
 /**
- * Answers 429, in place of what a read's work may have answered by now. Work that is still under way
- * is left to itself: nobody waits for what is refused.
+ * Answers 429 in place of what a read's work may have answered by now. Work that is still under way
+ * goes on by itself: nobody waits for what is refused.
  */
 function refuse(c: Context, counter: CounterName, limit: number, resetMs: number): undefined {
-  const seconds = resetSeconds(resetMs);
-  const error = new ApiError(
-    'rate_limit_exceeded',
-    `More than ${limit} requests in ${WINDOW_SECONDS} seconds. Retry in ${seconds} s.`,
-    { headers: { 'Retry-After': String(seconds) } },
-  );
-  const response = renderError(error, c);
+  const response = renderError(rateLimitExceeded(limit, resetSeconds(resetMs)), c);
   setRateLimitHeaders(response.headers, counter, { limit, remaining: 0, resetMs });
   for (const [name, value] of c.res.headers) {
     if (SET_BY_CORS.test(name)) response.headers.set(name, value);
   }
-  // Assigning over a response would take all of its headers along.
+  // Hono merges the headers of the old response into one that is assigned over it.
   c.res = undefined;
   c.res = response;
 }

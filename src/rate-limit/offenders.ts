@@ -1,19 +1,19 @@
 /**
- * Clients that this isolate knows to be over their limit, so that a flood is refused without waking
- * the object that counts it.
+ * The clients that this isolate knows to be over their limit: a flood is refused without waking the
+ * object that counts it.
  */
 
 import type { CounterName } from './counter.ts';
 
-/** Far more than flood one isolate at a time; the longest known goes first. */
+/** Far more clients than flood one isolate at a time. */
 const MAX_OFFENDERS = 10_000;
 
-/** Bounded; what is over is forgotten when it is next asked for. */
+/** A bounded memory: the longest known goes first, and a client whose window is over when it is next asked for. */
 export class Offenders {
   /** Counter and client → end of the full window, in milliseconds since the epoch. */
   readonly #until = new Map<string, number>();
 
-  /** `until`: the end of the full window, in milliseconds since the epoch. */
+  /** Remembers a client `until` its full window ends, in milliseconds since the epoch. */
   add(counter: CounterName, client: string, until: number): void {
     const key = keyOf(counter, client);
     this.#until.delete(key);
@@ -23,7 +23,7 @@ export class Offenders {
     this.#until.delete(oldest);
   }
 
-  /** Milliseconds until the client's window resets; undefined for one that is not known to be over its limit. */
+  /** Returns the milliseconds until the client's window resets, or `undefined` for a client within its limit. */
   find(counter: CounterName, client: string, now: number): number | undefined {
     if (this.#until.size === 0) return undefined;
     const key = keyOf(counter, client);

@@ -1,36 +1,32 @@
 /**
- * The arithmetic of one counter: a fixed window that begins with the client's first request in it
- * (specification: Limits). Pure: the caller brings the time and keeps the window.
+ * The arithmetic of one counter: a fixed window of 60 seconds that begins with the client's first
+ * request in it. Pure: the caller brings the time and stores the window.
  */
 
-/** How long every window is. */
 export const WINDOW_SECONDS = 60;
 const WINDOW_MS = WINDOW_SECONDS * 1_000;
 
-/** Above any number of milliseconds until a window is over. */
-const PACKED_RESET = 2 * WINDOW_MS;
+/** A window is stored at every fifth hit, so an eviction forgets four hits at most. */
+const HITS_PER_STORE = 5;
 
-/** One hit in so many is stored: an eviction forgets those since, one less than this at most. */
-const HITS_A_STORE = 5;
-
-/** What a counter keeps. */
+/** The state of one counter. */
 export type Window = {
   /** Milliseconds since the epoch. */
   startedAt: number;
-  /** Requests let through; refused ones are not counted. */
+  /** Requests let through. A refused request is not counted. */
   hits: number;
 };
 
-/** What one request's hit came to. */
+/** The outcome of counting one request. */
 export type Count = {
   outcome: 'allowed' | 'refused';
   limit: number;
   remaining: number;
-  /** Until the window is over; above 0. */
+  /** Milliseconds until the window is over, above 0. */
   resetMs: number;
 };
 
-/** Counts one request at `now` (milliseconds since the epoch): the window after it, and what it came to. */
+/** Counts one request at `now`, in milliseconds since the epoch. Returns the next state too. */
 export function hit(
   window: Window | undefined,
   limit: number,
@@ -49,33 +45,20 @@ export function hit(
   };
 }
 
-/**
- * A count as one number: an object that crosses an RPC keeps its call alive until it is disposed of,
- * and costs several times as much as what it says. Refused requests are below 0.
- */
-export function pack({ outcome, remaining, resetMs }: Count): number {
-  return outcome === 'refused' ? -resetMs : remaining * PACKED_RESET + resetMs;
-}
-
-/** What `pack` made of a count against `limit`. */
-export function unpack(packed: number, limit: number): Count {
-  if (packed < 0) return { outcome: 'refused', limit, remaining: 0, resetMs: -packed };
-  const resetMs = packed % PACKED_RESET;
-  const remaining = (packed - resetMs) / PACKED_RESET;
-  return { outcome: 'allowed', limit, remaining, resetMs };
-}
-
-/** Whether a window that has just let a request through is to be stored: every fifth hit, and when full. */
+/** Reports whether a window is stored after a hit: at every fifth one, and when it is full. */
 export function isDueToStore(window: Window, { remaining }: Count): boolean {
-  return remaining === 0 || window.hits % HITS_A_STORE === 0;
+  return remaining === 0 || window.hits % HITS_PER_STORE === 0;
 }
 
-/** A window as far in the future as it is long is over too: a clock set back must not lock a client out. */
+/**
+ * Reports whether a window is over. One that begins a whole window in the future is over too: a clock
+ * that was set back must not lock a client out.
+ */
 export function isOver(window: Window, now: number): boolean {
   return Math.abs(now - window.startedAt) >= WINDOW_MS;
 }
 
-/** When the window is over, in milliseconds since the epoch. */
+/** Returns the time at which the window is over, in milliseconds since the epoch. */
 export function endOf(window: Window): number {
   return window.startedAt + WINDOW_MS;
 }

@@ -4,7 +4,6 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'c
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
-import { unpack } from '../../src/rate-limit/window.ts';
 import { freshAddress, sendWith } from '../support/http.ts';
 
 const START = Date.parse('2030-01-01T00:00:00Z');
@@ -62,20 +61,31 @@ describe('what is stored', () => {
   it('is the full window too', async () => {
     const client = freshAddress();
     const counter = objectOf(client);
-    for (let index = 0; index < 7; index += 1) await counter.hit('default', 7);
+    for (let index = 0; index < 7; index += 1) await counter.count('default', 7);
     expect((await storedIn(client)).windows).toEqual({ default: { startedAt: START, hits: 7 } });
   });
 
   it('is nothing for a request that is refused', async () => {
     const client = freshAddress();
     const counter = objectOf(client);
-    expect(unpack(await counter.hit('default', 0), 0)).toEqual({
+    expect(await counter.count('default', 0)).toMatchObject({
       outcome: 'refused',
       limit: 0,
       remaining: 0,
       resetMs: 60_000,
     });
     expect((await storedIn(client)).windows).toEqual({});
+  });
+});
+
+describe('a Worker of the version before', () => {
+  it('reads the count in digits', async () => {
+    const counter = objectOf(freshAddress());
+    // remaining × 120,000 + milliseconds until the reset; below 0 when refused.
+    expect(await counter.hit('default', 2)).toBe(1 * 120_000 + 60_000);
+    vi.setSystemTime(START + 1_000);
+    expect(await counter.hit('default', 2)).toBe(59_000);
+    expect(await counter.hit('default', 2)).toBe(-59_000);
   });
 });
 
@@ -127,7 +137,7 @@ describe('the alarm', () => {
     const counter = objectOf(client);
     await hits(5, client);
     vi.setSystemTime(START + 30_000);
-    for (let index = 0; index < 5; index += 1) await counter.hit('ingest', 200);
+    for (let index = 0; index < 5; index += 1) await counter.count('ingest', 200);
     vi.setSystemTime(START + 60_000);
     await runDurableObjectAlarm(counter);
     expect(await storedIn(client)).toEqual({

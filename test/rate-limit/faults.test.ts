@@ -2,19 +2,18 @@
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
-import { pack } from '../../src/rate-limit/window.ts';
 import { expectError, expectStatus, freshAddress, sendWith } from '../support/http.ts';
 
 const LIST = '/api/v1/web/properties';
-type Hit = (counter: string, limit: number) => unknown;
+type Count = (counter: string, limit: number) => unknown;
 
-/** A binding whose objects answer with `hit`; counts its calls. */
-function counterThat(hit: Hit) {
-  const calls: Parameters<Hit>[] = [];
+/** A binding whose objects answer with `count`; it records their calls. */
+function counterThat(count: Count) {
+  const calls: Parameters<Count>[] = [];
   const stub = {
-    async hit(...request: Parameters<Hit>) {
+    async count(...request: Parameters<Count>) {
       calls.push(request);
-      return hit(...request);
+      return count(...request);
     },
   };
   const binding = { idFromName: (name: string) => name, get: () => stub };
@@ -22,11 +21,13 @@ function counterThat(hit: Hit) {
   return { calls, changes: { RATE_COUNTER: binding as unknown as Env['RATE_COUNTER'] } };
 }
 
-const allowed = pack({ outcome: 'allowed', limit: 100, remaining: 41, resetMs: 12_345 });
-const refused = pack({ outcome: 'refused', limit: 100, remaining: 0, resetMs: 12_345 });
+/** As the platform gives the result of a call to another isolate. */
+const disposable = { [Symbol.dispose]: () => {} };
+const allowed = { outcome: 'allowed', limit: 100, remaining: 41, resetMs: 12_345, ...disposable };
+const refused = { outcome: 'refused', limit: 100, remaining: 0, resetMs: 12_345, ...disposable };
 const never = () => new Promise<never>(() => {});
 
-function fails(properties: object = {}): Hit {
+function fails(properties: object = {}): Count {
   return () => {
     throw Object.assign(new Error('secret of the counter'), properties);
   };
