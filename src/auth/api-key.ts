@@ -1,4 +1,4 @@
-/** The `x-api-key` credential (specification: Authentication). */
+/** The `x-api-key` credential. */
 
 /** Configured keys in the form that is compared, all of one size; made once for each configuration. */
 const comparableKeys = new WeakMap<readonly string[], readonly Uint8Array[]>();
@@ -9,8 +9,8 @@ const encoder = new TextEncoder();
 const FILLER = 0xff;
 
 /**
- * Whether `sent` is one of the configured keys. Constant time: the same number of bytes is compared
- * whatever was sent, and with every key, so that the time taken tells nothing about any of them.
+ * Reports whether `sent` is one of the configured keys. It takes the same time for every text: as
+ * many bytes are compared whatever was sent, and with every key.
  */
 export function isApiKey(sent: string, keys: readonly string[]): boolean {
   const known = comparableKeys.get(keys) ?? makeComparable(keys);

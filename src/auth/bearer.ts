@@ -1,12 +1,13 @@
 /** The `Authorization: Bearer` credential: a JWT of the identity provider (RFC 6750, RFC 7519). */
 
-import { errors, type JWTPayload, type JWTVerifyOptions, jwtVerify, UnsecuredJWT } from 'jose';
+import { decodeJwt, errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from 'jose';
 import type { Config } from '../config.ts';
 import { logFault } from '../http/log.ts';
+import { CLOCK_TOLERANCE_SECONDS, findBadClaim } from './claims.ts';
 import { type FindKey, keySetOf } from './key-set.ts';
 import { KeySetUnavailable } from './remote-key-set.ts';
 
-/** Of these, what verifies cannot sign: nobody can use a published key as a secret. */
+/** Asymmetric algorithms only: a published key must not verify a token that it could also have signed. */
 const ASYMMETRIC_ALGORITHMS = [
   'RS256',
   'RS384',
@@ -20,54 +21,50 @@ const ASYMMETRIC_ALGORITHMS = [
   'EdDSA',
   'Ed25519',
 ];
-const CLOCK_TOLERANCE_SECONDS = 30;
 
 /**
  * The scheme's name is read in either case (RFC 9110 section 11.1). A signature has one spelling: no
  * unused bit of its base64url is set (RFC 4648 section 3.5), so that an altered token is never taken.
  */
 const BEARER_JWT =
-  /^[Bb][Ee][Aa][Rr][Ee][Rr] +([\w-]+)\.([\w-]+)\.((?:[\w-]{4})+(?:[\w-][AQgw]|[\w-]{2}[AEIMQUYcgkosw048])?)$/;
-/** The header `{"alg":"none"}`. */
-const UNSECURED_HEADER = 'eyJhbGciOiJub25lIn0';
+  /^[Bb][Ee][Aa][Rr][Ee][Rr] +([\w-]+\.[\w-]+\.(?:[\w-]{4})+(?:[\w-][AQgw]|[\w-]{2}[AEIMQUYcgkosw048])?)$/;
 
 /** `permissions` is the claim as it stands in the token. */
 export type Bearer = { outcome: 'valid'; permissions: unknown } | { outcome: 'invalid' };
 
+const INVALID: Bearer = { outcome: 'invalid' };
+
 /**
- * Judges an `Authorization` header. Without issuer, audience or key set no token is valid.
- * Throws `KeySetUnavailable` when a token that may be valid cannot be verified.
+ * Judges an `Authorization` header. No token is valid without issuer, audience and key set.
+ * Throws `KeySetUnavailable` when the keys cannot be had that a token of good claims needs.
  */
 export async function judgeBearer(authorization: string, jwt: Config['jwt']): Promise<Bearer> {
-  const [, header, payload, signature] = BEARER_JWT.exec(authorization) ?? [];
+  const [, token] = BEARER_JWT.exec(authorization) ?? [];
   const findKey = keySetOf(jwt);
-  if (header === undefined || payload === undefined || signature === undefined) return INVALID;
-  if (findKey === undefined || jwt.issuer === '' || jwt.audience === '') return INVALID;
-  const options = {
-    algorithms: ASYMMETRIC_ALGORITHMS,
-    issuer: jwt.issuer,
-    audience: jwt.audience,
-    requiredClaims: ['exp'],
-    clockTolerance: CLOCK_TOLERANCE_SECONDS,
-  };
+  if (token === undefined || findKey === undefined) return INVALID;
+  if (jwt.issuer === '' || jwt.audience === '') return INVALID;
   try {
-    // The claims first: what they rule out costs no signature, and needs no provider to be refused.
-    UnsecuredJWT.decode(`${UNSECURED_HEADER}.${payload}.`, options);
-    const claims = await verify(`${header}.${payload}.${signature}`, findKey, options);
+    // A claim that rules the token out costs no signature, and needs no provider to be refused.
+    if (findBadClaim(decodeJwt(token), jwt, Date.now()) !== undefined) return INVALID;
+    const claims = await verify(token, findKey, {
+      algorithms: ASYMMETRIC_ALGORITHMS,
+      issuer: jwt.issuer,
+      audience: jwt.audience,
+      requiredClaims: ['exp'],
+      clockTolerance: CLOCK_TOLERANCE_SECONDS,
+    });
     return { outcome: 'valid', permissions: claims.permissions };
   } catch (error) {
     if (error instanceof KeySetUnavailable) throw error;
     if (!(error instanceof errors.JOSEError)) {
-      // The set's key is malformed or too short: to be ignored (RFC 7517 section 5), but not in silence.
+      // A malformed or short key of the set is to be ignored (RFC 7517 section 5), but not in silence.
       logFault('a key of the key set cannot be used', undefined, error);
     }
     return INVALID;
   }
 }
 
-const INVALID: Bearer = { outcome: 'invalid' };
-
-/** A token without a `kid` is tried with each key that fits its algorithm. */
+/** Verifies a token. One without a `kid` is tried with each key that fits its algorithm. */
 async function verify(
   token: string,
   findKey: FindKey,
@@ -81,7 +78,7 @@ async function verify(
       try {
         return (await jwtVerify(token, key, options)).payload;
       } catch {
-        // Not signed with this key, or with none that can be used: the next one may be it.
+        // This key did not sign it, or cannot be used: the next one may have.
       }
     }
     throw new errors.JWSSignatureVerificationFailed();

@@ -1,4 +1,4 @@
-/** Whose signature makes a token valid: the configured key set, inline or at the identity provider. */
+/** The configured key set, inline or at the identity provider: its keys sign valid tokens. */
 
 import {
   type CryptoKey,
@@ -15,7 +15,10 @@ export type FindKey = (header: JWSHeaderParameters, token: FlattenedJWSInput) =>
 const inlineSets = new WeakMap<object, FindKey>();
 const remoteSets = new Map<string, FindKey>();
 
-/** Made once an isolate. An inline set wins over an address; undefined when neither is configured. */
+/**
+ * Returns the configured key set, which is made once per isolate. An inline set wins over an address;
+ * the result is `undefined` when neither is configured.
+ */
 export function keySetOf({ jwks, jwksUrl }: Config['jwt']): FindKey | undefined {
   if (jwks !== null) return getOrMake(inlineSets, jwks, () => createLocalJWKSet(jwks));
   if (jwksUrl === '') return undefined;

@@ -1,9 +1,9 @@
 /**
- * The key set of an identity provider (RFC 7517), fetched over HTTP and kept.
+ * The key set of an identity provider (RFC 7517), fetched over HTTP and cached.
  *
  * jose's own remote set forgets its keys with the isolate, and on Workers fetches once for each of
- * the requests that find it empty. Here the keys are kept in the edge cache too (per data centre,
- * and only on a custom domain), and one fetch at a time serves all who wait.
+ * the requests that find it empty. This one caches the keys at the edge too (per data centre, and
+ * only on a custom domain), and one fetch at a time serves everybody who waits.
  */
 
 import { waitUntil } from 'cloudflare:workers';
@@ -17,25 +17,30 @@ import {
 } from 'jose';
 import { logFault } from '../http/log.ts';
 import { withDeadline } from '../storage/deadline.ts';
-import { fetchKeySet, type KeptKeySet, keepKeySet, readKeptKeySet } from './kept-key-set.ts';
+import {
+  cacheKeySet,
+  type FetchedKeySet,
+  fetchKeySet,
+  readCachedKeySet,
+} from './cached-key-set.ts';
 
-/** For the whole of a load, the edge cache's part included. */
+/** Bounds a whole load, the edge cache's part included. */
 const LOAD_DEADLINE_MS = 5_000;
-/** After this time the provider is asked again: a key that it has withdrawn is refused by then. */
+/** The provider is asked again after this time: a key that it has withdrawn is refused by then. */
 const FRESH_MS = 600_000;
-/** How long keys outlive a provider that cannot be reached. */
+/** Keys outlive a provider that cannot be reached by this time. */
 const USABLE_MS = 86_400_000;
-/** Between two fetches for a `kid` that is not in the set, or for keys that could not be renewed. */
+/** The pause between two fetches for an unknown `kid`, or for keys that could not be renewed. */
 const COOL_DOWN_MS = 30_000;
-/** Between two fetches while no key is known. */
+/** The pause between two fetches while no key is known. */
 const FAILURE_PAUSE_MS = 1_000;
 
-/** No key can be had: the provider cannot be reached, or answers something else than a key set. */
+/** The provider cannot be reached or does not answer with a key set, and no key is known. */
 export class KeySetUnavailable extends Error {
   override readonly name = 'KeySetUnavailable';
 }
 
-/** The key set at one address. One for each isolate and address. */
+/** The key set at one address. An isolate has one for each address. */
 export class RemoteKeySet {
   readonly #url: string;
   #keys: { fetchedAt: number; find: LocalJWKSet } | undefined;
@@ -49,8 +54,8 @@ export class RemoteKeySet {
   }
 
   /**
-   * The key that a token names. Throws jose's `JWKSNoMatchingKey` when the set lacks it, also after
-   * a refetch, and `KeySetUnavailable` when no set is known.
+   * Returns the key that a token names. Throws jose's `JWKSNoMatchingKey` when the set lacks it even
+   * after a refetch, and `KeySetUnavailable` when no set is known.
    */
   async find(header: JWSHeaderParameters, token: FlattenedJWSInput): Promise<CryptoKey> {
     if (!this.#isYoungerThan(FRESH_MS) && Date.now() >= this.#pausedUntil) await this.#load(true);
@@ -75,8 +80,8 @@ export class RemoteKeySet {
   }
 
   /**
-   * Renews the keys, or leaves them as they are and keeps the fault. Whoever comes while a load is
-   * under way waits for it; it outlives the request that began it, and nobody waits for it for ever.
+   * Renews the keys, or leaves them as they are and notes the fault. Requests that come while a load
+   * is under way wait for it, for a bounded time; it outlives the request that began it.
    */
   async #load(fromEdgeCache: boolean): Promise<void> {
     this.#loading ??= this.#begin(fromEdgeCache);
@@ -86,13 +91,13 @@ export class RemoteKeySet {
     } catch (error) {
       if (this.#loading !== loading) return;
       this.#loading = undefined;
-      this.#keepFault(error);
+      this.#noteFault(error);
     }
   }
 
   #begin(fromEdgeCache: boolean): Promise<void> {
     const loading = this.#renew(fromEdgeCache)
-      .catch((error) => this.#keepFault(error))
+      .catch((error) => this.#noteFault(error))
       .finally(() => {
         if (this.#loading === loading) this.#loading = undefined;
       });
@@ -102,23 +107,23 @@ export class RemoteKeySet {
 
   async #renew(fromEdgeCache: boolean): Promise<void> {
     if (fromEdgeCache) {
-      const kept = await readKeptKeySet(this.#url);
-      if (kept !== undefined) this.#use(kept);
+      const cached = await readCachedKeySet(this.#url);
+      if (cached !== undefined) this.#use(cached);
       if (this.#isYoungerThan(FRESH_MS)) return;
     }
     const fetched = await fetchKeySet(this.#url, LOAD_DEADLINE_MS);
     this.#use(fetched);
-    waitUntil(keepKeySet(this.#url, fetched));
+    waitUntil(cacheKeySet(this.#url, fetched));
   }
 
-  #use({ fetchedAt, jwks }: KeptKeySet): void {
+  #use({ fetchedAt, jwks }: FetchedKeySet): void {
     if (this.#keys !== undefined && this.#keys.fetchedAt > fetchedAt) return;
     this.#keys = { fetchedAt, find: createLocalJWKSet(jwks) };
   }
 
-  #keepFault(error: unknown): void {
+  #noteFault(error: unknown): void {
     this.#fault = error;
     this.#pausedUntil = Date.now() + (this.#keys === undefined ? FAILURE_PAUSE_MS : COOL_DOWN_MS);
-    logFault('key set could not be renewed', undefined, error);
+    logFault('the key set could not be renewed', undefined, error);
   }
 }
