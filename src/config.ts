@@ -1,9 +1,9 @@
 /**
  * The Worker's vars and secrets, parsed once per isolate; the rest of the code sees typed values.
  *
- * A value that cannot be read is a fault of the deployment: it is replaced by its default so that
- * the answer still has its headers, and `requireConfig` answers every request with a 500 and a log
- * line that names it. A missing `API_KEY` or key set is no fault: it closes what needs it.
+ * `wrangler.toml` holds every default, so that none stands here. A var that is malformed, or that is
+ * missing and cannot be empty, is a fault of the deployment: every request is answered with a 500,
+ * and the log names the var. A missing `API_KEY` or key set is no fault: it closes what needs it.
  */
 
 import { createMiddleware } from 'hono/factory';
@@ -11,34 +11,33 @@ import * as z from 'zod';
 import type { AppEnv } from './http/app-env.ts';
 import { ApiError } from './http/errors.ts';
 
-export type Config = z.infer<typeof varsSchema>;
-
-/** What every client can read in a header. */
+/** The largest number that every client can read in a header. */
 const MAX_INT32 = 2_147_483_647;
 
-/** A number written in digits, as vars are text. */
+/** A number written in digits: vars are text. */
 const wholeNumber = (minimum: number, maximum: number) =>
-  z
-    .union([z.string(), z.number()])
-    .transform(String)
-    .pipe(z.string().regex(/^\d{1,15}$/, 'must be a whole number'))
+  z.coerce
+    .string()
+    .regex(/^\d{1,15}$/, 'must be a whole number')
     .transform(Number)
     .pipe(z.int().min(minimum).max(maximum));
 
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' });
 
-/** The site that listings are shown on, without a trailing slash. The import renders under it too. */
+/** The site that shows the listings, without a trailing slash. The import reads it too. */
 export const publicSiteUrl = httpUrl
   .refine((url) => !/[?#]/.test(url), { error: 'must have no query and no fragment' })
-  .default('https://www.example.com')
   .transform((url) => url.replace(/\/+$/, ''));
 
-const commaSeparated = z.string().transform((text) =>
-  text
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== ''),
-);
+const commaSeparated = z
+  .string()
+  .default('')
+  .transform((text) =>
+    text
+      .split(',')
+      .map((part) => part.trim())
+      .filter((part) => part !== ''),
+  );
 
 const origin = z.string().refine((text) => text === '*' || isOrigin(text), {
   error: 'must be origins such as https://www.example.com, comma-separated',
@@ -51,55 +50,67 @@ const jwks = z.object({
   ),
 });
 
-/** Environment → configuration. The defaults equal those of wrangler.toml. */
-const varsSchema = z
-  .object({
-    ENVIRONMENT: z.string().default('production'),
-    PUBLIC_SITE_URL: publicSiteUrl,
-    CORS_ORIGINS: commaSeparated.pipe(z.array(origin)).default([]),
-    RATE_LIMIT_DEFAULT: wholeNumber(1, MAX_INT32).default(100),
-    RATE_LIMIT_INGEST: wholeNumber(1, MAX_INT32).default(200),
-    /** At least 60: KV keeps nothing for a shorter time. */
-    IDEMPOTENCY_RETENTION_SECONDS: wholeNumber(60, 31_536_000).default(86_400),
-    FEED_CACHE_SECONDS: wholeNumber(0, 3_600).default(60),
-    FEED_MEMORY_BYTES: wholeNumber(0, 67_108_864).default(8_388_608),
-    API_KEY: commaSeparated.default([]),
-    JWT_ISSUER: z.string().default(''),
-    JWT_AUDIENCE: z.string().default(''),
-    JWT_JWKS_URL: z.literal('').or(httpUrl).default(''),
-    JWT_JWKS: z
-      .string()
-      .transform((text, context) => (text === '' ? null : parseJwks(text, context)))
-      .default(null),
-  })
-  .transform((vars) => ({
-    isDevelopment: vars.ENVIRONMENT === 'development',
-    publicSiteUrl: vars.PUBLIC_SITE_URL,
-    corsOrigins: vars.CORS_ORIGINS,
-    /** Requests a window, by counter. */
-    rateLimits: { default: vars.RATE_LIMIT_DEFAULT, ingest: vars.RATE_LIMIT_INGEST },
-    idempotencyRetentionSeconds: vars.IDEMPOTENCY_RETENTION_SECONDS,
-    feedCacheSeconds: vars.FEED_CACHE_SECONDS,
-    feedMemoryBytes: vars.FEED_MEMORY_BYTES,
-    apiKeys: vars.API_KEY,
-    jwt: {
-      issuer: vars.JWT_ISSUER,
-      audience: vars.JWT_AUDIENCE,
-      jwksUrl: vars.JWT_JWKS_URL,
-      jwks: vars.JWT_JWKS,
-    },
-  }));
+const vars = {
+  ENVIRONMENT: z.string().default(''),
+  PUBLIC_SITE_URL: publicSiteUrl,
+  CORS_ORIGINS: commaSeparated.pipe(z.array(origin)),
+  RATE_LIMIT_DEFAULT: wholeNumber(1, MAX_INT32),
+  RATE_LIMIT_INGEST: wholeNumber(1, MAX_INT32),
+  /** At least 60: KV holds nothing for a shorter time. */
+  IDEMPOTENCY_RETENTION_SECONDS: wholeNumber(60, 31_536_000),
+  FEED_CACHE_SECONDS: wholeNumber(0, 3_600),
+  FEED_MEMORY_BYTES: wholeNumber(0, 67_108_864),
+  API_KEY: commaSeparated,
+  JWT_ISSUER: z.string().default(''),
+  JWT_AUDIENCE: z.string().default(''),
+  JWT_JWKS_URL: z.literal('').or(httpUrl).default(''),
+  JWT_JWKS: z
+    .string()
+    .default('')
+    .transform((text, context) => (text === '' ? null : parseJwks(text, context))),
+};
 
+const varsSchema = z.object(vars).transform((values) => ({
+  isDevelopment: values.ENVIRONMENT === 'development',
+  publicSiteUrl: values.PUBLIC_SITE_URL,
+  corsOrigins: values.CORS_ORIGINS,
+  /** Requests per window, by counter. */
+  rateLimits: { default: values.RATE_LIMIT_DEFAULT, ingest: values.RATE_LIMIT_INGEST },
+  idempotencyRetentionSeconds: values.IDEMPOTENCY_RETENTION_SECONDS,
+  feedCacheSeconds: values.FEED_CACHE_SECONDS,
+  feedMemoryBytes: values.FEED_MEMORY_BYTES,
+  apiKeys: values.API_KEY,
+  jwt: {
+    issuer: values.JWT_ISSUER,
+    audience: values.JWT_AUDIENCE,
+    jwksUrl: values.JWT_JWKS_URL,
+    jwks: values.JWT_JWKS,
+  },
+}));
+
+export type Config = z.infer<typeof varsSchema>;
+
+/** Take the place of vars that are malformed, so that the 500 still has its headers. */
+const STAND_INS: Readonly<Record<string, string>> = {
+  PUBLIC_SITE_URL: 'https://unknown.invalid',
+  RATE_LIMIT_DEFAULT: '100',
+  RATE_LIMIT_INGEST: '200',
+  IDEMPOTENCY_RETENTION_SECONDS: '60',
+  FEED_CACHE_SECONDS: '0',
+  FEED_MEMORY_BYTES: '0',
+};
+
+/** What was read of an environment. Each fault is a sentence that begins with the name of a var. */
 type Reading = { config: Config; faults: readonly string[] };
 
 const readings = new WeakMap<Env, Reading>();
 
-/** The configuration of this deployment. Never throws: see `requireConfig` for what cannot be read. */
+/** Returns the configuration of this deployment. Never throws: `requireConfig` tells its faults. */
 export function configOf(env: Env): Config {
   return readingOf(env).config;
 }
 
-/** Answers 500 while any var is malformed; the log names each one and what it should be. */
+/** Answers 500 while any var is malformed. The log names each one and says what it should be. */
 export function requireConfig() {
   return createMiddleware<AppEnv>(async function requireConfig(c, next) {
     const { faults } = readingOf(c.env);
@@ -123,12 +134,14 @@ function readingOf(env: Env): Reading {
 function read(env: Env): Reading {
   const parsed = varsSchema.safeParse(env);
   if (parsed.success) return { config: parsed.data, faults: [] };
-  const { issues } = parsed.error;
-  const malformed = new Set(issues.map((issue) => String(issue.path[0])));
-  const rest = Object.entries(env).filter(([name]) => !malformed.has(name));
+  const faults = parsed.error.issues.map(({ path: [name], message }) => ({
+    name: String(name),
+    message,
+  }));
+  const mended = Object.fromEntries(faults.map(({ name }) => [name, STAND_INS[name]]));
   return {
-    config: varsSchema.parse(Object.fromEntries(rest)),
-    faults: issues.map((issue) => `${String(issue.path[0])} ${issue.message}`),
+    config: varsSchema.parse({ ...env, ...mended }),
+    faults: faults.map(({ name, message }) => `${name} ${message}`),
   };
 }
 
