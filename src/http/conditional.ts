@@ -1,14 +1,16 @@
 /** Strong entity tags and `If-None-Match` (RFC 9110 sections 8.8.3 and 13.1.2). */
 
-/** A strong `ETag` of the bytes: equal bytes, equal tag. */
+const TAG_BYTES = 16;
+
+/** Makes the strong `ETag` of the bytes: equal bytes have equal tags. */
 export async function etagOf(bytes: Uint8Array): Promise<string> {
-  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).subarray(0, 16);
-  return `"${Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('')}"`;
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
+  return `"${digest.subarray(0, TAG_BYTES).toHex()}"`;
 }
 
 /**
- * Whether the client already holds the representation. The comparison is weak, as section 13.1.2
- * asks: an intermediary that compresses an answer marks its tag `W/`.
+ * Reports whether the client already holds the representation. The comparison is weak, as section
+ * 13.1.2 asks: an intermediary that compresses an answer marks its tag `W/`.
  */
 export function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false;

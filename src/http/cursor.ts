@@ -1,34 +1,36 @@
 /**
  * Opaque page cursors: base64url of an 8-byte check and a JSON text `[version, list, filters, position]`.
  *
- * The check is the head of the text's SHA-256. It is there to find a cursor that was altered, cut or
- * made elsewhere, not to keep a secret: whoever forges a cursor can ask for rows that they may list
- * anyway, and the position is still validated.
+ * The check is the head of the text's SHA-256. It finds a cursor that was altered, cut or made
+ * elsewhere. It keeps no secret: a forged cursor leads to rows that its forger may list anyway, and
+ * its position is still validated.
  */
 
 import * as z from 'zod';
 import { ApiError } from './errors.ts';
 
-/** Raise it when the meaning of a position changes; older cursors are then `invalid_cursor`. */
+/** Raise it when the meaning of a position changes: older cursors then answer `invalid_cursor`. */
 const VERSION = 1;
 const CHECK_BYTES = 8;
 /**
- * Above any cursor made here: that of the longest filters which find anything, two names of 255
- * control characters, has some 5,100. A longer one is refused before it is decoded.
+ * A longer cursor is refused before it is decoded. The longest that this service makes has some
+ * 5,100: its filters are two names of 255 control characters.
  */
 export const MAX_CURSOR_CHARACTERS = 8_000;
+const BASE64URL = { alphabet: 'base64url' } as const;
 
-/** What a cursor is good for. */
+/** The list and the filters that a cursor was made for. It fits no other. */
 export type CursorScope = {
-  /** Which list: a cursor of another one does not fit. */
   list: string;
-  /** The filters in canonical form; `limit` is not one of them. */
+  /** In canonical form, without `limit`. */
   filters: string;
 };
 
-/** The cursor for the rows after `position`. */
+/** Makes the cursor for the rows after `position`. */
 export async function encodeCursor(scope: CursorScope, position: unknown): Promise<string> {
-  const text = bytesOf(JSON.stringify([VERSION, scope.list, scope.filters, position]));
+  const text = new TextEncoder().encode(
+    JSON.stringify([VERSION, scope.list, scope.filters, position]),
+  );
   const bytes = new Uint8Array(CHECK_BYTES + text.length);
   bytes.set(await checkOf(text));
   bytes.set(text, CHECK_BYTES);
@@ -36,8 +38,8 @@ export async function encodeCursor(scope: CursorScope, position: unknown): Promi
 }
 
 /**
- * The position that a cursor carries.
- * Throws `invalid_cursor` when it is not one that `encodeCursor` made under this scope.
+ * Returns the position that a cursor carries.
+ * Throws `invalid_cursor` unless `encodeCursor` made the cursor under this scope.
  */
 export async function decodeCursor<Position>(
   cursor: string,
@@ -53,12 +55,21 @@ export async function decodeCursor<Position>(
   return content.data[3];
 }
 
-/** Whether a cursor is as `encodeCursor` made it, under whatever scope. */
+/** Reports whether `encodeCursor` made the cursor, under any scope. */
 export async function isIntact(cursor: string): Promise<boolean> {
   return (await readText(cursor)) !== undefined;
 }
 
-/** The text that a cursor carries; `undefined` when its check does not fit it. */
+/** 400 `invalid_cursor`. */
+export function invalidCursor(): ApiError {
+  return new ApiError(
+    'invalid_cursor',
+    'The cursor is not one that this list gave for these filters. Start again without it.',
+    { param: 'cursor' },
+  );
+}
+
+/** Returns the text that a cursor carries, or `undefined` when its check does not fit. */
 async function readText(cursor: string): Promise<Uint8Array | undefined> {
   const bytes = fromBase64Url(cursor);
   if (bytes === undefined || bytes.length <= CHECK_BYTES) return undefined;
@@ -67,15 +78,7 @@ async function readText(cursor: string): Promise<Uint8Array | undefined> {
   return check.every((byte, index) => byte === bytes[index]) ? text : undefined;
 }
 
-function invalidCursor(): ApiError {
-  return new ApiError(
-    'invalid_cursor',
-    'The cursor is not one that this list gave for these filters. Start again without it.',
-    { param: 'cursor' },
-  );
-}
-
-/** Undefined for what is no JSON: the check of such a text can be forged too. */
+/** Returns `undefined` for a text that is not JSON: its check can be forged too. */
 function parseJson(text: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(text));
@@ -88,23 +91,15 @@ async function checkOf(text: Uint8Array): Promise<Uint8Array> {
   return new Uint8Array(await crypto.subtle.digest('SHA-256', text)).subarray(0, CHECK_BYTES);
 }
 
-function bytesOf(text: string): Uint8Array {
-  return new TextEncoder().encode(text);
-}
-
 function toBase64Url(bytes: Uint8Array): string {
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replaceAll('=', '');
+  return bytes.toBase64({ ...BASE64URL, omitPadding: true });
 }
 
-/** `undefined` unless the text is exactly what `toBase64Url` writes: no padding, no unused bits. */
+/** Accepts exactly what `toBase64Url` writes: no white space, no padding, no unused bits. */
 function fromBase64Url(text: string): Uint8Array | undefined {
-  if (text.length > MAX_CURSOR_CHARACTERS || !/^[\w-]+$/.test(text)) return undefined;
+  if (text.length > MAX_CURSOR_CHARACTERS) return undefined;
   try {
-    const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
-    const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0));
+    const bytes = Uint8Array.fromBase64(text, BASE64URL);
     return toBase64Url(bytes) === text ? bytes : undefined;
   } catch {
     return undefined;
