@@ -16,7 +16,7 @@ import { securityHeaders } from './http/security-headers.ts';
 import { propertyRoutes } from './properties/routes.ts';
 import { rateLimit } from './rate-limit/middleware.ts';
 
-/** What a development entry adds to the service. */
+/** The additions of a development entry. */
 export type Extras = {
   /** The documentation page and its files, by whole paths. */
   docs?: Hono<AppEnv>;

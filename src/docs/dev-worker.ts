@@ -1,6 +1,6 @@
 /**
- * The Worker as `npm run dev` runs it: the service, and where `ENVIRONMENT` is `development` the
- * documentation page besides. Deployments are built from src/index.ts, which has none of this.
+ * The Worker that `npm run dev` runs: the service, and the documentation page where `ENVIRONMENT` is
+ * `development`. Deployments are built from src/index.ts, which has no page.
  */
 
 import swaggerUiStyle from 'swagger-ui-dist/swagger-ui.css';

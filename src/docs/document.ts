@@ -1,9 +1,10 @@
 /**
- * The OpenAPI document: what each capability says of its operations, put together. Built from the
- * schemas that validate requests and that the tests read answers with.
+ * The OpenAPI document, put together from the operations of each capability. The schemas in it are
+ * those that validate requests, and with which the tests read answers.
  */
 
 import { createDocument, type ZodOpenApiOverride } from 'zod-openapi';
+import { securitySchemes } from '../auth/openapi.ts';
 import { eventPaths } from '../events/openapi.ts';
 import { healthPaths } from '../health/openapi.ts';
 import { propertyPaths } from '../properties/openapi.ts';
@@ -23,13 +24,13 @@ Domain events accepted once, and a public feed of property listings.
 **Request ids.** Every answer carries \`X-Request-ID\`, yours if you send one. Name it when you report a problem.
 `.trim();
 
-/** zod bounds an integer; OpenAPI's readers also want its width by name. */
+/** Names the width of integers, which zod bounds and readers of OpenAPI want by name. */
 const nameIntegerWidth: ZodOpenApiOverride = ({ jsonSchema }) => {
   if (jsonSchema.type !== 'integer') return;
   jsonSchema.format = (jsonSchema.maximum ?? Infinity) < 2 ** 31 ? 'int32' : 'int64';
 };
 
-/** Builds the document; every call gives a new one. */
+/** Builds the document. Every call returns a new one. */
 export function createOpenApiDocument() {
   return createDocument(
     {
@@ -54,23 +55,7 @@ export function createOpenApiDocument() {
         { name: 'Properties', description: 'The public feed of the marketing site’s listings.' },
       ],
       paths: { ...eventPaths, ...propertyPaths, ...healthPaths },
-      components: {
-        securitySchemes: {
-          apiKey: {
-            type: 'apiKey',
-            in: 'header',
-            name: 'x-api-key',
-            description: 'The key of a backend service, given out of band.',
-          },
-          bearer: {
-            type: 'http',
-            scheme: 'bearer',
-            bearerFormat: 'JWT',
-            description:
-              'A JWT of the identity provider (RFC7519, checked as RFC8725 asks) whose `permissions` hold `tool-web:viewer` or higher.',
-          },
-        },
-      },
+      components: { securitySchemes },
     },
     { override: nameIntegerWidth },
   );

@@ -14,8 +14,8 @@ import { START_SCRIPT } from './start-script.ts';
 export type DocsAssets = { swaggerUi: string; swaggerUiStyle: string };
 
 /**
- * What the page may do: load from and talk to its own origin. Swagger UI draws its icons as data
- * URLs and sets style attributes.
+ * Lets the page load from and talk to its own origin only. Swagger UI draws its icons as data URLs
+ * and sets style attributes.
  */
 const PAGE_POLICY = [
   "default-src 'none'",
@@ -29,7 +29,7 @@ const PAGE_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** `/` leads to the page; the page, its document and its files are under /api/docs. */
+/** Serves the page, its document and its files under /api/docs; `/` leads there. */
 export function docsRoutes(assets: DocsAssets) {
   return new Hono<AppEnv>()
     .get('/', (c) => c.redirect('/api/docs'))

@@ -1,129 +1,83 @@
-/** The events' operations, as the OpenAPI document describes them. */
+/** The operations that read events, as the OpenAPI document describes them. */
 
 import * as z from 'zod';
 import type { ZodOpenApiPathsObject } from 'zod-openapi';
-import {
-  API_KEY_ADVICE,
-  API_KEY_ONLY,
-  anyTime,
-  commonRequestHeaders,
-  errorResponse,
-  invalidCursor,
-  invalidField,
-  pagingQuery,
-  unauthenticated,
-  uuidParameter,
-} from '../http/openapi.ts';
-import { commonHeaders, noStore } from '../http/openapi-headers.ts';
+import { API_KEY_ONLY } from '../auth/openapi.ts';
+import { invalidCursor } from '../http/cursor.ts';
+import { operation } from '../http/openapi.ts';
+import { noStore } from '../http/openapi-headers.ts';
 import { listOf } from '../http/paging.ts';
+import { uuid } from '../http/uuid.ts';
 import { EXAMPLE_EVENT, EXAMPLE_STORED_EVENT } from './openapi-examples.ts';
 import { ingestOperation } from './openapi-ingest.ts';
+import { noSuchEvent, unknownAfterId } from './refusals.ts';
 import { storedEvent } from './resource.ts';
-import type { listParameters } from './routes.ts';
-import { name } from './text.ts';
-import { timestamp } from './timestamp.ts';
+import { listParameters } from './routes.ts';
 
-const LIST = { method: 'GET', path: '/api/v1/events' } as const;
-const ITEM = { method: 'GET', path: '/api/v1/events/no-such-event' } as const;
-
-/** Query parameters as a client writes them; routes.ts validates the same names. */
-const query = {
-  order: z.enum(['asc', 'desc']).default('desc').meta({
-    description: '`desc`: newest first. `asc`: in the order of acceptance, to follow the stream.',
-  }),
-  type: name.optional().meta({ description: 'Only events of this kind.' }),
-  aggregate_type: name.optional().meta({ description: 'Only events about this kind of entity.' }),
-  aggregate_id: name.optional().meta({ description: 'Only events about this entity.' }),
-  created_after: timestamp.optional().meta({ description: 'Only events accepted after this.' }),
-  created_before: timestamp.optional().meta({ description: 'Only events accepted before this.' }),
-  after_id: uuidParameter.optional().meta({
-    description:
-      'Only events that follow this one in the chosen order: a reader that has reached the end goes on from the last event that it saw.',
-  }),
-  ...pagingQuery,
-} satisfies Record<keyof typeof listParameters.shape, z.ZodType>;
-
-const answerHeaders = { ...commonHeaders, 'Cache-Control': noStore };
+const headers = { 'Cache-Control': noStore };
 
 export const eventPaths = {
   '/api/public/events/ingest': { post: ingestOperation },
   '/api/v1/events': {
-    get: {
+    get: operation({
       operationId: 'listEvents',
-      tags: ['Events'],
+      tag: 'Events',
       summary: 'List events',
       description:
         'Events in the order of their acceptance, newest first unless `order=asc`. To read on, send `next_cursor` as `cursor` while `has_more` is true. To follow the stream, read with `order=asc` to its end, then ask again with the last id as `after_id`.',
-      security: API_KEY_ONLY,
-      requestParams: { query: z.object(query), header: z.object(commonRequestHeaders) },
-      responses: {
+      access: API_KEY_ONLY,
+      example: { method: 'GET', path: '/api/v1/events' },
+      query: listParameters,
+      answers: {
         200: {
           description: 'A page of events.',
-          headers: z.object(answerHeaders),
+          headers,
           content: {
-            'application/json': {
-              schema: listOf(storedEvent).meta({
-                id: 'EventList',
-                description: 'A page of events.',
-              }),
-              examples: {
-                page: {
-                  summary: 'The only event there is',
-                  value: {
-                    object: 'list',
-                    data: [EXAMPLE_STORED_EVENT],
-                    has_more: false,
-                    next_cursor: null,
-                  },
+            schema: listOf(storedEvent).meta({
+              id: 'EventList',
+              description: 'A page of events.',
+            }),
+            examples: {
+              page: {
+                summary: 'The only event there is',
+                value: {
+                  object: 'list',
+                  data: [EXAMPLE_STORED_EVENT],
+                  has_more: false,
+                  next_cursor: null,
                 },
               },
             },
           },
         },
-        400: errorResponse('A parameter is not valid.', LIST, [
-          invalidField({ path: 'after_id', message: 'is the id of no event' }),
-          invalidCursor,
-        ]),
-        401: unauthenticated(LIST, API_KEY_ADVICE),
-        ...anyTime(LIST),
       },
-    },
+      refusals: [
+        { description: 'A parameter is not valid.', errors: [unknownAfterId(), invalidCursor()] },
+      ],
+    }),
   },
   '/api/v1/events/{id}': {
-    get: {
+    get: operation({
       operationId: 'getEvent',
-      tags: ['Events'],
+      tag: 'Events',
       summary: 'Get one event',
       description: 'One event with its data, by its id.',
-      security: API_KEY_ONLY,
-      requestParams: {
-        path: z.object({
-          id: uuidParameter.meta({
-            description: 'The event’s id.',
-            param: { example: EXAMPLE_EVENT.id },
-          }),
-        }),
-        header: z.object(commonRequestHeaders),
-      },
-      responses: {
+      access: API_KEY_ONLY,
+      example: { method: 'GET', path: '/api/v1/events/no-such-event' },
+      path: z.object({
+        id: uuid.meta({ description: 'The event’s id.', param: { example: EXAMPLE_EVENT.id } }),
+      }),
+      answers: {
         200: {
           description: 'The event.',
-          headers: z.object(answerHeaders),
+          headers,
           content: {
-            'application/json': {
-              schema: storedEvent,
-              examples: {
-                event: { summary: 'A booking was made', value: EXAMPLE_STORED_EVENT },
-              },
-            },
+            schema: storedEvent,
+            examples: { event: { summary: 'A booking was made', value: EXAMPLE_STORED_EVENT } },
           },
         },
-        401: unauthenticated(ITEM, API_KEY_ADVICE),
-        404: errorResponse('No event has this id.', ITEM, [
-          { code: 'resource_missing', message: 'There is no such event.' },
-        ]),
-        ...anyTime(ITEM),
       },
-    },
+      refusals: [{ description: 'No event has this id.', errors: [noSuchEvent()] }],
+    }),
   },
 } satisfies ZodOpenApiPathsObject;

@@ -6,13 +6,14 @@ import { requireApiKey } from '../auth/require.ts';
 import { configOf } from '../config.ts';
 import type { AppEnv } from '../http/app-env.ts';
 import { decodeCursor, encodeCursor } from '../http/cursor.ts';
-import { ApiError, resourceMissing, validationError } from '../http/errors.ts';
+import { validationError } from '../http/errors.ts';
 import { readJsonObject } from '../http/json-body.ts';
 import { listJson, pagingParameters } from '../http/paging.ts';
 import { requestIdOf } from '../http/request-id.ts';
 import { isUuid, uuid } from '../http/uuid.ts';
 import { listQuery } from '../http/validate.ts';
 import { ingestWithKey, ingestWithoutKey, type Outcome, type Surroundings } from './ingest.ts';
+import { keyInUse, noSuchEvent, unknownAfterId } from './refusals.ts';
 import { IDEMPOTENCY_KEY_HEADER, keyProblemsOf, parseIngestRequest } from './request.ts';
 import { type Filters, findEvent, findEvents } from './stream.ts';
 import { name } from './text.ts';
@@ -67,7 +68,7 @@ export function eventRoutes() {
           : { afterSeq: await decodeCursor(parameters.cursor, scope, position) };
       const page = await findEvents(c.env.DB, { ...filters, ...after, limit: parameters.limit });
       if (page === undefined) {
-        throw validationError([{ path: 'after_id', message: 'is the id of no event' }]);
+        throw unknownAfterId();
       }
       const next = page.next === null ? null : await encodeCursor(scope, page.next);
       return json(listJson(page.documents, next));
@@ -75,7 +76,7 @@ export function eventRoutes() {
     .get('/:id', requireApiKey(), async (c) => {
       const id = c.req.param('id');
       const document = isUuid(id) ? await findEvent(c.env.DB, id.toLowerCase()) : undefined;
-      if (document === undefined) throw resourceMissing('There is no such event.');
+      if (document === undefined) throw noSuchEvent();
       return json(document);
     });
 }
@@ -98,14 +99,7 @@ function answerTo(outcome: Outcome): Response {
     case 'replay':
       return json(JSON.stringify(outcome.event), { headers: { 'Idempotent-Replayed': 'true' } });
     case 'conflict':
-      throw new ApiError(
-        'idempotency_key_in_use',
-        'This Idempotency-Key was used for another body. Send the first body again, or a new key.',
-        {
-          param: IDEMPOTENCY_KEY_HEADER,
-          ...(outcome.differences && { details: outcome.differences }),
-        },
-      );
+      throw keyInUse(outcome.differences);
     case 'invalid':
       throw validationError(outcome.problems);
   }

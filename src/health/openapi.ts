@@ -2,115 +2,90 @@
 
 import * as z from 'zod';
 import type { ZodOpenApiPathsObject } from 'zod-openapi';
-import { anyTime, commonRequestHeaders, errorExample } from '../http/openapi.ts';
-import { commonHeaders, errorHeaders, noStore } from '../http/openapi-headers.ts';
-import { detailedHealth, downHealth, health } from './resource.ts';
+import { OPEN } from '../auth/openapi.ts';
+import { EXAMPLE_TIME, errorExample, json, operation } from '../http/openapi.ts';
+import { errorHeaders, noStore } from '../http/openapi-headers.ts';
+import { VERSION } from '../version.ts';
+import { type Dependencies, databaseDown, detailedHealth, downHealth, health } from './resource.ts';
 
 const BASIC = { method: 'GET', path: '/api/health' } as const;
 const DETAILED = { method: 'GET', path: '/api/health/detailed' } as const;
 
-const answerHeaders = z.object({ ...commonHeaders, 'Cache-Control': noStore });
+const headers = { 'Cache-Control': noStore };
 
-const EXAMPLE_HEALTH = {
-  object: 'health',
-  status: 'ok',
-  timestamp: '2027-01-15T09:30:00.000Z',
-  version: '1.0.0',
-};
-const EXAMPLE_DEPENDENCIES = {
+const UP: Dependencies = {
   database: { status: 'ok', latency_ms: 12 },
   idempotency_cache: { status: 'ok', latency_ms: 4 },
   rate_limiter: { status: 'ok', latency_ms: 7 },
 };
+const DOWN = { status: 'down', latency_ms: 2_000 } as const;
+
+/** A health resource as an example shows it. */
+function exampleOf(status: 'ok' | 'degraded' | 'down', dependencies?: Dependencies) {
+  return { object: 'health', status, timestamp: EXAMPLE_TIME, version: VERSION, dependencies };
+}
 
 export const healthPaths = {
   '/api/health': {
-    get: {
+    get: operation({
       operationId: 'getHealth',
-      tags: ['Health'],
+      tag: 'Health',
       summary: 'Whether the service answers',
       description: 'Asks nothing of what the service needs. For monitors; no credentials.',
-      security: [],
-      requestParams: { header: z.object(commonRequestHeaders) },
-      responses: {
+      access: OPEN,
+      example: BASIC,
+      answers: {
         200: {
           description: 'The service answers.',
-          headers: answerHeaders,
+          headers,
           content: {
-            'application/json': {
-              schema: health,
-              examples: { ok: { summary: 'The service answers', value: EXAMPLE_HEALTH } },
-            },
+            schema: health,
+            examples: { ok: { summary: 'The service answers', value: exampleOf('ok') } },
           },
         },
-        ...anyTime(BASIC),
       },
-    },
+    }),
   },
   '/api/health/detailed': {
-    get: {
+    get: operation({
       operationId: 'getDetailedHealth',
-      tags: ['Health'],
+      tag: 'Health',
       summary: 'Whether the service and what it needs are up',
       description:
         'The state of each dependency, seen at most 5 seconds ago. `degraded` is a service that does its work without the fast path or the limit. No credentials.',
-      security: [],
-      requestParams: { header: z.object(commonRequestHeaders) },
-      responses: {
+      access: OPEN,
+      example: DETAILED,
+      answers: {
         200: {
           description: 'The database is up.',
-          headers: answerHeaders,
+          headers,
           content: {
-            'application/json': {
-              schema: detailedHealth,
-              examples: {
-                ok: {
-                  summary: 'All is up',
-                  value: { ...EXAMPLE_HEALTH, dependencies: EXAMPLE_DEPENDENCIES },
-                },
-                degraded: {
-                  summary: 'The idempotency cache is down',
-                  value: {
-                    ...EXAMPLE_HEALTH,
-                    status: 'degraded',
-                    dependencies: {
-                      ...EXAMPLE_DEPENDENCIES,
-                      idempotency_cache: { status: 'down', latency_ms: 2000 },
-                    },
-                  },
-                },
-              },
-            },
-          },
-        },
-        ...anyTime(DETAILED),
-        503: {
-          description: 'The database is down. The error envelope stands beside the health fields.',
-          headers: z.object(errorHeaders),
-          content: {
-            'application/json': {
-              schema: downHealth,
-              examples: {
-                service_unavailable: {
-                  summary: 'The database is down',
-                  value: {
-                    ...EXAMPLE_HEALTH,
-                    status: 'down',
-                    dependencies: {
-                      ...EXAMPLE_DEPENDENCIES,
-                      database: { status: 'down', latency_ms: 2000 },
-                    },
-                    ...errorExample(
-                      { code: 'service_unavailable', message: 'The database is down.' },
-                      DETAILED,
-                    ),
-                  },
-                },
+            schema: detailedHealth,
+            examples: {
+              ok: { summary: 'All is up', value: exampleOf('ok', UP) },
+              degraded: {
+                summary: 'The idempotency cache is down',
+                value: exampleOf('degraded', { ...UP, idempotency_cache: DOWN }),
               },
             },
           },
         },
       },
-    },
+      otherAnswers: {
+        503: {
+          description: 'The database is down. The error envelope stands beside the health fields.',
+          headers: z.object(errorHeaders),
+          content: json(downHealth, {
+            service_unavailable: {
+              summary: 'The database is down',
+              value: {
+                ...exampleOf('down', { ...UP, database: DOWN }),
+                ...errorExample(databaseDown(), DETAILED),
+              },
+            },
+          }),
+        },
+      },
+    }),
   },
 } satisfies ZodOpenApiPathsObject;

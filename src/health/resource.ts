@@ -1,7 +1,8 @@
-/** What the health endpoints answer (specification: GET /api/health and GET /api/health/detailed). */
+/** The answers of the health checks. */
 
 import * as z from 'zod';
 import { errorFields } from '../http/error-resource.ts';
+import { ApiError } from '../http/errors.ts';
 
 const common = {
   object: z.literal('health'),
@@ -16,7 +17,7 @@ const common = {
     .meta({ description: 'Version of the service.', examples: ['1.0.0'] }),
 };
 
-/** Of `/api/health`. */
+/** Answers `/api/health`. */
 export const health = z
   .strictObject({ ...common, status: z.literal('ok') })
   .meta({ id: 'Health', description: 'The service answers.' });
@@ -36,7 +37,7 @@ const dependencies = z
   })
   .meta({ id: 'Dependencies', description: 'What the service needs.' });
 
-/** Of `/api/health/detailed` while the database is up. */
+/** Answers `/api/health/detailed` while the database is up. */
 export const detailedHealth = z
   .strictObject({
     ...common,
@@ -47,10 +48,15 @@ export const detailedHealth = z
   })
   .meta({ id: 'DetailedHealth', description: 'The service and what it needs.' });
 
-/** With the database down; the error envelope stands beside these fields. */
+/** Answers `/api/health/detailed` while the database is down: the error envelope stands beside the fields. */
 export const downHealth = z
   .strictObject({ ...common, status: z.literal('down'), dependencies, ...errorFields })
   .meta({ id: 'DownHealth', description: 'The service while its database is down.' });
 
 export type Dependency = z.infer<typeof dependency>;
 export type Dependencies = z.infer<typeof dependencies>;
+
+/** 503 `service_unavailable`. */
+export function databaseDown(): ApiError {
+  return new ApiError('service_unavailable', 'The database is down.');
+}

@@ -2,12 +2,12 @@
 
 import { Hono } from 'hono';
 import type { AppEnv } from '../http/app-env.ts';
-import { ApiError } from '../http/errors.ts';
 import { renderError } from '../http/render-error.ts';
 import { requestIdOf } from '../http/request-id.ts';
 import { VERSION } from '../version.ts';
 import { overallStatus } from './dependencies.ts';
 import { knownDependencies } from './known-dependencies.ts';
+import { databaseDown } from './resource.ts';
 
 const NO_STORE = { 'Cache-Control': 'no-store' };
 
@@ -20,7 +20,7 @@ export function healthRoutes() {
       const status = overallStatus(dependencies);
       const health = { ...healthOf(status), dependencies };
       if (status !== 'down') return c.json(health, 200, NO_STORE);
-      return renderError(new ApiError('service_unavailable', 'The database is down.'), c, health);
+      return renderError(databaseDown(), c, health);
     });
 }
 

@@ -1,4 +1,4 @@
-/** One structured line a request. Whoever may read the log learns no credential, key or payload from it. */
+/** Logs one structured line per request. The line holds no credential, key, query or payload. */
 
 import { createMiddleware } from 'hono/factory';
 import { routePath } from 'hono/route';
@@ -6,7 +6,7 @@ import type { AppEnv } from './app-env.ts';
 import { logInfo } from './log.ts';
 import { requestIdOf } from './request-id.ts';
 
-/** Logs each request once it is answered; `duration_ms` is how long that took. */
+/** Logs each request once it is answered; `duration_ms` is the time until then. */
 export function accessLog() {
   return createMiddleware<AppEnv>(async function accessLog(c, next) {
     const startedAt = Date.now();

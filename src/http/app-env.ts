@@ -1,3 +1,3 @@
-/** What Hono is told about this Worker: its bindings. Middleware leaves nothing on the context. */
+/** Tells Hono about this Worker's bindings. Middleware leaves nothing on the context. */
 
 export type AppEnv = { Bindings: Env };

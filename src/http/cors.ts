@@ -6,7 +6,7 @@ import { createMiddleware } from 'hono/factory';
 import { configOf } from '../config.ts';
 import type { AppEnv } from './app-env.ts';
 
-const READ_BY_THE_API = [
+const REQUEST_HEADERS = [
   'Authorization',
   'Content-Type',
   'Idempotency-Key',
@@ -14,7 +14,7 @@ const READ_BY_THE_API = [
   'X-API-Key',
   'X-Request-ID',
 ];
-const NEEDED_BY_CLIENTS = [
+const EXPOSED_HEADERS = [
   'Age',
   'Allow',
   'ETag',
@@ -33,7 +33,7 @@ const PREFLIGHT_MAX_AGE_SECONDS = 86_400;
 
 /**
  * Answers preflights and marks responses. A bare OPTIONS is no preflight: it goes on to its route,
- * where a known path answers 405.
+ * and a known path answers it with 405.
  */
 export function cors() {
   const handle = honoCors({
@@ -43,8 +43,8 @@ export function cors() {
       return corsOrigins.includes(origin) ? origin : null;
     },
     allowMethods: ['GET', 'HEAD', 'POST'],
-    allowHeaders: READ_BY_THE_API,
-    exposeHeaders: NEEDED_BY_CLIENTS,
+    allowHeaders: REQUEST_HEADERS,
+    exposeHeaders: EXPOSED_HEADERS,
     maxAge: PREFLIGHT_MAX_AGE_SECONDS,
   });
   return createMiddleware<AppEnv>(async function cors(c, next) {
@@ -58,7 +58,7 @@ export function cors() {
   });
 }
 
-/** RFC 9110 section 9.3.7 OPTIONS, as opposed to a browser's preflight. */
+/** Tells an OPTIONS of RFC 9110 section 9.3.7 from a browser's preflight. */
 function isBareOptions(request: HonoRequest): boolean {
   return (
     request.method === 'OPTIONS' && request.header('Access-Control-Request-Method') === undefined

@@ -1,9 +1,9 @@
-/** Hono's error handler is given instances of Error only: here everything that is thrown becomes one. */
+/** Hono hands only instances of Error to its error handler: this guard makes one of everything thrown. */
 
 import { createMiddleware } from 'hono/factory';
 import type { AppEnv } from './app-env.ts';
 
-/** Throws an Error on in place of anything else, which stands in its `cause`. */
+/** Throws an Error in place of anything else, which becomes its `cause`. */
 export function errorGuard() {
   return createMiddleware<AppEnv>(async function errorGuard(_c, next) {
     try {

@@ -1,25 +1,25 @@
 /**
- * The error envelope as callers read it (specification: Errors, Envelope). The service writes it in
- * render-error.ts and never parses it: this schema is for the OpenAPI document and the tests.
+ * The error envelope as callers read it. render-error.ts writes it and nothing parses it: this schema
+ * is for the OpenAPI document and the tests.
  */
 
 import * as z from 'zod';
 import { CATALOGUE, type ErrorCode, MAX_PROBLEMS } from './errors.ts';
 import { PRINTABLE_ID } from './request-id.ts';
 
-/** Names that a caller sent (fields, a path) stand in these texts: a body may have 256 KiB. */
+/** The texts repeat names that a caller sent, of fields or a path, and a body may have 256 KiB. */
 const MAX_ECHOED_CHARACTERS = 300_000;
 
 const CODES = Object.keys(CATALOGUE) as ErrorCode[];
 
-/** What a caller may have named, whatever text it is. */
+/** A text that may repeat what a caller sent. */
 const echo = z.string().max(MAX_ECHOED_CHARACTERS);
 
 const message = echo.regex(/\S/).meta({
   description: 'What is wrong, for people. Do not parse it: branch on `error.code`.',
 });
 
-/** One thing that is wrong with the request. */
+/** One problem of the request. */
 const problem = z
   .strictObject({
     path: echo.meta({
@@ -30,7 +30,7 @@ const problem = z
   })
   .meta({ id: 'Problem', description: 'Something that is wrong with the request.' });
 
-/** The fields of the envelope, for answers that carry more than an error. */
+/** The fields of the envelope. An answer that carries more than an error spreads them. */
 export const errorFields = {
   error: z
     .strictObject({

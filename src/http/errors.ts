@@ -1,6 +1,6 @@
-/** The catalogue of errors and the one class that carries them (specification: Errors, Codes). */
+/** The catalogue of errors, the class that carries one, and the errors that any route may answer. */
 
-/** Code → HTTP status and category. A new error is one line here. */
+/** Error code → HTTP status and category. A new code is one line here. */
 export const CATALOGUE = {
   validation_error: { status: 400, type: 'invalid_request_error' },
   invalid_cursor: { status: 400, type: 'invalid_request_error' },
@@ -20,24 +20,24 @@ export const CATALOGUE = {
 export type ErrorCode = keyof typeof CATALOGUE;
 export type ErrorType = (typeof CATALOGUE)[ErrorCode]['type'];
 
-/** One problem of a request: `path` is dotted (`payload.items.0.id`), `""` for the body as a whole. */
+/** One problem of a request. `path` is dotted (`payload.items.0.id`); `""` is the body as a whole. */
 export type Problem = { path: string; message: string };
 
-/** At most this many problems are listed in one answer. */
+/** The most problems that one answer lists. */
 export const MAX_PROBLEMS = 50;
 
-/** What an error may carry besides its code and message. */
+/** The optional parts of an error. */
 export type ErrorOptions = {
   /** The offending field, as the caller wrote its name. */
   param?: string;
   details?: readonly Problem[];
   /** Headers that belong to the status: `Allow`, `Retry-After`, `WWW-Authenticate`. */
   headers?: Readonly<Record<string, string>>;
-  /** What went wrong underneath: logged, never shown. */
+  /** The fault underneath. It is logged and never shown. */
   cause?: unknown;
 };
 
-/** An answer other than success. Thrown anywhere below the routes, rendered in one place. */
+/** An answer other than success. It is thrown anywhere below the routes and rendered in one place. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly code: ErrorCode;
@@ -59,19 +59,38 @@ export class ApiError extends Error {
 }
 
 /**
- * A 400 `validation_error` from every problem found.
- * `param` is the first problem's path; a problem of the body as a whole has none.
+ * 400 `validation_error`, from every problem found. `param` is the path of the first problem, unless
+ * that is a problem of the body as a whole.
  */
-export function validationError(problems: readonly [Problem, ...Problem[]]): ApiError {
-  const [first] = problems;
-  const message = first.path === '' ? first.message : `${first.path}: ${first.message}`;
-  return new ApiError('validation_error', message, {
-    ...(first.path === '' ? {} : { param: first.path }),
+export function validationError(
+  problems: readonly [Problem, ...Problem[]],
+  options: { cause?: unknown } = {},
+): ApiError {
+  const [{ path, message }] = problems;
+  return new ApiError('validation_error', path === '' ? message : `${path}: ${message}`, {
+    ...options,
+    ...(path !== '' && { param: path }),
     details: problems,
   });
 }
 
-/** A 404 `resource_missing`. */
+/** 404 `resource_missing`. */
 export function resourceMissing(message: string): ApiError {
   return new ApiError('resource_missing', message);
+}
+
+/** 429 `rate_limit_exceeded`. The client may send again after `retryAfterSeconds`, a whole number. */
+export function rateLimitExceeded(limit: number, retryAfterSeconds: number): ApiError {
+  return new ApiError(
+    'rate_limit_exceeded',
+    `More than ${limit} requests in 60 seconds. Retry in ${retryAfterSeconds} s.`,
+    { headers: { 'Retry-After': String(retryAfterSeconds) } },
+  );
+}
+
+/** 500 `internal_error`. `cause` is logged; nothing of it is shown. */
+export function internalError(cause?: unknown): ApiError {
+  return new ApiError('internal_error', 'An unexpected error occurred. Retry with backoff.', {
+    cause,
+  });
 }

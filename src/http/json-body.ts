@@ -1,21 +1,20 @@
 /**
- * Reads a JSON request body within bounds.
- *
- * The bytes are counted as they arrive: `Content-Length` is only a hint, it may lie or be missing.
+ * Reads a JSON request body within bounds. The bytes are counted as they arrive: `Content-Length` is
+ * only a hint, since it may lie or be missing.
  */
 
-import { ApiError, type Problem, validationError } from './errors.ts';
+import { ApiError, validationError } from './errors.ts';
 import { type JsonObject, type JsonValue, limitProblemsOf } from './json-limits.ts';
 
 /** A longer body is a 413. */
 export const MAX_BODY_BYTES = 256 * 1024;
-/** What is read and dropped of a body that is too large, before its sender is cut off. */
+/** The rest of a body that is too large is read and dropped up to here; then its sender is cut off. */
 const MAX_DROPPED_BYTES = 16 * 1024 * 1024;
 
 /**
- * The body as a JSON object. The checks run in this order, and the first that fails answers: media
- * type (415), size (413), UTF-8, JSON, being an object, limits (400 `validation_error`; for the
- * limits with every place that breaks one).
+ * Reads the body as a JSON object. The checks run in this order, and the first that fails answers:
+ * media type (415), size (413), then as 400 `validation_error` UTF-8, JSON, being an object, and
+ * limits, with every place that breaks a limit.
  */
 export async function readJsonObject(request: Request): Promise<JsonObject> {
   requireJson(request.headers);
@@ -28,15 +27,20 @@ export async function readJsonObject(request: Request): Promise<JsonObject> {
   return value;
 }
 
-/** RFC 9110 sections 8.3 and 8.4: parameters of the media type do not matter, a coding is not undone. */
+/** 413 `payload_too_large`. */
+export function bodyTooLarge(): ApiError {
+  return new ApiError('payload_too_large', `The body may have at most ${MAX_BODY_BYTES} bytes.`);
+}
+
+/** 415 `unsupported_media_type`, for another content type or none. */
+export function notJson(): ApiError {
+  return new ApiError('unsupported_media_type', 'Send the body as Content-Type: application/json.');
+}
+
+/** Ignores parameters of the media type, and undoes no coding (RFC 9110 sections 8.3 and 8.4). */
 function requireJson(headers: Headers): void {
   const [mediaType = ''] = (headers.get('Content-Type') ?? '').split(';');
-  if (mediaType.trim().toLowerCase() !== 'application/json') {
-    throw new ApiError(
-      'unsupported_media_type',
-      'Send the body as Content-Type: application/json.',
-    );
-  }
+  if (mediaType.trim().toLowerCase() !== 'application/json') throw notJson();
   const coding = (headers.get('Content-Encoding') ?? 'identity').trim().toLowerCase();
   if (coding !== 'identity') {
     throw new ApiError('unsupported_media_type', 'Send the body without a Content-Encoding.');
@@ -44,7 +48,7 @@ function requireJson(headers: Headers): void {
 }
 
 async function readBytes(request: Request): Promise<Uint8Array> {
-  if (Number(request.headers.get('Content-Length')) > MAX_BODY_BYTES) throw tooLarge();
+  if (Number(request.headers.get('Content-Length')) > MAX_BODY_BYTES) throw bodyTooLarge();
   if (request.body === null) return new Uint8Array();
   const reader = request.body.getReader();
   const chunks: Uint8Array[] = [];
@@ -55,13 +59,13 @@ async function readBytes(request: Request): Promise<Uint8Array> {
     size += value.length;
     if (size > MAX_BODY_BYTES) {
       await dropRest(reader);
-      throw tooLarge();
+      throw bodyTooLarge();
     }
     chunks.push(value);
   }
 }
 
-/** A client that is cut off while it sends loses the answer with the connection (RFC 9112 section 9.6). */
+/** Keeps the connection: a client that is cut off while it sends loses the answer (RFC 9112 section 9.6). */
 async function dropRest(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
   let left = MAX_DROPPED_BYTES;
   while (left > 0) {
@@ -90,7 +94,7 @@ async function readChunk(reader: ReadableStreamDefaultReader<Uint8Array>) {
   }
 }
 
-/** A byte order mark at the start is dropped (RFC 8259 section 8.1 allows it). */
+/** Drops a byte order mark at the start, as RFC 8259 section 8.1 allows. */
 function decode(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes);
@@ -107,12 +111,7 @@ function parse(text: string): JsonValue {
   }
 }
 
-function tooLarge(): ApiError {
-  return new ApiError('payload_too_large', `The body may have at most ${MAX_BODY_BYTES} bytes.`);
-}
-
-/** A problem of the body as a whole: no `param`. */
+/** Names a problem of the body as a whole. */
 function unreadable(message: string, cause?: unknown): ApiError {
-  const problem: Problem = { path: '', message };
-  return new ApiError('validation_error', message, { details: [problem], cause });
+  return validationError([{ path: '', message }], { cause });
 }

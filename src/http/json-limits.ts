@@ -1,23 +1,23 @@
 /**
- * What a JSON body may not hold although its text is well formed: what JavaScript would alter on
- * reading, and what RFC 8785 cannot write. Pure.
+ * The limits of a well-formed JSON body: JavaScript must be able to read it unaltered, and RFC 8785
+ * to write it. Pure.
  */
 
 import { MAX_PROBLEMS, type Problem } from './errors.ts';
 import { type PathSegment, pathOf } from './problem-path.ts';
 
-/** What `JSON.parse` gives. */
+/** A result of `JSON.parse`. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
 export type JsonObject = { [name: string]: JsonValue };
 
-/** The body itself is the first level. */
+/** Levels of nesting. The body itself is the first. */
 const MAX_DEPTH = 64;
 
-/** Every problem of a body in the order of the document, at most `MAX_PROBLEMS`. */
+/** Returns the problems of a body in the order of the document, at most `MAX_PROBLEMS`. */
 export function limitProblemsOf(body: JsonValue): Problem[] {
   const problems: Problem[] = [];
-  const place: PathSegment[] = [];
-  const report = (message: string) => problems.push({ path: pathOf(place), message });
+  const path: PathSegment[] = [];
+  const report = (message: string) => problems.push({ path: pathOf(path), message });
 
   const visit = (value: JsonValue, depth: number): void => {
     if (problems.length >= MAX_PROBLEMS) return;
@@ -33,12 +33,12 @@ export function limitProblemsOf(body: JsonValue): Problem[] {
   const visitAll = (value: JsonValue[] | JsonObject, depth: number): void => {
     const entries = Array.isArray(value) ? value.entries() : Object.entries(value);
     for (const [name, child] of entries) {
-      place.push(name);
+      path.push(name);
       if (name === '__proto__') report('is a name that must not be used');
       else if (typeof name === 'string' && !name.isWellFormed()) {
         report('is a name with half of a surrogate pair');
       } else visit(child, depth + 1);
-      place.pop();
+      path.pop();
     }
   };
 
@@ -46,7 +46,7 @@ export function limitProblemsOf(body: JsonValue): Problem[] {
   return problems;
 }
 
-/** Neither an overflow nor an integer beyond ±(2^53−1), which may be another than the one sent. */
+/** Refuses an overflow, and an integer beyond ±(2^53−1), which may not be the one that was sent. */
 function canBeHeld(number: number): boolean {
   return Number.isInteger(number) ? Number.isSafeInteger(number) : Number.isFinite(number);
 }

@@ -1,19 +1,19 @@
 /**
- * The service's log: one JSON object a line, as Workers Logs indexes it.
+ * The service's log: one JSON object per line, as Workers Logs indexes it.
  *
- * Nothing that a caller sends is logged but the request id, the method and the route's pattern:
+ * Of all that a caller sends, the log holds the request id, the method and the route's pattern, and
  * no credential, key, query or payload.
  */
 
-/** Beside the message; a field without a value is left out. */
+/** Stand beside the message; a field without a value is left out. */
 type Fields = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** What is as it should be. */
+/** Logs an event that is as it should be. */
 export function logInfo(message: string, fields: Fields): void {
   console.log(JSON.stringify({ level: 'info', message, ...fields }));
 }
 
-/** A fault that somebody should look at, with its cause; `requestId` ties it to the answer given. */
+/** Logs a fault that somebody should look at. `requestId` ties it to the answer. */
 export function logFault(
   message: string,
   requestId: string | undefined,
@@ -31,7 +31,7 @@ export function logFault(
   );
 }
 
-/** Stack of an error and of what caused it. */
+/** Returns the stack of an error, and those of its causes. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return `a thrown ${typeof error}`;
   const own = error.stack ?? `${error.name}: ${error.message}`;

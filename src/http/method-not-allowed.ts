@@ -19,7 +19,7 @@ export function refuseOtherMethods(app: Hono<AppEnv>): void {
   }
 }
 
-/** The methods that each path answers: HEAD wherever GET does. Middleware has no method of its own. */
+/** Returns the methods of each path: HEAD wherever GET is one. Middleware has no method of its own. */
 function methodsByPath(app: Hono<AppEnv>): Map<string, Set<string>> {
   const known = new Map<string, Set<string>>();
   for (const { method, path } of app.routes) {

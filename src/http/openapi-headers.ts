@@ -1,6 +1,7 @@
-/** The response headers of the OpenAPI document that several operations have. */
+/** The response headers that several operations share, for the OpenAPI document. */
 
 import * as z from 'zod';
+import type { ApiError } from './errors.ts';
 import { PRINTABLE_ID } from './request-id.ts';
 
 const header = (id: string, schema: z.ZodType, description: string) =>
@@ -113,12 +114,8 @@ export const commonHeaders = {
   ...crossOrigin,
 };
 
-/** `Cache-Control` of errors, and of what is nobody's to keep but the caller's. */
-export const noStore = header(
-  'No-Store',
-  z.literal('no-store'),
-  'The answer is not to be kept on its way.',
-);
+/** `Cache-Control` of errors, and of answers that no cache may hold. */
+export const noStore = header('No-Store', z.literal('no-store'), 'No cache may hold the answer.');
 
 /** On every error. */
 export const errorHeaders = {
@@ -131,19 +128,26 @@ export const errorHeaders = {
   ),
 };
 
-/** RFC 9110 section 11.6.1; `challenge` on every 401, and on the 403 that a token gets. */
-export const challenge = header(
-  'WWW-Authenticate',
-  z
-    .string()
-    .max(200)
-    .regex(/^(Bearer|ApiKey) /),
-  'Which credentials would be accepted, and for a token what was wrong with it.',
-);
+/** Headers that an error brings along, beside those of every error. */
+const broughtByErrors: Readonly<Record<string, z.ZodType>> = {
+  // RFC 9110 section 11.6.1
+  'WWW-Authenticate': header(
+    'WWW-Authenticate',
+    z
+      .string()
+      .max(200)
+      .regex(/^(Bearer|ApiKey) /),
+    'Which credentials would be accepted, and for a token what was wrong with it.',
+  ),
+  'Retry-After': header(
+    'Retry-After',
+    z.int32().min(1),
+    'Seconds to wait before the request is sent again.',
+  ),
+};
 
-/** Seconds to wait, on a 429. */
-export const retryAfter = header(
-  'Retry-After',
-  z.int32().min(1),
-  'Seconds to wait before the request is sent again.',
-);
+/** The headers that any of the errors brings along. */
+export function headersOfErrors(errors: readonly ApiError[]): Record<string, z.ZodType> {
+  const names = new Set(errors.flatMap(({ headers }) => Object.keys(headers)));
+  return Object.fromEntries(Object.entries(broughtByErrors).filter(([name]) => names.has(name)));
+}

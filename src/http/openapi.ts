@@ -1,150 +1,161 @@
 /**
- * What the OpenAPI document says of every route: the parameters that many read, and the answers to
- * what any route may refuse. Read by the document, never by the service.
+ * Describes operations for the OpenAPI document: each states what is its own, and what every
+ * operation shares is added here. Only the documentation and the tests read this file.
  */
 
 import * as z from 'zod';
-import type { ZodOpenApiResponseObject } from 'zod-openapi';
+import type {
+  ZodOpenApiMediaTypeObject,
+  ZodOpenApiOperationObject,
+  ZodOpenApiResponseObject,
+} from 'zod-openapi';
 import { errorResource } from './error-resource.ts';
-import { CATALOGUE, type ErrorCode, type Problem } from './errors.ts';
-import { challenge, errorHeaders, retryAfter } from './openapi-headers.ts';
-import { cursorText, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, type pagingParameters } from './paging.ts';
+import { type ApiError, internalError, rateLimitExceeded, validationError } from './errors.ts';
+import { commonHeaders, errorHeaders, headersOfErrors } from './openapi-headers.ts';
+import { errorBody } from './render-error.ts';
 import { PRINTABLE_ID } from './request-id.ts';
-import { UUID_FORM } from './uuid.ts';
+import type { Parsed } from './validate.ts';
 
-/** Request headers that every operation reads. */
-export const commonRequestHeaders = {
-  'X-Request-ID': z
-    .string()
-    .min(1)
-    .max(200)
-    .regex(PRINTABLE_ID)
-    .optional()
-    .meta({
-      description:
-        'Your own name for this request, 1 to 200 printable ASCII characters: it is echoed and logged.',
-      param: { id: 'X-Request-ID' },
-    }),
+/** Who may call an operation, and the errors that everybody else gets. */
+export type Access = {
+  /** Each entry is a sufficient credential; none is needed where there is no entry. */
+  security: Record<string, never[]>[];
+  refusals: readonly Refusal[];
 };
 
-/** What an operation accepts: see the security schemes in docs/document.ts. */
-export const API_KEY_ONLY = [{ apiKey: [] }];
-export const API_KEY_OR_BEARER = [{ apiKey: [] }, { bearer: [] }];
+/** An error status: what it means here, and every error of that status as the service throws it. */
+export type Refusal = { description: string; errors: readonly [ApiError, ...ApiError[]] };
 
-/** The message of a 401 where only an API key is accepted. */
-export const API_KEY_ADVICE = 'Send an API key in the x-api-key header.';
+/** An example, under its name: one line about it, and its value. */
+type Examples = Record<string, { summary: string; value: unknown }>;
 
-/** A UUID as a caller may write it. */
-export const uuidParameter = z.string().length(36).regex(UUID_FORM).meta({ format: 'uuid' });
+/** An answer of success. An answer without a body has no `content`. */
+export type Answer = {
+  description: string;
+  headers: Record<string, z.ZodType>;
+  content?: { schema: z.ZodType; examples: Examples };
+};
 
-/** `limit` and `cursor` as a client writes them: see paging.ts. */
-export const pagingQuery = {
-  limit: z
-    .int32()
-    .min(1)
-    .max(MAX_PAGE_SIZE)
-    .default(DEFAULT_PAGE_SIZE)
-    .meta({ description: 'Items a page.' }),
-  cursor: cursorText.optional().meta({
+/** What an operation states of itself. */
+export type Operation = {
+  operationId: string;
+  tag: string;
+  summary: string;
+  description: string;
+  access: Access;
+  /** The request whose refusals the examples show. */
+  example: { method: 'GET' | 'POST'; path: string };
+  path?: z.ZodObject;
+  query?: z.ZodObject;
+  headers?: Record<string, z.ZodType>;
+  body?: { description: string; schema: z.ZodType; examples: Examples };
+  answers: Record<number, Answer>;
+  refusals?: readonly Refusal[];
+  /** Answers that fit none of the forms above. */
+  otherAnswers?: Record<number, ZodOpenApiResponseObject>;
+};
+
+const EXAMPLE_REQUEST_ID = 'req_0f4c1d9a6b7e4c2f8a35d1e07b92c648';
+export const EXAMPLE_TIME = '2027-01-15T09:30:00.000Z';
+
+const requestId = z
+  .string()
+  .min(1)
+  .max(200)
+  .regex(PRINTABLE_ID)
+  .optional()
+  .meta({
     description:
-      'The `next_cursor` of the page before, unchanged and with the same filters; `limit` may change. Leave it out for the first page.',
-  }),
-} satisfies Record<keyof typeof pagingParameters, z.ZodType>;
+      'Your own name for this request, 1 to 200 printable ASCII characters: it is echoed and logged.',
+    param: { id: 'X-Request-ID' },
+  });
 
-/** An error as an example shows it: the part that is this error's own. */
-export type ErrorExample = {
-  code: ErrorCode;
-  message: string;
-  param?: string;
-  details?: readonly Problem[];
-};
+/** Any request may be answered so. */
+const ANY_TIME: readonly Refusal[] = [
+  {
+    description: 'Too many requests from this address: wait for `Retry-After` seconds.',
+    errors: [rateLimitExceeded(100, 42)],
+  },
+  {
+    description: 'The service failed: retry with growing pauses.',
+    errors: [internalError()],
+  },
+];
 
-/** 400 for one bad field or parameter. */
-export function invalidField(problem: Problem): ErrorExample {
-  const message = `${problem.path}: ${problem.message}`;
-  return { code: 'validation_error', message, param: problem.path, details: [problem] };
-}
-
-/** 400, as every list may answer it. */
-export const invalidCursor: ErrorExample = {
-  code: 'invalid_cursor',
-  message: 'The cursor is not one that this list gave for these filters. Start again without it.',
-  param: 'cursor',
-};
-
-/** Where the example's request went. */
-export type ExampleRequest = { method: 'GET' | 'POST'; path: string };
-
-/** An example's value: the whole envelope. */
-export function errorExample(example: ErrorExample, request: ExampleRequest) {
-  const { code, message, ...rest } = example;
-  const { status, type } = CATALOGUE[code];
+/** The operation as OpenAPI writes it. */
+export function operation(stated: Operation): ZodOpenApiOperationObject {
+  const { access, example, path, query, headers, body, answers, refusals = [] } = stated;
   return {
-    error: { type, code, message, request_id: 'req_0f4c1d9a6b7e4c2f8a35d1e07b92c648', ...rest },
-    statusCode: status,
-    timestamp: '2026-11-20T09:30:00.000Z',
-    path: request.path,
-    method: request.method,
-    message,
-  };
-}
-
-/**
- * The answer for one status: every error code that it can carry has an example of that name.
- * `headers` are those that this status alone has.
- */
-export function errorResponse(
-  description: string,
-  request: ExampleRequest,
-  examples: readonly [ErrorExample, ...ErrorExample[]],
-  headers: Record<string, z.ZodType> = {},
-): ZodOpenApiResponseObject {
-  return {
-    description,
-    headers: z.object({ ...errorHeaders, ...headers }),
-    content: {
-      'application/json': {
-        schema: errorResource,
-        examples: Object.fromEntries(
-          examples.map((example) => [
-            example.code,
-            { summary: example.code, value: errorExample(example, request) },
-          ]),
-        ),
+    operationId: stated.operationId,
+    tags: [stated.tag],
+    summary: stated.summary,
+    description: stated.description,
+    security: access.security,
+    requestParams: {
+      ...(path && { path }),
+      ...(query && { query }),
+      header: z.object({ 'X-Request-ID': requestId, ...headers }),
+    },
+    ...(body && {
+      requestBody: {
+        required: true,
+        description: body.description,
+        content: json(body.schema, body.examples),
       },
+    }),
+    responses: {
+      ...mapValues(answers, answerResponse),
+      ...Object.fromEntries(
+        [...refusals, ...access.refusals, ...ANY_TIME].map((refusal) => [
+          refusal.errors[0].status,
+          refusalResponse(refusal, example),
+        ]),
+      ),
+      ...stated.otherAnswers,
     },
   };
 }
 
-/** 401, as every route that asks for credentials answers it; `advice` is its own message. */
-export function unauthenticated(request: ExampleRequest, advice: string): ZodOpenApiResponseObject {
-  return errorResponse(
-    'No credentials were sent, or none that is valid here.',
-    request,
-    [
-      { code: 'authentication_required', message: advice },
-      { code: 'authentication_invalid', message: 'The credentials sent are not valid here.' },
-    ],
-    { 'WWW-Authenticate': challenge },
-  );
+/** The envelope of an error, as an example shows it. */
+export function errorExample(error: ApiError, request: Operation['example']) {
+  return errorBody(error, { ...request, id: EXAMPLE_REQUEST_ID, answeredAt: EXAMPLE_TIME });
 }
 
-/** 429 and 500, which any request may meet. */
-export function anyTime(request: ExampleRequest) {
+/** Returns the error of something sent that fails its validation. */
+export function refusalOf(parsed: Parsed<unknown>): ApiError {
+  if (parsed.ok) throw new Error('the example of a refusal is valid');
+  return validationError(parsed.problems);
+}
+
+/** A JSON body: its schema and examples. */
+export function json(schema: z.ZodType, examples: Examples) {
+  return { 'application/json': { schema, examples } satisfies ZodOpenApiMediaTypeObject };
+}
+
+function answerResponse({ description, headers, content }: Answer): ZodOpenApiResponseObject {
   return {
-    429: errorResponse(
-      'Too many requests from this address: wait for `Retry-After` seconds.',
-      request,
-      [
-        {
-          code: 'rate_limit_exceeded',
-          message: 'More than 100 requests in 60 seconds. Retry in 42 s.',
-        },
-      ],
-      { 'Retry-After': retryAfter },
-    ),
-    500: errorResponse('The service failed: retry with growing pauses.', request, [
-      { code: 'internal_error', message: 'An unexpected error occurred. Retry with backoff.' },
-    ]),
-  } satisfies Record<number, ZodOpenApiResponseObject>;
+    description,
+    headers: z.object({ ...commonHeaders, ...headers }),
+    ...(content && { content: json(content.schema, content.examples) }),
+  };
+}
+
+/** Shows each error code of the status as an example of that name. */
+function refusalResponse(
+  { description, errors }: Refusal,
+  request: Operation['example'],
+): ZodOpenApiResponseObject {
+  const examples = errors.map((error) => [
+    error.code,
+    { summary: error.code, value: errorExample(error, request) },
+  ]);
+  return {
+    description,
+    headers: z.object({ ...errorHeaders, ...headersOfErrors(errors) }),
+    content: json(errorResource, Object.fromEntries(examples)),
+  };
+}
+
+function mapValues<Value, Mapped>(record: Record<number, Value>, map: (value: Value) => Mapped) {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));
 }

@@ -1,23 +1,11 @@
-/** The list resource and the two parameters that page through it (specification: List resource). */
+/** The list resource, and the two parameters that page through it. */
 
 import * as z from 'zod';
 import { MAX_CURSOR_CHARACTERS } from './cursor.ts';
 
-/** Items a page. */
+/** Items per page. */
 export const DEFAULT_PAGE_SIZE = 25;
 export const MAX_PAGE_SIZE = 100;
-
-/** `limit` and `cursor`, as every list takes them. Whether a cursor can be read is decided by cursor.ts. */
-export const pagingParameters = {
-  limit: z
-    .string()
-    .regex(/^-?\d+$/, { error: 'must be a whole number', abort: true })
-    .transform(Number)
-    .refine((size) => size >= 1, { error: 'must be at least 1' })
-    .refine((size) => size <= MAX_PAGE_SIZE, { error: `must be at most ${MAX_PAGE_SIZE}` })
-    .default(DEFAULT_PAGE_SIZE),
-  cursor: z.string().optional(),
-};
 
 /** A cursor as it is sent: base64url without padding. */
 export const cursorText = z
@@ -25,7 +13,30 @@ export const cursorText = z
   .max(MAX_CURSOR_CHARACTERS)
   .regex(/^[\w-]+$/);
 
-/** The schema of a page of `item`. */
+/** `limit` and `cursor`, as every list takes them. cursor.ts decides whether a cursor can be read. */
+export const pagingParameters = {
+  limit: z
+    .string()
+    .refine((digits) => /^-?\d+$/.test(digits), { error: 'must be a whole number', abort: true })
+    .transform(Number)
+    .refine((size) => size >= 1, { error: 'must be at least 1' })
+    .refine((size) => size <= MAX_PAGE_SIZE, { error: `must be at most ${MAX_PAGE_SIZE}` })
+    .default(DEFAULT_PAGE_SIZE)
+    .meta({
+      description: 'Items per page.',
+      override: { type: 'integer', format: 'int32', minimum: 1, maximum: MAX_PAGE_SIZE },
+    }),
+  cursor: z
+    .string()
+    .optional()
+    .meta({
+      description:
+        'The `next_cursor` of the page before, unchanged and with the same filters; `limit` may change. Leave it out for the first page.',
+      override: { pattern: '^[\\w-]+$', minLength: 1, maxLength: MAX_CURSOR_CHARACTERS },
+    }),
+};
+
+/** Makes the schema of a page of `item`. */
 export function listOf<Item extends z.ZodType>(item: Item) {
   return z.strictObject({
     object: z.literal('list'),
@@ -35,7 +46,10 @@ export function listOf<Item extends z.ZodType>(item: Item) {
   });
 }
 
-/** The JSON text of a page of documents, which are JSON texts themselves; `next` is the cursor to what follows, null for the last page. */
+/**
+ * Writes a page of documents, which are JSON texts themselves. `next` is the cursor to what follows,
+ * or null on the last page.
+ */
 export function listJson(documents: readonly string[], next: string | null): string {
   return `{"object":"list","data":[${documents.join(',')}],"has_more":${next !== null},"next_cursor":${JSON.stringify(next)}}`;
 }

@@ -1,34 +1,31 @@
 /**
- * The one renderer of errors: whatever went wrong, the answer has this envelope
- * (specification: Errors, Envelope). It needs nothing that another middleware sets and never throws.
+ * The one renderer of errors: every error is answered with the same envelope, whatever went wrong.
+ * It needs nothing that another middleware sets, and it never throws.
  */
 
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
-import { ApiError } from './errors.ts';
+import { ApiError, internalError, validationError } from './errors.ts';
 import { logFault } from './log.ts';
 import { requestIdOf } from './request-id.ts';
 
-/** For `app.onError`: known errors as they are, everything else as a 500 whose cause is only logged. */
-export function renderThrown(error: unknown, c: Context): Response {
-  if (error instanceof ApiError) {
-    if (error.status >= 500) logFault('request failed', requestIdOf(c), error.cause ?? error);
-    return renderError(error, c);
-  }
-  if (error instanceof HTTPException && error.status < 500) {
-    return renderError(fromHttpException(error), c);
-  }
-  logFault('request failed', requestIdOf(c), error);
-  return renderError(
-    new ApiError('internal_error', 'An unexpected error occurred. Retry with backoff.'),
-    c,
-  );
+/** Answers whatever was thrown, for `app.onError`. The cause of a 5xx is logged and never shown. */
+export function renderThrown(thrown: unknown, c: Context): Response {
+  const error = apiErrorOf(thrown);
+  if (error.status >= 500) logFault('request failed', requestIdOf(c), error.cause ?? error);
+  return renderError(error, c);
 }
 
-/** The response for a known error; `beside` are fields of a resource that the body has as well. */
-export function renderError(error: ApiError, c: Context, beside: object = {}): Response {
+/** Answers an error. `resource` holds fields that the body has beside the envelope. */
+export function renderError(error: ApiError, c: Context, resource: object = {}): Response {
+  const request = {
+    id: requestIdOf(c),
+    method: c.req.method,
+    path: pathOf(c),
+    answeredAt: new Date().toISOString(),
+  };
   return Response.json(
-    { ...beside, ...errorBody(error, c) },
+    { ...resource, ...errorBody(error, request) },
     {
       status: error.status,
       headers: {
@@ -40,39 +37,44 @@ export function renderError(error: ApiError, c: Context, beside: object = {}): R
   );
 }
 
-/** Both halves of the envelope: `error`, and the top level that older clients read. */
-function errorBody(error: ApiError, c: Context) {
+/** The parts of a request that the envelope repeats. `answeredAt` is an ISO 8601 timestamp. */
+export type ErrorRequest = { id: string; method: string; path: string; answeredAt: string };
+
+/** The envelope: `error`, which new clients read, and the top level, which older clients read. */
+export function errorBody(error: ApiError, request: ErrorRequest) {
   return {
     error: {
       type: error.type,
       code: error.code,
       message: error.message,
-      ...(error.param === undefined ? {} : { param: error.param }),
-      request_id: requestIdOf(c),
-      ...(error.details === undefined ? {} : { details: error.details }),
+      ...(error.param !== undefined && { param: error.param }),
+      request_id: request.id,
+      ...(error.details !== undefined && { details: error.details }),
     },
     statusCode: error.status,
-    timestamp: new Date().toISOString(),
-    path: pathOf(c),
-    method: c.req.method,
+    timestamp: request.answeredAt,
+    path: request.path,
+    method: request.method,
     message: error.message,
   };
 }
 
-/** Clients in Stripe's style retry a 409 unless they are told not to. */
-function shouldRetry(error: ApiError): 'true' | 'false' {
-  return error.status === 429 || error.status === 500 ? 'true' : 'false';
+function apiErrorOf(thrown: unknown): ApiError {
+  if (thrown instanceof ApiError) return thrown;
+  // Hono throws these for a request that it cannot read.
+  if (thrown instanceof HTTPException && thrown.status < 500) {
+    const message = 'The request could not be read.';
+    return validationError([{ path: '', message }], { cause: thrown });
+  }
+  return internalError(thrown);
 }
 
-/** The path as sent, without the query; of a request whose Host makes no address, as it was routed. */
+/** Tells clients in Stripe's style, which retry a 409 unless they are told not to. */
+function shouldRetry({ status }: ApiError): 'true' | 'false' {
+  return status === 429 || status === 500 ? 'true' : 'false';
+}
+
+/** The path as sent, without the query; the routed path when the Host header is not a valid authority. */
 function pathOf(c: Context): string {
   return URL.parse(c.req.url)?.pathname ?? c.req.path;
-}
-
-/** Hono's own exceptions: those the service can meet are about the request's form. */
-function fromHttpException(error: HTTPException): ApiError {
-  return new ApiError('validation_error', 'The request could not be read.', {
-    details: [{ path: '', message: 'The request could not be read.' }],
-    cause: error,
-  });
 }

@@ -1,4 +1,4 @@
-/** The correlation id of a request (specification: Limits, request-correlation rule). */
+/** The id that ties a request to its answer and to its lines in the log. */
 
 import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
@@ -11,8 +11,8 @@ export const PRINTABLE_ID = /^[\x20-\x7e]{1,200}$/;
 const assigned = new WeakMap<Request, string>();
 
 /**
- * The request's id: the client's `X-Request-ID` when acceptable, else a fresh `req_<random>`.
- * Stable for the life of the request, and available whether or not any middleware has run.
+ * Returns the request's id: the client's `X-Request-ID` when acceptable, else a fresh `req_<random>`.
+ * The id is stable for the life of the request, and needs no middleware.
  */
 export function requestIdOf(c: Context): string {
   const known = assigned.get(c.req.raw);

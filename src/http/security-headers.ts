@@ -11,7 +11,7 @@ const HEADERS = Object.entries({
 });
 const POLICY = 'Content-Security-Policy';
 
-/** Sets them on every response. The documentation page comes with a policy of its own, which stays. */
+/** Sets the headers on every response. The policy that the documentation page brings along stays. */
 export function securityHeaders() {
   return createMiddleware<AppEnv>(async function securityHeaders(c, next) {
     await next();

@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 
-/** In either case. Without a flag, since the OpenAPI document shows it too, and a pattern there has none. */
+/** A UUID in either case. The OpenAPI document shows this pattern, and a pattern there has no flags. */
 export const UUID_FORM = /^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/;
 const LOWER_CASE_FORM = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
@@ -12,12 +12,12 @@ const ABOUT = {
   examples: ['5f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42'],
 };
 
-/** Whether the text is a UUID, in either case. */
+/** Reports whether the text is a UUID, in either case. */
 export function isUuid(text: string): boolean {
   return UUID_FORM.test(text);
 }
 
-/** Any UUID, of any version, as a caller may write it. Output is in lower case. */
+/** A UUID of any version, as a caller may write it. Its output is in lower case. */
 export const uuid = z.string().regex(UUID_FORM, 'must be a UUID').toLowerCase().meta(ABOUT);
 
 /** A UUID as the service writes it. */

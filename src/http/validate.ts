@@ -1,4 +1,4 @@
-/** Validation of what callers send, and how its problems are told. */
+/** Validates what callers send, and tells its problems. */
 
 import { zValidator } from '@hono/zod-validator';
 import type * as z from 'zod';
@@ -13,10 +13,10 @@ import './wording.ts';
  */
 const FOREIGN_PAGING_WORDS = ['starting_after', 'ending_before', 'page', 'offset', 'page_token'];
 
-/** A value that fits its schema, or what is wrong with it. */
+/** A value that fits its schema, or every problem of one that does not. */
 export type Parsed<T> = { ok: true; value: T } | { ok: false; problems: [Problem, ...Problem[]] };
 
-/** Parses what a caller sent: the value, or every problem of it. */
+/** Returns the parsed value, or every problem found. */
 export function parseWith<S extends z.ZodType>(schema: S, value: unknown): Parsed<z.output<S>> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return { ok: true, value: parsed.data };
@@ -44,15 +44,15 @@ export function listQuery<S extends z.ZodObject>(schema: S) {
     ];
     if (!isNonEmpty(problems)) return;
     const cursor = c.req.query('cursor');
-    const isTold = problems.some(({ path }) => path === 'cursor');
-    if (cursor !== undefined && !isTold && !(await isIntact(cursor))) {
+    const isNamed = problems.some(({ path }) => path === 'cursor');
+    if (cursor !== undefined && !isNamed && !(await isIntact(cursor))) {
       problems.push({ path: 'cursor', message: 'is not one that this list gave' });
     }
     throw validationError(problems);
   });
 }
 
-/** One problem a parameter, under its name: what is inside a value has no path in a query. */
+/** Returns one problem per parameter, under its name: inside a value, a query has no path. */
 function parameterProblems(
   issues: readonly z.core.$ZodIssue[],
   isRepeated: (name: string) => boolean,
@@ -70,7 +70,7 @@ function isNonEmpty<T>(list: T[]): list is [T, ...T[]] {
   return list.length > 0;
 }
 
-/** A zod issue as problems: one for each field that it names. */
+/** Returns one problem for each field that a zod issue names. */
 function problemsOf(issue: z.core.$ZodIssue): Problem[] {
   const path = issue.path.map(String);
   if (issue.code !== 'unrecognized_keys') {

@@ -1,10 +1,10 @@
-/** How zod's problems are worded wherever this module is loaded: as ends of "<field> …". */
+/** Words zod's problems as ends of a sentence that begins with the field, wherever this module is loaded. */
 
 import * as z from 'zod';
 
 z.config({ customError: wording });
 
-/** zod's own wording speaks of TypeScript's types; `undefined` leaves it as it is. */
+/** Replaces wording that speaks of TypeScript's types; `undefined` leaves zod's own. */
 function wording(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':

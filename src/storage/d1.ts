@@ -1,9 +1,8 @@
 /**
- * How this service calls D1.
+ * Calls D1 within a time limit, and repeats a call that fails with a passing fault.
  *
- * D1 retries reads by itself but never writes, reports its faults as text only, and stalls for
- * seconds at times: every call here has a deadline, and one that fails with a passing fault is
- * repeated. So only statements that may run twice may be called this way.
+ * D1 retries reads by itself but never writes, reports its faults as text only, and stalls for seconds
+ * at times. A call may run twice here, so it must be one that may.
  */
 
 import { withDeadline } from './deadline.ts';
@@ -18,25 +17,25 @@ const D1_WRITE_DEADLINE_MS = 10_000;
 const PAUSES_MS = [50, 150, 400, 700];
 const RETRY_WINDOW_MS = 1_500;
 
-/** A command-line program waits its turn this long while others use the database. */
+/** A command-line program waits for its turn this long while others use the database. */
 const PATIENCE_MS = 60_000;
 const PATIENT_PAUSE_MS = 50;
 
-/** Texts of faults that pass by themselves. */
+/** The texts of faults that pass by themselves. */
 const PASSING_FAULT =
   /SQLITE_BUSY|database is locked|Network connection lost|storage caused object to be reset|reset because its code was updated|internal error|Failed to get session commit token/i;
 
-/** A read: 5 s in all, passing faults repeated. */
+/** Reads within 5 s in all. */
 export function readD1<T>(call: () => Promise<T>): Promise<T> {
   return withDeadline(repeatPassingFaults(call), D1_READ_DEADLINE_MS, 'D1 read');
 }
 
-/** A write that may run twice: 10 s in all, passing faults repeated. */
+/** Writes within 10 s in all. The write must be one that may run twice. */
 export function writeD1<T>(call: () => Promise<T>): Promise<T> {
   return withDeadline(repeatPassingFaults(call), D1_WRITE_DEADLINE_MS, 'D1 write');
 }
 
-/** A call of a command-line program: as long as it takes, passing faults repeated for a minute. */
+/** Calls for a command-line program, without a time limit; passing faults are repeated for a minute. */
 export async function patiently<T>(call: () => Promise<T>): Promise<T> {
   const startedAt = Date.now();
   for (;;) {
@@ -64,7 +63,7 @@ async function repeatPassingFaults<T>(call: () => Promise<T>): Promise<T> {
   return call();
 }
 
-/** Whether a call may be repeated. Looks at the whole chain of causes: a fault may come wrapped. */
+/** Reports whether a fault passes by itself. It looks at the chain of causes: a fault may come wrapped. */
 function isPassingFault(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return PASSING_FAULT.test(error.message) || isPassingFault(error.cause);

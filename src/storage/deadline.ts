@@ -1,13 +1,13 @@
-/** Bounded waiting: nothing that this service calls may hold a request for ever. */
+/** Bounded waiting: no call of this service may hold a request for ever. */
 
-/** A call that took longer than it may. */
+/** A call took longer than it may. */
 class DeadlineExceeded extends Error {
   override readonly name = 'DeadlineExceeded';
 }
 
 /**
  * Resolves as `work` does, or rejects with `DeadlineExceeded` after `milliseconds`.
- * The work itself goes on; what it does after the deadline is ignored.
+ * The work itself goes on; its result after the deadline is ignored.
  */
 export function withDeadline<T>(work: Promise<T>, milliseconds: number, what: string): Promise<T> {
   return new Promise((resolve, reject) => {
