@@ -1,4 +1,4 @@
-/** The shape of the code: who may import whom. Of the tests: who may start a service. */
+/** The shape of the code: who may import whom, and which tests may start a service. */
 
 import { describe, expect, it } from 'vitest';
 
@@ -8,8 +8,10 @@ const sources = import.meta.glob<string>('../src/**/*.ts', {
   eager: true,
 });
 
-/** Folders that stand beside each other: each may be changed without reading the others. */
-const CAPABILITIES = ['docs', 'events', 'health', 'properties', 'rate-limit'];
+/** The folders of `src` that every capability may import. */
+const SHARED = ['auth', 'http', 'storage'];
+/** The documentation page knows every capability. */
+const KNOWS_ALL = 'docs';
 
 const files = Object.entries(sources).map(([path, text]) => ({
   path: path.replace('../src/', ''),
@@ -21,6 +23,10 @@ const files = Object.entries(sources).map(([path, text]) => ({
   lines: text.split('\n').length,
 }));
 
+const folders = new Set(files.flatMap(({ path }) => path.split('/').slice(0, -1).slice(0, 1)));
+/** Every other folder: each may be changed without reading the others. */
+const capabilities = [...folders].filter((name) => !SHARED.includes(name) && name !== KNOWS_ALL);
+
 function targetsOf(file: (typeof files)[number]): string[] {
   return file.imports
     .filter((target) => target.startsWith('.'))
@@ -31,31 +37,38 @@ describe('the source tree', () => {
   it('is found', () => {
     expect(files.length).toBeGreaterThan(25);
     expect(files.some((file) => file.imports.length > 3)).toBe(true);
+    expect(capabilities).toEqual(
+      expect.arrayContaining(['events', 'health', 'properties', 'rate-limit']),
+    );
   });
 
   it('has no capability that imports another', () => {
     const crossings = files.flatMap((file) => {
       const own = file.path.split('/')[0] ?? '';
-      if (!CAPABILITIES.includes(own) || own === 'docs') return [];
+      if (!capabilities.includes(own)) return [];
+      const others = [...capabilities, KNOWS_ALL].filter((name) => name !== own);
       return targetsOf(file)
-        .filter((target) => {
-          const other = target.split('/')[0] ?? '';
-          return CAPABILITIES.includes(other) && other !== own;
-        })
+        .filter((target) => others.includes(target.split('/')[0] ?? ''))
         .map((target) => `${file.path} -> ${target}`);
     });
     expect(crossings).toEqual([]);
   });
 
-  it('has nothing but the composition above the capabilities', () => {
+  it.each([
+    ['http, storage and config', /^(http|storage|config)\b/, /^((http|storage)\/|config\.ts)/],
+    ['auth', /^auth\//, /^((auth|http|storage)\/|config\.ts)/],
+  ])('has nothing above %s that they import', (_, own, mayImport) => {
     const upward = files
-      .filter((file) => /^(http|storage|config)/.test(file.path))
-      .flatMap((file) => targetsOf(file).map((target) => `${file.path} -> ${target}`))
-      .filter((line) => !/-> (http|storage)\/|-> config\.ts/.test(line));
+      .filter(({ path }) => own.test(path))
+      .flatMap((file) =>
+        targetsOf(file)
+          .filter((target) => !mayImport.test(target))
+          .map((target) => `${file.path} -> ${target}`),
+      );
     expect(upward).toEqual([]);
   });
 
-  it('keeps command-line programs and the documentation page out of the Worker', () => {
+  it('is the Worker and nothing else: it imports no tool, and the Worker no documentation page', () => {
     const reached = new Set<string>();
     const visit = (path: string) => {
       if (reached.has(path)) return;
@@ -65,7 +78,9 @@ describe('the source tree', () => {
     };
     visit('index.ts');
     expect(reached.size).toBeGreaterThan(20);
-    expect([...reached].filter((path) => /^docs\//.test(path))).toEqual([]);
+    expect([...reached].filter((path) => path.startsWith('docs/'))).toEqual([]);
+    const targets = files.flatMap((file) => file.imports);
+    expect(targets.filter((target) => /\/(tools|test)\//.test(target))).toEqual([]);
   });
 
   it('imports zod whole by its namespace: the other form doubles the bundle', () => {

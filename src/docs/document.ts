@@ -5,10 +5,13 @@
 
 import { createDocument, type ZodOpenApiOverride } from 'zod-openapi';
 import { securitySchemes } from '../auth/openapi.ts';
-import { eventPaths } from '../events/openapi.ts';
-import { healthPaths } from '../health/openapi.ts';
-import { propertyPaths } from '../properties/openapi.ts';
+import { eventChapter } from '../events/openapi.ts';
+import { healthChapter } from '../health/openapi.ts';
+import { propertyChapter } from '../properties/openapi.ts';
 import { VERSION } from '../version.ts';
+
+/** One for each capability, by the name of its tag. */
+const CHAPTERS = [eventChapter, healthChapter, propertyChapter];
 
 const DESCRIPTION = `
 Domain events accepted once, and a public feed of property listings.
@@ -49,12 +52,8 @@ export function createOpenApiDocument() {
           'x-internal': false,
         },
       ],
-      tags: [
-        { name: 'Events', description: 'Accepting domain events once, and reading them back.' },
-        { name: 'Health', description: 'Whether the service and what it needs are up.' },
-        { name: 'Properties', description: 'The public feed of the marketing site’s listings.' },
-      ],
-      paths: { ...eventPaths, ...propertyPaths, ...healthPaths },
+      tags: CHAPTERS.map(({ tag }) => tag),
+      paths: Object.assign({}, ...CHAPTERS.map(({ paths }) => paths)),
       components: { securitySchemes },
     },
     { override: nameIntegerWidth },

@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import { API_KEY_ONLY } from '../auth/openapi.ts';
 import { bodyTooLarge, MAX_BODY_BYTES, notJson } from '../http/json-body.ts';
-import { operation, refusalOf } from '../http/openapi.ts';
+import { type Operation, refusalOf } from '../http/openapi.ts';
 import { noStore } from '../http/openapi-headers.ts';
 import {
   EXAMPLE_BODY,
@@ -26,13 +26,11 @@ const INVALID_BODY = {
   payload: { check_in: '2027-06-08', check_out: '2027-06-01' },
 };
 
-export const ingestOperation = operation({
+export const ingestOperation: Operation = {
   operationId: 'ingestEvent',
-  tag: 'Events',
   summary: 'Record a domain event',
   description: `Stores the event once. With an \`Idempotency-Key\` the request can be repeated without harm: the same key and body give the same event, for ever; the same key with another body is refused for 24 hours. Bodies are the same when their JSON says the same, whatever order and white space. The event's id is the UUID version 5 of the key, so that it can be computed beforehand. The body has at most ${MAX_BODY_KIB} KiB and 64 levels.`,
   access: API_KEY_ONLY,
-  example: { method: 'POST', path: '/api/public/events/ingest' },
   headers: {
     [IDEMPOTENCY_KEY_HEADER]: name.optional().meta({
       description:
@@ -99,4 +97,4 @@ export const ingestOperation = operation({
     { description: `The body has more than ${MAX_BODY_KIB} KiB.`, errors: [bodyTooLarge()] },
     { description: 'The body is not sent as plain `application/json`.', errors: [notJson()] },
   ],
-});
+};

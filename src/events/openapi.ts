@@ -1,10 +1,9 @@
 /** The operations that read events, as the OpenAPI document describes them. */
 
 import * as z from 'zod';
-import type { ZodOpenApiPathsObject } from 'zod-openapi';
 import { API_KEY_ONLY } from '../auth/openapi.ts';
 import { invalidCursor } from '../http/cursor.ts';
-import { operation } from '../http/openapi.ts';
+import { chapter } from '../http/openapi.ts';
 import { noStore } from '../http/openapi-headers.ts';
 import { listOf } from '../http/paging.ts';
 import { uuid } from '../http/uuid.ts';
@@ -16,17 +15,20 @@ import { listParameters } from './routes.ts';
 
 const headers = { 'Cache-Control': noStore };
 
-export const eventPaths = {
+const tag = {
+  name: 'Events',
+  description: 'Accepting domain events once, and reading them back.',
+};
+
+export const eventChapter = chapter(tag, {
   '/api/public/events/ingest': { post: ingestOperation },
   '/api/v1/events': {
-    get: operation({
+    get: {
       operationId: 'listEvents',
-      tag: 'Events',
       summary: 'List events',
       description:
         'Events in the order of their acceptance, newest first unless `order=asc`. To read on, send `next_cursor` as `cursor` while `has_more` is true. To follow the stream, read with `order=asc` to its end, then ask again with the last id as `after_id`.',
       access: API_KEY_ONLY,
-      example: { method: 'GET', path: '/api/v1/events' },
       query: listParameters,
       answers: {
         200: {
@@ -54,16 +56,15 @@ export const eventPaths = {
       refusals: [
         { description: 'A parameter is not valid.', errors: [unknownAfterId(), invalidCursor()] },
       ],
-    }),
+    },
   },
   '/api/v1/events/{id}': {
-    get: operation({
+    get: {
       operationId: 'getEvent',
-      tag: 'Events',
       summary: 'Get one event',
       description: 'One event with its data, by its id.',
       access: API_KEY_ONLY,
-      example: { method: 'GET', path: '/api/v1/events/no-such-event' },
+      examplePath: '/api/v1/events/no-such-event',
       path: z.object({
         id: uuid.meta({ description: 'The event’s id.', param: { example: EXAMPLE_EVENT.id } }),
       }),
@@ -78,6 +79,6 @@ export const eventPaths = {
         },
       },
       refusals: [{ description: 'No event has this id.', errors: [noSuchEvent()] }],
-    }),
+    },
   },
-} satisfies ZodOpenApiPathsObject;
+});

@@ -1,14 +1,12 @@
 /** The health checks, as the OpenAPI document describes them. */
 
 import * as z from 'zod';
-import type { ZodOpenApiPathsObject } from 'zod-openapi';
 import { OPEN } from '../auth/openapi.ts';
-import { EXAMPLE_TIME, errorExample, json, operation } from '../http/openapi.ts';
+import { chapter, EXAMPLE_TIME, errorExample, json } from '../http/openapi.ts';
 import { errorHeaders, noStore } from '../http/openapi-headers.ts';
 import { VERSION } from '../version.ts';
 import { type Dependencies, databaseDown, detailedHealth, downHealth, health } from './resource.ts';
 
-const BASIC = { method: 'GET', path: '/api/health' } as const;
 const DETAILED = { method: 'GET', path: '/api/health/detailed' } as const;
 
 const headers = { 'Cache-Control': noStore };
@@ -25,15 +23,15 @@ function exampleOf(status: 'ok' | 'degraded' | 'down', dependencies?: Dependenci
   return { object: 'health', status, timestamp: EXAMPLE_TIME, version: VERSION, dependencies };
 }
 
-export const healthPaths = {
+const tag = { name: 'Health', description: 'Whether the service and what it needs are up.' };
+
+export const healthChapter = chapter(tag, {
   '/api/health': {
-    get: operation({
+    get: {
       operationId: 'getHealth',
-      tag: 'Health',
       summary: 'Whether the service answers',
       description: 'Asks nothing of what the service needs. For monitors; no credentials.',
       access: OPEN,
-      example: BASIC,
       answers: {
         200: {
           description: 'The service answers.',
@@ -44,17 +42,15 @@ export const healthPaths = {
           },
         },
       },
-    }),
+    },
   },
   '/api/health/detailed': {
-    get: operation({
+    get: {
       operationId: 'getDetailedHealth',
-      tag: 'Health',
       summary: 'Whether the service and what it needs are up',
       description:
         'The state of each dependency, seen at most 5 seconds ago. `degraded` is a service that does its work without the fast path or the limit. No credentials.',
       access: OPEN,
-      example: DETAILED,
       answers: {
         200: {
           description: 'The database is up.',
@@ -86,6 +82,6 @@ export const healthPaths = {
           }),
         },
       },
-    }),
+    },
   },
-} satisfies ZodOpenApiPathsObject;
+});

@@ -7,6 +7,7 @@ import * as z from 'zod';
 import type {
   ZodOpenApiMediaTypeObject,
   ZodOpenApiOperationObject,
+  ZodOpenApiPathsObject,
   ZodOpenApiResponseObject,
 } from 'zod-openapi';
 import { errorResource } from './error-resource.ts';
@@ -36,15 +37,14 @@ export type Answer = {
   content?: { schema: z.ZodType; examples: Examples };
 };
 
-/** What an operation states of itself. */
+/** An operation, as its capability states it. */
 export type Operation = {
   operationId: string;
-  tag: string;
   summary: string;
   description: string;
   access: Access;
-  /** The request whose refusals the examples show. */
-  example: { method: 'GET' | 'POST'; path: string };
+  /** The path of the request whose refusals the examples show; the operation's own when left out. */
+  examplePath?: string;
   path?: z.ZodObject;
   query?: z.ZodObject;
   headers?: Record<string, z.ZodType>;
@@ -54,6 +54,12 @@ export type Operation = {
   /** Answers that fit none of the forms above. */
   otherAnswers?: Record<number, ZodOpenApiResponseObject>;
 };
+
+/** The operations of one capability, by path and method, under the tag that groups them. */
+export type Chapter = { tag: { name: string; description: string }; paths: ZodOpenApiPathsObject };
+
+/** The request of an example. */
+type ExampleRequest = { method: string; path: string };
 
 const EXAMPLE_REQUEST_ID = 'req_0f4c1d9a6b7e4c2f8a35d1e07b92c648';
 export const EXAMPLE_TIME = '2027-01-15T09:30:00.000Z';
@@ -82,17 +88,36 @@ const ANY_TIME: readonly Refusal[] = [
   },
 ];
 
-/** The operation as OpenAPI writes it. */
-export function operation(stated: Operation): ZodOpenApiOperationObject {
-  const { access, example, path, query, headers, body, answers, refusals = [] } = stated;
+/** Writes a capability's operations as OpenAPI does. */
+export function chapter(
+  tag: Chapter['tag'],
+  operations: Record<string, { get?: Operation; post?: Operation }>,
+): Chapter {
+  const paths = Object.entries(operations).map(([path, methods]) => [
+    path,
+    Object.fromEntries(
+      Object.entries(methods).map(([method, stated]) => [
+        method,
+        { tags: [tag.name], ...operationOf(stated, { method: method.toUpperCase(), path }) },
+      ]),
+    ),
+  ]);
+  return { tag, paths: Object.fromEntries(paths) };
+}
+
+function operationOf(
+  stated: Operation,
+  { method, path }: ExampleRequest,
+): ZodOpenApiOperationObject {
+  const { access, query, headers, body, refusals = [] } = stated;
+  const example = { method, path: stated.examplePath ?? path };
   return {
     operationId: stated.operationId,
-    tags: [stated.tag],
     summary: stated.summary,
     description: stated.description,
     security: access.security,
     requestParams: {
-      ...(path && { path }),
+      ...(stated.path && { path: stated.path }),
       ...(query && { query }),
       header: z.object({ 'X-Request-ID': requestId, ...headers }),
     },
@@ -104,7 +129,7 @@ export function operation(stated: Operation): ZodOpenApiOperationObject {
       },
     }),
     responses: {
-      ...mapValues(answers, answerResponse),
+      ...mapValues(stated.answers, answerResponse),
       ...Object.fromEntries(
         [...refusals, ...access.refusals, ...ANY_TIME].map((refusal) => [
           refusal.errors[0].status,
@@ -117,7 +142,7 @@ export function operation(stated: Operation): ZodOpenApiOperationObject {
 }
 
 /** The envelope of an error, as an example shows it. */
-export function errorExample(error: ApiError, request: Operation['example']) {
+export function errorExample(error: ApiError, request: ExampleRequest) {
   return errorBody(error, { ...request, id: EXAMPLE_REQUEST_ID, answeredAt: EXAMPLE_TIME });
 }
 
@@ -143,7 +168,7 @@ function answerResponse({ description, headers, content }: Answer): ZodOpenApiRe
 /** Shows each error code of the status as an example of that name. */
 function refusalResponse(
   { description, errors }: Refusal,
-  request: Operation['example'],
+  request: ExampleRequest,
 ): ZodOpenApiResponseObject {
   const examples = errors.map((error) => [
     error.code,

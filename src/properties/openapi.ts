@@ -1,10 +1,9 @@
 /** The feed's operations, as the OpenAPI document describes them. */
 
 import * as z from 'zod';
-import type { ZodOpenApiPathsObject } from 'zod-openapi';
 import { FEED_ACCESS } from '../auth/openapi.ts';
 import { invalidCursor } from '../http/cursor.ts';
-import { type Answer, operation, refusalOf } from '../http/openapi.ts';
+import { type Answer, chapter, refusalOf } from '../http/openapi.ts';
 import { listOf } from '../http/paging.ts';
 import { parseWith } from '../http/validate.ts';
 import { EXAMPLE_LOCATION_ID, EXAMPLE_NEXT_CURSOR, EXAMPLE_PROPERTY } from './openapi-examples.ts';
@@ -50,16 +49,19 @@ const notModified: Answer = {
   headers,
 };
 
-export const propertyPaths = {
+const tag = {
+  name: 'Properties',
+  description: 'The public feed of the marketing site’s listings.',
+};
+
+export const propertyChapter = chapter(tag, {
   '/api/v1/web/properties': {
-    get: operation({
+    get: {
       operationId: 'listProperties',
-      tag: 'Properties',
       summary: 'List the public listings',
       description:
         'Listings in curatorial order (`display_order`, then `id`), a page at a time. To read on, send `next_cursor` as `cursor` while `has_more` is true. A listing that is added, moved or removed meanwhile makes no other one repeat or vanish. Unknown parameters are ignored, but the paging words of other APIs (`page`, `offset`, `starting_after`, `ending_before`, `page_token`) are refused.',
       access: FEED_ACCESS,
-      example: { method: 'GET', path: '/api/v1/web/properties' },
       query: listParameters,
       headers: requestHeaders,
       answers: {
@@ -92,17 +94,16 @@ export const propertyPaths = {
           errors: [refusalOf(parseWith(listParameters, { limit: '101' })), invalidCursor()],
         },
       ],
-    }),
+    },
   },
   '/api/v1/web/properties/{slugOrId}': {
-    get: operation({
+    get: {
       operationId: 'getProperty',
-      tag: 'Properties',
       summary: 'Get one listing',
       description:
         'One listing by its `id`, when the path names a UUID, or else by its `slug`. Every web status but `hidden` is served; `status` tells the actual one.',
       access: FEED_ACCESS,
-      example: { method: 'GET', path: '/api/v1/web/properties/no-such-home' },
+      examplePath: '/api/v1/web/properties/no-such-home',
       path: z.object({
         slugOrId: z
           .string()
@@ -129,6 +130,6 @@ export const propertyPaths = {
           errors: [noSuchProperty()],
         },
       ],
-    }),
+    },
   },
-} satisfies ZodOpenApiPathsObject;
+});
