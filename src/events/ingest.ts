@@ -9,14 +9,14 @@ import type { Problem } from '../http/errors.ts';
 import type { JsonObject } from '../http/json-limits.ts';
 import { logFault } from '../http/log.ts';
 import type { Parsed } from '../http/validate.ts';
-import { holdsKey, type KeyedEvent } from './decision.ts';
+import { holdsKey, type KeyedEvent, type KeyedRequest } from './decision.ts';
 import { differingPaths } from './difference.ts';
 import { keyIdOf } from './event-id.ts';
 import { fingerprintOf } from './fingerprint.ts';
 import { findReplay, keepReplay, type ReplayEntry } from './replay-cache.ts';
 import { type IngestRequest, parseIngestRequest } from './request.ts';
 import type { EventResource } from './resource.ts';
-import { acceptKeyed, acceptKeyless, type KeyedLookup, lookUpKey } from './store.ts';
+import { acceptKeyed, acceptKeyless, bodyOf, lookUpKey } from './store.ts';
 
 /** What an ingest needs besides its request. */
 export type Surroundings = {
@@ -47,7 +47,7 @@ export async function ingestWithoutKey(body: JsonObject, around: Surroundings): 
   const id = crypto.randomUUID();
   await acceptKeyless(around.database, parsed.value, { id, now: around.now });
   const { event_type: type } = parsed.value;
-  return { kind: 'accepted', event: pendingEvent({ id, type, createdAt: around.now }) };
+  return { kind: 'accepted', event: pendingEvent({ id, type, created_at: around.now }) };
 }
 
 /**
@@ -85,7 +85,7 @@ export async function ingestWithKey(
 
 async function askStore(
   body: JsonObject,
-  lookup: KeyedLookup,
+  lookup: KeyedRequest,
   around: Surroundings,
 ): Promise<Outcome> {
   const parsed = parseIngestRequest(body);
@@ -101,7 +101,10 @@ async function askStore(
     case 'replay':
       return { kind: 'replay', event: replayOf(pendingEvent(decision.event)) };
     case 'conflict':
-      return { kind: 'conflict', differences: differencesOf(decision.holder.body, body, parsed) };
+      return {
+        kind: 'conflict',
+        differences: differencesOf(bodyOf(decision.holder), body, parsed),
+      };
     case 'free':
       if (parsed.ok) throw new Error('a valid request leaves no key free');
       return { kind: 'invalid', problems: parsed.problems };
@@ -110,7 +113,7 @@ async function askStore(
 
 /** The entry of the key that holds it now; undefined when there is none or KV fails. Never rejects. */
 async function askCache(
-  { keyId, now, retentionMs }: KeyedLookup,
+  { keyId, now, retentionMs }: KeyedRequest,
   { cache, requestId }: Surroundings,
 ): Promise<ReplayEntry | undefined> {
   try {
@@ -122,7 +125,7 @@ async function askCache(
   }
 }
 
-function keepInBackground(response: EventResource, lookup: KeyedLookup, around: Surroundings) {
+function keepInBackground(response: EventResource, lookup: KeyedRequest, around: Surroundings) {
   const entry = { fingerprint: lookup.fingerprint, accepted_at: lookup.now, response };
   const write = keepReplay(around.cache, lookup.keyId, entry, around.retentionSeconds);
   around.inBackground(loggingFaults(write, 'KV write failed', around));
@@ -160,8 +163,8 @@ function differencesOf(stored: unknown, body: JsonObject, parsed: Parsed<IngestR
   ];
 }
 
-function pendingEvent({ id, type, createdAt }: Pick<KeyedEvent, 'id' | 'type' | 'createdAt'>) {
-  const created_at = new Date(createdAt).toISOString();
+function pendingEvent({ id, type, ...row }: Pick<KeyedEvent, 'id' | 'type' | 'created_at'>) {
+  const created_at = new Date(row.created_at).toISOString();
   return { object: 'event', id, type, status: 'pending', created_at } satisfies EventResource;
 }
 

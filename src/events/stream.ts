@@ -83,9 +83,9 @@ const columns = {
   seq: events.seq,
   id: events.id,
   type: events.type,
-  aggregateType: events.aggregateType,
-  aggregateId: events.aggregateId,
-  createdAt: events.createdAt,
+  aggregate_type: events.aggregate_type,
+  aggregate_id: events.aggregate_id,
+  created_at: events.created_at,
 };
 
 const PLACE = statementOf(placeOf(given('afterId')));
@@ -135,10 +135,10 @@ function conditionOf(request: PageRequest): SQL | undefined {
   const has = (name: keyof PageRequest) => request[name] !== undefined;
   return and(
     has('type') ? eq(events.type, given('type')) : undefined,
-    has('aggregateType') ? eq(events.aggregateType, given('aggregateType')) : undefined,
-    has('aggregateId') ? eq(events.aggregateId, given('aggregateId')) : undefined,
-    has('createdAfter') ? gt(events.createdAt, given('createdAfter')) : undefined,
-    has('createdBefore') ? lt(events.createdAt, given('createdBefore')) : undefined,
+    has('aggregateType') ? eq(events.aggregate_type, given('aggregateType')) : undefined,
+    has('aggregateId') ? eq(events.aggregate_id, given('aggregateId')) : undefined,
+    has('createdAfter') ? gt(events.created_at, given('createdAfter')) : undefined,
+    has('createdBefore') ? lt(events.created_at, given('createdBefore')) : undefined,
     has('afterSeq') ? follows(events.seq, given('afterSeq')) : undefined,
     has('afterId') ? follows(events.seq, placeOf(given('afterId'))) : undefined,
   );

@@ -7,13 +7,14 @@ const RETENTION = 1_000;
 const stored = (fingerprint: string, age: number, receipt = 'another'): KeyedEvent => ({
   id: `id-${fingerprint}`,
   type: 'booking.created',
-  createdAt: NOW - age,
+  created_at: NOW - age,
   fingerprint,
   receipt,
 });
 
 const outcomeOf = (events: KeyedEvent[]) => {
   const decision = decide(events, {
+    keyId: 'key',
     fingerprint: 'a',
     receipt: 'mine',
     now: NOW,
