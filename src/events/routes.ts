@@ -10,27 +10,20 @@ import { ApiError, resourceMissing, validationError } from '../http/errors.ts';
 import { readJsonObject } from '../http/json-body.ts';
 import { listJson, pagingParameters } from '../http/paging.ts';
 import { requestIdOf } from '../http/request-id.ts';
-import { isUuid, uuid } from '../http/uuid.ts';
+import { isUuid } from '../http/uuid.ts';
 import { listQuery } from '../http/validate.ts';
+import { filterParameters, filterText } from './filters.ts';
 import { ingestWithKey, ingestWithoutKey, type Outcome, type Surroundings } from './ingest.ts';
+import { eventOrder } from './order.ts';
 import { IDEMPOTENCY_KEY_HEADER, keyProblemsOf, parseIngestRequest } from './request.ts';
-import { type Filters, findEvent, findEvents } from './stream.ts';
-import { name } from './text.ts';
-import { millisecondFrom, timestamp } from './timestamp.ts';
+import { findEvent, findEvents } from './stream.ts';
 
 /** Query parameters of the list. */
 export const listParameters = z.object({
-  order: z.enum(['asc', 'desc']).default('desc'),
-  type: name.optional(),
-  aggregate_type: name.optional(),
-  aggregate_id: name.optional(),
-  created_after: timestamp.optional(),
-  created_before: timestamp.optional(),
-  after_id: uuid.optional(),
+  order: eventOrder,
+  ...filterParameters,
   ...pagingParameters,
 });
-
-type ListParameters = z.infer<typeof listParameters>;
 
 const position = z.int().min(1);
 
@@ -58,16 +51,14 @@ export function ingestRoutes() {
 export function eventRoutes() {
   return new Hono<AppEnv>()
     .get('/', requireApiKey(), listQuery(listParameters), async (c) => {
-      const parameters = c.req.valid('query');
-      const filters = filtersOf(parameters);
-      const scope = { list: 'events', filters: JSON.stringify(filters) };
+      const { order, limit, cursor, ...filters } = c.req.valid('query');
+      const scope = { list: 'events', filters: filterText(filters, order) };
       const after =
-        parameters.cursor === undefined
-          ? {}
-          : { afterSeq: await decodeCursor(parameters.cursor, scope, position) };
-      const page = await findEvents(c.env.DB, { ...filters, ...after, limit: parameters.limit });
+        cursor === undefined ? {} : { after_seq: await decodeCursor(cursor, scope, position) };
+      const page = await findEvents(c.env.DB, { ...filters, ...after, order, limit });
       if (page === undefined) {
-        throw validationError([{ path: 'after_id', message: 'is the id of no event' }]);
+        const message = 'must be the id of an existing event';
+        throw validationError([{ path: 'after_id', message }]);
       }
       const next = page.next === null ? null : await encodeCursor(scope, page.next);
       return json(listJson(page.documents, next));
@@ -109,21 +100,6 @@ function answerTo(outcome: Outcome): Response {
     case 'invalid':
       throw validationError(outcome.problems);
   }
-}
-
-/** The filters in canonical form: timestamps of one instant are one filter. */
-function filtersOf(parameters: ListParameters): Filters {
-  const { order, type, aggregate_type, aggregate_id, after_id } = parameters;
-  const { created_after, created_before } = parameters;
-  return {
-    order,
-    ...(type === undefined ? {} : { type }),
-    ...(aggregate_type === undefined ? {} : { aggregateType: aggregate_type }),
-    ...(aggregate_id === undefined ? {} : { aggregateId: aggregate_id }),
-    ...(created_after === undefined ? {} : { createdAfter: Date.parse(created_after) }),
-    ...(created_before === undefined ? {} : { createdBefore: millisecondFrom(created_before) }),
-    ...(after_id === undefined ? {} : { afterId: after_id }),
-  };
 }
 
 /** Events are nobody's to keep but the caller's. */
