@@ -13,21 +13,22 @@ import { requestIdOf } from '../http/request-id.ts';
 import { isUuid } from '../http/uuid.ts';
 import { listQuery } from '../http/validate.ts';
 import { filterParameters, filterText } from './filters.ts';
-import { ingestWithKey, ingestWithoutKey, type Outcome, type Surroundings } from './ingest.ts';
+import { type IngestContext, ingestWithKey, ingestWithoutKey, type Outcome } from './ingest.ts';
 import { eventOrder } from './order.ts';
 import { IDEMPOTENCY_KEY_HEADER, keyProblemsOf, parseIngestRequest } from './request.ts';
 import { findEvent, findEvents } from './stream.ts';
 
-/** Query parameters of the list. */
+/** The query parameters of the list. */
 export const listParameters = z.object({
   order: eventOrder,
   ...filterParameters,
   ...pagingParameters,
 });
 
+/** What a cursor carries: the `seq` of the last event of its page. */
 const position = z.int().min(1);
 
-/** Mounted at /api/public/events. */
+/** The routes under /api/public/events. */
 export function ingestRoutes() {
   return new Hono<AppEnv>().post('/ingest', requireApiKey(), async (c) => {
     const body = await readJsonObject(c.req.raw);
@@ -35,27 +36,27 @@ export function ingestRoutes() {
     const [keyProblem, ...otherKeyProblems] = key === undefined ? [] : keyProblemsOf(key);
     if (keyProblem !== undefined) {
       const parsed = parseIngestRequest(body);
-      const inBody = parsed.ok ? [] : parsed.problems;
-      throw validationError([keyProblem, ...otherKeyProblems, ...inBody]);
+      const bodyProblems = parsed.ok ? [] : parsed.problems;
+      throw validationError([keyProblem, ...otherKeyProblems, ...bodyProblems]);
     }
-    const around = surroundingsOf(c);
-    const work =
-      key === undefined ? ingestWithoutKey(body, around) : ingestWithKey(body, key, around);
-    // A client that hangs up must not cut the commit from what follows it.
-    c.executionCtx.waitUntil(work.catch(() => undefined));
-    return answerTo(await work);
+    const context = contextOf(c);
+    const outcome =
+      key === undefined ? ingestWithoutKey(body, context) : ingestWithKey(body, key, context);
+    // A client that hangs up must not cut the commit off from the work that follows it.
+    c.executionCtx.waitUntil(outcome.catch(() => undefined));
+    return responseTo(await outcome);
   });
 }
 
-/** Mounted at /api/v1/events. */
+/** The routes under /api/v1/events. */
 export function eventRoutes() {
   return new Hono<AppEnv>()
     .get('/', requireApiKey(), listQuery(listParameters), async (c) => {
       const { order, limit, cursor, ...filters } = c.req.valid('query');
       const scope = { list: 'events', filters: filterText(filters, order) };
-      const after =
+      const start =
         cursor === undefined ? {} : { after_seq: await decodeCursor(cursor, scope, position) };
-      const page = await findEvents(c.env.DB, { ...filters, ...after, order, limit });
+      const page = await findEvents(c.env.DB, { ...filters, ...start, order, limit });
       if (page === undefined) {
         const message = 'must be the id of an existing event';
         throw validationError([{ path: 'after_id', message }]);
@@ -71,7 +72,7 @@ export function eventRoutes() {
     });
 }
 
-function surroundingsOf(c: Context<AppEnv>): Surroundings {
+function contextOf(c: Context<AppEnv>): IngestContext {
   return {
     database: c.env.DB,
     cache: c.env.IDEMPOTENCY,
@@ -82,7 +83,7 @@ function surroundingsOf(c: Context<AppEnv>): Surroundings {
   };
 }
 
-function answerTo(outcome: Outcome): Response {
+function responseTo(outcome: Outcome): Response {
   switch (outcome.kind) {
     case 'accepted':
       return json(JSON.stringify(outcome.event), { status: 202 });
@@ -92,24 +93,19 @@ function answerTo(outcome: Outcome): Response {
       throw new ApiError(
         'idempotency_key_in_use',
         'This Idempotency-Key was used for another body. Send the first body again, or a new key.',
-        {
-          param: IDEMPOTENCY_KEY_HEADER,
-          ...(outcome.differences && { details: outcome.differences }),
-        },
+        { param: IDEMPOTENCY_KEY_HEADER, ...(outcome.details && { details: outcome.details }) },
       );
     case 'invalid':
       throw validationError(outcome.problems);
   }
 }
 
-/** Events are nobody's to keep but the caller's. */
+/** Sends JSON text. No cache may store an event. */
 function json(text: string, init: { status?: number; headers?: Record<string, string> } = {}) {
-  return new Response(text, {
-    status: init.status ?? 200,
-    headers: {
-      'Content-Type': 'application/json',
-      'Cache-Control': 'no-store',
-      ...init.headers,
-    },
-  });
+  const headers = {
+    'Content-Type': 'application/json',
+    'Cache-Control': 'no-store',
+    ...init.headers,
+  };
+  return new Response(text, { status: init.status ?? 200, headers });
 }

@@ -16,14 +16,14 @@ import type { IngestRequest } from './request.ts';
 import { events } from './table.ts';
 
 /**
- * Stores the event, or finds what its key has stored, atomically and in one round trip. The first
- * request of a key writes 4 rows, any other request none.
+ * Stores the event, or finds what its key has stored, atomically and in one round trip. A request
+ * that stores its event writes 4 rows, any other request none. The decision is never `free`.
  */
 export async function acceptKeyed(
   database: D1Database,
   event: IngestRequest,
   request: KeyedRequest,
-): Promise<Exclude<Decision<EventOfKey>, { kind: 'free' }>> {
+): Promise<Decision<EventOfKey>> {
   const values = {
     ...columnsOf(event, request.now),
     ...keyOf(request),
@@ -37,11 +37,7 @@ export async function acceptKeyed(
       EVENTS_OF_KEY.bindTo(database, values),
     ]),
   );
-  const decision = decide(found?.results ?? [], request);
-  if (decision.kind === 'free') {
-    throw new Error('The guarded insert neither stored an event nor found one.');
-  }
-  return decision;
+  return decide(found?.results ?? [], request);
 }
 
 /** Finds what the key has stored and stores nothing: for a body that does not fit its schema. */

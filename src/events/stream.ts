@@ -11,6 +11,7 @@ import { readD1 } from '../storage/d1.ts';
 import { limited, type RowOf, statementOf, statementsOf } from '../storage/statement.ts';
 import { conditionsOf, type EventFilters } from './filters.ts';
 import { type EventOrder, isBehind, positionOf, sortedIn } from './order.ts';
+import { pendingEvent } from './resource.ts';
 import { events } from './table.ts';
 
 /** The payloads of a page share this many characters equally; see `pageQuery`. */
@@ -120,16 +121,9 @@ function pageOf(rows: readonly PageRow[], limit: number): EventPage {
   return { documents, next: rows.length > documents.length ? last : null };
 }
 
-/** Writes a `StoredEventResource`, with the payload's text as it is stored. */
-function documentOf(row: RowOf<typeof EVENT>): string {
-  const head = JSON.stringify({
-    object: 'event',
-    id: row.id,
-    type: row.type,
-    status: 'pending',
-    created_at: new Date(row.created_at).toISOString(),
-    aggregate_id: row.aggregate_id,
-    aggregate_type: row.aggregate_type,
-  });
-  return `${head.slice(0, -1)},"payload":${row.payload}}`;
+/** Writes a stored event as JSON text. The payload stands in it as it is stored. */
+function documentOf({ payload, ...row }: RowOf<typeof EVENT>): string {
+  const { aggregate_id, aggregate_type } = row;
+  const head = JSON.stringify({ ...pendingEvent(row), aggregate_id, aggregate_type });
+  return `${head.slice(0, -1)},"payload":${payload}}`;
 }

@@ -23,6 +23,7 @@ import {
   expectStatus,
   sendWith,
 } from '../support/http.ts';
+import { tapD1 } from '../support/tap.ts';
 
 const PATH = '/api/public/events/ingest';
 const NAMESPACE = '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4';
@@ -38,6 +39,7 @@ const ingestWith = (changes: Partial<Env>, body: unknown, key?: string) =>
 
 afterEach(() => {
   vi.useRealTimers();
+  vi.restoreAllMocks();
 });
 
 /** Sends each body at once, and gives the ids of the answers by status. */
@@ -214,6 +216,33 @@ describe('while D1 is slow', () => {
     expect(await storedUnder(key)).toBe(1);
   });
 
+  it('KV answers when D1 has failed before KV is read', async () => {
+    const key = freshKey();
+    const first = await expectEvent(await ingestWith({}, A, key), 202);
+    const gate = Promise.withResolvers<void>();
+    const DB = tapD1(env.DB, async () => {
+      gate.resolve();
+      throw new Error(OUT_OF_ORDER);
+    });
+    const IDEMPOTENCY = meddledKv(env.IDEMPOTENCY, {
+      get: async (call) => {
+        await gate.promise;
+        await scheduler.wait(20);
+        return call();
+      },
+    });
+    expect(await expectEvent(await ingestWith({ DB, IDEMPOTENCY }, A, key), 200)).toEqual({
+      ...first,
+      status: 'idempotent',
+    });
+    const error = await expectError(
+      await ingestWith({ DB, IDEMPOTENCY }, B, key),
+      409,
+      'idempotency_key_in_use',
+    );
+    expect(error.details).toBeUndefined();
+  });
+
   it('a mismatch in KV waits for the word of D1', async () => {
     const key = freshKey();
     await ingestWith({}, A, key);
@@ -225,6 +254,61 @@ describe('while D1 is slow', () => {
     gate.resolve();
     const error = await expectError((await answer).response, 409, 'idempotency_key_in_use');
     expect(error.details).toEqual([{ path: 'payload.guests', message: expect.any(String) }]);
+  });
+});
+
+describe('the log', () => {
+  const requestId = 'seen-in-the-log';
+  const withId = (body: unknown, key: string) => {
+    const init = ingestInit(body, key);
+    return { ...init, headers: { ...init.headers, 'X-Request-ID': requestId } };
+  };
+  const spyOnLog = () => vi.spyOn(console, 'error').mockReturnValue(undefined);
+  const faultsIn = (log: ReturnType<typeof spyOnLog>) =>
+    log.mock.calls.map(([line]) => JSON.parse(String(line)));
+
+  it.each([
+    ['at once and KV replays', A, 200],
+    ['at once and KV refuses', B, 409],
+  ])('names the request whose D1 call fails %s', async (_, body, status) => {
+    const key = freshKey();
+    await ingestWith({}, A, key);
+    const log = spyOnLog();
+    const DB = failingD1(env.DB, { when: 'before commit' });
+    await expectStatus(await sendWith({ DB }, PATH, withId(body, key)), status);
+    expect(faultsIn(log)).toEqual([
+      expect.objectContaining({
+        message: 'D1 failed; KV answered',
+        request_id: requestId,
+        cause: expect.stringContaining(OUT_OF_ORDER),
+      }),
+    ]);
+  });
+
+  it('names the request whose D1 call fails after KV has replayed', async () => {
+    const key = freshKey();
+    await ingestWith({}, A, key);
+    const log = spyOnLog();
+    const gate = Promise.withResolvers<void>();
+    const DB = gatedD1(failingD1(env.DB, { when: 'before commit' }), gate.promise);
+    const { response, settled } = await callWith({ DB }, PATH, withId(A, key));
+    await expectEvent(response, 200);
+    expect(faultsIn(log)).toEqual([]);
+    gate.resolve();
+    await settled;
+    expect(faultsIn(log)).toEqual([
+      expect.objectContaining({ message: 'D1 failed; KV answered', request_id: requestId }),
+    ]);
+  });
+
+  it('names the request whose KV calls fail', async () => {
+    const log = spyOnLog();
+    const IDEMPOTENCY = meddledKv(env.IDEMPOTENCY, KV_FAULTS['fails on read and on write']);
+    await expectStatus(await sendWith({ IDEMPOTENCY }, PATH, withId(A, freshKey())), 202);
+    expect(faultsIn(log)).toEqual([
+      expect.objectContaining({ message: 'KV read failed', request_id: requestId }),
+      expect.objectContaining({ message: 'KV write failed', request_id: requestId }),
+    ]);
   });
 });
 
