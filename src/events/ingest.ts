@@ -107,8 +107,8 @@ async function askStore(
 }
 
 /**
- * Settles a request in D1. A key that is held answers before the schema does: a body that does not
- * fit the schema is looked up, and is invalid only when its key is free.
+ * Settles a request in D1. The events that the key has stored answer before the schema does: a body
+ * that does not fit the schema is looked up, and is invalid only when its key is free.
  */
 async function settle(
   body: JsonObject,

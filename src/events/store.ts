@@ -124,7 +124,7 @@ const EVENTS_OF_KEY = statementOf(
       receipt: events.receipt,
       aggregate_type: events.aggregate_type,
       aggregate_id: events.aggregate_id,
-      /** Left empty where the body is the request's own, since nobody compares it then. */
+      /** Empty where the body is the request's own: that one is not compared. */
       payload: sql<string>`case when ${isSameBody} then '{}' else ${events.payload} end`.as(
         'payload',
       ),

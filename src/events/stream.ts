@@ -14,7 +14,7 @@ import { type EventOrder, isBehind, positionOf, sortedIn } from './order.ts';
 import { pendingEvent } from './resource.ts';
 import { events } from './table.ts';
 
-/** The payloads of a page share this many characters equally; see `pageQuery`. */
+/** The payloads of a page share this many characters in equal parts; only the first may exceed its part. */
 const MAX_PAGE_CHARACTERS = 4 * 1024 * 1024;
 
 export type EventPageRequest = EventFilters & {
