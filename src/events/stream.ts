@@ -36,10 +36,9 @@ export async function findEvents(
   database: D1Database,
   request: EventPageRequest,
 ): Promise<EventPage | undefined> {
-  const { order: _, limit, ...filters } = request;
-  const values = { ...filters, rows: limit + 1, share: Math.floor(MAX_PAGE_CHARACTERS / limit) };
+  const { limit, after_id } = request;
+  const values = { ...request, rows: limit + 1, share: Math.floor(MAX_PAGE_CHARACTERS / limit) };
   const statement = pageStatement(request);
-  const { after_id } = filters;
   if (after_id === undefined) {
     return pageOf(await readD1(() => statement.rows(database, values)), limit);
   }
@@ -88,9 +87,10 @@ type PageRow = RowOf<ReturnType<typeof pageStatement>>;
  * so a payload larger than its share of the page is null, except in the first row.
  */
 function pageQuery({ order, limit: _, after_seq, ...filters }: EventPageRequest) {
+  // Of two bounds on `seq`, SQLite begins to read at the first: it must be that of the cursor.
   const condition = and(
-    ...conditionsOf(filters, order),
     after_seq === undefined ? undefined : isBehind(sql.placeholder('after_seq'), order),
+    ...conditionsOf(filters, order),
   );
   const first = new QueryBuilder()
     .select({ seq: events.seq })
