@@ -31,8 +31,8 @@ export type Decision<Event extends KeyedEvent> =
   /** The key is free, and this body is not stored under it. */
   | { kind: 'free' };
 
-/** Reports whether an event accepted at `acceptedAt` still holds its key. */
-export function holdsKey(acceptedAt: number, now: number, retentionMs: number): boolean {
+/** Reports whether an event accepted at `acceptedAt` still holds its key when the request arrives. */
+export function holdsKey(acceptedAt: number, { now, retentionMs }: KeyedRequest): boolean {
   return acceptedAt + retentionMs > now;
 }
 
@@ -51,7 +51,7 @@ export function decide<Event extends KeyedEvent>(
   if (own !== undefined) return { kind: 'accepted', event: own };
   const [newest] = events;
   if (newest === undefined) return { kind: 'free' };
-  const isHeld = holdsKey(newest.created_at, request.now, request.retentionMs);
+  const isHeld = holdsKey(newest.created_at, request);
   if (isHeld && newest.fingerprint !== request.fingerprint) {
     return { kind: 'conflict', holder: newest };
   }

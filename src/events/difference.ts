@@ -3,6 +3,8 @@
 import { MAX_PROBLEMS, type Problem } from '../http/errors.ts';
 import { type PathSegment, pathOf } from '../http/problem-path.ts';
 
+const DIFFERS = 'differs from the request that holds the key';
+
 /**
  * Tells the sender of a refused body where it differs from the body that holds the key.
  *
@@ -11,18 +13,10 @@ import { type PathSegment, pathOf } from '../http/problem-path.ts';
  * the path when the capitals are in it, and nothing does when they were in the first body.
  */
 export function conflictDetails(held: unknown, parsed: unknown, sent: unknown): Problem[] {
-  for (const body of [parsed, sent]) {
-    const paths = differingPaths(body, held);
-    if (paths.length > 0) {
-      return paths.map((path) => ({
-        path,
-        message: 'differs from the request that holds the key',
-      }));
-    }
-  }
-  return [
-    { path: '', message: 'differs from the request that holds the key in the case of a UUID' },
-  ];
+  const inParsed = differingPaths(parsed, held);
+  const paths = inParsed.length > 0 ? inParsed : differingPaths(sent, held);
+  if (paths.length === 0) return [{ path: '', message: `${DIFFERS} in the case of a UUID` }];
+  return paths.map((path) => ({ path, message: DIFFERS }));
 }
 
 /** Returns the paths at which two JSON values differ, in the order of `a`, at most `MAX_PROBLEMS`. */

@@ -42,19 +42,14 @@ export async function askCache(
 ): Promise<CacheAnswer> {
   try {
     const value = await withDeadline(cache.get(request.keyId, 'json'), KV_DEADLINE_MS, 'KV read');
-    const entry = cachedResponse.safeParse(value);
-    return entry.success ? compare(entry.data, request) : { kind: 'unknown' };
+    const { data: entry } = cachedResponse.safeParse(value);
+    if (!entry || !holdsKey(entry.accepted_at, request)) return { kind: 'unknown' };
+    const isSameBody = entry.fingerprint === request.fingerprint;
+    return isSameBody ? { kind: 'match', response: entry.response } : { kind: 'mismatch' };
   } catch (error) {
     logFault('KV read failed', requestId, error);
     return { kind: 'unknown' };
   }
-}
-
-function compare(entry: CachedResponse, request: KeyedRequest): CacheAnswer {
-  if (!holdsKey(entry.accepted_at, request.now, request.retentionMs)) return { kind: 'unknown' };
-  return entry.fingerprint === request.fingerprint
-    ? { kind: 'match', response: entry.response }
-    : { kind: 'mismatch' };
 }
 
 /** Caches the response to the request that stored the event. Never rejects. */

@@ -48,15 +48,15 @@ export function parseIngestRequest(body: JsonObject): Parsed<IngestRequest> {
 }
 
 /**
- * Returns the problems of a key. A key has 1 to 255 characters in UTF-8. The runtime replaces bytes
- * that are not UTF-8 by U+FFFD, so two such keys could not be told apart.
+ * A key has 1 to 255 characters in UTF-8. The runtime replaces bytes that are not UTF-8 by U+FFFD, so
+ * two such keys could not be told apart.
  */
-export function keyProblemsOf(key: string): Problem[] {
-  const parsed = parseWith(name, key);
-  const problems = parsed.ok ? [] : parsed.problems;
-  const messages = problems.map(({ message }) => message);
-  if (key.includes('\ufffd')) messages.push('must be UTF-8 text');
-  return messages.map((message) => ({ path: IDEMPOTENCY_KEY_HEADER, message }));
+const idempotencyKey = name.refine((key) => !key.includes('\ufffd'), 'must be UTF-8 text');
+const headers = z.object({ [IDEMPOTENCY_KEY_HEADER]: idempotencyKey.optional() });
+
+/** Parses the headers of a request. Its problems have the header's name as their path. */
+export function parseKey(key: string | undefined): Parsed<z.infer<typeof headers>> {
+  return parseWith(headers, { [IDEMPOTENCY_KEY_HEADER]: key });
 }
 
 function schemaOf(type: EventType) {

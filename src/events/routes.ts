@@ -15,7 +15,7 @@ import { listQuery } from '../http/validate.ts';
 import { filterParameters, filterText } from './filters.ts';
 import { type IngestContext, ingestWithKey, ingestWithoutKey, type Outcome } from './ingest.ts';
 import { eventOrder } from './order.ts';
-import { IDEMPOTENCY_KEY_HEADER, keyProblemsOf, parseIngestRequest } from './request.ts';
+import { IDEMPOTENCY_KEY_HEADER, parseIngestRequest, parseKey } from './request.ts';
 import { findEvent, findEvents } from './stream.ts';
 
 /** The query parameters of the list. */
@@ -33,11 +33,11 @@ export function ingestRoutes() {
   return new Hono<AppEnv>().post('/ingest', requireApiKey(), async (c) => {
     const body = await readJsonObject(c.req.raw);
     const key = c.req.header(IDEMPOTENCY_KEY_HEADER);
-    const [keyProblem, ...otherKeyProblems] = key === undefined ? [] : keyProblemsOf(key);
-    if (keyProblem !== undefined) {
-      const parsed = parseIngestRequest(body);
-      const bodyProblems = parsed.ok ? [] : parsed.problems;
-      throw validationError([keyProblem, ...otherKeyProblems, ...bodyProblems]);
+    const parsedKey = parseKey(key);
+    if (!parsedKey.ok) {
+      const parsedBody = parseIngestRequest(body);
+      const others = parsedBody.ok ? [] : parsedBody.problems;
+      throw validationError([...parsedKey.problems, ...others]);
     }
     const context = contextOf(c);
     const outcome =

@@ -25,11 +25,10 @@ export async function acceptKeyed(
   request: KeyedRequest,
 ): Promise<Decision<EventOfKey>> {
   const values = {
-    ...columnsOf(event, request.now),
-    ...keyOf(request),
-    receipt: request.receipt,
-    later_id: laterEventIdOf(request.keyId, request.fingerprint),
-    held_since: request.now - request.retentionMs,
+    ...valuesOf(event),
+    ...request,
+    laterId: laterEventIdOf(request.keyId, request.fingerprint),
+    heldSince: request.now - request.retentionMs,
   };
   const [, found] = await writeD1(() =>
     database.batch<EventOfKey>([
@@ -45,7 +44,7 @@ export async function lookUpKey(
   database: D1Database,
   request: KeyedRequest,
 ): Promise<Decision<EventOfKey>> {
-  return decide(await readD1(() => EVENTS_OF_KEY.rows(database, keyOf(request))), request);
+  return decide(await readD1(() => EVENTS_OF_KEY.rows(database, request)), request);
 }
 
 /** Stores an event without a key, under the given id. Writes 3 rows. */
@@ -54,7 +53,7 @@ export async function acceptKeyless(
   event: IngestRequest,
   { id, now }: { id: string; now: number },
 ): Promise<void> {
-  const values = { ...columnsOf(event, now), id };
+  const values = { ...valuesOf(event), id, now };
   await writeD1(() => INSERT.bindTo(database, values).run());
 }
 
@@ -63,26 +62,16 @@ export function bodyOf({ type, aggregate_id, aggregate_type, payload }: EventOfK
   return { event_type: type, aggregate_id, aggregate_type, payload: JSON.parse(payload) };
 }
 
-function columnsOf(event: IngestRequest, now: number) {
-  return {
-    type: event.event_type,
-    aggregate_type: event.aggregate_type,
-    aggregate_id: event.aggregate_id,
-    created_at: now,
-    payload: JSON.stringify(event.payload),
-  };
-}
-
-function keyOf({ keyId, fingerprint }: KeyedRequest) {
-  return { key_id: keyId, fingerprint };
+function valuesOf(event: IngestRequest) {
+  return { ...event, payload: JSON.stringify(event.payload) };
 }
 
 const given = (name: string) => sql.placeholder(name);
 
 const INSERT = statementOf(sql`
   insert into events (id, type, aggregate_type, aggregate_id, created_at, payload)
-  values (${given('id')}, ${given('type')}, ${given('aggregate_type')}, ${given('aggregate_id')},
-    ${given('created_at')}, ${given('payload')})
+  values (${given('id')}, ${given('event_type')}, ${given('aggregate_type')}, ${given('aggregate_id')},
+    ${given('now')}, ${given('payload')})
   on conflict do nothing
 `);
 
@@ -94,20 +83,22 @@ const INSERT_UNLESS_HELD = statementOf(sql`
   insert into events
     (id, key_id, fingerprint, receipt, type, aggregate_type, aggregate_id, created_at, payload)
   select
-    case when exists (select 1 from events where key_id = ${given('key_id')})
-      then ${given('later_id')} else ${given('key_id')} end,
-    ${given('key_id')}, ${given('fingerprint')}, ${given('receipt')}, ${given('type')},
-    ${given('aggregate_type')}, ${given('aggregate_id')}, ${given('created_at')}, ${given('payload')}
+    case when exists (select 1 from events where key_id = ${given('keyId')})
+      then ${given('laterId')} else ${given('keyId')} end,
+    ${given('keyId')}, ${given('fingerprint')}, ${given('receipt')}, ${given('event_type')},
+    ${given('aggregate_type')}, ${given('aggregate_id')}, ${given('now')}, ${given('payload')}
   where not exists (
     select 1 from events
-    where key_id = ${given('key_id')}
-      and (created_at > ${given('held_since')} or fingerprint = ${given('fingerprint')})
+    where key_id = ${given('keyId')}
+      and (created_at > ${given('heldSince')} or fingerprint = ${given('fingerprint')})
   )
   on conflict do nothing
 `);
 
-const isOfKey = eq(events.key_id, given('key_id'));
+const isOfKey = eq(events.key_id, given('keyId'));
 const isSameBody = eq(events.fingerprint, given('fingerprint'));
+/** Only another body is compared with the request's. */
+const comparedPayload = sql<string>`case when ${isSameBody} then '{}' else ${events.payload} end`;
 const newestSeq = new QueryBuilder()
   .select({ seq: max(events.seq) })
   .from(events)
@@ -124,10 +115,7 @@ const EVENTS_OF_KEY = statementOf(
       receipt: events.receipt,
       aggregate_type: events.aggregate_type,
       aggregate_id: events.aggregate_id,
-      /** Empty where the body is the request's own: that one is not compared. */
-      payload: sql<string>`case when ${isSameBody} then '{}' else ${events.payload} end`.as(
-        'payload',
-      ),
+      payload: comparedPayload.as('payload'),
     })
     .from(events)
     .where(and(isOfKey, or(isSameBody, eq(events.seq, newestSeq))))
