@@ -25,7 +25,7 @@ const outcomeOf = (events: KeyedEvent[]) => {
   return `${decision.kind} ${id}`;
 };
 
-describe('the decision about body a', () => {
+describe('a request with body a', () => {
   it.each<[outcome: string, when: string, events: KeyedEvent[]]>([
     ['free', 'nothing is stored', []],
     ['accepted id-a', 'this very request stored it', [stored('a', 0, 'mine')]],
