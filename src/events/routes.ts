@@ -58,8 +58,7 @@ export function eventRoutes() {
         cursor === undefined ? {} : { after_seq: await decodeCursor(cursor, scope, position) };
       const page = await findEvents(c.env.DB, { ...filters, ...start, order, limit });
       if (page === undefined) {
-        const message = 'must be the id of an existing event';
-        throw validationError([{ path: 'after_id', message }]);
+        throw validationError([{ path: 'after_id', message: 'is the id of no event' }]);
       }
       const next = page.next === null ? null : await encodeCursor(scope, page.next);
       return json(listJson(page.documents, next));
