@@ -79,7 +79,7 @@ export function eventOperations(id: string): Operation[] {
     now: Date.now(),
     retentionMs: 86_400_000,
   });
-  const aggregateId = EVENT.aggregate_id;
+  const { aggregate_id } = EVENT;
   return [
     {
       name: 'ingest, no key',
@@ -99,8 +99,8 @@ export function eventOperations(id: string): Operation[] {
     { name: 'one event', call: read(`/${id}`), read: (database) => findEvent(database, id) },
     {
       name: 'events of an aggregate',
-      call: read(`?aggregate_id=${aggregateId}`),
-      read: (database) => findEvents(database, { order: 'desc', limit: PAGE, aggregateId }),
+      call: read(`?aggregate_id=${aggregate_id}`),
+      read: (database) => findEvents(database, { order: 'desc', limit: PAGE, aggregate_id }),
     },
   ];
 }
