@@ -1,13 +1,24 @@
-/** The feed's tables, as Drizzle and the migrations know them. */
+/** The feed's tables, as Drizzle and the migrations know them. A key is its column's name. */
 
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+
+/** The columns that the feed filters by, besides `status`: filters.ts has a filter for each. */
+const filterColumns = {
+  location_id: text(),
+  type: text(),
+};
+
+export type FilterColumn = keyof typeof filterColumns;
+
+// Object.keys forgets the names.
+const FILTER_COLUMNS = Object.keys(filterColumns) as FilterColumn[];
 
 /**
  * One row a listing: what filters and order need, what was imported, and the answer made from it.
  *
- * Every index that pages are read by ends in (status, display_order, id), so that a page of any filter is one range of one
- * index for each status. There is no foreign key and no CHECK: widening either would rebuild the
- * table.
+ * Each combination of filters has an index that ends in (status, display_order, id), so a page is one
+ * range of one index for each status. There is no foreign key and no CHECK: widening either would
+ * rebuild the table.
  */
 export const properties = sqliteTable(
   'properties',
@@ -15,33 +26,30 @@ export const properties = sqliteTable(
     id: text().primaryKey(),
     slug: text().notNull(),
     status: text().notNull(),
-    type: text(),
-    locationId: text('location_id'),
-    displayOrder: integer('display_order').notNull(),
+    ...filterColumns,
+    display_order: integer().notNull(),
     // What a page reads stands before what it does not: SQLite walks through a large text to what is behind it.
-    /** What rendered `document`: see `renderingOf`. Another value: the document is out of date. */
+    /** Names what rendered `document`: see `renderingOf`. Another value: the document is out of date. */
     rendering: text().notNull(),
-    /** Its wire resource: JSON of `Property`, sent as it stands. A hidden listing has none. */
+    /** JSON of the listing's `Property`, sent as it stands. A hidden listing has none. */
     document: text(),
-    /** The listing as imported, its location and amenities resolved into it: JSON of `Source`. */
+    /** JSON of the listing's `Source`. */
     source: text().notNull(),
   },
-  (t) => [
-    uniqueIndex('properties_slug').on(t.slug),
-    index('properties_by_status').on(t.status, t.displayOrder, t.id),
-    index('properties_by_type').on(t.type, t.status, t.displayOrder, t.id),
-    index('properties_by_location').on(t.locationId, t.status, t.displayOrder, t.id),
-    index('properties_by_location_and_type').on(
-      t.locationId,
-      t.type,
-      t.status,
-      t.displayOrder,
-      t.id,
-    ),
+  (table) => [
+    uniqueIndex('properties_slug').on(table.slug),
+    ...combinationsOf(FILTER_COLUMNS).map((names) => {
+      const filters = names.map((name) => table[name]);
+      const [first, ...rest] = [...filters, table.status, table.display_order, table.id] as const;
+      return index(`properties_by_${names.join('_and_').replaceAll('_id', '') || 'status'}`).on(
+        first,
+        ...rest,
+      );
+    }),
   ],
 );
 
-/** The places that listings name: the store that an import resolves references in. */
+/** The locations that listings files have named, for later files to refer to. */
 export const locations = sqliteTable(
   'locations',
   {
@@ -50,10 +58,10 @@ export const locations = sqliteTable(
     /** JSON of a `LocaleMap`. */
     name: text().notNull(),
   },
-  (t) => [uniqueIndex('locations_slug').on(t.slug)],
+  (table) => [uniqueIndex('locations_slug').on(table.slug)],
 );
 
-/** The amenities that listings name. */
+/** The amenities that listings files have named. */
 export const amenities = sqliteTable('amenities', {
   slug: text().primaryKey(),
   /** JSON of a `LocaleMap`. */
@@ -62,14 +70,23 @@ export const amenities = sqliteTable('amenities', {
 
 /**
  * Where an import puts its records, batch by batch, before one batch applies them all. That batch
- * empties it, of what a broken-off import left too, and leaves one row of kind `applied`: the id of
- * the import that was applied last.
+ * empties the table, of what interrupted imports left too, and leaves one row of kind `applied`: the
+ * id of the import that was applied last.
  */
 export const importStaging = sqliteTable('import_staging', {
   /** `location`, `amenity` or `property`, and the record's key in its table. */
   kind: text().notNull(),
   key: text().notNull(),
-  importId: text('import_id').notNull(),
+  import_id: text().notNull(),
   /** The row to be, as a JSON object of its columns. */
   row: text().notNull(),
 });
+
+/** Returns every combination of the names, the empty one included. A name added at the end leaves the others as they are. */
+function combinationsOf<Name>(names: readonly Name[]): Name[][] {
+  const combinations: Name[][] = [[]];
+  for (const name of names) {
+    for (const others of [...combinations]) combinations.push([...others, name]);
+  }
+  return combinations;
+}
