@@ -4,8 +4,8 @@ import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
-import { finishedAnswer } from '../../src/properties/answer.ts';
-import { createAnswerMemory } from '../../src/properties/answer-memory.ts';
+import { answerOf } from '../../src/properties/answer.ts';
+import { createMemoryCache } from '../../src/properties/memory-cache.ts';
 import { property } from '../../src/properties/resource.ts';
 import { API_KEY, expectDocumented, expectError, expectStatus } from '../support/http.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';
@@ -15,7 +15,7 @@ const LIST = '/api/v1/web/properties';
 /** A D1 that fails, or never answers; the rest of the service is untouched. */
 const failingD1 = { withSession: () => failing() } as unknown as D1Database;
 const silentD1 = {
-  withSession: () => ({ prepare: () => ({ bind: () => ({ raw: () => new Promise(() => {}) }) }) }),
+  withSession: () => ({ prepare: () => ({ bind: () => ({ all: () => new Promise(() => {}) }) }) }),
 } as unknown as D1Database;
 
 function failing(): never {
@@ -208,15 +208,15 @@ describe('when D1 never answers', () => {
 });
 
 describe('the isolate memory', () => {
-  const answer = (bytes: number) => finishedAnswer(new Uint8Array(bytes), '"x"', 0);
+  const answer = (bytes: number) => answerOf(new Uint8Array(bytes), '"x"', 0);
 
   it('is bounded in bytes, the least recently used out first', () => {
-    const memory = createAnswerMemory(10_000);
-    memory.set('a', answer(4_000));
-    memory.set('b', answer(4_000));
-    memory.get('a');
-    memory.set('c', answer(4_000));
-    expect([memory.get('a'), memory.get('b'), memory.get('c')].map(Boolean)).toEqual([
+    const memory = createMemoryCache(10_000);
+    memory.put('a', answer(4_000));
+    memory.put('b', answer(4_000));
+    memory.find('a');
+    memory.put('c', answer(4_000));
+    expect([memory.find('a'), memory.find('b'), memory.find('c')].map(Boolean)).toEqual([
       true,
       false,
       true,
@@ -224,10 +224,10 @@ describe('the isolate memory', () => {
   });
 
   it('takes nothing larger than itself, and nothing at all with a bound of 0', () => {
-    const small = createAnswerMemory(1_000);
-    small.set('a', answer(2_000));
-    const none = createAnswerMemory(0);
-    none.set('a', answer(1));
-    expect([small.get('a'), none.get('a')]).toEqual([undefined, undefined]);
+    const small = createMemoryCache(1_000);
+    small.put('a', answer(2_000));
+    const none = createMemoryCache(0);
+    none.put('a', answer(1));
+    expect([small.find('a'), none.find('a')]).toEqual([undefined, undefined]);
   });
 });
