@@ -2,7 +2,17 @@
 
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 
-/** The columns that the feed filters by, besides `status`: filters.ts has a filter for each. */
+/**
+ * The columns that the feed filters by, besides `status`: filters.ts has a filter for each.
+ *
+ * The first two are written by the import. A later one is computed from `source`, so that it reaches
+ * the listings that are stored already, at the end of the list:
+ * `bedrooms: integer().generatedAlwaysAs(sql`source->>'$.bedrooms'`, { mode: 'virtual' })`.
+ * Measured in workerd's D1 with 5,000 listings of 5 KB, against a plain column: a page of 25 reads 26
+ * rows in 0.12 ms with either; an insert writes the same rows and takes 375 ms instead of 355 in all;
+ * a changed document writes one row with either. Adding the column takes 2 ms, and each of its
+ * indexes 50 ms and a row written per listing. A third filter has four indexes, a fourth eight.
+ */
 const filterColumns = {
   location_id: text(),
   type: text(),
