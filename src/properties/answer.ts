@@ -2,14 +2,14 @@
 
 import { etagOf, matchesEtag } from '../http/conditional.ts';
 
-/** Everything of a 200 but `Age`. */
+/** All of a 200 but its `Age`. */
 export type Answer = {
-  /** A Blob, because a response made of bytes copies them once more. */
+  /** A Blob, because a response copies bytes once more. */
   body: Blob;
   /** The headers of a 200 and of a 304. */
   headers: Headers;
   etag: string;
-  /** When D1 was asked, in milliseconds since the epoch: freshness counts from here. */
+  /** The time of the D1 read, in milliseconds since the epoch. */
   readAt: number;
 };
 
@@ -19,7 +19,7 @@ export async function makeAnswer(json: string, readAt: number): Promise<Answer> 
   return answerOf(bytes, await etagOf(bytes), readAt);
 }
 
-/** Returns the answer of bytes whose tag is known. */
+/** Makes the answer of bytes whose tag is known. */
 export function answerOf(bytes: Uint8Array | ArrayBuffer, etag: string, readAt: number): Answer {
   const headers = new Headers({ 'Cache-Control': 'private, no-cache', ETag: etag });
   return { body: new Blob([bytes], { type: 'application/json' }), headers, etag, readAt };

@@ -1,7 +1,7 @@
 /**
- * The feed's cache: this isolate's memory, then the data centre's edge cache. An answer is fresh for
- * `FEED_CACHE_SECONDS` from its D1 read, whichever level has it. A level that fails is logged, and the
- * request goes on without it.
+ * The feed's cache has two levels: this isolate's memory, then the edge cache of the data centre. An
+ * answer is fresh for `FEED_CACHE_SECONDS` from its D1 read in both. A fault of the edge cache is
+ * logged, and the request goes on without it.
  */
 
 import type { Context } from 'hono';
@@ -13,13 +13,13 @@ import type { Answer } from './answer.ts';
 import { edgeCacheAt } from './edge-cache.ts';
 import type { MemoryCache } from './memory-cache.ts';
 
-/** How old an answer may be when D1 cannot give a newer one. */
+/** The age up to which an answer stands in while D1 fails. */
 export const MAX_STALE_SECONDS = 3_600;
 
 /** What the cache has under a key. */
 export type Cached =
   | { kind: 'fresh'; answer: Answer }
-  /** Only good while D1 fails. */
+  /** Stands in while D1 fails. */
   | { kind: 'expired'; answer: Answer }
   | { kind: 'absent' };
 
@@ -30,14 +30,14 @@ export type FeedCache = {
   forget(key: string): void;
 };
 
-/** Caches nothing. */
+/** The cache while `FEED_CACHE_SECONDS` is 0. */
 const NO_CACHE: FeedCache = {
   find: async () => ({ kind: 'absent' }),
   put: () => {},
   forget: () => {},
 };
 
-/** Returns the cache for a request. Writes to the edge go on after the response. */
+/** Returns the cache for one request. Writes to the edge cache go on after the response. */
 export function feedCacheFor(c: Context<AppEnv>, memory: MemoryCache): FeedCache {
   const { feedCacheSeconds } = configOf(c.env);
   if (feedCacheSeconds === 0) return NO_CACHE;

@@ -1,9 +1,9 @@
 /**
  * The second cache level: answers in the Cache API of this data centre.
  *
- * The Cache API may forget at any time, does nothing on a `workers.dev` address, and keeps no age
- * that survives a put, so an answer carries when it was read. Its addresses are asked for only after
- * authentication, and no route serves them.
+ * The Cache API may forget at any time, does nothing on a `workers.dev` address, and starts to count
+ * an answer's age at the put, so an answer carries the time of its D1 read. The addresses are looked
+ * up after authentication only, and no route serves them.
  */
 
 import { withDeadline } from '../storage/deadline.ts';
@@ -12,7 +12,7 @@ import { type Answer, answerOf } from './answer.ts';
 const DEADLINE_MS = 1_000;
 const READ_AT = 'X-Read-At';
 
-/** Keys name canonical requests. Every call is bounded, and rejects when the Cache API fails. */
+/** Answers by key. Every call is bounded in time, and rejects when the Cache API fails. */
 export type EdgeCache = {
   find(key: string): Promise<Answer | undefined>;
   /** Caches the answer for up to `seconds`. */
@@ -20,10 +20,10 @@ export type EdgeCache = {
   forget(key: string): Promise<void>;
 };
 
-/** Returns the cache under the origin of a request: the Cache API takes addresses of its own zone only. */
+/** Returns the cache for a request. The Cache API takes addresses of the request's own zone only. */
 export function edgeCacheAt(requestUrl: string): EdgeCache {
   const cache = caches.default;
-  // A Host header that is no valid authority makes a URL without an origin.
+  // A URL cannot be parsed when the Host header is no valid authority.
   const origin = URL.parse(requestUrl)?.origin ?? 'https://unknown.invalid';
   const addressOf = (key: string) => `${origin}/.answers/${encodeURIComponent(key)}`;
   return {

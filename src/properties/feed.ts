@@ -1,4 +1,4 @@
-/** How a request of the feed is answered: from the cache, else from D1, else with an older answer. */
+/** Answers requests of the feed: from the cache, else from D1, else with an older answer. */
 
 import type { Context } from 'hono';
 import { configOf } from '../config.ts';
@@ -14,13 +14,13 @@ import { type FeedRequest, load } from './request.ts';
 
 type Outcome =
   | { kind: 'fresh'; answer: Answer }
-  /** D1 failed. `ageSeconds` counts from the answer's D1 read. */
+  /** D1 failed. The age counts from the answer's own D1 read. */
   | { kind: 'stale'; answer: Answer; ageSeconds: number }
   | { kind: 'missing' };
 
 /**
- * Makes the function that answers requests of the feed with 200, 304 or 404, out of one memory. It
- * rejects as D1 does when no answer is young enough to stand in.
+ * Makes a function that answers requests of the feed with 200, 304 or 404. The function has a memory
+ * of its own, and throws what D1 throws when no cached answer is young enough to stand in.
  */
 export function createFeed() {
   let memory: MemoryCache | undefined;
@@ -34,7 +34,7 @@ export function createFeed() {
   };
 }
 
-/** Returns one and the same 404 for a listing that is hidden, unknown, or could have no such name. */
+/** Returns the 404 for a listing that is hidden or unknown, and for a name that no listing can have. */
 export function noSuchProperty() {
   return resourceMissing('There is no such property.');
 }
@@ -55,12 +55,12 @@ async function findAnswer(
       cache.put(key, read.answer);
       return read;
     case 'missing':
-      // Otherwise a removed listing would come back when D1 fails.
+      // Otherwise a removed listing would come back once D1 fails.
       if (cached.kind === 'expired') cache.forget(key);
       return read;
     case 'failed': {
       if (cached.kind === 'absent') throw read.error;
-      // The age counts until now: D1 may have taken seconds to fail.
+      // D1 may have taken seconds to fail.
       const ageMs = Date.now() - cached.answer.readAt;
       if (ageMs > MAX_STALE_SECONDS * 1_000) throw read.error;
       logFault('D1 failed: an older answer was given', requestIdOf(c), read.error);

@@ -12,7 +12,7 @@ const status = z.enum(PUBLIC_STATUSES, {
   error: `must be a comma-separated list of ${PUBLIC_STATUSES.join(', ')}`,
 });
 
-/** The query parameters that filter the list. All that are given must fit; any of the statuses. */
+/** The query parameters that filter the list. A listing must fit each of them, and have any of the statuses. */
 export const filterParameters = {
   type: z.enum(PROPERTY_TYPES).optional().meta({ description: 'Only homes of this kind.' }),
   status: z
@@ -30,7 +30,7 @@ export const filterParameters = {
   }),
 } satisfies Record<FilterColumn | 'status', z.ZodType>;
 
-/** Parsed filters: each status once, in one order, so that equal filters have equal texts. */
+/** Parsed filters. Each status stands once, in one order, so equal filters have equal JSON texts. */
 export type FeedFilters = z.infer<z.ZodObject<typeof filterParameters>>;
 
 type ExactFilter = Exclude<keyof FeedFilters, 'status'>;
@@ -40,7 +40,7 @@ const EXACT_FILTERS = Object.keys(filterParameters).filter(
   (name) => name !== 'status',
 ) as ExactFilter[];
 
-/** Returns the filters that a column must equal, as far as they are given. */
+/** Returns the given filters whose column must equal their value. */
 export function exactFiltersOf(filters: FeedFilters): [ExactFilter, string | number][] {
   return EXACT_FILTERS.flatMap((name): [ExactFilter, string | number][] => {
     const value = filters[name];
@@ -48,11 +48,11 @@ export function exactFiltersOf(filters: FeedFilters): [ExactFilter, string | num
   });
 }
 
-/** Names in cursors that differ from the parameter's. A cursor outlives a deployment, so they stay. */
+/** The names in cursors that differ from the parameters'. They stay, because a cursor outlives a deployment. */
 const CURSOR_NAMES: Partial<Record<ExactFilter, string>> = { location_id: 'locationId' };
 
 /** Returns the text that a cursor keeps of the filters it was made under. */
-export function cursorTextOf(filters: FeedFilters): string {
+export function filterTextOf(filters: FeedFilters): string {
   const exact = exactFiltersOf(filters).map(([name, value]) => [CURSOR_NAMES[name] ?? name, value]);
   return JSON.stringify({ statuses: filters.status, ...Object.fromEntries(exact) });
 }

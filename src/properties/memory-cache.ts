@@ -3,17 +3,17 @@
 import { LRUCache } from 'lru-cache';
 import type { Answer } from './answer.ts';
 
-/** What an entry takes besides its body and key, roughly: the objects that hold them. */
+/** The rough size of an entry besides its body and key: the objects that hold them. */
 const ENTRY_OVERHEAD_BYTES = 512;
 
-/** Keys name canonical requests. */
+/** Answers by key. */
 export type MemoryCache = {
   find(key: string): Answer | undefined;
   put(key: string, answer: Answer): void;
   forget(key: string): void;
 };
 
-/** Makes a cache of up to `maxBytes`, the least recently used answer out first; 0 caches nothing. */
+/** Makes a cache of up to `maxBytes` that drops the least recently used answers first; 0 caches nothing. */
 export function createMemoryCache(maxBytes: number): MemoryCache {
   if (maxBytes === 0) return { find: () => undefined, put: () => {}, forget: () => {} };
   const answers = new LRUCache<string, Answer>({

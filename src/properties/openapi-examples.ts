@@ -11,7 +11,7 @@ export const EXAMPLE_LOCATION_ID = 'e16037e3-44f6-4e6b-8589-6880896284e3';
 export const EXAMPLE_NEXT_CURSOR =
   'jeNPPy7pyLJbMSwicHJvcGVydGllcyIsIntcInN0YXR1c2VzXCI6W1wibGlzdGVkXCJdLFwibG9jYXRpb25JZFwiOlwiZTE2MDM3ZTMtNDRmNi00ZTZiLTg1ODktNjg4MDg5NjI4NGUzXCJ9IixbMjEwLCJiNzE0MTg1OS02NGFlLTQ5ZmQtODdiYy05ZDVhMGEyY2MxOGIiXV0';
 
-/** The sample listing `sa-domu-rubia`, as far as the web shows it. */
+/** The sample listing `sa-domu-rubia`, without what the web does not show. */
 const example = source.parse({
   id: 'b7141859-64ae-49fd-87bc-9d5a0a2cc18b',
   hid: 'H-1129',

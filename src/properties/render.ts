@@ -6,18 +6,18 @@ import { plainTextOf } from './rich-text.ts';
 import type { Source } from './source.ts';
 
 /**
- * The version of the rules, and the digest of what they make of the listings in
- * test/properties/rules.test.ts. Another version makes every stored document out of date, so a rule
- * that changes needs the next one; the test says so, and what to write here.
+ * The version of the rules, and a digest of what they make of the listings in
+ * test/properties/rules.test.ts. The next version makes every stored document out of date, which a
+ * change of the rules needs: the test then fails, and says what to write here.
  */
 export const RULES = { version: 1, digest: 'a436e05e51af32b1' };
 
-/** Every field of the resource in the order of the wire, for `render` to fill in. */
+/** Puts the fields of an object that is spread behind it in the order of the wire. */
 const WIRE_ORDER: object = Object.fromEntries(
   Object.keys(property.shape).map((name) => [name, undefined]),
 );
 
-/** Names what a document depends on besides its source: equal names, equal documents. */
+/** Names the rules and the site that a document is rendered for. */
 export function renderingOf(publicSiteUrl: string): string {
   return `${RULES.version} ${publicSiteUrl}`;
 }

@@ -1,10 +1,10 @@
-/** A request of the feed as data: made from what a client sent, and read from D1. */
+/** Requests of the feed as data: how they are made of what a client sent, and how they read D1. */
 
 import * as z from 'zod';
 import { type CursorScope, decodeCursor, encodeCursor } from '../http/cursor.ts';
 import { listJson } from '../http/paging.ts';
 import { isUuid, uuid } from '../http/uuid.ts';
-import { cursorTextOf, type FeedFilters } from './filters.ts';
+import { type FeedFilters, filterTextOf } from './filters.ts';
 import {
   findDocument,
   findPage,
@@ -14,12 +14,12 @@ import {
 } from './store.ts';
 import { isSlug, order } from './text.ts';
 
-/** Requests that ask for the same have the same JSON text. */
+/** A request. Requests for the same have the same JSON text. */
 export type FeedRequest = ({ kind: 'page' } & PageRequest) | { kind: 'item'; key: ListingKey };
 
 const position: z.ZodType<Position> = z.tuple([order, uuid]).readonly();
 
-/** Returns the request for a page. Throws `invalid_cursor` when the cursor was made under other filters. */
+/** Returns the request for a page. Throws `invalid_cursor` for a cursor that was not made under the filters. */
 export async function pageRequestOf(
   filters: FeedFilters,
   limit: number,
@@ -30,7 +30,7 @@ export async function pageRequestOf(
   return { kind: 'page', filters, limit, after };
 }
 
-/** Returns the request for what a path names; undefined when no listing can have such a name. */
+/** Returns the request for one listing; undefined for a text that is neither a slug nor an id. */
 export function itemRequestOf(slugOrId: string): FeedRequest | undefined {
   if (isUuid(slugOrId)) return { kind: 'item', key: { id: slugOrId.toLowerCase() } };
   return isSlug(slugOrId) ? { kind: 'item', key: { slug: slugOrId } } : undefined;
@@ -53,5 +53,5 @@ export async function load(
 }
 
 function scopeOf(filters: FeedFilters): CursorScope {
-  return { list: 'properties', filters: cursorTextOf(filters) };
+  return { list: 'properties', filters: filterTextOf(filters) };
 }

@@ -38,8 +38,9 @@ const galleryItem = z.strictObject({
 const count = z.number().min(0).nullable();
 
 /**
- * A listing as the feed sends it, its fields in the order of the wire. A field is declared here and
- * nowhere else, unless `source.ts` names it as one that `render` makes.
+ * A listing as the feed sends it, its fields in the order of the wire. A field that is null, empty or
+ * false when unknown needs no other line: listings files, the store and `render` copy it, unless
+ * source.ts names it among those that `render` makes.
  */
 export const property = z
   .strictObject({
@@ -57,7 +58,7 @@ export const property = z
     title: localeMap.meta({ description: 'Localized web title.' }),
     type: z.enum(PROPERTY_TYPES).nullable().meta({ description: 'Kind of place.' }),
     description: localeMap.meta({
-      description: 'Plain text a language; paragraphs are separated by a blank line.',
+      description: 'Plain text in each language; paragraphs are separated by a blank line.',
     }),
     unique_features: z
       .array(z.strictObject({ icon_slug: text, label: localeMap }))
@@ -80,7 +81,7 @@ export const property = z
       .regex(/^[1-9]\d*\/[1-9]\d*$/, 'must be a fraction such as 1/8')
       .nullable()
       .meta({ description: 'Smallest ownership fraction.', examples: ['1/8'] }),
-    weeks_per_year: count.meta({ description: 'Weeks of use a year that the share gives.' }),
+    weeks_per_year: count.meta({ description: 'Weeks of use per year that the share gives.' }),
     financial_analysis_url: httpUrl.nullable(),
     hero_image: z
       .strictObject({ url: httpUrl, alt: localeMap })

@@ -1,6 +1,6 @@
 /**
- * A listing as the store holds it: everything that its wire resource is rendered from. A listings
- * file names a location and amenities; a `Source` contains them.
+ * A listing as it is stored: everything that its wire resource is rendered from. A listings file
+ * names a location and amenities; a `Source` contains them.
  */
 
 import * as z from 'zod';
@@ -27,7 +27,7 @@ const video = z.strictObject({
   sort_order: order,
 });
 
-/** The fields of the resource that a listing has too: in the same form, or in one to be rendered. */
+/** The fields of the resource, without those that `render` makes and those that a file names. */
 const { location_text, display_order, is_early_access, ...first } = property.omit({
   object: true,
   hero_image: true,
@@ -55,7 +55,7 @@ export const ownFields = withDefaults({
   is_early_access,
 });
 
-/** A listing as stored, its location and amenities resolved into it. */
+/** A stored listing. */
 export const source = z.strictObject({
   ...ownFields,
   location: location.nullable(),
@@ -66,14 +66,14 @@ export type Source = z.infer<typeof source>;
 export type Location = z.infer<typeof location>;
 export type Amenity = z.infer<typeof amenity>;
 
-/** Texts and numbers are required; every other field has a value that stands for its absence. */
+/** Texts and numbers are required; any other field has a default. */
 type WithDefaults<Shape extends Record<string, z.ZodType>> = {
   [Name in keyof Shape]: z.output<Shape[Name]> extends string | number
     ? Shape[Name]
     : z.ZodDefault<Shape[Name]>;
 };
 
-/** Makes a field optional that takes null, {}, [] or false: the first of them is its default. */
+/** Gives each field the first of null, {}, [] and false that it accepts as its default. */
 function withDefaults<Shape extends Record<string, z.ZodType>>(shape: Shape): WithDefaults<Shape> {
   const fields = Object.entries(shape).map(([name, schema]) => {
     const empty = [null, {}, [], false].find((value) => schema.safeParse(value).success);

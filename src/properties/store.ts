@@ -16,10 +16,10 @@ import { render, renderingOf } from './render.ts';
 import { source } from './source.ts';
 import { properties } from './table.ts';
 
-/** A place in the order of the feed: `display_order`, then `id`, ascending. */
+/** Where a listing stands in the feed, which is sorted by `display_order`, then `id`, ascending. */
 export type Position = readonly [displayOrder: number, id: string];
 
-/** At most `limit` listings behind a position, or from the beginning. */
+/** Asks for at most `limit` listings after a position, or from the beginning. */
 export type PageRequest = { filters: FeedFilters; limit: number; after?: Position | undefined };
 
 export type FeedPage = {
@@ -33,8 +33,8 @@ export type FeedPage = {
 export type ListingKey = { id: string } | { slug: string };
 
 /**
- * Returns a page of public listings. Reads `limit + 1` rows for one status; for several, each status
- * is a range of its own, and at most twice that is read of each.
+ * Finds a page of public listings. Reads `limit + 1` rows for one status, and at most twice as many
+ * for each of several, which are a range each.
  */
 export async function findPage(
   database: D1Database,
@@ -45,8 +45,8 @@ export async function findPage(
   const rows = await readRows(database, publicSiteUrl, pageStatement(request), {
     ...Object.fromEntries(filters.status.map((status, index) => [`status${index}`, status])),
     ...Object.fromEntries(exactFiltersOf(filters)),
-    // SQLite begins to read at a position, not behind it, and would read the last listing of the page
-    // before once more. An id with a space comes behind that id and before any other.
+    // SQLite starts reading at a position, not after it, and would read the last listing of the page
+    // before again. An id and a space sort after that id and before any other.
     ...(after && { afterOrder: after[0], afterId: `${after[1]} ` }),
     rows: limit + 1,
   });
@@ -58,7 +58,7 @@ export async function findPage(
   };
 }
 
-/** Returns the wire resource of one public listing as JSON text. */
+/** Finds the wire resource of one public listing, as JSON text. */
 export async function findDocument(
   database: D1Database,
   publicSiteUrl: string,
@@ -71,7 +71,7 @@ export async function findDocument(
   return row && documentOf(row, publicSiteUrl);
 }
 
-/** A replica may lag: the caches make answers older than that anyway. */
+/** Reads from the nearest replica. It may lag, and the caches make answers older than that anyway. */
 function readRows(
   database: D1Database,
   publicSiteUrl: string,
@@ -83,31 +83,27 @@ function readRows(
   return readD1(() => statement.rows(session, { ...values, rendering }));
 }
 
-/** Whether the present rules rendered the document, for the present site. */
+/** Whether a document was rendered by these rules for this site. */
 const isCurrent = sql`${properties.rendering} = ${sql.placeholder('rendering')}`;
-const listings = () =>
-  new QueryBuilder()
-    .select({
-      display_order: properties.display_order,
-      id: properties.id,
-      current_document: sql<
-        string | null
-      >`case when ${isCurrent} then ${properties.document} end`.as('current_document'),
-      stale_source: sql<string | null>`case when not ${isCurrent} then ${properties.source} end`.as(
-        'stale_source',
-      ),
-    })
-    .from(properties);
+const currentDocument = sql<string | null>`case when ${isCurrent} then ${properties.document} end`;
+const staleSource = sql<string | null>`case when not ${isCurrent} then ${properties.source} end`;
+const columns = {
+  display_order: properties.display_order,
+  id: properties.id,
+  current_document: currentDocument.as('current_document'),
+  stale_source: staleSource.as('stale_source'),
+};
+const listings = () => new QueryBuilder().select(columns).from(properties);
 
 const isPublic = ne(properties.status, 'hidden');
 const key = sql.placeholder('key');
 const BY_ID = statementOf(listings().where(and(eq(properties.id, key), isPublic)));
 const BY_SLUG = statementOf(listings().where(and(eq(properties.slug, key), isPublic)));
 
-/** A listing's document when it is current, else the source to render. */
+/** A listing with its document when that is current, else with the source to render. */
 type FeedRow = RowOf<typeof BY_ID>;
 
-/** Pages of one shape differ in values only: as many statuses, and the same filters given. */
+/** Pages with as many statuses and the same filters differ in values only. */
 const pageStatement = statementsOf(pageQuery, ({ filters, after }) =>
   [filters.status.length, ...exactFiltersOf(filters).map(([name]) => name), !!after].join(),
 );
@@ -121,13 +117,8 @@ function pageQuery({ filters, after }: PageRequest): SQL<FeedRow> {
       ...exactFiltersOf(filters).map(([name]) => eq(properties[name], sql.placeholder(name))),
       after && sql`(${properties.display_order}, ${properties.id}) > ${position}`,
     );
-    const inOrder = [asc(properties.display_order), asc(properties.id)];
-    return limited(
-      listings()
-        .where(isInRange)
-        .orderBy(...inOrder),
-      rows,
-    );
+    const range = listings().where(isInRange);
+    return limited(range.orderBy(asc(properties.display_order), asc(properties.id)), rows);
   });
   const [first, ...rest] = ranges;
   if (first === undefined) throw new Error('a page needs at least one status');

@@ -1,17 +1,20 @@
-/** The feed's tables, as Drizzle and the migrations know them. A key is its column's name. */
+/** The feed's tables, for Drizzle and the migrations. A key here is the name of its column. */
 
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 
 /**
  * The columns that the feed filters by, besides `status`: filters.ts has a filter for each.
  *
- * The first two are written by the import. A later one is computed from `source`, so that it reaches
- * the listings that are stored already, at the end of the list:
- * `bedrooms: integer().generatedAlwaysAs(sql`source->>'$.bedrooms'`, { mode: 'virtual' })`.
- * Measured in workerd's D1 with 5,000 listings of 5 KB, against a plain column: a page of 25 reads 26
- * rows in 0.12 ms with either; an insert writes the same rows and takes 375 ms instead of 355 in all;
- * a changed document writes one row with either. Adding the column takes 2 ms, and each of its
- * indexes 50 ms and a row written per listing. A third filter has four indexes, a fourth eight.
+ * The import writes these two. A later one goes to the end, and is computed from `source`, so that it
+ * covers the listings that are stored already:
+ *
+ *     bedrooms: integer().generatedAlwaysAs(sql`source->>'$.bedrooms'`, { mode: 'virtual' }),
+ *
+ * Measured in workerd's D1 with 5,000 listings of 5 KB, beside a plain column: a page of 25 reads 26
+ * rows in 0.12 ms from either (0.12 ms plain); inserting all listings writes as many rows and takes
+ * 374 ms (355 ms plain); a new document writes one row with either. The migration takes 2 ms for the
+ * column, and for each index 50 ms and one row written per listing. A third filter brings four
+ * indexes, a fourth eight.
  */
 const filterColumns = {
   location_id: text(),
@@ -24,7 +27,7 @@ export type FilterColumn = keyof typeof filterColumns;
 const FILTER_COLUMNS = Object.keys(filterColumns) as FilterColumn[];
 
 /**
- * One row a listing: what filters and order need, what was imported, and the answer made from it.
+ * One row per listing: what filters and order need, what was imported, and the answer made from it.
  *
  * Each combination of filters has an index that ends in (status, display_order, id), so a page is one
  * range of one index for each status. There is no foreign key and no CHECK: widening either would
@@ -38,12 +41,12 @@ export const properties = sqliteTable(
     status: text().notNull(),
     ...filterColumns,
     display_order: integer().notNull(),
-    // What a page reads stands before what it does not: SQLite walks through a large text to what is behind it.
-    /** Names what rendered `document`: see `renderingOf`. Another value: the document is out of date. */
+    // A page reads `source` rarely, so it comes last: SQLite walks through a large text to what follows it.
+    /** What rendered `document`: see `renderingOf`. With another value the document is out of date. */
     rendering: text().notNull(),
-    /** JSON of the listing's `Property`, sent as it stands. A hidden listing has none. */
+    /** JSON of the `Property`, sent as it is. A hidden listing has none. */
     document: text(),
-    /** JSON of the listing's `Source`. */
+    /** JSON of the `Source`. */
     source: text().notNull(),
   },
   (table) => [
@@ -79,20 +82,20 @@ export const amenities = sqliteTable('amenities', {
 });
 
 /**
- * Where an import puts its records, batch by batch, before one batch applies them all. That batch
- * empties the table, of what interrupted imports left too, and leaves one row of kind `applied`: the
- * id of the import that was applied last.
+ * An import puts its records here, batch by batch, before one transaction applies them all. That
+ * transaction empties the table, and leaves one row of kind `applied` with the id of the import.
  */
 export const importStaging = sqliteTable('import_staging', {
-  /** `location`, `amenity` or `property`, and the record's key in its table. */
+  /** `location`, `amenity` or `property`. */
   kind: text().notNull(),
+  /** The record's key in its table. */
   key: text().notNull(),
   import_id: text().notNull(),
-  /** The row to be, as a JSON object of its columns. */
+  /** The record's future row, as a JSON object of its columns. */
   row: text().notNull(),
 });
 
-/** Returns every combination of the names, the empty one included. A name added at the end leaves the others as they are. */
+/** Returns every combination of the names, none of them included. */
 function combinationsOf<Name>(names: readonly Name[]): Name[][] {
   const combinations: Name[][] = [[]];
   for (const name of names) {
