@@ -74,7 +74,7 @@ describe('a rendered listing', () => {
     });
   });
 
-  it('is nothing when it is hidden', () => {
+  it('is null when it is hidden', () => {
     expect(render(sourceOf({ status: 'hidden' }), SITE)).toBeNull();
   });
 
@@ -110,7 +110,7 @@ describe('the hero image', () => {
     });
   });
 
-  it('is else the first web-visible photo of section hero, ties broken by id', () => {
+  it('is the first web-visible photo of section hero without a selected one, ties broken by id', () => {
     const photos = [
       photo({ section: 'gallery', web_sort_order: -9 }),
       photo({ section: 'hero', web_sort_order: 1, web_visible: false }),

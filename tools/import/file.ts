@@ -114,7 +114,7 @@ function labelOf({ slug, id }: RecordKeys): string {
 }
 
 function heroProblems({ name, keys }: FileRecord<WrittenListing>): ImportProblem[] {
-  if (keys.heroPhotoId === undefined || keys.photos.includes(keys.heroPhotoId)) return [];
+  if (keys.hero_photo_id === undefined || keys.photos.includes(keys.hero_photo_id)) return [];
   const message = 'must be the id of one of the photos of this listing';
   return [{ record: name, path: 'hero_photo_id', message }];
 }

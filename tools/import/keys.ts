@@ -14,32 +14,22 @@ const media = z
   .transform((entries) => entries.map((entry) => entry.id))
   .catch([]);
 
-const keys = z
-  .looseObject({
-    id: idOrNone,
-    slug: slugOrNone,
-    location_id: idOrNone,
-    hero_photo_id: idOrNone,
-    photos: media,
-    videos: media,
-    amenities: z.array(slugOrNone).catch([]),
-  })
-  .transform((record) => ({
-    id: record.id,
-    slug: record.slug,
-    locationId: record.location_id,
-    heroPhotoId: record.hero_photo_id,
-    /** By index in the list; `undefined` for an entry without a readable id. */
-    photos: record.photos,
-    videos: record.videos,
-    amenities: record.amenities,
-  }));
+const keys = z.object({
+  id: idOrNone,
+  slug: slugOrNone,
+  location_id: idOrNone,
+  hero_photo_id: idOrNone,
+  photos: media,
+  videos: media,
+  amenities: z.array(slugOrNone).catch([]),
+});
 
+/** What is missing or malformed is `undefined`, in the lists too. */
 export type RecordKeys = z.output<typeof keys>;
 
 const NONE: RecordKeys = keys.parse({});
 
-/** Returns the keys in a record of any kind; what is missing or malformed is `undefined`. */
+/** Returns the keys in a record of any kind. */
 export function keysOf(record: unknown): RecordKeys {
   const parsed = keys.safeParse(record);
   return parsed.success ? parsed.data : NONE;

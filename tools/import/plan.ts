@@ -95,7 +95,7 @@ function danglingReferences(
           },
         ],
   );
-  if (keys.locationId !== undefined && !locations.has(keys.locationId)) {
+  if (keys.location_id !== undefined && !locations.has(keys.location_id)) {
     const message = 'names a location that is neither in the file nor in the store';
     problems.unshift({ record: name, path: 'location_id', message });
   }

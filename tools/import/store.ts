@@ -58,7 +58,7 @@ export async function findStored(database: D1Database, file: ListingsFile): Prom
   const named = file.properties.map((record) => record.keys);
   const locationRows = await rowsByKeys(database, LOCATIONS, [
     ...keysIn('locations'),
-    ...named.map(({ locationId }) => locationId),
+    ...named.map(({ location_id }) => location_id),
   ]);
   const amenityRows = await rowsByKeys(database, AMENITIES, [
     ...keysIn('amenities'),

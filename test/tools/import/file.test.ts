@@ -116,7 +116,7 @@ describe('a listings file', () => {
     ]);
   });
 
-  it('finds them all, however many there are', () => {
+  it('lists every problem, however many there are', () => {
     const amenities = Array.from({ length: 200_000 }, () => 'wifi');
     const lines = linesOf({ properties: [{ ...home, amenities }] });
     expect(lines).toHaveLength(200_000);
@@ -138,7 +138,7 @@ describe('a listings file', () => {
     expect(linesOf({ properties: [{ ...home, ...longer }] })).toHaveLength(3);
   });
 
-  it('finds a key that stands twice, also in records that are wrong otherwise', () => {
+  it('finds a repeated key, also in records that are wrong otherwise', () => {
     const properties = [
       home,
       { ...home, id: OTHER_ID },
