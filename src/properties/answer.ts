@@ -2,7 +2,7 @@
 
 import { etagOf, matchesEtag } from '../http/conditional.ts';
 
-/** All of a 200 but its `Age`. */
+/** A 200 without its `Age`. */
 export type Answer = {
   /** A Blob, because a response copies bytes once more. */
   body: Blob;

@@ -30,7 +30,7 @@ export const filterParameters = {
   }),
 } satisfies Record<FilterColumn | 'status', z.ZodType>;
 
-/** Parsed filters. Each status stands once, in one order, so equal filters have equal JSON texts. */
+/** Parsed filters. Each status is there once, in one order, so equal filters have equal JSON texts. */
 export type FeedFilters = z.infer<z.ZodObject<typeof filterParameters>>;
 
 type ExactFilter = Exclude<keyof FeedFilters, 'status'>;

@@ -54,10 +54,9 @@ export const properties = sqliteTable(
     ...combinationsOf(FILTER_COLUMNS).map((names) => {
       const filters = names.map((name) => table[name]);
       const [first, ...rest] = [...filters, table.status, table.display_order, table.id] as const;
-      return index(`properties_by_${names.join('_and_').replaceAll('_id', '') || 'status'}`).on(
-        first,
-        ...rest,
-      );
+      return index(
+        `properties_by_${names.map((name) => name.replace(/_id$/, '')).join('_and_') || 'status'}`,
+      ).on(first, ...rest);
     }),
   ],
 );

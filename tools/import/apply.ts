@@ -2,7 +2,7 @@
  * The second half of writing an import: one batch of statements, a transaction, applies every row
  * that the import has staged.
  *
- * What was checked and staged holds only while no other import is applied. So each applied import
+ * The checks of an import hold only while no other one is applied. So each applied import
  * leaves its id as the `applied` row of the staging table, and the batch begins with a guard, which
  * fails when that row is not the one that the import began with, or when staged rows are missing. The
  * batch ends by emptying the staging table: the other rows in it were left by interrupted imports, or

@@ -24,7 +24,7 @@ const keys = z.object({
   amenities: z.array(slugOrNone).catch([]),
 });
 
-/** What is missing or malformed is `undefined`, in the lists too. */
+/** A key that is missing or malformed is `undefined`, in the lists too. */
 export type RecordKeys = z.output<typeof keys>;
 
 const NONE: RecordKeys = keys.parse({});

@@ -10,7 +10,7 @@ import type { WrittenListing } from './records.ts';
 
 /** The records that the store holds under the keys of the file. */
 export type Stored = {
-  /** Listings and locations have an id or a slug of the file. */
+  /** The listings and locations that have an id or a slug of the file. */
   listings: readonly { id: string; slug: string }[];
   locations: readonly Location[];
   amenities: readonly Amenity[];

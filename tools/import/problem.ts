@@ -1,4 +1,4 @@
-/** What is wrong with a listings file. */
+/** Problems of a listings file, and how they are told. */
 
 /** A problem of one record, or of the file as a whole (`record` is then `the file`). */
 export type ImportProblem = {

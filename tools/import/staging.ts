@@ -15,7 +15,7 @@ export type Staging = {
   stagedRows: number;
 };
 
-/** Joins the rows of a batch to the listings that the store does not hold so, rendered by the present rules. */
+/** Selects the rows of a batch that the store does not hold as they are, rendered by the present rules. */
 const DIFFERING = `FROM json_each(?1) AS new LEFT JOIN properties AS old ON old.id = new.value->>'id'
   WHERE old.id IS NULL OR old.source <> new.value->>'source' OR old.rendering <> ?2`;
 

@@ -1,4 +1,4 @@
-/** What an import reads of the store. Keys travel as one JSON parameter: D1 binds at most 100. */
+/** The reads of an import. Keys travel as one JSON parameter: D1 binds at most 100. */
 
 import { and, asc, gt, inArray, or, sql } from 'drizzle-orm';
 import { QueryBuilder } from 'drizzle-orm/sqlite-core';
