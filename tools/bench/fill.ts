@@ -1,6 +1,6 @@
 /** Puts listings and events into a database. */
 
-import { renderedRowOf } from '../../src/properties/row.ts';
+import { renderedRowOf } from '../import/rows.ts';
 import { listingAt } from './listings.ts';
 import type { Database } from './runtime.ts';
 import { EVENT, PUBLIC_SITE_URL } from './scenarios.ts';

@@ -2,7 +2,8 @@
 
 import { acceptKeyed, acceptKeyless } from '../../src/events/store.ts';
 import { findEvent, findEvents } from '../../src/events/stream.ts';
-import { type Filters, findDocument, findPage, type Position } from '../../src/properties/store.ts';
+import type { FeedFilters } from '../../src/properties/filters.ts';
+import { findDocument, findPage, type Position } from '../../src/properties/store.ts';
 import { FILTERED_PLACE } from './listings.ts';
 import type { Call } from './load.ts';
 import { API_KEY, EVENT, feedCall, ingestCall, PUBLIC_SITE_URL } from './scenarios.ts';
@@ -21,30 +22,30 @@ const STATUSES = [
   ['listed', 'sold_out'],
   ['coming_soon', 'sold_out'],
   ['listed', 'coming_soon', 'sold_out'],
-] as const;
+] satisfies FeedFilters['status'][];
 
 /** `deep` is where a deep page begins: its cursor and what that stands for. */
 export function feedOperations(deep: { cursor: string; after: Position }): Operation[] {
-  const listed = { statuses: ['listed'] as const, limit: PAGE };
-  const filtered = STATUSES.flatMap((statuses) =>
+  const listed = { filters: { status: ['listed' as const] }, limit: PAGE };
+  const filtered = STATUSES.flatMap((status) =>
     [undefined, 'ski' as const].flatMap((type) =>
       [undefined, FILTERED_PLACE.id].map((locationId): Operation => {
-        const filters: Filters = {
-          statuses,
+        const filters: FeedFilters = {
+          status,
           ...(type && { type }),
-          ...(locationId && { locationId }),
+          ...(locationId && { location_id: locationId }),
         };
         const query = new URLSearchParams({
-          status: statuses.join(),
+          status: status.join(),
           limit: String(FILTERED_PAGE),
           ...(type && { type }),
           ...(locationId && { location_id: locationId }),
         });
         return {
-          name: [statuses.join(), type, locationId && 'one place'].filter(Boolean).join(', '),
+          name: [status.join(), type, locationId && 'one place'].filter(Boolean).join(', '),
           call: feedCall(`?${query}`),
           read: (database) =>
-            findPage(database, PUBLIC_SITE_URL, { ...filters, limit: FILTERED_PAGE }),
+            findPage(database, PUBLIC_SITE_URL, { filters, limit: FILTERED_PAGE }),
         };
       }),
     ),
