@@ -7,7 +7,7 @@
 import { randomUUID } from 'node:crypto';
 import { v5 } from 'uuid';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { API_KEY, createService, type Service } from '../support/service.ts';
+import { API_KEY, createService, type Service } from '../support/node/service.ts';
 
 const KILLS = process.env.FULL === '1' ? 20 : 4;
 const WRITERS = 16;

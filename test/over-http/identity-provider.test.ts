@@ -2,7 +2,7 @@
 
 import { createServer, type ServerResponse } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { createService, type Service } from '../support/service.ts';
+import { createService, type Service } from '../support/node/service.ts';
 import { AUDIENCE, createProvider, ISSUER } from '../support/tokens.ts';
 
 const provider = await createProvider('key-1', 'RS256');

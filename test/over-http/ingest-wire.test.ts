@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import { connect } from 'node:net';
 import { v5 } from 'uuid';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { API_KEY, createService, type Service } from '../support/service.ts';
+import { API_KEY, createService, type Service } from '../support/node/service.ts';
 
 const NAMESPACE = '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4';
 const PATH = '/api/public/events/ingest';

@@ -47,10 +47,11 @@ export function withoutIds(line: string): string {
     .replace(/"duration_ms":\d+/, '"duration_ms":0');
 }
 
-/** Those of the values that stand in a log line, in plain or as JSON writes them. */
+/** Returns a finding for each value that a log line holds, in plain or as JSON writes it. */
 export function findSecrets(logged: string, values: Iterable<string>): string[] {
   const line = withoutIds(logged);
   return [...values]
+    .filter((value) => value.length <= line.length)
     .filter((value) => line.includes(value) || line.includes(JSON.stringify(value).slice(1, -1)))
     .map((value) => `${JSON.stringify(value)} stands in the log line ${line}`);
 }
