@@ -8,5 +8,5 @@ export async function fingerprintOf(body: JsonObject): Promise<string> {
   const canonical = canonicalize(body);
   if (canonical === undefined) throw new Error('A JSON object must have a canonical form.');
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(canonical));
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
+  return new Uint8Array(digest).toHex();
 }

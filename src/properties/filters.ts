@@ -4,6 +4,7 @@
  */
 
 import * as z from 'zod';
+import { pagingParameters } from '../http/paging.ts';
 import { uuid } from '../http/uuid.ts';
 import { PROPERTY_TYPES, PUBLIC_STATUSES } from './resource.ts';
 import type { FilterColumn } from './table.ts';
@@ -24,11 +25,22 @@ export const filterParameters = {
     .meta({
       description:
         'Only homes of these web statuses, comma-separated. `hidden` cannot be asked for.',
+      override: {
+        type: 'array',
+        items: { type: 'string', enum: [...PUBLIC_STATUSES] },
+        minItems: 1,
+        maxItems: PUBLIC_STATUSES.length,
+        default: ['listed'],
+      },
+      param: { style: 'form', explode: false },
     }),
   location_id: uuid.optional().meta({
     description: 'Only homes at this location: the `location.id` of any of them.',
   }),
 } satisfies Record<FilterColumn | 'status', z.ZodType>;
+
+/** The query parameters of the list. */
+export const listParameters = z.object({ ...filterParameters, ...pagingParameters });
 
 /** Parsed filters. Each status is there once, in one order, so equal filters have equal JSON texts. */
 export type FeedFilters = z.infer<z.ZodObject<typeof filterParameters>>;

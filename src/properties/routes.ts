@@ -1,17 +1,12 @@
 /** `GET /api/v1/web/properties` and `GET /api/v1/web/properties/:slug-or-id`. */
 
 import { Hono } from 'hono';
-import * as z from 'zod';
 import { requireFeedAccess } from '../auth/require.ts';
 import type { AppEnv } from '../http/app-env.ts';
-import { pagingParameters } from '../http/paging.ts';
 import { listQuery } from '../http/validate.ts';
 import { createFeed, noSuchProperty } from './feed.ts';
-import { filterParameters } from './filters.ts';
+import { listParameters } from './filters.ts';
 import { itemRequestOf, pageRequestOf } from './request.ts';
-
-/** The query parameters of the list. */
-export const listParameters = z.object({ ...filterParameters, ...pagingParameters });
 
 /** Mounted at /api/v1/web/properties. */
 export function propertyRoutes() {
