@@ -55,6 +55,19 @@ describe('the README', () => {
   });
 });
 
+describe('a figure of the README', () => {
+  const { rows } = tableOf('README.md', 'what');
+
+  it.each(rows)('is one of the document that it is told in: %s', (_, figures = '', told = '') => {
+    const documents = [...told.matchAll(/\]\(([^)]+)\)/g)].map(([, path = '']) => textOf(path));
+    const numbers = figures.match(/\d[\d,.]*/g) ?? [];
+    expect(documents.length).toBeGreaterThan(0);
+    expect(numbers.filter((number) => !documents.some((text) => text.includes(number)))).toEqual(
+      [],
+    );
+  });
+});
+
 describe('the code', () => {
   it('refers to documents that exist', () => {
     const dead = globSync('{src,tools,test}/**/*.ts').flatMap((file) =>
