@@ -31,17 +31,19 @@ describe.each(DOCUMENTS)('%s', (path) => {
     expect(dead).toEqual([]);
   });
 
+  /** `NAME` stands for what is yet to be named. */
   it('names files and folders that exist', () => {
     const named = codesIn(proseOf(path)).filter((code) =>
       /^(src|tools|test|migrations|docs|\.ci)\/[\w./*{}-]*$/.test(code),
     );
-    expect(named.filter((name) => globSync(name).length === 0)).toEqual([]);
+    const real = named.filter((name) => !name.includes('NAME'));
+    expect(real.filter((name) => globSync(name).length === 0)).toEqual([]);
   });
 
   it('fences what is to be run, what is to be read and what is data by their languages', () => {
-    const fences = textOf(path).match(/^```.*$/gm) ?? [];
+    const fences = textOf(path).match(/^ *```.*$/gm) ?? [];
     const openings = fences.filter((_, index) => index % 2 === 0);
-    expect(openings.filter((fence) => !/^```(sh|bash|ts|json)?$/.test(fence))).toEqual([]);
+    expect(openings.filter((fence) => !/^ *```(sh|bash|ts|json)?$/.test(fence))).toEqual([]);
     expect(fences.length % 2).toBe(0);
   });
 });
@@ -121,7 +123,10 @@ const openApi = z
       z.string(),
       z.record(
         z.string(),
-        z.object({ parameters: z.array(z.union([parameter, reference])).default([]) }),
+        z.object({
+          security: z.array(z.record(z.string(), z.unknown())),
+          parameters: z.array(z.union([parameter, reference])).default([]),
+        }),
       ),
     ),
     components: z.object({ parameters: z.record(z.string(), parameter) }),
@@ -129,7 +134,8 @@ const openApi = z
   .parse(JSON.parse(execFileSync('npm', ['run', '-s', 'openapi'], { encoding: 'utf8' })));
 
 const operations = Object.entries(openApi.paths).flatMap(([path, item]) =>
-  Object.entries(item).map(([method, { parameters }]) => ({
+  Object.entries(item).map(([method, { parameters, security }]) => ({
+    credentials: security.flatMap((each) => Object.keys(each)),
     operation: `${method.toUpperCase()} ${path}`,
     query: parameters
       .map((each) => ('name' in each ? each : openApi.components.parameters[idOf(each.$ref)]))
@@ -159,6 +165,29 @@ describe('a query parameter', () => {
     const told = tables.map(({ heads }) => heads[0] ?? '').filter((head) => /^query of/.test(head));
     expect(told.filter((head) => !known.includes(head))).toEqual([]);
   });
+});
+
+describe('docs/authentication.md', () => {
+  const HEADERS = new Map([
+    ['apiKey', 'x-api-key'],
+    ['bearer', 'Authorization: Bearer'],
+  ]);
+
+  it('has each operation with the credentials that it accepts, and no more', () => {
+    const { rows } = tableOf('docs/authentication.md', 'operation');
+    const told = rows.flatMap(([names = '', accepted = '']) =>
+      codesIn(names).map((name) => [pathPattern(name), ...codesIn(accepted)].join(' ')),
+    );
+    const known = operations.map(({ operation, credentials }) =>
+      [pathPattern(operation), ...credentials.map((each) => HEADERS.get(each))].join(' '),
+    );
+    expect(told.sort()).toEqual(known.sort());
+  });
+
+  /** The parameters of a path have other names in OpenAPI. */
+  function pathPattern(operation: string): string {
+    return operation.replaceAll(/\{\w+\}|:[\w-]+/g, ':');
+  }
 });
 
 describe('docs/operations.md', () => {

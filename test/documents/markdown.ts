@@ -21,13 +21,13 @@ export function textOf(path: string): string {
 
 /** The contents of the document's fenced blocks of one language. */
 export function codeBlocksOf(path: string, language: string): string[] {
-  const blocks = textOf(path).matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm);
+  const blocks = textOf(path).matchAll(/^ *```(\w*)\n([\s\S]*?)^ *```$/gm);
   return [...blocks].flatMap(([, found, code = '']) => (found === language ? [code] : []));
 }
 
 /** The document without its fenced blocks. */
 export function proseOf(path: string): string {
-  return textOf(path).replaceAll(/^```\w*\n[\s\S]*?^```$/gm, '');
+  return textOf(path).replaceAll(/^ *```\w*\n[\s\S]*?^ *```$/gm, '');
 }
 
 /** The tables of a document, in order. */
