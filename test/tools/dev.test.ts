@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findFreePort } from '../../tools/development/port.ts';
+import { codeBlocksOf } from '../documents/markdown.ts';
 import { fileOf, propertyOf } from '../support/node/listings-file.ts';
 import { ProjectCopy, type Service } from '../support/node/project-copy.ts';
 import { noteSent } from '../support/watch-service-log.ts';
@@ -71,8 +72,7 @@ describe('dev', () => {
   });
 
   it('answers the first requests of the README as they are written', async () => {
-    const section = readFileSync('README.md', 'utf8').split('\n## First requests\n')[1] ?? '';
-    const [, script = ''] = /```sh\n([\s\S]*?)```/.exec(section.split('\n## ')[0] ?? '') ?? [];
+    const script = codeBlocksOf('README.md', 'sh').find((block) => block.includes('curl ')) ?? '';
     expect(script).toContain('http://localhost:3001/');
     const output = await shell(
       script.replaceAll('http://localhost:3001', service.origin).replaceAll('curl ', 'curl -f '),

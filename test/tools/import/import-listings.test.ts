@@ -1,6 +1,7 @@
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { codeBlocksOf } from '../../documents/markdown.ts';
 import { BAY, fileOf, propertyOf } from '../../support/node/listings-file.ts';
 import { type Finished, ProjectCopy } from '../../support/node/project-copy.ts';
 
@@ -188,9 +189,8 @@ describe('import-listings', () => {
     expect(documentOf('left-over')).toMatchObject({ object: 'property', slug: 'left-over' });
   });
 
-  it('accepts the example of the README', async () => {
-    const section = readFileSync('README.md', 'utf8').split('\n## Listings file\n')[1] ?? '';
-    const [, example = ''] = /```json\n([\s\S]*?)```/.exec(section) ?? [];
+  it('accepts the example of docs/listings-file.md', async () => {
+    const [example = ''] = codeBlocksOf('docs/listings-file.md', 'json');
     expectDone(await load(example, '--dry-run'));
   });
 
