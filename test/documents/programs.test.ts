@@ -19,8 +19,9 @@ import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { findFreePort } from '../../tools/development/port.ts';
 import { fileOf } from '../support/node/listings-file.ts';
-import { freePort, ProjectCopy, type Service } from '../support/node/project-copy.ts';
+import { ProjectCopy, type Service } from '../support/node/project-copy.ts';
 import { noteSent } from '../support/watch-service-log.ts';
 import { codeBlocksOf, DOCUMENTS } from './markdown.ts';
 
@@ -36,7 +37,7 @@ let proxy: Proxy;
 beforeAll(async () => {
   project = new ProjectCopy();
   project.write('.dev.vars', `API_KEY=${API_KEY}\nENVIRONMENT=development\nFEED_CACHE_SECONDS=0\n`);
-  service = await project.serve(await freePort());
+  service = await project.serve(await findFreePort());
   proxy = await startProxy(service.origin);
   symlinkSync(realpathSync('node_modules'), join(directory, 'node_modules'));
   writeFileSync(join(directory, 'package.json'), '{ "type": "module" }');
