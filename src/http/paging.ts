@@ -26,6 +26,7 @@ export const pagingParameters = {
       description: 'Items per page.',
       override: {
         type: 'integer',
+        format: 'int32',
         minimum: 1,
         maximum: MAX_PAGE_SIZE,
         default: DEFAULT_PAGE_SIZE,
