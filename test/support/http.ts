@@ -77,13 +77,13 @@ export async function expectDocumented(request: Request, response: Response): Pr
 }
 
 /** Half of what the smaller counter lets through. */
-const REQUESTS_AN_ADDRESS = 50;
+const REQUESTS_PER_ADDRESS = 50;
 const shared = { address: '', left: 0 };
 
 /** An address with requests left. One for each request would make an object for each, which is most of the work. */
 function sharedAddress(): string {
   if (shared.left === 0)
-    Object.assign(shared, { address: freshAddress(), left: REQUESTS_AN_ADDRESS });
+    Object.assign(shared, { address: freshAddress(), left: REQUESTS_PER_ADDRESS });
   shared.left -= 1;
   return shared.address;
 }

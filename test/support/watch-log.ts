@@ -12,7 +12,7 @@ import { findSecrets, isSecret } from './secrets.ts';
 const SECRET_HEADERS = ['x-api-key', 'authorization', 'idempotency-key', 'cookie'];
 /** A line is about one of the last requests; more would only take time. */
 const MAX_VALUES = 500;
-const MAX_VALUES_A_BODY = 50;
+const MAX_VALUES_PER_BODY = 50;
 
 const ACCESS_LOG_LINE = '{"level":"info","message":"request"';
 
@@ -44,7 +44,7 @@ function rememberRequest(request: Request, init: RequestInit | undefined): void 
   }
   for (const value of new URL(request.url).searchParams.values()) remember(value);
   if (typeof init?.body === 'string')
-    stringsIn(init.body).slice(0, MAX_VALUES_A_BODY).forEach(remember);
+    stringsIn(init.body).slice(0, MAX_VALUES_PER_BODY).forEach(remember);
 }
 
 /** The texts in a body: each string value of JSON, or the body itself. */
