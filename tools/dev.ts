@@ -2,7 +2,7 @@
  * `npm run dev`: sets the working copy up, then serves it until it is stopped.
  *
  * Exits with 0 when it was asked to stop (SIGINT, SIGTERM), 1 when it could not serve, 2 when it was
- * given an argument. A service that answers nothing but 500 goes on, and is said to be not ready.
+ * given an argument. It goes on serving when every answer is a 500, and says why it is not ready.
  */
 
 import { watchNpm } from './command-line/npm.ts';
@@ -13,9 +13,9 @@ import { type LocalService, startLocalService } from './development/local-servic
 import { findDebuggerPort, portOf, requireFreePort } from './development/port.ts';
 import { prepareDevelopment } from './development/prepare.ts';
 
-/** A service that was asked to stop is killed after this time. */
+/** The service is killed when it has not stopped by this time. */
 const STOP_DEADLINE_MS = 5_000;
-/** The service's last lines are waited for this long after it has ended. */
+/** The service's last lines come within this time after its end. */
 const LAST_LINES_MS = 1_000;
 
 if (process.argv.length > 2) {
@@ -28,7 +28,7 @@ let service: LocalService | undefined;
 let isStopping = false;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
 watchNpm(stop);
-// Nobody reads on.
+// The reader of the output has gone.
 for (const output of [process.stdout, process.stderr]) output.on('error', stop);
 
 try {
@@ -62,7 +62,7 @@ async function serve(port: number): Promise<LocalService> {
     },
   });
   const end = (code: number | null) => process.exit(isStopping ? 0 : code || 1);
-  // After the last lines of its output, unless a program that it left behind keeps the output open.
+  // 'close' comes after the last lines, and not at all while another program holds the output open.
   started.process.on('close', end);
   started.process.on('exit', (code) => setTimeout(() => end(code), LAST_LINES_MS).unref());
   void announce(started);
@@ -81,7 +81,7 @@ function announceReady(port: number, debuggerPort: number): void {
   console.log(`\nReady. Try:\n\n${requests.join('\n')}\n`);
 }
 
-/** Ends the service, and this program with it; during the set-up this program alone, at once. */
+/** Ends the service, and this program with it. During the set-up it ends this program at once. */
 function stop(): void {
   const running = service?.process;
   if (running === undefined) process.exit(0);

@@ -14,7 +14,7 @@ import { isReloadLine, isRequestLine, parseLogLine } from './output.ts';
 /** The Worker that development serves. */
 const ENTRY = 'src/docs/dev-worker.ts';
 const POLL_MS = 200;
-/** The Worker's log line may follow its answer by this time. */
+/** The Worker's log line comes within this time after its answer. */
 const MAX_LOG_DELAY_MS = 2_000;
 
 export type Readiness = { isReady: true } | { isReady: false; reason: string };
@@ -28,7 +28,7 @@ export type LocalService = {
 export type ServiceOptions = {
   port: number;
   debuggerPort: number;
-  /** Called after each change of the sources or vars, once the service runs with it. */
+  /** Called when wrangler has taken over a change of the Worker. */
   onReload: () => void;
 };
 
@@ -96,7 +96,7 @@ async function statusOf(url: string, requestId: string): Promise<number | undefi
   }
 }
 
-/** A program that prints to a pipe leaves colours out unless it is told otherwise. */
+/** Returns the variable that has wrangler print colours through a pipe, when this program's terminal shows them. */
 function colours(): Record<string, string> {
   const isWanted = process.stdout.isTTY && process.env.NO_COLOR === undefined;
   return isWanted ? { FORCE_COLOR: '1' } : {};

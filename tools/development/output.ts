@@ -4,30 +4,30 @@ import { stripVTControlCharacters } from 'node:util';
 import * as z from 'zod';
 
 const WRANGLER_REQUEST = /^\[wrangler:info\] [A-Z]+ \S+ \d{3} .*\(\d+ms\)$/;
-/** The Worker's line, before which wrangler sets `✘ [ERROR] ` when it is logged as an error. */
+/** The Worker's own part of a line: wrangler sets `✘ [ERROR] ` before an error. */
 const LOGGED = /\{"level":.*\}/;
 const WRANGLER_RELOADED = 'Local server updated and ready';
 
-/** The fields of the Worker's log that matter here: see src/http/log.ts. */
+/** The fields of the Worker's log that are used here: see src/http/log.ts. */
 const logLine = z.object({
   level: z.string(),
   request_id: z.string(),
   cause: z.string().default(''),
 });
 
-/** Whether wrangler says of a request what the Worker's own line says already. */
+/** Returns whether this is wrangler's line about a request, which repeats the Worker's. */
 export function isRequestLine(line: string): boolean {
   return WRANGLER_REQUEST.test(stripVTControlCharacters(line));
 }
 
-/** Whether wrangler serves the Worker anew, after a change of its sources or vars. */
+/** Returns whether wrangler says that it has taken over a change of the Worker. */
 export function isReloadLine(line: string): boolean {
   return line.includes(WRANGLER_RELOADED);
 }
 
 /**
- * Returns what the Worker logs about a request: `fault` is the message of the innermost cause, when it
- * logs an error. Undefined for any other line.
+ * Returns what the Worker logs about a request; undefined for any other line. An error has a `fault`:
+ * the message of its innermost cause.
  */
 export function parseLogLine(line: string): { requestId: string; fault?: string } | undefined {
   const [json = ''] = LOGGED.exec(stripVTControlCharacters(line)) ?? [];
