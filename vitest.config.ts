@@ -55,7 +55,7 @@ export default defineConfig({
         test: {
           name: 'worker',
           maxWorkers: MAX_WORKERS,
-          // On a busy machine a test of a hundred requests takes more than the usual five seconds.
+          // A test of a hundred requests takes more than the usual five seconds on a busy machine.
           testTimeout: 30_000,
           hookTimeout: 30_000,
           include: ['test/**/*.test.ts'],

@@ -93,7 +93,9 @@ async function runTests(files: readonly string[], scratch: string): Promise<Outc
     console.error('Vitest left no report: it ended before its tests did.');
     return { passed: 0, failed: 1, skipped: 0 };
   }
-  const failed = Math.max(result.numFailedTests, result.numFailedTestSuites, status === 0 ? 0 : 1);
+  // A file that cannot be loaded has no tests that could fail.
+  const hasPassed = status === 0 && result.numFailedTestSuites === 0;
+  const failed = result.numFailedTests || (hasPassed ? 0 : 1);
   return { passed: result.numPassedTests, failed, skipped: result.numPendingTests };
 }
 

@@ -11,7 +11,7 @@ import { parentPort } from 'node:worker_threads';
 /** A request that is sent again and again. */
 export type Call = {
   method: 'GET' | 'POST';
-  /** With the query. */
+  /** The path with its query. */
   path: string;
   headers: Readonly<Record<string, string>>;
   body?: string;

@@ -25,7 +25,7 @@ const MEASURED_EVENTS = 30;
 /** The number of rounds of each operation at each size, and the length of one. */
 export type Scale = { rounds: number; seconds: number };
 
-/** By operation: milliseconds per request, and rows read, at each size. */
+/** Milliseconds per request and rows read at each size, by operation. */
 type Sizes = Map<string, { milliseconds: number; rows: number }[]>;
 
 /** Measures every operation at every size and prints the tables. */

@@ -1,4 +1,4 @@
-/** What npm does to the programs that it runs: the options that it keeps, where they stand, when they end. */
+/** The npm that runs this program: the options that it keeps, where the user stands, when it ends. */
 
 import { resolve } from 'node:path';
 

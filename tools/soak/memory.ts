@@ -18,7 +18,7 @@ export const EAGER_COLLECTION = '--gc-global --max-semi-space-size=1';
 const BYTES_PER_MEGABYTE = 1_048_576;
 const KILOBYTES_PER_MEGABYTE = 1_024;
 
-/** In megabytes: `live` in the isolate, `resident` in workerd. */
+/** Megabytes: `live` in the isolate, `resident` in workerd. */
 export type Memory = { live: number; resident: number };
 
 /** V8 holds more at some times than at others. The Worker's caches are bounded in bytes. */

@@ -10,7 +10,7 @@ import { watchRelay } from '../watch-service-log.ts';
 import { ProjectCopy } from './project-copy.ts';
 
 export type DevService = {
-  /** Without a trailing slash. */
+  /** Has no trailing slash. */
   origin: string;
   apiKey: string;
   stop: () => Promise<void>;
