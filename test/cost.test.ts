@@ -1,11 +1,12 @@
 /**
- * What each operation costs, by count and in dollars a million at the published prices of Workers
- * Paid. The README's table is what this file says.
+ * What each operation costs, by count and in dollars per million at the published prices of Workers
+ * Paid. docs/cost.md says what is counted here.
  */
 
 import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
+import * as z from 'zod';
 import { createApp } from '../src/app.ts';
 import { type Costs, counting } from './support/counting.ts';
 import { bookingCreated, expectEvent, ingestInit } from './support/events.ts';
@@ -17,7 +18,7 @@ const INGEST = '/api/public/events/ingest';
 const EVENTS = '/api/v1/events';
 const CACHED = { FEED_CACHE_SECONDS: '60' };
 
-/** Dollars a million. */
+/** Dollars per million. */
 const PRICES = {
   request: 0.3,
   d1RowRead: 0.001,
@@ -29,11 +30,15 @@ const PRICES = {
 };
 /** Taken, not counted: 1 ms of processor at $0.02, an object awake for 2 ms of 128 MB at $12.50 a GB-second. */
 const PROCESSOR_AND_DURATION = 0.02 + 0.0032;
-/** The counter's share of a request of a client that sends ten a window: see `the counter` below. */
+/** The counter's share of a request of a client that sends ten per window: see `the counter` below. */
 const ROWS_OF_THE_COUNTER = 3 / 10;
 const ALARMS_OF_THE_COUNTER = 1 / 10;
 
-function dollarsAMillion(costs: Costs): number {
+/** Dollars per million, for a client of so many requests per window. */
+function dollarsAMillion(
+  costs: Costs,
+  { rows, alarms } = { rows: ROWS_OF_THE_COUNTER, alarms: ALARMS_OF_THE_COUNTER },
+): number {
   return (
     PRICES.request +
     PROCESSOR_AND_DURATION +
@@ -41,8 +46,25 @@ function dollarsAMillion(costs: Costs): number {
     PRICES.d1RowWritten * costs.d1RowsWritten +
     PRICES.kvRead * costs.kvReads +
     PRICES.kvWrite * costs.kvWrites +
-    PRICES.objectRequest * (costs.counterCalls + ALARMS_OF_THE_COUNTER) +
-    PRICES.objectRowWritten * ROWS_OF_THE_COUNTER
+    PRICES.objectRequest * (costs.counterCalls + alarms) +
+    PRICES.objectRowWritten * rows
+  );
+}
+
+const [text = ''] = Object.values(
+  import.meta.glob<string>('../docs/cost.md', { query: '?raw', import: 'default', eager: true }),
+);
+
+/** The rows of the document's table whose first column has this head. */
+function rowsOf(head: string): string[][] {
+  const table =
+    text.match(/(?:^\|.*\|\n)+/gm)?.find((each) => each.startsWith(`| ${head} |`)) ?? '';
+  const cells = table.trim().split('\n').slice(2);
+  return cells.map((line) =>
+    line
+      .slice(1, -1)
+      .split('|')
+      .map((cell) => cell.trim()),
   );
 }
 
@@ -169,15 +191,81 @@ describe('the counter', () => {
     return written;
   }
 
-  it.each([
-    [1, 0],
-    [3, 0],
-    [10, 3],
-    [100, 21],
-  ])(
-    'of a client of %d requests a window writes %d rows, its alarm included',
+  const counted = rowsOf('requests per window').map((row) => row.map(Number));
+
+  it('is told of for one request and for as many as the limit allows', () => {
+    expect(counted).toEqual([
+      [1, 0],
+      [3, 0],
+      [10, 3],
+      [100, 21],
+    ]);
+  });
+
+  it.each(counted)(
+    'of a client of %d requests per window writes %d rows, its alarm included',
     async (requests, rows) => {
-      expect(await rowsWrittenFor(requests)).toBe(rows);
+      expect(await rowsWrittenFor(requests ?? 0)).toBe(rows);
     },
   );
+});
+
+describe('docs/cost.md', () => {
+  const ingest = (key?: string) =>
+    costOf(INGEST, { status: 202, init: ingestInit(bookingCreated(), key) });
+  const OPERATIONS: Readonly<Record<string, () => Promise<Costs>>> = {
+    'feed, from memory or edge': async () => {
+      const app = createApp();
+      await costOf(LIST, { app, vars: CACHED });
+      return costOf(LIST, { app, vars: CACHED });
+    },
+    'feed, page of 25 from D1': () => costOf(LIST),
+    'feed, page of 100 from D1': () => costOf(`${LIST}?limit=100`),
+    'feed, listing from D1': () => costOf(`${LIST}/home-9`),
+    'ingest, new key': () => ingest(crypto.randomUUID()),
+    'ingest, no key': () => ingest(),
+    replay: async () => {
+      const key = crypto.randomUUID();
+      await ingest(key);
+      return costOf(INGEST, { init: ingestInit(bookingCreated(), key) });
+    },
+    'events, page of 25': async () => {
+      for (let stored = 0; stored < 26; stored += 1) await ingest();
+      return costOf(EVENTS);
+    },
+  };
+  const operations = rowsOf('operation');
+
+  it('has every operation', () => {
+    expect(operations.map(([name]) => name)).toEqual(Object.keys(OPERATIONS));
+  });
+
+  it.each(operations)('says what is counted: %s', async (name, ...cells) => {
+    const costs = await OPERATIONS[name ?? '']?.();
+    const { d1RoundTrips, d1RowsRead, d1RowsWritten, kvReads, kvWrites, counterCalls } = z
+      .record(z.string(), z.number())
+      .parse(costs);
+    const told = /^≤ (\d+)$/.exec(cells[1] ?? '');
+    const rowsRead = told ? Number(told[1]) : d1RowsRead;
+    expect(d1RowsRead).toBeLessThanOrEqual(rowsRead ?? 0);
+    const expected = [d1RoundTrips, rowsRead, d1RowsWritten, kvReads, kvWrites, counterCalls];
+    expect(cells.slice(0, -1).map((cell) => Number(cell.replace('≤ ', '')))).toEqual(expected);
+    const bounded = { ...NOTHING, ...costs, d1RowsRead: rowsRead ?? 0 };
+    expect(cells.at(-1)).toBe(dollarsAMillion(bounded).toFixed(2));
+  });
+
+  it('has the prices and sums that are reckoned with here', () => {
+    expect(rowsOf('price of').map(([, price]) => Number(price))).toEqual(Object.values(PRICES));
+    const [memory, page, keyed] = [
+      dollarsAMillion(NOTHING),
+      dollarsAMillion({ ...ONE_READ, d1RowsRead: 26 }),
+      dollarsAMillion({ ...ONE_READ, d1RowsRead: 12, d1RowsWritten: 4, kvReads: 1, kvWrites: 1 }),
+    ];
+    const busy = dollarsAMillion(NOTHING, { rows: 21 / 100, alarms: 1 / 100 });
+    expect(text).toContain(`cost $${(4 * page).toFixed(2)}`);
+    expect(text).toContain(`pays $${(memory - busy).toFixed(2)} less`);
+    const ofKv = PRICES.kvRead + PRICES.kvWrite;
+    expect(text).toContain(`pays $${ofKv.toFixed(2)} of its $${keyed.toFixed(2)}`);
+    expect(text).toContain(`($${PROCESSOR_AND_DURATION.toFixed(4)})`);
+  });
 });

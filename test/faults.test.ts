@@ -1,5 +1,5 @@
 /**
- * The README's table of faults, cell by cell: each binding misbehaves in each way, each endpoint is
+ * The table of docs/faults.md, cell by cell: each binding misbehaves in each way, each endpoint is
  * called, and what it answers after what time is what the table says. Beside that, whatever is
  * answered: no acknowledged event is missing, and none that was refused is in the way of its retry.
  */
@@ -20,18 +20,18 @@ const FEED = '/api/v1/web/properties';
 const EVENTS = '/api/v1/events';
 const INGEST = '/api/public/events/ingest';
 const BINDINGS = ['nothing', 'D1', 'KV', 'counter', 'edge cache', 'key set'] as const;
-const KEPT_AGE_MS = 61_000;
+const CACHED_AGE_MS = 61_000;
 const KEY_SET_AGE_MS = 601_000;
 /** Between the two requests of a binding that fails every second call. */
 const PAUSE_MS = 2_000;
 
 type Binding = (typeof BINDINGS)[number];
 
-const [readme = ''] = Object.values(
-  import.meta.glob<string>('../README.md', { query: '?raw', import: 'default', eager: true }),
+const [text = ''] = Object.values(
+  import.meta.glob<string>('../docs/faults.md', { query: '?raw', import: 'default', eager: true }),
 );
 
-const table = (readme.split('\n## Faults\n')[1]?.split('\n## ')[0] ?? '')
+const table = text
   .split('\n')
   .filter((line) => line.startsWith('|'))
   .map((line) =>
@@ -160,12 +160,12 @@ const withToken = (authorization: string) => ({
 
 const COLUMNS: Readonly<Record<string, Column>> = {
   feed: { requests: [() => [`${FEED}?status=listed,sold_out`], () => [`${FEED}/${slug}`]] },
-  'feed, kept': {
+  'feed, cached': {
     prepare: async (at) => {
       for (const path of [`${FEED}?limit=3`, `${FEED}/${slug}`]) await at.send(path);
       return '';
     },
-    ageMs: KEPT_AGE_MS,
+    ageMs: CACHED_AGE_MS,
     requests: [() => [`${FEED}?limit=3`], () => [`${FEED}/${slug}`]],
   },
   'by token': { prepare: bearer, requests: [(token) => [FEED, withToken(token)]] },
@@ -270,7 +270,7 @@ async function expectNothingLost(at: Isolate, init: RequestInit, response: Respo
   expect(await stored.first('n')).toBe(1);
 }
 
-describe('the README says what is answered when', () => {
+describe('docs/faults.md says what is answered when', () => {
   it('each binding misbehaves in each way', () => {
     const expected = BINDINGS.flatMap((binding) =>
       binding === 'nothing' ? [[binding, '']] : Object.keys(MODES).map((mode) => [binding, mode]),

@@ -1,12 +1,12 @@
 /**
- * `npm run bench`: how fast the production bundle is in workerd, against the floor of its design.
+ * `npm run bench`: measures the production bundle in workerd against the floor of its design.
  *
- * `--quick` takes shorter and fewer rounds. `--scale` measures the service alone, at growing tables;
- * `--floor` the floor alone, with and without its parts.
+ * `--quick` takes fewer and shorter rounds. `--scale` measures the service alone, at growing tables.
+ * `--floor` measures the floor alone, with and without its parts.
  */
 
 import { measureAgainstFloor } from './bench/against-floor.ts';
-import { measureFloorWays } from './bench/floor-ways.ts';
+import { measureFloorModes } from './bench/floor-modes.ts';
 import { measureScale } from './bench/scale.ts';
 import { readOptions } from './command-line/options.ts';
 
@@ -21,7 +21,7 @@ const rounds = values.quick ? { rounds: 3, seconds: 1 } : { rounds: 7, seconds: 
 if (values.scale) {
   await measureScale(values.quick ? { rounds: 1, seconds: 0.2 } : { rounds: 5, seconds: 0.5 });
 } else if (values.floor) {
-  await measureFloorWays(rounds);
+  await measureFloorModes(rounds);
 } else {
   await measureAgainstFloor(rounds);
 }

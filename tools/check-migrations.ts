@@ -1,8 +1,7 @@
 /**
  * Checks that the migrations make the schema, and that none of them loses data.
  *
- * Drizzle's generator is run on a copy: what it would still generate is missing from the
- * migrations.
+ * Drizzle's generator runs on a copy of them: whatever it still generates is missing.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -19,12 +18,12 @@ process.exit(faults.length === 0 ? 0 : 1);
 function destructiveMigrations(): string[] {
   return sqlFiles(MIGRATIONS).flatMap((name) =>
     faultsOfMigration(readFileSync(join(MIGRATIONS, name), 'utf8')).map(
-      (what) => `${name} ${what}. Add what is new beside what is there instead.`,
+      (what) => `${name} ${what}. Add the new beside the old instead.`,
     ),
   );
 }
 
-/** Drizzle writes only to a folder given relative to the project: the copy stands beside the original. */
+/** Drizzle writes only to a folder inside the project: the copy stands beside the original. */
 function missingMigrations(): string[] {
   const copy = mkdtempSync('.migrations-check-');
   try {

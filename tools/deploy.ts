@@ -1,8 +1,8 @@
 /**
- * `npm run deploy`: migrates the remote database, then deploys. A step that fails is the last one.
+ * `npm run deploy`: migrates the remote database, then deploys. It stops at the first step that fails.
  *
- * Exits with 0 when the service is deployed, 2 when it was given an argument, which could ask for less
- * (`--dry-run`), and another status when it failed.
+ * Exits with 0 when the service is deployed, 2 when it was given an argument (which could have asked
+ * for less: `--dry-run`), and another status when it failed.
  */
 
 import { spawnSync } from 'node:child_process';

@@ -2,27 +2,21 @@
  * `npm run dev`: sets the working copy up, then serves it until it is stopped.
  *
  * Exits with 0 when it was asked to stop (SIGINT, SIGTERM), 1 when it could not serve, 2 when it was
- * given an argument.
+ * given an argument. It goes on serving when every answer is a 500, and says why it is not ready.
  */
 
-import { type ChildProcess, spawn } from 'node:child_process';
 import { watchNpm } from './command-line/npm.ts';
-import {
-  PROJECT_DIRECTORY,
-  UserError,
-  WRANGLER_ENVIRONMENT,
-  wranglerCommand,
-} from './command-line/project.ts';
+import { UserError } from './command-line/project.ts';
 import { readVars } from './development/dev-vars.ts';
 import { firstRequests } from './development/first-requests.ts';
-import { portOf, requireFreePort } from './development/port.ts';
+import { type LocalService, startLocalService } from './development/local-service.ts';
+import { findDebuggerPort, portOf, requireFreePort } from './development/port.ts';
 import { prepareDevelopment } from './development/prepare.ts';
 
-/** The Worker that development serves. */
-const ENTRY = 'src/docs/dev-worker.ts';
-const POLL_MS = 200;
-/** A service that was asked to stop is killed after this time. */
+/** The service is killed when it has not stopped by this time. */
 const STOP_DEADLINE_MS = 5_000;
+/** The service's last lines come within this time after its end. */
+const LAST_LINES_MS = 1_000;
 
 if (process.argv.length > 2) {
   console.error('dev takes no arguments. Another port: PORT=4000 npm run dev');
@@ -30,71 +24,69 @@ if (process.argv.length > 2) {
 }
 
 /** The running service, once the set-up is done. */
-let service: ChildProcess | undefined;
+let service: LocalService | undefined;
 let isStopping = false;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
 watchNpm(stop);
+// The reader of the output has gone.
+for (const output of [process.stdout, process.stderr]) output.on('error', stop);
 
 try {
-  const port = portOf(process.env.PORT, (await readVars('local')).get('PORT'));
+  const port = portOf(process.env.PORT, readVars('local').get('PORT'));
   await requireFreePort(port);
   await prepareDevelopment();
-  const apiKeys = (await readVars('local')).get('API_KEY') ?? '';
-  service = serve(port);
-  await announce(service, port, apiKeys);
+  service = await serve(port);
 } catch (error) {
   if (!(error instanceof UserError)) throw error;
   console.error(error.message);
   process.exit(1);
 }
 
-/** Starts wrangler in this process group. This program ends when it does. */
-function serve(port: number): ChildProcess {
-  const args = wranglerCommand(
-    ...['dev', ENTRY, '--port', String(port), '--inspector-port', '0'],
-    '--show-interactive-dev-session=false',
-  );
-  const child = spawn(process.execPath, args, {
-    cwd: PROJECT_DIRECTORY,
-    env: { ...process.env, ...WRANGLER_ENVIRONMENT, WRANGLER_LOG: 'log' },
-    stdio: ['ignore', 'inherit', 'inherit'],
+/** Starts the service, and says how to use it once it is ready. This program ends when it does. */
+async function serve(port: number): Promise<LocalService> {
+  const debuggerPort = await findDebuggerPort(port);
+  let isAnnounced = false;
+  const announce = async (started: LocalService) => {
+    const readiness = await started.readiness();
+    if (readiness === undefined || isAnnounced) return;
+    isAnnounced = readiness.isReady;
+    if (readiness.isReady) announceReady(port, debuggerPort);
+    else
+      console.error(`\nNot ready: ${readiness.reason}. A change of .dev.vars needs a restart.\n`);
+  };
+  const started = startLocalService({
+    port,
+    debuggerPort,
+    onReload: () => {
+      if (!isAnnounced) void announce(started);
+    },
   });
-  child.on('exit', (code) => process.exit(isStopping ? 0 : code || 1));
-  return child;
+  const end = (code: number | null) => process.exit(isStopping ? 0 : code || 1);
+  // 'close' comes after the last lines, and not at all while another program holds the output open.
+  started.process.on('close', end);
+  started.process.on('exit', (code) => setTimeout(() => end(code), LAST_LINES_MS).unref());
+  void announce(started);
+  return started;
 }
 
-/** Ends the service, and this program with it; during the set-up this program alone, at once. */
-function stop(): void {
-  const running = service;
-  if (running === undefined) process.exit(0);
-  if (isStopping) return;
-  isStopping = true;
-  running.kill('SIGTERM');
-  setTimeout(() => running.kill('SIGKILL'), STOP_DEADLINE_MS).unref();
-}
-
-/** Says how to use the service once it answers. */
-async function announce(service: ChildProcess, port: number, apiKeys: string): Promise<void> {
-  const origin = `http://localhost:${port}`;
-  while (!(await answers(origin))) {
-    if (service.exitCode !== null) return;
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-  }
+function announceReady(port: number, debuggerPort: number): void {
+  const apiKeys = readVars('local').get('API_KEY') ?? '';
   const [apiKey = ''] = apiKeys
     .split(',')
     .map((key) => key.trim())
     .filter((key) => key !== '');
   if (apiKey === '') console.log('\nAPI_KEY is empty in .dev.vars: only health will answer.');
-  console.log(`\nReady. Try:\n\n${firstRequests(origin, apiKey).join('\n')}\n`);
+  console.log(`\nDebugger: ws://127.0.0.1:${debuggerPort}/ws`);
+  const requests = firstRequests(`http://localhost:${port}`, apiKey);
+  console.log(`\nReady. Try:\n\n${requests.join('\n')}\n`);
 }
 
-/** Asks outside /api, so that nothing is counted against a client. */
-async function answers(origin: string): Promise<boolean> {
-  try {
-    const response = await fetch(origin, { redirect: 'manual' });
-    await response.body?.cancel();
-    return true;
-  } catch {
-    return false;
-  }
+/** Ends the service, and this program with it. During the set-up it ends this program at once. */
+function stop(): void {
+  const running = service?.process;
+  if (running === undefined) process.exit(0);
+  if (isStopping) return;
+  isStopping = true;
+  running.kill('SIGTERM');
+  setTimeout(() => running.kill('SIGKILL'), STOP_DEADLINE_MS).unref();
 }

@@ -2,7 +2,7 @@
  * `npm run import-listings -- FILE [--dry-run] [--remote]`: loads a listings file.
  *
  * Exits with 0 when the file is in the store (or would be), 1 when it is not and nothing has
- * changed, 2 when the command was not understood. Problems go to stderr, one a line.
+ * changed, 2 when the command was not understood. Problems go to stderr, one per line.
  */
 
 import { readFileSync } from 'node:fs';
@@ -12,9 +12,10 @@ import { findKeptOption } from './command-line/npm.ts';
 import { UserError } from './command-line/project.ts';
 import { inLocalTurn } from './development/local-turn.ts';
 import type { Counts } from './import/counts.ts';
-import { type ImportProblem, problemLine, readListingsFile } from './import/file.ts';
+import { readListingsFile } from './import/file.ts';
 import type { ImportOutcome } from './import/import.ts';
 import { loadListings } from './import/load-listings.ts';
+import { type ImportProblem, problemLine } from './import/problem.ts';
 
 const USAGE = `Usage: npm run import-listings -- FILE [--dry-run] [--remote]
 
@@ -82,7 +83,7 @@ function parseCommand(args: string[]): Command {
   }
 }
 
-/** npm runs scripts in the project's directory; a relative path is meant from where the user stands. */
+/** Reads a file. A relative path counts from the user's directory; npm runs scripts in the project's. */
 function readBytes(path: string): Uint8Array {
   const { npm_lifecycle_event, INIT_CWD } = process.env;
   const base = npm_lifecycle_event === 'import-listings' && INIT_CWD ? INIT_CWD : process.cwd();
@@ -108,12 +109,12 @@ function report(outcome: ImportOutcome, isDryRun: boolean): number {
   console.log(summaryLine(amenities, 'amenity', 'amenities'));
   if (affected > 0) {
     console.log(
-      `Rendered anew, as their location or amenities changed: ${affected} other listings`,
+      `Rendered anew, because their location or amenities changed: ${affected} other listings`,
     );
   }
   if (isRenderingLeft) {
     console.log(
-      'Rendering broke off: the rest is rendered when it is read, or by the next import.',
+      'Rendering was interrupted: the rest is rendered when it is read, or by the next import.',
     );
   }
   const written = [listings, locations, amenities].some(
@@ -134,7 +135,7 @@ function printProblems(problems: readonly ImportProblem[]): void {
   console.error(`${problems.length} ${noun}. Nothing was changed.`);
 }
 
-/** What a file says may not steer the terminal or begin a line. */
+/** Escapes control characters, so that a file's text cannot steer the terminal or begin a line. */
 function visible(text: string): string {
   return text.replace(
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not reach a terminal

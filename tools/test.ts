@@ -1,29 +1,32 @@
 /**
- * `npm test`: everything that must pass, cheapest first; stops at the first stage that fails and
- * closes with a line that counts tests.
+ * `npm test`: everything that must pass. The checks run first, side by side; the tests follow when all
+ * of them have passed. The last line counts tests; a check that failed counts as one.
  *
+ * `npm test -- FILE...` runs the named test files only, without the checks.
  * `FULL=1` turns on the long forms of the load, fault and crash tests.
+ *
+ * Exits with 0 when all has passed, 1 when something has not, 2 when an argument was not understood.
  */
 
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as z from 'zod';
+import { userPath } from './command-line/npm.ts';
 
-type Stage = { name: string; command: readonly string[] };
+const USAGE = 'usage: npm test [-- FILE...]';
 
-const CHECKS: readonly Stage[] = [
-  { name: 'format and lint', command: ['biome', 'ci', '--error-on-warnings', '.'] },
-  { name: 'types of the bindings', command: ['npm', 'run', '--silent', 'types', '--', '--check'] },
-  { name: 'types', command: ['tsc'] },
-  { name: 'migrations in step with the schema', command: ['node', 'tools/check-migrations.ts'] },
+type Check = { name: string; program: string; args: readonly string[] };
+
+const CHECKS: readonly Check[] = [
+  { name: 'format and lint', program: 'biome', args: ['ci', '--error-on-warnings', '.'] },
+  { name: 'migrations', program: 'node', args: ['tools/check-migrations.ts'] },
+  { name: 'types of the bindings', program: 'npm', args: ['run', '-s', 'types', '--', '--check'] },
+  { name: 'types', program: 'tsc', args: [] },
 ];
 
-/** Vitest's projects: see vitest.config.ts. */
-const SUITES = ['worker', 'node'] as const;
-
-/** What is read of Vitest's JSON report. */
+/** The fields of Vitest's JSON report that say how the tests ended. */
 const report = z.object({
   numPassedTests: z.int(),
   numFailedTests: z.int(),
@@ -31,55 +34,92 @@ const report = z.object({
   numFailedTestSuites: z.int(),
 });
 
-process.env.CI ??= 'true';
-process.env.WRANGLER_SEND_METRICS = 'false';
-process.env.CLOUDFLARE_CF_FETCH_ENABLED = 'false';
+type Outcome = { passed: number; failed: number; skipped: number };
 
-const reports = mkdtempSync(join(tmpdir(), 'test-reports-'));
-const counts = { passed: 0, failed: 0, skipped: 0 };
-let ok = CHECKS.every(run);
-for (const suite of SUITES) ok = ok && runSuite(suite);
-rmSync(reports, { recursive: true });
+process.exitCode = await main(process.argv.slice(2));
 
-const failed = ok || counts.failed > 0 ? counts.failed : 1;
-const skipped = counts.skipped > 0 ? `, ${counts.skipped} skipped` : '';
-console.log(`\n${counts.passed} passed, ${failed} failed${skipped}`);
-process.exit(ok ? 0 : 1);
-
-/** Runs a stage with its output shown. A failed check counts as one failed test. */
-function run({ name, command }: Stage): boolean {
-  console.log(`\n— ${name}`);
-  const [program = '', ...args] = command;
-  const startedAt = Date.now();
-  const { status, error } = spawnSync(program, args, { stdio: ['ignore', 'inherit', 'inherit'] });
-  if (error) console.error(error.message);
-  console.log(
-    `— ${name}: ${status === 0 ? 'ok' : 'FAILED'} (${Math.round((Date.now() - startedAt) / 1000)} s)`,
-  );
-  return status === 0;
+async function main(args: readonly string[]): Promise<number> {
+  const files = args.map((path) => userPath('test', path));
+  const unknown = args.filter((_, index) => !isTestFile(files[index] ?? ''));
+  if (unknown.length > 0) {
+    for (const path of unknown) console.error(`There is no test file ${path}`);
+    console.error(USAGE);
+    return 2;
+  }
+  process.env.CI ??= 'true';
+  const scratch = mkdtempSync(join(tmpdir(), 'npm-test-'));
+  // Tests start a program two hundred times: Node keeps what it has compiled for the next one.
+  process.env.NODE_COMPILE_CACHE = join(scratch, 'compiled');
+  try {
+    const isChecked = files.length > 0 || (await runChecks());
+    const outcome = isChecked
+      ? await runTests(files, scratch)
+      : { passed: 0, failed: 1, skipped: 0 };
+    const { passed, failed, skipped } = outcome;
+    console.log(`\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
+    return failed === 0 ? 0 : 1;
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
 }
 
-function runSuite(project: (typeof SUITES)[number]): boolean {
-  const file = join(reports, `${project}.json`);
-  const passed = run({
-    name: `tests: ${project}`,
-    command: [
-      ...['vitest', 'run', '--project', project],
-      ...['--reporter=default', '--reporter=json', `--outputFile.json=${file}`],
-    ],
-  });
-  const result = readReport(file);
-  counts.passed += result?.numPassedTests ?? 0;
-  counts.failed += result?.numFailedTests ?? 0;
-  counts.skipped += result?.numPendingTests ?? 0;
-  return passed && result !== undefined && result.numFailedTestSuites === 0;
+function isTestFile(path: string): boolean {
+  return path.endsWith('.test.ts') && existsSync(path);
+}
+
+/** Runs all checks at once. Each one's output is shown whole, when it has ended. */
+async function runChecks(): Promise<boolean> {
+  const results = await Promise.all(
+    CHECKS.map(async ({ name, program, args }) => {
+      const startedAt = Date.now();
+      const { status, output } = await run(program, args, 'pipe');
+      const seconds = ((Date.now() - startedAt) / 1_000).toFixed(1);
+      const hasPassed = status === 0;
+      if (!hasPassed) console.log(output.trimEnd());
+      console.log(`— ${name}: ${hasPassed ? 'ok' : 'FAILED'} (${seconds} s)`);
+      return hasPassed;
+    }),
+  );
+  return results.every((hasPassed) => hasPassed);
+}
+
+/** Runs the test files, or all of them when none is named, and counts by Vitest's own report. */
+async function runTests(files: readonly string[], scratch: string): Promise<Outcome> {
+  const reportFile = join(scratch, 'report.json');
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`];
+  const { status } = await run('vitest', ['run', ...reporters, ...files], 'inherit');
+  const result = readReport(reportFile);
+  if (result === undefined) {
+    console.error('Vitest left no report: it ended before its tests did.');
+    return { passed: 0, failed: 1, skipped: 0 };
+  }
+  const failed = Math.max(result.numFailedTests, result.numFailedTestSuites, status === 0 ? 0 : 1);
+  return { passed: result.numPassedTests, failed, skipped: result.numPendingTests };
 }
 
 function readReport(file: string): z.infer<typeof report> | undefined {
   try {
     return report.parse(JSON.parse(readFileSync(file, 'utf8')));
   } catch {
-    console.error('The suite left no report: it ended before its tests did.');
     return undefined;
   }
+}
+
+/** Runs a program to its end. `output` is what it printed when its output goes through a pipe. */
+function run(
+  program: string,
+  args: readonly string[],
+  output: 'pipe' | 'inherit',
+): Promise<{ status: number | null; output: string }> {
+  return new Promise((resolve) => {
+    const child = spawn(program, args, { stdio: ['ignore', output, output] });
+    let printed = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.on('data', (data: Buffer) => {
+        printed += data.toString();
+      });
+    }
+    child.on('error', (error) => resolve({ status: null, output: error.message }));
+    child.on('close', (status) => resolve({ status, output: printed }));
+  });
 }

@@ -1,47 +1,52 @@
 /**
  * `npm run -s token -- [--permission tool-web:viewer]... [--expires 1h]`: prints a bearer token that
  * the local service accepts, and nothing else.
+ *
+ * Exits with 0 when it printed a token, 1 when the development key cannot be had, 2 when an argument
+ * was not understood.
  */
 
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { parseArgs, parseEnv } from 'node:util';
+import { parseArgs } from 'node:util';
 import { importJWK, SignJWT } from 'jose';
 import { UserError } from './command-line/project.ts';
+import { createDevVars, readVars } from './development/dev-vars.ts';
 import { type DevelopmentKey, ensureDevelopmentKeys } from './development/key-pair.ts';
 
 const USAGE = 'usage: npm run -s token -- [--permission AREA:LEVEL]... [--expires 30s|15m|1h|7d]';
+/** The permission that opens the property feed. */
+const DEFAULT_PERMISSION = 'tool-web:viewer';
 const AREA_AND_LEVEL = /^[^\s:]+:[^\s:]+$/;
 const LIFETIME = /^([1-9]\d{0,8})([smhd])$/;
-const SECONDS = new Map([
+const SECONDS_PER_UNIT = new Map([
   ['s', 1],
   ['m', 60],
   ['h', 3_600],
   ['d', 86_400],
 ]);
 
-type Wish = { permissions: readonly string[]; lifetimeSeconds: number };
+type Vars = ReadonlyMap<string, string>;
+type TokenOptions = { permissions: readonly string[]; lifetimeSeconds: number };
 
-const directory = process.cwd();
-const wish = parseWish(process.argv.slice(2));
-if ('problem' in wish) {
-  console.error(`${wish.problem}\n${USAGE}`);
+const options = parseOptions(process.argv.slice(2));
+if ('problem' in options) {
+  console.error(`${options.problem}\n${USAGE}`);
   process.exit(2);
 }
-const key = await ensureDevelopmentKeys(directory).catch(endOnUserError);
-const vars = readVars(directory);
-const problem = whyRefused(vars, key);
-if (problem !== undefined) console.error(`The local service will refuse this token: ${problem}.`);
-console.log(await sign(key, vars, wish));
-
-function endOnUserError(error: unknown): never {
+try {
+  const directory = process.cwd();
+  createDevVars(directory);
+  const key = await ensureDevelopmentKeys(directory);
+  const vars = readVars('local', directory);
+  const problem = whyRefused(vars, key);
+  if (problem !== undefined) console.error(`The local service will refuse this token: ${problem}.`);
+  console.log(await sign(key, vars, options));
+} catch (error) {
   if (!(error instanceof UserError)) throw error;
   console.error(error.message);
   process.exit(1);
 }
 
-/** Without `--permission`, what opens the property feed. */
-function parseWish(args: string[]): Wish | { problem: string } {
+function parseOptions(args: string[]): TokenOptions | { problem: string } {
   let values: { permission?: string[]; expires?: string };
   try {
     ({ values } = parseArgs({
@@ -52,64 +57,37 @@ function parseWish(args: string[]): Wish | { problem: string } {
       },
     }));
   } catch (error) {
-    return { problem: error instanceof Error ? error.message : 'The arguments cannot be read.' };
+    return { problem: error instanceof Error ? error.message : String(error) };
   }
-  const { permission: permissions = ['tool-web:viewer'], expires = '1h' } = values;
+  const { permission: permissions = [DEFAULT_PERMISSION], expires = '1h' } = values;
   const malformed = permissions.find((permission) => !AREA_AND_LEVEL.test(permission));
   if (malformed !== undefined) {
     return { problem: `--permission ${malformed}: must be AREA:LEVEL, such as tool-web:viewer` };
   }
   const [, amount, unit = ''] = LIFETIME.exec(expires) ?? [];
-  const lifetimeSeconds = Number(amount) * (SECONDS.get(unit) ?? Number.NaN);
+  const lifetimeSeconds = Number(amount) * (SECONDS_PER_UNIT.get(unit) ?? Number.NaN);
   if (Number.isNaN(lifetimeSeconds)) {
     return { problem: `--expires ${expires}: must be a number with s, m, h or d, such as 1h` };
   }
   return { permissions, lifetimeSeconds };
 }
 
-/**
- * The vars as the local service sees them: .dev.vars over wrangler.toml, where each stands on one
- * line. Read here as text: wrangler's own reader takes seconds to load.
- */
-function readVars(root: string): Readonly<Record<string, string | undefined>> {
-  const [, section = ''] = readFileSync(join(root, 'wrangler.toml'), 'utf8').split('[vars]\n');
-  const [own = ''] = section.split(/^\[/m);
-  const defaults = [...own.matchAll(/^(\w+) = (".*")$/gm)].map(([, name = '', value = '""']) => [
-    name,
-    String(JSON.parse(value)),
-  ]);
-  const overrides = join(root, '.dev.vars');
-  return {
-    ...Object.fromEntries(defaults),
-    ...(existsSync(overrides)
-      ? parseEnv(readFileSync(overrides, 'utf8').replace(/^\ufeff/, ''))
-      : {}),
-  };
+/** Returns why the local service refuses tokens of the development key; undefined when it accepts them. */
+function whyRefused(vars: Vars, { x }: DevelopmentKey): string | undefined {
+  if (!vars.get('JWT_ISSUER')) return 'JWT_ISSUER is empty';
+  if (!vars.get('JWT_AUDIENCE')) return 'JWT_AUDIENCE is empty';
+  if (vars.get('JWT_JWKS')?.includes(x)) return undefined;
+  return '.dev.vars names another key set than the development one';
 }
 
-/** What in the vars keeps a token of the development key out; undefined for nothing. */
-function whyRefused(
-  { JWT_ISSUER, JWT_AUDIENCE, JWT_JWKS }: Readonly<Record<string, string | undefined>>,
-  { x }: DevelopmentKey,
-): string | undefined {
-  if (!JWT_ISSUER) return 'JWT_ISSUER is empty';
-  if (!JWT_AUDIENCE) return 'JWT_AUDIENCE is empty';
-  if (!JWT_JWKS?.includes(x)) return '.dev.vars names another key set than the development one';
-  return undefined;
-}
-
-async function sign(
-  jwk: DevelopmentKey,
-  { JWT_ISSUER = '', JWT_AUDIENCE = '' }: Readonly<Record<string, string | undefined>>,
-  { permissions, lifetimeSeconds }: Wish,
-): Promise<string> {
+async function sign(key: DevelopmentKey, vars: Vars, options: TokenOptions): Promise<string> {
   const now = Math.floor(Date.now() / 1_000);
-  return new SignJWT({ permissions })
-    .setProtectedHeader({ alg: jwk.alg, kid: jwk.kid, typ: 'JWT' })
+  return new SignJWT({ permissions: options.permissions })
+    .setProtectedHeader({ alg: key.alg, kid: key.kid, typ: 'JWT' })
     .setSubject('developer')
-    .setIssuer(JWT_ISSUER)
-    .setAudience(JWT_AUDIENCE)
+    .setIssuer(vars.get('JWT_ISSUER') ?? '')
+    .setAudience(vars.get('JWT_AUDIENCE') ?? '')
     .setIssuedAt(now)
-    .setExpirationTime(now + lifetimeSeconds)
-    .sign(await importJWK(jwk, jwk.alg));
+    .setExpirationTime(now + options.lifetimeSeconds)
+    .sign(await importJWK(key, key.alg));
 }

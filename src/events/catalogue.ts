@@ -1,9 +1,9 @@
 /**
- * The kinds of events that the service takes, each with the schema of its payload.
+ * The kinds of events that the service accepts, each with the schema of its payload.
  *
- * A new kind is one entry here, and nothing else. Known fields are typed, all of them optional;
- * unknown fields are kept as sent. A schema may be tightened at any time: keys that are stored
- * answer before it does.
+ * To add a kind, add an entry here. Known fields are typed, and all of them are optional; unknown
+ * fields are stored as sent. A schema may be tightened at any time, because the events that a key has
+ * stored answer before the schema does.
  */
 
 import * as z from 'zod';
@@ -17,7 +17,7 @@ const MAX_REASON_CHARACTERS = 2_000;
 const date = z.iso
   .date({ error: 'must be an ISO 8601 date such as 2027-06-01' })
   .meta({ maxLength: 10, examples: ['2027-06-01'] });
-const bothDates = z.looseObject({ check_in: date, check_out: date });
+const stay = z.looseObject({ check_in: date, check_out: date });
 const amount = z.number().min(0);
 
 /** Kind of event → schema of its payload. */
@@ -32,7 +32,7 @@ export const CATALOGUE = {
       total_amount: amount.optional(),
       guest_email: email.optional(),
     })
-    .refine(hasItsDatesInOrder, {
+    .refine(endsAfterItBegins, {
       path: ['check_out'],
       error: 'must be after check_in',
       when: () => true,
@@ -47,8 +47,11 @@ export const CATALOGUE = {
 
 export type EventType = keyof typeof CATALOGUE;
 
-/** Told beside any other problem of the payload, hence looks at what may be anything. */
-function hasItsDatesInOrder(payload: unknown): boolean {
-  const dates = bothDates.safeParse(payload);
+/**
+ * Reports whether a stay is in order, as far as both of its dates are valid. It runs beside the other
+ * checks and not after them, so the payload may be anything.
+ */
+function endsAfterItBegins(payload: unknown): boolean {
+  const dates = stay.safeParse(payload);
   return !dates.success || dates.data.check_out > dates.data.check_in;
 }

@@ -1,4 +1,4 @@
-/** ISO 4217: the alphabetic codes in use, and those withdrawn since 2020, which bookings may still carry. */
+/** The currency codes of ISO 4217: those in use, and those withdrawn since 2020, which bookings may still carry. */
 
 import * as z from 'zod';
 
@@ -13,7 +13,7 @@ const CODES = new Set(
   XCD XCG XDR XOF XPD XPF XPT XSU XTS XUA XXX YER ZAR ZMW ZWG ZWL`.split(/\s+/),
 );
 
-/** Upper case, as the standard writes them. */
+/** An alphabetic code in upper case, as the standard writes it. */
 export const currency = z
   .string()
   .refine((code) => CODES.has(code), { error: 'must be an ISO 4217 currency code such as EUR' })

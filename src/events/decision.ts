@@ -1,51 +1,57 @@
-/** What becomes of a request with a key, from what the store holds under that key. Pure. */
+/** Decides what becomes of a keyed request, from the events that its key has stored. Pure. */
 
-/** An event that a key stored. Times in milliseconds since the epoch. */
-export type KeyedEvent = {
-  id: string;
-  type: string;
-  createdAt: number;
-  fingerprint: string;
-  /** Made by the one request that stored it. */
-  receipt: string;
-  /** The body it was accepted from; left out where its fingerprint is the request's own. */
-  body?: unknown;
-};
+import type { events } from './table.ts';
 
-/** A request with a key. Times in milliseconds. */
+/** An event that a key has stored. */
+export type KeyedEvent = Pick<
+  typeof events.$inferSelect,
+  'id' | 'type' | 'created_at' | 'fingerprint' | 'receipt'
+>;
+
+/** A request with a key. */
 export type KeyedRequest = {
+  /** UUID version 5 of the key. */
+  keyId: string;
+  /** SHA-256 of the body's canonical JSON. */
   fingerprint: string;
+  /** Random, unique to this request, and stored with the event that it stores. */
   receipt: string;
+  /** Milliseconds since the epoch. */
   now: number;
   retentionMs: number;
 };
 
-/** What becomes of it: stored by itself, stored before, refused, or not stored yet. */
-export type Decision =
-  | { kind: 'accepted'; event: KeyedEvent }
-  | { kind: 'replay'; event: KeyedEvent }
-  | { kind: 'conflict'; holder: KeyedEvent }
-  /** Nothing stands in the way of storing this request. */
+export type Decision<Event extends KeyedEvent> =
+  /** This request stored the event. */
+  | { kind: 'accepted'; event: Event }
+  /** An earlier request stored the same body. */
+  | { kind: 'replay'; event: Event }
+  /** Another body holds the key. */
+  | { kind: 'conflict'; holder: Event }
+  /** The key is free, and this body is not stored under it. */
   | { kind: 'free' };
 
-/** Whether what was accepted at `acceptedAt` still holds its key. */
-export function holdsKey(acceptedAt: number, now: number, retentionMs: number): boolean {
+/** Reports whether an event accepted at `acceptedAt` still holds its key when the request arrives. */
+export function holdsKey(acceptedAt: number, { now, retentionMs }: KeyedRequest): boolean {
   return acceptedAt + retentionMs > now;
 }
 
 /**
- * `events` are those of the key, newest first: at least the newest and the one with the request's
- * fingerprint.
+ * Decides from the events of the key, newest first. Needs only the newest one and the one with the
+ * request's fingerprint.
  *
- * A row that carries the request's own receipt was stored by this very request, perhaps by an
- * attempt whose answer was lost: that is an acceptance, and no other request can take it for one.
+ * An event with the request's own receipt was stored by this very request, perhaps in an attempt
+ * whose answer was lost. It is an acceptance, and no other request can mistake it for its own.
  */
-export function decide(events: readonly KeyedEvent[], request: KeyedRequest): Decision {
+export function decide<Event extends KeyedEvent>(
+  events: readonly Event[],
+  request: KeyedRequest,
+): Decision<Event> {
   const own = events.find((event) => event.receipt === request.receipt);
   if (own !== undefined) return { kind: 'accepted', event: own };
   const [newest] = events;
   if (newest === undefined) return { kind: 'free' };
-  const isHeld = holdsKey(newest.createdAt, request.now, request.retentionMs);
+  const isHeld = holdsKey(newest.created_at, request);
   if (isHeld && newest.fingerprint !== request.fingerprint) {
     return { kind: 'conflict', holder: newest };
   }

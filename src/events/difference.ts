@@ -1,24 +1,40 @@
-/** Where two bodies differ: paths only, never values. Pure. */
+/** Finds where two bodies differ. Answers with paths, never with values. Pure. */
 
-import { MAX_PROBLEMS } from '../http/errors.ts';
+import { MAX_PROBLEMS, type Problem } from '../http/errors.ts';
 import { type PathSegment, pathOf } from '../http/problem-path.ts';
 
-/** The paths at which two JSON values differ, in the order of `a`, at most `MAX_PROBLEMS`. */
+const DIFFERS = 'differs from the request that holds the key';
+
+/**
+ * Tells the sender of a refused body where it differs from the body that holds the key.
+ *
+ * `held` is a parsed body: its UUIDs are in lower case. The refused body is compared in its parsed
+ * form first. If the two are equal, only the case of a UUID differs: the body as it was `sent` shows
+ * the path when the capitals are in it, and nothing does when they were in the first body.
+ */
+export function conflictDetails(held: unknown, parsed: unknown, sent: unknown): Problem[] {
+  const inParsed = differingPaths(parsed, held);
+  const paths = inParsed.length > 0 ? inParsed : differingPaths(sent, held);
+  if (paths.length === 0) return [{ path: '', message: `${DIFFERS} in the case of a UUID` }];
+  return paths.map((path) => ({ path, message: DIFFERS }));
+}
+
+/** Returns the paths at which two JSON values differ, in the order of `a`, at most `MAX_PROBLEMS`. */
 export function differingPaths(a: unknown, b: unknown): string[] {
   const paths: string[] = [];
-  const place: PathSegment[] = [];
+  const path: PathSegment[] = [];
 
   const compare = (left: unknown, right: unknown): void => {
     if (paths.length >= MAX_PROBLEMS) return;
     if (!isContainer(left) || !isContainer(right) || Array.isArray(left) !== Array.isArray(right)) {
-      if (left !== right) paths.push(pathOf(place));
+      if (left !== right) paths.push(pathOf(path));
       return;
     }
     const [inLeft, inRight] = [membersOf(left), membersOf(right)];
     for (const name of new Set([...inLeft.keys(), ...inRight.keys()])) {
-      place.push(name);
+      path.push(name);
       compare(inLeft.get(name), inRight.get(name));
-      place.pop();
+      path.pop();
     }
   };
 
@@ -30,7 +46,7 @@ function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
-/** By name, or by index: a Map, since a name may be one that every object inherits. */
+/** Maps names, or indexes, to values. A Map, because a name may be one that every object inherits. */
 function membersOf(container: object): Map<string, unknown> {
   return new Map(Object.entries(container));
 }

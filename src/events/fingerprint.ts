@@ -1,12 +1,12 @@
-/** When two bodies are the same: their canonical JSON (RFC 8785) is, whatever order and white space. */
+/** Two bodies are the same when their canonical JSON (RFC 8785) is: order and white space do not count. */
 
 import canonicalize from 'canonicalize';
 import type { JsonObject } from '../http/json-limits.ts';
 
-/** SHA-256 of the canonical form in lower-case hexadecimal. */
+/** Returns the SHA-256 of the canonical form in lower-case hexadecimal. */
 export async function fingerprintOf(body: JsonObject): Promise<string> {
   const canonical = canonicalize(body);
-  if (canonical === undefined) throw new Error('an object has a canonical form');
+  if (canonical === undefined) throw new Error('A JSON object must have a canonical form.');
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(canonical));
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
+  return new Uint8Array(digest).toHex();
 }

@@ -1,171 +1,144 @@
 /**
- * Takes one event: from a request's body and key to what becomes of it.
+ * Ingests one event: from the body and the key of a request to an outcome.
  *
- * D1 decides. KV is asked beside it, and its word counts only where it can: a match is a replay at
- * once, a mismatch stands in for D1 only when D1 has failed.
+ * D1 decides, and KV is asked beside it. A match in KV answers at once. A mismatch in KV refuses a
+ * request only when D1 has failed.
  */
 
 import type { Problem } from '../http/errors.ts';
 import type { JsonObject } from '../http/json-limits.ts';
 import { logFault } from '../http/log.ts';
-import type { Parsed } from '../http/validate.ts';
-import { holdsKey, type KeyedEvent } from './decision.ts';
-import { differingPaths } from './difference.ts';
+import type { KeyedRequest } from './decision.ts';
+import { conflictDetails } from './difference.ts';
 import { keyIdOf } from './event-id.ts';
 import { fingerprintOf } from './fingerprint.ts';
-import { findReplay, keepReplay, type ReplayEntry } from './replay-cache.ts';
-import { type IngestRequest, parseIngestRequest } from './request.ts';
-import type { EventResource } from './resource.ts';
-import { acceptKeyed, acceptKeyless, type KeyedLookup, lookUpKey } from './store.ts';
+import { askCache, cacheResponse } from './replay-cache.ts';
+import { parseIngestRequest } from './request.ts';
+import { type EventResource, idempotentEvent, pendingEvent } from './resource.ts';
+import { acceptKeyed, acceptKeyless, bodyOf, lookUpKey } from './store.ts';
 
 /** What an ingest needs besides its request. */
-export type Surroundings = {
+export type IngestContext = {
   database: D1Database;
   cache: KVNamespace;
   retentionSeconds: number;
   /** Milliseconds since the epoch. */
   now: number;
-  requestId: string;
-  /** Keeps work alive that the answer does not wait for; the work never rejects. */
+  /** Keeps work alive that the response does not wait for. The work must not reject. */
   inBackground: (work: Promise<void>) => void;
 };
-
-type Refusal = Extract<Parsed<IngestRequest>, { ok: false }>;
 
 /** What became of a request. */
 export type Outcome =
   | { kind: 'accepted'; event: EventResource }
   | { kind: 'replay'; event: EventResource }
-  /** Without `differences` when the body that holds the key could not be read. */
-  | { kind: 'conflict'; differences?: Problem[] }
-  | { kind: 'invalid'; problems: Refusal['problems'] };
+  /** Without `details` when only KV could answer: it has no body to compare. */
+  | { kind: 'conflict'; details?: Problem[] }
+  | { kind: 'invalid'; problems: [Problem, ...Problem[]] };
 
-/** An event without a key: stored under a random id, which is fixed before the first attempt. */
-export async function ingestWithoutKey(body: JsonObject, around: Surroundings): Promise<Outcome> {
+/** Stores an event without a key, under a random id that every attempt shares. */
+export async function ingestWithoutKey(body: JsonObject, context: IngestContext): Promise<Outcome> {
   const parsed = parseIngestRequest(body);
   if (!parsed.ok) return { kind: 'invalid', problems: parsed.problems };
+  const { database, now } = context;
   const id = crypto.randomUUID();
-  await acceptKeyless(around.database, parsed.value, { id, now: around.now });
-  const { event_type: type } = parsed.value;
-  return { kind: 'accepted', event: pendingEvent({ id, type, createdAt: around.now }) };
+  await acceptKeyless(database, parsed.value, { id, now });
+  const event = pendingEvent({ id, type: parsed.value.event_type, created_at: now });
+  return { kind: 'accepted', event };
 }
 
 /**
- * An event with a key. A stored key answers before the schema does: a body that fits none is only
- * looked up. Rejects when D1 fails and KV does not know the key.
+ * Stores an event with a key, or finds what the key has stored. Throws D1's error when D1 fails and
+ * KV does not know the key.
  */
 export async function ingestWithKey(
   body: JsonObject,
   key: string,
-  around: Surroundings,
+  context: IngestContext,
 ): Promise<Outcome> {
-  const lookup = {
+  const request: KeyedRequest = {
     keyId: keyIdOf(key),
     fingerprint: await fingerprintOf(body),
     receipt: crypto.randomUUID(),
-    now: around.now,
-    retentionMs: around.retentionSeconds * 1_000,
+    now: context.now,
+    retentionMs: context.retentionSeconds * 1_000,
   };
-  const stored = askStore(body, lookup, around);
-  const cached = askCache(lookup, around);
-  const replayed = cached.then((entry) => {
-    if (entry?.fingerprint !== lookup.fingerprint) throw new Error('KV knows no such request');
-    around.inBackground(loggingFaults(stored, 'D1 failed behind a replay from KV', around));
-    return { kind: 'replay', event: replayOf(entry.response) } satisfies Outcome;
-  });
-  try {
-    return await Promise.any([stored, replayed]);
-  } catch {
-    const entry = await cached;
-    if (entry === undefined) return stored;
-    await loggingFaults(stored, 'D1 failed, KV answered', around);
-    return { kind: 'conflict' };
+  // Both run at once, and neither rejects.
+  const stored = askStore(body, request, context);
+  const cached = askCache(request, context);
+
+  const first = await Promise.race([stored, cached]);
+  if (first.kind === 'match') {
+    context.inBackground(logFailure(stored));
+    return { kind: 'replay', event: idempotentEvent(first.response) };
+  }
+
+  const fromStore = await stored;
+  if (fromStore.kind === 'settled') return fromStore.outcome;
+
+  // D1 has failed, so KV answers if it can.
+  const fromCache = await cached;
+  switch (fromCache.kind) {
+    case 'match':
+      await logFailure(stored);
+      return { kind: 'replay', event: idempotentEvent(fromCache.response) };
+    case 'mismatch':
+      await logFailure(stored);
+      return { kind: 'conflict' };
+    case 'unknown':
+      throw fromStore.error;
   }
 }
 
+type StoreAnswer = { kind: 'settled'; outcome: Outcome } | { kind: 'failed'; error: unknown };
+
+/** Asks D1 for the outcome. Never rejects. */
 async function askStore(
   body: JsonObject,
-  lookup: KeyedLookup,
-  around: Surroundings,
-): Promise<Outcome> {
-  const parsed = parseIngestRequest(body);
-  const decision = parsed.ok
-    ? await acceptKeyed(around.database, parsed.value, lookup)
-    : await lookUpKey(around.database, lookup);
-  switch (decision.kind) {
-    case 'accepted': {
-      const response = pendingEvent(decision.event);
-      keepInBackground(response, lookup, around);
-      return { kind: 'accepted', event: response };
-    }
-    case 'replay':
-      return { kind: 'replay', event: replayOf(pendingEvent(decision.event)) };
-    case 'conflict':
-      return { kind: 'conflict', differences: differencesOf(decision.holder.body, body, parsed) };
-    case 'free':
-      if (parsed.ok) throw new Error('a valid request leaves no key free');
-      return { kind: 'invalid', problems: parsed.problems };
-  }
-}
-
-/** The entry of the key that holds it now; undefined when there is none or KV fails. Never rejects. */
-async function askCache(
-  { keyId, now, retentionMs }: KeyedLookup,
-  { cache, requestId }: Surroundings,
-): Promise<ReplayEntry | undefined> {
+  request: KeyedRequest,
+  context: IngestContext,
+): Promise<StoreAnswer> {
   try {
-    const entry = await findReplay(cache, keyId);
-    return entry && holdsKey(entry.accepted_at, now, retentionMs) ? entry : undefined;
+    return { kind: 'settled', outcome: await settle(body, request, context) };
   } catch (error) {
-    logFault('KV read failed', requestId, error);
-    return undefined;
-  }
-}
-
-function keepInBackground(response: EventResource, lookup: KeyedLookup, around: Surroundings) {
-  const entry = { fingerprint: lookup.fingerprint, accepted_at: lookup.now, response };
-  const write = keepReplay(around.cache, lookup.keyId, entry, around.retentionSeconds);
-  around.inBackground(loggingFaults(write, 'KV write failed', around));
-}
-
-async function loggingFaults(
-  work: Promise<unknown>,
-  message: string,
-  { requestId }: Surroundings,
-): Promise<void> {
-  try {
-    await work;
-  } catch (error) {
-    logFault(message, requestId, error);
+    return { kind: 'failed', error };
   }
 }
 
 /**
- * Where a refused body differs from the one that holds the key, both in the form that is stored
- * (UUIDs in lower case). Bodies that differ in nothing else differ in the case of a UUID: told at
- * its path if it came in capitals now, of the body as a whole if it came in capitals then.
+ * Settles a request in D1. The events that the key has stored answer before the schema does: a body
+ * that does not fit the schema is looked up, and is invalid only when its key is free.
  */
-function differencesOf(stored: unknown, body: JsonObject, parsed: Parsed<IngestRequest>) {
-  for (const sent of [parsed.ok ? parsed.value : body, body]) {
-    const paths = differingPaths(sent, stored);
-    if (paths.length > 0) {
-      return paths.map((path) => ({
-        path,
-        message: 'differs from the request that holds the key',
-      }));
+async function settle(
+  body: JsonObject,
+  request: KeyedRequest,
+  context: IngestContext,
+): Promise<Outcome> {
+  const parsed = parseIngestRequest(body);
+  const decision = parsed.ok
+    ? await acceptKeyed(context.database, parsed.value, request)
+    : await lookUpKey(context.database, request);
+  switch (decision.kind) {
+    case 'accepted': {
+      const event = pendingEvent(decision.event);
+      context.inBackground(cacheResponse(event, request, context));
+      return { kind: 'accepted', event };
     }
+    case 'replay':
+      return { kind: 'replay', event: idempotentEvent(pendingEvent(decision.event)) };
+    case 'conflict': {
+      const parsedBody = parsed.ok ? parsed.value : body;
+      const details = conflictDetails(bodyOf(decision.holder), parsedBody, body);
+      return { kind: 'conflict', details };
+    }
+    case 'free':
+      if (parsed.ok) throw new Error('The guarded insert neither stored an event nor found one.');
+      return { kind: 'invalid', problems: parsed.problems };
   }
-  return [
-    { path: '', message: 'differs in the case of a UUID from the request that holds the key' },
-  ];
 }
 
-function pendingEvent({ id, type, createdAt }: Pick<KeyedEvent, 'id' | 'type' | 'createdAt'>) {
-  const created_at = new Date(createdAt).toISOString();
-  return { object: 'event', id, type, status: 'pending', created_at } satisfies EventResource;
-}
-
-/** The first response as a repeat of its request gets it. */
-function replayOf(response: EventResource): EventResource {
-  return { ...response, status: 'idempotent' };
+/** Logs a failure of D1 that the caller does not see, because KV has answered. */
+async function logFailure(stored: Promise<StoreAnswer>) {
+  const answer = await stored;
+  if (answer.kind === 'failed') logFault('D1 failed; KV answered', answer.error);
 }

@@ -5,6 +5,7 @@ import { API_KEY_ONLY } from '../auth/openapi.ts';
 import { bodyTooLarge, MAX_BODY_BYTES, notJson } from '../http/json-body.ts';
 import { type Operation, refusalOf } from '../http/openapi.ts';
 import { noStore } from '../http/openapi-headers.ts';
+import { conflictDetails } from './difference.ts';
 import {
   EXAMPLE_BODY,
   EXAMPLE_CANCELLATION,
@@ -25,6 +26,8 @@ const INVALID_BODY = {
   ...EXAMPLE_BODY,
   payload: { check_in: '2027-06-08', check_out: '2027-06-01' },
 };
+
+const OTHER_BODY = { ...EXAMPLE_BODY, payload: { ...EXAMPLE_BODY.payload, guests: 3 } };
 
 export const ingestOperation: Operation = {
   operationId: 'ingestEvent',
@@ -88,11 +91,7 @@ export const ingestOperation: Operation = {
     {
       description:
         'The key was used for another body within 24 hours. `details` names up to 50 places that differ.',
-      errors: [
-        keyInUse([
-          { path: 'payload.guests', message: 'differs from the request that holds the key' },
-        ]),
-      ],
+      errors: [keyInUse(conflictDetails(EXAMPLE_BODY, OTHER_BODY, OTHER_BODY))],
     },
     { description: `The body has more than ${MAX_BODY_KIB} KiB.`, errors: [bodyTooLarge()] },
     { description: 'The body is not sent as plain `application/json`.', errors: [notJson()] },

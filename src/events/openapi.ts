@@ -7,11 +7,11 @@ import { chapter } from '../http/openapi.ts';
 import { noStore } from '../http/openapi-headers.ts';
 import { listOf } from '../http/paging.ts';
 import { uuid } from '../http/uuid.ts';
+import { listParameters } from './filters.ts';
 import { EXAMPLE_EVENT, EXAMPLE_STORED_EVENT } from './openapi-examples.ts';
 import { ingestOperation } from './openapi-ingest.ts';
 import { noSuchEvent, unknownAfterId } from './refusals.ts';
 import { storedEvent } from './resource.ts';
-import { listParameters } from './routes.ts';
 
 const headers = { 'Cache-Control': noStore };
 

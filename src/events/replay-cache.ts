@@ -1,42 +1,69 @@
 /**
- * First responses by key in KV: what answers a retry while D1 is slow or down.
+ * Caches first responses by key in KV, to answer a retry while D1 is slow or down.
  *
- * KV can settle nothing: it has no compare-and-set; a write is seen elsewhere after a minute or
- * more; a miss is cached as a value is, so that an entry may stay unseen; a key takes one write a
- * second, and nothing is kept for less than 60 seconds. So an entry is written once, only after the
- * commit in D1, and counts by the time it states itself, not by KV's expiry.
+ * KV can settle nothing. It has no compare-and-set; a write is seen elsewhere after a minute or more;
+ * it caches a miss as it caches a value, so an entry may stay unseen; a key takes one write per second;
+ * an entry lives for at least 60 seconds. So an entry is written once, after the commit in D1, and is
+ * valid by the time that it states itself, not by KV's expiry. A failure of KV is logged, never thrown.
  */
 
 import * as z from 'zod';
+import { logFault } from '../http/log.ts';
 import { withDeadline } from '../storage/deadline.ts';
-import { event } from './resource.ts';
+import { holdsKey, type KeyedRequest } from './decision.ts';
+import { type EventResource, event } from './resource.ts';
 
 const KV_DEADLINE_MS = 1_000;
 
-const replayEntry = z.strictObject({
+const cachedResponse = z.strictObject({
   fingerprint: z.string(),
   /** Milliseconds since the epoch. */
   accepted_at: z.int(),
-  /** The first response's body. */
   response: event,
 });
 
-export type ReplayEntry = z.infer<typeof replayEntry>;
+type CachedResponse = z.infer<typeof cachedResponse>;
 
-/** The entry of a key; undefined when KV has none or one of another shape. Rejects when KV fails or is slow. */
-export async function findReplay(kv: KVNamespace, keyId: string): Promise<ReplayEntry | undefined> {
-  const value = await withDeadline(kv.get(keyId, 'json'), KV_DEADLINE_MS, 'KV read');
-  const entry = replayEntry.safeParse(value);
-  return entry.success ? entry.data : undefined;
+/** What KV knows of a request. */
+export type CacheAnswer =
+  /** The key is held by the same body, which got this response. */
+  | { kind: 'match'; response: EventResource }
+  /** The key is held by another body. */
+  | { kind: 'mismatch' }
+  /** KV has no entry that still holds the key, or KV has failed. */
+  | { kind: 'unknown' };
+
+type CacheContext = { cache: KVNamespace; retentionSeconds: number };
+
+/** Asks KV about a request. Never rejects. */
+export async function askCache(
+  request: KeyedRequest,
+  { cache }: CacheContext,
+): Promise<CacheAnswer> {
+  try {
+    const value = await withDeadline(cache.get(request.keyId, 'json'), KV_DEADLINE_MS, 'KV read');
+    const { data: entry } = cachedResponse.safeParse(value);
+    if (!entry || !holdsKey(entry.accepted_at, request)) return { kind: 'unknown' };
+    const isSameBody = entry.fingerprint === request.fingerprint;
+    return isSameBody ? { kind: 'match', response: entry.response } : { kind: 'mismatch' };
+  } catch (error) {
+    logFault('KV read failed', error);
+    return { kind: 'unknown' };
+  }
 }
 
-/** Keeps a first response for `retentionSeconds`, at least 60. */
-export async function keepReplay(
-  kv: KVNamespace,
-  keyId: string,
-  entry: ReplayEntry,
-  retentionSeconds: number,
+/** Caches the response to the request that stored the event. Never rejects. */
+export async function cacheResponse(
+  response: EventResource,
+  { keyId, fingerprint, now }: KeyedRequest,
+  { cache, retentionSeconds }: CacheContext,
 ): Promise<void> {
-  const write = kv.put(keyId, JSON.stringify(entry), { expirationTtl: retentionSeconds });
-  await withDeadline(write, KV_DEADLINE_MS, 'KV write');
+  const entry: CachedResponse = { fingerprint, accepted_at: now, response };
+  try {
+    const options = { expirationTtl: retentionSeconds };
+    const write = cache.put(keyId, JSON.stringify(entry), options);
+    await withDeadline(write, KV_DEADLINE_MS, 'KV write');
+  } catch (error) {
+    logFault('KV write failed', error);
+  }
 }

@@ -1,4 +1,4 @@
-/** What an ingest request may say: its body and its key (specification: Ingest request body). */
+/** Validates an ingest request: its body and its key. */
 
 import * as z from 'zod';
 import type { Problem } from '../http/errors.ts';
@@ -7,7 +7,7 @@ import { type Parsed, parseWith } from '../http/validate.ts';
 import { CATALOGUE, type EventType } from './catalogue.ts';
 import { name } from './text.ts';
 
-/** Where a request carries its key. */
+/** The request header that carries the key. */
 export const IDEMPOTENCY_KEY_HEADER = 'Idempotency-Key';
 
 const eventType = z.object(CATALOGUE).keyof();
@@ -20,45 +20,46 @@ const aggregateFields = {
   aggregate_type: name.meta({ description: 'Kind of that entity.', examples: ['booking'] }),
 };
 
-const requests = new Map(eventType.options.map((type) => [type, requestOf(type)]));
+/** Kind of event → schema of its request. */
+const schemas = new Map(eventType.options.map((type) => [type, schemaOf(type)]));
 
-/** The request of any kind: one member for each entry of the catalogue. */
+/** A request of any kind: the union has a member for each entry of the catalogue. */
 export const ingestRequest = z
-  .union([...requests.values()])
+  .union([...schemas.values()])
   .meta({ id: 'IngestRequest', description: 'A domain event.' });
 
-/** Finds what else is wrong with a request whose kind is none of the catalogue's. */
-const requestOfUnknownKind = z.strictObject({
+/** Refuses a kind that the catalogue does not have, and finds the other problems of its request. */
+const schemaOfUnknownKind = z.strictObject({
   event_type: eventType,
   ...aggregateFields,
   payload: z.looseObject({}),
 });
 
-export type IngestRequest = z.infer<typeof requestOfUnknownKind>;
+export type IngestRequest = z.infer<typeof schemaOfUnknownKind>;
 
-/** The request, or every problem of it. The schema is the one of the body's own `event_type`. */
+/** Parses a body by the schema of its own `event_type`. */
 export function parseIngestRequest(body: JsonObject): Parsed<IngestRequest> {
   const type = eventType.safeParse(body.event_type);
-  const schema = (type.success ? requests.get(type.data) : undefined) ?? requestOfUnknownKind;
+  const schema = (type.success ? schemas.get(type.data) : undefined) ?? schemaOfUnknownKind;
   const parsed: Parsed<IngestRequest> = parseWith(schema, body);
   if (parsed.ok) return parsed;
   const [first, ...rest] = parsed.problems;
-  return { ok: false, problems: [explained(first), ...rest.map(explained)] };
+  return { ok: false, problems: [withAdvice(first), ...rest.map(withAdvice)] };
 }
 
 /**
- * What is wrong with a key: it has 1 to 255 characters, and its bytes are UTF-8. The runtime puts
- * U+FFFD in the place of bytes that are not, so that two such keys could not be told apart.
+ * A key has 1 to 255 characters in UTF-8. The runtime replaces bytes that are not UTF-8 by U+FFFD, so
+ * two such keys could not be told apart.
  */
-export function keyProblemsOf(key: string): Problem[] {
-  const parsed = parseWith(name, key);
-  const problems = parsed.ok ? [] : parsed.problems;
-  const messages = problems.map(({ message }) => message);
-  if (key.includes('\ufffd')) messages.push('must be UTF-8 text');
-  return messages.map((message) => ({ path: IDEMPOTENCY_KEY_HEADER, message }));
+const idempotencyKey = name.refine((key) => !key.includes('\ufffd'), 'must be UTF-8 text');
+const headers = z.object({ [IDEMPOTENCY_KEY_HEADER]: idempotencyKey.optional() });
+
+/** Parses the headers of a request. Its problems have the header's name as their path. */
+export function parseKey(key: string | undefined): Parsed<z.infer<typeof headers>> {
+  return parseWith(headers, { [IDEMPOTENCY_KEY_HEADER]: key });
 }
 
-function requestOf(type: EventType) {
+function schemaOf(type: EventType) {
   return z.strictObject({
     event_type: z.literal(type),
     ...aggregateFields,
@@ -66,8 +67,8 @@ function requestOf(type: EventType) {
   });
 }
 
-/** The removed field gets the advice that its senders need. */
-function explained(problem: Problem): Problem {
+/** Tells the senders of `event_id`, which was a field once, what to send instead. */
+function withAdvice(problem: Problem): Problem {
   if (problem.path !== 'event_id') return problem;
   return {
     path: 'event_id',

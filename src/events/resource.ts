@@ -1,4 +1,4 @@
-/** The event resource (specification: Event resource). */
+/** The event resource, as the ingest endpoint and the list of events return it. */
 
 import * as z from 'zod';
 import { lowerCaseUuid } from '../http/uuid.ts';
@@ -20,12 +20,12 @@ const fields = {
     }),
 };
 
-/** As the ingest endpoint answers. */
+/** The event as the ingest endpoint returns it. */
 export const event = z
   .strictObject(fields)
   .meta({ id: 'Event', description: 'An accepted domain event.' });
 
-/** As it is read back: with what it concerns. */
+/** The event as it is read back, with its aggregate and its payload. */
 export const storedEvent = z
   .strictObject({
     ...fields,
@@ -37,4 +37,18 @@ export const storedEvent = z
   .meta({ id: 'StoredEvent', description: 'A domain event with its data.' });
 
 export type EventResource = z.infer<typeof event>;
-export type StoredEventResource = z.infer<typeof storedEvent>;
+
+/** Builds the first response for an event. `created_at` is in milliseconds since the epoch. */
+export function pendingEvent(event: {
+  id: string;
+  type: string;
+  created_at: number;
+}): EventResource {
+  const created_at = new Date(event.created_at).toISOString();
+  return { object: 'event', id: event.id, type: event.type, status: 'pending', created_at };
+}
+
+/** Turns the first response for an event into the one that a replay gets. */
+export function idempotentEvent(first: EventResource): EventResource {
+  return { ...first, status: 'idempotent' };
+}

@@ -9,67 +9,47 @@ import { decodeCursor, encodeCursor } from '../http/cursor.ts';
 import { validationError } from '../http/errors.ts';
 import { readJsonObject } from '../http/json-body.ts';
 import { listQuery } from '../http/list-query.ts';
-import { listJson, pagingParameters } from '../http/paging.ts';
-import { requestIdOf } from '../http/request-id.ts';
-import { isUuid, uuid } from '../http/uuid.ts';
-import { ingestWithKey, ingestWithoutKey, type Outcome, type Surroundings } from './ingest.ts';
+import { listJson } from '../http/paging.ts';
+import { isUuid } from '../http/uuid.ts';
+import { filterText, listParameters } from './filters.ts';
+import { type IngestContext, ingestWithKey, ingestWithoutKey, type Outcome } from './ingest.ts';
 import { keyInUse, noSuchEvent, unknownAfterId } from './refusals.ts';
-import { IDEMPOTENCY_KEY_HEADER, keyProblemsOf, parseIngestRequest } from './request.ts';
-import { type Filters, findEvent, findEvents } from './stream.ts';
-import { name } from './text.ts';
-import { millisecondFrom, timestamp } from './timestamp.ts';
+import { IDEMPOTENCY_KEY_HEADER, parseIngestRequest, parseKey } from './request.ts';
+import { findEvent, findEvents } from './stream.ts';
 
-/** Query parameters of the list. */
-export const listParameters = z.object({
-  order: z.enum(['asc', 'desc']).default('desc'),
-  type: name.optional(),
-  aggregate_type: name.optional(),
-  aggregate_id: name.optional(),
-  created_after: timestamp.optional(),
-  created_before: timestamp.optional(),
-  after_id: uuid.optional(),
-  ...pagingParameters,
-});
-
-type ListParameters = z.infer<typeof listParameters>;
-
+/** What a cursor carries: the `seq` of the last event of its page. */
 const position = z.int().min(1);
 
-/** Mounted at /api/public/events. */
+/** The routes under /api/public/events. */
 export function ingestRoutes() {
   return new Hono<AppEnv>().post('/ingest', requireApiKey(), async (c) => {
     const body = await readJsonObject(c.req.raw);
     const key = c.req.header(IDEMPOTENCY_KEY_HEADER);
-    const [keyProblem, ...otherKeyProblems] = key === undefined ? [] : keyProblemsOf(key);
-    if (keyProblem !== undefined) {
-      const parsed = parseIngestRequest(body);
-      const inBody = parsed.ok ? [] : parsed.problems;
-      throw validationError([keyProblem, ...otherKeyProblems, ...inBody]);
+    const parsedKey = parseKey(key);
+    if (!parsedKey.ok) {
+      const parsedBody = parseIngestRequest(body);
+      const others = parsedBody.ok ? [] : parsedBody.problems;
+      throw validationError([...parsedKey.problems, ...others]);
     }
-    const around = surroundingsOf(c);
-    const work =
-      key === undefined ? ingestWithoutKey(body, around) : ingestWithKey(body, key, around);
-    // A client that hangs up must not cut the commit from what follows it.
-    c.executionCtx.waitUntil(work.catch(() => undefined));
-    return answerTo(await work);
+    const context = contextOf(c);
+    const outcome =
+      key === undefined ? ingestWithoutKey(body, context) : ingestWithKey(body, key, context);
+    // A client that hangs up must not cut the commit off from the work that follows it.
+    c.executionCtx.waitUntil(outcome.catch(() => undefined));
+    return responseTo(await outcome);
   });
 }
 
-/** Mounted at /api/v1/events. */
+/** The routes under /api/v1/events. */
 export function eventRoutes() {
   return new Hono<AppEnv>()
-    .get('/', requireApiKey(), listQuery(listParameters), async (c) => {
-      const parameters = c.req.valid('query');
-      const filters = filtersOf(parameters);
-      const scope = { list: 'events', filters: JSON.stringify(filters) };
-      const after =
-        parameters.cursor === undefined
-          ? {}
-          : { afterSeq: await decodeCursor(parameters.cursor, scope, position) };
-      const page = await findEvents(c.env.DB, { ...filters, ...after, limit: parameters.limit });
-      if (page === undefined) {
-        throw unknownAfterId();
-      }
+    .get('/', requireApiKey(), listQuery(listParameters, { event_type: 'type' }), async (c) => {
+      const { order, limit, cursor, ...filters } = c.req.valid('query');
+      const scope = { list: 'events', filters: filterText(filters, order) };
+      const start =
+        cursor === undefined ? {} : { after_seq: await decodeCursor(cursor, scope, position) };
+      const page = await findEvents(c.env.DB, { ...filters, ...start, order, limit });
+      if (page === undefined) throw unknownAfterId();
       const next = page.next === null ? null : await encodeCursor(scope, page.next);
       return json(listJson(page.documents, next));
     })
@@ -81,53 +61,35 @@ export function eventRoutes() {
     });
 }
 
-function surroundingsOf(c: Context<AppEnv>): Surroundings {
+function contextOf(c: Context<AppEnv>): IngestContext {
   return {
     database: c.env.DB,
     cache: c.env.IDEMPOTENCY,
     retentionSeconds: configOf(c.env).idempotencyRetentionSeconds,
     now: Date.now(),
-    requestId: requestIdOf(c),
     inBackground: (work) => c.executionCtx.waitUntil(work),
   };
 }
 
-function answerTo(outcome: Outcome): Response {
+function responseTo(outcome: Outcome): Response {
   switch (outcome.kind) {
     case 'accepted':
       return json(JSON.stringify(outcome.event), { status: 202 });
     case 'replay':
       return json(JSON.stringify(outcome.event), { headers: { 'Idempotent-Replayed': 'true' } });
     case 'conflict':
-      throw keyInUse(outcome.differences);
+      throw keyInUse(outcome.details);
     case 'invalid':
       throw validationError(outcome.problems);
   }
 }
 
-/** The filters in canonical form: timestamps of one instant are one filter. */
-function filtersOf(parameters: ListParameters): Filters {
-  const { order, type, aggregate_type, aggregate_id, after_id } = parameters;
-  const { created_after, created_before } = parameters;
-  return {
-    order,
-    ...(type === undefined ? {} : { type }),
-    ...(aggregate_type === undefined ? {} : { aggregateType: aggregate_type }),
-    ...(aggregate_id === undefined ? {} : { aggregateId: aggregate_id }),
-    ...(created_after === undefined ? {} : { createdAfter: Date.parse(created_after) }),
-    ...(created_before === undefined ? {} : { createdBefore: millisecondFrom(created_before) }),
-    ...(after_id === undefined ? {} : { afterId: after_id }),
-  };
-}
-
-/** Events are nobody's to keep but the caller's. */
+/** Sends JSON text. No cache may store an event. */
 function json(text: string, init: { status?: number; headers?: Record<string, string> } = {}) {
-  return new Response(text, {
-    status: init.status ?? 200,
-    headers: {
-      'Content-Type': 'application/json',
-      'Cache-Control': 'no-store',
-      ...init.headers,
-    },
-  });
+  const headers = {
+    'Content-Type': 'application/json',
+    'Cache-Control': 'no-store',
+    ...init.headers,
+  };
+  return new Response(text, { status: init.status ?? 200, headers });
 }

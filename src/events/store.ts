@@ -1,158 +1,125 @@
 /**
- * Storing events: D1 is the authority on which event a key holds.
+ * Stores events. D1 is the authority on which event holds a key.
  *
- * D1 runs one batch at a time, each a transaction: what a batch reads and writes cannot be split by
- * another's. It cannot tell whether a batch whose answer was lost has been committed, so every
- * statement here may run twice.
+ * D1 runs one batch at a time, each as a transaction, so no other request comes between what a batch
+ * reads and what it writes. D1 cannot tell whether it committed a batch whose answer was lost, so
+ * every statement here may run twice.
  */
 
-import { and, desc, eq, or, sql } from 'drizzle-orm';
+import { and, desc, eq, max, or, sql } from 'drizzle-orm';
 import { QueryBuilder } from 'drizzle-orm/sqlite-core';
 import { readD1, writeD1 } from '../storage/d1.ts';
-import { statementOf } from '../storage/statement.ts';
-import { type Decision, decide, type KeyedEvent, type KeyedRequest } from './decision.ts';
+import { type RowOf, statementOf } from '../storage/statement.ts';
+import { type Decision, decide, type KeyedRequest } from './decision.ts';
 import { laterEventIdOf } from './event-id.ts';
 import type { IngestRequest } from './request.ts';
 import { events } from './table.ts';
 
-/** A request with the UUID of its key. */
-export type KeyedLookup = KeyedRequest & { keyId: string };
-
 /**
- * Accepts the event, or finds what its key holds, atomically and in one round trip. A first request
- * writes 4 rows, any other none.
+ * Stores the event, or finds what its key has stored, atomically and in one round trip. A request
+ * that stores its event writes 4 rows, any other request none. The decision is never `free`.
  */
 export async function acceptKeyed(
   database: D1Database,
   event: IngestRequest,
-  lookup: KeyedLookup,
-): Promise<Exclude<Decision, { kind: 'free' }>> {
-  const held = valuesOfLookup(lookup);
+  request: KeyedRequest,
+): Promise<Decision<EventOfKey>> {
   const values = {
-    ...held,
-    ...valuesOfEvent(event, lookup.now),
-    receipt: lookup.receipt,
-    laterId: laterEventIdOf(lookup.keyId, lookup.fingerprint),
-    heldSince: lookup.now - lookup.retentionMs,
+    ...valuesOf(event),
+    ...request,
+    laterId: laterEventIdOf(request.keyId, request.fingerprint),
+    heldSince: request.now - request.retentionMs,
   };
-  const [, read] = await writeD1(() =>
-    database.batch<Row>([GUARDED_INSERT.bindTo(database, values), HELD.bindTo(database, held)]),
+  const [, found] = await writeD1(() =>
+    database.batch<EventOfKey>([
+      INSERT_UNLESS_HELD.bindTo(database, values),
+      EVENTS_OF_KEY.bindTo(database, values),
+    ]),
   );
-  const rows = read?.results ?? [];
-  const decision = decide(rows.map(keyedEventOf), lookup);
-  if (decision.kind === 'free')
-    throw new Error('the guarded insert neither stored nor found an event');
-  return decision;
+  return decide(found?.results ?? [], request);
 }
 
-/** What the key holds, without storing anything: for a body that no event can be made of. */
-export async function lookUpKey(database: D1Database, lookup: KeyedLookup): Promise<Decision> {
-  const values = valuesOfLookup(lookup);
-  const { results } = await readD1(() => HELD.bindTo(database, values).all<Row>());
-  return decide(results.map(keyedEventOf), lookup);
+/** Finds what the key has stored and stores nothing: for a body that does not fit its schema. */
+export async function lookUpKey(
+  database: D1Database,
+  request: KeyedRequest,
+): Promise<Decision<EventOfKey>> {
+  return decide(await readD1(() => EVENTS_OF_KEY.rows(database, request)), request);
 }
 
-/** Stores an event without a key under the id given. Writes 3 rows. */
+/** Stores an event without a key, under the given id. Writes 3 rows. */
 export async function acceptKeyless(
   database: D1Database,
   event: IngestRequest,
   { id, now }: { id: string; now: number },
 ): Promise<void> {
-  const values = { ...valuesOfEvent(event, now), id };
+  const values = { ...valuesOf(event), id, now };
   await writeD1(() => INSERT.bindTo(database, values).run());
 }
 
-function valuesOfEvent(event: IngestRequest, now: number) {
-  return {
-    type: event.event_type,
-    aggregateType: event.aggregate_type,
-    aggregateId: event.aggregate_id,
-    payload: JSON.stringify(event.payload),
-    now,
-  };
+/** Returns the body that an event was accepted from. */
+export function bodyOf({ type, aggregate_id, aggregate_type, payload }: EventOfKey): unknown {
+  return { event_type: type, aggregate_id, aggregate_type, payload: JSON.parse(payload) };
 }
 
-function valuesOfLookup({ keyId, fingerprint }: KeyedLookup) {
-  return { keyId, fingerprint };
+function valuesOf(event: IngestRequest) {
+  return { ...event, payload: JSON.stringify(event.payload) };
 }
 
 const given = (name: string) => sql.placeholder(name);
 
-const EVENT_COLUMNS = sql.raw('type, aggregate_type, aggregate_id, payload, created_at');
-const EVENT_VALUES = sql`${given('type')}, ${given('aggregateType')}, ${given('aggregateId')},
-  ${given('payload')}, ${given('now')}`;
-
-const INSERT = statementOf(
-  sql`insert into ${events} (id, ${EVENT_COLUMNS}) values (${given('id')}, ${EVENT_VALUES})
-    on conflict do nothing`,
-);
-
-const ofThisKey = sql`select 1 from ${events} where ${events.keyId} = ${given('keyId')}`;
+const INSERT = statementOf(sql`
+  insert into events (id, type, aggregate_type, aggregate_id, created_at, payload)
+  values (${given('id')}, ${given('event_type')}, ${given('aggregate_type')}, ${given('aggregate_id')},
+    ${given('now')}, ${given('payload')})
+  on conflict do nothing
+`);
 
 /**
- * Inserts unless the key was accepted within the retention, or has ever stored this body. The first
- * event of a key has the key's own UUID as its id.
+ * Inserts unless an event holds the key or the key has ever stored this body. The first event of a
+ * key takes the key's own UUID as its id.
  */
-const GUARDED_INSERT = statementOf(
-  sql`insert into ${events} (id, key_id, fingerprint, receipt, ${EVENT_COLUMNS})
-    select case when exists (${ofThisKey}) then ${given('laterId')} else ${given('keyId')} end,
-      ${given('keyId')}, ${given('fingerprint')}, ${given('receipt')}, ${EVENT_VALUES}
-    where not exists (${ofThisKey} and (
-      ${events.createdAt} > ${given('heldSince')} or ${events.fingerprint} = ${given('fingerprint')}))
-    on conflict do nothing`,
-);
+const INSERT_UNLESS_HELD = statementOf(sql`
+  insert into events
+    (id, key_id, fingerprint, receipt, type, aggregate_type, aggregate_id, created_at, payload)
+  select
+    case when exists (select 1 from events where key_id = ${given('keyId')})
+      then ${given('laterId')} else ${given('keyId')} end,
+    ${given('keyId')}, ${given('fingerprint')}, ${given('receipt')}, ${given('event_type')},
+    ${given('aggregate_type')}, ${given('aggregate_id')}, ${given('now')}, ${given('payload')}
+  where not exists (
+    select 1 from events
+    where key_id = ${given('keyId')}
+      and (created_at > ${given('heldSince')} or fingerprint = ${given('fingerprint')})
+  )
+  on conflict do nothing
+`);
 
-/** The key's newest event and the one with this fingerprint, newest first: two rows at most. */
-const HELD = statementOf(
+const isOfKey = eq(events.key_id, given('keyId'));
+const isSameBody = eq(events.fingerprint, given('fingerprint'));
+/** Only another body is compared with the request's. */
+const comparedPayload = sql<string>`case when ${isSameBody} then '{}' else ${events.payload} end`;
+const newestSeq = new QueryBuilder()
+  .select({ seq: max(events.seq) })
+  .from(events)
+  .where(isOfKey);
+
+/** The key's newest event and the one with this fingerprint, newest first: at most two rows. */
+const EVENTS_OF_KEY = statementOf(
   new QueryBuilder()
     .select({
       id: events.id,
       type: events.type,
-      createdAt: events.createdAt,
+      created_at: events.created_at,
       fingerprint: events.fingerprint,
       receipt: events.receipt,
-      aggregateType: events.aggregateType,
-      aggregateId: events.aggregateId,
-      /** Fetched only where it will be compared. */
-      payload: sql`case when ${events.fingerprint} = ${given('fingerprint')} then null
-        else ${events.payload} end`.as('differing_payload'),
+      aggregate_type: events.aggregate_type,
+      aggregate_id: events.aggregate_id,
+      payload: comparedPayload.as('payload'),
     })
     .from(events)
-    .where(
-      and(
-        eq(events.keyId, given('keyId')),
-        or(
-          eq(events.fingerprint, given('fingerprint')),
-          sql`${events.seq} = (select max(seq) from ${events} where ${events.keyId} = ${given('keyId')})`,
-        ),
-      ),
-    )
+    .where(and(isOfKey, or(isSameBody, eq(events.seq, newestSeq))))
     .orderBy(desc(events.seq)),
 );
 
-type Row = {
-  id: string;
-  type: string;
-  created_at: number;
-  fingerprint: string | null;
-  receipt: string | null;
-  aggregate_type: string;
-  aggregate_id: string;
-  differing_payload: string | null;
-};
-
-function keyedEventOf(row: Row): KeyedEvent {
-  const { id, type, created_at: createdAt, fingerprint, receipt } = row;
-  if (fingerprint === null || receipt === null) throw new Error('a keyed event has a fingerprint');
-  const event = { id, type, createdAt, fingerprint, receipt };
-  if (row.differing_payload === null) return event;
-  return {
-    ...event,
-    body: {
-      event_type: type,
-      aggregate_id: row.aggregate_id,
-      aggregate_type: row.aggregate_type,
-      payload: JSON.parse(row.differing_payload),
-    },
-  };
-}
+type EventOfKey = RowOf<typeof EVENTS_OF_KEY>;

@@ -1,150 +1,116 @@
 /**
- * Reading events back, in the order in which they were committed.
+ * Reads events in the order in which they were committed.
  *
- * Always from the primary, never from a replica: whoever has just been told that an event is
- * accepted finds it, and an `after_id` just read is known.
+ * Every read goes to the primary, never to a replica: a caller that has just been told of an event
+ * must find it, and an `after_id` that it has just read must be known.
  */
 
-import { and, asc, desc, eq, gt, lt, type Placeholder, type SQL, sql } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import { QueryBuilder } from 'drizzle-orm/sqlite-core';
 import { readD1 } from '../storage/d1.ts';
-import { limited, statementOf, statementsOf } from '../storage/statement.ts';
+import { limited, type RowOf, statementOf, statementsOf } from '../storage/statement.ts';
+import { conditionsOf, type EventFilters } from './filters.ts';
+import { type EventOrder, isBehind, positionOf, sortedIn } from './order.ts';
+import { pendingEvent } from './resource.ts';
 import { events } from './table.ts';
 
-/** Which events, in which order. All filters that are given must fit. */
-export type Filters = {
-  order: 'asc' | 'desc';
-  type?: string;
-  aggregateType?: string;
-  aggregateId?: string;
-  /** Exclusive bounds in milliseconds since the epoch. */
-  createdAfter?: number;
-  createdBefore?: number;
-  /** Only events that follow this one in the order. */
-  afterId?: string;
-};
-
-/** Of all payloads of a page but its first: a page ends before an event that exceeds its share. */
+/** The payloads of a page share this many characters in equal parts; only the first may exceed its part. */
 const MAX_PAGE_CHARACTERS = 4 * 1024 * 1024;
 
-/** `afterSeq`: the place that the page begins behind. */
-export type PageRequest = Filters & { limit: number; afterSeq?: number };
+export type EventPageRequest = EventFilters & {
+  order: EventOrder;
+  limit: number;
+  /** The position that the page begins behind. */
+  after_seq?: number;
+};
 
-/** A page in its order. */
-export type Page = {
-  /** Wire resources as JSON texts. */
+export type EventPage = {
+  /** JSON texts of stored events, in the order of the request. */
   documents: string[];
-  /** The place of the last event when more follow, else null. */
+  /** The position of the last event when more follow, else null. */
   next: number | null;
 };
 
-type WholeRow = {
-  seq: number;
-  id: string;
-  type: string;
-  aggregate_type: string;
-  aggregate_id: string;
-  created_at: number;
-  payload: string;
-};
-
-/** A row of a page: without its payload when that exceeds its share. */
-type Row = Omit<WholeRow, 'payload'> & { payload: string | null };
-
-/** One page in one round trip; undefined when there is no event `afterId`. */
+/** Reads one page in one round trip. Returns undefined when no event has the id `after_id`. */
 export async function findEvents(
   database: D1Database,
-  request: PageRequest,
-): Promise<Page | undefined> {
-  const { order: _, limit, ...filters } = request;
-  const share = Math.floor(MAX_PAGE_CHARACTERS / limit);
-  const values = { ...filters, rows: limit + 1, share };
-  const page = () => pageStatement(request).bindTo(database, values);
-  const { afterId } = filters;
-  if (afterId === undefined) {
-    const { results } = await readD1(() => page().all<Row>());
-    return pageOf(results, limit);
+  request: EventPageRequest,
+): Promise<EventPage | undefined> {
+  const { limit, after_id } = request;
+  const values = { ...request, rows: limit + 1, share: Math.floor(MAX_PAGE_CHARACTERS / limit) };
+  const statement = pageStatement(request);
+  if (after_id === undefined) {
+    return pageOf(await readD1(() => statement.rows(database, values)), limit);
   }
-  const [anchor, found] = await readD1(() =>
-    database.batch<Row>([PLACE.bindTo(database, { afterId }), page()]),
+  const [anchor, page] = await readD1(() =>
+    database.batch<PageRow>([
+      POSITION.bindTo(database, { after_id }),
+      statement.bindTo(database, values),
+    ]),
   );
-  return anchor?.results.length === 0 ? undefined : pageOf(found?.results ?? [], limit);
+  return anchor?.results.length === 0 ? undefined : pageOf(page?.results ?? [], limit);
 }
 
-/** One event as JSON text. `id` in lower case. */
+/** Reads one event as JSON text. `id` is in lower case. */
 export async function findEvent(database: D1Database, id: string): Promise<string | undefined> {
-  const { results } = await readD1(() => BY_ID.bindTo(database, { id }).all<WholeRow>());
-  return results[0] && documentOf(results[0]);
+  const [row] = await readD1(() => EVENT.rows(database, { id }));
+  return row && documentOf(row);
 }
-
-const given = (name: string) => sql.placeholder(name);
 
 const columns = {
   seq: events.seq,
   id: events.id,
   type: events.type,
-  aggregateType: events.aggregateType,
-  aggregateId: events.aggregateId,
-  createdAt: events.createdAt,
+  aggregate_type: events.aggregate_type,
+  aggregate_id: events.aggregate_id,
+  created_at: events.created_at,
 };
 
-const PLACE = statementOf(placeOf(given('afterId')));
+const POSITION = statementOf(positionOf(sql.placeholder('after_id')));
 
-const BY_ID = statementOf(
+const EVENT = statementOf(
   new QueryBuilder()
     .select({ ...columns, payload: events.payload })
     .from(events)
-    .where(eq(events.id, given('id'))),
+    .where(eq(events.id, sql.placeholder('id'))),
 );
 
-/** Pages of one shape (the order, and which filters there are) differ in values only. */
+/** Pages of one shape (the order, and the filters given) differ only in the values bound. */
 const pageStatement = statementsOf(pageQuery, ({ limit: _, order, ...filters }) =>
   [order, ...Object.keys(filters)].join(),
 );
 
+type PageRow = RowOf<ReturnType<typeof pageStatement>>;
+
 /**
- * `limit + 1` rows. A hundred of the largest events would not fit into a Worker's memory: a payload
- * that exceeds its share of a page is given only with the page's first row.
+ * Selects `limit + 1` rows. A hundred of the largest events do not fit into the memory of a Worker,
+ * so a payload larger than its share of the page is null, except in the first row.
  */
-function pageQuery(request: PageRequest) {
-  const inOrder = request.order === 'asc' ? asc(events.seq) : desc(events.seq);
-  const condition = conditionOf(request);
+function pageQuery({ order, limit: _, after_seq, ...filters }: EventPageRequest) {
+  // Of two bounds on `seq`, SQLite begins to read at the first: it must be that of the cursor.
+  const condition = and(
+    after_seq === undefined ? undefined : isBehind(sql.placeholder('after_seq'), order),
+    ...conditionsOf(filters, order),
+  );
   const first = new QueryBuilder()
     .select({ seq: events.seq })
     .from(events)
     .where(condition)
-    .orderBy(inOrder)
+    .orderBy(sortedIn(order))
     .limit(1);
-  const isGiven = sql`length(${events.payload}) <= ${given('share')} or ${events.seq} = (${first})`;
-  const payload = sql`case when ${isGiven} then ${events.payload} end`.as('payload');
+  const payload = sql<string | null>`
+    case when length(${events.payload}) <= ${sql.placeholder('share')} or ${events.seq} = (${first})
+      then ${events.payload} end`;
   const page = new QueryBuilder()
-    .select({ ...columns, payload })
+    .select({ ...columns, payload: payload.as('payload') })
     .from(events)
     .where(condition)
-    .orderBy(inOrder);
-  return limited(page, given('rows'));
+    .orderBy(sortedIn(order));
+  return limited(page, sql.placeholder('rows'));
 }
 
-/** Where an event stands in the order; no row when there is none of that id. */
-function placeOf(id: Placeholder) {
-  return new QueryBuilder().select({ seq: events.seq }).from(events).where(eq(events.id, id));
-}
-
-function conditionOf(request: PageRequest): SQL | undefined {
-  const follows = request.order === 'asc' ? gt : lt;
-  const has = (name: keyof PageRequest) => request[name] !== undefined;
-  return and(
-    has('type') ? eq(events.type, given('type')) : undefined,
-    has('aggregateType') ? eq(events.aggregateType, given('aggregateType')) : undefined,
-    has('aggregateId') ? eq(events.aggregateId, given('aggregateId')) : undefined,
-    has('createdAfter') ? gt(events.createdAt, given('createdAfter')) : undefined,
-    has('createdBefore') ? lt(events.createdAt, given('createdBefore')) : undefined,
-    has('afterSeq') ? follows(events.seq, given('afterSeq')) : undefined,
-    has('afterId') ? follows(events.seq, placeOf(given('afterId'))) : undefined,
-  );
-}
-
-function pageOf(rows: readonly Row[], limit: number): Page {
+/** Ends the page before the first row without a payload, which begins the next page. */
+function pageOf(rows: readonly PageRow[], limit: number): EventPage {
   const documents: string[] = [];
   let last: number | null = null;
   for (const { payload, ...row } of rows.slice(0, limit)) {
@@ -155,16 +121,9 @@ function pageOf(rows: readonly Row[], limit: number): Page {
   return { documents, next: rows.length > documents.length ? last : null };
 }
 
-/** A `StoredEventResource`; the payload's text stands in it as it was stored. */
-function documentOf(row: WholeRow): string {
-  const head = JSON.stringify({
-    object: 'event',
-    id: row.id,
-    type: row.type,
-    status: 'pending',
-    created_at: new Date(row.created_at).toISOString(),
-    aggregate_id: row.aggregate_id,
-    aggregate_type: row.aggregate_type,
-  });
-  return `${head.slice(0, -1)},"payload":${row.payload}}`;
+/** Writes a stored event as JSON text. The payload stands in it as it is stored. */
+function documentOf({ payload, ...row }: RowOf<typeof EVENT>): string {
+  const { aggregate_id, aggregate_type } = row;
+  const head = JSON.stringify({ ...pendingEvent(row), aggregate_id, aggregate_type });
+  return `${head.slice(0, -1)},"payload":${payload}}`;
 }

@@ -1,35 +1,37 @@
-/** The events table, as Drizzle and the migrations know it. */
+/** The events table. A key of the object is the column's name in the database. */
 
 import { isNotNull } from 'drizzle-orm';
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 
 /**
- * One row an event. Rows are never changed or deleted, hence the plain integer key that D1 assigns
- * at commit is the order of the stream. A row costs one write, and one for each of its indexes: four
- * with a key, three without. An index entry ends in `seq`, so an aggregate's are in order already.
+ * One row per event. Rows are never changed or deleted, so the plain integer key that D1 assigns at
+ * commit is the order of the stream.
+ *
+ * Storing an event writes its row and an entry for each index: four rows with a key, three without.
+ * An index entry ends in `seq`, so the events of one aggregate are already in order.
  */
 export const events = sqliteTable(
   'events',
   {
     seq: integer().primaryKey(),
     id: text().notNull(),
-    /** UUID of the idempotency key; the key itself is not kept. Null without a key. */
-    keyId: text('key_id'),
+    /** UUID of the idempotency key; the key itself is not stored. Null without a key. */
+    key_id: text(),
     /** SHA-256 of the body's canonical JSON. Null without a key. */
     fingerprint: text(),
-    /** Random, made by the request that stored the row: it knows its own row by it. Null without a key. */
+    /** Random; a request recognizes the row that it stored itself by it. Null without a key. */
     receipt: text(),
     type: text().notNull(),
-    aggregateType: text('aggregate_type').notNull(),
-    aggregateId: text('aggregate_id').notNull(),
+    aggregate_type: text().notNull(),
+    aggregate_id: text().notNull(),
     /** Milliseconds since the epoch. */
-    createdAt: integer('created_at').notNull(),
-    /** JSON text. The last column: SQLite walks through a large text to what is behind it. */
+    created_at: integer().notNull(),
+    /** JSON text. It is the last column because SQLite reads through a large text to reach what follows. */
     payload: text().notNull(),
   },
   (t) => [
     uniqueIndex('events_id').on(t.id),
-    index('events_by_key').on(t.keyId).where(isNotNull(t.keyId)),
-    index('events_by_aggregate').on(t.aggregateId),
+    index('events_by_key').on(t.key_id).where(isNotNull(t.key_id)),
+    index('events_by_aggregate').on(t.aggregate_id),
   ],
 );

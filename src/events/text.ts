@@ -1,10 +1,10 @@
-/** The texts that events are found by: names of their kind and of what they concern. Lengths are in characters (Unicode code points), as JSON Schema counts them. */
+/** Names: of a kind of event, of an aggregate, of a request. Lengths are in Unicode code points, as in JSON Schema. */
 
 import * as z from 'zod';
 
 const MAX_NAME_CHARACTERS = 255;
 
-/** 1 to 255 characters without NUL, which SQLite's own functions cut a text at. */
+/** 1 to 255 characters without NUL, because functions of SQLite cut a text at NUL. */
 export const name = z
   .string()
   .min(1)

@@ -1,8 +1,8 @@
-/** ISO 8601 timestamps as callers write them: `Z` or an offset, and a year of four digits. */
+/** ISO 8601 timestamps with `Z` or an offset and a year of four digits. */
 
 import * as z from 'zod';
 
-/** Checked, and given as it was written. */
+/** Validates a timestamp and leaves it as it was written. */
 export const timestamp = z.iso
   .datetime({
     offset: true,
@@ -11,8 +11,8 @@ export const timestamp = z.iso
   .meta({ examples: ['2027-06-01T12:00:00Z'] });
 
 /**
- * The first whole millisecond since the epoch that is not before the instant: events have whole
- * milliseconds, timestamps may be finer, and `Date.parse` cuts them off.
+ * Returns the first whole millisecond since the epoch that is not before the instant. Events have
+ * whole milliseconds, a timestamp may be finer, and `Date.parse` cuts the rest off.
  */
 export function millisecondFrom(text: string): number {
   const isFiner = /\.\d{3}\d*[1-9]/.test(text);

@@ -1,7 +1,7 @@
 /** Validates the query of a list, and refuses what would be ignored although it was meant. */
 
 import { zValidator } from '@hono/zod-validator';
-import * as z from 'zod';
+import type * as z from 'zod';
 import { isIntact } from './cursor.ts';
 import { type Problem, validationError } from './errors.ts';
 import { isNonEmpty } from './validate.ts';
@@ -16,26 +16,6 @@ const FOREIGN_PAGING_WORDS = [
   'page_token',
   'next_cursor',
 ];
-
-/**
- * Makes the schema of a parameter that is a list of `names`: comma-separated, repeated, or both, so
- * that `status=listed&status=sold_out` is `status=listed,sold_out`.
- */
-export function namesIn<const Names extends readonly [string, ...string[]]>(names: Names) {
-  const message = `must be a comma-separated list of ${names.join(', ')}`;
-  return z
-    .union([z.string(), z.array(z.string())])
-    .transform((sent) => [sent].flat().join(',').split(','))
-    .pipe(z.array(z.enum(names, { error: message })))
-    .meta({
-      override: ({ jsonSchema }) => {
-        delete jsonSchema.anyOf;
-        const items = { type: 'string' as const, enum: [...names] };
-        Object.assign(jsonSchema, { type: 'array', items, minItems: 1, maxItems: names.length });
-      },
-      param: { style: 'form', explode: false },
-    });
-}
 
 /**
  * Validates the query of a list: known parameters by the schema, each at most once unless it is a
@@ -84,9 +64,9 @@ function nearMisses(
       const meant = known.has(plain)
         ? plain
         : Object.entries(meantBy).find(([alias]) => alias === plain)?.[1];
-      return meant === undefined
-        ? []
-        : [{ path, message: `is not a parameter of this list: use ${meant}` }];
+      if (meant === undefined) return [];
+      const advice = meant === 'cursor' ? 'page with cursor' : `use ${meant}`;
+      return [{ path, message: `is not a parameter of this list: ${advice}` }];
     });
 }
 

@@ -24,7 +24,13 @@ export const pagingParameters = {
     .default(DEFAULT_PAGE_SIZE)
     .meta({
       description: 'Items per page.',
-      override: { type: 'integer', format: 'int32', minimum: 1, maximum: MAX_PAGE_SIZE },
+      override: {
+        type: 'integer',
+        format: 'int32',
+        minimum: 1,
+        maximum: MAX_PAGE_SIZE,
+        default: DEFAULT_PAGE_SIZE,
+      },
     }),
   cursor: z
     .string()

@@ -8,6 +8,7 @@ const LOWER_CASE_FORM = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 const ABOUT = {
   format: 'uuid',
+  minLength: 36,
   maxLength: 36,
   examples: ['5f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42'],
 };

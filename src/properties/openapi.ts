@@ -6,10 +6,10 @@ import { invalidCursor } from '../http/cursor.ts';
 import { type Answer, chapter, refusalOf } from '../http/openapi.ts';
 import { listOf } from '../http/paging.ts';
 import { parseWith } from '../http/validate.ts';
+import { noSuchProperty } from './feed.ts';
+import { listParameters } from './filters.ts';
 import { EXAMPLE_LOCATION_ID, EXAMPLE_NEXT_CURSOR, EXAMPLE_PROPERTY } from './openapi-examples.ts';
 import { property } from './resource.ts';
-import { listParameters } from './routes.ts';
-import { noSuchProperty } from './serve.ts';
 
 const requestHeaders = {
   'If-None-Match': z

@@ -1,68 +1,54 @@
-/** The field rules: how a stored listing becomes its wire resource (specification: Field rules). Pure. */
+/** The field rules: how a stored listing becomes its wire resource (docs/property-feed.md). Pure. */
 
 import { mapLocales } from './locale-map.ts';
-import type { Property } from './resource.ts';
+import { type Property, property } from './resource.ts';
 import { plainTextOf } from './rich-text.ts';
 import type { Source } from './source.ts';
 
-/** Raise it with every change of what `render` returns: stored documents are then rendered anew. */
-const RULES_VERSION = 1;
+/**
+ * The version of the rules, and a digest of what they make of the listings in
+ * test/properties/rules.test.ts. The next version makes every stored document out of date, which a
+ * change of the rules needs: the test then fails, and says what to write here.
+ */
+export const RULES = { version: 1, digest: 'a436e05e51af32b1' };
 
-/** Names what a document depends on besides its source; equal names, equal documents. */
+/** Puts the fields of an object that is spread behind it in the order of the wire. */
+const WIRE_ORDER: object = Object.fromEntries(
+  Object.keys(property.shape).map((name) => [name, undefined]),
+);
+
+/** Names the rules and the site that a document is rendered for. */
 export function renderingOf(publicSiteUrl: string): string {
-  return `${RULES_VERSION} ${publicSiteUrl}`;
+  return `${RULES.version} ${publicSiteUrl}`;
 }
 
-/** The wire resource of a listing, or null for a hidden one. `publicSiteUrl` has no trailing slash. */
+/** Returns the wire resource of a listing, or null for a hidden one. `publicSiteUrl` has no trailing slash. */
 export function render(source: Source, publicSiteUrl: string): Property | null {
   if (source.status === 'hidden') return null;
+  const { hero_photo_id, photos, videos, ...copied } = source;
   return {
+    ...WIRE_ORDER,
+    ...copied,
     object: 'property',
-    id: source.id,
-    hid: source.hid,
-    slug: source.slug,
-    name: source.name,
     status: source.status,
-    title: source.title,
-    type: source.type,
     description: mapLocales(source.description, plainTextOf),
-    unique_features: source.unique_features,
-    bedrooms: source.bedrooms,
-    beds: source.beds,
-    bathrooms: source.bathrooms,
-    bathtubs: source.bathtubs,
-    capacity: source.capacity,
-    size: source.size,
-    address: source.address,
-    city: source.city,
-    latitude: source.latitude,
-    longitude: source.longitude,
-    price_from: source.price_from,
-    fraction_from: source.fraction_from,
-    weeks_per_year: source.weeks_per_year,
-    financial_analysis_url: source.financial_analysis_url,
     hero_image: heroImageOf(source),
     gallery: galleryOf(source),
     video_url: videoUrlOf(source),
-    location: source.location,
-    location_text: source.location_text,
-    amenities: source.amenities,
     url: `${publicSiteUrl}/listings/${source.slug}`,
-    display_order: source.display_order,
-    is_early_access: source.is_early_access,
   };
 }
 
 type Photo = Source['photos'][number];
 
-/** The photo selected as hero, as selected; else the first web-visible one of section hero; else null. */
+/** Returns the photo selected as hero, else the first web-visible one of section hero, else null. */
 function heroImageOf(source: Source): Property['hero_image'] {
   const selected = source.photos.find((photo) => photo.id === source.hero_photo_id);
   const hero = selected ?? webPhotosOf(source).find((photo) => photo.section === 'hero');
   return hero === undefined ? null : { url: hero.url, alt: hero.alt };
 }
 
-/** Every web-visible photo, by its order. */
+/** Returns every web-visible photo, in order. */
 function galleryOf(source: Source): Property['gallery'] {
   return webPhotosOf(source).map(({ url, alt, section, web_sort_order }) => ({
     url,
@@ -72,7 +58,7 @@ function galleryOf(source: Source): Property['gallery'] {
   }));
 }
 
-/** Of the web-visible videos the one of type hero, else the first in order; else null. */
+/** Returns the first web-visible video of type hero, else the first web-visible one, else null. */
 function videoUrlOf(source: Source): string | null {
   const videos = source.videos
     .filter((video) => video.web_visible)
@@ -87,7 +73,7 @@ function webPhotosOf(source: Source): Photo[] {
     .sort((a, b) => a.web_sort_order - b.web_sort_order || byId(a, b));
 }
 
-/** Ties in any order are broken by id. */
+/** Breaks ties in any order. */
 function byId(a: { id: string }, b: { id: string }): number {
   return a.id < b.id ? -1 : 1;
 }

@@ -1,11 +1,11 @@
-/** The property resource as the feed sends it (specification: Property resource, public shape). */
+/** The property resource: what the feed sends (docs/property-feed.md). */
 
 import * as z from 'zod';
 import { lowerCaseUuid } from '../http/uuid.ts';
 import { localeMap } from './locale-map.ts';
 import { httpUrl, MAX_LIST_ENTRIES, MAX_TEXT_CHARACTERS, order, slug, text } from './text.ts';
 
-/** Web statuses that the feed shows; a hidden listing is never on the wire. */
+/** The web statuses that the feed shows. A hidden listing is never on the wire. */
 export const PUBLIC_STATUSES = ['listed', 'coming_soon', 'sold_out'] as const;
 export const PROPERTY_TYPES = ['beach', 'ski'] as const;
 export const PHOTO_SECTIONS = [
@@ -17,63 +17,17 @@ export const PHOTO_SECTIONS = [
   'other',
 ] as const;
 
-const count = z.number().min(0).nullable();
-
-/**
- * The fields that go from a listings file to the wire as they are, so that a bound or a meaning is
- * stated once for both.
- */
-export const sharedFields = {
-  id: lowerCaseUuid.meta({ description: 'Identifies the property.' }),
-  hid: text.nullable().meta({
-    description: 'External home id; null when the property is not synchronised from upstream.',
-    examples: ['H-1042'],
-  }),
-  slug: slug.meta({ description: 'Stable public key.', examples: ['casa-marea'] }),
-  name: text
-    .min(1)
-    .meta({ description: 'Internal name, not localized.', examples: ['Casa Marea'] }),
-  title: localeMap.meta({ description: 'Localized web title.' }),
-  type: z.enum(PROPERTY_TYPES).nullable().meta({ description: 'Kind of place.' }),
-  unique_features: z
-    .array(z.strictObject({ icon_slug: text, label: localeMap }))
-    .max(MAX_LIST_ENTRIES)
-    .meta({ description: 'What sets the home apart; may be empty.' }),
-  bedrooms: count,
-  beds: count,
-  bathrooms: count,
-  bathtubs: count,
-  capacity: count.meta({ description: 'People who can stay.' }),
-  size: count.meta({ description: 'Square metres.' }),
-  address: text.nullable(),
-  city: text.nullable(),
-  latitude: z.number().min(-90).max(90).nullable().meta({ description: 'Degrees, WGS 84.' }),
-  longitude: z.number().min(-180).max(180).nullable().meta({ description: 'Degrees, WGS 84.' }),
-  price_from: count.meta({ description: 'Price of the smallest share.' }),
-  fraction_from: z
-    .string()
-    .max(MAX_TEXT_CHARACTERS)
-    .regex(/^[1-9]\d*\/[1-9]\d*$/, 'must be a fraction such as 1/8')
-    .nullable()
-    .meta({ description: 'Smallest ownership fraction.', examples: ['1/8'] }),
-  weeks_per_year: count.meta({ description: 'Weeks of use a year that the share gives.' }),
-  financial_analysis_url: httpUrl.nullable(),
-  location_text: localeMap.meta({ description: 'Free-text blurb; `{}` when unset.' }),
-  display_order: order.meta({ description: 'Curatorial order, ascending.' }),
-  is_early_access: z.boolean(),
-} as const;
-
-/** A location as listings show it. */
+/** A location as a listing shows it. */
 export const location = z
   .strictObject({ id: lowerCaseUuid, slug: slug.nullable(), name: localeMap })
   .meta({ id: 'Location', description: 'A place that listings name.' });
 
-/** An amenity as listings show it. */
+/** An amenity as a listing shows it. */
 export const amenity = z
   .strictObject({ slug, label: localeMap })
   .meta({ id: 'Amenity', description: 'Something that a home offers.' });
 
-/** A photo that the web shows, in the order of the gallery. */
+/** A photo of the gallery. */
 const galleryItem = z.strictObject({
   url: httpUrl,
   alt: localeMap,
@@ -81,35 +35,54 @@ const galleryItem = z.strictObject({
   sort_order: order,
 });
 
-/** A listing as the feed sends it. */
+const count = z.number().min(0).nullable();
+
+/**
+ * A listing as the feed sends it, its fields in the order of the wire. A field that is null, empty or
+ * false when unknown needs no other line: listings files, the store and `render` copy it, unless
+ * source.ts names it among those that `render` makes.
+ */
 export const property = z
   .strictObject({
     object: z.literal('property'),
-    id: sharedFields.id,
-    hid: sharedFields.hid,
-    slug: sharedFields.slug,
-    name: sharedFields.name,
-    status: z.enum(PUBLIC_STATUSES).meta({ description: 'Actual web status, never `hidden`.' }),
-    title: sharedFields.title,
-    type: sharedFields.type,
-    description: localeMap.meta({
-      description: 'Plain text a language; paragraphs are separated by a blank line.',
+    id: lowerCaseUuid.meta({ description: 'Identifies the property.' }),
+    hid: text.nullable().meta({
+      description: 'External home id; null when the property is not synchronised from upstream.',
+      examples: ['H-1042'],
     }),
-    unique_features: sharedFields.unique_features,
-    bedrooms: sharedFields.bedrooms,
-    beds: sharedFields.beds,
-    bathrooms: sharedFields.bathrooms,
-    bathtubs: sharedFields.bathtubs,
-    capacity: sharedFields.capacity,
-    size: sharedFields.size,
-    address: sharedFields.address,
-    city: sharedFields.city,
-    latitude: sharedFields.latitude,
-    longitude: sharedFields.longitude,
-    price_from: sharedFields.price_from,
-    fraction_from: sharedFields.fraction_from,
-    weeks_per_year: sharedFields.weeks_per_year,
-    financial_analysis_url: sharedFields.financial_analysis_url,
+    slug: slug.meta({ description: 'Stable public key.', examples: ['casa-marea'] }),
+    name: text
+      .min(1)
+      .meta({ description: 'Internal name, not localized.', examples: ['Casa Marea'] }),
+    status: z.enum(PUBLIC_STATUSES).meta({ description: 'Actual web status, never `hidden`.' }),
+    title: localeMap.meta({ description: 'Localized web title.' }),
+    type: z.enum(PROPERTY_TYPES).nullable().meta({ description: 'Kind of place.' }),
+    description: localeMap.meta({
+      description: 'Plain text in each language; paragraphs are separated by a blank line.',
+    }),
+    unique_features: z
+      .array(z.strictObject({ icon_slug: text, label: localeMap }))
+      .max(MAX_LIST_ENTRIES)
+      .meta({ description: 'What sets the home apart; may be empty.' }),
+    bedrooms: count,
+    beds: count,
+    bathrooms: count,
+    bathtubs: count,
+    capacity: count.meta({ description: 'People who can stay.' }),
+    size: count.meta({ description: 'Square metres.' }),
+    address: text.nullable(),
+    city: text.nullable(),
+    latitude: z.number().min(-90).max(90).nullable().meta({ description: 'Degrees, WGS 84.' }),
+    longitude: z.number().min(-180).max(180).nullable().meta({ description: 'Degrees, WGS 84.' }),
+    price_from: count.meta({ description: 'Price of the smallest share.' }),
+    fraction_from: z
+      .string()
+      .max(MAX_TEXT_CHARACTERS)
+      .regex(/^[1-9]\d*\/[1-9]\d*$/, 'must be a fraction such as 1/8')
+      .nullable()
+      .meta({ description: 'Smallest ownership fraction.', examples: ['1/8'] }),
+    weeks_per_year: count.meta({ description: 'Weeks of use per year that the share gives.' }),
+    financial_analysis_url: httpUrl.nullable(),
     hero_image: z
       .strictObject({ url: httpUrl, alt: localeMap })
       .nullable()
@@ -120,14 +93,14 @@ export const property = z
       .meta({ description: 'Every photo that the web shows, by `sort_order`.' }),
     video_url: httpUrl.nullable().meta({ description: 'Main web video.' }),
     location: location.nullable(),
-    location_text: sharedFields.location_text,
+    location_text: localeMap.meta({ description: 'Free-text blurb; `{}` when unset.' }),
     amenities: z.array(amenity).max(MAX_LIST_ENTRIES),
     url: httpUrl.meta({
       description: 'Canonical public address.',
       examples: ['https://www.example.com/listings/casa-marea'],
     }),
-    display_order: sharedFields.display_order,
-    is_early_access: sharedFields.is_early_access,
+    display_order: order.meta({ description: 'Curatorial order, ascending.' }),
+    is_early_access: z.boolean(),
   })
   .meta({ id: 'Property', description: 'A listing of the marketing site.' });
 

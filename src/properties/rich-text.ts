@@ -1,5 +1,5 @@
 /**
- * Rich text as editors save it, and the plain text that the feed serves (specification: description).
+ * Rich text as editors save it, and the plain text that the feed serves for a description.
  *
  * A rich text is a plain string or a ProseMirror document. Its plain text is made of blocks, one for
  * each paragraph or heading wherever it stands, separated by a blank line.
@@ -11,18 +11,19 @@ import { MAX_LIST_ENTRIES, MAX_TEXT_CHARACTERS, text } from './text.ts';
 const CONTAINERS = ['doc', 'bulletList', 'orderedList', 'listItem', 'blockquote'] as const;
 const BLOCKS = ['paragraph', 'heading'] as const;
 const NODE_TYPES = new Set<string>([...CONTAINERS, ...BLOCKS, 'hardBreak', 'text']);
-/** Deeper than any text that is read by people; bounds the recursion. */
+/** Bounds the recursion. No text that people read is nested so deep. */
 const MAX_DEPTH = 64;
 
-/** A node: what else it has (marks, attributes) does not show in plain text. */
+/** A node. Its marks and attributes do not show in plain text. */
 export type RichTextNode = { type: string; text?: string; content?: RichTextNode[] };
 export type RichText = string | RichTextNode;
 
-/** Checks a rich text and names what is wrong by its path: `content.0.content.2.type`. */
+/** Checks a rich text. A problem has the path of what is wrong: `content.0.content.2.type`. */
 export const richText: z.ZodType<RichText> = z.unknown().transform((value, context) => {
   const problems = typeof value === 'string' ? textProblems(value, []) : documentProblems(value);
   for (const { path, message } of problems) context.addIssue({ code: 'custom', path, message });
   if (problems.length > 0) return z.NEVER;
+  // A text, or a document without problems.
   const checked = value as RichText;
   if ([...plainTextOf(checked)].length > MAX_TEXT_CHARACTERS) {
     context.addIssue({
@@ -33,7 +34,7 @@ export const richText: z.ZodType<RichText> = z.unknown().transform((value, conte
   return checked;
 });
 
-/** The plain text: blocks joined by a blank line, a hard break as a newline, blank blocks dropped. */
+/** Returns the plain text: a hard break is a newline, and a blank block is dropped. */
 export function plainTextOf(value: RichText): string {
   if (typeof value === 'string') return value;
   const blocks: string[] = [];
@@ -59,14 +60,15 @@ type NodeProblem = { path: (string | number)[]; message: string };
 
 function documentProblems(value: unknown): NodeProblem[] {
   if (!isObject(value) || value.type !== 'doc') {
-    return [{ path: [], message: 'must be a text or a ProseMirror document of type "doc"' }];
+    return [{ path: [], message: 'must be a string or a ProseMirror document of type "doc"' }];
   }
   return nodeProblems(value, [], 1);
 }
 
 function nodeProblems(node: unknown, path: (string | number)[], depth: number): NodeProblem[] {
-  if (!isObject(node)) return [{ path, message: 'must be a node' }];
-  if (depth > MAX_DEPTH) return [{ path, message: `is nested over ${MAX_DEPTH} levels deep` }];
+  if (!isObject(node)) return [{ path, message: 'must be a ProseMirror node' }];
+  if (depth > MAX_DEPTH)
+    return [{ path, message: `must be nested at most ${MAX_DEPTH} levels deep` }];
   if (typeof node.type !== 'string' || !NODE_TYPES.has(node.type)) {
     return [{ path: [...path, 'type'], message: `must be one of ${[...NODE_TYPES].join(', ')}` }];
   }

@@ -4,7 +4,8 @@ import { env, exports } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { createOpenApiDocument } from '../../src/docs/document.ts';
-import { listing, source } from '../../src/properties/source.ts';
+import { source } from '../../src/properties/source.ts';
+import { writtenListing } from '../../tools/import/records.ts';
 import sample from '../../tools/samples/listings.json';
 import { expectStatus, get, send } from '../support/http.ts';
 import { storeListings } from '../support/listings.ts';
@@ -54,7 +55,7 @@ function ingest(name: string, key: string): Promise<Response> {
 
 beforeAll(async () => {
   const stored = sample.properties.map((each) => {
-    const { location_id, amenities, ...fields } = listing.parse(each);
+    const { location_id, amenities, ...fields } = writtenListing.parse(each);
     return source.parse({
       ...fields,
       location: sample.locations.find(({ id }) => id === location_id) ?? null,

@@ -7,13 +7,14 @@ const RETENTION = 1_000;
 const stored = (fingerprint: string, age: number, receipt = 'another'): KeyedEvent => ({
   id: `id-${fingerprint}`,
   type: 'booking.created',
-  createdAt: NOW - age,
+  created_at: NOW - age,
   fingerprint,
   receipt,
 });
 
 const outcomeOf = (events: KeyedEvent[]) => {
   const decision = decide(events, {
+    keyId: 'key',
     fingerprint: 'a',
     receipt: 'mine',
     now: NOW,
@@ -24,7 +25,7 @@ const outcomeOf = (events: KeyedEvent[]) => {
   return `${decision.kind} ${id}`;
 };
 
-describe('the decision about body a', () => {
+describe('a request with body a', () => {
   it.each<[outcome: string, when: string, events: KeyedEvent[]]>([
     ['free', 'nothing is stored', []],
     ['accepted id-a', 'this very request stored it', [stored('a', 0, 'mine')]],

@@ -15,11 +15,11 @@ it.each<[paths: string[], a: unknown, b: unknown]>([
   [['toString'], { toString: 1 }, {}],
   [['x', 'y'], { x: 1, y: 2 }, { x: 2, y: 1 }],
   [[''], 1, 2],
-])('finds %j', (paths, a, b) => {
+])('finds the paths %j', (paths, a, b) => {
   expect(differingPaths(a, b)).toEqual(paths);
 });
 
-it('finds at most 50, and cuts the names of a caller short', () => {
+it('finds at most 50 paths, and cuts long names', () => {
   const many = Object.fromEntries(Array.from({ length: 80 }, (_, index) => [`n${index}`, index]));
   expect(differingPaths(many, {})).toHaveLength(50);
   expect(differingPaths({ ['x'.repeat(200_000)]: 1 }, {})).toEqual([`${'x'.repeat(500)}…`]);

@@ -1,4 +1,4 @@
-/** Accepted once, whatever the network and the stores do. */
+/** An event is accepted once, whatever the network and the stores do. */
 
 import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
@@ -23,6 +23,7 @@ import {
   expectStatus,
   sendWith,
 } from '../support/http.ts';
+import { tapD1 } from '../support/tap.ts';
 
 const PATH = '/api/public/events/ingest';
 const NAMESPACE = '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4';
@@ -38,9 +39,10 @@ const ingestWith = (changes: Partial<Env>, body: unknown, key?: string) =>
 
 afterEach(() => {
   vi.useRealTimers();
+  vi.restoreAllMocks();
 });
 
-/** Sends each body at once, and gives the ids of the answers by status. */
+/** Sends all bodies at once and returns the ids of the responses by status. */
 async function raceOf(bodies: unknown[], send: (body: unknown) => Promise<Response>) {
   const responses = await Promise.all(bodies.map(send));
   const ids: Record<number, unknown[]> = {};
@@ -98,9 +100,9 @@ describe.each(KVS)('beside %s', (_, kv) => {
 });
 
 it.each(['never answers a read', 'never answers a write'] as const)(
-  'an answer does not wait for a KV that %s',
+  'a response does not wait for a KV that %s',
   async (fault) => {
-    // The time limit on KV is a timer that does not go on: whoever waits for KV waits for ever.
+    // The deadline of KV is a timer that stands still, so a request that waits for KV waits for ever.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const IDEMPOTENCY = meddledKv(env.IDEMPOTENCY, KV_FAULTS[fault]);
     const { response, settled } = await callWith({ IDEMPOTENCY }, PATH, ingestInit(A, freshKey()));
@@ -114,7 +116,7 @@ it.each([
   ['with a key', 'hang-up'],
   ['without a key', undefined],
 ])(
-  'the commit of an event %s goes on, with what follows it, when the client hangs up',
+  'the commit of an event %s, and the work after it, go on when the client hangs up',
   async (_, prefix) => {
     const gate = Promise.withResolvers<void>();
     const kept: Promise<unknown>[] = [];
@@ -140,10 +142,10 @@ it.each([
   },
 );
 
-describe('with D1 out of order', () => {
+describe('while D1 is down', () => {
   const DB = failingD1(env.DB, { when: 'before commit' });
 
-  it('a retry that KV knows is answered', async () => {
+  it('a retry that KV knows is replayed', async () => {
     const key = freshKey();
     const first = await expectEvent(await ingestWith({}, A, key), 202);
     const response = await ingestWith({ DB }, A, key);
@@ -162,7 +164,7 @@ describe('with D1 out of order', () => {
     expect(error.details).toBeUndefined();
   });
 
-  it('what KV does not know is a 500 that leaves the key free', async () => {
+  it('a key that KV does not know gets a 500 and stays free', async () => {
     const key = freshKey();
     const error = await expectError(await ingestWith({ DB }, A, key), 500, 'internal_error');
     expect(error.message).not.toContain('out of order');
@@ -170,7 +172,7 @@ describe('with D1 out of order', () => {
     await expectEvent(await ingestWith({}, B, key), 202);
   });
 
-  it('an entry that KV should have dropped counts for nothing', async () => {
+  it('an entry older than its 24 hours has no effect', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const key = freshKey();
     await ingestWith({}, A, key);
@@ -179,7 +181,7 @@ describe('with D1 out of order', () => {
     await expectError(await ingestWith({ DB }, B, key), 500, 'internal_error');
   });
 
-  it('an entry counts until the last millisecond of its 24 hours', async () => {
+  it('an entry is valid until the last millisecond of its 24 hours', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const key = freshKey();
     await ingestWith({}, A, key);
@@ -187,7 +189,7 @@ describe('with D1 out of order', () => {
     await expectEvent(await ingestWith({ DB }, A, key), 200);
   });
 
-  it('a body that fits no schema is told from one that is stored', async () => {
+  it('an invalid body under a key that KV knows is refused by the key', async () => {
     const key = freshKey();
     await ingestWith({}, A, key);
     await expectStatus(
@@ -196,13 +198,13 @@ describe('with D1 out of order', () => {
     );
   });
 
-  it('an event without a key is a 500', async () => {
+  it('an event without a key gets a 500', async () => {
     await expectError(await ingestWith({ DB }, A), 500, 'internal_error');
   });
 });
 
 describe('while D1 is slow', () => {
-  it('KV answers a retry at once, and the commit that is under way writes nothing', async () => {
+  it('KV replays at once, and the pending call of D1 writes nothing', async () => {
     const key = freshKey();
     await ingestWith({}, A, key);
     const gate = Promise.withResolvers<void>();
@@ -214,7 +216,34 @@ describe('while D1 is slow', () => {
     expect(await storedUnder(key)).toBe(1);
   });
 
-  it('a mismatch in KV waits for the word of D1', async () => {
+  it('KV answers when D1 fails before KV does', async () => {
+    const key = freshKey();
+    const first = await expectEvent(await ingestWith({}, A, key), 202);
+    const gate = Promise.withResolvers<void>();
+    const DB = tapD1(env.DB, async () => {
+      gate.resolve();
+      throw new Error(OUT_OF_ORDER);
+    });
+    const IDEMPOTENCY = meddledKv(env.IDEMPOTENCY, {
+      get: async (call) => {
+        await gate.promise;
+        await scheduler.wait(20);
+        return call();
+      },
+    });
+    expect(await expectEvent(await ingestWith({ DB, IDEMPOTENCY }, A, key), 200)).toEqual({
+      ...first,
+      status: 'idempotent',
+    });
+    const error = await expectError(
+      await ingestWith({ DB, IDEMPOTENCY }, B, key),
+      409,
+      'idempotency_key_in_use',
+    );
+    expect(error.details).toBeUndefined();
+  });
+
+  it('a mismatch in KV waits for D1', async () => {
     const key = freshKey();
     await ingestWith({}, A, key);
     const gate = Promise.withResolvers<void>();
@@ -228,18 +257,73 @@ describe('while D1 is slow', () => {
   });
 });
 
+describe('a fault that the caller does not see is logged under the request id', () => {
+  const requestId = 'seen-in-the-log';
+  const withId = (body: unknown, key: string) => {
+    const init = ingestInit(body, key);
+    return { ...init, headers: { ...init.headers, 'X-Request-ID': requestId } };
+  };
+  const spyOnLog = () => vi.spyOn(console, 'error').mockReturnValue(undefined);
+  const faultsIn = (log: ReturnType<typeof spyOnLog>) =>
+    log.mock.calls.map(([line]) => JSON.parse(String(line)));
+
+  it.each([
+    ['before KV replays', A, 200],
+    ['before KV refuses', B, 409],
+  ])('when D1 fails %s', async (_, body, status) => {
+    const key = freshKey();
+    await ingestWith({}, A, key);
+    const log = spyOnLog();
+    const DB = failingD1(env.DB, { when: 'before commit' });
+    await expectStatus(await sendWith({ DB }, PATH, withId(body, key)), status);
+    expect(faultsIn(log)).toEqual([
+      expect.objectContaining({
+        message: 'D1 failed; KV answered',
+        request_id: requestId,
+        cause: expect.stringContaining(OUT_OF_ORDER),
+      }),
+    ]);
+  });
+
+  it('when D1 fails after KV has replayed', async () => {
+    const key = freshKey();
+    await ingestWith({}, A, key);
+    const log = spyOnLog();
+    const gate = Promise.withResolvers<void>();
+    const DB = gatedD1(failingD1(env.DB, { when: 'before commit' }), gate.promise);
+    const { response, settled } = await callWith({ DB }, PATH, withId(A, key));
+    await expectEvent(response, 200);
+    expect(faultsIn(log)).toEqual([]);
+    gate.resolve();
+    await settled;
+    expect(faultsIn(log)).toEqual([
+      expect.objectContaining({ message: 'D1 failed; KV answered', request_id: requestId }),
+    ]);
+  });
+
+  it('when KV fails', async () => {
+    const log = spyOnLog();
+    const IDEMPOTENCY = meddledKv(env.IDEMPOTENCY, KV_FAULTS['fails on read and on write']);
+    await expectStatus(await sendWith({ IDEMPOTENCY }, PATH, withId(A, freshKey())), 202);
+    expect(faultsIn(log)).toEqual([
+      expect.objectContaining({ message: 'KV read failed', request_id: requestId }),
+      expect.objectContaining({ message: 'KV write failed', request_id: requestId }),
+    ]);
+  });
+});
+
 describe('when the answer of D1 is lost after the commit', () => {
   const lost = (times: number, message = CONNECTION_LOST) =>
     failingD1(env.DB, { when: 'after commit', message, times });
 
-  it('the request recognises its own commit as the first acceptance', async () => {
+  it('the request recognizes its own commit and is accepted', async () => {
     const key = freshKey();
     await expectEvent(await ingestWith({ DB: lost(1) }, A, key), 202);
     expect(await storedUnder(key)).toBe(1);
     await expectEvent(await ingestWith({}, A, key), 200);
   });
 
-  it('none of its twins mistakes it for their own: one 202 among 20', async () => {
+  it('exactly one of 20 identical requests is accepted', async () => {
     const key = freshKey();
     const ids = await raceOf(twins, (body) => ingestWith({ DB: lost(1) }, body, key));
     expect(ids[202]).toHaveLength(1);
@@ -247,14 +331,14 @@ describe('when the answer of D1 is lost after the commit', () => {
     expect(await storedUnder(key)).toBe(1);
   });
 
-  it('none of its rivals is accepted beside it', async () => {
+  it('exactly one of 20 different bodies is accepted', async () => {
     const key = freshKey();
     const ids = await raceOf(rivals, (body) => ingestWith({ DB: lost(1) }, body, key));
     expect(ids[202]).toHaveLength(1);
     expect(ids[409]).toHaveLength(19);
   });
 
-  it('KV learns of the acceptance', async () => {
+  it('KV caches the response', async () => {
     const key = freshKey();
     await ingestWith({ DB: lost(1) }, A, key);
     await expectEvent(
@@ -263,7 +347,7 @@ describe('when the answer of D1 is lost after the commit', () => {
     );
   });
 
-  it('a caller that got a 500 for it retries into a replay', async () => {
+  it('a caller that got a 500 gets a replay when it retries', async () => {
     const key = freshKey();
     await expectStatus(await ingestWith({ DB: lost(1, OUT_OF_ORDER) }, A, key), 500);
     expect(await storedUnder(key)).toBe(1);
@@ -282,14 +366,14 @@ describe('when the answer of D1 is lost after the commit', () => {
     expect(results).toEqual([{ id }]);
   });
 
-  it('and the first attempts failed before it, it is accepted too', async () => {
+  it('an event is accepted although earlier attempts failed before the commit', async () => {
     const key = freshKey();
     const DB = failingD1(env.DB, { when: 'before commit', message: CONNECTION_LOST, times: 2 });
     await expectEvent(await ingestWith({ DB }, A, key), 202);
   });
 });
 
-it('a D1 that commits and never answers holds a request for 10 seconds', async () => {
+it('a request waits 10 seconds at most for a D1 that commits and never answers', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const key = freshKey();
   const answer = ingestWith({ DB: silentD1(env.DB) }, A, key);
@@ -355,7 +439,7 @@ describe('after 24 hours', () => {
     await expectEvent(await ingest(B, key), 202);
   });
 
-  it('an entry of an older body that KV still gives decides nothing', async () => {
+  it('an expired entry that KV still returns has no effect', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const key = freshKey();
     await ingestWith({}, A, key);
@@ -368,7 +452,7 @@ describe('after 24 hours', () => {
     await expectEvent(await ingestWith({ IDEMPOTENCY }, B, key), 200);
   });
 
-  it('concurrent different bodies are accepted once again', async () => {
+  it('exactly one of concurrent different bodies is accepted', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const key = freshKey();
     await ingest(C, key);
@@ -383,7 +467,7 @@ describe('after 24 hours', () => {
     expect(await storedUnder(key)).toBe(2);
   });
 
-  it('the retention is a var', async () => {
+  it('the var IDEMPOTENCY_RETENTION_SECONDS sets the window', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const key = freshKey();
     const IDEMPOTENCY_RETENTION_SECONDS = '60';
@@ -395,8 +479,8 @@ describe('after 24 hours', () => {
   });
 });
 
-describe('a stored key answers before the schema does', () => {
-  /** Stores an event that the catalogue of today would refuse, as an older one accepted it. */
+describe('what a key has stored answers before the schema does', () => {
+  /** Stores an event that an older catalogue accepted and the present one refuses. */
   async function storeUnderOlderSchema(key: string) {
     const keyId = v5(key, NAMESPACE);
     const canonical =
@@ -410,7 +494,7 @@ describe('a stored key answers before the schema does', () => {
     return { keyId, body: canonical };
   }
 
-  it('replays a body that fits no schema any more, within 24 hours and after', async () => {
+  it('replays a body that is no longer valid, within 24 hours and after', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const key = freshKey();
     const { keyId, body } = await storeUnderOlderSchema(key);
@@ -423,7 +507,7 @@ describe('a stored key answers before the schema does', () => {
     await expectEvent(await ingest(body, key), 200);
   });
 
-  it('refuses another body by the key, even one that fits no schema', async () => {
+  it('refuses another body with a 409, even an invalid one', async () => {
     const key = freshKey();
     await ingest(A, key);
     const error = await expectError(
@@ -440,7 +524,7 @@ describe('a stored key answers before the schema does', () => {
     ]);
   });
 
-  it('refuses by the schema once the key is free again', async () => {
+  it('refuses an invalid body with a 400 once the key is free again', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const key = freshKey();
     await ingest(A, key);
@@ -448,7 +532,7 @@ describe('a stored key answers before the schema does', () => {
     await expectStatus(await ingest(bookingCreated({ payload: { guests: 0 } }), key), 400);
   });
 
-  it('but not before the limits of a body', async () => {
+  it('checks the limits of a body first', async () => {
     const key = freshKey();
     await ingest(A, key);
     await expectStatus(await ingest('[]', key), 400);

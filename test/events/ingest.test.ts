@@ -26,7 +26,7 @@ describe('POST /api/public/events/ingest', () => {
     expect(response.headers.get('Idempotent-Replayed')).toBe('true');
   });
 
-  it('takes bodies that differ in white space, order of names and notation of numbers for the same', async () => {
+  it('treats bodies as the same when they differ in white space, order of names or notation of numbers', async () => {
     const key = freshKey();
     const { id } = await expectEvent(
       await ingest(
@@ -77,7 +77,7 @@ describe('POST /api/public/events/ingest', () => {
     expect(await response.text()).not.toContain('-secret');
   });
 
-  it('tells of bodies that differ only in the case of a UUID', async () => {
+  it('refuses a body that differs only in the case of a UUID, and says so', async () => {
     const lower = bookingCreated({
       payload: { property_id: 'abcdef00-0000-4000-8000-000000000001' },
     });
@@ -103,7 +103,7 @@ describe('POST /api/public/events/ingest', () => {
     expect(id).toBe(v5(key.trim(), NAMESPACE));
   });
 
-  it('computes the documented id of a documented key', async () => {
+  it('gives the documented key its documented id', async () => {
     const { id } = await expectEvent(await ingest(bookingCreated(), 'booking-1001-created'), 202);
     expect(id).toBe('6bf0acc7-c31d-50b8-a7c2-7bfcd7964fd4');
   });
@@ -116,7 +116,7 @@ describe('POST /api/public/events/ingest', () => {
     expect(one.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4/);
   });
 
-  it('keeps keys apart by case, quotes and inner spaces', async () => {
+  it('treats keys as different when they differ in case, quotes or inner spaces', async () => {
     const ids = new Set<string>();
     for (const key of ['Opaque', 'opaque', '"opaque"', 'opa que', 'opa  que']) {
       ids.add((await expectEvent(await ingest(bookingCreated(), key), 202)).id);
@@ -150,7 +150,7 @@ describe('POST /api/public/events/ingest', () => {
     expect(JSON.stringify(cached)).not.toContain('a-very-recognisable-key');
   });
 
-  it('keeps unknown fields of the payload as sent', async () => {
+  it('stores unknown fields of the payload as sent', async () => {
     const payload = {
       guests: 1,
       note: 'a\u0000b \u{1F600}',
@@ -202,7 +202,7 @@ describe('the schema of a request', () => {
     ],
     ['payload.refund_amount', { event_type: 'booking.cancelled', payload: { refund_amount: -1 } }],
     ['payload.currency', { event_type: 'booking.cancelled', payload: { currency: '' } }],
-  ])('names %s when it is at fault (%#)', async (param, fields) => {
+  ])('refuses an invalid %s and names it (%#)', async (param, fields) => {
     const error = await expectError(await ingest(bookingCreated(fields)), 400, 'validation_error');
     expect(error).toMatchObject({ type: 'invalid_request_error', code: 'validation_error', param });
     expect(error.details).toEqual([{ path: param, message: expect.any(String) }]);
@@ -231,7 +231,7 @@ describe('the schema of a request', () => {
         currency: 'JPY',
       },
     },
-  ])('accepts what fits it (%#)', async (fields) => {
+  ])('accepts a valid event (%#)', async (fields) => {
     await expectEvent(await ingest(bookingCreated(fields)), 202);
   });
 
@@ -242,7 +242,7 @@ describe('the schema of a request', () => {
     'guest@example.xn--p1ai',
     'guest@xn--bcher-kva.example.com',
     `guest@${'a'.repeat(63)}.example`,
-  ])('takes %s for an email address', async (guest_email) => {
+  ])('accepts %s as an email address', async (guest_email) => {
     await expectEvent(await ingest(bookingCreated({ payload: { guest_email } })), 202);
   });
 
@@ -261,13 +261,13 @@ describe('the schema of a request', () => {
     `guest@${'a'.repeat(64)}.example`,
     'guest@example.com\n',
     'a@b@example.com',
-  ])('takes %j for no email address', async (guest_email) => {
+  ])('refuses %j as an email address', async (guest_email) => {
     const response = await ingest(bookingCreated({ payload: { guest_email } }));
     const error = await expectError(response, 400, 'validation_error');
     expect(error.param).toBe('payload.guest_email');
   });
 
-  it('lists every problem at once, the key first', async () => {
+  it('lists every problem, the key first', async () => {
     const body = {
       event_type: 'booking.created',
       payload: { guests: 0, check_in: '2027-06-02', check_out: '2027-06-01' },
@@ -285,7 +285,7 @@ describe('the schema of a request', () => {
     ]);
   });
 
-  it('lists the known kinds when it meets another, beside every other problem', async () => {
+  it('lists the known kinds for an unknown kind, beside the other problems', async () => {
     const error = await expectError(
       await ingest({ event_type: 'x', payload: [] }),
       400,
@@ -301,7 +301,7 @@ describe('the schema of a request', () => {
     ]);
   });
 
-  it('says of each field that is not there that it is required', async () => {
+  it('calls each missing field required', async () => {
     const error = await expectError(await ingest({}), 400, 'validation_error');
     expect(error.details).toEqual([
       {
@@ -314,7 +314,7 @@ describe('the schema of a request', () => {
     ]);
   });
 
-  it('points the senders of event_id to the header', async () => {
+  it('points senders of event_id to the header', async () => {
     const error = await expectError(
       await ingest(bookingCreated({ event_id: 'x' })),
       400,
@@ -344,7 +344,7 @@ describe('the Idempotency-Key', () => {
     expect(error.details).toHaveLength(1);
   });
 
-  it('says of an empty one what it lacks', async () => {
+  it('is told to have at least one character when it is empty', async () => {
     const error = await expectError(await ingest(bookingCreated(), ''), 400, 'validation_error');
     expect(error.details?.[0]?.message).toBe('must be at least 1 character long');
   });
@@ -398,7 +398,7 @@ describe('the body of a request', () => {
     expect(error).toMatchObject({ code: 'validation_error', param });
   });
 
-  it('is refused with the path __proto__ when it has that name itself', async () => {
+  it('is refused with the path __proto__ when it has a field of that name', async () => {
     const error = await expectError(await ingest('{"__proto__":{}}'), 400, 'validation_error');
     expect(error.param).toBe('__proto__');
   });
@@ -431,7 +431,7 @@ describe('the body of a request', () => {
   it.each([
     [262_144, 202],
     [262_145, 413],
-  ])('of %i bytes in chunks is answered with %i', async (bytes, status) => {
+  ])('of %i bytes in chunks gets a %i', async (bytes, status) => {
     const text = wrapped('{}').padEnd(bytes);
     const chunks = [text.slice(0, 100_000), text.slice(100_000)];
     const body = new ReadableStream({
@@ -445,7 +445,7 @@ describe('the body of a request', () => {
     await expectStatus(await send('/api/public/events/ingest', init), status);
   });
 
-  it('is dropped beyond 256 KiB and cut off at 16 MiB when no Content-Length tells its size', async () => {
+  it('without Content-Length is dropped beyond 256 KiB and cut off at 16 MiB', async () => {
     let sent = 0;
     const endless = new ReadableStream<Uint8Array>({
       pull(controller) {
@@ -522,7 +522,7 @@ describe('the order of checks', () => {
     ],
     ['the size before the JSON', 413, 'payload_too_large', big, {}],
     ['the JSON before the key', 400, 'validation_error', '{', { 'Idempotency-Key': '' }],
-  ])('puts %s', async (_, status, code, body, headers) => {
+  ])('is %s', async (_, status, code, body, headers) => {
     const init = ingestInit(body);
     await expectError(
       await send('/api/public/events/ingest', {

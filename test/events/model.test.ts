@@ -1,6 +1,6 @@
 /**
- * Random histories of one service against a model of what is promised: requests one by one and at
- * once, the clock moved on, the entry of a key lost from KV or given back in an older state.
+ * Compares random histories of the service with a model of its promises. A history has single and
+ * concurrent requests, a clock that moves on, and KV entries that are lost or return in an older state.
  */
 
 import { env, exports } from 'cloudflare:workers';
@@ -18,7 +18,7 @@ const BODIES = {
   A: bookingCreated({ payload: { guests: 1 } }),
   B: bookingCreated({ payload: { guests: 2 } }),
   C: bookingCreated({ payload: { guests: 3 } }),
-  /** Fits no schema. */
+  /** An invalid body. */
   invalid: bookingCreated({ payload: { guests: 0 } }),
 };
 type BodyName = keyof typeof BODIES;
@@ -31,7 +31,7 @@ type Step =
   | { do: 'lose KV entry'; key: KeyName }
   | { do: 'bring back KV entry'; key: KeyName };
 
-/** What is promised of one key. */
+/** The promises for one key. */
 class Model {
   readonly ids = new Map<BodyName, string>();
   holder: { body: BodyName; at: number } | undefined;
@@ -41,7 +41,7 @@ class Model {
     this.keyId = keyId;
   }
 
-  /** The outcome of one request: its status, and the rule that it comes from. */
+  /** Returns the promised status of one request, and the rule that promises it. */
   answer(body: BodyName, now: number): { status: number; rule: string } {
     const isHeld = this.holder !== undefined && now - this.holder.at < DAY_MS;
     const isKnown = this.ids.has(body);
@@ -84,7 +84,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('bring back KV entry'), key }) },
 );
 
-/** How often each rule was met, over all runs. */
+/** How often each rule applied, over all runs. */
 const met = new Map<string, number>();
 const meet = (rule: string) => met.set(rule, (met.get(rule) ?? 0) + 1);
 
@@ -96,9 +96,9 @@ class History {
     k: new Model(v5(`${this.run}-k`, NAMESPACE)),
     l: new Model(v5(`${this.run}-l`, NAMESPACE)),
   };
-  /** Every state in which KV has had a key. */
+  /** Every entry that KV has held for a key. */
   readonly seen = { k: new Set<string>(), l: new Set<string>() };
-  /** What was last done to the KV entry of a key. */
+  /** What happened last to the KV entry of a key. */
   readonly kv: Partial<Record<KeyName, string>> = {};
 
   async take(step: Step): Promise<void> {
@@ -122,7 +122,7 @@ class History {
     }
   }
 
-  /** Sends bodies at once and holds the answers against the model; a race is any order of its members. */
+  /** Sends bodies at once and compares the responses with the model. Any order of the bodies is allowed. */
   private async check(key: KeyName, bodies: readonly BodyName[]): Promise<void> {
     const model = this.models[key];
     const now = Date.now();

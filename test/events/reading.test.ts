@@ -9,7 +9,7 @@ import { expectError, expectStatus, get, send, sendWith } from '../support/http.
 
 const LIST = '/api/v1/events';
 
-/** Accepts events of one aggregate one after the other and gives their ids in that order. */
+/** Ingests events one after the other and returns their ids in that order. */
 async function acceptInOrder(count: number, fields: (index: number) => object = () => ({})) {
   const ids: string[] = [];
   for (let index = 0; index < count; index += 1) {
@@ -19,7 +19,7 @@ async function acceptInOrder(count: number, fields: (index: number) => object = 
   return ids;
 }
 
-/** Follows the cursors to the end. */
+/** Follows the cursors to the end and returns the ids on each page. */
 async function everyPage(query: string) {
   const pages: string[][] = [];
   let cursor: string | null = '';
@@ -50,7 +50,7 @@ describe('the list of events', () => {
     });
   });
 
-  it('shows an event with what it concerns and its payload', async () => {
+  it('shows an event with its aggregate and its payload', async () => {
     const payload = { guests: 2, note: 'é "quoted" \u2028', nested: [{ a: null }] };
     const accepted = await expectEvent(await ingest(bookingCreated({ payload })), 202);
     expect((await listEvents()).data).toEqual([
@@ -58,7 +58,7 @@ describe('the list of events', () => {
     ]);
   });
 
-  it('is newest first, and oldest first on request, 25 a page', async () => {
+  it('is newest first, or oldest first on request, 25 events a page', async () => {
     const ids = await acceptInOrder(30);
     expect(await everyPage('')).toEqual([
       ids.toReversed().slice(0, 25),
@@ -69,7 +69,7 @@ describe('the list of events', () => {
     expect(await everyPage('limit=100&order=asc')).toEqual([ids]);
   });
 
-  it('is in the order of the commits, whatever the clocks say', async () => {
+  it('is in the order of the commits, not of the clocks', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const ids = await acceptInOrder(5, (index) => {
       vi.setSystemTime(Date.UTC(2030 - index, 0, 1));
@@ -78,7 +78,7 @@ describe('the list of events', () => {
     expect((await listEvents('order=asc')).data.map(({ id }) => id)).toEqual(ids);
   });
 
-  it('ends without a cursor where the last page is full', async () => {
+  it('ends without a cursor when the last page is full', async () => {
     await acceptInOrder(4);
     expect((await everyPage('limit=2')).map((page) => page.length)).toEqual([2, 2]);
   });
@@ -119,7 +119,7 @@ describe('the list of events', () => {
     expect(await found('created_after=2027-01-01T03:00:00.0001Z')).toEqual([4]);
   });
 
-  it('goes on after an event in either order, whatever the case of its id', async () => {
+  it('continues after an event in either order, with its id in either case', async () => {
     const ids = await acceptInOrder(5);
     const found = async (query: string) =>
       (await listEvents(query)).data.map(({ id }) => ids.indexOf(id));
@@ -137,7 +137,7 @@ describe('the list of events', () => {
     expect([...first.data, ...second.data].map(({ id }) => id)).toEqual(ids.toReversed());
   });
 
-  it('misses no event for a reader that follows it while 8 writers write', async () => {
+  it('shows every event to a reader that follows it while 8 writers write', async () => {
     const written: string[] = [];
     const writers = Array.from({ length: 8 }, async (_, writer) => {
       for (let index = 0; index < 12; index += 1) {
@@ -189,7 +189,7 @@ describe('the list of events', () => {
   });
 
   it.each(['\u{1F600}', '"', '\u0001'])(
-    'pages under the longest filters that it takes, made of %j',
+    'pages under the longest filters, made of %j',
     async (character) => {
       const longest = character.repeat(255);
       const fields = {
@@ -212,7 +212,7 @@ describe('the list of events', () => {
     },
   );
 
-  it('refuses a cursor that is altered, empty, or of other filters', async () => {
+  it('refuses a cursor that is altered, empty or made for other filters', async () => {
     await acceptInOrder(3);
     const { next_cursor } = await listEvents('limit=1');
     for (const query of [
@@ -242,7 +242,7 @@ describe('the list of events', () => {
     expect(await pathsOf(`cursor=${next_cursor}&order=up`)).toEqual(['order']);
   });
 
-  it('takes a cursor for the same instant written otherwise', async () => {
+  it('accepts a cursor when an instant is written differently', async () => {
     await acceptInOrder(2);
     const { next_cursor } = await listEvents('limit=1&created_after=2020-01-01T00:00:00Z');
     await expectStatus(
@@ -251,7 +251,30 @@ describe('the list of events', () => {
     );
   });
 
-  it('ends a page before an event that is too large for it, and loses none', async () => {
+  it('accepts a cursor of an earlier version of the service', async () => {
+    const anchor = await expectEvent(await ingest(bookingCreated(), 'booking-1001-created'), 202);
+    expect(anchor.id).toBe('6bf0acc7-c31d-50b8-a7c2-7bfcd7964fd4');
+    const query = new URLSearchParams({
+      order: 'asc',
+      type: 'booking.created',
+      aggregate_type: 'booking',
+      aggregate_id: 'bk_1',
+      created_after: '2020-01-01T00:00:00Z',
+      created_before: '2100-01-01T00:00:00Z',
+      after_id: anchor.id,
+      cursor:
+        'x3p2PBseQalbMSwiZXZlbnRzIiwie1wib3JkZXJcIjpcImFzY1wiLFwidHlwZVwiOlwiYm9va2luZy5jcmVhdGVkXCIsXCJhZ2dyZWdhdGVUeXBlXCI6XCJib29raW5nXCIsXCJhZ2dyZWdhdGVJZFwiOlwiYmtfMVwiLFwiY3JlYXRlZEFmdGVyXCI6MTU3NzgzNjgwMDAwMCxcImNyZWF0ZWRCZWZvcmVcIjo0MTAyNDQ0ODAwMDAwLFwiYWZ0ZXJJZFwiOlwiNmJmMGFjYzctYzMxZC01MGI4LWE3YzItN2JmY2Q3OTY0ZmQ0XCJ9IiwxXQ',
+    });
+    expect((await listEvents(`${query}`)).data).toEqual([]);
+  });
+
+  it('accepts a cursor when the filters are in another order', async () => {
+    await acceptInOrder(2);
+    const { next_cursor } = await listEvents('limit=1&type=booking.created&aggregate_id=bk_1');
+    await listEvents(`aggregate_id=bk_1&type=booking.created&cursor=${next_cursor}`);
+  });
+
+  it('ends a page before an event that exceeds its share, and skips none', async () => {
     const large = { text: 'x'.repeat(50_000) };
     const ids = await acceptInOrder(6, (index) =>
       index === 2 || index > 3 ? { payload: large } : {},
@@ -275,14 +298,14 @@ describe('one event', () => {
     }
   });
 
-  it('is missing when nothing or no UUID is named', async () => {
+  it('is a 404 when no event has the id or the id is no UUID', async () => {
     for (const id of ['00000000-0000-4000-8000-000000000000', 'x', '%00', "'--"]) {
       await expectError(await get(`${LIST}/${id}`), 404, 'resource_missing');
     }
   });
 });
 
-describe('with D1 failing', () => {
+describe('while D1 fails', () => {
   const paths = [LIST, `${LIST}?after_id=ID`, `${LIST}/ID`];
 
   it('a read is repeated when the fault passes', async () => {
@@ -293,7 +316,7 @@ describe('with D1 failing', () => {
     }
   });
 
-  it('a read is a 500 that does not tell why', async () => {
+  it('a read is a 500 that hides the cause', async () => {
     const [id = ''] = await acceptInOrder(1);
     const DB = failingD1(env.DB, { when: 'before commit' });
     for (const path of paths) {
@@ -304,7 +327,7 @@ describe('with D1 failing', () => {
   });
 });
 
-it('events are for holders of an API key only', async () => {
+it('reading events needs a valid API key', async () => {
   for (const path of [LIST, `${LIST}/x`]) {
     const wrong = await send(path, { headers: { 'x-api-key': 'wrong' } });
     await expectError(wrong, 401, 'authentication_invalid');

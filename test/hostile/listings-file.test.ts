@@ -1,4 +1,4 @@
-/** Listings files that somebody else wrote: text stays text, links stay links, and nothing else gets in. */
+/** Listings files that somebody else wrote: texts stay texts, links stay links, and nothing else gets in. */
 
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
@@ -23,7 +23,7 @@ function read(content: unknown) {
 }
 
 describe('a listings file', () => {
-  it('that is any JSON is read or refused, and throws nothing', () => {
+  it('of any JSON is read or refused without an exception', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
         for (const content of [
@@ -38,7 +38,7 @@ describe('a listings file', () => {
     );
   });
 
-  it('that is any bytes is read or refused, and throws nothing', () => {
+  it('of any bytes is read or refused without an exception', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 100 }), (bytes) => {
         expect(['read', 'unreadable']).toContain(readListingsFile(new Uint8Array(bytes)).kind);

@@ -173,6 +173,7 @@ describe('one log line a request', () => {
       route: '/api/v1/web/properties/:slugOrId',
       status: 404,
       duration_ms: expect.any(Number),
+      error_code: 'resource_missing',
     });
     logged.mockRestore();
   });

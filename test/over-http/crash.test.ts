@@ -1,5 +1,5 @@
 /**
- * Writers at work while the service is killed, over real HTTP: what was acknowledged is there, once.
+ * Kills the service while writers are at work, over real HTTP: each acknowledged event is stored, once.
  *
  * `FULL=1` kills it more often.
  */
@@ -7,11 +7,11 @@
 import { randomUUID } from 'node:crypto';
 import { v5 } from 'uuid';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { API_KEY, createService, type Service } from '../support/service.ts';
+import { API_KEY, createService, type Service } from '../support/node/service.ts';
 
 const KILLS = process.env.FULL === '1' ? 20 : 4;
 const WRITERS = 16;
-/** Each life of the service lasts a random time up to this. */
+/** The service is killed after a random time up to this. */
 const MAX_LIFE_MS = 1_500;
 const RETRY_PAUSE_MS = 50;
 const NAMESPACE = '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4';
@@ -67,7 +67,7 @@ it(TITLE, { timeout: KILLS * 30_000 }, async () => {
   expect(lost).toBeGreaterThan(0);
 });
 
-/** Sends one event until it is answered, then once more: a retry of what was acknowledged. */
+/** Sends an event until it is answered, then once more, as a retry of an acknowledged event. */
 async function postUntilAnswered(key: string): Promise<Acknowledged> {
   const event: Acknowledged = { key, ids: new Set(), statuses: [], lostAnswers: 0 };
   while (event.statuses.length < 2) {
@@ -83,7 +83,7 @@ async function postUntilAnswered(key: string): Promise<Acknowledged> {
   return event;
 }
 
-/** Undefined when there was no answer or a 5xx: both are to be retried. */
+/** Sends an event. Undefined when there was no answer or a 5xx: both are to be retried. */
 async function post(key: string): Promise<{ status: number; id: string } | undefined> {
   try {
     const response = await fetch(`${service.origin}/api/public/events/ingest`, {

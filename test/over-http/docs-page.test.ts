@@ -87,7 +87,7 @@ describe.skipIf(!existsSync(CHROMIUM))('the page in Chromium', () => {
     ['ingestEvent', 202],
     ['listEvents', 200],
     ['getDetailedHealth', 200],
-  ])('tries %s as it stands, with the development key: %i', async (id, status) => {
+  ])('tries %s unchanged, with the development key: %i', async (id, status) => {
     const block = page.locator(`.opblock[id$="-${id}"]`);
     await block.locator('.opblock-summary-control').first().click();
     await block.getByRole('button', { name: 'Execute', exact: true }).click();

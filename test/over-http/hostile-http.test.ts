@@ -1,6 +1,6 @@
 /**
- * Bytes that Fetch would not send, straight to the production bundle in workerd: what is no request
- * is refused, what breaks off or never ends holds up nobody, and the service goes on.
+ * Bytes that `fetch` would not send, straight to the production bundle in workerd. It refuses malformed
+ * requests, requests that break off or never end hold up nobody, and the service goes on.
  */
 
 import { connect } from 'node:net';
@@ -47,7 +47,7 @@ function open() {
   return connect(Number(runtime.url.port), runtime.url.hostname);
 }
 
-/** Sends the parts, and gives what comes back until the other side closes or `milliseconds` have passed. */
+/** Sends the parts. Returns what comes back until the other side closes or `milliseconds` have passed. */
 function exchange(parts: readonly Bytes[], milliseconds = 5_000): Promise<string> {
   return new Promise((resolve) => {
     const socket = open();
@@ -61,7 +61,7 @@ function exchange(parts: readonly Bytes[], milliseconds = 5_000): Promise<string
     socket.on('data', (bytes) => {
       answer += bytes.toString('utf8');
     });
-    // A reset after the answer is the other side's good right.
+    // The other side may reset the connection after its answer.
     socket.on('error', end);
     socket.on('close', end);
     for (const part of parts) socket.write(part);
@@ -72,7 +72,7 @@ function statusOf(answer: string): number {
   return Number(/^HTTP\/1\.[01] (\d{3}) /.exec(answer)?.[1]);
 }
 
-/** What the service itself answers is its envelope; what workerd answers before it, a line of plain text. */
+/** Expects an answer that tells nothing of the inside. Some are workerd's own: a line of plain text. */
 function expectNothingTold(answer: string) {
   expect(answer).not.toMatch(/\.(ts|js):\d|\bat \S+ \(|SQLITE|node_modules/);
   expect(answer).not.toContain(CANARY);
@@ -91,9 +91,9 @@ describe('the length of a body', () => {
     ['that is too small', [INGEST, `Content-Length: 10\r\n\r\n${BODY}`], 400],
     ['that is given twice', [INGEST, `Content-Length: 5\r\nContent-Length: 6\r\n\r\n${BODY}`], 400],
     ['that is negative', [INGEST, `Content-Length: -5\r\n\r\n${BODY}`], 400],
-    ['that is no number', [INGEST, `Content-Length: many\r\n\r\n${BODY}`], 400],
+    ['that is not a number', [INGEST, `Content-Length: many\r\n\r\n${BODY}`], 400],
     [
-      'that is beyond any number',
+      'that is too large for a number',
       [INGEST, `Content-Length: ${'9'.repeat(30)}\r\n\r\n${BODY}`],
       400,
     ],
@@ -102,25 +102,21 @@ describe('the length of a body', () => {
       [INGEST, `Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
       400,
     ],
-    ['of a chunk that is no number', [CHUNKED, `zz\r\n${BODY}\r\n0\r\n\r\n`], 400],
-    [
-      'of a coding that nobody knows',
-      [INGEST, `Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n`],
-      400,
-    ],
+    ['of a chunk that is not a number', [CHUNKED, `zz\r\n${BODY}\r\n0\r\n\r\n`], 400],
+    ['in an unknown coding', [INGEST, `Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n`], 400],
     [
       'that is over 256 KiB in chunks',
       [CHUNKED, ...Array<string>(5).fill(`10000\r\n${'x'.repeat(65_536)}\r\n`), '0\r\n\r\n'],
       413,
     ],
     [
-      'that is said to be over 256 KiB',
+      'that claims to be over 256 KiB',
       [INGEST, `Content-Length: 262145\r\n\r\n`, 'x'.repeat(262_145)],
       413,
     ],
     ['that is right', [INGEST, `Content-Length: ${BODY.length}\r\n\r\n${BODY}`], 202],
     [
-      'that is right, asked for first',
+      'that is right, with Expect: 100-continue',
       [INGEST, `Expect: 100-continue\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`],
       100,
     ],
@@ -208,7 +204,7 @@ describe('a head that', () => {
     ],
     ['has no host', [`GET ${FEED} HTTP/1.1\r\nx-api-key: ${API_KEY}\r\n\r\n`], [400]],
     [
-      'has a host that is none',
+      'has a malformed host',
       [
         `GET ${FEED} HTTP/1.1\r\nHost: a b<>\\^\r\nx-api-key: ${API_KEY}\r\nConnection: close\r\n\r\n`,
       ],
@@ -230,17 +226,17 @@ describe('a head that', () => {
       [415],
     ],
     [
-      'has bytes that are no UTF-8 in its id',
+      'has bytes that are not UTF-8 in its id',
       [bytes(`GET ${FEED} HTTP/1.1\r\n${CREDENTIALS}X-Request-ID: `, 0xff, 0xfe, '\r\n\r\n')],
       [200],
     ],
     [
-      'has bytes that are no UTF-8 in its credential',
+      'has bytes that are not UTF-8 in its credential',
       [bytes(`GET ${FEED} HTTP/1.1\r\n${HOST}x-api-key: `, 0xff, 0xfe, '\r\n\r\n')],
       [401],
     ],
     [
-      'has bytes that are no UTF-8 in its token',
+      'has bytes that are not UTF-8 in its token',
       [
         bytes(
           `GET ${FEED} HTTP/1.1\r\n${HOST}Authorization: Bearer `,
@@ -255,18 +251,18 @@ describe('a head that', () => {
       [401],
     ],
     [
-      'has bytes that are no UTF-8 in its If-None-Match',
+      'has bytes that are not UTF-8 in its If-None-Match',
       [bytes(`GET ${FEED} HTTP/1.1\r\n${CREDENTIALS}If-None-Match: "`, 0xff, '"\r\n\r\n')],
       [200],
     ],
     [
-      'has bytes that are no UTF-8 in its path',
+      'has bytes that are not UTF-8 in its path',
       [bytes(`GET ${FEED}/`, 0xff, 0xfe, ` HTTP/1.1\r\n${CREDENTIALS}\r\n`)],
       [400, 404],
     ],
     ['has an encoded NUL in its path', [`GET ${FEED}/%00 HTTP/1.1\r\n${CREDENTIALS}\r\n`], [404]],
     [
-      'has encoded bytes that are no UTF-8 in its path',
+      'has encoded bytes that are not UTF-8 in its path',
       [`GET ${FEED}/%ff%fe HTTP/1.1\r\n${CREDENTIALS}\r\n`],
       [404],
     ],
@@ -291,9 +287,9 @@ describe('a head that', () => {
       [`GET ${FEED}?${'a'.repeat(200_000)} HTTP/1.1\r\n${CREDENTIALS}\r\n`],
       [200, 400, 414],
     ],
-    ['has a method that nobody knows', [`FOO ${FEED} HTTP/1.1\r\n${CREDENTIALS}\r\n`], [405, 501]],
+    ['has an unknown method', [`FOO ${FEED} HTTP/1.1\r\n${CREDENTIALS}\r\n`], [405, 501]],
     ['asks for a trace', [`TRACE ${FEED} HTTP/1.1\r\n${CREDENTIALS}\r\n`], [405]],
-    ['asks of everything', [`OPTIONS * HTTP/1.1\r\n${CREDENTIALS}\r\n`], [400, 404]],
+    ['asks with OPTIONS *', [`OPTIONS * HTTP/1.1\r\n${CREDENTIALS}\r\n`], [400, 404]],
     [
       'asks for a WebSocket',
       [
@@ -329,7 +325,7 @@ it('answers each of many requests on one connection, in their order', async () =
   expect(answered).toEqual(ids);
 });
 
-it('logs a line for each request that reached it, and nothing that was sent', () => {
+it('logs a line for each request that reached it, and no value that was sent', () => {
   expect(log.length).toBeGreaterThan(100);
   const lines = log.map(({ message }) => message);
   expect(lines.filter((line) => line.includes(API_KEY) || line.includes(CANARY))).toEqual([]);

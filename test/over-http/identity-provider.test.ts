@@ -1,13 +1,13 @@
-/** Tokens and limits over real HTTP: requests of their own contexts, a provider that is slow or silent. */
+/** Tokens and limits over real HTTP: each request has a context of its own, the provider is slow or silent. */
 
 import { createServer, type ServerResponse } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { createService, type Service } from '../support/service.ts';
+import { createService, type Service } from '../support/node/service.ts';
 import { AUDIENCE, createProvider, ISSUER } from '../support/tokens.ts';
 
 const provider = await createProvider('key-1', 'RS256');
 
-/** What the provider does with a request for its keys. */
+/** The provider's answer to a request for its keys. */
 let answer: (response: ServerResponse) => void = () => {};
 let fetches = 0;
 const keyServer = createServer((_, response) => {

@@ -1,10 +1,10 @@
-/** What only bytes on a wire can show: keys beyond ASCII, and bodies whose length is not what it says. */
+/** Ingest requests as bytes on a wire: keys beyond ASCII, and bodies of another length than declared. */
 
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { v5 } from 'uuid';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { API_KEY, createService, type Service } from '../support/service.ts';
+import { API_KEY, createService, type Service } from '../support/node/service.ts';
 
 const NAMESPACE = '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4';
 const PATH = '/api/public/events/ingest';
@@ -26,7 +26,7 @@ afterAll(async () => {
   await service.remove();
 });
 
-/** Sends bytes as they are and gives all that comes back until the connection ends. */
+/** Sends bytes. Returns all that comes back until the connection ends. */
 function exchange(...parts: (string | Uint8Array)[]): Promise<string> {
   const { hostname, port } = new URL(service.origin);
   return new Promise((resolve, reject) => {
@@ -54,7 +54,7 @@ it('names an event by the UTF-8 text of its key', async () => {
   expect(answer).toContain(`"id":"${v5(key, NAMESPACE)}"`);
 });
 
-it('refuses keys whose bytes are no UTF-8, since it could not tell them apart', async () => {
+it('refuses keys whose bytes are not UTF-8: it could not tell them apart', async () => {
   for (const byte of [0xe8, 0xe9]) {
     const answer = await post(new Uint8Array([0x6b, byte]));
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);

@@ -1,4 +1,4 @@
-/** That the log of every service over real HTTP is read: see ../support/watch-service-log.ts. */
+/** The watch over the log of services over real HTTP: ../support/watch-service-log.ts. */
 
 import { once } from 'node:events';
 import { createServer, request } from 'node:http';

@@ -1,21 +1,15 @@
-/** The README's typed client: generated, compiled and run against the service as its text says. */
+/** The client of docs/typed-client.md: generated, compiled and run against the service as its text says. */
 
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { codeBlocksOf } from '../documents/markdown.ts';
 import { type DevService, startDevService } from '../support/node/dev-service.ts';
 
 const run = promisify(execFile);
@@ -25,16 +19,14 @@ const inDirectory = { cwd: directory, maxBuffer: 1e8 };
 
 let service: DevService;
 
-/** The TypeScript of the README's section on the client. */
-function clientOfReadme(): string {
-  const [, section = ''] = readFileSync('README.md', 'utf8').split('\n## Documentation page and');
-  return z.string().parse(/```ts\n([\s\S]*?)```/.exec(section)?.[1]);
+function documentedClient(): string {
+  return z.string().parse(codeBlocksOf('docs/typed-client.md', 'ts')[0]);
 }
 
 beforeAll(async () => {
   symlinkSync(realpathSync('node_modules'), join(directory, 'node_modules'));
   writeFileSync(join(directory, 'package.json'), '{ "type": "module" }');
-  writeFileSync(join(directory, 'client.ts'), clientOfReadme());
+  writeFileSync(join(directory, 'client.ts'), documentedClient());
   const document = await run('npm', ['run', '-s', 'openapi'], { maxBuffer: 1e8 });
   writeFileSync(join(directory, 'openapi.json'), document.stdout);
   await run(join(bin, 'openapi-typescript'), ['openapi.json', '--output', 'api.d.ts'], inDirectory);
@@ -53,7 +45,7 @@ async function runClient(origin: string): Promise<string[]> {
   return stdout.trimEnd().split('\n');
 }
 
-describe('the README’s typed client', () => {
+describe('the typed client of the documents', () => {
   it('compiles under strict rules', async () => {
     const options = ['--strict', '--noEmit', '--target', 'es2024', '--module', 'nodenext'];
     const strictness = ['--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess'];
@@ -67,7 +59,7 @@ describe('the README’s typed client', () => {
   });
 
   it('does not compile with a field that the service would refuse', async () => {
-    const wrong = clientOfReadme().replace(
+    const wrong = documentedClient().replace(
       "aggregate_type: 'booking',",
       "aggregate_kind: 'booking',",
     );

@@ -1,28 +1,28 @@
-/** The feed's two cache levels: what is fresh, what is kept, and what is given when D1 fails. */
+/** The feed's two cache levels: what is fresh, what is cached, and what is given when D1 fails. */
 
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
-import { finishedAnswer } from '../../src/properties/answer.ts';
-import { createAnswerMemory } from '../../src/properties/answer-memory.ts';
+import { answerOf } from '../../src/properties/answer.ts';
+import { createMemoryCache } from '../../src/properties/memory-cache.ts';
 import { property } from '../../src/properties/resource.ts';
 import { API_KEY, expectDocumented, expectError, expectStatus } from '../support/http.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';
 
 const LIST = '/api/v1/web/properties';
 
-/** A D1 that fails, or never answers; the rest of the service is untouched. */
+/** A D1 that fails, and one that never answers. The rest of the service is untouched. */
 const failingD1 = { withSession: () => failing() } as unknown as D1Database;
 const silentD1 = {
-  withSession: () => ({ prepare: () => ({ bind: () => ({ raw: () => new Promise(() => {}) }) }) }),
+  withSession: () => ({ prepare: () => ({ bind: () => ({ all: () => new Promise(() => {}) }) }) }),
 } as unknown as D1Database;
 
 function failing(): never {
   throw new Error('D1_ERROR: out of order');
 }
 
-/** One isolate: its own memory, the data centre's edge cache. Each test has a data centre of its own. */
+/** Makes an isolate with its own memory and the data centre's edge cache. Each test has its own data centre. */
 function isolate(changes: Partial<Env> = {}) {
   const app = createApp();
   const settings = { ...env, FEED_CACHE_SECONDS: '60', ...changes };
@@ -79,7 +79,7 @@ describe('an answer', () => {
     expect(await nameIn(await call(`${LIST}/${slug}`))).toBe('After');
   });
 
-  it('reaches another isolate by the edge cache, which makes it no younger', async () => {
+  it('reaches another isolate through the edge cache, and is no younger there', async () => {
     await isolate()(`${LIST}/${slug}`);
     await rename();
     vi.setSystemTime(Date.now() + 40_000);
@@ -91,7 +91,7 @@ describe('an answer', () => {
     expect(await nameIn(await other(`${LIST}/${slug}`))).toBe('After');
   });
 
-  it('is shared by requests that mean the same, and by no others', async () => {
+  it('is shared by requests that ask for the same, and by no others', async () => {
     const call = isolate();
     const first = await call(`${LIST}?status=listed,sold_out&limit=2&utm_source=a`);
     const same = await call(`${LIST}?limit=2&status=sold_out,listed`, { DB: failingD1 });
@@ -101,7 +101,7 @@ describe('an answer', () => {
     }
   });
 
-  it('of the first page is none for an empty cursor', async () => {
+  it('to a request without a cursor is no answer to one with an empty cursor', async () => {
     const call = isolate();
     await expectStatus(await call(LIST), 200);
     await expectError(await call(`${LIST}?cursor=`), 400, 'invalid_cursor');
@@ -131,7 +131,7 @@ describe('an answer', () => {
     expect(url).toBe(`https://new.example.com/listings/${slug}`);
   });
 
-  it('is never kept for what is missing', async () => {
+  it('is never cached for what is missing', async () => {
     const call = isolate();
     await expectError(await call(`${LIST}/${slug}-new`), 404, 'resource_missing');
     await storeListings(env.DB, [sourceOf({ slug: `${slug}-new` })]);
@@ -179,7 +179,7 @@ describe('when D1 fails', () => {
     expect(stale.headers.get('Age')).toBe('1800');
   });
 
-  it('what D1 has said is gone does not come back', async () => {
+  it('a listing that D1 no longer has does not come back', async () => {
     const call = isolate();
     await call(`${LIST}/${slug}`);
     await env.DB.prepare(`UPDATE properties SET status = 'hidden' WHERE slug = ?`).bind(slug).run();
@@ -208,15 +208,15 @@ describe('when D1 never answers', () => {
 });
 
 describe('the isolate memory', () => {
-  const answer = (bytes: number) => finishedAnswer(new Uint8Array(bytes), '"x"', 0);
+  const answer = (bytes: number) => answerOf(new Uint8Array(bytes), '"x"', 0);
 
   it('is bounded in bytes, the least recently used out first', () => {
-    const memory = createAnswerMemory(10_000);
-    memory.set('a', answer(4_000));
-    memory.set('b', answer(4_000));
-    memory.get('a');
-    memory.set('c', answer(4_000));
-    expect([memory.get('a'), memory.get('b'), memory.get('c')].map(Boolean)).toEqual([
+    const memory = createMemoryCache(10_000);
+    memory.put('a', answer(4_000));
+    memory.put('b', answer(4_000));
+    memory.find('a');
+    memory.put('c', answer(4_000));
+    expect([memory.find('a'), memory.find('b'), memory.find('c')].map(Boolean)).toEqual([
       true,
       false,
       true,
@@ -224,10 +224,10 @@ describe('the isolate memory', () => {
   });
 
   it('takes nothing larger than itself, and nothing at all with a bound of 0', () => {
-    const small = createAnswerMemory(1_000);
-    small.set('a', answer(2_000));
-    const none = createAnswerMemory(0);
-    none.set('a', answer(1));
-    expect([small.get('a'), none.get('a')]).toEqual([undefined, undefined]);
+    const small = createMemoryCache(1_000);
+    small.put('a', answer(2_000));
+    const none = createMemoryCache(0);
+    none.put('a', answer(1));
+    expect([small.find('a'), none.find('a')]).toEqual([undefined, undefined]);
   });
 });

@@ -1,4 +1,4 @@
-/** What a request costs: its calls of each binding, and the rows that D1 says it read and wrote. */
+/** The cost of requests: calls of each binding, and rows read and written as D1 counts them. */
 
 import { tapD1, tapKv, tapObjects } from './tap.ts';
 
@@ -11,7 +11,7 @@ export type Costs = {
   counterCalls: number;
 };
 
-/** Bindings that do what `env`'s do, and count it into `costs`. */
+/** Returns bindings that do what those of `env` do, and count it into `costs`. */
 export function counting(env: Env): { env: Env; costs: Costs } {
   const costs: Costs = {
     d1RoundTrips: 0,

@@ -1,9 +1,9 @@
 /**
- * Whether an answer is one that the OpenAPI document describes: its status, each of its headers and
- * its body. The tests' only door to the service asks this of everything that comes through it.
+ * Holds answers against the OpenAPI document: the status, each header and the body. Every answer that
+ * http.ts gives to a test is held against it.
  *
- * The document's own JSON schemas are applied, not the zod schemas that they were made from; zod
- * reads them back, as workerd forbids the code that other validators generate.
+ * The document's own JSON schemas are applied, not the zod schemas that they were made from. Zod reads
+ * them back: other validators generate code, which workerd forbids.
  */
 
 import * as z from 'zod';
@@ -37,10 +37,16 @@ const errorMedia = {
   examples: {},
 };
 
-/** Headers of the transport, which OpenAPI describes elsewhere or not at all. */
-const TRANSPORT = ['connection', 'content-length', 'content-type', 'date', 'transfer-encoding'];
+/** Headers of the transport: OpenAPI describes them elsewhere or not at all. */
+const TRANSPORT_HEADERS = [
+  'connection',
+  'content-length',
+  'content-type',
+  'date',
+  'transfer-encoding',
+];
 
-/** What differs between the answer and the document, a line each; nothing when it is as described. */
+/** Returns a line for each difference between the answer and the document. */
 export async function differencesFromDocument(
   method: string,
   path: string,
@@ -61,7 +67,7 @@ function describe(method: string, path: string, status: number): Answer | undefi
   return known ? known.responses[status] : describeNoOperation(operations !== undefined, status);
 }
 
-/** What the document's introduction says of a path, or of a method, that it does not list. */
+/** Describes the answer for a path or method that is not listed, as the document's introduction does. */
 function describeNoOperation(hasPath: boolean, status: number): Answer | undefined {
   if (![hasPath ? 405 : 404, 429, 500].includes(status)) return undefined;
   const [headers] = Object.values(document.paths).flatMap((operations) =>
@@ -86,7 +92,7 @@ function headerDifferences(described: Answer, headers: Headers): string[] {
     ...('$ref' in spec ? headerAt(spec.$ref) : spec),
   }));
   const unknown = [...headers.keys()].filter(
-    (name) => !TRANSPORT.includes(name) && !specs.some((spec) => spec.name === name),
+    (name) => !TRANSPORT_HEADERS.includes(name) && !specs.some((spec) => spec.name === name),
   );
   return [
     ...unknown.map((name) => `header ${name} is not described`),
@@ -120,7 +126,7 @@ async function bodyDifferences(
   ];
 }
 
-/** Every code that a status can carry has an example of its name. */
+/** Each code that a status can carry is the name of an example. */
 function codeDifferences(examples: object, body: unknown): string[] {
   const parsed = z.object({ error: z.object({ code: z.string() }) }).safeParse(body);
   if (!parsed.success || Object.keys(examples).length === 0) return [];
@@ -141,8 +147,8 @@ function problemsOf(schema: z.infer<typeof jsonSchema>, value: unknown): string[
 }
 
 /**
- * A schema that carries the document's components. `format: uuid` is left to the `pattern` beside
- * it: zod would also want a version, which ids of an upstream system need not have.
+ * Returns a schema with the document's components in it. `format: uuid` is left out, for the `pattern`
+ * beside it says enough: zod would also want a version, which ids of other systems need not have.
  */
 function standalone(schema: object) {
   const text = JSON.stringify({ ...schema, $defs: document.components.schemas })

@@ -1,4 +1,4 @@
-/** Events for tests, and the two calls that post and read them. */
+/** Posts and reads events in tests. */
 
 import { event, storedEvent } from '../../src/events/resource.ts';
 import { listOf } from '../../src/http/paging.ts';
@@ -6,7 +6,7 @@ import { expectStatus, get, send } from './http.ts';
 
 export type Body = Record<string, unknown>;
 
-/** A valid event; `fields` replace or add top-level ones. */
+/** Returns a valid event, with `fields` in place of its own. */
 export function bookingCreated(fields: Body = {}): Body {
   return {
     event_type: 'booking.created',
@@ -17,7 +17,7 @@ export function bookingCreated(fields: Body = {}): Body {
   };
 }
 
-/** The request that ingests a body, given as an object or as its text. */
+/** Returns the request that ingests a body. A string is sent as it is. */
 export function ingestInit(body: unknown, key?: string): RequestInit {
   return {
     method: 'POST',
@@ -34,13 +34,13 @@ export function ingest(body: unknown, key?: string): Promise<Response> {
   return send('/api/public/events/ingest', ingestInit(body, key));
 }
 
-/** Expects `status`, and the body to be an event resource of the documented shape. */
+/** Expects a status and a valid event resource, and returns the resource. */
 export async function expectEvent(response: Response, status: number) {
   await expectStatus(response, status);
   return event.parse(await response.json());
 }
 
-/** One page of the list. `query` as it stands in the address, without `?`. */
+/** Returns one page of the list. `query` has no `?`. */
 export async function listEvents(query = '') {
   const response = await get(`/api/v1/events?${query}`);
   await expectStatus(response, 200);

@@ -1,21 +1,21 @@
-/** Bindings that misbehave, each in one way; what they do not spoil is the real binding's. */
+/** Bindings that misbehave, each in one way. All else is the real binding's. */
 
 import { type Call, type Tap, tapD1, tapKv } from './tap.ts';
 
-/** A text that D1 gives for a fault that passes by itself. */
+/** D1's text for a fault that passes by itself. */
 export const CONNECTION_LOST = 'D1_ERROR: Network connection lost.';
-/** A text that no repetition helps against. */
+/** A text for a fault that stays, however often the call is repeated. */
 export const OUT_OF_ORDER = 'D1_ERROR: out of order';
 
 type Fault = {
-  /** Whether the statements are run before the answer is lost. */
+  /** `after commit`: the statements are run, and their answer is lost. */
   when: 'before commit' | 'after commit';
   message?: string;
-  /** How many round trips fail; all of them when left out. */
+  /** The number of round trips that fail; all of them when left out. */
   times?: number;
 };
 
-/** D1 whose round trips fail, before or after they have done their work. */
+/** Returns a database whose round trips fail, before or after they have done their work. */
 export function failingD1(database: D1Database, fault: Fault): D1Database {
   let left = fault.times ?? Number.POSITIVE_INFINITY;
   return tapD1(database, async (call) => {
@@ -26,7 +26,7 @@ export function failingD1(database: D1Database, fault: Fault): D1Database {
   });
 }
 
-/** D1 that does its work and never answers. */
+/** Returns a database that does its work and never answers. */
 export function silentD1(database: D1Database): D1Database {
   return tapD1(database, async (call) => {
     await call();
@@ -34,7 +34,7 @@ export function silentD1(database: D1Database): D1Database {
   });
 }
 
-/** D1 that waits for `gate` before each round trip. */
+/** Returns a database that waits for `gate` before each round trip. */
 export function gatedD1(database: D1Database, gate: Promise<unknown>): D1Database {
   return tapD1(database, async (call) => {
     await gate;
@@ -42,7 +42,7 @@ export function gatedD1(database: D1Database, gate: Promise<unknown>): D1Databas
   });
 }
 
-/** KV whose reads and writes pass through a tap each; what is left out is untouched. */
+/** Returns a namespace whose reads and writes pass through taps; without a tap they are the real ones. */
 export function meddledKv(
   namespace: KVNamespace,
   taps: { get?: Tap<unknown>; put?: Tap<unknown> },
@@ -53,7 +53,7 @@ export function meddledKv(
   });
 }
 
-/** The ways in which KV may misbehave: every one may happen in production, most of them daily. */
+/** The ways in which KV misbehaves. Each happens in production, most of them daily. */
 export const KV_FAULTS = {
   'always misses': { get: async () => null },
   'fails on read': { get: failing },
@@ -72,12 +72,12 @@ function never(): Promise<never> {
   return new Promise(() => {});
 }
 
-/** Does to each call of any binding what one of `MODES` says. */
+/** A way in which calls of any binding misbehave. */
 export type Misbehaviour = <Result>(call: Call<Result>) => Promise<Result>;
 
 export const SLOW_MS = 900;
 
-/** The ways in which any binding may misbehave. Each use makes one that begins anew. */
+/** The ways in which any binding misbehaves. Each use makes a fresh one. */
 export const MODES = {
   'fails at once': () => failingAtOnce,
   'never answers': () => never,
@@ -91,7 +91,7 @@ export const MODES = {
   },
 } satisfies Record<string, () => Misbehaviour>;
 
-/** With a text by which D1 says that it is worth another try. */
+/** Fails with the text by which D1 says that another try is worth while. */
 async function failingAtOnce(): Promise<never> {
   throw new Error(CONNECTION_LOST);
 }

@@ -1,4 +1,4 @@
-/** What hostile tests send, and what they expect of every answer: a documented one that gives nothing away. */
+/** Hostile input, and the expectation that every answer to it is documented and gives nothing away. */
 
 import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
@@ -6,17 +6,17 @@ import { expect } from 'vitest';
 import * as z from 'zod';
 import { expectError, expectStatus, get } from './http.ts';
 
-/** How many cases a property gets; the long form is for CI. */
+/** Returns the number of cases of a property. The long form is for CI. */
 export function runs(short: number): { numRuns: number } {
   return { numRuns: env.TEST_FULL === '1' ? short * 8 : short };
 }
 
-/** Stands in what is sent where no answer may repeat it. */
+/** A value that tests send where no answer may repeat it. */
 export const CANARY = 'canary-5b1f6e';
 
 export const NAUGHTY = env.TEST_NAUGHTY_STRINGS;
 
-/** What breaks parsers of paths, SQL, headers and logs, besides what the list of naughty strings has. */
+/** Texts that break parsers of paths, SQL, headers and logs, besides the list of naughty strings. */
 const ATTACKS = [
   "' OR '1'='1",
   "'; DROP TABLE properties; --",
@@ -46,7 +46,7 @@ const ATTACKS = [
   'a'.repeat(5_000),
 ];
 
-/** Any text, an attack more often than not. */
+/** Any text: mostly an attack. */
 export const hostileText = fc.oneof(
   fc.constantFrom(...NAUGHTY),
   fc.constantFrom(...ATTACKS),
@@ -54,13 +54,13 @@ export const hostileText = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 300 }),
 );
 
-/** Any text that a header may hold. Bytes beyond ASCII are sent over a socket: see node/hostile-http.test.ts. */
+/** Any text that a header may hold. test/over-http/hostile-http.test.ts sends bytes beyond ASCII. */
 export const hostileHeader = fc.oneof(
   hostileText.map((text) => text.replaceAll(/[^\x20-\x7e]/g, '')),
   fc.string({ unit: 'grapheme-ascii', maxLength: 300 }),
 );
 
-/** The codes that each status may carry; 2xx and 304 are resources. */
+/** The codes that each status may carry. 2xx and 304 carry none. */
 const CODES: Readonly<Record<number, readonly string[]>> = {
   400: ['validation_error', 'invalid_cursor'],
   401: ['authentication_required', 'authentication_invalid'],
@@ -75,7 +75,7 @@ const CODES: Readonly<Record<number, readonly string[]>> = {
 
 const RESOURCES = ['event', 'health', 'list', 'property'];
 
-/** SQL, stacks, files, libraries, storage: nothing that a caller is to learn of the inside. */
+/** SQL, stacks, files, libraries and storage: a caller must learn nothing of the inside. */
 const INTERNAL =
   /SQLITE|D1_|\bselect\b.*\bfrom\b|constraint failed|prepared statement|drizzle|\bzod\b|jose|hono|node_modules|\.(ts|mjs|js|sql)\b|\bat \S+ \(|TypeError|RangeError|SyntaxError|Unexpected token|undefined|\[object/i;
 
@@ -89,8 +89,8 @@ const errorTexts = z.object({
 });
 
 /**
- * Expects one of the documented statuses; a resource, or the whole error envelope with a code of
- * that status; and no text in it that tells of the inside or repeats a value that was sent.
+ * Expects one of the statuses, with a resource or the whole error envelope with a code of that status.
+ * No message may tell of the inside or repeat `CANARY`.
  */
 export async function expectHarmless(response: Response, statuses: readonly number[]) {
   const text = await response.clone().text();
@@ -107,7 +107,7 @@ export async function expectHarmless(response: Response, statuses: readonly numb
   const { error } = errorTexts.parse(body);
   expect(CODES[response.status]).toContain(error.code);
   await expectError(response.clone(), response.status, error.code);
-  // The field that is wrong is named as the caller wrote it.
+  // The message names the wrong field as the caller wrote it.
   const summary = error.message.replace(`${error.param}: `, '');
   for (const message of [summary, ...error.details.map((detail) => detail.message)]) {
     expect(message).not.toMatch(INTERNAL);
@@ -115,7 +115,7 @@ export async function expectHarmless(response: Response, statuses: readonly numb
   }
 }
 
-/** Runs `check` for each case, some at a time, and fails with every case that failed. */
+/** Runs `check` for each case, several at a time. Fails with all failed cases. */
 export async function forEach<T>(cases: readonly T[], check: (each: T) => Promise<void>) {
   const failures: string[] = [];
   const waiting = cases[Symbol.iterator]();
@@ -132,7 +132,7 @@ export async function forEach<T>(cases: readonly T[], check: (each: T) => Promis
   expect(failures).toEqual([]);
 }
 
-/** Expects the service to answer as ever. */
+/** Expects the service to answer as before. */
 export async function expectWell(): Promise<void> {
   await expectStatus(await get('/api/v1/web/properties?limit=1'), 200);
   await expectStatus(await get('/api/health'), 200);

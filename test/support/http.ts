@@ -1,4 +1,4 @@
-/** Speaks HTTP to the Worker under test. */
+/** Requests to the Worker under test, in workerd. */
 
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
 import { env, exports } from 'cloudflare:workers';
@@ -11,14 +11,14 @@ import { differencesFromDocument } from './documented.ts';
 
 export const API_KEY = 'test-key-one';
 
-/** GETs with the API key; `init.headers` are added to it. */
+/** Sends a GET with the API key and `init.headers`. */
 export function get(path: string, init: RequestInit = {}): Promise<Response> {
   return send(path, init);
 }
 
 /**
- * Sends a request to the service, with a valid `x-api-key` and from an address with requests left unless
- * `headers` set them. An answer that the OpenAPI document does not describe fails the test.
+ * Sends a request to the service. Unless `headers` set them, it has a valid `x-api-key` and comes from an
+ * address with requests left. An answer that the OpenAPI document does not describe fails the test.
  */
 export async function send(path: string, init: RequestInit = {}): Promise<Response> {
   const request = requestOf(path, init);
@@ -29,13 +29,14 @@ export async function send(path: string, init: RequestInit = {}): Promise<Respon
 
 export type Call = {
   response: Response;
-  /** Ends when the work does that the answer did not wait for. */
+  /** Resolves when the work that the answer did not wait for has ended. */
   settled: Promise<void>;
 };
 
 /**
- * Sends it under other bindings or vars than the configured ones, in a fresh isolate, and does not wait
- * for what it leaves behind. `app` stands in for the service: its answers are not held against the document.
+ * Sends a request under other bindings or vars than the configured ones, to a fresh service, and does not
+ * wait for the work that goes on after the answer. `app` replaces the service: its answers are not held
+ * against the document.
  */
 export async function callWith(
   changes: Partial<Env>,
@@ -50,7 +51,7 @@ export async function callWith(
   return { response, settled: waitOnExecutionContext(ctx) };
 }
 
-/** As `callWith`, and waits for all that it does. */
+/** Does the same as `callWith`, and waits for all work to end. */
 export async function sendWith(...call: Parameters<typeof callWith>): Promise<Response> {
   const { response, settled } = await callWith(...call);
   await settled;
@@ -64,7 +65,7 @@ function requestOf(path: string, init: RequestInit): Request {
   return new Request(`https://api.example.com${path}`, { ...init, headers });
 }
 
-/** Expects an answer that the OpenAPI document describes; of preflights it says nothing. */
+/** Expects an answer that the OpenAPI document describes. It does not describe preflights. */
 export async function expectDocumented(request: Request, response: Response): Promise<void> {
   const isOptions = request.method === 'OPTIONS';
   if (isOptions && request.headers.has('Access-Control-Request-Method')) return;
@@ -76,31 +77,31 @@ export async function expectDocumented(request: Request, response: Response): Pr
   });
 }
 
-/** Half of what the smaller counter lets through. */
-const REQUESTS_AN_ADDRESS = 50;
+/** Half of the smaller rate limit. */
+const REQUESTS_PER_ADDRESS = 50;
 const shared = { address: '', left: 0 };
 
-/** An address with requests left. One for each request would make an object for each, which is most of the work. */
+/** Returns an address with requests left. A fresh one for each request would make an object for each, which takes time. */
 function sharedAddress(): string {
   if (shared.left === 0)
-    Object.assign(shared, { address: freshAddress(), left: REQUESTS_AN_ADDRESS });
+    Object.assign(shared, { address: freshAddress(), left: REQUESTS_PER_ADDRESS });
   shared.left -= 1;
   return shared.address;
 }
 
-/** A client address that nobody has used yet. */
+/** Returns a client address that nobody has used yet. */
 export function freshAddress(): string {
   const [a, b, c] = crypto.getRandomValues(new Uint8Array(3));
   return `10.${a}.${b}.${c}`;
 }
 
-/** Expects a status and shows the body when it is another. */
+/** Expects a status. Shows the body when it is another. */
 export async function expectStatus(response: Response, status: number): Promise<void> {
   const body = response.status === status ? '' : await response.clone().text();
   expect({ status: response.status, body }).toEqual({ status, body: '' });
 }
 
-/** Expects the error envelope, whole and consistent, and gives its `error`. */
+/** Expects the error envelope, whole and consistent. Returns its `error`. */
 export async function expectError(response: Response, status: number, code: string) {
   await expectStatus(response, status);
   const body = errorResource.parse(await response.json());

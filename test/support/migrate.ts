@@ -1,4 +1,4 @@
-/** Gives every test file a database in its present shape. */
+/** Migrates the database of each test file. */
 
 import { applyD1Migrations } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';

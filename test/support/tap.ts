@@ -1,15 +1,15 @@
 /**
- * Bindings that a test listens in on or meddles with: the real binding, each of its calls handed to
- * the test before it is made. `counting.ts` and `faults.ts` are made of these.
+ * Taps on bindings: each call of the real binding is handed to the test, which makes it or does something
+ * else. counting.ts and faults.ts are made of these.
  */
 
-/** One call of a binding: making it gives what the real binding gives. */
+/** One call of a binding, to be made or not. Returns the real binding's result. */
 export type Call<Result> = () => Promise<Result>;
 
 /** Makes the call, or does something else in its place. */
 export type Tap<Result> = (call: Call<Result>, method: string) => Promise<Result>;
 
-/** A database each of whose round trips passes through `tap`: a batch is one, and so is a statement run by itself. */
+/** Returns a database whose round trips pass through `tap`: a batch is one, a statement run by itself too. */
 export function tapD1(database: D1Database, tap: Tap<D1Result[]>): D1Database {
   const originals = new WeakMap<D1PreparedStatement, D1PreparedStatement>();
 
@@ -31,7 +31,7 @@ export function tapD1(database: D1Database, tap: Tap<D1Result[]>): D1Database {
             ? row
             : Reflect.get(Object(row), column);
       },
-      /** Bare rows come without D1's account of them, hence made from whole ones. */
+      /** D1 gives no account with bare rows: they are made from whole ones. */
       raw: async () =>
         (await one(statement, 'raw')).results.map((row) => Object.values(Object(row))),
     });
@@ -48,7 +48,7 @@ export function tapD1(database: D1Database, tap: Tap<D1Result[]>): D1Database {
   return tapSession(database);
 }
 
-/** A namespace each of whose calls (`get`, `put`, `delete`, `list`) passes through `tap`. */
+/** Returns a namespace whose calls (`get`, `put`, `delete`, `list`) pass through `tap`. */
 export function tapKv(namespace: KVNamespace, tap: Tap<unknown>): KVNamespace {
   const tapped = (method: 'get' | 'put' | 'delete' | 'list') => ({
     [method]: (...values: unknown[]) =>
@@ -62,7 +62,7 @@ export function tapKv(namespace: KVNamespace, tap: Tap<unknown>): KVNamespace {
   });
 }
 
-/** Durable Objects each of whose remote calls passes through `tap`. */
+/** Returns Durable Objects whose remote calls pass through `tap`. */
 export function tapObjects<T extends Rpc.DurableObjectBranded>(
   namespace: DurableObjectNamespace<T>,
   tap: Tap<unknown>,
@@ -82,7 +82,7 @@ export function tapObjects<T extends Rpc.DurableObjectBranded>(
   });
 }
 
-/** The object with some methods replaced; the others are called on the object itself. */
+/** Returns the object with some methods replaced. The others are called on the object itself. */
 function withMethods<T extends object>(object: T, methods: Record<string, unknown>): T {
   return new Proxy(object, {
     get: (target, name) => {

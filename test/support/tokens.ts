@@ -1,4 +1,4 @@
-/** An identity provider for tests: its keys, and tokens that it signs. */
+/** An identity provider for tests: its keys, and the tokens that it signs. */
 
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 
@@ -9,7 +9,7 @@ export type Provider = Awaited<ReturnType<typeof createProvider>>;
 
 type Claims = Record<string, unknown>;
 
-/** A provider with one signing key. */
+/** Returns a provider with one signing key. */
 export async function createProvider(kid = 'key-1', alg = 'ES256') {
   const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
   const jwk = { ...(await exportJWK(publicKey)), kid, alg };
@@ -19,7 +19,7 @@ export async function createProvider(kid = 'key-1', alg = 'ES256') {
     jwks,
     /** The vars that make the service accept this provider's tokens. */
     vars: { JWT_ISSUER: ISSUER, JWT_AUDIENCE: AUDIENCE, JWT_JWKS: jwks },
-    /** A token that opens the feed for an hour; what is undefined is left out. */
+    /** Signs a token that opens the feed for an hour. Claims that are undefined are left out. */
     sign(claims: Claims = {}, header: Claims = {}): Promise<string> {
       return new SignJWT({ ...usualClaims(), ...claims })
         .setProtectedHeader({ kid, ...header, alg })
@@ -40,7 +40,7 @@ export function usualClaims(): Claims {
   };
 }
 
-/** A part of a token: base64url of JSON. */
+/** Encodes a part of a token: base64url of JSON. */
 export function encode(part: unknown): string {
   return btoa(JSON.stringify(part)).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }

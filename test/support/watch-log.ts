@@ -1,25 +1,25 @@
 /**
- * Reads every line that the service logs while the tests in workerd run, and fails the test in which
- * one holds a credential, an Idempotency-Key or a value of a body: whatever has been sent, by whatever
- * way, since every `Request` that a test makes is noted. Over real HTTP, watch-service-log.ts does so.
+ * Reads every line that the service logs while the tests in workerd run, and fails a test in which one
+ * holds a credential, an Idempotency-Key or a value of a body. It knows what was sent from every
+ * `Request` that a test makes. watch-service-log.ts does the same over real HTTP.
  *
- * Lines of the access log are not shown: there are thousands, and none is of use in a test's output.
+ * Lines of the access log are hidden: there are thousands, of no use in a test's output.
  */
 
 import { afterEach, expect } from 'vitest';
 import { findSecrets, isSecret } from './secrets.ts';
 
 const SECRET_HEADERS = ['x-api-key', 'authorization', 'idempotency-key', 'cookie'];
-/** A line is about one of the last requests; more would only take time. */
+/** A line is about one of the last requests: remembering more would only take time. */
 const MAX_VALUES = 500;
-const MAX_VALUES_A_BODY = 50;
+const MAX_VALUES_PER_BODY = 50;
 
 const ACCESS_LOG_LINE = '{"level":"info","message":"request"';
 
 const values = new Set<string>();
 let leaks: string[] = [];
 
-/** The leaks found so far, which are then forgotten: for the test of this file. */
+/** Returns the leaks found so far and forgets them: for the test of this file. */
 export function takeLeaks(): string[] {
   const found = leaks;
   leaks = [];
@@ -44,10 +44,10 @@ function rememberRequest(request: Request, init: RequestInit | undefined): void 
   }
   for (const value of new URL(request.url).searchParams.values()) remember(value);
   if (typeof init?.body === 'string')
-    stringsIn(init.body).slice(0, MAX_VALUES_A_BODY).forEach(remember);
+    stringsIn(init.body).slice(0, MAX_VALUES_PER_BODY).forEach(remember);
 }
 
-/** The texts in a body: each string value of JSON, or the body itself. */
+/** Returns the texts in a body: each string value of JSON, or the body itself. */
 function stringsIn(body: string): string[] {
   const strings: string[] = [];
   try {
@@ -76,7 +76,7 @@ globalThis.console = new Proxy(console, {
     return (...args: unknown[]) => {
       const line = args.map(String).join(' ');
       leaks.push(...findSecrets(line, values));
-      // A spy is a property of its own.
+      // A test's spy is an own property.
       const isUnspied = !Object.hasOwn(target, name);
       if (isUnspied && line.startsWith(ACCESS_LOG_LINE)) return undefined;
       return Reflect.apply(method, target, args);

@@ -1,10 +1,10 @@
 /**
- * Reads every line that a service over real HTTP logs while the tests run, and fails the test file
- * after which one holds a credential, an Idempotency-Key or a value of a body or query.
+ * Reads every line that a service over real HTTP logs while the tests run, and fails a test file when one
+ * holds a credential, an Idempotency-Key or a value of a body or query.
  *
- * What a test sends is heard on its sockets, by whatever means it sends it. Whoever starts a service
- * announces it by `watchService`; a request to one that nobody announced, or whose log is not heard,
- * fails the file too.
+ * It hears what a test sends on the test's sockets, by whatever means it is sent. A test that starts a
+ * service announces it by `watchService`. A request to a service that nobody announced, or whose log is
+ * not heard, fails the file too.
  */
 
 import { subscribe } from 'node:diagnostics_channel';
@@ -19,23 +19,23 @@ import { findSecrets, secretsIn, withoutIds } from './secrets.ts';
 export type ServiceLog = {
   /** Takes in a line. */
   hear(line: string): void;
-  /** Takes in what a program prints. */
+  /** Takes in all lines that a program prints. */
   hearOutput(output: Readable): void;
-  /** Says where the service answers, and its valid keys, comma-separated. */
+  /** Tells the service's origin, and its valid keys, comma-separated. */
   at(origin: string, apiKeys: string): void;
 };
 
-/** What one socket was given to send. */
+/** The data that one socket was given to send. */
 type Conversation = { port: string; sent: string[] };
 
 const ACCESS_LOG_LINE = '{"level":"info","message":"request"';
 const API_REQUEST = /^[A-Z]+ \/api\//m;
 
 const conversations: Conversation[] = [];
-/** Texts with values that were sent otherwise than from here. */
+/** Texts that hold values which other programs sent. */
 let notes: string[] = [];
 const lines = new Set<string>();
-/** Ports of services whose requests are logged where it is heard. */
+/** The ports of the services whose log is heard. */
 const heardPorts = new Set<string>();
 
 export function watchService(): ServiceLog {
@@ -62,17 +62,17 @@ export function watchService(): ServiceLog {
   };
 }
 
-/** Says that what is sent to the port is passed on to a service, where it is heard. */
+/** Tells that what is sent to the port is passed on to a service whose log is heard. */
 export function watchRelay(port: number): void {
   heardPorts.add(String(port));
 }
 
-/** Notes what another program sends: a script of curl lines. */
+/** Notes what another program sends, such as a script of curl lines. */
 export function noteSent(text: string): void {
   notes.push(text);
 }
 
-/** What is wrong with the log so far, which is then forgotten. */
+/** Returns what is wrong with the log so far, and forgets the log. */
 export function takeFindings(): string[] {
   const texts = conversations.map(({ sent }) => sent.join(''));
   const secrets = new Set([...texts, ...notes].flatMap(secretsIn));
@@ -81,14 +81,14 @@ export function takeFindings(): string[] {
     .filter((_, index) => API_REQUEST.test(texts[index] ?? ''))
     .filter(({ port }) => !heardPorts.has(port))
     .map(({ port }) => `the log of the service on port ${port} is not read: see watchService`);
-  // A connection may be in use still.
+  // Connections may still be in use.
   for (const { sent } of conversations) sent.length = 0;
   notes = [];
   lines.clear();
   return [...new Set([...leaks, ...unheard])];
 }
 
-/** Notes whatever is written to the socket, be it by `fetch`, by `node:http` or by hand. */
+/** Notes whatever is written to the socket, by `fetch`, `node:http` or by hand. */
 function listenTo(socket: Socket): void {
   const conversation: Conversation = { port: '', sent: [] };
   conversations.push(conversation);

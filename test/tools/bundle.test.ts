@@ -1,4 +1,4 @@
-/** What a deployment uploads. */
+/** The bundle that a deployment uploads. */
 
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 
 const MAX_GZIPPED_BYTES = 92_160;
-/** Not part of the upload: a note, and the map from the bundle to its sources. */
+/** Files that are not uploaded: a note, and the map from the bundle to its sources. */
 const NOT_UPLOADED = /^README\.md$|\.map$/;
 
 const directory = mkdtempSync(join(tmpdir(), 'bundle-'));
@@ -46,7 +46,8 @@ describe('the deployed bundle', () => {
 
     const map = JSON.parse(readFileSync(join(directory, 'index.js.map'), 'utf8'));
     const { sources } = z.object({ sources: z.array(z.string()) }).parse(map);
-    const foreignFile = /src\/(docs|cli)\/|openapi[\w-]*\.ts$|node_modules\/(zod-openapi|swagger)/;
+    const foreignFile =
+      /src\/docs\/|\/tools\/|openapi[\w-]*\.ts$|node_modules\/(zod-openapi|swagger)/;
     expect(sources.some((source) => source.endsWith('src/app.ts'))).toBe(true);
     expect(sources.filter((source) => foreignFile.test(source))).toEqual([]);
   });

@@ -4,8 +4,10 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findFreePort } from '../../tools/development/port.ts';
+import { codeBlocksOf } from '../documents/markdown.ts';
 import { fileOf, propertyOf } from '../support/node/listings-file.ts';
-import { freePort, ProjectCopy, type Service } from '../support/node/project-copy.ts';
+import { ProjectCopy, type Service } from '../support/node/project-copy.ts';
 import { noteSent } from '../support/watch-service-log.ts';
 
 const HEADERS = { 'x-api-key': 'dev_key_4f1c09a7b25e4d8391' };
@@ -15,7 +17,7 @@ let service: Service;
 
 beforeAll(async () => {
   project = new ProjectCopy();
-  service = await project.serve(await freePort());
+  service = await project.serve(await findFreePort());
 });
 afterAll(() => project.remove());
 
@@ -26,7 +28,7 @@ async function shell(script: string): Promise<string> {
 
 type Page = { data: { slug: string }[]; has_more: boolean; next_cursor: string | null };
 
-/** Reads the whole feed, page by page, and gives the statuses and slugs that it met. */
+/** Reads the whole feed, page by page, and returns the statuses and slugs that it met. */
 async function readFeed(origin: string): Promise<{ statuses: Set<number>; slugs: string[] }> {
   const statuses = new Set<number>();
   const slugs: string[] = [];
@@ -70,8 +72,7 @@ describe('dev', () => {
   });
 
   it('answers the first requests of the README as they are written', async () => {
-    const section = readFileSync('README.md', 'utf8').split('\n## First requests\n')[1] ?? '';
-    const [, script = ''] = /```sh\n([\s\S]*?)```/.exec(section.split('\n## ')[0] ?? '') ?? [];
+    const script = codeBlocksOf('README.md', 'sh').find((block) => block.includes('curl ')) ?? '';
     expect(script).toContain('http://localhost:3001/');
     const output = await shell(
       script.replaceAll('http://localhost:3001', service.origin).replaceAll('curl ', 'curl -f '),
@@ -83,7 +84,27 @@ describe('dev', () => {
     expect(output).toContain('"status":"idempotent"');
   });
 
-  it('refuses a port that is in use, or is none, in one line', async () => {
+  it('prints each request once, by the line that the Worker logs', async () => {
+    const id = 'printed-once';
+    await fetch(`${service.origin}/api/none`, { headers: { 'X-Request-ID': id } });
+    const linesOf = () =>
+      service
+        .output()
+        .split('\n')
+        .filter((line) => line.includes(id));
+    await expect.poll(linesOf).toHaveLength(1);
+    expect(JSON.parse(linesOf()[0] ?? '')).toMatchObject({ message: 'request', status: 404 });
+    expect(service.output()).toContain('[wrangler:info] Ready on ');
+    expect(service.output()).not.toMatch(/\[wrangler:info\] GET /);
+  });
+
+  it('prints the address of a debugger that answers', async () => {
+    const [, url = ''] = /^Debugger: (ws:.*)$/m.exec(service.output()) ?? [];
+    const targets = await (await fetch(`http://${new URL(url).host}/json`)).json();
+    expect(targets).toMatchObject([{ webSocketDebuggerUrl: url }]);
+  });
+
+  it('refuses a port that is in use, or cannot be one, in one line', async () => {
     const port = new URL(service.origin).port;
     await expect(project.serve(Number(port))).rejects.toThrow(`port ${port} is in use`);
     await expect(project.serve(70_000)).rejects.toThrow(
@@ -102,8 +123,8 @@ describe('dev', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  it('ends when npm, which started it, is killed alone', async () => {
-    const port = await freePort();
+  it('ends when npm alone is killed', async () => {
+    const port = await findFreePort();
     const service = await project.serveByNpm(port);
     const isServing = () =>
       fetch(`${service.origin}/api/health`).then(
@@ -115,10 +136,10 @@ describe('dev', () => {
     await expect.poll(isServing, { timeout: 10_000 }).toBe(false);
   });
 
-  it('ends when npm is killed alone while it sets a copy up', async () => {
+  it('ends when npm alone is killed during the set-up', async () => {
     const fresh = new ProjectCopy();
     try {
-      const output = await fresh.killNpmAfter('Created .dev.vars', await freePort());
+      const output = await fresh.killNpmAfter('Created .dev.vars', await findFreePort());
       expect(output).toContain('Created .dev.vars');
       expect(output).not.toContain('Ready');
     } finally {
@@ -127,13 +148,24 @@ describe('dev', () => {
   });
 
   it.each(['SIGINT', 'SIGTERM'] as const)('ends when npm alone is sent %s', async (signal) => {
-    const service = await project.serveByNpm(await freePort());
+    const service = await project.serveByNpm(await findFreePort());
     await service.stop(signal);
     await expect(fetch(service.origin)).rejects.toThrow();
   });
 
+  it('says what is wrong when every request is answered 500, and goes on', async () => {
+    project.write('.dev.vars', 'API_KEY=any\nJWT_JWKS=\nFEED_CACHE_SECONDS=soon\n');
+    const faulty = await project.serve(await findFreePort(), /^Not ready/m);
+    expect(faulty.output()).toMatch(
+      /^Not ready: every request is answered 500: .*FEED_CACHE_SECONDS must be a whole number/m,
+    );
+    expect(faulty.output()).not.toMatch(/^Ready/m);
+    expect((await fetch(`${faulty.origin}/api/health`)).status).toBe(500);
+    expect(await faulty.stop('SIGINT')).toBe(0);
+  });
+
   it('keeps .dev.vars, takes PORT from it, and serves all through an import', async () => {
-    const port = await freePort();
+    const port = await findFreePort();
     const vars = `API_KEY=first key's,${HEADERS['x-api-key']}\nPORT=${port}\nFEED_CACHE_SECONDS=0\nRATE_LIMIT_DEFAULT=1000000\nJWT_JWKS=\n`;
     project.write('.dev.vars', vars);
     const again = await project.serve(undefined);

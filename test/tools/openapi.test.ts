@@ -1,4 +1,4 @@
-/** What the linters of OpenAPI documents say of ours, and whether its examples fit its schemas. */
+/** The OpenAPI document under linters, and its examples under its schemas. */
 
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -29,7 +29,7 @@ afterAll(() => {
   rmSync(scratch, { recursive: true });
 });
 
-/** What a linter prints on standard output; it exits with 1 where it finds anything. */
+/** Returns what a linter prints on standard output. It exits with 1 when it finds anything. */
 async function lint(command: string, args: readonly string[]): Promise<unknown> {
   const program = join('node_modules', '.bin', command);
   const options = { env: environment, maxBuffer: 1e8 };
@@ -91,7 +91,7 @@ const EXCEPTIONS = [
   // The rule wants one family of rate-limit headers; the contract sends both, X-RateLimit-* and the
   // IETF draft's.
   { rule: 'owasp:api4:2023-rate-limit', path: /\.responses\.[24]\d\d\.headers$/ },
-  // Fields are named as the caller wrote them, and a reason is prose: any text.
+  // Names of fields are the caller's, and a reason is prose: any text.
   {
     rule: 'owasp:api4:2023-string-restricted',
     path: /^components\.schemas\.(ErrorInfo\..*param|Problem\..*path|IngestRequest\..*reason)$/,
@@ -101,7 +101,7 @@ const EXCEPTIONS = [
     rule: 'owasp:api4:2023-string-limit',
     path: /^paths\.\/api\/v1\/events\.get\.parameters\.|\.(cancelled_at|guest_email)$/,
   },
-  // What nothing can be named by is 404, not 400; health takes no parameter.
+  // A malformed id or slug is 404, not 400. Health takes no parameter.
   {
     rule: 'owasp:api8:2023-define-error-validation',
     path: /^paths\..*(\/\{\w+\}|\/health|\/health\/detailed)\.get\.responses$/,
@@ -117,9 +117,9 @@ describe('every example', () => {
   ajv.addSchema({ $id: 'document', ...createOpenApiDocument() });
 
   it('fits the schema that it stands beside', () => {
-    const places = mediaTypes(JSON.parse(JSON.stringify(createOpenApiDocument())));
-    expect(places.length).toBeGreaterThan(10);
-    const faults = places.flatMap(({ pointer, examples }) => {
+    const found = mediaTypes(JSON.parse(JSON.stringify(createOpenApiDocument())));
+    expect(found.length).toBeGreaterThan(10);
+    const faults = found.flatMap(({ pointer, examples }) => {
       const validate = ajv.compile({ $ref: `document#${pointer}/schema` });
       return examples.flatMap((example) =>
         validate(example) ? [] : [`${pointer}: ${ajv.errorsText(validate.errors)}`],
@@ -129,7 +129,7 @@ describe('every example', () => {
   });
 });
 
-/** The places that have a schema and examples of it. */
+/** Returns the media types of the document: each has a schema and examples of it. */
 function mediaTypes(value: unknown, pointer = ''): { pointer: string; examples: unknown[] }[] {
   if (typeof value !== 'object' || value === null) return [];
   const within = Object.entries(value).flatMap(([key, each]) =>

@@ -45,7 +45,7 @@ function vars() {
   return parseEnv(read('.dev.vars'));
 }
 
-/** Verifies as the service does, with what .dev.vars says. */
+/** Verifies a token as the service does, by the key set of .dev.vars. */
 async function verify(text: string, issuer = 'https://identity.example.com/') {
   const keys = createLocalJWKSet(JSON.parse(vars().JWT_JWKS ?? ''));
   return (await jwtVerify(text, keys, { issuer, audience: 'events-and-property-feed' })).payload;
@@ -61,7 +61,7 @@ describe('token', () => {
     expect(Number(payload.exp) - Number(payload.iat)).toBe(3_600);
   });
 
-  it('signs what it is told', async () => {
+  it('signs the permissions and the lifetime that it is told', async () => {
     const { stdout } = token(
       '--permission',
       'a:b',
@@ -87,7 +87,7 @@ describe('token', () => {
     expect(read('.dev.vars')).toBe(before);
   });
 
-  it('adds to a .dev.vars that names no key set, whatever it ends with', async () => {
+  it('adds the public half to a .dev.vars that names no key set, with or without a final line end', async () => {
     writeFileSync(join(directory, '.dev.vars'), 'API_KEY=mine');
     await verify(token().stdout.trim());
     expect(vars().API_KEY).toBe('mine');
@@ -105,14 +105,14 @@ describe('token', () => {
     },
   );
 
-  it('takes a byte order mark for no part of a name', () => {
+  it('does not take a byte order mark for part of a name', () => {
     writeFileSync(join(directory, '.dev.vars'), '\ufeffJWT_JWKS=\n');
     token();
     expect(read('.dev.vars')).toBe('\ufeffJWT_JWKS=\n');
   });
 
-  it('says in one line that .dev.vars cannot be written, or that the key is none', () => {
-    // Not even root writes to this one.
+  it('says in one line that .dev.vars cannot be written, or that the key file holds no key', () => {
+    // Not even root can write to this file.
     symlinkSync('/proc/version', join(directory, '.dev.vars'));
     const { status, stdout, stderr } = token();
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
@@ -144,6 +144,20 @@ describe('token', () => {
   it('takes issuer and audience from .dev.vars before wrangler.toml', async () => {
     writeFileSync(join(directory, '.dev.vars'), 'JWT_ISSUER=https://other.example/\n');
     await verify(token().stdout.trim(), 'https://other.example/');
+  });
+
+  it.each([
+    `JWT_ISSUER = "https://other.example/" # a comment`,
+    `JWT_ISSUER = 'https://other.example/'`,
+    `  JWT_ISSUER="https://other.example/"`,
+  ])('reads wrangler.toml as TOML: %s', async (line) => {
+    writeFileSync(
+      join(directory, 'wrangler.toml'),
+      read('wrangler.toml').replace(/^JWT_ISSUER.*$/m, line),
+    );
+    const { stdout, stderr } = token();
+    expect(stderr).toBe('');
+    await verify(stdout.trim(), 'https://other.example/');
   });
 
   it.each([

@@ -1,6 +1,6 @@
 /**
- * The service against the floor: in turns, so that whatever else the machine does meets both, and
- * the median of the rounds for each.
+ * Measures the service against the floor: in turns, so that other work on the machine meets both, and
+ * by the median of the rounds.
  */
 
 import { askOnce, CONNECTIONS, startContenders } from './contenders.ts';
@@ -12,10 +12,10 @@ import { type Column, number, tableHead, tableLine } from './table.ts';
 
 const WARM_UP_SECONDS = 0.5;
 const GOAL = 0.85;
-/** Above this spread between rounds a ratio says little. */
+/** A ratio says little when the rounds lie further apart than this. */
 const NOISE = 0.2;
 
-/** How often each request is measured, and for how long. */
+/** The number of rounds of each request, and the length of one. */
 export type Rounds = { rounds: number; seconds: number };
 
 type Group = { title: string; service: Runtime; scenarios: Scenario[] };
@@ -83,7 +83,7 @@ export async function measureAgainstFloor(settings: Rounds): Promise<void> {
   await Promise.all([load.stop(), hot.stop(), cold.stop(), floor.stop()]);
 }
 
-/** A floor that answers something else is none. What differs by its nature: an event's id and time. */
+/** Throws unless both sides give the same answer, but for an event's id and time. */
 async function expectSameAnswers(sides: readonly { runtime: Runtime; call: Call }[]) {
   const answers = await Promise.all(
     sides.map(async ({ runtime, call }) =>

@@ -1,4 +1,4 @@
-/** The production bundle, as a deploy would upload it. */
+/** The bundle that a deploy would upload. */
 
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

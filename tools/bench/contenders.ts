@@ -1,4 +1,4 @@
-/** The Workers that are measured against each other, each on its own socket, with the same listings. */
+/** The Workers that are measured against each other, with the same listings, each on its own socket. */
 
 import { join } from 'node:path';
 import { migrateInMemory } from '../database/migrations.ts';
@@ -8,7 +8,7 @@ import type { Call } from './load.ts';
 import { type Runtime, startRuntime } from './runtime.ts';
 import { API_KEY, PUBLIC_SITE_URL } from './scenarios.ts';
 
-/** What is under way at once while they are measured. */
+/** The requests that are under way at once while they are measured. */
 export const CONNECTIONS = 16;
 const LISTINGS = 2_000;
 const BUNDLES = join('dist', 'bench');
@@ -21,7 +21,7 @@ export type Contenders = {
   floor: Runtime;
 };
 
-/** Builds, starts and fills them. */
+/** Builds them, starts them and fills their databases. */
 export async function startContenders(): Promise<Contenders> {
   const service = buildBundle('src/index.ts', join(BUNDLES, 'service'));
   const floor = buildBundle('tools/bench/floor.ts', join(BUNDLES, 'floor'));
@@ -39,7 +39,7 @@ async function start(script: string, vars: Record<string, string>): Promise<Runt
   return runtime;
 }
 
-/** Asks once. Throws when the answer is no success. */
+/** Sends one request and returns the body. Throws unless the answer is a success. */
 export async function askOnce(runtime: Runtime, call: Call): Promise<string> {
   const { method, path, headers, body } = call;
   const init = { method, headers, ...(body === undefined ? {} : { body }) };

@@ -1,15 +1,15 @@
-/** Puts listings and events into a database. */
+/** Fills a database with listings and events. */
 
-import { renderedRowOf } from '../../src/properties/row.ts';
+import { renderedRowOf } from '../import/rows.ts';
 import { listingAt } from './listings.ts';
 import type { Database } from './runtime.ts';
 import { EVENT, PUBLIC_SITE_URL } from './scenarios.ts';
 
-const ROWS_A_STATEMENT = 100;
-/** Listings that are stored as they are; the database clones what more it needs from them. */
+const ROWS_PER_STATEMENT = 100;
+/** This many listings are stored whole; the database clones the others from them. */
 const PATTERN = 40;
-const CLONES_A_STATEMENT = 5_000;
-const EVENTS_A_STATEMENT = 50_000;
+const CLONES_PER_STATEMENT = 5_000;
+const EVENTS_PER_STATEMENT = 50_000;
 
 /** Stores the first `count` listings of the feed. */
 export async function storeListings(
@@ -17,8 +17,8 @@ export async function storeListings(
   count: number,
   publicSiteUrl: string,
 ): Promise<void> {
-  for (let start = 0; start < count; start += ROWS_A_STATEMENT) {
-    const length = Math.min(ROWS_A_STATEMENT, count - start);
+  for (let start = 0; start < count; start += ROWS_PER_STATEMENT) {
+    const length = Math.min(ROWS_PER_STATEMENT, count - start);
     const rows = Array.from({ length }, (_, offset) =>
       renderedRowOf(listingAt(start + offset), publicSiteUrl),
     );
@@ -33,12 +33,12 @@ export async function storeListings(
   }
 }
 
-/** Fills up to `count` listings. A clone has a document and no source: it is for reading only. */
+/** Fills up to `count` listings. A clone has a document but no source: it can only be read. */
 export async function fillListings(database: Database, count: number): Promise<void> {
   const stored =
     (await database.prepare('SELECT count(*) AS n FROM properties').first<number>('n')) ?? 0;
   if (stored === 0) await storeListings(database, PATTERN, PUBLIC_SITE_URL);
-  for (let from = Math.max(stored, PATTERN); from < count; from += CLONES_A_STATEMENT) {
+  for (let from = Math.max(stored, PATTERN); from < count; from += CLONES_PER_STATEMENT) {
     await database
       .prepare(
         `WITH RECURSIVE n(i) AS (SELECT CAST(?1 AS INTEGER) UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?2)
@@ -49,14 +49,14 @@ export async function fillListings(database: Database, count: number): Promise<v
            '$.id', printf('00000000-0000-4000-8000-%012x', i)), p.rendering
          FROM n JOIN properties AS p ON p.slug = 'home-' || (i % ${PATTERN})`,
       )
-      .bind(from, Math.min(from + CLONES_A_STATEMENT, count))
+      .bind(from, Math.min(from + CLONES_PER_STATEMENT, count))
       .run();
   }
 }
 
 /** Adds `count` events of a hundred thousand aggregates. */
 export async function fillEvents(database: Database, count: number): Promise<void> {
-  for (let from = 0; from < count; from += EVENTS_A_STATEMENT) {
+  for (let from = 0; from < count; from += EVENTS_PER_STATEMENT) {
     await database
       .prepare(
         `WITH RECURSIVE n(i) AS (SELECT CAST(?1 AS INTEGER) UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?2)
@@ -66,7 +66,7 @@ export async function fillEvents(database: Database, count: number): Promise<voi
       )
       .bind(
         from,
-        Math.min(from + EVENTS_A_STATEMENT, count),
+        Math.min(from + EVENTS_PER_STATEMENT, count),
         EVENT.event_type,
         EVENT.aggregate_type,
         JSON.stringify(EVENT.payload),

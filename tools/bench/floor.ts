@@ -1,4 +1,4 @@
-/** The floor: only the storage calls that the design demands, and the same bytes as the service. */
+/** The floor: a Worker that makes only the storage calls of the design, and answers with the service's bytes. */
 
 import { DurableObject } from 'cloudflare:workers';
 

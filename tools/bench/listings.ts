@@ -1,14 +1,14 @@
-/** Listings of the size that real ones have, about 5 KB on the wire, of every type, place and status. */
+/** Listings as large as real ones, about 5 KB on the wire, of every type, location and status. */
 
 import { type Location, type Source, source } from '../../src/properties/source.ts';
 
-const PLACES = ['ibiza', 'aran', 'menorca', 'cerdanya'] as const;
+const SLUGS = ['ibiza', 'aran', 'menorca', 'cerdanya'] as const;
 const STATUSES = ['listed', 'listed', 'listed', 'coming_soon', 'sold_out'] as const;
 const SENTENCE =
   'The terrace opens to the bay, and the kitchen was made new by the village joiner. ';
 
-/** The place that one in four listings lies in. */
-export const FILTERED_PLACE = placeOf(0);
+/** The location of one in four listings. */
+export const FILTERED_LOCATION = locationOf(0);
 
 /** The listing that stands at `index` in the feed's order. */
 export function listingAt(index: number): Source {
@@ -28,16 +28,16 @@ export function listingAt(index: number): Source {
       web_visible: true,
       web_sort_order: photo,
     })),
-    location: placeOf(index),
+    location: locationOf(index),
     amenities: ['pool', 'sauna', 'garden'].map((slug) => ({ slug, label: inEachLanguage(slug) })),
     display_order: index,
   });
 }
 
-function placeOf(index: number): Location {
-  const place = Math.floor(index / 10) % PLACES.length;
-  const slug = PLACES[place] ?? null;
-  return { id: idOf(20, place), slug, name: inEachLanguage(String(slug)) };
+function locationOf(index: number): Location {
+  const number = Math.floor(index / 10) % SLUGS.length;
+  const slug = SLUGS[number] ?? null;
+  return { id: idOf(20, number), slug, name: inEachLanguage(String(slug)) };
 }
 
 function idOf(kind: number, index: number): string {

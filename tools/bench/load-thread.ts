@@ -1,8 +1,8 @@
 /**
  * The thread that makes the load.
  *
- * It writes requests as text and reads of an answer only the status and the length: Node's own HTTP
- * client takes as much of the processor for a request as the Worker that answers it.
+ * It writes requests as text and reads only the status and the length of an answer: Node's own HTTP
+ * client takes as much processor time for a request as the Worker that answers it.
  */
 
 import { connect, type Socket } from 'node:net';
@@ -15,10 +15,11 @@ export type Call = {
   path: string;
   headers: Readonly<Record<string, string>>;
   body?: string;
-  /** Sends an `Idempotency-Key` of its own with each request. */
+  /** Whether each request carries an `Idempotency-Key` of its own. */
   hasFreshKeys?: boolean;
 };
 
+/** A measurement that the thread is asked for. */
 export type Order = {
   host: string;
   port: number;
@@ -29,8 +30,8 @@ export type Order = {
 
 export type Measured = { answers: number; seconds: number; failure?: string };
 
-/** So many requests come from one address, then as many from the next. */
-const REQUESTS_A_CLIENT = 10;
+/** The client's address changes after this many requests. */
+const REQUESTS_PER_CLIENT = 10;
 
 let requests = 0;
 
@@ -52,7 +53,7 @@ async function measure(order: Order): Promise<Measured> {
   }
 }
 
-/** One connection: sends, reads the answer to its end, sends again. Resolves to the number of answers. */
+/** Sends, reads the answer to its end and sends again, on one connection. Returns the number of answers. */
 function keepAsking({ host, port, call }: Order, endsAt: number): Promise<number> {
   const socket = connect({ host, port, noDelay: true });
   const head = headOf(call, host);
@@ -76,7 +77,7 @@ function keepAsking({ host, port, call }: Order, endsAt: number): Promise<number
 }
 
 function ask(socket: Socket, { body = '', hasFreshKeys }: Call, head: string): void {
-  const client = Math.floor(requests++ / REQUESTS_A_CLIENT);
+  const client = Math.floor(requests++ / REQUESTS_PER_CLIENT);
   const address = `10.${(client >> 16) & 255}.${(client >> 8) & 255}.${client & 255}`;
   const key = hasFreshKeys ? `Idempotency-Key: ${crypto.randomUUID()}\r\n` : '';
   socket.write(`${head}CF-Connecting-IP: ${address}\r\n${key}\r\n${body}`);
@@ -92,7 +93,7 @@ function headOf({ method, path, headers, body }: Call, host: string): string {
   return `${method} ${path} HTTP/1.1\r\n${lines.join('')}`;
 }
 
-/** How long the answer is with its head, from the first bytes of it; or why it does not count. */
+/** Reads an answer's first bytes. Returns its length, head included, or why it does not count. */
 function readHead(chunk: Buffer): { bytes: number; failure?: string } {
   const end = chunk.indexOf('\r\n\r\n');
   const head = chunk.toString('latin1', 0, end);

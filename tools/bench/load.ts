@@ -1,4 +1,4 @@
-/** Load on a Worker from a thread of its own: keep-alive connections that always have a request under way. */
+/** Load on a Worker, made by a thread of its own: each of its connections always has a request under way. */
 
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import type { Measured, Order } from './load-thread.ts';
 export type { Call } from './load-thread.ts';
 
 export type Load = {
-  /** Requests a second that the Worker at `url` answers. Throws when an answer is not a success. */
+  /** Returns how many requests the Worker at `url` answers per second. Throws when one is not a success. */
   rateOf(url: URL, order: Omit<Order, 'host' | 'port'>): Promise<number>;
   stop(): Promise<unknown>;
 };

@@ -1,13 +1,13 @@
-/** A database that adds up the rows which D1 says its statements read. */
+/** A database that adds up the rows read by its statements, as D1 counts them. */
 
 import type { Database } from './runtime.ts';
 
 type Statement = ReturnType<Database['prepare']>;
 
-/** `rowsRead`: by all statements so far. */
+/** `rowsRead` counts all statements so far. */
 export type Meter = { database: D1Database; readonly rowsRead: number };
 
-/** Wraps a database: the wrapper has what the stores call of one, and nothing else. */
+/** Wraps a database. The wrapper has only the methods that the stores call. */
 export function metered(database: Database): Meter {
   const originals = new WeakMap<object, Statement>();
   let rowsRead = 0;
@@ -21,7 +21,7 @@ export function metered(database: Database): Meter {
       bind: (...values: unknown[]) => wrap(statement.bind(...values)),
       all: () => all(statement),
       run: () => all(statement),
-      /** Bare rows come without D1's account of them, hence made from whole ones. */
+      /** D1 gives no account with bare rows: they are made from whole ones. */
       raw: async () => (await all(statement)).results.map(Object.values),
     };
     originals.set(wrapped, statement);

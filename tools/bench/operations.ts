@@ -1,17 +1,18 @@
-/** What is measured at each size: a request, and the store's own call behind it for the rows it reads. */
+/** The operations that are measured at each size: a request for the time, the store's call for the rows. */
 
 import { acceptKeyed, acceptKeyless } from '../../src/events/store.ts';
 import { findEvent, findEvents } from '../../src/events/stream.ts';
-import { type Filters, findDocument, findPage, type Position } from '../../src/properties/store.ts';
-import { FILTERED_PLACE } from './listings.ts';
+import type { FeedFilters } from '../../src/properties/filters.ts';
+import { findDocument, findPage, type Position } from '../../src/properties/store.ts';
+import { FILTERED_LOCATION } from './listings.ts';
 import type { Call } from './load.ts';
 import { API_KEY, EVENT, feedCall, ingestCall, PUBLIC_SITE_URL } from './scenarios.ts';
 
-/** `call` is timed; `read` does the same on a database whose reads are counted. */
+/** `call` is timed. `read` does the same on a database whose reads are counted. */
 export type Operation = { name: string; call: Call; read(database: D1Database): Promise<unknown> };
 
 const PAGE = 25;
-/** Few enough that the smallest table fills it under every filter. */
+/** Even the smallest table fills a page of this length under every filter. */
 const FILTERED_PAGE = 2;
 const STATUSES = [
   ['listed'],
@@ -21,30 +22,30 @@ const STATUSES = [
   ['listed', 'sold_out'],
   ['coming_soon', 'sold_out'],
   ['listed', 'coming_soon', 'sold_out'],
-] as const;
+] satisfies FeedFilters['status'][];
 
-/** `deep` is where a deep page begins: its cursor and what that stands for. */
+/** Returns the reads of the feed. `deep` is the start of a deep page, as a cursor and as a position. */
 export function feedOperations(deep: { cursor: string; after: Position }): Operation[] {
-  const listed = { statuses: ['listed'] as const, limit: PAGE };
-  const filtered = STATUSES.flatMap((statuses) =>
+  const listed = { filters: { status: ['listed' as const] }, limit: PAGE };
+  const filtered = STATUSES.flatMap((status) =>
     [undefined, 'ski' as const].flatMap((type) =>
-      [undefined, FILTERED_PLACE.id].map((locationId): Operation => {
-        const filters: Filters = {
-          statuses,
+      [undefined, FILTERED_LOCATION.id].map((locationId): Operation => {
+        const filters: FeedFilters = {
+          status,
           ...(type && { type }),
-          ...(locationId && { locationId }),
+          ...(locationId && { location_id: locationId }),
         };
         const query = new URLSearchParams({
-          status: statuses.join(),
+          status: status.join(),
           limit: String(FILTERED_PAGE),
           ...(type && { type }),
           ...(locationId && { location_id: locationId }),
         });
         return {
-          name: [statuses.join(), type, locationId && 'one place'].filter(Boolean).join(', '),
+          name: [status.join(), type, locationId && 'one location'].filter(Boolean).join(', '),
           call: feedCall(`?${query}`),
           read: (database) =>
-            findPage(database, PUBLIC_SITE_URL, { ...filters, limit: FILTERED_PAGE }),
+            findPage(database, PUBLIC_SITE_URL, { filters, limit: FILTERED_PAGE }),
         };
       }),
     ),
@@ -65,7 +66,7 @@ export function feedOperations(deep: { cursor: string; after: Position }): Opera
   ];
 }
 
-/** `id` is that of an event that is stored. */
+/** Returns the operations on events. `id` is the id of a stored event. */
 export function eventOperations(id: string): Operation[] {
   const read = (path: string): Call => ({
     method: 'GET',
@@ -79,7 +80,7 @@ export function eventOperations(id: string): Operation[] {
     now: Date.now(),
     retentionMs: 86_400_000,
   });
-  const aggregateId = EVENT.aggregate_id;
+  const { aggregate_id } = EVENT;
   return [
     {
       name: 'ingest, no key',
@@ -99,8 +100,8 @@ export function eventOperations(id: string): Operation[] {
     { name: 'one event', call: read(`/${id}`), read: (database) => findEvent(database, id) },
     {
       name: 'events of an aggregate',
-      call: read(`?aggregate_id=${aggregateId}`),
-      read: (database) => findEvents(database, { order: 'desc', limit: PAGE, aggregateId }),
+      call: read(`?aggregate_id=${aggregate_id}`),
+      read: (database) => findEvents(database, { order: 'desc', limit: PAGE, aggregate_id }),
     },
   ];
 }

@@ -1,4 +1,4 @@
-/** The production bundle, built as a deploy would upload it and run in workerd with a store of its own. */
+/** The production bundle, built as for a deploy, in workerd with a store of its own. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ import { type Runtime, type RuntimeOptions, startRuntime } from './runtime.ts';
 
 const MAIN = 'src/index.ts';
 
-/** Builds, starts and migrates. `vars` are added to those of wrangler.toml. */
+/** Builds the bundle, starts it and migrates its database. `vars` are added to those of wrangler.toml. */
 export async function startProduction(
   vars: Readonly<Record<string, string>>,
   options?: RuntimeOptions,

@@ -2,10 +2,10 @@
  * A bundle in workerd, on a socket of its own.
  *
  * `wrangler dev` and wrangler's test harness put two more Workers and a second workerd in front of
- * it, which at the rates measured here cost more than the Worker itself. Miniflare, which both are
- * made of, can open a socket that leads straight to the Worker; it gives D1, KV and the Durable
- * Object their local form, in the same process. This is the one file that knows Miniflare: it is
- * pinned, and its options change with its major version.
+ * it, which at the rates measured here cost more than the Worker itself. Both are made of Miniflare,
+ * which can open a socket straight to the Worker and runs D1, KV and the Durable Object locally in the
+ * same process. Only this file knows Miniflare: it is pinned, and its options change with its major
+ * version.
  */
 
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
@@ -14,18 +14,18 @@ import { unstable_readConfig } from 'wrangler';
 const HOST = '127.0.0.1';
 const WORKER = 'measured';
 
-/** What whoever runs this program has set. */
+/** The flags that the user has set. */
 const OWN_V8_FLAGS = process.env.MINIFLARE_WORKERD_V8_FLAGS ?? '';
 
-/** D1 as Miniflare hands it to Node. */
+/** D1 as Miniflare gives it to Node. */
 export type Database = Awaited<ReturnType<Miniflare['getD1Database']>>;
 
-/** A Worker that runs. */
+/** A running Worker. */
 export type Runtime = {
-  /** Straight to the Worker. */
+  /** Leads straight to the Worker. */
   url: URL;
   database: Database;
-  /** V8's inspector of the Worker, when it was asked for. */
+  /** V8's inspector of the Worker; undefined unless `hasInspector` was set. */
   inspectorUrl: URL | undefined;
   stop(): Promise<void>;
 };
@@ -34,7 +34,7 @@ export type Runtime = {
 export type LogLine = { level: string; message: string };
 
 export type RuntimeOptions = {
-  /** Handed every line that the Worker logs; by default faults are shown. */
+  /** Called with every line that the Worker logs. Shows faults unless it is given. */
   onLog?: (line: LogLine) => void;
   /** Opens V8's inspector, which costs some speed. */
   hasInspector?: boolean;
@@ -61,7 +61,7 @@ export async function startRuntime(
     durableObjects: { RATE_COUNTER: { className: 'RateCounter', useSQLite: true } },
     unsafeDirectSockets: [{ host: HOST, port: 0 }],
   };
-  // Miniflare has no option for them.
+  // Miniflare takes them from the environment only.
   process.env.MINIFLARE_WORKERD_V8_FLAGS = `${OWN_V8_FLAGS} ${v8Flags}`.trim();
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
@@ -83,7 +83,7 @@ export async function startRuntime(
   };
 }
 
-/** The access log is written and read as in production, and shown to nobody; a fault is shown. */
+/** Shows faults only. The access log is written and read as in production, but not shown. */
 function showFaults({ level, message }: LogLine): void {
   if (level === 'error') console.error(message);
 }

@@ -1,6 +1,6 @@
 /**
- * How the figures grow with the tables: the time of each operation against that at the smallest
- * size, and the rows that D1 says it read.
+ * Measures how the figures grow with the tables: the time of each operation against its time at the
+ * smallest size, and the rows that it reads, as D1 counts them.
  */
 
 import { join } from 'node:path';
@@ -20,12 +20,12 @@ import { type Column, number, tableHead, tableLine } from './table.ts';
 const LISTINGS = [100, 10_000, 100_000];
 const EVENTS = [0, 1_000_000];
 const DEEPEST_PAGE = 400;
-const EVENTS_OF_THE_MEASUREMENT = 30;
+const MEASURED_EVENTS = 30;
 
-/** How often each operation is measured at each size, and for how long. */
+/** The number of rounds of each operation at each size, and the length of one. */
 export type Scale = { rounds: number; seconds: number };
 
-/** Milliseconds a request and rows read at each size, by operation. */
+/** By operation: milliseconds per request, and rows read, at each size. */
 type Sizes = Map<string, { milliseconds: number; rows: number }[]>;
 
 /** Measures every operation at every size and prints the tables. */
@@ -66,7 +66,7 @@ export async function measureScale(settings: Scale): Promise<void> {
   for (const size of EVENTS) {
     await fillEvents(runtime.database, size);
     let id = '';
-    for (let event = 0; event < EVENTS_OF_THE_MEASUREMENT; event += 1) {
+    for (let event = 0; event < MEASURED_EVENTS; event += 1) {
       id = JSON.parse(await askOnce(runtime, ingestCall({}))).id;
     }
     await measureAll(eventOperations(id), stream);
@@ -75,7 +75,7 @@ export async function measureScale(settings: Scale): Promise<void> {
   await Promise.all([load.stop(), runtime.stop()]);
 }
 
-/** The last full page that another follows, at most 400 deep. */
+/** Finds the last full page that another follows, at most 400 deep. */
 async function deepPage(runtime: Runtime): Promise<{ cursor: string; after: Position }> {
   let deep: { cursor: string; after: Position } | undefined;
   let page = parsePage(await askOnce(runtime, feedCall('')));

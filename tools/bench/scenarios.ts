@@ -1,4 +1,4 @@
-/** What is measured: the same request to the service and to the floor, and what the floor does for it. */
+/** The scenarios of the benchmark: a request to the service, and one that has the floor give the same answer. */
 
 import type { Call } from './load.ts';
 
@@ -7,13 +7,13 @@ export const PUBLIC_SITE_URL = 'https://www.example.com';
 const FEED = '/api/v1/web/properties';
 const INGEST = '/api/public/events/ingest';
 
-/** How the floor works: how often the counter is stored (0: there is none), and whether pages are kept. */
-export type FloorWay = { storedEvery: number; inMemory: boolean };
+/** `storedEvery`: the floor stores its counter every so many hits; 0 leaves it out. `inMemory`: it keeps pages. */
+export type FloorMode = { storedEvery: number; inMemory: boolean };
 
-/** One request to the service, and what the floor is asked instead. */
+/** A request to the service, and its counterpart to the floor. */
 export type Scenario = { name: string; service: Call; floor: Call };
 
-/** The reads of the feed: an item, and a page in several forms, each of listed homes; `condition` says of which. */
+/** The reads of the feed: an item, and several pages of listed homes. `condition` is the filter in SQL. */
 const READS = [
   { name: 'list of 25', query: '', condition: '' },
   { name: 'list of 100', query: 'limit=100', condition: '' },
@@ -22,15 +22,15 @@ const READS = [
   { name: 'filtered page', query: 'type=beach', condition: `AND type = 'beach'` },
 ] as const;
 
-export type Asking = (call: Call) => Promise<string>;
+export type Ask = (call: Call) => Promise<string>;
 
-/** The reads, the floor's way of them given. `ask` asks the service: the floor is told what to answer. */
-export async function readScenarios(ask: Asking, way: FloorWay): Promise<Scenario[]> {
+/** Returns the reads. `ask` asks the service, whose answers the floor is told to give. */
+export async function readScenarios(ask: Ask, mode: FloorMode): Promise<Scenario[]> {
   return Promise.all(
     READS.map(async (read) => {
       if ('slug' in read) {
         const sql = `SELECT document FROM properties WHERE slug = '${read.slug}' AND status <> 'hidden'`;
-        const floor = floorRead({ sql, limit: '1', head: '', tail: '' }, way);
+        const floor = floorRead({ sql, limit: '1', head: '', tail: '' }, mode);
         return { name: read.name, service: feedCall(`/${read.slug}`), floor };
       }
       const start = await pageAfter(ask, 'pagesBefore' in read ? read.pagesBefore : 0);
@@ -40,7 +40,7 @@ export async function readScenarios(ask: Asking, way: FloorWay): Promise<Scenari
         ORDER BY display_order, id LIMIT ${page.data.length + 1}`;
       const head = '{"object":"list","data":[';
       const tail = `],"has_more":${page.has_more},"next_cursor":${JSON.stringify(page.next_cursor)}}`;
-      const floor = floorRead({ sql, limit: String(page.data.length), head, tail }, way);
+      const floor = floorRead({ sql, limit: String(page.data.length), head, tail }, mode);
       return { name: read.name, service: call, floor };
     }),
   );
@@ -62,14 +62,14 @@ export const EVENT = {
 };
 const BODY = JSON.stringify(EVENT);
 
-/** An ingest of `EVENT`. */
+/** Returns an ingest of `EVENT`. */
 export function ingestCall(headers: Record<string, string>): Call {
   const sent = { 'Content-Type': 'application/json', 'x-api-key': API_KEY, ...headers };
   return { method: 'POST', path: INGEST, headers: sent, body: BODY };
 }
 
-/** The writes. A replay repeats one key that has been accepted before. */
-export function ingestScenarios(way: FloorWay): Scenario[] {
+/** Returns the writes. The replay repeats a key that has been accepted before. */
+export function ingestScenarios(mode: FloorMode): Scenario[] {
   const replayed = { 'Idempotency-Key': crypto.randomUUID() };
   return [
     { name: 'ingest, no key', headers: {}, hasFreshKeys: false },
@@ -77,21 +77,21 @@ export function ingestScenarios(way: FloorWay): Scenario[] {
     { name: 'replay', headers: replayed, hasFreshKeys: false },
   ].map(({ name, headers, hasFreshKeys }) => {
     const service = { ...ingestCall(headers), hasFreshKeys };
-    const floor = { ...service, headers: { ...service.headers, ...floorHeaders(way) } };
+    const floor = { ...service, headers: { ...service.headers, ...floorHeaders(mode) } };
     return { name, service, floor };
   });
 }
 
-/** A read of the feed: `path` is what follows the list's own, a query or an item. */
+/** Returns a read of the feed. `path` follows the list's path: a query or an item. */
 export function feedCall(path: string): Call {
   return { method: 'GET', path: `${FEED}${path}`, headers: { 'x-api-key': API_KEY } };
 }
 
-function floorRead(query: Record<string, string>, way: FloorWay): Call {
-  return { method: 'GET', path: `/?${new URLSearchParams(query)}`, headers: floorHeaders(way) };
+function floorRead(query: Record<string, string>, mode: FloorMode): Call {
+  return { method: 'GET', path: `/?${new URLSearchParams(query)}`, headers: floorHeaders(mode) };
 }
 
-function floorHeaders({ storedEvery, inMemory }: FloorWay) {
+function floorHeaders({ storedEvery, inMemory }: FloorMode) {
   return {
     'Floor-Stored-Every': String(storedEvery),
     ...(inMemory ? { 'Floor-Memory': 'yes' } : {}),
@@ -104,13 +104,13 @@ type Page = {
   next_cursor: string | null;
 };
 
-/** A page as the service under measurement answered it: taken at its word. */
+/** Parses a page of the service under measurement, without checking it. */
 export function parsePage(text: string): Page {
   return JSON.parse(text);
 }
 
-/** The cursor after so many pages of 100, and the condition that means the same. */
-async function pageAfter(ask: Asking, pages: number) {
+/** Returns the cursor after that many pages of 100, and the SQL condition that means the same. */
+async function pageAfter(ask: Ask, pages: number) {
   let cursor = '';
   let condition = '';
   for (let page = 0; page < pages; page += 1) {

@@ -1,8 +1,8 @@
-/** Tables on the terminal, in the form that the README takes them over. Pure. */
+/** Tables in Markdown, to be read on a terminal and pasted into docs/performance.md. Pure. */
 
 export type Column = { title: string; width: number };
 
-/** The first line of a table and the one under it. The first column is a text, the others are numbers. */
+/** Returns the first two lines of a table. The first column holds text, the others numbers. */
 export function tableHead(columns: readonly Column[]): string {
   const dashes = columns.map(({ width }, index) =>
     index === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`,
@@ -13,7 +13,7 @@ export function tableHead(columns: readonly Column[]): string {
   )}\n| ${dashes.join(' | ')} |`;
 }
 
-/** A line of a table: the first cell to the left, the others to the right. */
+/** Returns a line of a table: the first cell is aligned to the left, the others to the right. */
 export function tableLine(columns: readonly Column[], cells: readonly string[]): string {
   const padded = columns.map(({ width }, index) => {
     const cell = cells[index] ?? '';
@@ -22,7 +22,7 @@ export function tableLine(columns: readonly Column[], cells: readonly string[]):
   return `| ${padded.join(' | ')} |`;
 }
 
-/** `12,345`, and small numbers with the digits that tell something. */
+/** Formats a number as `12,345`, with as many decimals as `digits` says. */
 export function number(value: number, digits = 0): string {
   return value.toLocaleString('en-US', {
     minimumFractionDigits: digits,

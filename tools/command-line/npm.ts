@@ -1,18 +1,26 @@
-/** The npm that runs this program: what it keeps of the arguments, and when it ends. */
+/** What npm does to the programs that it runs: the options that it keeps, where they stand, when they end. */
+
+import { resolve } from 'node:path';
 
 const CHECK_MS = 1_000;
 
 /**
- * The option of this script that npm has kept for itself, as it does unless `--` stands before it: the
- * program would do something else than was asked. Only those of `options` are looked for.
+ * Returns the first of `options` that npm has kept for itself, as it does unless `--` stands before it:
+ * without that option the program would do something else than was asked.
  */
 export function findKeptOption(script: string, options: readonly string[]): string | undefined {
   if (process.env.npm_lifecycle_event !== script) return undefined;
   return options.find((name) => process.env[`npm_config_${name.replace('-', '_')}`] === 'true');
 }
 
+/** Resolves a path as the user means it: npm runs `script` in the project's directory, wherever the user stands. */
+export function userPath(script: string, path: string): string {
+  const { npm_lifecycle_event, INIT_CWD } = process.env;
+  return resolve(npm_lifecycle_event === script && INIT_CWD ? INIT_CWD : process.cwd(), path);
+}
+
 /**
- * Calls `onGone` once npm has ended, however it did. Without npm never: a parent may well end first.
+ * Calls `onGone` once npm has ended, however it did; never when npm did not start this program.
  * The script begins with `exec`, so that npm is the parent itself and its signals come here: a shell
  * between them would keep SIGINT, and live on when npm is killed.
  */

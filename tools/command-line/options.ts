@@ -1,10 +1,10 @@
-/** The options of a measuring program: they are understood, or it measures nothing. */
+/** Command-line options of the programs that measure. */
 
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 
 type Options = NonNullable<ParseArgsConfig['options']>;
 
-/** The program's options. Prints `usage` and ends the program with 2 when there is another argument. */
+/** Returns the program's options. Prints `usage` and ends the program with 2 for an argument that it does not know. */
 export function readOptions<const T extends Options>(options: T, usage: string) {
   try {
     return parseArgs({ options }).values;

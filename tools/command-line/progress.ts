@@ -1,21 +1,21 @@
-/** Shows how far a long job is: a bar on a terminal, elsewhere a line at least every 1,000 steps. */
+/** The progress of a long job: a bar on a terminal, elsewhere a line at least every 1,000 steps. */
 
-const STEPS_A_LINE = 1_000;
-/** A line comes this many steps early, as the next update would be late. */
+const STEPS_PER_LINE = 1_000;
+/** A line comes this many steps early: the next update might be late. */
 const MOST_STEPS_AT_ONCE = 100;
 const BAR_CHARACTERS = 30;
 
-/** What is needed of a stream. */
+/** The part of a stream that is used here. */
 type Output = { isTTY?: boolean; write: (text: string) => boolean };
 
 export type Progress = {
-  /** `what` is counted: `listings rendered`. Another `what` begins anew. */
+  /** `what` names the steps, such as `listings rendered`. Another `what` begins anew. */
   update: (what: string, done: number, total: number) => void;
-  /** Leaves the terminal's line, so that what follows begins on its own. */
+  /** Ends the bar's line, so that later output begins on a line of its own. */
   end: () => void;
 };
 
-/** A bar when the output is a terminal, else lines. */
+/** Returns a bar when the output is a terminal, else lines. */
 export function showProgress(output: Output): Progress {
   return output.isTTY ? bar(output) : lines(output);
 }
@@ -43,7 +43,7 @@ function lines(output: Output): Progress {
   return {
     update: (what, done, total) => {
       if (what !== last.what) last = { what, done: 0 };
-      if (done < total && done < last.done + STEPS_A_LINE - MOST_STEPS_AT_ONCE) return;
+      if (done < total && done < last.done + STEPS_PER_LINE - MOST_STEPS_AT_ONCE) return;
       output.write(`${done} of ${total} ${what}\n`);
       last = { what, done };
     },

@@ -1,11 +1,11 @@
 /**
- * The wrangler configuration under which a command-line program opens the database alone: as
- * wrangler.toml describes it, without the Worker around it. Pure.
+ * The wrangler configuration that a command-line program opens the database with: the database as
+ * wrangler.toml describes it, and nothing else of the Worker. Pure.
  */
 
 import { DATABASE_BINDING, UserError } from '../command-line/project.ts';
 
-/** The fields of wrangler's configuration that matter here. */
+/** The fields of wrangler's configuration that are used here. */
 export type WorkerConfig = {
   name?: string | undefined;
   account_id?: string | undefined;
@@ -21,8 +21,9 @@ type DatabaseBinding = {
 };
 
 /**
- * The configuration to open the database with. Locally its state is found by its ids, so they are
- * kept as they are; `remote: true` on the binding makes wrangler connect it to the real database.
+ * Returns the configuration. Wrangler finds the local state by the database's ids, which are kept
+ * unchanged; `remote: true` on the binding makes it connect to the deployed database. Throws a
+ * `UserError` when wrangler.toml does not say enough.
  */
 export function databaseConfig(worker: WorkerConfig, options: { isRemote: boolean }) {
   const database = worker.d1_databases.find(({ binding }) => binding === DATABASE_BINDING);
@@ -39,7 +40,7 @@ export function databaseConfig(worker: WorkerConfig, options: { isRemote: boolea
   }
   if (database_id === undefined) {
     throw new UserError(
-      'wrangler.toml gives no database_id for the D1 database: see Deployment in README.md',
+      'wrangler.toml gives no database_id for the D1 database: see docs/operations.md',
     );
   }
   return {

@@ -1,9 +1,9 @@
-/** What no migration may do: the service goes on serving, and losing nothing, while one is applied. */
+/** Statements that no migration may hold: the service goes on, and loses nothing, while one is applied. */
 
 /**
- * On D1 a rebuild deletes child rows under ON DELETE CASCADE and is reported as a success, since
- * `foreign_keys=OFF` is ignored there; the old code still runs while the new schema is already in
- * place; remote migrations have split triggers in their middle.
+ * D1 ignores `foreign_keys=OFF`: rebuilding a table deletes child rows under ON DELETE CASCADE and is
+ * reported as a success. The old code still runs when the new schema is already in place. Remote
+ * migrations have split triggers in their middle.
  */
 const REFUSED: readonly { pattern: RegExp; what: string }[] = [
   { pattern: /\bdrop\s+table\b/i, what: 'drops a table' },
@@ -16,7 +16,7 @@ const REFUSED: readonly { pattern: RegExp; what: string }[] = [
   { pattern: /\r/, what: 'has line ends other than LF' },
 ];
 
-/** What is wrong with a migration's SQL text; empty when it may be applied. */
+/** Returns what is wrong with a migration's SQL text; empty when it may be applied. */
 export function faultsOfMigration(sql: string): string[] {
   const statements = sql.replaceAll(/--(?!> statement-breakpoint).*$/gm, '');
   return REFUSED.filter(({ pattern }) => pattern.test(statements)).map(({ what }) => what);

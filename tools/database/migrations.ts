@@ -1,4 +1,4 @@
-/** Brings a database into its present shape: the files of migrations/, each applied once. */
+/** The migrations of a database: the files of migrations/, each applied once. */
 
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -14,10 +14,10 @@ import {
   wranglerCommand,
 } from '../command-line/project.ts';
 
-/** What drizzle-kit puts between the statements of a migration. */
+/** The separator that drizzle-kit writes between the statements of a migration. */
 const BREAKPOINT = '--> statement-breakpoint';
 
-/** The names of the migrations that the database does not have yet. */
+/** Returns the names of the migrations that are not applied to the database yet. */
 export async function findPendingMigrations(database: D1Database): Promise<string[]> {
   const records = database.prepare(
     `SELECT count(*) AS tables FROM sqlite_schema WHERE name = 'd1_migrations'`,
@@ -35,20 +35,20 @@ export async function findPendingMigrations(database: D1Database): Promise<strin
   return migrationNames().filter((name) => !applied.has(name));
 }
 
-/** Runs wrangler's own migration command, which keeps the record of what was applied. */
-export function applyMigrations(place: 'local' | 'remote'): void {
-  const args = wranglerCommand('d1', 'migrations', 'apply', DATABASE_BINDING, `--${place}`);
+/** Runs wrangler's migration command, which records what it applies. Throws a `UserError` when it fails. */
+export function applyMigrations(side: 'local' | 'remote'): void {
+  const args = wranglerCommand('d1', 'migrations', 'apply', DATABASE_BINDING, `--${side}`);
   const { status, stdout, stderr } = spawnSync(process.execPath, args, {
     cwd: PROJECT_DIRECTORY,
     env: { ...process.env, ...WRANGLER_ENVIRONMENT, CI: 'true' },
-    stdio: place === 'local' ? ['ignore', 'pipe', 'pipe'] : ['ignore', 'inherit', 'inherit'],
+    stdio: side === 'local' ? ['ignore', 'pipe', 'pipe'] : ['ignore', 'inherit', 'inherit'],
     encoding: 'utf8',
   });
   if (status === 0) return;
   throw new UserError(`the migrations failed\n${stdout ?? ''}${stderr ?? ''}`.trimEnd());
 }
 
-/** Gives a database in memory its shape; nothing of it is kept. */
+/** Applies all migrations to an empty database, without a record of it: for databases in memory. */
 export async function migrateInMemory(database: D1Database): Promise<void> {
   for (const name of migrationNames()) {
     const statements = readFileSync(join(MIGRATIONS_DIRECTORY, name), 'utf8').split(BREAKPOINT);
@@ -56,7 +56,7 @@ export async function migrateInMemory(database: D1Database): Promise<void> {
   }
 }
 
-/** The names of all migrations, in the order in which they are applied. */
+/** Returns the names of all migrations, in the order in which they are applied. */
 export function migrationNames(): string[] {
   return readdirSync(MIGRATIONS_DIRECTORY)
     .filter((name) => name.endsWith('.sql'))

@@ -1,4 +1,4 @@
-/** Opens the service's D1 database, local or remote, in a command-line program. */
+/** The service's D1 database in a command-line program. */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,30 +6,30 @@ import { join } from 'node:path';
 import { STATE_DIRECTORY, WRANGLER_CONFIG, WRANGLER_ENVIRONMENT } from '../command-line/project.ts';
 import { databaseConfig } from './database-config.ts';
 
-const BUSY_REPORT = /workerd\/util\/sqlite\.c\+\+.*SQLITE_BUSY/s;
+const BUSY_WARNING = /workerd\/util\/sqlite\.c\+\+.*SQLITE_BUSY/s;
 
 export type OpenDatabase = { database: D1Database; close: () => Promise<void> };
 
 /** `local`: the state that `dev` serves. `empty`: a database in memory. `remote`: the deployed one. */
-export type Place = 'local' | 'empty' | 'remote';
+export type DatabaseKind = 'local' | 'empty' | 'remote';
 
-/** Opens the database. Whoever opens it closes it. */
-export async function openDatabase(place: Place): Promise<OpenDatabase> {
+/** Opens the database. The caller closes it. */
+export async function openDatabase(kind: DatabaseKind): Promise<OpenDatabase> {
   const { getPlatformProxy, unstable_readConfig } = await loadWrangler();
-  const isRemote = place === 'remote';
+  const isRemote = kind === 'remote';
   const config = databaseConfig(unstable_readConfig({ config: WRANGLER_CONFIG }), { isRemote });
   const directory = mkdtempSync(join(tmpdir(), 'database-config-'));
   const configPath = join(directory, 'wrangler.json');
   writeFileSync(configPath, JSON.stringify(config));
-  const speakAgain = hushBusyReports();
+  const restoreWarnings = silenceBusyWarnings();
   const cleanUp = () => {
-    speakAgain();
+    restoreWarnings();
     rmSync(directory, { recursive: true, force: true });
   };
   try {
     const { env, dispose } = await getPlatformProxy<{ DB: D1Database }>({
       configPath,
-      persist: place === 'local' ? { path: STATE_DIRECTORY } : false,
+      persist: kind === 'local' ? { path: STATE_DIRECTORY } : false,
       remoteBindings: isRemote,
     });
     return {
@@ -46,20 +46,20 @@ export async function openDatabase(place: Place): Promise<OpenDatabase> {
 }
 
 /**
- * workerd reports each time that it finds the database busy, with a stack, on this program's console.
- * Such calls are repeated, so that says nothing to the user. Returns what undoes it.
+ * Hides workerd's warnings that the database is busy: those calls are repeated, so the user need not
+ * know. Returns a function that shows them again.
  */
-function hushBusyReports(): () => void {
+function silenceBusyWarnings(): () => void {
   const { error } = console;
   console.error = (...args: unknown[]) => {
-    if (!BUSY_REPORT.test(String(args[0]))) error(...args);
+    if (!BUSY_WARNING.test(String(args[0]))) error(...args);
   };
   return () => {
     console.error = error;
   };
 }
 
-/** wrangler takes a second to load, so only programs that get this far load it. */
+/** Loads wrangler, which takes a second: only programs that need it pay for it. */
 export function loadWrangler() {
   Object.assign(process.env, WRANGLER_ENVIRONMENT);
   process.env.WRANGLER_LOG ??= 'error';

@@ -1,17 +1,27 @@
-/** The vars of the local service: wrangler.toml's, and over them those of .dev.vars, read as wrangler reads them. */
+/**
+ * The vars of the service: those of wrangler.toml, and locally those of .dev.vars over them.
+ *
+ * Both files are parsed here: wrangler's own readers give the same, but take a second to load.
+ */
 
-import { constants, copyFileSync } from 'node:fs';
+import { constants, copyFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PROJECT_DIRECTORY, WRANGLER_CONFIG } from '../command-line/project.ts';
-import { loadWrangler } from '../database/open.ts';
+import { parse as parseDotenv } from 'dotenv';
+import { parse as parseToml } from 'smol-toml';
+import * as z from 'zod';
+import { PROJECT_DIRECTORY, UserError } from '../command-line/project.ts';
 
-const DEV_VARS = join(PROJECT_DIRECTORY, '.dev.vars');
-const DEV_VARS_EXAMPLE = join(PROJECT_DIRECTORY, '.dev.vars.example');
+const CONFIG_FILE = 'wrangler.toml';
+export const DEV_VARS_FILE = '.dev.vars';
+const EXAMPLE_FILE = '.dev.vars.example';
 
-/** Creates .dev.vars from its example unless there is one. Returns whether it did. */
-export function createDevVars(): boolean {
+const workerConfig = z.object({ vars: z.record(z.string(), z.unknown()).default({}) });
+
+/** Creates .dev.vars from its example unless it exists. Returns whether it did. */
+export function createDevVars(directory = PROJECT_DIRECTORY): boolean {
+  const [example, created] = [join(directory, EXAMPLE_FILE), join(directory, DEV_VARS_FILE)];
   try {
-    copyFileSync(DEV_VARS_EXAMPLE, DEV_VARS, constants.COPYFILE_EXCL);
+    copyFileSync(example, created, constants.COPYFILE_EXCL);
     return true;
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
@@ -19,13 +29,39 @@ export function createDevVars(): boolean {
   }
 }
 
-/** The vars that the service would see: `local` under `npm run dev`, `remote` once deployed. */
-export async function readVars(place: 'local' | 'remote'): Promise<Map<string, string>> {
-  const { unstable_getVarsForDev, unstable_readConfig } = await loadWrangler();
-  const { vars } = unstable_readConfig({ config: WRANGLER_CONFIG });
-  if (place === 'remote')
-    return new Map(Object.entries(vars).map(([name, value]) => [name, String(value)]));
-  const isSilent = true;
-  const bindings = unstable_getVarsForDev(WRANGLER_CONFIG, undefined, vars, undefined, isSilent);
-  return new Map(Object.entries(bindings).map(([name, { value }]) => [name, String(value)]));
+/**
+ * Returns the vars that the service sees: `local` under `npm run dev`, `remote` once deployed.
+ * Throws a `UserError` when wrangler.toml is not valid TOML.
+ */
+export function readVars(
+  side: 'local' | 'remote',
+  directory = PROJECT_DIRECTORY,
+): ReadonlyMap<string, string> {
+  const { vars } = readConfig(join(directory, CONFIG_FILE));
+  const defaults = Object.entries(vars).map(([name, value]) => [name, textOf(value)] as const);
+  return new Map([...defaults, ...(side === 'local' ? readDevVars(directory) : [])]);
+}
+
+/** Returns what the text of a .dev.vars sets. */
+export function parseDevVars(text: string): ReadonlyMap<string, string> {
+  return new Map(Object.entries(parseDotenv(text)));
+}
+
+function readDevVars(directory: string): ReadonlyMap<string, string> {
+  const file = join(directory, DEV_VARS_FILE);
+  return parseDevVars(existsSync(file) ? readFileSync(file, 'utf8') : '');
+}
+
+function readConfig(file: string): z.infer<typeof workerConfig> {
+  try {
+    return workerConfig.parse(parseToml(readFileSync(file, 'utf8')));
+  } catch (error) {
+    const [reason] = (error instanceof Error ? error.message : String(error)).split('\n');
+    throw new UserError(`${CONFIG_FILE} cannot be read: ${reason}`);
+  }
+}
+
+/** wrangler.toml may hold numbers and booleans too. */
+function textOf(value: unknown): string {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }

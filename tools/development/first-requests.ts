@@ -1,4 +1,4 @@
-/** The requests that `dev` prints: each one line that a shell runs as it is. Pure. */
+/** The requests that `dev` prints: one line each, to be pasted into a shell. Pure. */
 
 const EVENT = {
   event_type: 'booking.created',
@@ -7,7 +7,7 @@ const EVENT = {
   payload: { check_in: '2027-07-03', check_out: '2027-07-10', guests: 4 },
 };
 
-/** A health check, a page of the feed and an event, for the service at `origin`. */
+/** Returns a health check, a page of the feed and an event, for the service at `origin`. */
 export function firstRequests(origin: string, apiKey: string): string[] {
   const key = `-H ${quoted(`x-api-key: ${apiKey}`)}`;
   return [
@@ -17,7 +17,7 @@ export function firstRequests(origin: string, apiKey: string): string[] {
   ];
 }
 
-/** A word of a POSIX shell: whatever it holds is taken literally. */
+/** Returns a text as one word of a POSIX shell, taken literally whatever it holds. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,21 +1,19 @@
 /**
  * The key pair that stands in for an identity provider in development.
  *
- * The private half stays in a file of its own beside .dev.vars, out of git and out of the Worker's
- * sight; the public half is a var like any other.
+ * The private half has a file of its own beside .dev.vars, out of git and out of the Worker's sight;
+ * the public half is a var like any other.
  */
 
-import { copyFileSync, existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseEnv } from 'node:util';
 import { exportJWK, generateKeyPair } from 'jose';
 import * as z from 'zod';
-import { UserError } from '../command-line/project.ts';
+import { PROJECT_DIRECTORY, UserError } from '../command-line/project.ts';
+import { DEV_VARS_FILE, parseDevVars } from './dev-vars.ts';
 
-const VARS_FILE = '.dev.vars';
-const EXAMPLE_FILE = '.dev.vars.example';
 const KEY_FILE = '.dev.key.json';
-/** Marks what this program made, so that it replaces nothing else. */
+/** Marks the pairs that this program made, so that it replaces no other. */
 const KEY_ID = 'development';
 
 const publicHalf = z.object({
@@ -33,19 +31,19 @@ const ownKeySet = z.object({ keys: z.tuple([publicHalf]) });
 export type DevelopmentKey = z.infer<typeof keyPair>;
 
 /**
- * Makes what is missing of .dev.vars and of the key pair in `directory`, and has the local service
- * accept the pair unless .dev.vars says whose tokens it accepts. Gives the private key. Throws a
- * `UserError` when .dev.vars cannot be written or the key's file holds none.
+ * Makes the key pair when it is missing, and has the local service accept it unless .dev.vars, which
+ * must exist, says whose tokens it accepts. Returns the private key. Throws a `UserError` when
+ * .dev.vars cannot be written or the key's file does not hold a key.
  */
-export async function ensureDevelopmentKeys(directory: string): Promise<DevelopmentKey> {
-  const varsFile = join(directory, VARS_FILE);
-  if (!existsSync(varsFile)) copyFileSync(join(directory, EXAMPLE_FILE), varsFile);
+export async function ensureDevelopmentKeys(
+  directory = PROJECT_DIRECTORY,
+): Promise<DevelopmentKey> {
   const key = await ensureKeyPair(join(directory, KEY_FILE));
-  publish(key, varsFile);
+  publish(key, join(directory, DEV_VARS_FILE));
   return key;
 }
 
-/** The pair in `file`. Two programs that find none at once end up with the same one. */
+/** Returns the pair in `file`. Two programs that make it at once end up with the same one. */
 async function ensureKeyPair(file: string): Promise<DevelopmentKey> {
   if (!existsSync(file)) {
     const { privateKey } = await generateKeyPair('ES256', { extractable: true });
@@ -67,16 +65,16 @@ async function ensureKeyPair(file: string): Promise<DevelopmentKey> {
   }
 }
 
-/** Adds the public half to the vars when they name no key set; an earlier pair's is replaced. */
+/** Adds the public half to the vars when they name no key set; replaces that of an earlier pair. */
 function publish(key: DevelopmentKey, varsFile: string): void {
   const text = readFileSync(varsFile, 'utf8');
-  // As wrangler reads it: a byte order mark is no part of the first name.
-  const { JWT_JWKS: named, JWT_JWKS_URL: address } = parseEnv(text.replace(/^\ufeff/, ''));
+  const vars = parseDevVars(text);
+  const keySet = vars.get('JWT_JWKS');
   const line = `JWT_JWKS='${JSON.stringify({ keys: [publicHalf.parse(key)] })}'`;
-  if (named === undefined && address === undefined) {
+  if (keySet === undefined && !vars.has('JWT_JWKS_URL')) {
     const gap = text === '' || text.endsWith('\n') ? '' : '\n';
     write(varsFile, `${text}${gap}${line}\n`);
-  } else if (named !== undefined && isOwnOfAnotherPair(named, key)) {
+  } else if (keySet !== undefined && isOwnOfAnotherPair(keySet, key)) {
     write(
       varsFile,
       text.replace(/^JWT_JWKS=.*$/m, () => line),
@@ -90,7 +88,7 @@ function write(varsFile: string, text: string): void {
   } catch (error) {
     const cause = error instanceof Error ? error.message : String(error);
     throw new UserError(
-      `the development key cannot be added to ${VARS_FILE}: make it writable, or give it the line JWT_JWKS= to do without (${cause})`,
+      `the development key cannot be added to ${DEV_VARS_FILE}: make it writable, or give it the line JWT_JWKS= to do without (${cause})`,
     );
   }
 }

@@ -1,9 +1,9 @@
 /**
- * Turns at the local database. Two programs that write to its files at once can stall each other for
- * good, which D1, being one process, cannot: so set-ups and imports wait for each other.
+ * Turns at the local database: set-ups and imports wait for each other. Two programs that write to its
+ * files at once can stall each other for good, which deployed D1, as one process, cannot.
  *
- * A turn is a lock of the operating system, taken through SQLite on a file of its own: it ends with
- * the process that holds it, however that ends, so that none has to be found abandoned.
+ * A turn is a lock of the operating system, taken through SQLite on a file of its own. It ends with
+ * the process that holds it, however that ends, so no abandoned lock is ever left behind.
  */
 
 import { mkdirSync } from 'node:fs';
@@ -13,13 +13,13 @@ import { PROJECT_DIRECTORY, UserError } from '../command-line/project.ts';
 
 const TURN = join(PROJECT_DIRECTORY, '.wrangler', 'turn.sqlite');
 const PAUSE_MS = 100;
-/** Longer than a large import takes. */
+/** A large import takes less. */
 const MAX_WAIT_MS = 120_000;
 /** SQLITE_BUSY: another connection holds the lock. */
 const BUSY = 5;
 
 export type TurnOptions = {
-  /** The lock; made when missing, and empty. */
+  /** The lock's file: empty, and made when missing. */
   file: string;
   /** Milliseconds since any moment. */
   now: () => number;
@@ -33,8 +33,8 @@ const LOCAL_TURN: TurnOptions = {
 };
 
 /**
- * Does the work while no other program has the turn, and gives what it gives.
- * Throws a UserError, the work not begun, when the turn is not free within two minutes.
+ * Does the work while no other program has the turn, and returns its result.
+ * Throws a `UserError`, before the work, when the turn is not free within two minutes.
  */
 export async function inLocalTurn<T>(
   work: () => Promise<T>,

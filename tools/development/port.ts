@@ -1,43 +1,70 @@
-/** The port that the local service listens on. */
+/** The ports that the local service and its debugger listen on. */
 
 import { createServer } from 'node:net';
 import { UserError } from '../command-line/project.ts';
 
 const DEFAULT_PORT = 3001;
-/** Where wrangler listens for `localhost`. */
+const MAX_PORT = 65_535;
+/** Added to the service's port: 9229, where debuggers look by default, belongs to 3001. */
+const DEBUGGER_OFFSET = 6_228;
+/** The hosts that wrangler listens on for `localhost`. */
 const LOOPBACK = ['127.0.0.1', '::1'];
 
 /**
- * `PORT` of the environment, else of .dev.vars, else 3001. An empty value is none.
- * Throws a `UserError` for one that is no port.
+ * Returns `PORT` of the environment, else of .dev.vars, else 3001. An empty value counts as missing.
+ * Throws a `UserError` for a value that is not a port.
  */
 export function portOf(environment: string | undefined, devVars: string | undefined): number {
   const text = environment || devVars || String(DEFAULT_PORT);
   const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
-  if (port < 1 || port > 65_535) {
+  if (port < 1 || port > MAX_PORT) {
     throw new UserError(`PORT must be a whole number from 1 to 65535, not ${JSON.stringify(text)}`);
   }
   return port;
 }
 
-/** Throws a `UserError` unless the port can be listened on. */
+/** Throws a `UserError` unless the port is free on every loopback address. */
 export async function requireFreePort(port: number): Promise<void> {
   for (const host of LOOPBACK) {
-    const code = await listenOnce(port, host);
-    if (code === 'EADDRINUSE') {
+    const { error } = await listenOnce(port, host);
+    if (error === 'EADDRINUSE') {
       throw new UserError(
         `port ${port} is in use: stop what listens there, or choose another with PORT`,
       );
     }
-    if (code === 'EACCES') throw new UserError(`port ${port} may not be listened on by this user`);
+    if (error === 'EACCES') throw new UserError(`port ${port} may not be listened on by this user`);
   }
 }
 
-/** The code of the error that listening gives, if any. A host that this machine lacks is no problem here. */
-function listenOnce(port: number, host: string): Promise<string | undefined> {
+/** Returns a port that nothing listens on now. */
+export async function findFreePort(): Promise<number> {
+  const { port, error } = await listenOnce(0, '127.0.0.1');
+  if (port === undefined) throw new Error(`the system gives no port: ${error}`);
+  return port;
+}
+
+/** Returns the debugger's port: the same for the same `servicePort` whenever it is free. */
+export async function findDebuggerPort(servicePort: number): Promise<number> {
+  const preferred = servicePort + DEBUGGER_OFFSET;
+  if (preferred > MAX_PORT) return findFreePort();
+  const { error } = await listenOnce(preferred, '127.0.0.1');
+  return error === undefined ? preferred : findFreePort();
+}
+
+/**
+ * Listens for a moment. Returns the port, or the code of the error. A host that this machine lacks
+ * gives neither EADDRINUSE nor EACCES.
+ */
+function listenOnce(port: number, host: string): Promise<{ port?: number; error?: string }> {
   return new Promise((resolve) => {
     const server = createServer();
-    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code));
-    server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(undefined)));
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      resolve({ error: error.code ?? error.message }),
+    );
+    server.listen({ port, host, exclusive: true }, () => {
+      const address = server.address();
+      const given = address !== null && typeof address === 'object' ? address.port : port;
+      server.close(() => resolve({ port: given }));
+    });
   });
 }

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
 import { patiently } from '../../src/storage/d1.ts';
-import { PROJECT_DIRECTORY, SAMPLE_LISTINGS, UserError } from '../command-line/project.ts';
+import { SAMPLE_LISTINGS, UserError } from '../command-line/project.ts';
 import { applyMigrations, findPendingMigrations } from '../database/migrations.ts';
 import { openDatabase } from '../database/open.ts';
 import { readListingsFile } from '../import/file.ts';
@@ -12,19 +12,19 @@ import { createDevVars } from './dev-vars.ts';
 import { ensureDevelopmentKeys } from './key-pair.ts';
 import { inLocalTurn } from './local-turn.ts';
 
-/** Sets up what is missing; of two programs that begin at the same moment, the second finds it done. */
+/** Sets up what is missing. Of two programs that begin at the same moment, the second finds it done. */
 export function prepareDevelopment(): Promise<void> {
   return inLocalTurn(prepare);
 }
 
-/** The steps, in order: vars, the keys that sign tokens, tables, listings. */
+/** Runs the steps in order: vars, the keys that sign tokens, tables, listings. */
 async function prepare(): Promise<void> {
   if (createDevVars()) console.log('Created .dev.vars from .dev.vars.example.');
-  await ensureDevelopmentKeys(PROJECT_DIRECTORY);
+  await ensureDevelopmentKeys();
   if (await prepareDatabase()) await loadSampleListings();
 }
 
-/** Migrates the local database. Returns whether it holds no listing. */
+/** Migrates the local database. Returns whether it is without listings. */
 async function prepareDatabase(): Promise<boolean> {
   const { database, close } = await openDatabase('local');
   try {

@@ -2,9 +2,9 @@
 
 import type { Amenity, Location, Source } from '../../src/properties/source.ts';
 import type { Plan, Stored } from './plan.ts';
-import { usersOf } from './store.ts';
+import { findUsers } from './store.ts';
 
-/** Those listings, page by page, with the change in them. */
+/** Returns these listings, page by page, with the change in them. */
 export async function* affectedListings(
   database: D1Database,
   plan: Plan,
@@ -13,7 +13,7 @@ export async function* affectedListings(
   const inFile = new Set(plan.sources.map(({ id }) => id));
   const locations = replacements(plan.changedLocations, stored.locations, ({ id }) => id);
   const amenities = replacements(plan.changedAmenities, stored.amenities, ({ slug }) => slug);
-  for await (const users of usersOf(database, [...locations.values()], [...amenities.values()])) {
+  for await (const users of findUsers(database, [...locations.values()], [...amenities.values()])) {
     yield users
       .filter(({ id }) => !inFile.has(id))
       .map((listing) => withChanges(listing, locations, amenities));
@@ -33,7 +33,7 @@ function withChanges(
   };
 }
 
-/** Those of `changed` that replace a stored record, by key: a new one is used by nothing stored. */
+/** Returns the changed records that the store holds, by key: no stored listing uses a new one. */
 function replacements<T>(changed: readonly T[], stored: readonly T[], key: (record: T) => string) {
   const known = new Set(stored.map(key));
   return new Map(changed.filter((each) => known.has(key(each))).map((each) => [key(each), each]));

@@ -1,14 +1,14 @@
-/** What an import did, in numbers. Pure. */
+/** The numbers of an import. Pure. */
 
 import type { ListingsFile } from './file.ts';
 import type { Plan, Stored } from './plan.ts';
 
-/** Records of one kind in the file, by what became of them. */
+/** The records of one kind in the file, by what became of them. */
 export type Counts = { added: number; changed: number; unchanged: number };
 
 export type ImportCounts = { listings: Counts; locations: Counts; amenities: Counts };
 
-/** `written`: how many listings of the file differed from what was stored. */
+/** Counts records. `written` is how many listings of the file differed from what was stored. */
 export function countsOf(
   file: ListingsFile,
   plan: Plan,
@@ -47,7 +47,7 @@ function slugs(records: readonly { slug: string }[]): string[] {
   return records.map(({ slug }) => slug);
 }
 
-/** How many of the keys the store does not hold. */
+/** Counts the keys that the store does not hold. */
 function missing(keys: readonly string[], stored: readonly string[]): number {
   const known = new Set(stored);
   return keys.filter((key) => !known.has(key)).length;

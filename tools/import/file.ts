@@ -1,50 +1,32 @@
 /**
- * A listings file, read whole: its records, and everything in it that is wrong by itself.
- * What can only be wrong against the store is in `plan.ts`. Pure.
+ * A listings file, read whole: its records, and everything that is wrong in the file by itself.
+ * plan.ts finds what is wrong against the store. Pure.
  */
 
 import * as z from 'zod';
 import { parseWith } from '../../src/http/validate.ts';
-import {
-  type Amenity,
-  type Listing,
-  type Location,
-  listing,
-  writtenAmenity,
-  writtenLocation,
-} from '../../src/properties/source.ts';
+import type { Amenity, Location } from '../../src/properties/source.ts';
 import { keysOf, type RecordKeys } from './keys.ts';
-
-/** A problem of one record, or of the file as a whole (`record` is then `the file`). */
-export type ImportProblem = {
-  /** `properties[3] (slug "casa-marea")` */
-  record: string;
-  /** Dotted: `photos.0.url`; `""` for the record as a whole. */
-  path: string;
-  /** The end of a sentence that begins with the path. */
-  message: string;
-};
+import type { ImportProblem } from './problem.ts';
+import { type WrittenListing, writtenAmenity, writtenListing, writtenLocation } from './records.ts';
+import { repeatedEntries, repeatedKeys } from './repeats.ts';
 
 type ProblemAtPath = Omit<ImportProblem, 'record'>;
 
-/** A record: how it is called in messages, what it names, and its value when that is valid. */
+/** A record: its name in messages, the keys in it, and its value when that is valid. */
 export type FileRecord<T> = { name: string; keys: RecordKeys; value: T | undefined };
 
 /** The records of a file, valid or not, in its order. */
 export type ListingsFile = {
   locations: FileRecord<Location>[];
   amenities: FileRecord<Amenity>[];
-  properties: FileRecord<Listing>[];
+  properties: FileRecord<WrittenListing>[];
 };
 
-/** What reading a file gives. */
 export type ReadFile =
-  /** Records of it, or all, could not be looked at, so that it is not compared with the store. */
+  /** Some or all records could not be looked at, so the file is not compared with the store. */
   | { kind: 'unreadable'; problems: ImportProblem[] }
   | { kind: 'read'; file: ListingsFile; problems: ImportProblem[] };
-
-/** What stands in a listing once. */
-const MEMBERS = ['photos', 'videos', 'amenities'] as const;
 
 const records = z.array(z.unknown()).default([]);
 const sections = z.strictObject({
@@ -52,7 +34,7 @@ const sections = z.strictObject({
   amenities: records,
   properties: records,
 });
-/** The same of a file that has more than these sections, or one that is no list. */
+/** The sections of a file that has others too, or one that is no list. */
 const readableSections = z.object({
   locations: records.catch([]),
   amenities: records.catch([]),
@@ -72,28 +54,16 @@ export function readListingsFile(bytes: Uint8Array): ReadFile {
   const file: ListingsFile = {
     locations: readSection('locations', writtenLocation, parsed.value.locations, problems),
     amenities: readSection('amenities', writtenAmenity, parsed.value.amenities, problems),
-    properties: readSection('properties', listing, parsed.value.properties, problems),
+    properties: readSection('properties', writtenListing, parsed.value.properties, problems),
   };
-  const inListings = file.properties.flatMap((each) => [
-    ...MEMBERS.flatMap((list) => repeated(placesIn(each, list))),
-    ...heroProblems(each),
+  const inListings = file.properties.flatMap((listing) => [
+    ...repeatedEntries(listing),
+    ...heroProblems(listing),
   ]);
-  const between = [
-    ...repeated(placesOf(file.locations, 'id')),
-    ...repeated(placesOf(file.locations, 'slug')),
-    ...repeated(placesOf(file.amenities, 'slug')),
-    ...repeated(placesOf(file.properties, 'id')),
-    ...repeated(placesOf(file.properties, 'slug')),
-  ];
-  const all = [...problems, ...between, ...inListings];
+  const all = [...problems, ...repeatedKeys(file), ...inListings];
   return isWithoutSection
     ? { kind: 'unreadable', problems: all }
     : { kind: 'read', file, problems: all };
-}
-
-/** The problem as one line: `properties[3] (slug "x"): photos.0.url must be …`. */
-export function problemLine({ record, path, message }: ImportProblem): string {
-  return `${record}: ${path === '' ? message : `${path} ${message}`}`;
 }
 
 function parseJson(
@@ -101,7 +71,7 @@ function parseJson(
 ): { ok: true; value: unknown } | { ok: false; message: string } {
   let text: string;
   try {
-    // A byte order mark at the head is dropped by the decoder.
+    // The decoder drops a byte order mark at the head.
     text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes);
   } catch {
     return { ok: false, message: 'is not UTF-8 text' };
@@ -121,6 +91,7 @@ function ofTheFile(problems: readonly ProblemAtPath[]): ImportProblem[] {
   return problems.map((problem) => ({ record: 'the file', ...problem }));
 }
 
+/** Reads the records of a section, and adds what is wrong with them to `problems`. */
 function readSection<S extends z.ZodType>(
   section: string,
   schema: S,
@@ -142,37 +113,8 @@ function labelOf({ slug, id }: RecordKeys): string {
   return id === undefined ? '' : ` (id ${JSON.stringify(id)})`;
 }
 
-/** Where a key stands: a problem of it is told under `record` and `path`; `name` is for others to point there. */
-type Place = { key: string | undefined; record: string; path: string; name: string };
-
-function placesOf(records: readonly FileRecord<unknown>[], path: 'id' | 'slug'): Place[] {
-  return records.map(({ name, keys }) => ({ key: keys[path], record: name, path, name }));
-}
-
-function placesIn(record: FileRecord<Listing>, list: (typeof MEMBERS)[number]): Place[] {
-  return record.keys[list].map((key, index) => {
-    const name = `${list}.${index}`;
-    return { key, record: record.name, path: list === 'amenities' ? name : `${name}.id`, name };
-  });
-}
-
-/** A problem for every place whose key stands in an earlier one. */
-function repeated(places: readonly Place[]): ImportProblem[] {
-  const firsts = new Map<string, string>();
-  return places.flatMap(({ key, record, path, name }) => {
-    if (key === undefined) return [];
-    const first = firsts.get(key);
-    if (first === undefined) {
-      firsts.set(key, name);
-      return [];
-    }
-    return [{ record, path, message: `stands twice: it is that of ${first} too` }];
-  });
-}
-
-/** The hero photo is one of the listing's own. */
-function heroProblems({ name, keys }: FileRecord<Listing>): ImportProblem[] {
-  if (keys.heroPhotoId === undefined || keys.photos.includes(keys.heroPhotoId)) return [];
+function heroProblems({ name, keys }: FileRecord<WrittenListing>): ImportProblem[] {
+  if (keys.hero_photo_id === undefined || keys.photos.includes(keys.hero_photo_id)) return [];
   const message = 'must be the id of one of the photos of this listing';
   return [{ record: name, path: 'hero_photo_id', message }];
 }

@@ -1,24 +1,24 @@
 /**
- * An import: a listings file into the store, all of it or nothing, while the service goes on serving.
+ * An import brings a listings file into the store, all of it or nothing, while the service goes on
+ * serving.
  *
- * Its rows are staged, applied by one transaction, and only then rendered, batch by batch: the less a
- * transaction writes, the shorter it keeps readers waiting, and a reader that comes between renders
+ * The rows are staged, then applied by one transaction, then rendered batch by batch: the less a
+ * transaction writes, the shorter it keeps readers waiting, and a reader that comes in between renders
  * the listing itself.
  */
 
 import type { Source } from '../../src/properties/source.ts';
 import { affectedListings } from './affected.ts';
+import { applyStaged, findLastImport, Overtaken } from './apply.ts';
 import { countsOf, type ImportCounts } from './counts.ts';
-import type { ImportProblem, ReadFile } from './file.ts';
+import type { ReadFile } from './file.ts';
 import { type Plan, planImport, type Stored } from './plan.ts';
+import type { ImportProblem } from './problem.ts';
 import { renderApplied } from './rendering.ts';
 import { batchesOf, MAX_ROW_BYTES, type StagedRow, stagedRowOf } from './rows.ts';
 import {
-  applyStaged,
   countDiffering,
   discardStaged,
-  findLastImport,
-  Overtaken,
   type Staging,
   stageAmenities,
   stageListings,
@@ -26,10 +26,10 @@ import {
 } from './staging.ts';
 import { findStored } from './store.ts';
 
-/** Other imports may overtake one this often before it gives up. */
+/** An import gives up after so many attempts, each overtaken by another import. */
 const MAX_ATTEMPTS = 10;
 
-/** A file that could be read, with the problems found in it alone. */
+/** A readable file, with the problems found in it alone. */
 export type ReadListings = Extract<ReadFile, { kind: 'read' }>;
 
 /** What an import did, or would do in a dry run. */
@@ -37,9 +37,9 @@ export type ImportOutcome =
   | { kind: 'refused'; problems: ImportProblem[] }
   | ({
       kind: 'accepted';
-      /** Listings outside the file that show a location or an amenity that changed. */
+      /** The number of listings outside the file that show a changed location or amenity. */
       affected: number;
-      /** Whether rendering broke off: what is left is rendered when it is read. */
+      /** Whether rendering was interrupted: what is left is rendered when it is read. */
       isRenderingLeft: boolean;
     } & ImportCounts);
 
@@ -49,11 +49,11 @@ export type ImportOptions = {
   publicSiteUrl: string;
   /** Checks everything, writes nothing. */
   isDryRun: boolean;
-  /** Told after each batch how many listings have been through a phase. */
+  /** Called after each batch with the number of listings that have been through a phase. */
   onProgress: (phase: 'checked' | 'rendered', done: number, total: number) => void;
 };
 
-/** Imports what `readListingsFile` read. Throws when the store fails; then nothing has changed. */
+/** Imports a file. Throws when the store fails; then nothing has changed. */
 export async function importListings(
   read: ReadListings,
   options: ImportOptions,
@@ -98,7 +98,7 @@ async function attemptImport(read: ReadListings, options: ImportOptions): Promis
 type Written = {
   ofFile: number;
   affected: number;
-  /** The batches in which something was staged: their listings are to be rendered. */
+  /** The batches in which something was staged; their listings are to be rendered. */
   batches: StagedRow[][];
 };
 
@@ -134,7 +134,7 @@ async function writeAll(
     }
     return written;
   } catch (error) {
-    // The rows are of no use to anyone; if they cannot be removed now, the next import does it.
+    // Nobody needs the rows. If they cannot be removed now, the next import removes them.
     if (staging.stagedRows > 0) await discardStaged(staging).catch(() => undefined);
     throw error;
   }

@@ -1,6 +1,6 @@
 /**
- * What a record of a listings file names: its own keys and its references.
- * Read leniently, so that a record with a bad field is still checked against the others.
+ * The keys in a record of a listings file: its own, and those of the records that it refers to. They
+ * are read leniently, so that a record with a bad field is still checked against the others.
  */
 
 import * as z from 'zod';
@@ -14,32 +14,22 @@ const media = z
   .transform((entries) => entries.map((entry) => entry.id))
   .catch([]);
 
-const keys = z
-  .looseObject({
-    id: idOrNone,
-    slug: slugOrNone,
-    location_id: idOrNone,
-    hero_photo_id: idOrNone,
-    photos: media,
-    videos: media,
-    amenities: z.array(slugOrNone).catch([]),
-  })
-  .transform((record) => ({
-    id: record.id,
-    slug: record.slug,
-    locationId: record.location_id,
-    heroPhotoId: record.hero_photo_id,
-    /** Ids by place in the list; `undefined` where there is none that can be read. */
-    photos: record.photos,
-    videos: record.videos,
-    amenities: record.amenities,
-  }));
+const keys = z.object({
+  id: idOrNone,
+  slug: slugOrNone,
+  location_id: idOrNone,
+  hero_photo_id: idOrNone,
+  photos: media,
+  videos: media,
+  amenities: z.array(slugOrNone).catch([]),
+});
 
+/** A key that is missing or malformed is `undefined`, in the lists too. */
 export type RecordKeys = z.output<typeof keys>;
 
 const NONE: RecordKeys = keys.parse({});
 
-/** The keys of a record of any kind; what is missing or malformed is `undefined`. */
+/** Returns the keys in a record of any kind. */
 export function keysOf(record: unknown): RecordKeys {
   const parsed = keys.safeParse(record);
   return parsed.success ? parsed.data : NONE;

@@ -1,4 +1,4 @@
-/** Loads a listings file into the local or the remote database: what `import-listings` and `dev` do. */
+/** Loads a listings file into the local or the remote database, for `import-listings` and `dev`. */
 
 import { publicSiteUrl } from '../../src/config.ts';
 import { showProgress } from '../command-line/progress.ts';
@@ -17,8 +17,8 @@ import { type ImportOutcome, importListings, type ReadListings } from './import.
 export type LoadOptions = { isRemote: boolean; isDryRun: boolean };
 
 /**
- * Imports into the database. The local one is migrated first, unless nothing is to be written, and the
- * caller must have the turn at it.
+ * Imports into the database. The local one is migrated first, except in a dry run, and the caller
+ * must hold the turn at it.
  */
 export async function loadListings(read: ReadFile, options: LoadOptions): Promise<ImportOutcome> {
   if (read.kind === 'unreadable') return { kind: 'refused', problems: read.problems };
@@ -45,14 +45,14 @@ async function loadInto(
     });
   } finally {
     progress.end();
-    // The import has its outcome by now, whatever closing says.
+    // The import has its outcome by now, even if closing fails.
     await close().catch(() => undefined);
   }
 }
 
 /**
- * A dry run migrates nothing: it takes a database that has no tables for an empty one, and cannot
- * look into one of an older state.
+ * Opens a database that has every table. A dry run migrates nothing: it takes a database without
+ * tables for an empty one, and refuses one of an older state.
  */
 async function openMigrated({ isRemote, isDryRun }: LoadOptions): Promise<OpenDatabase> {
   const open = await openDatabase(isRemote ? 'remote' : 'local');

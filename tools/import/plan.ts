@@ -1,24 +1,26 @@
 /**
- * What an import is to write: the records of the file with their references resolved, and everything
+ * The plan of an import: the records of the file with their references resolved, and everything
  * about them that is wrong against the store. Pure: what the store holds is a parameter.
  */
 
-import type { Amenity, Listing, Location, Source } from '../../src/properties/source.ts';
-import type { FileRecord, ImportProblem, ListingsFile } from './file.ts';
+import type { Amenity, Location, Source } from '../../src/properties/source.ts';
+import type { FileRecord, ListingsFile } from './file.ts';
+import type { ImportProblem } from './problem.ts';
+import type { WrittenListing } from './records.ts';
 
-/** What the store holds under the keys that the file names. */
+/** The records that the store holds under the keys of the file. */
 export type Stored = {
-  /** Id and slug of the listings and locations that have an id or a slug of the file. */
+  /** The listings and locations that have an id or a slug of the file. */
   listings: readonly { id: string; slug: string }[];
   locations: readonly Location[];
   amenities: readonly Amenity[];
 };
 
-/** What is to be written. */
+/** The records to be written. */
 export type Plan = {
-  /** Every problem against the store. With one, nothing is to be written. */
+  /** Every problem against the store. A plan with problems is not to be carried out. */
   problems: ImportProblem[];
-  /** Only those that differ from what is stored. */
+  /** The locations and amenities of the file that the store does not hold as they are. */
   changedLocations: Location[];
   changedAmenities: Amenity[];
   /** Every valid listing of the file. */
@@ -60,7 +62,7 @@ export function planImport(file: ListingsFile, stored: Stored): Plan {
   };
 }
 
-/** A problem for each slug that a stored record keeps: one that the file does not itself replace. */
+/** Returns a problem for each slug of the file that a stored record keeps: one that the file does not replace. */
 function slugCollisions(
   records: readonly FileRecord<unknown>[],
   stored: readonly { id: string; slug: string | null }[],
@@ -78,7 +80,7 @@ function slugCollisions(
 }
 
 function danglingReferences(
-  { name, keys }: FileRecord<Listing>,
+  { name, keys }: FileRecord<WrittenListing>,
   locations: ReadonlySet<string | undefined>,
   amenities: ReadonlySet<string | undefined>,
 ): ImportProblem[] {
@@ -93,16 +95,16 @@ function danglingReferences(
           },
         ],
   );
-  if (keys.locationId !== undefined && !locations.has(keys.locationId)) {
+  if (keys.location_id !== undefined && !locations.has(keys.location_id)) {
     const message = 'names a location that is neither in the file nor in the store';
     problems.unshift({ record: name, path: 'location_id', message });
   }
   return problems;
 }
 
-/** A listing with what it names put into it. A name that is not known has its problem already. */
+/** Puts what a listing names into it. A name that is not known has its problem already. */
 function sourceOf(
-  listing: Listing,
+  listing: WrittenListing,
   locations: ReadonlyMap<string, Location>,
   amenities: ReadonlyMap<string, Amenity>,
 ): Source {
@@ -118,7 +120,7 @@ function valuesOf<T>(records: readonly FileRecord<T>[]): T[] {
   return records.flatMap(({ value }) => (value === undefined ? [] : [value]));
 }
 
-/** Compares records that one schema has put in order. */
+/** Compares records whose fields one schema has put in order. */
 function equals(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }

@@ -3,12 +3,13 @@
 import { render, renderingOf } from '../../src/properties/render.ts';
 import type { Source } from '../../src/properties/source.ts';
 import { patiently } from '../../src/storage/d1.ts';
+import { pendingRenderingOf } from './apply.ts';
 import { batchesOf, jsonOf, type StagedRow } from './rows.ts';
-import { pendingRenderingOf, type Staging } from './staging.ts';
+import type { Staging } from './staging.ts';
 
 /**
- * Renders the listings of the batches, as far as they are still those that this import applied.
- * Returns whether it came to the end: what it leaves is rendered when it is read.
+ * Renders the listings of the batches that are still as this import applied them. Returns whether it
+ * came to the end: what it leaves is rendered when it is read.
  */
 export async function renderApplied(
   { database, importId, publicSiteUrl }: Staging,
@@ -21,14 +22,12 @@ export async function renderApplied(
      FROM json_each(?1) AS new
      WHERE properties.id = new.value->>'id' AND properties.rendering = ?3`,
   );
+  const rendering = renderingOf(publicSiteUrl);
+  const pending = pendingRenderingOf(importId);
   let done = 0;
   try {
     for (const batch of batchesOf(documentsOf(listings, publicSiteUrl))) {
-      const bound = update.bind(
-        jsonOf(batch),
-        renderingOf(publicSiteUrl),
-        pendingRenderingOf(importId),
-      );
+      const bound = update.bind(jsonOf(batch), rendering, pending);
       await patiently(() => bound.run());
       done += batch.length;
       onProgress(done, listings.length);

@@ -1,22 +1,33 @@
-/** Rows on their way into the store, as JSON, and how many of them D1 takes at once. Pure. */
+/** Listings as rows of the `properties` table, and batches of rows that D1 takes at once. Pure. */
 
-import { keyColumnsOf } from '../../src/properties/row.ts';
+import { render, renderingOf } from '../../src/properties/render.ts';
 import type { Source } from '../../src/properties/source.ts';
+import type { properties } from '../../src/properties/table.ts';
 
 /** Bounds of a batch, which travels as one bound JSON text: D1 takes 2 MB. A longer row travels alone. */
-const ROWS_A_BATCH = 100;
-const BYTES_A_BATCH = 1_000_000;
+const ROWS_PER_BATCH = 100;
+const BYTES_PER_BATCH = 1_000_000;
 
-/** The largest row that is accepted: D1 holds 2 MB a row, and its document comes to its source. */
+/** The largest row that is accepted: D1 holds 2 MB a row, and the document comes on top of the source. */
 export const MAX_ROW_BYTES = 900_000;
 
 /** A listing, and the row to be staged for it: JSON of the columns that its source gives. */
 export type StagedRow = { listing: Source; json: string };
 
-/** The row to be staged for a listing. */
+/** Returns the row to be staged for a listing. */
 export function stagedRowOf(listing: Source): StagedRow {
-  const row = { ...keyColumnsOf(listing), source: listing };
-  return { listing, json: JSON.stringify(row) };
+  return { listing, json: JSON.stringify({ ...keyColumnsOf(listing), source: listing }) };
+}
+
+/** Returns the whole row of a rendered listing. */
+export function renderedRowOf(listing: Source, publicSiteUrl: string) {
+  const document = render(listing, publicSiteUrl);
+  return {
+    ...keyColumnsOf(listing),
+    source: JSON.stringify(listing),
+    document: document && JSON.stringify(document),
+    rendering: renderingOf(publicSiteUrl),
+  } satisfies typeof properties.$inferInsert;
 }
 
 /** Splits rows into batches that D1 can bind. */
@@ -25,7 +36,7 @@ export function* batchesOf<Row extends { json: string }>(rows: Iterable<Row>): G
   let bytes = 0;
   for (const row of rows) {
     const size = Buffer.byteLength(row.json);
-    if (batch.length === ROWS_A_BATCH || (batch.length > 0 && bytes + size > BYTES_A_BATCH)) {
+    if (batch.length === ROWS_PER_BATCH || (batch.length > 0 && bytes + size > BYTES_PER_BATCH)) {
       yield batch;
       batch = [];
       bytes = 0;
@@ -36,7 +47,19 @@ export function* batchesOf<Row extends { json: string }>(rows: Iterable<Row>): G
   if (batch.length > 0) yield batch;
 }
 
-/** A batch as one JSON array, for `json_each`. */
+/** Returns a batch as one JSON array, for `json_each`. */
 export function jsonOf(batch: readonly { json: string }[]): string {
   return `[${batch.map(({ json }) => json).join()}]`;
+}
+
+/** The columns that a listing is found and ordered by. */
+function keyColumnsOf(listing: Source) {
+  return {
+    id: listing.id,
+    slug: listing.slug,
+    status: listing.status,
+    type: listing.type,
+    location_id: listing.location?.id ?? null,
+    display_order: listing.display_order,
+  };
 }

@@ -1,4 +1,4 @@
-/** A soak: mixed traffic on the production bundle for a time, every answer checked, and what is left at its end. */
+/** A soak: mixed traffic on the production bundle for a time, with every answer, the store and the memory checked. */
 
 import * as z from 'zod';
 import { storeListings } from '../bench/fill.ts';
@@ -24,23 +24,23 @@ import {
 
 const CONCURRENCY = 32;
 const MAX_PROBLEMS = 20;
-/** A limit that no client meets. */
-const UNMET = '1000000';
-/** After so many requests every client's counter has opened its storage, and every store has been used. */
-const FIRST_REQUESTS = 6 * CLIENTS;
+/** A rate limit that no client reaches. */
+const UNREACHED_LIMIT = '1000000';
+/** After this many requests every counter has opened its storage, and every store has been used. */
+const WARM_UP_REQUESTS = 6 * CLIENTS;
 
-/** What a soak found. */
+/** The findings of a soak. */
 export type SoakReport = {
   seconds: number;
   counts: Traffic['counts'];
-  /** Answers by status. */
+  /** The number of answers by status. */
   statuses: Readonly<Record<string, number>>;
-  /** What was answered wrongly, or not at all, and what the store lacks or holds twice. */
+  /** Wrong and missing answers, events that the store lacks or holds twice, and growth of memory. */
   problems: string[];
   events: { acknowledged: number; stored: number };
-  /** Lines of level error in the Worker's log. */
+  /** The number of errors in the Worker's log. */
   faults: number;
-  /** When half the time was over, and at the end; `requests` were answered in between. */
+  /** Memory at half time and at the end; `requests` were answered in between. */
   memory: { middle: Memory; end: Memory; requests: number };
 };
 
@@ -49,14 +49,19 @@ const eventPage = z.object({
   next_cursor: z.string().nullable(),
 });
 
-/** `start` runs the bundle: `startProduction`, or what does more than that. */
+/** Soaks for that many seconds. `start` starts the bundle, like `startProduction`. */
 export async function soak(seconds: number, start = startProduction): Promise<SoakReport> {
   let faults = 0;
   const onLog = ({ level }: { level: string }) => {
     if (level === 'error') faults += 1;
   };
   const runtime = await start(
-    { API_KEY, PUBLIC_SITE_URL, RATE_LIMIT_DEFAULT: UNMET, RATE_LIMIT_INGEST: UNMET },
+    {
+      API_KEY,
+      PUBLIC_SITE_URL,
+      RATE_LIMIT_DEFAULT: UNREACHED_LIMIT,
+      RATE_LIMIT_INGEST: UNREACHED_LIMIT,
+    },
     { onLog, hasInspector: true, v8Flags: EAGER_COLLECTION },
   );
   try {
@@ -69,7 +74,7 @@ export async function soak(seconds: number, start = startProduction): Promise<So
       return { status: response.status, headers: response.headers, text: await response.text() };
     };
     const traffic = createTraffic();
-    const problems = await press(traffic, send, () => sum(statuses) < FIRST_REQUESTS);
+    const problems = await press(traffic, send, () => sum(statuses) < WARM_UP_REQUESTS);
     problems.push(...(await press(traffic, send, lasting(seconds / 2))));
     const middle = await memoryOf(runtime, send);
     const atMiddle = sum(statuses);
@@ -92,7 +97,7 @@ export async function soak(seconds: number, start = startProduction): Promise<So
   }
 }
 
-/** Keeps `CONCURRENCY` requests under way while it goes on; gives what went wrong. */
+/** Keeps `CONCURRENCY` requests under way while `goesOn`. Returns what went wrong. */
 async function press(traffic: Traffic, send: Send, goesOn: () => boolean): Promise<string[]> {
   const problems: string[] = [];
   const client = async () => {
@@ -114,7 +119,7 @@ async function memoryOf({ inspectorUrl }: Runtime, send: Send): Promise<Memory> 
   return { live, resident: residentMegabytes() };
 }
 
-/** True for so long. */
+/** Returns a function that is true for that many seconds from now. */
 function lasting(seconds: number): () => boolean {
   const endsAt = Date.now() + seconds * 1_000;
   return () => Date.now() < endsAt;
@@ -138,7 +143,7 @@ async function everyStoredId(send: Send): Promise<string[]> {
   return ids;
 }
 
-/** Every acknowledged event is stored, none twice, and no other. */
+/** Returns where the store differs from the acknowledged events: each stored, none twice, and no other. */
 function differences({ acknowledged }: Traffic, stored: readonly string[]): string[] {
   const kept = new Set(stored);
   const known = new Set(acknowledged.map(({ id }) => id));

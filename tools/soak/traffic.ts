@@ -8,12 +8,12 @@ import { listingAt } from '../bench/listings.ts';
 export const API_KEY = 'soak-key';
 export const PUBLIC_SITE_URL = 'https://www.example.com';
 export const LISTINGS = 300;
-/** Addresses that the requests come from, in turn. */
+/** The number of addresses that the requests come from, in turn. */
 export const CLIENTS = 100;
 
 const FEED = '/api/v1/web/properties';
 const INGEST = '/api/public/events/ingest';
-/** As the README gives it: a keyed event's id can be computed by its sender. */
+/** The documented namespace: the sender of a keyed event can compute the event's id. */
 const KEY_NAMESPACE = '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4';
 const MAX_PAGE_SIZE = 100;
 
@@ -38,14 +38,14 @@ export type Send = (path: string, init?: RequestInit) => Promise<Answer>;
 type Acknowledged = { id: string; key: string | undefined; body: string };
 
 export type Traffic = {
-  /** Sends one request of the mix, chosen by chance. Throws when the answer is not what it must be. */
+  /** Sends one request of the mix, chosen by chance. Throws when the answer is wrong. */
   next(send: Send): Promise<void>;
   acknowledged: readonly Acknowledged[];
-  /** Requests that were answered rightly, by kind. */
+  /** The number of right answers by kind of request. */
   counts: Readonly<Record<'feed' | 'ingest' | 'replay', number>>;
 };
 
-/** 80 % reads of the feed, 15 % new events, 5 % repeats of accepted ones. */
+/** Returns traffic of 80 % reads of the feed, 15 % new events and 5 % repeats of accepted ones. */
 export function createTraffic(): Traffic {
   const acknowledged: Acknowledged[] = [];
   const counts = { feed: 0, ingest: 0, replay: 0 };
@@ -71,7 +71,7 @@ export function createTraffic(): Traffic {
 
 let requests = 0;
 
-/** The headers of a request: the key, and the next client's address. */
+/** Returns the headers of a request: the API key, and the next client's address. */
 export function clientHeaders(): Record<string, string> {
   const client = requests++ % CLIENTS;
   return { 'x-api-key': API_KEY, 'CF-Connecting-IP': `10.0.0.${client}` };
@@ -104,7 +104,7 @@ async function readItem(send: Send): Promise<void> {
   expectThat(again.status === 304, `304 for an ETag just given, got ${again.status}`);
 }
 
-/** Two pages that follow each other. */
+/** Reads two consecutive pages. */
 async function readPages(send: Send): Promise<void> {
   const limit = 1 + Math.floor(Math.random() * MAX_PAGE_SIZE);
   let cursor = '';
@@ -117,12 +117,15 @@ async function readPages(send: Send): Promise<void> {
       data.map(({ id }) => id).join() === expected.join(),
       `listings from ${start} in order`,
     );
-    expectThat(has_more === start + limit < listedIds.length, 'has_more as it is');
+    expectThat(
+      has_more === start + limit < listedIds.length,
+      'has_more to say whether more follows',
+    );
     cursor = `&cursor=${next_cursor}`;
   }
 }
 
-/** A new event, one in five without a key. */
+/** Sends a new event, one in five without a key. */
 async function ingest(send: Send): Promise<Acknowledged> {
   const key = Math.random() < 0.2 ? undefined : crypto.randomUUID();
   const body = JSON.stringify({
@@ -139,7 +142,7 @@ async function ingest(send: Send): Promise<Acknowledged> {
   return { id: accepted.id, key, body };
 }
 
-/** The same again, or, one time in four, another body under the key. */
+/** Sends an event again, or one time in four another body under its key. */
 async function repeat(send: Send, { id, key, body }: Acknowledged): Promise<void> {
   const isChanged = Math.random() < 0.25;
   const sent = isChanged ? body.replace('"booking"', '"reservation"') : body;

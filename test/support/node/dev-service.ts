@@ -1,12 +1,13 @@
 /**
- * The service as `npm run dev` serves it, from a working copy of its own, for clients that are programs
- * of their own: a relay in this process stands before it, since what they send is heard here only.
+ * The service as `npm run dev` serves it, from a scratch copy of the project, for clients that run as
+ * programs. They talk to a relay in this process: the watch over the log hears only this one's sockets.
  */
 
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import * as z from 'zod';
+import { findFreePort } from '../../../tools/development/port.ts';
 import { watchRelay } from '../watch-service-log.ts';
-import { freePort, ProjectCopy } from './project-copy.ts';
+import { ProjectCopy } from './project-copy.ts';
 
 export type DevService = {
   /** Without a trailing slash. */
@@ -15,11 +16,11 @@ export type DevService = {
   stop: () => Promise<void>;
 };
 
-/** Sets a fresh working copy up and serves it with the sample listings. Rejects when that fails. */
+/** Sets a scratch copy up and serves it with the sample listings. Rejects when that fails. */
 export async function startDevService(): Promise<DevService> {
   const project = new ProjectCopy();
   try {
-    const service = await project.serve(await freePort());
+    const service = await project.serve(await findFreePort());
     const relay = await startRelay(Number(new URL(service.origin).port));
     return {
       origin: relay.origin,
@@ -36,9 +37,9 @@ export async function startDevService(): Promise<DevService> {
   }
 }
 
-/** Passes bytes on, as they are, to a port of this machine and back. */
+/** Passes bytes on unchanged, to a port of this machine and back. */
 async function startRelay(target: number): Promise<{ origin: string; close: () => void }> {
-  const port = await freePort();
+  const port = await findFreePort();
   watchRelay(port);
   const sockets = new Set<Socket>();
   const server: Server = createServer((near) => {

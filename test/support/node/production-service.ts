@@ -1,10 +1,10 @@
-/** The production bundle in workerd, its log read as that of every service that tests start. */
+/** The production bundle in workerd, with its log watched. */
 
 import { startProduction } from '../../../tools/bench/production.ts';
 import type { Runtime, RuntimeOptions } from '../../../tools/bench/runtime.ts';
 import { watchService } from '../watch-service-log.ts';
 
-/** As `startProduction`, whose place it takes. */
+/** Does the same as `startProduction`, and watches the log. */
 export async function startWatchedProduction(
   vars: Readonly<Record<string, string>>,
   options: RuntimeOptions = {},

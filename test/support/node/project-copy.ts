@@ -15,23 +15,25 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import type { Readable } from 'node:stream';
+import { parseDevVars } from '../../../tools/development/dev-vars.ts';
 import { noteSent, watchService } from '../watch-service-log.ts';
 
 const ROOT = process.cwd();
 const COPIED = [
-  ...[
-    'src',
-    'tools',
-    'migrations',
-    'package.json',
-    'wrangler.toml',
-    'tsconfig.json',
-    '.dev.vars.example',
-  ],
-  'README.md',
+  'src',
+  'tools',
+  'migrations',
+  'package.json',
+  'wrangler.toml',
+  'tsconfig.json',
+  '.dev.vars.example',
 ];
 const COMMAND_DEADLINE_MS = 90_000;
 const READY_DEADLINE_MS = 60_000;
+const POLL_MS = 100;
+/** The last of the lines that `dev` prints when it is ready. */
+const READY = /^curl .*ingest/m;
+const READY_CURL_LINES = 3;
 
 export type Finished = { code: number | null; stdout: string; stderr: string };
 
@@ -39,8 +41,9 @@ type Program = ChildProcessByStdio<null, Readable, Readable>;
 
 export type Service = {
   origin: string;
+  /** Returns all that has been printed so far. */
   output: () => string;
-  /** Sends a signal to the program alone and gives its exit code. */
+  /** Sends a signal to the program alone and returns its exit code. */
   stop: (signal: NodeJS.Signals) => Promise<number | null>;
 };
 
@@ -55,7 +58,7 @@ export class ProjectCopy {
     symlinkSync(join(ROOT, 'node_modules'), join(this.directory, 'node_modules'));
   }
 
-  /** Writes a file of the copy: a text as it is, anything else as JSON. Returns its path. */
+  /** Writes a file of the copy: text and bytes as they are, anything else as JSON. Returns its path. */
   write(name: string, content: unknown): string {
     const path = join(this.directory, name);
     const isRaw = typeof content === 'string' || content instanceof Uint8Array;
@@ -63,7 +66,7 @@ export class ProjectCopy {
     return path;
   }
 
-  /** What the local database holds. */
+  /** Queries the local database. */
   rows(query: string): Record<string, unknown>[] {
     const database = new DatabaseSync(this.#databaseFile(), { readOnly: true });
     try {
@@ -106,18 +109,18 @@ export class ProjectCopy {
     return { code, stdout, stderr };
   }
 
-  /** Starts `dev` and waits until it says that it is ready. */
-  serve(port: number | undefined): Promise<Service> {
-    return this.#ready(this.#spawn('dev.ts', [], { PORT: String(port ?? '') }));
+  /** Starts `dev` and waits until it says that it is ready, or prints what `until` matches. */
+  serve(port: number | undefined, until = READY): Promise<Service> {
+    return this.#wait(this.#spawn('dev.ts', [], { PORT: String(port ?? '') }), until);
   }
 
-  /** The same by `npm run dev`. */
+  /** Starts `npm run dev` and waits until it says that it is ready. */
   serveByNpm(port: number): Promise<Service> {
-    return this.#ready(this.#start('npm', ['run', 'dev'], { PORT: String(port) }));
+    return this.#wait(this.#start('npm', ['run', 'dev'], { PORT: String(port) }), READY);
   }
 
   /**
-   * Starts `npm run dev` and kills npm alone once it has printed `text`. Gives all that was printed
+   * Starts `npm run dev` and kills npm alone once it has printed `text`. Returns all that was printed
    * when the last program that could print more has ended.
    */
   async killNpmAfter(text: string, port: number): Promise<string> {
@@ -131,11 +134,11 @@ export class ProjectCopy {
     return output;
   }
 
-  async #ready(child: Program): Promise<Service> {
+  async #wait(child: Program, until: RegExp): Promise<Service> {
     let output = '';
     const log = watchService();
-    // Three lines, with the first API key in them, are not the log's: `dev` prints them to be run.
-    let linesToRun = 3;
+    // The lines that `dev` prints to be run hold the first API key, and are not the log's.
+    let linesToRun = READY_CURL_LINES;
     const collect = (line: string) => {
       output += `${line}\n`;
       if (linesToRun === 0 || !line.startsWith('curl -s ')) return log.hear(line);
@@ -146,13 +149,13 @@ export class ProjectCopy {
       createInterface({ input: stream }).on('line', collect);
     }
     const startedAt = Date.now();
-    while (!/^curl .*ingest/m.test(output)) {
+    while (!until.test(output)) {
       if (child.exitCode !== null || Date.now() - startedAt > READY_DEADLINE_MS) {
         throw new Error(`dev did not become ready:\n${output}`);
       }
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }
-    const origin = /^curl -s (http:\/\/localhost:\d+)/m.exec(output)?.[1] ?? '';
+    const origin = /Ready on (http:\/\/localhost:\d+)/.exec(output)?.[1] ?? '';
     log.at(origin, this.#apiKeys());
     return {
       origin,
@@ -171,15 +174,15 @@ export class ProjectCopy {
   }
 
   #apiKeys(): string {
-    const vars = readFileSync(join(this.directory, '.dev.vars'), 'utf8');
-    return /^API_KEY=(.*)$/m.exec(vars)?.[1] ?? '';
+    const vars = parseDevVars(readFileSync(join(this.directory, '.dev.vars'), 'utf8'));
+    return vars.get('API_KEY') ?? '';
   }
 
   #spawn(program: string, args: string[], environment: Record<string, string>): Program {
     return this.#start(process.execPath, [join('tools', program), ...args], environment);
   }
 
-  /** Every program leads a process group of its own, so that all that it starts can be ended with it. */
+  /** Starts a program as the leader of a process group, so that all that it starts can be ended with it. */
   #start(program: string, args: string[], environment: Record<string, string>): Program {
     const child = spawn(program, args, {
       cwd: this.directory,
@@ -192,24 +195,8 @@ export class ProjectCopy {
   }
 }
 
-/** A port that nothing listens on now. */
-export async function freePort(): Promise<number> {
-  const { createServer } = await import('node:net');
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => {
-        if (address === null || typeof address === 'string') reject(new Error('no port'));
-        else resolve(address.port);
-      });
-    });
-  });
-}
-
-/** Whether any process of the group that `pid` led is left. */
-export function isGroupAlive(pid: number): boolean {
+/** Returns whether any process of the group that `pid` led is left. */
+function isGroupAlive(pid: number): boolean {
   try {
     process.kill(-pid, 0);
     return true;

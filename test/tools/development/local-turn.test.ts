@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** A turn whose time passes only while it is waited for; `onPause` is told how long that has been. */
+/** Returns a turn whose time passes only while it is waited for. `onPause` is told how long that was. */
 function turnOf(onPause: (waitedMs: number) => void) {
   let now = 0;
   return {
@@ -30,8 +30,8 @@ const never = () => {
 };
 
 /**
- * Another program that takes the turn and keeps it, on a timer: a promise that nothing can settle is
- * collected, and the lock with it.
+ * Starts another program that takes the turn and keeps it. A timer keeps it: the garbage collector takes
+ * a promise that nothing can settle, and the lock with it. Returns a function that kills the program.
  */
 async function holderOf(file: string) {
   const code = `
@@ -78,7 +78,7 @@ describe('a turn at the local database', () => {
     expect(steps).toEqual(['first ends', 'second begins']);
   });
 
-  it('is waited for two minutes, and the work is not begun when it is not free by then', async () => {
+  it('is waited for during two minutes; the work does not begin when it is not free by then', async () => {
     const first = Promise.withResolvers<void>();
     const holding = inLocalTurn(() => first.promise, turnOf(never));
     let waitedMs = 0;

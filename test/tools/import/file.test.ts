@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { problemLine, readListingsFile } from '../../../tools/import/file.ts';
+import { readListingsFile } from '../../../tools/import/file.ts';
+import { problemLine } from '../../../tools/import/problem.ts';
 
 const ID = '5f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42';
 const OTHER_ID = '6f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42';
@@ -98,15 +99,11 @@ describe('a listings file', () => {
     ['a list in place of a text', { ...home, hid: ['x'] }, 'hid must be of type string'],
     ['an empty name', { ...home, name: '' }, 'name must be at least 1 character long'],
     ['an order', { ...home, display_order: 2 ** 31 }, 'display_order must be at most 2147483647'],
-    [
-      'a repeated photo',
-      { ...home, photos: [photo, photo] },
-      'photos.1.id stands twice: it is that of photos.0 too',
-    ],
+    ['a repeated photo', { ...home, photos: [photo, photo] }, 'photos.1.id repeats photos.0.id'],
     [
       'a repeated amenity',
       { ...home, amenities: ['wifi', 'pool', 'wifi'] },
-      'amenities.2 stands twice: it is that of amenities.0 too',
+      'amenities.2 repeats amenities.0',
     ],
     [
       'a foreign hero photo',
@@ -119,7 +116,7 @@ describe('a listings file', () => {
     ]);
   });
 
-  it('finds them all, however many there are', () => {
+  it('lists every problem, however many there are', () => {
     const amenities = Array.from({ length: 200_000 }, () => 'wifi');
     const lines = linesOf({ properties: [{ ...home, amenities }] });
     expect(lines).toHaveLength(200_000);
@@ -141,15 +138,15 @@ describe('a listings file', () => {
     expect(linesOf({ properties: [{ ...home, ...longer }] })).toHaveLength(3);
   });
 
-  it('finds a key that stands twice, also in records that are wrong otherwise', () => {
+  it('finds a repeated key, also in records that are wrong otherwise', () => {
     const properties = [
       home,
       { ...home, id: OTHER_ID },
       { ...home, id: ID.toUpperCase(), slug: 'second', status: 'x' },
     ];
     expect(linesOf({ properties }).sort()).toEqual([
-      'properties[1] (slug "home"): slug stands twice: it is that of properties[0] (slug "home") too',
-      'properties[2] (slug "second"): id stands twice: it is that of properties[0] (slug "home") too',
+      'properties[1] (slug "home"): slug repeats that of properties[0] (slug "home")',
+      'properties[2] (slug "second"): id repeats that of properties[0] (slug "home")',
       'properties[2] (slug "second"): status must be one of listed, coming_soon, sold_out, hidden',
     ]);
     const place = { id: ID, slug: null, name: {} };
@@ -179,8 +176,8 @@ describe('a listings file', () => {
     expect(read.problems.map(problemLine)).toEqual([
       `the file: ${message}`,
       'properties[0] (slug "home"): beds must be at least 0',
-      expect.stringMatching(/^properties\[1] \(slug "home"\): id stands twice/),
-      expect.stringMatching(/^properties\[1] \(slug "home"\): slug stands twice/),
+      expect.stringMatching(/^properties\[1] \(slug "home"\): id repeats that of/),
+      expect.stringMatching(/^properties\[1] \(slug "home"\): slug repeats that of/),
     ]);
   });
 });

@@ -1,6 +1,7 @@
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { codeBlocksOf } from '../../documents/markdown.ts';
 import { BAY, fileOf, propertyOf } from '../../support/node/listings-file.ts';
 import { type Finished, ProjectCopy } from '../../support/node/project-copy.ts';
 
@@ -174,7 +175,7 @@ describe('import-listings', () => {
     expect(JSON.stringify(documentOf('neither'))).toBe(before);
   });
 
-  it('clears what an import that was broken off has left, and renders what it has not', async () => {
+  it('clears what an interrupted import has left, and renders what that has not rendered', async () => {
     const file = { properties: [propertyOf({ slug: 'left-over' })] };
     expectDone(await load(file));
     project.execute(`
@@ -188,9 +189,8 @@ describe('import-listings', () => {
     expect(documentOf('left-over')).toMatchObject({ object: 'property', slug: 'left-over' });
   });
 
-  it('accepts the example of the README', async () => {
-    const section = readFileSync('README.md', 'utf8').split('\n## Listings file\n')[1] ?? '';
-    const [, example = ''] = /```json\n([\s\S]*?)```/.exec(section) ?? [];
+  it('accepts the example of docs/listings-file.md', async () => {
+    const [example = ''] = codeBlocksOf('docs/listings-file.md', 'json');
     expectDone(await load(example, '--dry-run'));
   });
 
@@ -256,7 +256,7 @@ describe('import-listings', () => {
     }
   });
 
-  it('says what is wrong with the site that it is to render for', async () => {
+  it('says what is wrong with PUBLIC_SITE_URL', async () => {
     const faults = [
       ['nowhere', 'PUBLIC_SITE_URL must be an http(s) URL'],
       ['https://www.example.com/?a=1', 'PUBLIC_SITE_URL must have no query and no fragment'],
@@ -269,7 +269,7 @@ describe('import-listings', () => {
     }
   });
 
-  it('exits with 2 when it is not understood', async () => {
+  it('exits with 2 for arguments that it does not understand', async () => {
     for (const args of [[], ['a.json', 'b.json'], ['--wet-run', 'a.json']]) {
       const { code, stderr } = await project.run(IMPORT, ...args);
       expect(code).toBe(2);
@@ -277,7 +277,7 @@ describe('import-listings', () => {
     }
   });
 
-  it('needs a database_id for --remote, and changes nothing without', async () => {
+  it('needs a database_id for --remote, and changes nothing without one', async () => {
     const { code, stderr } = await load({ properties: [] }, '--remote');
     expect({ code, stderr }).toEqual({
       code: 1,
@@ -285,7 +285,7 @@ describe('import-listings', () => {
     });
   });
 
-  it('keeps two imports at once apart, and leaves nothing staged', async () => {
+  it('keeps two imports at the same time apart, and leaves nothing staged', async () => {
     const files = ['one', 'two'].map((city) =>
       project.write(
         `${city}.json`,

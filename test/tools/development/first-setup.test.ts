@@ -1,16 +1,17 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freePort, ProjectCopy } from '../support/node/project-copy.ts';
+import { findFreePort } from '../../../tools/development/port.ts';
+import { ProjectCopy } from '../../support/node/project-copy.ts';
 
 let project: ProjectCopy;
 let outputs: string[];
 
 beforeAll(async () => {
   project = new ProjectCopy();
-  // wrangler holds the types that it finds beside package.json against what it serves.
+  // wrangler warns when types that lie beside package.json are not those of what it serves.
   const declarations = readdirSync('.').filter((name) => name.endsWith('.d.ts'));
   for (const name of declarations) project.write(name, readFileSync(name, 'utf8'));
-  const ports = [await freePort(), await freePort()];
+  const ports = [await findFreePort(), await findFreePort()];
   const services = await Promise.all(ports.map((port) => project.serve(port)));
   outputs = services.map((service) => service.output());
 });

@@ -1,8 +1,7 @@
-/** The service over real HTTP, in a process group of its own that a test may kill. Node only. */
+/** The service over real HTTP, in a process group of its own that a test may kill. */
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -10,21 +9,23 @@ import {
   PROJECT_DIRECTORY,
   WRANGLER_ENVIRONMENT,
   wranglerCommand,
-} from '../../tools/command-line/project.ts';
-import { watchService } from './watch-service-log.ts';
+} from '../../../tools/command-line/project.ts';
+import { findFreePort } from '../../../tools/development/port.ts';
+import { watchService } from '../watch-service-log.ts';
 
 export const API_KEY = 'node-test-key';
 
 const START_DEADLINE_MS = 60_000;
 const POLL_MS = 50;
 const ENVIRONMENT = { ...process.env, ...WRANGLER_ENVIRONMENT, CI: 'true' };
+const QUIET = ['--inspector-port', '0', '--show-interactive-dev-session=false'];
 
 /** A service with a store of its own, which survives `kill` and `start`. */
 export type Service = {
   origin: string;
   /** Starts it and waits until it answers. */
   start(): Promise<void>;
-  /** SIGKILL to every process of it at once. */
+  /** Sends SIGKILL to every process of it at once. */
   kill(): Promise<void>;
   /** Kills it and removes its store. */
   remove(): Promise<void>;
@@ -38,7 +39,7 @@ export async function createService(vars: Record<string, string> = {}): Promise<
   writeFileSync(envFile, `${lines.join('\n')}\n`);
   const store = ['--env-file', envFile, '--persist-to', directory];
   migrate(store);
-  const port = await freePort();
+  const port = await findFreePort();
   const origin = `http://127.0.0.1:${port}`;
   const log = watchService();
   log.at(origin, vars.API_KEY ?? API_KEY);
@@ -48,7 +49,7 @@ export async function createService(vars: Record<string, string> = {}): Promise<
     const running = child;
     child = undefined;
     if (running?.pid === undefined || running.exitCode !== null) return;
-    // With its last lines.
+    // 'close' comes after its last lines.
     const isGone = new Promise((resolve) => running.once('close', resolve));
     process.kill(-running.pid, 'SIGKILL');
     await isGone;
@@ -56,14 +57,10 @@ export async function createService(vars: Record<string, string> = {}): Promise<
   return {
     origin,
     async start() {
+      const address = ['--ip', '127.0.0.1', '--port', String(port)];
       const started = spawn(
         process.execPath,
-        wranglerCommand(
-          'dev',
-          ...store,
-          ...['--ip', '127.0.0.1', '--port', String(port)],
-          ...QUIET,
-        ),
+        wranglerCommand('dev', ...store, ...address, ...QUIET),
         {
           cwd: PROJECT_DIRECTORY,
           env: ENVIRONMENT,
@@ -74,7 +71,7 @@ export async function createService(vars: Record<string, string> = {}): Promise<
       log.hearOutput(started.stdout);
       log.hearOutput(started.stderr);
       child = started;
-      await answering(origin);
+      await untilItAnswers(origin);
     },
     kill,
     async remove() {
@@ -83,8 +80,6 @@ export async function createService(vars: Record<string, string> = {}): Promise<
     },
   };
 }
-
-const QUIET = ['--inspector-port', '0', '--show-interactive-dev-session=false'];
 
 function migrate(store: readonly string[]): void {
   const { status, stderr } = spawnSync(
@@ -95,8 +90,8 @@ function migrate(store: readonly string[]): void {
   if (status !== 0) throw new Error(`migrating the scratch store failed: ${stderr}`);
 }
 
-/** Asks outside /api, so that nothing is counted. */
-async function answering(origin: string): Promise<void> {
+/** Asks for a path outside /api, so that nothing is counted. */
+async function untilItAnswers(origin: string): Promise<void> {
   const deadline = Date.now() + START_DEADLINE_MS;
   while (Date.now() < deadline) {
     const response = await fetch(`${origin}/`).catch(() => undefined);
@@ -105,19 +100,4 @@ async function answering(origin: string): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
   throw new Error('the service did not answer in time');
-}
-
-/** A port that the system has free now. */
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => {
-        if (address !== null && typeof address === 'object') resolve(address.port);
-        else reject(new Error('a listening server has a port'));
-      });
-    });
-  });
 }

@@ -1,9 +1,9 @@
-/** Options that would be lost: npm takes them for its own when no `--` stands before them, or nobody reads them. */
+/** Arguments that would be lost: npm keeps options when no `--` stands before them, and some programs take none. */
 
 import { spawnSync } from 'node:child_process';
 import { expect, it } from 'vitest';
 
-/** Runs one of the project's scripts as a user does, but one who may deploy nothing. */
+/** Runs one of the project's scripts as a user does who may not deploy. */
 function npmRun(...args: string[]) {
   const env = { ...process.env, CLOUDFLARE_API_TOKEN: 'none', CLOUDFLARE_ACCOUNT_ID: 'none' };
   const run = spawnSync('npm', ['run', '-s', ...args], { encoding: 'utf8', env });

@@ -1,19 +1,22 @@
 /**
- * What the storage calls of the design cost by themselves: the floor's own rates, with its pages
- * from D1 or from memory, and with its counter stored at each hit, at every fifth, or not there.
+ * Measures the floor alone: with pages from D1 or from memory, and with the counter stored at every
+ * hit, at every fifth, or left out. The differences are what each storage call costs.
  */
 
 import type { Rounds } from './against-floor.ts';
 import { askOnce, CONNECTIONS, startContenders } from './contenders.ts';
 import { startLoad } from './load.ts';
-import { type FloorWay, ingestScenarios, readScenarios } from './scenarios.ts';
+import { type FloorMode, ingestScenarios, readScenarios } from './scenarios.ts';
 import { median } from './statistics.ts';
 import { type Column, number, tableHead, tableLine } from './table.ts';
 
-const WAYS: readonly { title: string; way: FloorWay }[] = [
-  { title: 'from D1, counter stored at each hit', way: { storedEvery: 1, inMemory: false } },
-  { title: 'from D1, no counter', way: { storedEvery: 0, inMemory: false } },
-  { title: 'from memory, counter stored every fifth hit', way: { storedEvery: 5, inMemory: true } },
+const MODES: readonly { title: string; mode: FloorMode }[] = [
+  { title: 'from D1, counter stored at every hit', mode: { storedEvery: 1, inMemory: false } },
+  { title: 'from D1, no counter', mode: { storedEvery: 0, inMemory: false } },
+  {
+    title: 'from memory, counter stored every fifth hit',
+    mode: { storedEvery: 5, inMemory: true },
+  },
 ];
 const SCENARIOS = ['list of 25', 'list of 100', 'by slug', 'ingest, no key', 'ingest, fresh keys'];
 
@@ -22,14 +25,14 @@ const COLUMNS: readonly Column[] = [
   ...SCENARIOS.map((title) => ({ title, width: title.length })),
 ];
 
-/** Measures every way in turns and prints the table. */
-export async function measureFloorWays({ rounds, seconds }: Rounds): Promise<void> {
+/** Measures every mode in turns and prints the table. */
+export async function measureFloorModes({ rounds, seconds }: Rounds): Promise<void> {
   const { hot, cold, floor } = await startContenders();
   const load = startLoad();
   const lines = await Promise.all(
-    WAYS.map(async ({ title, way }) => {
-      const reads = await readScenarios((call) => askOnce(hot, call), way);
-      const scenarios = [...reads, ...ingestScenarios(way)].filter(({ name }) =>
+    MODES.map(async ({ title, mode }) => {
+      const reads = await readScenarios((call) => askOnce(hot, call), mode);
+      const scenarios = [...reads, ...ingestScenarios(mode)].filter(({ name }) =>
         SCENARIOS.includes(name),
       );
       return {

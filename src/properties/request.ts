@@ -1,0 +1,57 @@
+/** Requests of the feed as data: how they are made of what a client sent, and how they read D1. */
+
+import * as z from 'zod';
+import { type CursorScope, decodeCursor, encodeCursor } from '../http/cursor.ts';
+import { listJson } from '../http/paging.ts';
+import { isUuid, uuid } from '../http/uuid.ts';
+import { type FeedFilters, filterTextOf } from './filters.ts';
+import {
+  findDocument,
+  findPage,
+  type ListingKey,
+  type PageRequest,
+  type Position,
+} from './store.ts';
+import { isSlug, order } from './text.ts';
+
+/** A request. Requests for the same have the same JSON text. */
+export type FeedRequest = ({ kind: 'page' } & PageRequest) | { kind: 'item'; key: ListingKey };
+
+const position: z.ZodType<Position> = z.tuple([order, uuid]).readonly();
+
+/** Returns the request for a page. Throws `invalid_cursor` for a cursor that was not made under the filters. */
+export async function pageRequestOf(
+  filters: FeedFilters,
+  limit: number,
+  cursor: string | undefined,
+): Promise<FeedRequest> {
+  const after =
+    cursor === undefined ? undefined : await decodeCursor(cursor, scopeOf(filters), position);
+  return { kind: 'page', filters, limit, after };
+}
+
+/** Returns the request for one listing; undefined for a text that is neither a slug nor an id. */
+export function itemRequestOf(slugOrId: string): FeedRequest | undefined {
+  if (isUuid(slugOrId)) return { kind: 'item', key: { id: slugOrId.toLowerCase() } };
+  return isSlug(slugOrId) ? { kind: 'item', key: { slug: slugOrId } } : undefined;
+}
+
+/** Reads the answer to a request from D1, as JSON text; undefined when there is no such listing. */
+export async function load(
+  database: D1Database,
+  publicSiteUrl: string,
+  request: FeedRequest,
+): Promise<string | undefined> {
+  switch (request.kind) {
+    case 'item':
+      return findDocument(database, publicSiteUrl, request.key);
+    case 'page': {
+      const { documents, next } = await findPage(database, publicSiteUrl, request);
+      return listJson(documents, next && (await encodeCursor(scopeOf(request.filters), next)));
+    }
+  }
+}
+
+function scopeOf(filters: FeedFilters): CursorScope {
+  return { list: 'properties', filters: filterTextOf(filters) };
+}

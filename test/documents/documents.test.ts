@@ -1,0 +1,220 @@
+/** The documents say what the code says, and lead somewhere. */
+
+import { execFileSync } from 'node:child_process';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { CATALOGUE as EVENT_KINDS } from '../../src/events/catalogue.ts';
+import { CATALOGUE as ERRORS } from '../../src/http/errors.ts';
+import { property } from '../../src/properties/resource.ts';
+import { anchorsOf, codesIn, DOCUMENTS, proseOf, tableOf, tablesOf, textOf } from './markdown.ts';
+
+describe.each(DOCUMENTS)('%s', (path) => {
+  it('is short enough to be read', () => {
+    expect(textOf(path).split('\n').length - 1).toBeLessThanOrEqual(
+      path === 'README.md' ? 150 : 500,
+    );
+  });
+
+  it('links to documents and headings that exist', () => {
+    const links = [...proseOf(path).matchAll(/\]\(([^)]+)\)/g)].map(([, target = '']) =>
+      target.replaceAll(/\s/g, ''),
+    );
+    const dead = links
+      .filter((target) => !/^https?:/.test(target))
+      .filter((target) => {
+        const [file = '', anchor] = target.split('#');
+        const found = file === '' ? path : join(dirname(path), file);
+        return !existsSync(found) || (anchor !== undefined && !anchorsOf(found).includes(anchor));
+      });
+    expect(dead).toEqual([]);
+  });
+
+  /** `NAME` stands for what is yet to be named. */
+  it('names files and folders that exist', () => {
+    const named = codesIn(proseOf(path)).filter((code) =>
+      /^(src|tools|test|migrations|docs|\.ci)\/[\w./*{}-]*$/.test(code),
+    );
+    const real = named.filter((name) => !name.includes('NAME'));
+    expect(real.filter((name) => globSync(name).length === 0)).toEqual([]);
+  });
+
+  it('fences what is to be run, what is to be read and what is data by their languages', () => {
+    const fences = textOf(path).match(/^ *```.*$/gm) ?? [];
+    const openings = fences.filter((_, index) => index % 2 === 0);
+    expect(openings.filter((fence) => !/^ *```(sh|bash|ts|json)?$/.test(fence))).toEqual([]);
+    expect(fences.length % 2).toBe(0);
+  });
+});
+
+describe('the README', () => {
+  it('leads to every document', () => {
+    const missing = DOCUMENTS.filter((path) => path !== 'README.md').filter(
+      (path) => !textOf('README.md').includes(`](${path})`),
+    );
+    expect(missing).toEqual([]);
+  });
+});
+
+describe('a figure of the README', () => {
+  const { rows } = tableOf('README.md', 'what');
+
+  it.each(rows)('is one of the document that it is told in: %s', (_, figures = '', told = '') => {
+    const documents = [...told.matchAll(/\]\(([^)]+)\)/g)].map(([, path = '']) => textOf(path));
+    const numbers = figures.match(/\d[\d,.]*/g) ?? [];
+    expect(documents.length).toBeGreaterThan(0);
+    expect(numbers.filter((number) => !documents.some((text) => text.includes(number)))).toEqual(
+      [],
+    );
+  });
+});
+
+describe('the code', () => {
+  it('refers to documents that exist', () => {
+    const dead = globSync('{src,tools,test}/**/*.ts').flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(/\bdocs\/[\w-]+\.md/g)]
+        .map(([document]) => document)
+        .filter((document) => !existsSync(document))
+        .map((document) => `${file}: ${document}`),
+    );
+    expect(dead).toEqual([]);
+  });
+});
+
+describe('docs/events.md', () => {
+  it('has each kind of event with each field of its payload, and no more', () => {
+    const kinds = Object.entries(EVENT_KINDS).flatMap(([kind, { shape }]) => {
+      const fields = Object.keys(shape);
+      return fields.length === 0 ? [`${kind} —`] : fields.map((field) => `${kind} ${field}`);
+    });
+    const { rows } = tableOf('docs/events.md', '`event_type`');
+    expect(rows.map(([kind, field]) => `${kind} ${field}`.replaceAll('`', ''))).toEqual(kinds);
+    for (const [kind, field, value] of rows) expect(value, `${kind} ${field}`).toMatch(/\w/);
+  });
+});
+
+describe('docs/property-feed.md', () => {
+  it('has each field of a property, in the order of the resource, and no more', () => {
+    const { rows } = tableOf('docs/property-feed.md', 'field of a property');
+    expect(rows.flatMap(([fields = '']) => codesIn(fields)).sort()).toEqual(
+      Object.keys(property.shape).sort(),
+    );
+  });
+});
+
+describe('docs/conventions.md', () => {
+  it('has each error code with its status and type, and no more', () => {
+    const { rows } = tableOf('docs/conventions.md', '`code`');
+    const told = rows.map(([code, status, type]) => [code, status, type].join(' '));
+    expect(told.sort()).toEqual(
+      Object.entries(ERRORS)
+        .map(([code, { status, type }]) => `\`${code}\` ${status} \`${type}\``)
+        .sort(),
+    );
+  });
+});
+
+const parameter = z.object({ name: z.string(), in: z.string() });
+const reference = z.object({ $ref: z.string() });
+const openApi = z
+  .object({
+    paths: z.record(
+      z.string(),
+      z.record(
+        z.string(),
+        z.object({
+          security: z.array(z.record(z.string(), z.unknown())),
+          parameters: z.array(z.union([parameter, reference])).default([]),
+        }),
+      ),
+    ),
+    components: z.object({ parameters: z.record(z.string(), parameter) }),
+  })
+  .parse(JSON.parse(execFileSync('npm', ['run', '-s', 'openapi'], { encoding: 'utf8' })));
+
+const operations = Object.entries(openApi.paths).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, { parameters, security }]) => ({
+    credentials: security.flatMap((each) => Object.keys(each)),
+    operation: `${method.toUpperCase()} ${path}`,
+    query: parameters
+      .map((each) => ('name' in each ? each : openApi.components.parameters[idOf(each.$ref)]))
+      .flatMap((each) => (each?.in === 'query' ? [each.name] : [])),
+  })),
+);
+
+function idOf(reference: string): string {
+  return reference.slice(reference.lastIndexOf('/') + 1);
+}
+
+describe('a query parameter', () => {
+  const tables = DOCUMENTS.flatMap(tablesOf);
+
+  it.each(operations.filter(({ query }) => query.length > 0))(
+    'of $operation has its row, and no row is too many',
+    ({ operation, query }) => {
+      const found = tables.filter(({ heads }) => heads[0] === `query of \`${operation}\``);
+      expect(found).toHaveLength(1);
+      const told = found.flatMap(({ rows }) => rows.flatMap(([names = '']) => codesIn(names)));
+      expect(told.sort()).toEqual([...query].sort());
+    },
+  );
+
+  it('has no table for an operation that does not exist', () => {
+    const known = operations.map(({ operation }) => `query of \`${operation}\``);
+    const told = tables.map(({ heads }) => heads[0] ?? '').filter((head) => /^query of/.test(head));
+    expect(told.filter((head) => !known.includes(head))).toEqual([]);
+  });
+});
+
+describe('docs/authentication.md', () => {
+  const HEADERS = new Map([
+    ['apiKey', 'x-api-key'],
+    ['bearer', 'Authorization: Bearer'],
+  ]);
+
+  it('has each operation with the credentials that it accepts, and no more', () => {
+    const { rows } = tableOf('docs/authentication.md', 'operation');
+    const told = rows.flatMap(([names = '', accepted = '']) =>
+      codesIn(names).map((name) => [pathPattern(name), ...codesIn(accepted)].join(' ')),
+    );
+    const known = operations.map(({ operation, credentials }) =>
+      [pathPattern(operation), ...credentials.map((each) => HEADERS.get(each))].join(' '),
+    );
+    expect(told.sort()).toEqual(known.sort());
+  });
+
+  /** The parameters of a path have other names in OpenAPI. */
+  function pathPattern(operation: string): string {
+    return operation.replaceAll(/\{\w+\}|:[\w-]+/g, ':');
+  }
+});
+
+describe('docs/operations.md', () => {
+  it('has each var of wrangler.toml with its default, and no more', () => {
+    const [, section = ''] = textOf('wrangler.toml').split('\n[vars]\n');
+    const [own = ''] = section.split(/^\[/m);
+    const vars = [...own.matchAll(/^(\w+) = "(.*)"$/gm)].map(
+      ([, name, value]) => `\`${name}\` ${value === '' ? 'none' : `\`${value}\``}`,
+    );
+    expect(vars.length).toBeGreaterThan(5);
+    const { rows } = tableOf('docs/operations.md', 'var');
+    expect(rows.map(([name, value]) => `${name} ${value}`).sort()).toEqual(vars.sort());
+  });
+});
+
+describe('a script of package.json', () => {
+  const { scripts } = z
+    .object({ scripts: z.record(z.string(), z.string()) })
+    .parse(JSON.parse(textOf('package.json')));
+  const all = DOCUMENTS.map(textOf).join('\n');
+
+  it.each(Object.keys(scripts))('is told of in a document: %s', (name) => {
+    expect(all).toMatch(name === 'test' ? /npm test\b/ : new RegExp(`npm run (-s )?${name}\\b`));
+  });
+
+  it('is there for each command that a document names', () => {
+    const named = [...all.matchAll(/npm run (?:-s )?([a-z][\w-]*)/g)].map(([, name = '']) => name);
+    expect(named.filter((name) => !(name in scripts))).toEqual([]);
+  });
+});

@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { showProgress } from '../../../tools/command-line/progress.ts';
+
+describe('progress', () => {
+  function shownOn(isTTY: boolean): string {
+    let shown = '';
+    const progress = showProgress({
+      isTTY,
+      write: (text) => {
+        shown += text;
+        return true;
+      },
+    });
+    for (let done = 50; done <= 2_500; done += 50) progress.update('listings checked', done, 2_500);
+    progress.update('listings rendered', 3, 3);
+    progress.end();
+    return shown;
+  }
+
+  it('is a line at least every 1,000 steps where there is no terminal', () => {
+    expect(shownOn(false).trim().split('\n')).toEqual([
+      '900 of 2500 listings checked',
+      '1800 of 2500 listings checked',
+      '2500 of 2500 listings checked',
+      '3 of 3 listings rendered',
+    ]);
+  });
+
+  it('is a bar on a terminal, one line per phase', () => {
+    const lines = shownOn(true).trim().split('\n');
+    expect(lines.map((line) => line.split('\r').at(-1))).toEqual([
+      `${'█'.repeat(30)} 2500 of 2500 listings checked`,
+      `${'█'.repeat(30)} 3 of 3 listings rendered`,
+    ]);
+    expect(lines[0]).toContain(`\r${'█'.repeat(15)}${'░'.repeat(15)} 1250 of 2500`);
+  });
+});

@@ -1,0 +1,89 @@
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { loadWrangler } from '../../../tools/database/open.ts';
+import { createDevVars, readVars } from '../../../tools/development/dev-vars.ts';
+
+let directory: string;
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'vars-'));
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+function write(name: string, text: string): void {
+  writeFileSync(join(directory, name), text);
+}
+
+/** Reads the vars as wrangler itself does. */
+async function varsOfWrangler(side: 'local' | 'remote'): Promise<Record<string, string>> {
+  const { unstable_getVarsForDev, unstable_readConfig } = await loadWrangler();
+  const config = join(directory, 'wrangler.toml');
+  const { vars } = unstable_readConfig({ config });
+  const bindings = unstable_getVarsForDev(config, undefined, vars, undefined, true);
+  const local = Object.entries(bindings).map(([name, { value }]) => [name, value]);
+  const all = side === 'local' ? local : Object.entries(vars);
+  return Object.fromEntries(all.map(([name, value]) => [name, String(value)]));
+}
+
+describe('the vars', () => {
+  const TOML = `name = "feed"
+[vars] # a comment
+PLAIN = "as it is"
+COMMENTED = "https://a.example/" # not part of it
+SINGLE = 'C:\\no\\escape'
+ESCAPED = "a \\"b\\" \\u00e9"
+MANY = """
+two
+lines"""
+NUMBER = 42
+FLAG = true
+"quoted-name" = "x"
+OVERRIDDEN = "from wrangler.toml"
+[observability]
+enabled = true
+`;
+  const DEV_VARS = `\ufeffFIRST=after a byte order mark
+  INDENTED = spaced
+export EXPORTED=yes
+COLON: yaml
+OVERRIDDEN='it's' # a comment
+DOUBLE="a\\nb # no comment"
+TICKS=\`"'\`
+EMPTY=
+HASH=a#b
+LINES="one
+two"
+`.replace('EMPTY=\n', 'EMPTY=\r\n');
+
+  it.each(['local', 'remote'] as const)('are those that wrangler reads: %s', async (side) => {
+    write('wrangler.toml', TOML);
+    write('.dev.vars', DEV_VARS);
+    const vars = readVars(side, directory);
+    expect(Object.fromEntries(vars)).toEqual(await varsOfWrangler(side));
+    expect(vars.get('COMMENTED')).toBe('https://a.example/');
+    expect(vars.get('OVERRIDDEN')).toBe(side === 'local' ? "it's" : 'from wrangler.toml');
+  });
+
+  it('are those of wrangler.toml alone without a .dev.vars', () => {
+    write('wrangler.toml', TOML);
+    expect(readVars('local', directory)).toEqual(readVars('remote', directory));
+  });
+
+  it('cannot be read from a malformed wrangler.toml, which is said in one line', () => {
+    write('wrangler.toml', '[vars]\nA = \n');
+    expect(() => readVars('local', directory)).toThrow(/^wrangler\.toml cannot be read: [^\n]+$/);
+  });
+});
+
+describe('.dev.vars', () => {
+  it('is created from its example, and never replaced', () => {
+    copyFileSync('.dev.vars.example', join(directory, '.dev.vars.example'));
+    expect(createDevVars(directory)).toBe(true);
+    write('.dev.vars', 'API_KEY=mine\n');
+    expect(createDevVars(directory)).toBe(false);
+    write('wrangler.toml', '');
+    expect(readVars('local', directory).get('API_KEY')).toBe('mine');
+  });
+});

@@ -1,0 +1,33 @@
+/** `npm test -- FILE...`, run as a program. */
+
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+/** Runs `npm test -- FILE...` as a user does who stands in `folder`. */
+function npmTest(folder: string, ...files: string[]) {
+  const env = {
+    ...process.env,
+    npm_lifecycle_event: 'test',
+    INIT_CWD: join(process.cwd(), folder),
+  };
+  const run = spawnSync(process.execPath, ['tools/test.ts', ...files], { encoding: 'utf8', env });
+  return { status: run.status, stdout: run.stdout, stderr: run.stderr };
+}
+
+describe('npm test -- FILE', () => {
+  it('runs that file only, by its path from where the user stands, and counts its tests', () => {
+    const { status, stdout } = npmTest('test/tools', 'database/database-config.test.ts');
+    expect(status).toBe(0);
+    expect(stdout.trimEnd().split('\n').at(-1)).toBe('3 passed, 0 failed');
+    expect(stdout).not.toContain('format and lint');
+  });
+
+  it.each(['no-such.test.ts', '../package.json', '--help'])('refuses %s', (file) => {
+    expect(npmTest('test', 'architecture.test.ts', file)).toEqual({
+      status: 2,
+      stdout: '',
+      stderr: `There is no test file ${file}\nusage: npm test [-- FILE...]\n`,
+    });
+  });
+});

@@ -1,0 +1,96 @@
+/**
+ * The second half of writing an import: one batch of statements, a transaction, applies every row
+ * that the import has staged.
+ *
+ * The checks of an import hold only while no other one is applied. So each applied import
+ * leaves its id as the `applied` row of the staging table, and the batch begins with a guard, which
+ * fails when that row is not the one that the import began with, or when staged rows are missing. The
+ * batch ends by emptying the staging table: the other rows in it were left by interrupted imports, or
+ * belong to one that its own guard will now make begin again.
+ */
+
+import { eq } from 'drizzle-orm';
+import { QueryBuilder } from 'drizzle-orm/sqlite-core';
+import { importStaging } from '../../src/properties/table.ts';
+import { patiently } from '../../src/storage/d1.ts';
+import { statementOf } from '../../src/storage/statement.ts';
+import type { Staging } from './staging.ts';
+
+/** How the guard fails: a row of the staging table cannot be null. */
+const GUARD_FAILURE = /NOT NULL constraint failed: import_staging\.row/;
+
+const GUARD = `
+  INSERT INTO import_staging (kind, key, import_id, row)
+  SELECT 'guard', '', ?1, NULL
+  WHERE (SELECT import_id FROM import_staging WHERE kind = 'applied') IS NOT ?2
+     OR (SELECT count(*) FROM import_staging WHERE import_id = ?1) <> ?3`;
+
+/** Removes the stored records before their successors come, so that slugs may change hands. */
+const REMOVALS = [
+  `DELETE FROM locations WHERE id IN
+     (SELECT key FROM import_staging WHERE import_id = ?1 AND kind = 'location')`,
+  `DELETE FROM amenities WHERE slug IN
+     (SELECT key FROM import_staging WHERE import_id = ?1 AND kind = 'amenity')`,
+  `DELETE FROM properties WHERE id IN
+     (SELECT key FROM import_staging WHERE import_id = ?1 AND kind = 'property')`,
+];
+
+const INSERTS = [
+  `INSERT INTO locations (id, slug, name)
+   SELECT key, row->>'slug', row->>'name'
+   FROM import_staging WHERE import_id = ?1 AND kind = 'location'`,
+  `INSERT INTO amenities (slug, label)
+   SELECT key, row->>'label'
+   FROM import_staging WHERE import_id = ?1 AND kind = 'amenity'`,
+];
+
+const INSERT_LISTINGS = `
+  INSERT INTO properties (id, slug, status, type, location_id, display_order, source, rendering)
+  SELECT key, row->>'slug', row->>'status', row->>'type', row->>'location_id',
+         row->>'display_order', row->>'source', ?2
+  FROM import_staging WHERE import_id = ?1 AND kind = 'property'`;
+
+const MARK_APPLIED = `
+  INSERT INTO import_staging (kind, key, import_id, row) VALUES ('applied', '', ?1, '{}')`;
+
+const LAST_IMPORT = statementOf(
+  new QueryBuilder()
+    .select({ import_id: importStaging.import_id })
+    .from(importStaging)
+    .where(eq(importStaging.kind, 'applied')),
+);
+
+/** Another import was applied since this one began: everything has to be checked again. */
+export class Overtaken extends Error {
+  override readonly name = 'Overtaken';
+}
+
+/** Returns the id of the import that was applied last, or null. */
+export async function findLastImport(database: D1Database): Promise<string | null> {
+  const [last] = await patiently(() => LAST_IMPORT.rows(database, {}));
+  return last?.import_id ?? null;
+}
+
+/** Returns what marks a listing that an import has applied and not rendered yet. No rendering is named so. */
+export function pendingRenderingOf(importId: string): string {
+  return `pending ${importId}`;
+}
+
+/** Applies everything staged. Throws `Overtaken` when another import came first. */
+export async function applyStaged(staging: Staging, lastImport: string | null): Promise<void> {
+  const { database, importId, stagedRows } = staging;
+  const batch = [
+    database.prepare(GUARD).bind(importId, lastImport, stagedRows),
+    ...[...REMOVALS, ...INSERTS].map((statement) => database.prepare(statement).bind(importId)),
+    database.prepare(INSERT_LISTINGS).bind(importId, pendingRenderingOf(importId)),
+    database.prepare('DELETE FROM import_staging'),
+    database.prepare(MARK_APPLIED).bind(importId),
+  ];
+  try {
+    await patiently(() => database.batch(batch));
+  } catch (error) {
+    if (!(error instanceof Error && GUARD_FAILURE.test(error.message))) throw error;
+    // The first attempt of a repeated call may have been applied after all.
+    if ((await findLastImport(database)) !== importId) throw new Overtaken();
+  }
+}
