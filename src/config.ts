@@ -22,7 +22,10 @@ const wholeNumber = (minimum: number, maximum: number) =>
     .transform(Number)
     .pipe(z.int().min(minimum).max(maximum));
 
-const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' });
+/** The URL parser would take any number of slashes before the host. */
+const httpUrl = z
+  .url({ protocol: /^https?$/, error: 'must be an http(s) URL' })
+  .refine((url) => /^https?:\/\/[^/\\]/i.test(url), { error: 'must be an http(s) URL' });
 
 /** The site that shows the listings, without a trailing slash. The import reads it too. */
 export const publicSiteUrl = httpUrl
@@ -158,6 +161,13 @@ function parseJwks(text: string, context: z.RefinementCtx): z.infer<typeof jwks>
   return null;
 }
 
+/**
+ * Reports whether the text is an origin as a browser sends it (RFC 6454 section 6.2). Hybrid apps have
+ * origins of other schemes, such as `capacitor://localhost`. No browser sends a `*` inside one.
+ */
 function isOrigin(text: string): boolean {
-  return URL.canParse(text) && /^https?:/.test(text) && new URL(text).origin === text;
+  if (/^https?:/.test(text)) {
+    return URL.canParse(text) && new URL(text).origin === text && !text.includes('*');
+  }
+  return /^[a-z][a-z0-9+.-]*:\/\/[a-z0-9.-]+(:\d{1,5})?$/.test(text);
 }

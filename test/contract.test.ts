@@ -1,7 +1,9 @@
 /** What is promised for every route, tested over every route that the app registers. */
 
 import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
 import { createApp } from '../src/app.ts';
+import { createOpenApiDocument } from '../src/docs/document.ts';
 import { expectError, expectStatus, send } from './support/http.ts';
 
 const NO_CREDENTIALS_NEEDED = ['/api/health', '/api/health/detailed'];
@@ -16,10 +18,35 @@ const routes = [
   ).values(),
 ].map((route) => ({ ...route, url: route.path.replace(/:\w+/g, 'no-such-thing') }));
 
+/** Stands for a parameter that the document refers to: a header. */
+const NONE = { in: '', name: '' };
+/** The part of the OpenAPI document that names the parameters. */
+const listed = z.record(
+  z.string(),
+  z.object({
+    get: z
+      .object({ parameters: z.array(z.object({ in: z.string(), name: z.string() }).catch(NONE)) })
+      .optional(),
+  }),
+);
+
 const none = { headers: { 'x-api-key': '' } };
 
 function call({ method, url }: { method: string; url: string }, init: RequestInit = {}) {
   return send(url, { method, ...(method === 'POST' && { body: '{}' }), ...init });
+}
+
+/** What clients write in place of a list's parameters, and the parameter that they mean. */
+function nearMissesOf(path: string): [query: string, meant: string][] {
+  const parameters = listed.parse(createOpenApiDocument().paths)[path]?.get?.parameters ?? [];
+  const names = parameters.filter((each) => each.in === 'query').map(({ name }) => name);
+  expect(names.length).toBeGreaterThan(1);
+  return names.flatMap((name) => [
+    [`${name.toUpperCase()}=a`, name],
+    [`${name[0]?.toUpperCase()}${name.slice(1)}=a`, name],
+    [`${name}%5B%5D=a`, name],
+    [`${name}[0]=a`, name],
+  ]);
 }
 
 function expectConventions(response: Response) {
@@ -106,6 +133,8 @@ describe.each(routes)('$method $path', (route) => {
       'starting_after=a',
       'ending_before=a',
       'page_token=a',
+      'next_cursor=a',
+      'page[size]=1',
     ]) {
       const error = await expectError(
         await call({ ...route, url: `${route.url}?${query}` }),
@@ -113,7 +142,13 @@ describe.each(routes)('$method $path', (route) => {
         'validation_error',
       );
       expect(error.param).toBe(query.split('=')[0]);
-      expect(error.message).toContain('cursor');
+      expect(error.message).toContain('page with cursor');
+    }
+    for (const [query, meant] of nearMissesOf(route.path)) {
+      const response = await call({ ...route, url: `${route.url}?${query}` });
+      const error = await expectError(response, 400, 'validation_error');
+      expect(error.param).toBe(decodeURIComponent(query.split('=')[0] ?? ''));
+      expect(error.message).toContain(meant === 'cursor' ? 'page with cursor' : `use ${meant}`);
     }
     for (const query of ['limit=0', 'limit=101', 'limit=', 'limit=1&limit=2', 'limit=x']) {
       const response = await call({ ...route, url: `${route.url}?${query}` });

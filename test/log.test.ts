@@ -29,7 +29,7 @@ describe('the watch over the log', () => {
     expect(takeLeaks()).toEqual([]);
     logInfo('request', { note: `it was ${secret}` });
     expect(takeLeaks()).toHaveLength(1);
-    logFault('failed', undefined, new Error('outside', { cause: new Error(`inside: ${secret}`) }));
+    logFault('failed', new Error('outside', { cause: new Error(`inside: ${secret}`) }));
     expect(takeLeaks()).toHaveLength(1);
     vi.restoreAllMocks();
   });

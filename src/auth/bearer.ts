@@ -29,10 +29,11 @@ const ASYMMETRIC_ALGORITHMS = [
 const BEARER_JWT =
   /^[Bb][Ee][Aa][Rr][Ee][Rr] +([\w-]+\.[\w-]+\.(?:[\w-]{4})+(?:[\w-][AQgw]|[\w-]{2}[AEIMQUYcgkosw048])?)$/;
 
-/** `permissions` is the claim as it stands in the token. */
-export type Bearer = { outcome: 'valid'; permissions: unknown } | { outcome: 'invalid' };
-
-const INVALID: Bearer = { outcome: 'invalid' };
+export type Bearer =
+  /** `permissions` is the claim as it stands in the token. */
+  | { outcome: 'valid'; permissions: unknown }
+  /** `fault` is for the log: jose's code, and the claim where one is at fault. */
+  | { outcome: 'invalid'; fault: string };
 
 /**
  * Judges an `Authorization` header. No token is valid without issuer, audience and key set.
@@ -41,11 +42,14 @@ const INVALID: Bearer = { outcome: 'invalid' };
 export async function judgeBearer(authorization: string, jwt: Config['jwt']): Promise<Bearer> {
   const [, token] = BEARER_JWT.exec(authorization) ?? [];
   const findKey = keySetOf(jwt);
-  if (token === undefined || findKey === undefined) return INVALID;
-  if (jwt.issuer === '' || jwt.audience === '') return INVALID;
+  if (token === undefined) return invalid('not a bearer token in compact form');
+  if (findKey === undefined) return invalid('no key set is configured');
+  if (jwt.issuer === '' || jwt.audience === '')
+    return invalid('no issuer or audience is configured');
   try {
     // A claim that rules the token out costs no signature, and needs no provider to be refused.
-    if (findBadClaim(decodeJwt(token), jwt, Date.now()) !== undefined) return INVALID;
+    const badClaim = findBadClaim(decodeJwt(token), jwt, Date.now());
+    if (badClaim !== undefined) return invalid(`${codeOf(badClaim)} ${badClaim}`);
     const claims = await verify(token, findKey, {
       algorithms: ASYMMETRIC_ALGORITHMS,
       issuer: jwt.issuer,
@@ -56,12 +60,20 @@ export async function judgeBearer(authorization: string, jwt: Config['jwt']): Pr
     return { outcome: 'valid', permissions: claims.permissions };
   } catch (error) {
     if (error instanceof KeySetUnavailable) throw error;
-    if (!(error instanceof errors.JOSEError)) {
-      // A malformed or short key of the set is to be ignored (RFC 7517 section 5), but not in silence.
-      logFault('a key of the key set cannot be used', undefined, error);
-    }
-    return INVALID;
+    if (error instanceof errors.JOSEError) return invalid(error.code);
+    // A malformed or short key of the set is to be ignored (RFC 7517 section 5), but not in silence.
+    logFault('a key of the key set cannot be used', error);
+    return invalid('the key cannot be used');
   }
+}
+
+function invalid(fault: string): Bearer {
+  return { outcome: 'invalid', fault };
+}
+
+/** Returns the code that jose has for a bad claim. */
+function codeOf(claim: string): string {
+  return claim === 'exp' ? errors.JWTExpired.code : errors.JWTClaimValidationFailed.code;
 }
 
 /** Verifies a token. One without a `kid` is tried with each key that fits its algorithm. */

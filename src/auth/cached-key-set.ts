@@ -35,7 +35,7 @@ export async function readCachedKeySet(url: string): Promise<FetchedKeySet | und
     const response = await withDeadline(match, EDGE_CACHE_DEADLINE_MS, 'edge cache');
     return response && fetchedKeySet.parse(await response.json());
   } catch (error) {
-    logFault('the cached key set could not be read', undefined, error);
+    logFault('the cached key set could not be read', error);
     return undefined;
   }
 }
@@ -46,7 +46,7 @@ export async function cacheKeySet(url: string, fetched: FetchedKeySet): Promise<
     const headers = { 'Cache-Control': `max-age=${CACHED_SECONDS}` };
     await caches.default.put(cacheKeyOf(url), Response.json(fetched, { headers }));
   } catch (error) {
-    logFault('the key set could not be cached', undefined, error);
+    logFault('the key set could not be cached', error);
   }
 }
 

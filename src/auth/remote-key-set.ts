@@ -124,6 +124,6 @@ export class RemoteKeySet {
   #noteFault(error: unknown): void {
     this.#fault = error;
     this.#pausedUntil = Date.now() + (this.#keys === undefined ? FAILURE_PAUSE_MS : COOL_DOWN_MS);
-    logFault('the key set could not be renewed', undefined, error);
+    logFault('the key set could not be renewed', error);
   }
 }

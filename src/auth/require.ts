@@ -3,6 +3,7 @@
 import { createMiddleware } from 'hono/factory';
 import { configOf } from '../config.ts';
 import type { AppEnv } from '../http/app-env.ts';
+import { note } from '../http/request-context.ts';
 import { isApiKey } from './api-key.ts';
 import { judgeBearer } from './bearer.ts';
 import { allows } from './permissions.ts';
@@ -37,7 +38,10 @@ export function requireFeedAccess() {
       throw key === undefined ? FEED_REFUSALS.required() : FEED_REFUSALS.invalid();
     }
     const bearer = await judgeBearer(authorization, jwt);
-    if (bearer.outcome === 'invalid') throw FEED_REFUSALS.invalidToken();
+    if (bearer.outcome === 'invalid') {
+      note({ token_fault: bearer.fault });
+      throw FEED_REFUSALS.invalidToken();
+    }
     const { area, level } = FEED_PERMISSION;
     if (!allows(bearer.permissions, area, level)) throw FEED_REFUSALS.denied();
     return next();

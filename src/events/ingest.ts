@@ -24,7 +24,6 @@ export type IngestContext = {
   retentionSeconds: number;
   /** Milliseconds since the epoch. */
   now: number;
-  requestId: string;
   /** Keeps work alive that the response does not wait for. The work must not reject. */
   inBackground: (work: Promise<void>) => void;
 };
@@ -70,7 +69,7 @@ export async function ingestWithKey(
 
   const first = await Promise.race([stored, cached]);
   if (first.kind === 'match') {
-    context.inBackground(logFailure(stored, context));
+    context.inBackground(logFailure(stored));
     return { kind: 'replay', event: idempotentEvent(first.response) };
   }
 
@@ -81,10 +80,10 @@ export async function ingestWithKey(
   const fromCache = await cached;
   switch (fromCache.kind) {
     case 'match':
-      await logFailure(stored, context);
+      await logFailure(stored);
       return { kind: 'replay', event: idempotentEvent(fromCache.response) };
     case 'mismatch':
-      await logFailure(stored, context);
+      await logFailure(stored);
       return { kind: 'conflict' };
     case 'unknown':
       throw fromStore.error;
@@ -139,7 +138,7 @@ async function settle(
 }
 
 /** Logs a failure of D1 that the caller does not see, because KV has answered. */
-async function logFailure(stored: Promise<StoreAnswer>, { requestId }: IngestContext) {
+async function logFailure(stored: Promise<StoreAnswer>) {
   const answer = await stored;
-  if (answer.kind === 'failed') logFault('D1 failed; KV answered', requestId, answer.error);
+  if (answer.kind === 'failed') logFault('D1 failed; KV answered', answer.error);
 }

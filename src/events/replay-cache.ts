@@ -33,12 +33,12 @@ export type CacheAnswer =
   /** KV has no entry that still holds the key, or KV has failed. */
   | { kind: 'unknown' };
 
-type CacheContext = { cache: KVNamespace; retentionSeconds: number; requestId: string };
+type CacheContext = { cache: KVNamespace; retentionSeconds: number };
 
 /** Asks KV about a request. Never rejects. */
 export async function askCache(
   request: KeyedRequest,
-  { cache, requestId }: CacheContext,
+  { cache }: CacheContext,
 ): Promise<CacheAnswer> {
   try {
     const value = await withDeadline(cache.get(request.keyId, 'json'), KV_DEADLINE_MS, 'KV read');
@@ -47,7 +47,7 @@ export async function askCache(
     const isSameBody = entry.fingerprint === request.fingerprint;
     return isSameBody ? { kind: 'match', response: entry.response } : { kind: 'mismatch' };
   } catch (error) {
-    logFault('KV read failed', requestId, error);
+    logFault('KV read failed', error);
     return { kind: 'unknown' };
   }
 }
@@ -56,7 +56,7 @@ export async function askCache(
 export async function cacheResponse(
   response: EventResource,
   { keyId, fingerprint, now }: KeyedRequest,
-  { cache, retentionSeconds, requestId }: CacheContext,
+  { cache, retentionSeconds }: CacheContext,
 ): Promise<void> {
   const entry: CachedResponse = { fingerprint, accepted_at: now, response };
   try {
@@ -64,6 +64,6 @@ export async function cacheResponse(
     const write = cache.put(keyId, JSON.stringify(entry), options);
     await withDeadline(write, KV_DEADLINE_MS, 'KV write');
   } catch (error) {
-    logFault('KV write failed', requestId, error);
+    logFault('KV write failed', error);
   }
 }

@@ -8,10 +8,9 @@ import type { AppEnv } from '../http/app-env.ts';
 import { decodeCursor, encodeCursor } from '../http/cursor.ts';
 import { validationError } from '../http/errors.ts';
 import { readJsonObject } from '../http/json-body.ts';
+import { listQuery } from '../http/list-query.ts';
 import { listJson } from '../http/paging.ts';
-import { requestIdOf } from '../http/request-id.ts';
 import { isUuid } from '../http/uuid.ts';
-import { listQuery } from '../http/validate.ts';
 import { filterText, listParameters } from './filters.ts';
 import { type IngestContext, ingestWithKey, ingestWithoutKey, type Outcome } from './ingest.ts';
 import { keyInUse, noSuchEvent, unknownAfterId } from './refusals.ts';
@@ -44,7 +43,7 @@ export function ingestRoutes() {
 /** The routes under /api/v1/events. */
 export function eventRoutes() {
   return new Hono<AppEnv>()
-    .get('/', requireApiKey(), listQuery(listParameters), async (c) => {
+    .get('/', requireApiKey(), listQuery(listParameters, { event_type: 'type' }), async (c) => {
       const { order, limit, cursor, ...filters } = c.req.valid('query');
       const scope = { list: 'events', filters: filterText(filters, order) };
       const start =
@@ -68,7 +67,6 @@ function contextOf(c: Context<AppEnv>): IngestContext {
     cache: c.env.IDEMPOTENCY,
     retentionSeconds: configOf(c.env).idempotencyRetentionSeconds,
     now: Date.now(),
-    requestId: requestIdOf(c),
     inBackground: (work) => c.executionCtx.waitUntil(work),
   };
 }

@@ -8,13 +8,11 @@ import type { Dependencies, Dependency } from './resource.ts';
 const CHECK_DEADLINE_MS = 2_000;
 
 /** Looks at every dependency, for 2 s at most. Never rejects; faults are logged under the request's id. */
-export async function checkDependencies(env: Env, requestId: string): Promise<Dependencies> {
-  const check = (name: keyof Dependencies, call: () => Promise<unknown>) =>
-    checkOne(name, call, requestId);
+export async function checkDependencies(env: Env): Promise<Dependencies> {
   const [database, idempotency_cache, rate_limiter] = await Promise.all([
-    check('database', () => readD1(() => env.DB.prepare('SELECT 1').first())),
-    check('idempotency_cache', () => env.IDEMPOTENCY.get('health')),
-    check('rate_limiter', () => {
+    checkOne('database', () => readD1(() => env.DB.prepare('SELECT 1').first())),
+    checkOne('idempotency_cache', () => env.IDEMPOTENCY.get('health')),
+    checkOne('rate_limiter', () => {
       // A limit of 0 counts nothing, so that nothing is stored.
       const id = env.RATE_COUNTER.idFromName('health');
       return env.RATE_COUNTER.get(id).count('default', 0);
@@ -30,9 +28,8 @@ export function overallStatus(dependencies: Dependencies): 'ok' | 'degraded' | '
 }
 
 async function checkOne(
-  name: string,
+  name: keyof Dependencies,
   call: () => Promise<unknown>,
-  requestId: string,
 ): Promise<Dependency> {
   const startedAt = Date.now();
   let status: Dependency['status'] = 'ok';
@@ -40,7 +37,7 @@ async function checkOne(
     await withDeadline(call(), CHECK_DEADLINE_MS, name);
   } catch (error) {
     status = 'down';
-    logFault(`health: ${name} is down`, requestId, error);
+    logFault(`health: ${name} is down`, error);
   }
   return { status, latency_ms: Date.now() - startedAt };
 }

@@ -14,11 +14,11 @@ type Look = { startedAt: number; result: Promise<Dependencies> };
 const looks = new WeakMap<Env, Look>();
 
 /** Returns the state of the dependencies, seen at most 5 s ago. Requests that come meanwhile share one look. */
-export function knownDependencies(env: Env, requestId: string): Promise<Dependencies> {
+export function knownDependencies(env: Env): Promise<Dependencies> {
   const now = Date.now();
   let look = looks.get(env);
   if (look === undefined || Math.abs(now - look.startedAt) >= REMEMBERED_MS) {
-    look = { startedAt: now, result: checkDependencies(env, requestId) };
+    look = { startedAt: now, result: checkDependencies(env) };
     looks.set(env, look);
     // It outlives the request that began it: others may be waiting.
     waitUntil(look.result);

@@ -3,7 +3,6 @@
 import { Hono } from 'hono';
 import type { AppEnv } from '../http/app-env.ts';
 import { renderError } from '../http/render-error.ts';
-import { requestIdOf } from '../http/request-id.ts';
 import { VERSION } from '../version.ts';
 import { overallStatus } from './dependencies.ts';
 import { knownDependencies } from './known-dependencies.ts';
@@ -16,7 +15,7 @@ export function healthRoutes() {
   return new Hono<AppEnv>()
     .get('/', (c) => c.json(healthOf('ok'), 200, NO_STORE))
     .get('/detailed', async (c) => {
-      const dependencies = await knownDependencies(c.env, requestIdOf(c));
+      const dependencies = await knownDependencies(c.env);
       const status = overallStatus(dependencies);
       const health = { ...healthOf(status), dependencies };
       if (status !== 'down') return c.json(health, 200, NO_STORE);

@@ -37,25 +37,31 @@ const PREFLIGHT_MAX_AGE_SECONDS = 86_400;
  */
 export function cors() {
   const handle = honoCors({
-    origin: (origin, c) => {
-      const { corsOrigins } = configOf(c.env);
-      if (corsOrigins.includes('*')) return '*';
-      return corsOrigins.includes(origin) ? origin : null;
-    },
+    origin: (origin, c) => allowedOrigin(origin, configOf(c.env).corsOrigins),
     allowMethods: ['GET', 'HEAD', 'POST'],
     allowHeaders: REQUEST_HEADERS,
     exposeHeaders: EXPOSED_HEADERS,
     maxAge: PREFLIGHT_MAX_AGE_SECONDS,
   });
   return createMiddleware<AppEnv>(async function cors(c, next) {
-    if (configOf(c.env).corsOrigins.length === 0) return next();
-    if (c.req.header('Origin') === undefined || isBareOptions(c.req)) {
-      await next();
-      c.res.headers.append('Vary', 'Origin');
-      return undefined;
-    }
-    return handle(c, next);
+    const { corsOrigins } = configOf(c.env);
+    if (corsOrigins.length === 0) return next();
+    const origin = c.req.header('Origin');
+    if (origin !== undefined && !isBareOptions(c.req)) return handle(c, next);
+    await next();
+    c.res.headers.append('Vary', 'Origin');
+    const allowed = origin === undefined ? null : allowedOrigin(origin, corsOrigins);
+    if (allowed === null) return undefined;
+    c.res.headers.set('Access-Control-Allow-Origin', allowed);
+    c.res.headers.set('Access-Control-Expose-Headers', EXPOSED_HEADERS.join(','));
+    return undefined;
   });
+}
+
+/** Returns the value of `Access-Control-Allow-Origin`, or null for an origin that is not listed. */
+function allowedOrigin(origin: string, listed: readonly string[]): string | null {
+  if (listed.includes('*')) return '*';
+  return listed.includes(origin) ? origin : null;
 }
 
 /** Tells an OPTIONS of RFC 9110 section 9.3.7 from a browser's preflight. */

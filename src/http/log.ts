@@ -5,6 +5,8 @@
  * no credential, key, query or payload.
  */
 
+import { currentRequestId } from './request-context.ts';
+
 /** Stand beside the message; a field without a value is left out. */
 type Fields = Readonly<Record<string, string | number | boolean | undefined>>;
 
@@ -13,22 +15,15 @@ export function logInfo(message: string, fields: Fields): void {
   console.log(JSON.stringify({ level: 'info', message, ...fields }));
 }
 
-/** Logs a fault that somebody should look at. `requestId` ties it to the answer. */
-export function logFault(
-  message: string,
-  requestId: string | undefined,
-  cause: unknown,
-  fields: Fields = {},
-): void {
-  console.error(
-    JSON.stringify({
-      level: 'error',
-      message,
-      request_id: requestId,
-      ...fields,
-      cause: describe(cause),
-    }),
-  );
+/** Logs a fault that somebody should look at, under the id of the request that met it. */
+export function logFault(message: string, cause: unknown): void {
+  const line = {
+    level: 'error',
+    message,
+    request_id: currentRequestId(),
+    cause: describe(cause),
+  };
+  console.error(JSON.stringify(line));
 }
 
 /** Returns the stack of an error, and those of its causes. */

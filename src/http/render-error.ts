@@ -7,17 +7,19 @@ import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { ApiError, internalError, validationError } from './errors.ts';
 import { logFault } from './log.ts';
+import { note } from './request-context.ts';
 import { requestIdOf } from './request-id.ts';
 
 /** Answers whatever was thrown, for `app.onError`. The cause of a 5xx is logged and never shown. */
 export function renderThrown(thrown: unknown, c: Context): Response {
   const error = apiErrorOf(thrown);
-  if (error.status >= 500) logFault('request failed', requestIdOf(c), error.cause ?? error);
+  if (error.status >= 500) logFault('request failed', error.cause ?? error);
   return renderError(error, c);
 }
 
 /** Answers an error. `resource` holds fields that the body has beside the envelope. */
 export function renderError(error: ApiError, c: Context, resource: object = {}): Response {
+  note({ error_code: error.code });
   const request = {
     id: requestIdOf(c),
     method: c.req.method,

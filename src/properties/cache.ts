@@ -8,7 +8,6 @@ import type { Context } from 'hono';
 import { configOf } from '../config.ts';
 import type { AppEnv } from '../http/app-env.ts';
 import { logFault } from '../http/log.ts';
-import { requestIdOf } from '../http/request-id.ts';
 import type { Answer } from './answer.ts';
 import { edgeCacheAt } from './edge-cache.ts';
 import type { MemoryCache } from './memory-cache.ts';
@@ -44,8 +43,7 @@ export function feedCacheFor(c: Context<AppEnv>, memory: MemoryCache): FeedCache
   const edge = edgeCacheAt(c.req.url);
   const now = Date.now();
   const isFresh = ({ readAt }: Answer) => now - readAt < feedCacheSeconds * 1_000;
-  const logFailedWrite = (error: unknown) =>
-    logFault('the edge cache could not be written', requestIdOf(c), error);
+  const logFailedWrite = (error: unknown) => logFault('the edge cache could not be written', error);
 
   return {
     async find(key) {
@@ -53,7 +51,7 @@ export function feedCacheFor(c: Context<AppEnv>, memory: MemoryCache): FeedCache
       if (remembered && isFresh(remembered)) return { kind: 'fresh', answer: remembered };
 
       const atEdge = await edge.find(key).catch((error: unknown) => {
-        logFault('the edge cache could not be read', requestIdOf(c), error);
+        logFault('the edge cache could not be read', error);
         return undefined;
       });
       if (atEdge && isFresh(atEdge)) {

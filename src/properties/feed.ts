@@ -5,7 +5,6 @@ import { configOf } from '../config.ts';
 import type { AppEnv } from '../http/app-env.ts';
 import { resourceMissing } from '../http/errors.ts';
 import { logFault } from '../http/log.ts';
-import { requestIdOf } from '../http/request-id.ts';
 import { type Answer, makeAnswer, responseOf } from './answer.ts';
 import { type FeedCache, feedCacheFor, MAX_STALE_SECONDS } from './cache.ts';
 import { createMemoryCache, type MemoryCache } from './memory-cache.ts';
@@ -63,7 +62,7 @@ async function findAnswer(
       // D1 may have taken seconds to fail.
       const ageMs = Date.now() - cached.answer.readAt;
       if (ageMs > MAX_STALE_SECONDS * 1_000) throw read.error;
-      logFault('D1 failed: an older answer was given', requestIdOf(c), read.error);
+      logFault('D1 failed: an older answer was given', read.error);
       return { kind: 'stale', answer: cached.answer, ageSeconds: Math.floor(ageMs / 1_000) };
     }
   }

@@ -4,36 +4,23 @@
  */
 
 import * as z from 'zod';
+import { listMeta, namesIn } from '../http/names-in.ts';
 import { pagingParameters } from '../http/paging.ts';
 import { uuid } from '../http/uuid.ts';
 import { PROPERTY_TYPES, PUBLIC_STATUSES } from './resource.ts';
 import type { FilterColumn } from './table.ts';
 
-const status = z.enum(PUBLIC_STATUSES, {
-  error: `must be a comma-separated list of ${PUBLIC_STATUSES.join(', ')}`,
-});
-
 /** The query parameters that filter the list. A listing must fit each of them, and have any of the statuses. */
 export const filterParameters = {
   type: z.enum(PROPERTY_TYPES).optional().meta({ description: 'Only homes of this kind.' }),
-  status: z
-    .string()
-    .transform((list) => list.split(','))
-    .pipe(z.array(status))
-    .transform((asked) => PUBLIC_STATUSES.filter((known) => asked.includes(known)))
+  status: namesIn(PUBLIC_STATUSES)
     .default(['listed'])
-    .meta({
-      description:
+    .meta(
+      listMeta(
+        PUBLIC_STATUSES,
         'Only homes of these web statuses, comma-separated. `hidden` cannot be asked for.',
-      override: {
-        type: 'array',
-        items: { type: 'string', enum: [...PUBLIC_STATUSES] },
-        minItems: 1,
-        maxItems: PUBLIC_STATUSES.length,
-        default: ['listed'],
-      },
-      param: { style: 'form', explode: false },
-    }),
+      ),
+    ),
   location_id: uuid.optional().meta({
     description: 'Only homes at this location: the `location.id` of any of them.',
   }),

@@ -3,7 +3,7 @@
 import { Hono } from 'hono';
 import { requireFeedAccess } from '../auth/require.ts';
 import type { AppEnv } from '../http/app-env.ts';
-import { listQuery } from '../http/validate.ts';
+import { listQuery } from '../http/list-query.ts';
 import { createFeed, noSuchProperty } from './feed.ts';
 import { listParameters } from './filters.ts';
 import { itemRequestOf, pageRequestOf } from './request.ts';

@@ -13,7 +13,6 @@ import type { AppEnv } from '../http/app-env.ts';
 import { rateLimitExceeded } from '../http/errors.ts';
 import { logFault } from '../http/log.ts';
 import { renderError } from '../http/render-error.ts';
-import { requestIdOf } from '../http/request-id.ts';
 import { withDeadline } from '../storage/deadline.ts';
 import { clientOf } from './client-address.ts';
 import type { CounterName } from './counter.ts';
@@ -91,7 +90,7 @@ async function countRequest(
     count[Symbol.dispose]();
     return { outcome, limit, remaining, resetMs };
   } catch (error) {
-    logFault('rate counter failed', requestIdOf(c), error);
+    logFault('rate counter failed', error);
     return { outcome: isOverloaded(error) ? 'overloaded' : 'uncounted' };
   }
 }

@@ -173,6 +173,7 @@ describe('one log line a request', () => {
       route: '/api/v1/web/properties/:slugOrId',
       status: 404,
       duration_ms: expect.any(Number),
+      error_code: 'resource_missing',
     });
     logged.mockRestore();
   });
@@ -198,7 +199,11 @@ describe('a malformed var', () => {
     ['PUBLIC_SITE_URL', 'ftp://site.example.com'],
     ['PUBLIC_SITE_URL', 'https://site.example.com/?shop=1'],
     ['PUBLIC_SITE_URL', 'https://site.example.com/#top'],
+    ['PUBLIC_SITE_URL', 'https:///site.example.com'],
     ['CORS_ORIGINS', 'https://site.example.com/path'],
+    ['CORS_ORIGINS', 'https://*.example.com'],
+    ['CORS_ORIGINS', 'capacitor://localhost/'],
+    ['CORS_ORIGINS', 'null'],
     ['RATE_LIMIT_DEFAULT', 'many'],
     ['RATE_LIMIT_INGEST', '0'],
     ['IDEMPOTENCY_RETENTION_SECONDS', '59'],
@@ -294,5 +299,18 @@ describe('CORS', () => {
   it('does not take a bare OPTIONS for a preflight', async () => {
     const response = await call(LIST, { CORS_ORIGINS }, { method: 'OPTIONS', headers: origin });
     await expectError(response, 405, 'method_not_allowed');
+    expect(response.headers.get('Access-Control-Allow-Origin')).toBe(origin.Origin);
+    expect(response.headers.get('Access-Control-Expose-Headers')).toContain('X-Request-ID');
+    const stranger = { method: 'OPTIONS', headers: { Origin: 'https://evil.example' } };
+    const refused = await call(LIST, { CORS_ORIGINS }, stranger);
+    expect(refused.headers.has('Access-Control-Allow-Origin')).toBe(false);
   });
+
+  it.each(['capacitor://localhost', 'ionic://localhost', 'http://localhost:4321'])(
+    'takes %s for an origin, as hybrid apps have',
+    async (own) => {
+      const response = await call(LIST, { CORS_ORIGINS: own }, { headers: { Origin: own } });
+      expect(response.headers.get('Access-Control-Allow-Origin')).toBe(own);
+    },
+  );
 });

@@ -59,6 +59,7 @@ describe('the list', () => {
   it.each<[string, (listing: Source) => boolean]>([
     ['?status=coming_soon', (l) => l.status === 'coming_soon'],
     ['?status=listed,sold_out', (l) => l.status === 'listed' || l.status === 'sold_out'],
+    ['?status=listed&status=sold_out', (l) => l.status === 'listed' || l.status === 'sold_out'],
     ['?status=sold_out,coming_soon,listed', (l) => l.status !== 'hidden'],
     ['?status=listed,listed', (l) => l.status === 'listed'],
     ['?type=ski', (l) => l.status === 'listed' && l.type === 'ski'],
@@ -137,7 +138,8 @@ describe('a bad parameter of the list', () => {
     ['status=listed,', 'status'],
     ['status=listed,hidden', 'status'],
     ['status=listed, sold_out', 'status'],
-    ['status=listed&status=sold_out', 'status'],
+    ['status=listed&status=hidden', 'status'],
+    ['status=listed&status=', 'status'],
     ['location_id=', 'location_id'],
     ['location_id=ibiza', 'location_id'],
     ['location_id=0b8e6a52-5c1e-4f0e-8a41-54f3a1f0a00', 'location_id'],
@@ -175,7 +177,10 @@ describe('a bad parameter of the list', () => {
     ['limit=-1', 'limit: must be at least 1'],
     ['limit=1&limit=2', 'limit: must be given once'],
     ['type=beach&type=ski', 'type: must be given once'],
-    ['status=listed&status=listed', 'status: must be given once'],
+    [
+      'status=listed&status=hidden',
+      'status: must be a comma-separated list of listed, coming_soon, sold_out',
+    ],
   ])('says what is wrong with it: %s', async (query, message) => {
     const error = await expectError(await get(`${LIST}?${query}`), 400, 'validation_error');
     expect(error.message).toBe(message);

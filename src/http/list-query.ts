@@ -1,0 +1,87 @@
+/** Validates the query of a list, and refuses what would be ignored although it was meant. */
+
+import { zValidator } from '@hono/zod-validator';
+import type * as z from 'zod';
+import { isIntact } from './cursor.ts';
+import { type Problem, validationError } from './errors.ts';
+import { isNonEmpty } from './validate.ts';
+import './wording.ts';
+
+/** Paging words of other APIs: a client that pages with them would read page one for ever. */
+const FOREIGN_PAGING_WORDS = [
+  'starting_after',
+  'ending_before',
+  'page',
+  'offset',
+  'page_token',
+  'next_cursor',
+];
+
+/**
+ * Validates the query of a list: known parameters by the schema, each at most once unless it is a
+ * list itself. Unknown parameters are ignored (sites append `utm_*`), except near misses of a known
+ * one. `aliases` are names that another part of the API has for a parameter of this list.
+ *
+ * Throws a `validation_error` with every bad parameter in `details`, an unreadable cursor among them;
+ * a cursor that is alone at fault is left to whoever decodes it.
+ */
+export function listQuery<S extends z.ZodObject>(
+  schema: S,
+  aliases: Readonly<Record<string, string>> = {},
+) {
+  const known = new Set(Object.keys(schema.shape));
+  const pagingWords = Object.fromEntries(FOREIGN_PAGING_WORDS.map((word) => [word, 'cursor']));
+  const meantBy = { ...pagingWords, ...aliases };
+  return zValidator('query', schema, async (result, c) => {
+    const sent = c.req.queries();
+    const problems = [
+      ...nearMisses(Object.keys(sent), known, meantBy),
+      ...(result.success ? [] : parameterProblems(result.error.issues, sent)),
+    ];
+    if (!isNonEmpty(problems)) return;
+    const [cursor] = sent.cursor ?? [];
+    const isNamed = problems.some(({ path }) => path === 'cursor');
+    if (cursor !== undefined && !isNamed && !(await isIntact(cursor))) {
+      problems.push({ path: 'cursor', message: 'is not one that this list gave' });
+    }
+    throw validationError(problems);
+  });
+}
+
+/**
+ * Returns a problem for each name that is nearly a parameter: in another case, with brackets
+ * (`status[]`, `page[size]`), or under an alias. Ignoring it would answer another question than was asked.
+ */
+function nearMisses(
+  sent: readonly string[],
+  known: ReadonlySet<string>,
+  meantBy: Readonly<Record<string, string>>,
+): Problem[] {
+  return sent
+    .filter((name) => !known.has(name))
+    .flatMap((path) => {
+      const plain = path.replace(/(\[[^[\]]*\])+$/, '').toLowerCase();
+      const meant = known.has(plain)
+        ? plain
+        : Object.entries(meantBy).find(([alias]) => alias === plain)?.[1];
+      if (meant === undefined) return [];
+      const advice = meant === 'cursor' ? 'page with cursor' : `use ${meant}`;
+      return [{ path, message: `is not a parameter of this list: ${advice}` }];
+    });
+}
+
+/** Returns one problem per parameter, under its name: inside a value, a query has no path. */
+function parameterProblems(
+  issues: readonly z.core.$ZodIssue[],
+  sent: Readonly<Record<string, string[]>>,
+): Problem[] {
+  const first = new Map<string, Problem>();
+  for (const { path, message } of issues) {
+    const name = String(path[0]);
+    if (first.has(name)) continue;
+    // An entry of a list has a path of its own.
+    const isOnceTooOften = path.length === 1 && (sent[name]?.length ?? 0) > 1;
+    first.set(name, { path: name, message: isOnceTooOften ? 'must be given once' : message });
+  }
+  return [...first.values()];
+}
