@@ -103,7 +103,7 @@ const STAND_INS: Readonly<Record<string, string>> = {
   FEED_MEMORY_BYTES: '0',
 };
 
-/** What was read of an environment. Each fault is a sentence that begins with the name of a var. */
+/** An environment as it was read. Each fault is a sentence that begins with the name of a var. */
 type Reading = { config: Config; faults: readonly string[] };
 
 const readings = new WeakMap<Env, Reading>();

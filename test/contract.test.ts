@@ -1,4 +1,4 @@
-/** What is promised for every route, tested over every route that the app registers. */
+/** The promises for every route, tested over every route that the app registers. */
 
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
@@ -36,7 +36,7 @@ function call({ method, url }: { method: string; url: string }, init: RequestIni
   return send(url, { method, ...(method === 'POST' && { body: '{}' }), ...init });
 }
 
-/** What clients write in place of a list's parameters, and the parameter that they mean. */
+/** Returns what clients write in place of a list's parameters, and the parameter that they mean. */
 function nearMissesOf(path: string): [query: string, meant: string][] {
   const parameters = listed.parse(createOpenApiDocument().paths)[path]?.get?.parameters ?? [];
   const names = parameters.filter((each) => each.in === 'query').map(({ name }) => name);

@@ -1,5 +1,5 @@
 /**
- * What each operation costs, by count and in dollars per million at the published prices of Workers
+ * The cost of each operation, by count and in dollars per million at the published prices of Workers
  * Paid. docs/cost.md says what is counted here.
  */
 

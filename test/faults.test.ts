@@ -22,7 +22,7 @@ const INGEST = '/api/public/events/ingest';
 const BINDINGS = ['nothing', 'D1', 'KV', 'counter', 'edge cache', 'key set'] as const;
 const CACHED_AGE_MS = 61_000;
 const KEY_SET_AGE_MS = 601_000;
-/** Between the two requests of a binding that fails every second call. */
+/** The time between the two requests of a binding that fails every second call. */
 const PAUSE_MS = 2_000;
 
 type Binding = (typeof BINDINGS)[number];
@@ -115,7 +115,7 @@ function isolate() {
   };
 
   return {
-    /** From now on. */
+    /** Counts from now on. */
     misbehave(binding: Binding, misbehaviour: Misbehaviour) {
       Object.assign(faulty, { binding, misbehaviour });
     },
@@ -148,7 +148,7 @@ type Isolate = ReturnType<typeof isolate>;
 type Column = {
   /** Done while all is well; what it gives is passed on. */
   prepare?: (at: Isolate) => Promise<string>;
-  /** How long ago that was. */
+  /** The time since then. */
   ageMs?: number;
   requests: readonly ((prepared: string) => [path: string, init?: RequestInit])[];
 };
@@ -204,7 +204,7 @@ const COLUMNS: Readonly<Record<string, Column>> = {
   detailed: { requests: [() => ['/api/health/detailed']] },
 };
 
-/** As a cell of the table tells it: status, what is special about the answer, and the time it took. */
+/** Writes an answer as a cell of the table does: status, what is special about the answer, and the time it took. */
 async function cellOf(response: Response, seconds: number): Promise<string> {
   const text = await response.clone().text();
   return [
@@ -216,7 +216,7 @@ async function cellOf(response: Response, seconds: number): Promise<string> {
   ].join('');
 }
 
-/** What the column's requests are answered, each in an isolate of its own; more than once only where they differ. */
+/** Returns the answers to the column's requests, each in an isolate of its own; more than once only where they differ. */
 async function measure(column: Column, binding: Binding, mode: string): Promise<string> {
   const cells = new Set<string>();
   for (const request of column.requests) {
@@ -255,7 +255,7 @@ async function measureOne(
   return [...new Set(cells)].join(', then ');
 }
 
-/** What was acknowledged is stored once; what was not is accepted, once, when all is well again. */
+/** Expects that an acknowledged event is stored once, and that another is accepted once when all is well again. */
 async function expectNothingLost(at: Isolate, init: RequestInit, response: Response) {
   const hasKey = new Headers(init.headers).has('Idempotency-Key');
   let answer = response;

@@ -1,4 +1,4 @@
-/** That the log of the whole suite is read: see support/watch-log.ts. */
+/** The log of the whole suite is read: see support/watch-log.ts. */
 
 import { describe, expect, it, vi } from 'vitest';
 import { logFault, logInfo } from '../src/http/log.ts';

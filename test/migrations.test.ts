@@ -12,7 +12,7 @@ import { faultsOfMigration } from '../tools/database/migration-rules.ts';
 type Row = Readonly<Record<string, unknown>>;
 type Contents = Readonly<Record<string, readonly Row[]>>;
 
-const ROWS_A_TABLE = 3;
+const ROWS_PER_TABLE = 3;
 
 async function query(sql: string, ...values: unknown[]): Promise<Row[]> {
   const { results } = await env.DB.prepare(sql)
@@ -34,9 +34,9 @@ async function tableNames(): Promise<string[]> {
 async function fill(): Promise<void> {
   for (const table of await tableNames()) {
     const columns = await query('SELECT name, type, "notnull" FROM pragma_table_info(?)', table);
-    for (let row = 1; row <= ROWS_A_TABLE; row += 1) {
+    for (let row = 1; row <= ROWS_PER_TABLE; row += 1) {
       const values = columns.map(({ name, type, notnull }) => {
-        if (row === ROWS_A_TABLE && notnull === 0) return null;
+        if (row === ROWS_PER_TABLE && notnull === 0) return null;
         return /INT|REAL|NUM/i.test(String(type)) ? row : JSON.stringify({ [String(name)]: row });
       });
       const names = columns.map(({ name }) => `"${String(name)}"`).join(', ');
@@ -54,7 +54,7 @@ async function contents(): Promise<Contents> {
   );
 }
 
-/** What stood in `before` and does not stand in `after`: tables, rows, values. */
+/** Returns what `before` holds and `after` lacks: tables, rows, values. */
 function losses(before: Contents, after: Contents): string[] {
   return Object.entries(before).flatMap(([table, rows]) => {
     const now = after[table];

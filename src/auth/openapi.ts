@@ -1,4 +1,4 @@
-/** Who may call an operation, as the OpenAPI document describes it. */
+/** The credentials that open an operation, as the OpenAPI document describes them. */
 
 import type { Access } from '../http/openapi.ts';
 import { API_KEY_REFUSALS, FEED_REFUSALS } from './refusals.ts';

@@ -14,13 +14,13 @@ const BEARER_CHALLENGE = 'Bearer realm="api"';
 const FEED_CHALLENGES = `${BEARER_CHALLENGE}, ${API_KEY_CHALLENGE}`;
 const FEED_SCOPE = `${FEED_PERMISSION.area}:${FEED_PERMISSION.level}`;
 
-/** Of routes that accept an API key only. */
+/** The refusals of routes that accept an API key only. */
 export const API_KEY_REFUSALS = {
   required: () => required('Send an API key in the x-api-key header.', API_KEY_CHALLENGE),
   invalid: () => invalid(API_KEY_CHALLENGE),
 };
 
-/** Of the property feed. */
+/** The refusals of the property feed. */
 export const FEED_REFUSALS = {
   required: () =>
     required('Send an API key in the x-api-key header, or a bearer token.', FEED_CHALLENGES),

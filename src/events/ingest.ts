@@ -17,7 +17,7 @@ import { parseIngestRequest } from './request.ts';
 import { type EventResource, idempotentEvent, pendingEvent } from './resource.ts';
 import { acceptKeyed, acceptKeyless, bodyOf, lookUpKey } from './store.ts';
 
-/** What an ingest needs besides its request. */
+/** Everything that an ingest needs besides its request. */
 export type IngestContext = {
   database: D1Database;
   cache: KVNamespace;
@@ -28,11 +28,11 @@ export type IngestContext = {
   inBackground: (work: Promise<void>) => void;
 };
 
-/** What became of a request. */
+/** The outcome of a request. */
 export type Outcome =
   | { kind: 'accepted'; event: EventResource }
   | { kind: 'replay'; event: EventResource }
-  /** Without `details` when only KV could answer: it has no body to compare. */
+  /** `details` are left out when only KV could answer: it has no body to compare. */
   | { kind: 'conflict'; details?: Problem[] }
   | { kind: 'invalid'; problems: [Problem, ...Problem[]] };
 

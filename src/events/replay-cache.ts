@@ -24,7 +24,7 @@ const cachedResponse = z.strictObject({
 
 type CachedResponse = z.infer<typeof cachedResponse>;
 
-/** What KV knows of a request. */
+/** KV's knowledge of a request. */
 export type CacheAnswer =
   /** The key is held by the same body, which got this response. */
   | { kind: 'match'; response: EventResource }

@@ -17,7 +17,7 @@ import { keyInUse, noSuchEvent, unknownAfterId } from './refusals.ts';
 import { IDEMPOTENCY_KEY_HEADER, parseIngestRequest, parseKey } from './request.ts';
 import { findEvent, findEvents } from './stream.ts';
 
-/** What a cursor carries: the `seq` of the last event of its page. */
+/** The position in a cursor: the `seq` of the last event of its page. */
 const position = z.int().min(1);
 
 /** The routes under /api/public/events. */

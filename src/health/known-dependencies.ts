@@ -6,7 +6,7 @@ import { checkDependencies } from './dependencies.ts';
 import type { Dependencies } from './resource.ts';
 
 const REMEMBERED_MS = 5_000;
-/** Above the time limit of any check: a look takes longer only when the request that began it has ended. */
+/** The limit is above that of any check: a look takes longer only when the request that began it has ended. */
 const LOOK_DEADLINE_MS = 3_000;
 
 type Look = { startedAt: number; result: Promise<Dependencies> };

@@ -22,7 +22,7 @@ const BASE64URL = { alphabet: 'base64url' } as const;
 /** The list and the filters that a cursor was made for. It fits no other. */
 export type CursorScope = {
   list: string;
-  /** In canonical form, without `limit`. */
+  /** The filters in canonical form, without `limit`. */
   filters: string;
 };
 

@@ -106,7 +106,7 @@ const crossOrigin = {
   ),
 };
 
-/** On every answer of every route. */
+/** The headers of every answer of every route. */
 export const commonHeaders = {
   'X-Request-ID': requestId,
   ...throttled,
@@ -117,7 +117,7 @@ export const commonHeaders = {
 /** `Cache-Control` of errors, and of answers that no cache may hold. */
 export const noStore = header('No-Store', z.literal('no-store'), 'No cache may hold the answer.');
 
-/** On every error. */
+/** The headers of every error. */
 export const errorHeaders = {
   ...commonHeaders,
   'Cache-Control': noStore,

@@ -17,7 +17,7 @@ import { errorBody } from './render-error.ts';
 import { PRINTABLE_ID } from './request-id.ts';
 import type { Parsed } from './validate.ts';
 
-/** Who may call an operation, and the errors that everybody else gets. */
+/** The credentials that open an operation, and the errors of everybody else. */
 export type Access = {
   /** Each entry is a sufficient credential; none is needed where there is no entry. */
   security: Record<string, never[]>[];

@@ -15,7 +15,7 @@ import type { MemoryCache } from './memory-cache.ts';
 /** The age up to which an answer stands in while D1 fails. */
 export const MAX_STALE_SECONDS = 3_600;
 
-/** What the cache has under a key. */
+/** The state of the cache under a key. */
 export type Cached =
   | { kind: 'fresh'; answer: Answer }
   /** Stands in while D1 fails. */

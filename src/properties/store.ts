@@ -16,7 +16,7 @@ import { render, renderingOf } from './render.ts';
 import { source } from './source.ts';
 import { properties } from './table.ts';
 
-/** Where a listing stands in the feed, which is sorted by `display_order`, then `id`, ascending. */
+/** The position of a listing in the feed, which is sorted by `display_order`, then `id`, ascending. */
 export type Position = readonly [displayOrder: number, id: string];
 
 /** Asks for at most `limit` listings after a position, or from the beginning. */
@@ -83,7 +83,7 @@ function readRows(
   return readD1(() => statement.rows(session, { ...values, rendering }));
 }
 
-/** Whether a document was rendered by these rules for this site. */
+/** Tells whether a document was rendered by these rules for this site. */
 const isCurrent = sql`${properties.rendering} = ${sql.placeholder('rendering')}`;
 const currentDocument = sql<string | null>`case when ${isCurrent} then ${properties.document} end`;
 const staleSource = sql<string | null>`case when not ${isCurrent} then ${properties.source} end`;

@@ -42,7 +42,7 @@ export const properties = sqliteTable(
     ...filterColumns,
     display_order: integer().notNull(),
     // A page reads `source` rarely, so it comes last: SQLite walks through a large text to what follows it.
-    /** What rendered `document`: see `renderingOf`. With another value the document is out of date. */
+    /** Names what rendered `document`: see `renderingOf`. With another value the document is out of date. */
     rendering: text().notNull(),
     /** JSON of the `Property`, sent as it is. A hidden listing has none. */
     document: text(),

@@ -41,7 +41,7 @@ export const slug = z
   .regex(SLUG_FORM, SLUG_MESSAGE)
   .refine((value) => !isUuid(value), { error: 'must not be a UUID' });
 
-/** Whether any listing can have this slug. */
+/** Reports whether any listing can have this slug. */
 export function isSlug(value: string): boolean {
   return value.length <= MAX_SLUG_CHARACTERS && SLUG_FORM.test(value);
 }

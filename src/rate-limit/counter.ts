@@ -20,7 +20,7 @@ import {
 /** The two counters of a client. */
 export type CounterName = 'default' | 'ingest';
 
-/** Above any `resetMs`, in the answers of `hit`. */
+/** The factor of `remaining` in the answers of `hit`: above any `resetMs`. */
 const DIGITS_OF_RESET = 2 * WINDOW_SECONDS * 1_000;
 
 /**

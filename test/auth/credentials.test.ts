@@ -37,7 +37,7 @@ const AUTHORIZATIONS = {
 
 type Outcome = 'open' | 'authentication_required' | 'authentication_invalid' | 'permission_denied';
 
-/** What the specification and the rules for a good credential beside a bad one come to. */
+/** The rules for credentials, and for a good one beside a bad one, come to these answers. */
 function expectedOf(
   path: string,
   key: keyof typeof KEYS,

@@ -143,7 +143,7 @@ describe('the examples', () => {
   });
 });
 
-/** What two answers to one request share: all but when they were made, and under which request id. */
+/** Removes what differs between two answers to one request: times and request ids. */
 function withoutIds(value: unknown): unknown {
   const differing = new Set(['request_id', 'timestamp', 'created_at']);
   return JSON.parse(

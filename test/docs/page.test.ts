@@ -1,4 +1,4 @@
-/** Where the documentation page is, and where it is not. */
+/** The documentation page is there in development, and nowhere else. */
 
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';

@@ -48,7 +48,7 @@ export function tableOf(path: string, firstHead: string): Table {
   return found;
 }
 
-/** What stands between backticks. */
+/** Returns what stands between backticks. */
 export function codesIn(text: string): string[] {
   return [...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
 }

@@ -1,4 +1,4 @@
-/** What is installed, what may run while it is, and what of it goes into the Worker. */
+/** The packages: those installed, those that may run then, and those that go into the Worker. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

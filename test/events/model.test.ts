@@ -84,7 +84,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('bring back KV entry'), key }) },
 );
 
-/** How often each rule applied, over all runs. */
+/** Counts how often each rule applied, over all runs. */
 const met = new Map<string, number>();
 const meet = (rule: string) => met.set(rule, (met.get(rule) ?? 0) + 1);
 
@@ -98,7 +98,7 @@ class History {
   };
   /** Every entry that KV has held for a key. */
   readonly seen = { k: new Set<string>(), l: new Set<string>() };
-  /** What happened last to the KV entry of a key. */
+  /** The last thing that happened to the KV entry of a key. */
   readonly kv: Partial<Record<KeyName, string>> = {};
 
   async take(step: Step): Promise<void> {

@@ -1,4 +1,4 @@
-/** What holds for every path under /api, whatever answers it. */
+/** The conventions of every path under /api, whatever answers it. */
 
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';

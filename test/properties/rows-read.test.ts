@@ -1,4 +1,4 @@
-/** What a page costs the database by D1's own count, which depends on the page and not on the table. */
+/** The rows that a page costs by D1's own count, which depends on the page and not on the table. */
 
 import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** What the field rules give. Stored documents are rendered anew only when the version of the rules moves. */
+/** The results of the field rules. Stored documents are rendered anew only when the version of the rules moves. */
 
 import { describe, expect, it } from 'vitest';
 import { RULES, render } from '../../src/properties/render.ts';

@@ -21,7 +21,7 @@ function counterThat(count: Count) {
   return { calls, changes: { RATE_COUNTER: binding as unknown as Env['RATE_COUNTER'] } };
 }
 
-/** As the platform gives the result of a call to another isolate. */
+/** Marks a result as the platform marks one of another isolate. */
 const disposable = { [Symbol.dispose]: () => {} };
 const allowed = { outcome: 'allowed', limit: 100, remaining: 41, resetMs: 12_345, ...disposable };
 const refused = { outcome: 'refused', limit: 100, remaining: 0, resetMs: 12_345, ...disposable };

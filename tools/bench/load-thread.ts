@@ -15,7 +15,7 @@ export type Call = {
   path: string;
   headers: Readonly<Record<string, string>>;
   body?: string;
-  /** Whether each request carries an `Idempotency-Key` of its own. */
+  /** Tells whether each request carries an `Idempotency-Key` of its own. */
   hasFreshKeys?: boolean;
 };
 

@@ -16,7 +16,7 @@ import { patiently } from '../../src/storage/d1.ts';
 import { statementOf } from '../../src/storage/statement.ts';
 import type { Staging } from './staging.ts';
 
-/** How the guard fails: a row of the staging table cannot be null. */
+/** The guard's failure: a row of the staging table cannot be null. */
 const GUARD_FAILURE = /NOT NULL constraint failed: import_staging\.row/;
 
 const GUARD = `

@@ -32,14 +32,14 @@ const MAX_ATTEMPTS = 10;
 /** A readable file, with the problems found in it alone. */
 export type ReadListings = Extract<ReadFile, { kind: 'read' }>;
 
-/** What an import did, or would do in a dry run. */
+/** The outcome of an import, or of a dry run. */
 export type ImportOutcome =
   | { kind: 'refused'; problems: ImportProblem[] }
   | ({
       kind: 'accepted';
       /** The number of listings outside the file that show a changed location or amenity. */
       affected: number;
-      /** Whether rendering was interrupted: what is left is rendered when it is read. */
+      /** Tells whether rendering was interrupted: what is left is rendered when it is read. */
       isRenderingLeft: boolean;
     } & ImportCounts);
 

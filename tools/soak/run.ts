@@ -26,7 +26,7 @@ const CONCURRENCY = 32;
 const MAX_PROBLEMS = 20;
 /** A rate limit that no client reaches. */
 const UNREACHED_LIMIT = '1000000';
-/** After this many requests every counter has opened its storage, and every store has been used. */
+/** Requests until every counter has opened its storage, and every store has been used. */
 const WARM_UP_REQUESTS = 6 * CLIENTS;
 
 /** The findings of a soak. */
