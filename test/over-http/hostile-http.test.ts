@@ -256,7 +256,7 @@ describe('a head that', () => {
       [200],
     ],
     [
-      'has bytes that are no UTF-8 in its path',
+      'has bytes that are not UTF-8 in its path',
       [bytes(`GET ${FEED}/`, 0xff, 0xfe, ` HTTP/1.1\r\n${CREDENTIALS}\r\n`)],
       [400, 404],
     ],
