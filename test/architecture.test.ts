@@ -83,6 +83,15 @@ describe('the source tree', () => {
     expect(targets.filter((target) => /\/(tools|test)\//.test(target))).toEqual([]);
   });
 
+  it('describes operations without the Worker, so that Node prints the document', () => {
+    const describing = files.filter(({ path }) => /\/openapi[^/]*$/.test(path));
+    expect(describing.length).toBeGreaterThan(3);
+    const targets = describing.flatMap((file) =>
+      targetsOf(file).map((target) => `${file.path} -> ${target}`),
+    );
+    expect(targets.filter((line) => line.endsWith('/routes.ts'))).toEqual([]);
+  });
+
   it('imports zod whole by its namespace: the other form doubles the bundle', () => {
     const texts = Object.entries(sources).filter(([, text]) =>
       /import \{[^}]*\bz\b[^}]*\} from 'zod'/.test(text),

@@ -292,7 +292,9 @@ describe('the schema of a request', () => {
       'validation_error',
     );
     expect(error.param).toBe('event_type');
-    expect(error.details?.[0]?.message).toContain('booking.created, booking.cancelled');
+    for (const kind of ['booking.created', 'booking.cancelled']) {
+      expect(error.details?.[0]?.message).toContain(kind);
+    }
     expect(error.details?.map(({ path }) => path)).toEqual([
       'event_type',
       'aggregate_id',
@@ -306,7 +308,9 @@ describe('the schema of a request', () => {
     expect(error.details).toEqual([
       {
         path: 'event_type',
-        message: expect.stringMatching(/^is required: one of booking.created, booking.cancelled/),
+        message: expect.stringMatching(
+          /^is required: one of .*booking\.created.*booking\.cancelled/,
+        ),
       },
       { path: 'aggregate_id', message: 'is required' },
       { path: 'aggregate_type', message: 'is required' },
