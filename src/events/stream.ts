@@ -8,14 +8,12 @@
 import { and, eq, sql } from 'drizzle-orm';
 import { QueryBuilder } from 'drizzle-orm/sqlite-core';
 import { readD1 } from '../storage/d1.ts';
+import { byteLengthOf, lastThatFits, shareOfPage, takePage } from '../storage/page-bound.ts';
 import { limited, type RowOf, statementOf, statementsOf } from '../storage/statement.ts';
 import { conditionsOf, type EventFilters } from './filters.ts';
 import { type EventOrder, isBehind, positionOf, sortedIn } from './order.ts';
 import { pendingEvent } from './resource.ts';
 import { events } from './table.ts';
-
-/** The payloads of a page share this many characters in equal parts; only the first may exceed its part. */
-const MAX_PAGE_CHARACTERS = 4 * 1024 * 1024;
 
 export type EventPageRequest = EventFilters & {
   order: EventOrder;
@@ -37,7 +35,7 @@ export async function findEvents(
   request: EventPageRequest,
 ): Promise<EventPage | undefined> {
   const { limit, after_id } = request;
-  const values = { ...request, rows: limit + 1, share: Math.floor(MAX_PAGE_CHARACTERS / limit) };
+  const values = { ...request, rows: limit + 1, share: shareOfPage(limit) };
   const statement = pageStatement(request);
   if (after_id === undefined) {
     return pageOf(await readD1(() => statement.rows(database, values)), limit);
@@ -84,7 +82,7 @@ type PageRow = RowOf<ReturnType<typeof pageStatement>>;
 
 /**
  * Selects `limit + 1` rows. A hundred of the largest events do not fit into the memory of a Worker,
- * so a payload larger than its share of the page is null, except in the first row.
+ * so a payload that ends up on no page of this size is null.
  */
 function pageQuery({ order, limit: _, after_seq, ...filters }: EventPageRequest) {
   // Of two bounds on `seq`, SQLite begins to read at the first: it must be that of the cursor.
@@ -92,38 +90,50 @@ function pageQuery({ order, limit: _, after_seq, ...filters }: EventPageRequest)
     after_seq === undefined ? undefined : isBehind(sql.placeholder('after_seq'), order),
     ...conditionsOf(filters, order),
   );
-  const first = new QueryBuilder()
-    .select({ seq: events.seq })
-    .from(events)
-    .where(condition)
-    .orderBy(sortedIn(order))
-    .limit(1);
-  const payload = sql<string | null>`
-    case when length(${events.payload}) <= ${sql.placeholder('share')} or ${events.seq} = (${first})
-      then ${events.payload} end`;
-  const page = new QueryBuilder()
-    .select({ ...columns, payload: payload.as('payload') })
+  const rows = sql.placeholder('rows');
+  const bytes = sql<number>`octet_length(${events.payload})`;
+  const sizes = new QueryBuilder()
+    .select({ seq: events.seq, bytes: bytes.as('bytes') })
     .from(events)
     .where(condition)
     .orderBy(sortedIn(order));
-  return limited(page, sql.placeholder('rows'));
+  const last = lastThatFits(sql`seq`, sql`seq ${sql.raw(order)}`, limited(sizes, rows));
+  const payload = sql<string | null>`
+    case when ${bytes} <= ${sql.placeholder('share')} or not ${isBehind(sql`(${last})`, order)}
+      then ${events.payload} end`;
+  const page = new QueryBuilder()
+    .select({ ...columns, bytes: bytes.as('bytes'), payload: payload.as('payload') })
+    .from(events)
+    .where(condition)
+    .orderBy(sortedIn(order));
+  return limited(page, rows);
 }
 
-/** Ends the page before the first row without a payload, which begins the next page. */
 function pageOf(rows: readonly PageRow[], limit: number): EventPage {
-  const documents: string[] = [];
-  let last: number | null = null;
-  for (const { payload, ...row } of rows.slice(0, limit)) {
-    if (payload === null) break;
-    documents.push(documentOf({ ...row, payload }));
-    last = row.seq;
+  const page = takePage(itemsOf(rows.slice(0, limit)));
+  return {
+    documents: page.map(({ json }) => json),
+    next: rows.length > page.length ? (page.at(-1)?.seq ?? null) : null,
+  };
+}
+
+/** Makes the events as JSON texts, up to the first without a payload, which the page cannot hold. */
+function* itemsOf(rows: readonly PageRow[]) {
+  for (const { bytes, payload, ...row } of rows) {
+    if (payload === null) return;
+    const head = headOf(row);
+    yield { seq: row.seq, json: `${head}${payload}}`, bytes: byteLengthOf(head) + bytes + 1 };
   }
-  return { documents, next: rows.length > documents.length ? last : null };
 }
 
 /** Writes a stored event as JSON text. The payload stands in it as it is stored. */
 function documentOf({ payload, ...row }: RowOf<typeof EVENT>): string {
+  return `${headOf(row)}${payload}}`;
+}
+
+/** Writes everything before the payload. */
+function headOf(row: Omit<RowOf<typeof EVENT>, 'payload'>): string {
   const { aggregate_id, aggregate_type } = row;
   const head = JSON.stringify({ ...pendingEvent(row), aggregate_id, aggregate_type });
-  return `${head.slice(0, -1)},"payload":${payload}}`;
+  return `${head.slice(0, -1)},"payload":`;
 }

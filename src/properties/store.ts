@@ -1,8 +1,9 @@
 /** The feed's reads: one D1 round trip for a page or an item, from the nearest replica. */
 
 import { and, asc, eq, ne, type SQL, sql } from 'drizzle-orm';
-import { QueryBuilder } from 'drizzle-orm/sqlite-core';
+import { QueryBuilder, type SelectedFields } from 'drizzle-orm/sqlite-core';
 import { readD1 } from '../storage/d1.ts';
+import { byteLengthOf, lastThatFits, shareOfPage, takePage } from '../storage/page-bound.ts';
 import {
   limited,
   type RowOf,
@@ -49,13 +50,24 @@ export async function findPage(
     // before again. An id and a space sort after that id and before any other.
     ...(after && { afterOrder: after[0], afterId: `${after[1]} ` }),
     rows: limit + 1,
+    share: shareOfPage(limit * filters.status.length),
   });
-  const shown = rows.slice(0, limit);
-  const last = shown.at(-1);
+  const page = takePage(itemsOf(rows.slice(0, limit), publicSiteUrl));
+  const last = page.at(-1);
   return {
-    documents: shown.map((row) => documentOf(row, publicSiteUrl)),
-    next: rows.length > shown.length && last ? [last.display_order, last.id] : null,
+    documents: page.map(({ document }) => document),
+    next: rows.length > page.length && last ? [last.display_order, last.id] : null,
   };
+}
+
+/** Makes the items of a page, up to the first that the page cannot hold, whose texts are null. */
+function* itemsOf(rows: readonly PageRow[], publicSiteUrl: string) {
+  for (const { bytes, ...row } of rows) {
+    const document = documentOf(row, publicSiteUrl);
+    if (document === undefined) return;
+    // The database knows the size of what it gives as it is stored.
+    yield { ...row, document, bytes: row.current_document ? bytes : byteLengthOf(document) };
+  }
 }
 
 /** Finds the wire resource of one public listing, as JSON text. */
@@ -72,12 +84,12 @@ export async function findDocument(
 }
 
 /** Reads from the nearest replica. It may lag, and the caches make answers older than that anyway. */
-function readRows(
+function readRows<Row extends FeedRow>(
   database: D1Database,
   publicSiteUrl: string,
-  statement: Statement<FeedRow>,
+  statement: Statement<Row>,
   values: Values,
-): Promise<FeedRow[]> {
+): Promise<Row[]> {
   const session = database.withSession('first-unconstrained');
   const rendering = renderingOf(publicSiteUrl);
   return readD1(() => statement.rows(session, { ...values, rendering }));
@@ -85,15 +97,29 @@ function readRows(
 
 /** Tells whether a document was rendered by these rules for this site. */
 const isCurrent = sql`${properties.rendering} = ${sql.placeholder('rendering')}`;
-const currentDocument = sql<string | null>`case when ${isCurrent} then ${properties.document} end`;
-const staleSource = sql<string | null>`case when not ${isCurrent} then ${properties.source} end`;
-const columns = {
-  display_order: properties.display_order,
-  id: properties.id,
-  current_document: currentDocument.as('current_document'),
-  stale_source: staleSource.as('stale_source'),
+
+/** The columns of a listing, its texts only where `isWanted`. */
+const columnsOf = (isWanted: SQL) => {
+  const document = sql<string | null>`
+    case when ${isCurrent} and ${isWanted} then ${properties.document} end`;
+  const source = sql<string | null>`
+    case when not ${isCurrent} and ${isWanted} then ${properties.source} end`;
+  return {
+    display_order: properties.display_order,
+    id: properties.id,
+    current_document: document.as('current_document'),
+    stale_source: source.as('stale_source'),
+  };
 };
-const listings = () => new QueryBuilder().select(columns).from(properties);
+const listings = () => new QueryBuilder().select(columnsOf(sql`true`)).from(properties);
+
+/**
+ * The size of a listing, towards the bound of its page. A source counts by half until it is rendered:
+ * it is usually larger than what it renders to.
+ */
+const bytes = sql<number>`
+  case when ${isCurrent} then octet_length(${properties.document})
+    else octet_length(${properties.source}) / 2 end`;
 
 const isPublic = ne(properties.status, 'hidden');
 const key = sql.placeholder('key');
@@ -102,13 +128,28 @@ const BY_SLUG = statementOf(listings().where(and(eq(properties.slug, key), isPub
 
 /** A listing with its document when that is current, else with the source to render. */
 type FeedRow = RowOf<typeof BY_ID>;
+type PageRow = FeedRow & { bytes: number };
 
 /** Pages with as many statuses and the same filters differ in values only. */
 const pageStatement = statementsOf(pageQuery, ({ filters, after }) =>
   [filters.status.length, ...exactFiltersOf(filters).map(([name]) => name), !!after].join(),
 );
 
-function pageQuery({ filters, after }: PageRequest): SQL<FeedRow> {
+/** Selects a page, and the listing behind it. The texts of a listing that no such page holds are null. */
+function pageQuery(request: PageRequest): SQL<PageRow> {
+  const { display_order, id } = properties;
+  const size = bytes.as('bytes');
+  const inOrder = sql`display_order, id`;
+  const last = lastThatFits(inOrder, inOrder, listed(request, { display_order, id, size }));
+  const isWanted = sql`(${bytes} <= ${sql.placeholder('share')}
+    or (${display_order}, ${id}) <= (select ${inOrder} from last_that_fits))`;
+  const page = listed(request, { ...columnsOf(isWanted), size });
+  // Written once for all ranges, because D1 binds at most 100 values.
+  return sql<PageRow>`with last_that_fits as (${last}) ${page}`;
+}
+
+/** Selects columns of a page of listings, in order. Each status is a range of its own. */
+function listed({ filters, after }: PageRequest, columns: SelectedFields): SQL {
   const rows = sql.placeholder('rows');
   const position = sql`(${sql.placeholder('afterOrder')}, ${sql.placeholder('afterId')})`;
   const ranges = filters.status.map((_, index) => {
@@ -117,17 +158,21 @@ function pageQuery({ filters, after }: PageRequest): SQL<FeedRow> {
       ...exactFiltersOf(filters).map(([name]) => eq(properties[name], sql.placeholder(name))),
       after && sql`(${properties.display_order}, ${properties.id}) > ${position}`,
     );
-    const range = listings().where(isInRange);
+    const range = new QueryBuilder().select(columns).from(properties).where(isInRange);
     return limited(range.orderBy(asc(properties.display_order), asc(properties.id)), rows);
   });
   const [first, ...rest] = ranges;
   if (first === undefined) throw new Error('a page needs at least one status');
   if (rest.length === 0) return first;
   const all = ranges.map((range) => sql`select * from (${range})`);
-  return limited(sql<FeedRow>`${sql.join(all, sql` union all `)} order by display_order, id`, rows);
+  return limited(sql`${sql.join(all, sql` union all `)} order by display_order, id`, rows);
 }
 
-function documentOf({ current_document, stale_source }: FeedRow, publicSiteUrl: string): string {
-  if (current_document !== null) return current_document;
-  return JSON.stringify(render(source.parse(JSON.parse(stale_source ?? 'null')), publicSiteUrl));
+/** Returns the wire resource as JSON text, or undefined for a row without texts. */
+function documentOf(
+  { current_document, stale_source }: FeedRow,
+  publicSiteUrl: string,
+): string | undefined {
+  if (stale_source === null) return current_document ?? undefined;
+  return JSON.stringify(render(source.parse(JSON.parse(stale_source)), publicSiteUrl));
 }

@@ -274,16 +274,22 @@ describe('the list of events', () => {
     await listEvents(`aggregate_id=bk_1&type=booking.created&cursor=${next_cursor}`);
   });
 
-  it('ends a page before an event that exceeds its share, and skips none', async () => {
-    const large = { text: 'x'.repeat(50_000) };
-    const ids = await acceptInOrder(6, (index) =>
-      index === 2 || index > 3 ? { payload: large } : {},
-    );
-    const pages = await everyPage('limit=100&order=asc');
-    expect(pages.map((page) => page.length)).toEqual([2, 2, 1, 1]);
-    expect(pages.flat()).toEqual(ids);
+  it('gives the same pages under any limit that is not reached: 20 events of 43 KB on one', async () => {
+    const ids = await acceptInOrder(20, () => ({ payload: { text: 'x'.repeat(43_000) } }));
+    for (const limit of [20, 50, 100]) {
+      expect(await everyPage(`limit=${limit}&order=asc`)).toEqual([ids]);
+    }
+  });
+
+  it('ends a page before the event that would take it beyond 4 MiB, and skips none', async () => {
+    const large = { text: 'é'.repeat(100_000) };
+    const ids = await acceptInOrder(24, (index) => (index === 2 ? {} : { payload: large }));
+    for (const limit of [50, 100]) {
+      const pages = await everyPage(`limit=${limit}&order=asc`);
+      expect(pages).toEqual([ids.slice(0, 21), ids.slice(21)]);
+    }
+    expect((await everyPage('limit=100')).map((page) => page.length)).toEqual([20, 4]);
     expect((await everyPage('limit=100')).flat()).toEqual(ids.toReversed());
-    expect(await everyPage('limit=50&order=asc')).toEqual([ids]);
   });
 });
 

@@ -1,0 +1,178 @@
+/** A page of events or listings holds its items in order up to 4 MiB: a running total in bytes. */
+
+import { env } from 'cloudflare:workers';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { FeedFilters } from '../../src/properties/filters.ts';
+import { findPage, type PageRequest } from '../../src/properties/store.ts';
+import { byteLengthOf, takePage } from '../../src/storage/page-bound.ts';
+import { counting } from '../support/counting.ts';
+import { expectStatus, sendWith } from '../support/http.ts';
+import { PUBLIC_SITE_URL, sourceOf, storeListings } from '../support/listings.ts';
+import { tapD1 } from '../support/tap.ts';
+
+const MIB = 1024 * 1024;
+/** Two bytes in UTF-8. */
+const WIDE = 'é';
+
+describe('a page', () => {
+  it.each([
+    ['all that fit', [1, 2, 3], 3],
+    ['nothing of an empty list', [], 0],
+    ['what fills it to the byte', [MIB, MIB, MIB, MIB], 4],
+    ['nothing from the first that does not fit', [MIB, 3 * MIB, 1, 1], 2],
+    ['nothing behind one that does not fit', [3 * MIB, 2 * MIB, 1], 1],
+    ['one item, however large', [5 * MIB, 1], 1],
+  ])('takes %s', (_, sizes, count) => {
+    const items = sizes.map((bytes) => ({ bytes }));
+    expect(takePage(items)).toEqual(items.slice(0, count));
+  });
+});
+
+type Page = { data: { id: string }[]; has_more: boolean; next_cursor: string | null };
+
+/** Reads a list to its end. Returns the ids on each page, and what the pages cost. */
+async function readAll(path: string) {
+  const { env: counted, costs } = counting(env);
+  const largest = { given: 0, body: 0 };
+  const DB = tapD1(counted.DB, async (call) => {
+    const results = await call();
+    largest.given = Math.max(largest.given, byteLengthOf(JSON.stringify(results)));
+    return results;
+  });
+  const pages: string[][] = [];
+  let cursor: string | null = '';
+  while (cursor !== null) {
+    const response = await sendWith({ ...counted, DB }, `${path}${cursor && `&cursor=${cursor}`}`);
+    await expectStatus(response, 200);
+    const body = await response.text();
+    const page: Page = JSON.parse(body);
+    pages.push(page.data.map(({ id }) => id));
+    largest.body = Math.max(largest.body, byteLengthOf(body));
+    cursor = page.next_cursor;
+    expect(page.has_more).toBe(cursor !== null);
+  }
+  return { pages, ids: pages.flat(), sizes: pages.map((page) => page.length), costs, largest };
+}
+
+describe('a page of events', () => {
+  const SMALL = 'small';
+  const MIDDLE = 'middle';
+  const LARGE = 'large';
+
+  /** Stores events in order, each with a payload of so many bytes. */
+  async function storeEvents(aggregate: string, sizes: readonly number[]) {
+    const payloads = sizes.map((bytes) =>
+      JSON.stringify({ text: WIDE.repeat((bytes - '{"text":""}'.length) / 2) }),
+    );
+    for (const payload of payloads) {
+      await env.DB.prepare(
+        `INSERT INTO events (id, type, aggregate_type, aggregate_id, created_at, payload)
+         VALUES (?, 'booking.created', 'booking', ?, 0, ?)`,
+      )
+        .bind(crypto.randomUUID(), aggregate, payload)
+        .run();
+    }
+  }
+
+  beforeAll(async () => {
+    await storeEvents(SMALL, new Array(120).fill(211));
+    await storeEvents(MIDDLE, new Array(20).fill(43_001));
+    await storeEvents(
+      LARGE,
+      Array.from({ length: 110 }, (_, index) => (index % 10 === 0 ? 101 : 249_001)),
+    );
+  });
+
+  it.each([50, 100])('holds 20 of 43 KB under limit=%i', async (limit) => {
+    const { sizes } = await readAll(`/api/v1/events?aggregate_id=${MIDDLE}&limit=${limit}`);
+    expect(sizes).toEqual([20]);
+  });
+
+  it.each(['asc', 'desc'])('holds 4 MiB of larger ones, and skips none, %s', async (order) => {
+    const path = `/api/v1/events?aggregate_id=${LARGE}&order=${order}`;
+    const many = await readAll(`${path}&limit=100`);
+    const few = await readAll(`${path}&limit=40`);
+    expect(many.pages).toEqual(few.pages);
+    expect(new Set(many.ids).size).toBe(110);
+    // 16 of 249 KB, and the small ones between them.
+    for (const size of many.sizes.slice(0, -1)) expect([17, 18]).toContain(size);
+    expect(many.largest.body).toBeGreaterThan(3.7 * MIB);
+    expect(many.largest.body).toBeLessThan(4 * MIB + 300);
+    expect(many.largest.given).toBeLessThan(8 * MIB);
+    expect(many.costs.d1RoundTrips).toBe(many.pages.length);
+  });
+
+  it('reads each row once, and up to five times where an event exceeds its share', async () => {
+    const usual = await readAll(`/api/v1/events?aggregate_id=${SMALL}&limit=100`);
+    expect(usual.costs.d1RowsRead).toBeLessThanOrEqual(101 + 21);
+    const middle = await readAll(`/api/v1/events?aggregate_id=${MIDDLE}&limit=50`);
+    expect(middle.costs.d1RowsRead).toBeLessThanOrEqual(21);
+    const large = await readAll(`/api/v1/events?aggregate_id=${LARGE}&limit=100`);
+    expect(large.costs.d1RowsRead).toBeLessThanOrEqual(large.pages.length * 5 * 101);
+  });
+});
+
+describe('a page of listings', () => {
+  const LARGE = 200_000;
+  const statuses = ['listed', 'coming_soon', 'sold_out'] as const;
+
+  beforeAll(async () => {
+    // Each about 700 KB: three languages of 100,000 characters, and a little more.
+    const text = WIDE.repeat(LARGE / 2);
+    const large = { en: text, es: text, fr: text };
+    const listings = Array.from({ length: 30 }, (_, index) =>
+      sourceOf({
+        display_order: index,
+        status: index < 20 ? 'listed' : (statuses[index % 3] ?? 'listed'),
+        type: 'ski',
+        ...(index % 10 > 0 && { description: large, hid: WIDE.repeat(50_000) }),
+      }),
+    );
+    for (const listing of listings) await storeListings(env.DB, [listing]);
+    await storeListings(
+      env.DB,
+      Array.from({ length: 110 }, () => sourceOf({ type: 'beach' })),
+    );
+  });
+
+  const readSki = (query: string) => readAll(`/api/v1/web/properties?type=ski&${query}`);
+
+  it.each(['listed', 'listed,coming_soon,sold_out'])(
+    'holds 4 MiB of documents, and skips none of %s',
+    async (status) => {
+      const many = await readSki(`status=${status}&limit=100`);
+      const few = await readSki(`status=${status}&limit=20`);
+      expect(many.pages).toEqual(few.pages);
+      expect(new Set(many.ids).size).toBe(many.ids.length);
+      for (const size of many.sizes.slice(0, -1)) expect([5, 6, 7]).toContain(size);
+      expect(many.largest.body).toBeGreaterThan(3 * MIB);
+      expect(many.largest.body).toBeLessThan(4 * MIB + 300);
+      expect(many.largest.given).toBeLessThan(8 * MIB);
+      expect(many.costs.d1RoundTrips).toBe(many.pages.length);
+    },
+  );
+
+  it('reads each row once, and up to five times where a listing exceeds its share', async () => {
+    const usual = await readAll('/api/v1/web/properties?type=beach&limit=100');
+    expect(usual.costs.d1RowsRead).toBeLessThanOrEqual(101 + 11);
+    const large = await readSki('limit=100');
+    expect(large.costs.d1RowsRead).toBeLessThanOrEqual(large.pages.length * 5 * 101);
+  });
+
+  it('counts a stale listing by what it renders to', async () => {
+    const sizesUnder = async (site: string) => {
+      const filters: FeedFilters = { status: ['listed'], type: 'ski' };
+      const sizes: number[] = [];
+      let after: PageRequest['after'];
+      do {
+        const page = await findPage(env.DB, site, { filters, limit: 100, after });
+        sizes.push(page.documents.length);
+        after = page.next ?? undefined;
+      } while (after !== undefined);
+      return sizes;
+    };
+    expect(await sizesUnder('https://other.example.org')).toEqual(
+      await sizesUnder(PUBLIC_SITE_URL),
+    );
+  });
+});
