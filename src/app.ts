@@ -3,6 +3,7 @@
 import { Hono } from 'hono';
 import { requireConfig } from './config.ts';
 import { eventRoutes, ingestRoutes } from './events/routes.ts';
+import { events } from './events/table.ts';
 import { healthRoutes } from './health/routes.ts';
 import { accessLog } from './http/access-log.ts';
 import type { AppEnv } from './http/app-env.ts';
@@ -14,7 +15,11 @@ import { renderError, renderThrown } from './http/render-error.ts';
 import { requestId } from './http/request-id.ts';
 import { securityHeaders } from './http/security-headers.ts';
 import { propertyRoutes } from './properties/routes.ts';
+import { amenities, importStaging, locations, properties } from './properties/table.ts';
 import { rateLimit } from './rate-limit/middleware.ts';
+
+/** The tables that this version needs. */
+const TABLES = [events, properties, locations, amenities, importStaging];
 
 /** The additions of a development entry. */
 export type Extras = {
@@ -39,7 +44,7 @@ export function createApp({ docs }: Extras = {}): Hono<AppEnv> {
 
   app.route('/api/public/events', ingestRoutes());
   app.route('/api/v1/events', eventRoutes());
-  app.route('/api/health', healthRoutes());
+  app.route('/api/health', healthRoutes(TABLES));
   app.route('/api/v1/web/properties', propertyRoutes());
   if (docs) app.route('/', docs);
   refuseOtherMethods(app);

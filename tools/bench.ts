@@ -9,6 +9,9 @@ import { measureAgainstFloor } from './bench/against-floor.ts';
 import { measureFloorModes } from './bench/floor-modes.ts';
 import { measureScale } from './bench/scale.ts';
 import { readOptions } from './command-line/options.ts';
+import { requireKnownEnvironment } from './command-line/wrangler-config.ts';
+
+requireKnownEnvironment();
 
 const flag = { type: 'boolean', default: false } as const;
 const values = readOptions(

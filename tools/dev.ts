@@ -7,6 +7,7 @@
 
 import { watchNpm } from './command-line/npm.ts';
 import { UserError } from './command-line/project.ts';
+import { requireKnownEnvironment } from './command-line/wrangler-config.ts';
 import { readVars } from './development/dev-vars.ts';
 import { firstRequests } from './development/first-requests.ts';
 import { type LocalService, startLocalService } from './development/local-service.ts';
@@ -17,6 +18,8 @@ import { prepareDevelopment } from './development/prepare.ts';
 const STOP_DEADLINE_MS = 5_000;
 /** The service's last lines come within this time after its end. */
 const LAST_LINES_MS = 1_000;
+
+requireKnownEnvironment();
 
 if (process.argv.length > 2) {
   console.error('dev takes no arguments. Another port: PORT=4000 npm run dev');

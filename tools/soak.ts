@@ -6,7 +6,10 @@
  */
 
 import { readOptions } from './command-line/options.ts';
+import { requireKnownEnvironment } from './command-line/wrangler-config.ts';
 import { soak } from './soak/run.ts';
+
+requireKnownEnvironment();
 
 const values = readOptions(
   { seconds: { type: 'string', default: '30' } },

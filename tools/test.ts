@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { userPath } from './command-line/npm.ts';
+import { requireKnownEnvironment } from './command-line/wrangler-config.ts';
 
 const USAGE = 'usage: npm test [-- FILE...]';
 
@@ -35,6 +36,8 @@ const report = z.object({
 });
 
 type Outcome = { passed: number; failed: number; skipped: number };
+
+requireKnownEnvironment();
 
 process.exitCode = await main(process.argv.slice(2));
 

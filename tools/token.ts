@@ -9,6 +9,7 @@
 import { parseArgs } from 'node:util';
 import { importJWK, SignJWT } from 'jose';
 import { UserError } from './command-line/project.ts';
+import { requireKnownEnvironment } from './command-line/wrangler-config.ts';
 import { createDevVars, readVars } from './development/dev-vars.ts';
 import { type DevelopmentKey, ensureDevelopmentKeys } from './development/key-pair.ts';
 
@@ -26,6 +27,8 @@ const SECONDS_PER_UNIT = new Map([
 
 type Vars = ReadonlyMap<string, string>;
 type TokenOptions = { permissions: readonly string[]; lifetimeSeconds: number };
+
+requireKnownEnvironment();
 
 const options = parseOptions(process.argv.slice(2));
 if ('problem' in options) {

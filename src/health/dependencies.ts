@@ -1,5 +1,7 @@
 /** Checks the service's dependencies: side by side, each for a bounded time, none by a write. */
 
+import { getTableColumns, getTableName } from 'drizzle-orm';
+import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { logFault } from '../http/log.ts';
 import { readD1 } from '../storage/d1.ts';
 import { withDeadline } from '../storage/deadline.ts';
@@ -8,9 +10,13 @@ import type { Dependencies, Dependency } from './resource.ts';
 const CHECK_DEADLINE_MS = 2_000;
 
 /** Looks at every dependency, for 2 s at most. Never rejects; faults are logged under the request's id. */
-export async function checkDependencies(env: Env): Promise<Dependencies> {
+export async function checkDependencies(
+  env: Env,
+  tables: readonly SQLiteTable[],
+): Promise<Dependencies> {
+  const query = schemaQuery(tables);
   const [database, idempotency_cache, rate_limiter] = await Promise.all([
-    checkOne('database', () => readD1(() => env.DB.prepare('SELECT 1').first())),
+    checkOne('database', () => readD1(() => env.DB.prepare(query).first())),
     checkOne('idempotency_cache', () => env.IDEMPOTENCY.get('health')),
     checkOne('rate_limiter', () => {
       // A limit of 0 grants nothing, so that nothing is stored.
@@ -40,4 +46,18 @@ async function checkOne(
     logFault(`health: ${name} is down`, error);
   }
   return { status, latency_ms: Date.now() - startedAt };
+}
+
+/**
+ * Names every column of every table and reads no row: D1 refuses it when one is missing, as it is after
+ * a deployment without its migrations.
+ */
+function schemaQuery(tables: readonly SQLiteTable[]): string {
+  const known = tables.map((table) => {
+    const columns = Object.values(getTableColumns(table)).map(
+      ({ name }) => `"${getTableName(table)}"."${name}"`,
+    );
+    return `EXISTS (SELECT ${columns.join(', ')} FROM "${getTableName(table)}" WHERE 0)`;
+  });
+  return `SELECT ${['1', ...known].join(' + ')}`;
 }

@@ -1,6 +1,7 @@
 /** Remembers the last look at the dependencies, so that the endpoint cannot be used to load them. */
 
 import { waitUntil } from 'cloudflare:workers';
+import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { withDeadline } from '../storage/deadline.ts';
 import { checkDependencies } from './dependencies.ts';
 import type { Dependencies } from './resource.ts';
@@ -14,11 +15,11 @@ type Look = { startedAt: number; result: Promise<Dependencies> };
 const looks = new WeakMap<Env, Look>();
 
 /** Returns the state of the dependencies, seen at most 5 s ago. Requests that come meanwhile share one look. */
-export function knownDependencies(env: Env): Promise<Dependencies> {
+export function knownDependencies(env: Env, tables: readonly SQLiteTable[]): Promise<Dependencies> {
   const now = Date.now();
   let look = looks.get(env);
   if (look === undefined || Math.abs(now - look.startedAt) >= REMEMBERED_MS) {
-    look = { startedAt: now, result: checkDependencies(env) };
+    look = { startedAt: now, result: checkDependencies(env, tables) };
     looks.set(env, look);
     // It outlives the request that began it: others may be waiting.
     waitUntil(look.result);

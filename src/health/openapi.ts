@@ -16,6 +16,7 @@ const UP: Dependencies = {
   idempotency_cache: { status: 'ok', latency_ms: 4 },
   rate_limiter: { status: 'ok', latency_ms: 7 },
 };
+const DEPLOYMENT = { id: '0f3b5d8e-6f4f-4a57-9d0e-0a6f8f1f5a11', tag: '3e21b28c90a4' };
 const DOWN = { status: 'down', latency_ms: 2_000 } as const;
 
 /** A health resource as an example shows it. */
@@ -58,7 +59,10 @@ export const healthChapter = chapter(tag, {
           content: {
             schema: detailedHealth,
             examples: {
-              ok: { summary: 'All is up', value: exampleOf('ok', UP) },
+              ok: {
+                summary: 'All is up',
+                value: { ...exampleOf('ok', UP), deployment: DEPLOYMENT },
+              },
               degraded: {
                 summary: 'The idempotency cache is down',
                 value: exampleOf('degraded', { ...UP, idempotency_cache: DOWN }),

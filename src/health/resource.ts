@@ -17,6 +17,17 @@ const common = {
     .meta({ description: 'Version of the service.', examples: ['1.0.0'] }),
 };
 
+/** The version that Cloudflare runs, in the detailed health. */
+const deployment = z
+  .strictObject({
+    id: z.string().max(100).meta({ description: "Cloudflare's id of the version." }),
+    tag: z
+      .string()
+      .max(100)
+      .meta({ description: 'The commit that it was built from; empty when it was not tagged.' }),
+  })
+  .meta({ id: 'Deployment', description: 'The version of the Worker that answers.' });
+
 /** Answers `/api/health`. */
 export const health = z
   .strictObject({ ...common, status: z.literal('ok') })
@@ -45,16 +56,24 @@ export const detailedHealth = z
       description: '`degraded`: the database is up, something else is down.',
     }),
     dependencies,
+    deployment: deployment.optional(),
   })
   .meta({ id: 'DetailedHealth', description: 'The service and what it needs.' });
 
 /** Answers `/api/health/detailed` while the database is down: the error envelope stands beside the fields. */
 export const downHealth = z
-  .strictObject({ ...common, status: z.literal('down'), dependencies, ...errorFields })
+  .strictObject({
+    ...common,
+    status: z.literal('down'),
+    dependencies,
+    deployment: deployment.optional(),
+    ...errorFields,
+  })
   .meta({ id: 'DownHealth', description: 'The service while its database is down.' });
 
 export type Dependency = z.infer<typeof dependency>;
 export type Dependencies = z.infer<typeof dependencies>;
+export type Deployment = z.infer<typeof deployment>;
 
 /** 503 `service_unavailable`. */
 export function databaseDown(): ApiError {

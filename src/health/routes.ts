@@ -1,23 +1,24 @@
 /** `GET /api/health` and `GET /api/health/detailed`: for monitors, without credentials. */
 
+import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { Hono } from 'hono';
 import type { AppEnv } from '../http/app-env.ts';
 import { renderError } from '../http/render-error.ts';
 import { VERSION } from '../version.ts';
 import { overallStatus } from './dependencies.ts';
 import { knownDependencies } from './known-dependencies.ts';
-import { databaseDown } from './resource.ts';
+import { type Deployment, databaseDown } from './resource.ts';
 
 const NO_STORE = { 'Cache-Control': 'no-store' };
 
-/** Mounted at /api/health. */
-export function healthRoutes() {
+/** Mounted at /api/health. `tables` are those that this version needs. */
+export function healthRoutes(tables: readonly SQLiteTable[]) {
   return new Hono<AppEnv>()
     .get('/', (c) => c.json(healthOf('ok'), 200, NO_STORE))
     .get('/detailed', async (c) => {
-      const dependencies = await knownDependencies(c.env);
+      const dependencies = await knownDependencies(c.env, tables);
       const status = overallStatus(dependencies);
-      const health = { ...healthOf(status), dependencies };
+      const health = { ...healthOf(status), dependencies, ...deploymentOf(c.env) };
       if (status !== 'down') return c.json(health, 200, NO_STORE);
       return renderError(databaseDown(), c, health);
     });
@@ -25,4 +26,11 @@ export function healthRoutes() {
 
 function healthOf(status: 'ok' | 'degraded' | 'down') {
   return { object: 'health', status, timestamp: new Date().toISOString(), version: VERSION };
+}
+
+/** Elsewhere than on Cloudflare and under wrangler there may be no such binding. */
+function deploymentOf({ VERSION_METADATA }: Partial<Env>): { deployment?: Deployment } {
+  if (VERSION_METADATA === undefined) return {};
+  const { id, tag } = VERSION_METADATA;
+  return { deployment: { id, tag } };
 }

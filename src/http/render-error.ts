@@ -9,6 +9,7 @@ import { ApiError, internalError, validationError } from './errors.ts';
 import { logFault } from './log.ts';
 import { note } from './request-context.ts';
 import { requestIdOf } from './request-id.ts';
+import { setupHint } from './setup-hint.ts';
 
 /** Answers whatever was thrown, for `app.onError`. The cause of a 5xx is logged and never shown. */
 export function renderThrown(thrown: unknown, c: Context): Response {
@@ -27,7 +28,7 @@ export function renderError(error: ApiError, c: Context, resource: object = {}):
     answeredAt: new Date().toISOString(),
   };
   return Response.json(
-    { ...resource, ...errorBody(error, request) },
+    { ...resource, ...errorBody(error, request, setupHint(c, error)) },
     {
       status: error.status,
       headers: {
@@ -43,12 +44,13 @@ export function renderError(error: ApiError, c: Context, resource: object = {}):
 export type ErrorRequest = { id: string; method: string; path: string; answeredAt: string };
 
 /** The envelope: `error`, which new clients read, and the top level, which older clients read. */
-export function errorBody(error: ApiError, request: ErrorRequest) {
+export function errorBody(error: ApiError, request: ErrorRequest, hint = '') {
+  const message = `${error.message}${hint}`;
   return {
     error: {
       type: error.type,
       code: error.code,
-      message: error.message,
+      message,
       ...(error.param !== undefined && { param: error.param }),
       request_id: request.id,
       ...(error.details !== undefined && { details: error.details }),
@@ -57,7 +59,7 @@ export function errorBody(error: ApiError, request: ErrorRequest) {
     timestamp: request.answeredAt,
     path: request.path,
     method: request.method,
-    message: error.message,
+    message,
   };
 }
 

@@ -64,7 +64,7 @@ async function repeatPassingFaults<T>(call: () => Promise<T>): Promise<T> {
 }
 
 /** Reports whether a fault passes by itself. It looks at the chain of causes: a fault may come wrapped. */
-function isPassingFault(error: unknown): boolean {
+export function isPassingFault(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return PASSING_FAULT.test(error.message) || isPassingFault(error.cause);
 }

@@ -118,6 +118,30 @@ describe('GET /api/health/detailed', () => {
     expect(response.headers.get('X-RateLimit-Remaining')).toMatch(/^\d\d$/);
   });
 
+  it('names the running version', async () => {
+    const VERSION_METADATA = { id: 'b7c2', tag: '3e21b28c90a4', timestamp: '2026-11-21T00:00:00Z' };
+    const { body } = await read({ VERSION_METADATA });
+    expect(body.deployment).toEqual({ id: 'b7c2', tag: '3e21b28c90a4' });
+  });
+
+  it('is down while the database lacks a table or a column of this version', async () => {
+    const { results } = await env.DB.prepare(
+      `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
+       AND name NOT LIKE '\\_cf%' ESCAPE '\\' AND name <> 'd1_migrations'`,
+    ).all<{ name: string }>();
+    expect(results.length).toBeGreaterThanOrEqual(5);
+    for (const { name } of results) {
+      await env.DB.exec(`ALTER TABLE ${name} RENAME TO away`);
+      const { body } = await read({});
+      await env.DB.exec(`ALTER TABLE away RENAME TO ${name}`);
+      expect([name, body.status]).toEqual([name, 'down']);
+    }
+    await env.DB.exec('ALTER TABLE events RENAME COLUMN receipt TO away');
+    const { body } = await read({});
+    await env.DB.exec('ALTER TABLE events RENAME COLUMN away TO receipt');
+    expect(body.status).toBe('down');
+  });
+
   it('is not down for a fault of the database that passes by itself', async () => {
     const DB = failingD1(env.DB, { when: 'before commit', message: CONNECTION_LOST, times: 1 });
     const { body, states } = await read({ DB });

@@ -34,3 +34,9 @@ export function watchNpm(onGone: () => void): void {
   }, CHECK_MS);
   watch.unref();
 }
+
+/** Returns the first of `options` whose value npm has kept for itself, as `findKeptOption` does. */
+export function findKeptValue(script: string, options: readonly string[]): string | undefined {
+  if (process.env.npm_lifecycle_event !== script) return undefined;
+  return options.find((name) => process.env[`npm_config_${name.replace('-', '_')}`] !== undefined);
+}

@@ -1,23 +1,64 @@
-/** Statements that no migration may hold: the service goes on, and loses nothing, while one is applied. */
+/**
+ * Statements that no migration may hold. A migration only adds, so that the version before it can live
+ * with the new schema: it goes on serving while the migration is applied, and after a rollback.
+ */
 
 /**
  * D1 ignores `foreign_keys=OFF`: rebuilding a table deletes child rows under ON DELETE CASCADE and is
- * reported as a success. The old code still runs when the new schema is already in place. Remote
- * migrations have split triggers in their middle.
+ * reported as a success. Remote migrations have split triggers in their middle.
  */
 const REFUSED: readonly { pattern: RegExp; what: string }[] = [
   { pattern: /\bdrop\s+table\b/i, what: 'drops a table' },
-  { pattern: /\bdrop\s+column\b/i, what: 'drops a column' },
-  { pattern: /\brename\s+(to|column)\b/i, what: 'renames a table or a column' },
+  { pattern: /\bdrop\s+index\b/i, what: 'drops an index' },
+  { pattern: /\bdrop\s+view\b/i, what: 'drops a view' },
+  { pattern: /\bdrop\s+(?!\s|(?:table|index|view)\b)/i, what: 'drops a column' },
+  { pattern: /\brename\b/i, what: 'renames a table or a column' },
   { pattern: /__new_/i, what: 'rebuilds a table' },
-  { pattern: /\b(delete\s+from|replace\s+into)\b/i, what: 'deletes rows' },
+  { pattern: /\bupdate\b/i, what: 'overwrites values' },
+  { pattern: /\b(delete|replace\s+into|insert\s+or\s+replace)\b/i, what: 'deletes rows' },
   { pattern: /\bcreate\s+(temp\s+|temporary\s+)?trigger\b/i, what: 'makes a trigger' },
   { pattern: /\bpragma\b/i, what: 'sets a pragma, which D1 ignores or refuses' },
   { pattern: /\r/, what: 'has line ends other than LF' },
 ];
 
+const NAME = /(?:`([^`]+)`|"([^"]+)"|\[([^\]]+)\]|(\w+))/.source;
+const CREATED_TABLE = new RegExp(`\\bcreate\\s+table\\s+(?:if\\s+not\\s+exists\\s+)?${NAME}`, 'gi');
+const UNIQUE_INDEX = new RegExp(
+  `\\bcreate\\s+unique\\s+index\\s+(?:if\\s+not\\s+exists\\s+)?${NAME}\\s+on\\s+${NAME}`,
+  'gi',
+);
+
+/** Texts and comments hold no statement. Quoted names stay: a rebuilt table is known by its name. */
+const NOT_STATEMENTS = /'(?:[^']|'')*'|--(?!> statement-breakpoint)[^\n]*|\/\*[\s\S]*?\*\//g;
+/** Actions of a foreign key delete nothing by themselves. */
+const KEY_ACTIONS =
+  /\bon\s+(update|delete)\s+(no\s+action|restrict|cascade|set\s+null|set\s+default)/gi;
+
 /** Returns what is wrong with a migration's SQL text; empty when it may be applied. */
 export function faultsOfMigration(sql: string): string[] {
-  const statements = sql.replaceAll(/--(?!> statement-breakpoint).*$/gm, '');
-  return REFUSED.filter(({ pattern }) => pattern.test(statements)).map(({ what }) => what);
+  const statements = sql.replaceAll(NOT_STATEMENTS, "''").replaceAll(KEY_ACTIONS, '');
+  const faults = REFUSED.filter(({ pattern }) =>
+    pattern.test(withoutNames(statements, pattern)),
+  ).map(({ what }) => what);
+  const created = new Set([...statements.matchAll(CREATED_TABLE)].map((match) => nameIn(match, 1)));
+  const isOnExisting = [...statements.matchAll(UNIQUE_INDEX)].some(
+    (match) => !created.has(nameIn(match, 5)),
+  );
+  return isOnExisting
+    ? [...faults, 'makes a table that exists refuse what it accepted before']
+    : faults;
+}
+
+/** A column may be called `update`, in quotation marks. */
+function withoutNames(statements: string, pattern: RegExp): string {
+  if (pattern.source.includes('__new_')) return statements;
+  return statements.replaceAll(/`[^`]*`|"[^"]*"|\[[^\]]*\]/g, 'x');
+}
+
+/** A name may be written in four ways, each with a group of its own. */
+function nameIn(match: RegExpMatchArray, firstGroup: number): string | undefined {
+  return match
+    .slice(firstGroup, firstGroup + 4)
+    .find((name) => name !== undefined)
+    ?.toLowerCase();
 }

@@ -3,7 +3,15 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { STATE_DIRECTORY, WRANGLER_CONFIG, WRANGLER_ENVIRONMENT } from '../command-line/project.ts';
+import { openAccount, requireRights } from '../cloudflare/account.ts';
+import { getDatabase } from '../cloudflare/resources.ts';
+import { restDatabase } from '../cloudflare/rest-database.ts';
+import { STATE_DIRECTORY, WRANGLER_ENVIRONMENT } from '../command-line/project.ts';
+import {
+  chosenEnvironment,
+  deploymentOf,
+  readWranglerConfig,
+} from '../command-line/wrangler-config.ts';
 import { databaseConfig } from './database-config.ts';
 
 const BUSY_WARNING = /workerd\/util\/sqlite\.c\+\+.*SQLITE_BUSY/s;
@@ -13,11 +21,30 @@ export type OpenDatabase = { database: D1Database; close: () => Promise<void> };
 /** `local`: the state that `dev` serves. `empty`: a database in memory. `remote`: the deployed one. */
 export type DatabaseKind = 'local' | 'empty' | 'remote';
 
-/** Opens the database. The caller closes it. */
-export async function openDatabase(kind: DatabaseKind): Promise<OpenDatabase> {
-  const { getPlatformProxy, unstable_readConfig } = await loadWrangler();
-  const isRemote = kind === 'remote';
-  const config = databaseConfig(unstable_readConfig({ config: WRANGLER_CONFIG }), { isRemote });
+/** Opens the database. The caller closes it. `environment` chooses among the deployed ones. */
+export async function openDatabase(
+  kind: DatabaseKind,
+  environment = chosenEnvironment(),
+): Promise<OpenDatabase> {
+  return kind === 'remote' ? openRemote(environment) : openLocal(kind);
+}
+
+/** Finds the deployed database by its name. It needs the right to D1, and registers nothing. */
+async function openRemote(environment: string | undefined): Promise<OpenDatabase> {
+  const deployment = deploymentOf(readWranglerConfig(), environment);
+  const account = await openAccount(deployment);
+  await requireRights(account, ['d1']);
+  const database = restDatabase(account, await getDatabase(account, deployment));
+  return { database, close: async () => {} };
+}
+
+async function openLocal(kind: 'local' | 'empty'): Promise<OpenDatabase> {
+  const { getPlatformProxy } = await loadWrangler();
+  const { name, compatibility_date } = readWranglerConfig();
+  const config = databaseConfig({
+    ...(name !== undefined && { name }),
+    ...(compatibility_date !== undefined && { compatibility_date }),
+  });
   const directory = mkdtempSync(join(tmpdir(), 'database-config-'));
   const configPath = join(directory, 'wrangler.json');
   writeFileSync(configPath, JSON.stringify(config));
@@ -30,7 +57,8 @@ export async function openDatabase(kind: DatabaseKind): Promise<OpenDatabase> {
     const { env, dispose } = await getPlatformProxy<{ DB: D1Database }>({
       configPath,
       persist: kind === 'local' ? { path: STATE_DIRECTORY } : false,
-      remoteBindings: isRemote,
+      remoteBindings: false,
+      environment: '',
     });
     return {
       database: env.DB,

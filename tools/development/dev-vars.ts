@@ -1,21 +1,17 @@
 /**
  * The vars of the service: those of wrangler.toml, and locally those of .dev.vars over them.
  *
- * Both files are parsed here: wrangler's own readers give the same, but take a second to load.
+ * Of both files, wrangler's own readers give the same, but take a second to load.
  */
 
 import { constants, copyFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse as parseDotenv } from 'dotenv';
-import { parse as parseToml } from 'smol-toml';
-import * as z from 'zod';
-import { PROJECT_DIRECTORY, UserError } from '../command-line/project.ts';
+import { PROJECT_DIRECTORY } from '../command-line/project.ts';
+import { chosenEnvironment, readWranglerConfig, varsOf } from '../command-line/wrangler-config.ts';
 
-const CONFIG_FILE = 'wrangler.toml';
 export const DEV_VARS_FILE = '.dev.vars';
 const EXAMPLE_FILE = '.dev.vars.example';
-
-const workerConfig = z.object({ vars: z.record(z.string(), z.unknown()).default({}) });
 
 /** Creates .dev.vars from its example unless it exists. Returns whether it did. */
 export function createDevVars(directory = PROJECT_DIRECTORY): boolean {
@@ -30,16 +26,16 @@ export function createDevVars(directory = PROJECT_DIRECTORY): boolean {
 }
 
 /**
- * Returns the vars that the service sees: `local` under `npm run dev`, `remote` once deployed.
+ * Returns the vars that the service sees: `local` under `npm run dev`, `remote` once deployed; those of
+ * the environment that `CLOUDFLARE_ENV` names, as wrangler does.
  * Throws a `UserError` when wrangler.toml is not valid TOML.
  */
 export function readVars(
   side: 'local' | 'remote',
   directory = PROJECT_DIRECTORY,
 ): ReadonlyMap<string, string> {
-  const { vars } = readConfig(join(directory, CONFIG_FILE));
-  const defaults = Object.entries(vars).map(([name, value]) => [name, textOf(value)] as const);
-  return new Map([...defaults, ...(side === 'local' ? readDevVars(directory) : [])]);
+  const vars = varsOf(readWranglerConfig(directory), chosenEnvironment(undefined, directory));
+  return new Map([...vars, ...(side === 'local' ? readDevVars(directory) : [])]);
 }
 
 /** Returns what the text of a .dev.vars sets. */
@@ -50,18 +46,4 @@ export function parseDevVars(text: string): ReadonlyMap<string, string> {
 function readDevVars(directory: string): ReadonlyMap<string, string> {
   const file = join(directory, DEV_VARS_FILE);
   return parseDevVars(existsSync(file) ? readFileSync(file, 'utf8') : '');
-}
-
-function readConfig(file: string): z.infer<typeof workerConfig> {
-  try {
-    return workerConfig.parse(parseToml(readFileSync(file, 'utf8')));
-  } catch (error) {
-    const [reason] = (error instanceof Error ? error.message : String(error)).split('\n');
-    throw new UserError(`${CONFIG_FILE} cannot be read: ${reason}`);
-  }
-}
-
-/** wrangler.toml may hold numbers and booleans too. */
-function textOf(value: unknown): string {
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }

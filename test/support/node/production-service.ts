@@ -2,6 +2,7 @@
 
 import { startProduction } from '../../../tools/bench/production.ts';
 import type { Runtime, RuntimeOptions } from '../../../tools/bench/runtime.ts';
+import { TEST_VARS } from '../vars.ts';
 import { watchService } from '../watch-service-log.ts';
 
 /** Does the same as `startProduction`, and watches the log. */
@@ -14,7 +15,7 @@ export async function startWatchedProduction(
     log.hear(line.message);
     options.onLog?.(line);
   };
-  const runtime = await startProduction(vars, { ...options, onLog });
+  const runtime = await startProduction({ ...TEST_VARS, ...vars }, { ...options, onLog });
   log.at(runtime.url.origin, vars.API_KEY ?? '');
   return runtime;
 }

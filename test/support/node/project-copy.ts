@@ -17,17 +17,10 @@ import { DatabaseSync } from 'node:sqlite';
 import type { Readable } from 'node:stream';
 import { parseDevVars } from '../../../tools/development/dev-vars.ts';
 import { noteSent, watchService } from '../watch-service-log.ts';
+import { neutralConfig } from './neutral-config.ts';
 
 const ROOT = process.cwd();
-const COPIED = [
-  'src',
-  'tools',
-  'migrations',
-  'package.json',
-  'wrangler.toml',
-  'tsconfig.json',
-  '.dev.vars.example',
-];
+const COPIED = ['src', 'tools', 'migrations', 'package.json', 'tsconfig.json', '.dev.vars.example'];
 const COMMAND_DEADLINE_MS = 90_000;
 const READY_DEADLINE_MS = 60_000;
 const POLL_MS = 100;
@@ -55,6 +48,7 @@ export class ProjectCopy {
     for (const name of COPIED) {
       cpSync(join(ROOT, name), join(this.directory, name), { recursive: true });
     }
+    this.write('wrangler.toml', neutralConfig(readFileSync(join(ROOT, 'wrangler.toml'), 'utf8')));
     symlinkSync(join(ROOT, 'node_modules'), join(this.directory, 'node_modules'));
   }
 

@@ -11,6 +11,7 @@ import {
   wranglerCommand,
 } from '../../../tools/command-line/project.ts';
 import { findFreePort } from '../../../tools/development/port.ts';
+import { TEST_VARS } from '../vars.ts';
 import { watchService } from '../watch-service-log.ts';
 
 export const API_KEY = 'node-test-key';
@@ -35,7 +36,9 @@ export type Service = {
 export async function createService(vars: Record<string, string> = {}): Promise<Service> {
   const directory = mkdtempSync(join(tmpdir(), 'service-'));
   const envFile = join(directory, 'vars');
-  const lines = Object.entries({ API_KEY, ...vars }).map(([name, value]) => `${name}=${value}`);
+  const lines = Object.entries({ ...TEST_VARS, API_KEY, ...vars }).map(
+    ([name, value]) => `${name}=${value}`,
+  );
   writeFileSync(envFile, `${lines.join('\n')}\n`);
   const store = ['--env-file', envFile, '--persist-to', directory];
   migrate(store);

@@ -1,0 +1,92 @@
+/** Asks a version that was just deployed how it is. */
+
+import * as z from 'zod';
+import { UserError } from '../command-line/project.ts';
+import type { Deployment } from '../command-line/wrangler-config.ts';
+
+/** A new version takes some seconds to be served everywhere. */
+const PATIENCE_MS = 60_000;
+const PAUSE_MS = 1_000;
+const ANSWER_DEADLINE_MS = 10_000;
+
+export type DeployedVersion = {
+  id: string;
+  tag: string;
+  /** Where wrangler says that it is served. */
+  targets: readonly string[];
+};
+
+const state = z.looseObject({ status: z.enum(['ok', 'down']) });
+const health = z.looseObject({
+  status: z.enum(['ok', 'degraded', 'down']),
+  deployment: z.looseObject({ id: z.string() }).optional(),
+  dependencies: z.record(z.string(), state),
+});
+
+/**
+ * Returns a sentence that says what is served where, once the version answers that its database is up.
+ * Throws a `UserError` when it does not within a minute.
+ *
+ * `SERVICE_ORIGIN` in the environment is asked instead of the Worker's own address, for a machine that
+ * reaches the service another way.
+ */
+export async function untilItServes(
+  version: DeployedVersion,
+  deployment: Deployment,
+): Promise<string> {
+  const origin = process.env.SERVICE_ORIGIN || originOf(version, deployment);
+  if (origin === undefined) {
+    return `version ${version.id} (${version.tag}). It has no address yet: add a route, or set workers_dev = true`;
+  }
+  const url = `${origin}/api/health/detailed`;
+  const waitUntil = Date.now() + PATIENCE_MS;
+  for (;;) {
+    const answer = await ask(url, version, deployment);
+    if (answer.kind === 'serves') {
+      return `version ${version.id} (${version.tag}) at ${origin}, ${answer.status}`;
+    }
+    if (answer.isFinal || Date.now() > waitUntil) {
+      throw new UserError(`version ${version.id} is uploaded, but ${url} ${answer.why}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+  }
+}
+
+type Answer =
+  | { kind: 'serves'; status: string }
+  | { kind: 'not yet'; why: string; isFinal: boolean };
+
+async function ask(url: string, { id }: DeployedVersion, { worker }: Deployment): Promise<Answer> {
+  let body: unknown;
+  try {
+    const response = await fetch(url, {
+      // Asks this version where an earlier one is still served.
+      headers: { 'Cloudflare-Workers-Version-Overrides': `${worker}="${id}"` },
+      signal: AbortSignal.timeout(ANSWER_DEADLINE_MS),
+    });
+    body = await response.json();
+  } catch (error) {
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    const why = `gives no usable answer (${cause instanceof Error ? cause.message : String(cause)})`;
+    return { kind: 'not yet', why, isFinal: false };
+  }
+  const parsed = health.safeParse(body);
+  if (!parsed.success) return { kind: 'not yet', why: 'gives no usable answer', isFinal: false };
+  const { status, deployment, dependencies } = parsed.data;
+  if (deployment?.id !== id) {
+    const why = `is still answered by version ${deployment?.id ?? 'unknown'}`;
+    return { kind: 'not yet', why, isFinal: false };
+  }
+  const down = Object.entries(dependencies).filter((entry) => entry[1].status === 'down');
+  const list = down.map(([name]) => name).join(', ');
+  if (status === 'down')
+    return { kind: 'not yet', why: `says that it is down: ${list}`, isFinal: true };
+  return { kind: 'serves', status: status === 'ok' ? 'all is up' : `degraded: ${list} is down` };
+}
+
+/** A custom domain before workers.dev. Routes with patterns lead to nothing that could be asked. */
+function originOf({ targets }: DeployedVersion, { domains }: Deployment): string | undefined {
+  const [domain] = domains;
+  if (domain !== undefined) return `https://${domain}`;
+  return targets.find((target) => /^https:\/\/[^*/]+$/.test(target));
+}

@@ -1,0 +1,131 @@
+/**
+ * A D1 database over Cloudflare's REST API, with the interface that the service's own binding has.
+ *
+ * Wrangler's remote bindings give the same, but need the right to Workers, put a Worker on the account,
+ * register a workers.dev subdomain where there is none, and answer faults with pages of HTML. This needs
+ * the right to D1 alone.
+ *
+ * A batch is one request, which D1 runs as one transaction. Not covered: blobs, dumps and sessions.
+ */
+
+import * as z from 'zod';
+import type { Account } from './account.ts';
+import { withTextParameters } from './placeholders.ts';
+
+const meta = z.looseObject({
+  changes: z.number().default(0),
+  duration: z.number().default(0),
+  last_row_id: z.number().default(0),
+  rows_read: z.number().default(0),
+  rows_written: z.number().default(0),
+  changed_db: z.boolean().default(false),
+  size_after: z.number().default(0),
+});
+const rowsResult = z.looseObject({
+  results: z.array(z.record(z.string(), z.unknown())).default([]),
+  meta: meta.prefault({}),
+});
+const rawResult = z.looseObject({
+  results: z.looseObject({
+    columns: z.array(z.string()).default([]),
+    rows: z.array(z.array(z.unknown())).default([]),
+  }),
+});
+
+type Query = { sql: string; params: string[] };
+
+/** Returns the database with this id. */
+export function restDatabase(account: Account, databaseId: string): D1Database {
+  return new RestDatabase(async (path, schema, body) =>
+    account.api.call(schema, 'POST', `${account.path}/d1/database/${databaseId}/${path}`, { body }),
+  );
+}
+
+type Post = <T>(path: 'query' | 'raw', schema: z.ZodType<T>, body: unknown) => Promise<T>;
+
+class RestDatabase implements D1Database {
+  readonly #post: Post;
+
+  constructor(post: Post) {
+    this.#post = post;
+  }
+
+  prepare(sql: string): D1PreparedStatement {
+    return new RestStatement(this.#post, sql, []);
+  }
+
+  async batch<T = unknown>(statements: D1PreparedStatement[]): Promise<D1Result<T>[]> {
+    const batch = statements.map((statement) => {
+      if (statement instanceof RestStatement) return statement.query();
+      throw new Error('the statement is of another database');
+    });
+    const results = await this.#post('query', z.array(rowsResult), { batch });
+    if (results.length !== batch.length) {
+      throw new Error(`D1 gave ${results.length} results for a batch of ${batch.length}`);
+    }
+    return results.map((result) => d1ResultOf<T>(result));
+  }
+
+  async exec(sql: string): Promise<D1ExecResult> {
+    const results = await this.#post('query', z.array(rowsResult), { sql, params: [] });
+    return { count: results.length, duration: 0 };
+  }
+
+  withSession(): D1DatabaseSession {
+    throw new Error('D1 has no sessions over its REST interface');
+  }
+
+  async dump(): Promise<ArrayBuffer> {
+    throw new Error('D1 has no dumps over its REST interface');
+  }
+}
+
+class RestStatement implements D1PreparedStatement {
+  readonly #post: Post;
+  readonly #sql: string;
+  readonly #values: readonly unknown[];
+
+  constructor(post: Post, sql: string, values: readonly unknown[]) {
+    this.#post = post;
+    this.#sql = sql;
+    this.#values = values;
+  }
+
+  query(): Query {
+    return withTextParameters(this.#sql, this.#values);
+  }
+
+  bind(...values: unknown[]): D1PreparedStatement {
+    return new RestStatement(this.#post, this.#sql, values);
+  }
+
+  async all<T = Record<string, unknown>>(): Promise<D1Result<T>> {
+    const [result] = await this.#post('query', z.array(rowsResult), this.query());
+    if (result === undefined) throw new Error('D1 gave no result');
+    return d1ResultOf<T>(result);
+  }
+
+  run<T = Record<string, unknown>>(): Promise<D1Result<T>> {
+    return this.all<T>();
+  }
+
+  async first<T = unknown>(column?: string): Promise<T | null> {
+    const { results } = await this.all<Record<string, unknown>>();
+    const [row] = results;
+    if (row === undefined) return null;
+    return (column === undefined ? row : row[column]) as T;
+  }
+
+  raw<T = unknown[]>(options: { columnNames: true }): Promise<[string[], ...T[]]>;
+  raw<T = unknown[]>(options?: { columnNames?: false }): Promise<T[]>;
+  async raw(options?: { columnNames?: boolean }): Promise<unknown[]> {
+    const [result] = await this.#post('raw', z.array(rawResult), this.query());
+    const { columns = [], rows = [] } = result?.results ?? {};
+    return options?.columnNames ? [columns, ...rows] : rows;
+  }
+}
+
+/** The rows are of the type that the caller states, as with the binding. */
+function d1ResultOf<T>({ results, meta }: z.infer<typeof rowsResult>): D1Result<T> {
+  return { success: true, results: results as T[], meta };
+}

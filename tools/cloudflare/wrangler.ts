@@ -1,0 +1,93 @@
+/** The project's wrangler, run on a deployment: its configuration is generated, with the ids in it. */
+
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  PROJECT_DIRECTORY,
+  WRANGLER_ENVIRONMENT,
+  wranglerCommand,
+} from '../command-line/project.ts';
+import {
+  type Deployment,
+  readWranglerConfig,
+  type WranglerConfig,
+  withIds,
+} from '../command-line/wrangler-config.ts';
+
+/** A folder that git ignores. What stands in it does not outlive the command. */
+const FOLDER = join(PROJECT_DIRECTORY, '.wrangler');
+
+export type Wrangler = {
+  /** Runs wrangler to its end. `output` is what it printed, unless that was shown as it came. */
+  run(args: readonly string[], options?: RunOptions): { isDone: boolean; output: string };
+  /** Returns what wrangler has written about its last runs, one JSON object per line. */
+  report(): string;
+  remove(): void;
+};
+
+export type RunOptions = {
+  /** Shows the output as it comes. */
+  isShown?: boolean;
+};
+
+/** Makes a wrangler for a deployment. Without ids it can build, and nothing else. */
+export function wranglerFor(
+  deployment: Deployment,
+  remote?: {
+    ids: { databaseId: string; namespaceId: string };
+    environment: Record<string, string>;
+  },
+): Wrangler {
+  mkdirSync(FOLDER, { recursive: true });
+  const folder = mkdtempSync(join(FOLDER, 'generated-'));
+  const configFile = join(folder, 'wrangler.json');
+  const reportFile = join(folder, 'report');
+  const config = readWranglerConfig();
+  const filled =
+    remote === undefined ? config : withIds(config, deployment.environment, remote.ids);
+  writeFileSync(configFile, JSON.stringify(withAbsolutePaths(filled)));
+  const environment = {
+    ...process.env,
+    ...WRANGLER_ENVIRONMENT,
+    ...remote?.environment,
+    CI: 'true',
+    WRANGLER_OUTPUT_FILE_PATH: reportFile,
+  };
+  return {
+    run(args, { isShown = false } = {}) {
+      const target = ['--config', configFile, `--env=${deployment.environment ?? ''}`];
+      const { status, stdout, stderr } = spawnSync(
+        process.execPath,
+        wranglerCommand(...args, ...target),
+        {
+          cwd: PROJECT_DIRECTORY,
+          env: environment,
+          stdio: isShown ? ['ignore', 'inherit', 'inherit'] : ['ignore', 'pipe', 'pipe'],
+          encoding: 'utf8',
+        },
+      );
+      return { isDone: status === 0, output: `${stdout ?? ''}${stderr ?? ''}`.trim() };
+    },
+    report: () => readFileSync(reportFile, 'utf8'),
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+/** The configuration stands in another folder than wrangler.toml. */
+function withAbsolutePaths(config: WranglerConfig): WranglerConfig {
+  const absolute = <T extends Pick<WranglerConfig, 'd1_databases'>>(own: T): T => ({
+    ...own,
+    d1_databases: own.d1_databases.map((each) => ({
+      ...each,
+      ...(typeof each.migrations_dir === 'string' && {
+        migrations_dir: join(PROJECT_DIRECTORY, each.migrations_dir),
+      }),
+    })),
+  });
+  return {
+    ...absolute(config),
+    ...(config.main !== undefined && { main: join(PROJECT_DIRECTORY, config.main) }),
+    env: Object.fromEntries(Object.entries(config.env).map(([name, own]) => [name, absolute(own)])),
+  };
+}

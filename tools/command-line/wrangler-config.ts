@@ -1,0 +1,162 @@
+/**
+ * What wrangler.toml says of a deployment: the names of the Worker, its database and its namespace, and
+ * the vars. Staging is an environment of its own in the file (`[env.staging]`); without a name it is
+ * production.
+ *
+ * The file is parsed here: wrangler's own reader gives the same, but takes a second to load.
+ */
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse as parseToml } from 'smol-toml';
+import * as z from 'zod';
+import { DATABASE_BINDING, PROJECT_DIRECTORY, UserError } from './project.ts';
+
+const CONFIG_FILE = 'wrangler.toml';
+const NAMESPACE_BINDING = 'IDEMPOTENCY';
+
+const route = z.union([
+  z.string(),
+  z.looseObject({ pattern: z.string(), custom_domain: z.boolean().optional() }),
+]);
+
+/** The fields that an environment may have. */
+const deployment = z.looseObject({
+  name: z.string().optional(),
+  account_id: z.string().optional(),
+  workers_dev: z.boolean().optional(),
+  route: route.optional(),
+  routes: z.array(route).optional(),
+  vars: z.record(z.string(), z.unknown()).default({}),
+  d1_databases: z
+    .array(z.looseObject({ binding: z.string(), database_name: z.string().optional() }))
+    .default([]),
+  kv_namespaces: z.array(z.looseObject({ binding: z.string() })).default([]),
+});
+
+const wranglerConfig = deployment.extend({
+  main: z.string().optional(),
+  compatibility_date: z.string().optional(),
+  env: z.record(z.string(), deployment).default({}),
+});
+
+/** wrangler.toml, with all that it says besides. */
+export type WranglerConfig = z.infer<typeof wranglerConfig>;
+
+/** A deployment by its names. */
+export type Deployment = {
+  /** The environment in wrangler.toml; undefined for production. */
+  environment: string | undefined;
+  worker: string;
+  databaseName: string;
+  /** As wrangler itself names a namespace that it makes. */
+  namespaceTitle: string;
+  accountId: string | undefined;
+  hasWorkersDev: boolean;
+  /** The custom domains that lead to the Worker. */
+  domains: string[];
+  vars: ReadonlyMap<string, string>;
+};
+
+/** Throws a `UserError` when wrangler.toml is not valid. */
+export function readWranglerConfig(directory = PROJECT_DIRECTORY): WranglerConfig {
+  try {
+    return wranglerConfig.parse(parseToml(readFileSync(join(directory, CONFIG_FILE), 'utf8')));
+  } catch (error) {
+    const [reason] = (error instanceof Error ? error.message : String(error)).split('\n');
+    throw new UserError(`${CONFIG_FILE} cannot be read: ${reason}`);
+  }
+}
+
+/**
+ * Returns the environment that `--env`, or else `CLOUDFLARE_ENV`, names; undefined for production.
+ * Throws a `UserError` for one that wrangler.toml does not define: wrangler would take the bindings of
+ * production for it.
+ */
+export function chosenEnvironment(
+  option?: string,
+  directory = PROJECT_DIRECTORY,
+): string | undefined {
+  const { CLOUDFLARE_ENV } = process.env;
+  const [name, origin] =
+    option === undefined ? [CLOUDFLARE_ENV, 'CLOUDFLARE_ENV'] : [option, '--env'];
+  if (name === undefined || (name === '' && option === undefined)) return undefined;
+  const known = Object.keys(readWranglerConfig(directory).env);
+  if (known.includes(name)) return name;
+  const list = known.length > 0 ? known.join(', ') : 'none';
+  throw new UserError(
+    `${origin} ${JSON.stringify(name)}: wrangler.toml defines no such environment (it defines: ${list})`,
+  );
+}
+
+/** Ends a command, with 2, that `CLOUDFLARE_ENV` leads to an environment which is not defined. */
+export function requireKnownEnvironment(): void {
+  try {
+    chosenEnvironment();
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    console.error(`${error.message}. Nothing was done.`);
+    process.exit(2);
+  }
+}
+
+/** Returns the vars of an environment. */
+export function varsOf(config: WranglerConfig, environment?: string): ReadonlyMap<string, string> {
+  const { vars } = environment === undefined ? config : (config.env[environment] ?? config);
+  return new Map(Object.entries(vars).map(([name, value]) => [name, textOf(value)]));
+}
+
+/** Returns the deployment of an environment. Throws a `UserError` when a name is missing. */
+export function deploymentOf(config: WranglerConfig, environment?: string): Deployment {
+  const own = environment === undefined ? config : config.env[environment];
+  const where =
+    environment === undefined ? 'wrangler.toml' : `[env.${environment}] of wrangler.toml`;
+  const require = <T>(value: T | undefined, what: string): T => {
+    if (value !== undefined) return value;
+    throw new UserError(`${where} has no ${what}`);
+  };
+  const worker = require(own?.name, 'name');
+  const database = own?.d1_databases.find(({ binding }) => binding === DATABASE_BINDING);
+  require(own?.kv_namespaces.find(
+    ({ binding }) => binding === NAMESPACE_BINDING,
+  ), `KV namespace with the binding ${NAMESPACE_BINDING}`);
+  const routes = own?.routes ?? (own?.route === undefined ? [] : [own.route]);
+  return {
+    environment,
+    worker,
+    databaseName: require(database?.database_name, `D1 database with the binding ${DATABASE_BINDING} and a database_name`),
+    namespaceTitle: `${worker}-${NAMESPACE_BINDING.toLowerCase()}`,
+    accountId: own?.account_id ?? config.account_id,
+    hasWorkersDev: own?.workers_dev ?? config.workers_dev ?? routes.length === 0,
+    domains: routes.flatMap((each) =>
+      typeof each === 'object' && each.custom_domain === true ? [each.pattern] : [],
+    ),
+    vars: varsOf(config, environment),
+  };
+}
+
+/** Returns the configuration with the ids of a deployment's database and namespace in it. */
+export function withIds(
+  config: WranglerConfig,
+  environment: string | undefined,
+  ids: { databaseId: string; namespaceId: string },
+): WranglerConfig {
+  const fill = <T extends Pick<WranglerConfig, 'd1_databases' | 'kv_namespaces'>>(own: T): T => ({
+    ...own,
+    d1_databases: own.d1_databases.map((each) =>
+      each.binding === DATABASE_BINDING ? { ...each, database_id: ids.databaseId } : each,
+    ),
+    kv_namespaces: own.kv_namespaces.map((each) =>
+      each.binding === NAMESPACE_BINDING ? { ...each, id: ids.namespaceId } : each,
+    ),
+  });
+  if (environment === undefined) return fill(config);
+  const own = config.env[environment];
+  if (own === undefined) throw new UserError(`wrangler.toml defines no environment ${environment}`);
+  return { ...config, env: { ...config.env, [environment]: fill(own) } };
+}
+
+/** wrangler.toml may hold numbers and booleans too. */
+function textOf(value: unknown): string {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
