@@ -9,6 +9,7 @@ import { eventChapter } from '../events/openapi.ts';
 import { healthChapter } from '../health/openapi.ts';
 import { propertyChapter } from '../properties/openapi.ts';
 import { VERSION } from '../version.ts';
+import { portablePattern } from './portable-pattern.ts';
 
 /** One for each capability, by the name of its tag. */
 const CHAPTERS = [eventChapter, healthChapter, propertyChapter];
@@ -24,13 +25,39 @@ Domain events accepted once, and a public feed of property listings.
 
 **Retries.** \`X-Should-Retry\` on an error says whether to send the same request again. Give each event an \`Idempotency-Key\`, so that a repeated request stores it once.
 
+**Sizes.** A text of a listing has up to 100,000 characters without NUL, and each of its lists up to 1,000 entries. The schemas do not repeat these bounds: they are no sizes to expect.
+
 **Request ids.** Every answer carries \`X-Request-ID\`, yours if you send one. Name it when you report a problem.
 `.trim();
 
-/** Names the width of integers, which zod bounds and readers of OpenAPI want by name. */
-const nameIntegerWidth: ZodOpenApiOverride = ({ jsonSchema }) => {
+/** Bounds beyond these keep a row or an answer in its limits, and say nothing of a value's form. */
+const MAX_TOLD_LENGTH = 2_000;
+const MAX_TOLD_ITEMS = 100;
+
+/** Any text without NUL. */
+const ANY_TEXT = '^[^\\x00]*$';
+
+/**
+ * Writes patterns as every dialect reads them, and names the width of integers that fit into 32 bits.
+ * `int64` would make wider ones a bigint in some generated clients, which `JSON.stringify` refuses.
+ */
+const writePortably: ZodOpenApiOverride = ({ jsonSchema }) => {
+  if (jsonSchema.pattern !== undefined) jsonSchema.pattern = portablePattern(jsonSchema.pattern);
   if (jsonSchema.type !== 'integer') return;
-  jsonSchema.format = (jsonSchema.maximum ?? Infinity) < 2 ** 31 ? 'int32' : 'int64';
+  const { minimum = -Infinity, maximum = Infinity } = jsonSchema;
+  if (minimum >= -(2 ** 31) && maximum < 2 ** 31) jsonSchema.format = 'int32';
+  else delete jsonSchema.format;
+};
+
+/**
+ * Leaves out of answers what guards the storage of a value and is not its form: mocks made of a bound
+ * of 100,000 characters are that long. The introduction tells these bounds in words.
+ */
+const leaveGuardsOut: ZodOpenApiOverride = ({ jsonSchema, io }) => {
+  if (io !== 'output') return;
+  if ((jsonSchema.maxLength ?? 0) > MAX_TOLD_LENGTH) delete jsonSchema.maxLength;
+  if ((jsonSchema.maxItems ?? 0) > MAX_TOLD_ITEMS) delete jsonSchema.maxItems;
+  if (jsonSchema.pattern === ANY_TEXT) delete jsonSchema.pattern;
 };
 
 /** Builds the document. Every call returns a new one. */
@@ -56,6 +83,11 @@ export function createOpenApiDocument() {
       paths: Object.assign({}, ...CHAPTERS.map(({ paths }) => paths)),
       components: { securitySchemes },
     },
-    { override: nameIntegerWidth },
+    {
+      override: (context) => {
+        writePortably(context);
+        leaveGuardsOut(context);
+      },
+    },
   );
 }

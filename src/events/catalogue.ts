@@ -2,8 +2,9 @@
  * The kinds of events that the service accepts, each with the schema of its payload.
  *
  * To add a kind, add an entry here. Known fields are typed, and all of them are optional; unknown
- * fields are stored as sent. A schema may be tightened at any time, because the events that a key has
- * stored answer before the schema does.
+ * fields are stored as sent. The bounds of a field may be tightened at any time, because the events that
+ * a key has stored answer before the schema does. When a kind is removed, or the type of a field changes,
+ * the earlier form moves to `EARLIER`, for the events that are stored.
  */
 
 import * as z from 'zod';
@@ -18,7 +19,10 @@ const date = z.iso
   .date({ error: 'must be an ISO 8601 date such as 2027-06-01' })
   .meta({ maxLength: 10, examples: ['2027-06-01'] });
 const stay = z.looseObject({ check_in: date, check_out: date });
-const amount = z.number().min(0);
+const amount = z
+  .number()
+  .min(0)
+  .meta({ examples: [1450] });
 
 /** Kind of event → schema of its payload. */
 export const CATALOGUE = {
@@ -27,7 +31,11 @@ export const CATALOGUE = {
       property_id: uuid.optional(),
       check_in: date.optional(),
       check_out: date.optional(),
-      guests: z.int().min(1).optional(),
+      guests: z
+        .int()
+        .min(1)
+        .optional()
+        .meta({ examples: [2] }),
       currency: currency.optional(),
       total_amount: amount.optional(),
       guest_email: email.optional(),
@@ -38,12 +46,22 @@ export const CATALOGUE = {
       when: () => true,
     }),
   'booking.cancelled': z.looseObject({
-    reason: z.string().max(MAX_REASON_CHARACTERS).optional(),
+    reason: z
+      .string()
+      .max(MAX_REASON_CHARACTERS)
+      .optional()
+      .meta({ examples: ['Change of plans'] }),
     cancelled_at: timestamp.optional(),
     refund_amount: amount.optional(),
     currency: currency.optional(),
   }),
-} as const satisfies Record<string, z.ZodType<Record<string, unknown>>>;
+} as const satisfies Record<string, z.ZodObject>;
+
+/**
+ * What was accepted once and may be stored, in the same form: kinds that are no longer accepted, and
+ * former types of fields. The document goes on describing them, and nothing is validated with them.
+ */
+export const EARLIER: Readonly<Record<string, z.ZodObject>> = {};
 
 export type EventType = keyof typeof CATALOGUE;
 

@@ -10,4 +10,6 @@ const ADDRESS =
   /^[\w!#$%&'*+/=?^`{|}~-]+(\.[\w!#$%&'*+/=?^`{|}~-]+)*@([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z][A-Za-z0-9-]{0,61}[A-Za-z0-9]$/;
 
 /** An address in ASCII. */
-export const email = z.email({ pattern: ADDRESS, error: 'must be an email address' });
+export const email = z
+  .email({ pattern: ADDRESS, error: 'must be an email address' })
+  .meta({ examples: ['guest@example.com'] });

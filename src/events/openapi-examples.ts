@@ -28,6 +28,8 @@ export const EXAMPLE_EVENT = {
   status: 'pending',
   created_at: '2027-01-15T09:30:00.000Z',
 };
+/** The `next_cursor` of the first page of `order=asc&limit=1`. */
+export const EXAMPLE_NEXT_CURSOR = 'UX-VGx_KHlJbMSwiZXZlbnRzIiwie1wib3JkZXJcIjpcImFzY1wifSIsMV0';
 export const EXAMPLE_STORED_EVENT = {
   ...EXAMPLE_EVENT,
   aggregate_id: EXAMPLE_BODY.aggregate_id,

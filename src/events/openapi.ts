@@ -8,10 +8,10 @@ import { noStore } from '../http/openapi-headers.ts';
 import { listOf } from '../http/paging.ts';
 import { uuid } from '../http/uuid.ts';
 import { listParameters } from './filters.ts';
-import { EXAMPLE_EVENT, EXAMPLE_STORED_EVENT } from './openapi-examples.ts';
+import { EXAMPLE_EVENT, EXAMPLE_NEXT_CURSOR, EXAMPLE_STORED_EVENT } from './openapi-examples.ts';
 import { ingestOperation } from './openapi-ingest.ts';
 import { noSuchEvent, unknownAfterId } from './refusals.ts';
-import { storedEvent } from './resource.ts';
+import { storedEventOfAnyKind } from './stored-kinds.ts';
 
 const headers = { 'Cache-Control': noStore };
 
@@ -35,13 +35,22 @@ export const eventChapter = chapter(tag, {
           description: 'A page of events.',
           headers,
           content: {
-            schema: listOf(storedEvent).meta({
+            schema: listOf(storedEventOfAnyKind).meta({
               id: 'EventList',
               description: 'A page of events.',
             }),
             examples: {
               page: {
-                summary: 'The only event there is',
+                summary: 'The first page of order=asc&limit=1',
+                value: {
+                  object: 'list',
+                  data: [EXAMPLE_STORED_EVENT],
+                  has_more: true,
+                  next_cursor: EXAMPLE_NEXT_CURSOR,
+                },
+              },
+              last_page: {
+                summary: 'The last page',
                 value: {
                   object: 'list',
                   data: [EXAMPLE_STORED_EVENT],
@@ -73,7 +82,7 @@ export const eventChapter = chapter(tag, {
           description: 'The event.',
           headers,
           content: {
-            schema: storedEvent,
+            schema: storedEventOfAnyKind,
             examples: { event: { summary: 'A booking was made', value: EXAMPLE_STORED_EVENT } },
           },
         },

@@ -5,6 +5,7 @@ import type { Problem } from '../http/errors.ts';
 import type { JsonObject } from '../http/json-limits.ts';
 import { type Parsed, parseWith } from '../http/validate.ts';
 import { CATALOGUE, type EventType } from './catalogue.ts';
+import { nameOfKind, unionByKind } from './kinds.ts';
 import { name } from './text.ts';
 
 /** The request header that carries the key. */
@@ -24,9 +25,10 @@ const aggregateFields = {
 const schemas = new Map(eventType.options.map((type) => [type, schemaOf(type)]));
 
 /** A request of any kind: the union has a member for each entry of the catalogue. */
-export const ingestRequest = z
-  .union([...schemas.values()])
-  .meta({ id: 'IngestRequest', description: 'A domain event.' });
+export const ingestRequest = unionByKind('event_type', [...schemas.values()]).meta({
+  id: 'IngestRequest',
+  description: 'A domain event.',
+});
 
 /** Refuses a kind that the catalogue does not have, and finds the other problems of its request. */
 const schemaOfUnknownKind = z.strictObject({
@@ -60,11 +62,17 @@ export function parseKey(key: string | undefined): Parsed<z.infer<typeof headers
 }
 
 function schemaOf(type: EventType) {
-  return z.strictObject({
-    event_type: z.literal(type),
-    ...aggregateFields,
-    payload: CATALOGUE[type],
-  });
+  const kind = nameOfKind(type);
+  return z
+    .strictObject({
+      event_type: z.literal(type),
+      ...aggregateFields,
+      payload: CATALOGUE[type].meta({
+        id: `${kind}Payload`,
+        description: 'The event data. Every field is optional; unknown ones are stored as sent.',
+      }),
+    })
+    .meta({ id: `${kind}Request`, description: `An event of the kind \`${type}\`.` });
 }
 
 /** Tells the senders of `event_id`, which was a field once, what to send instead. */

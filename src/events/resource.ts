@@ -23,18 +23,19 @@ const fields = {
 /** The event as the ingest endpoint returns it. */
 export const event = z
   .strictObject(fields)
-  .meta({ id: 'Event', description: 'An accepted domain event.' });
+  .meta({ id: 'AcceptedEvent', description: 'An accepted domain event.' });
 
-/** The event as it is read back, with its aggregate and its payload. */
-export const storedEvent = z
-  .strictObject({
-    ...fields,
-    status: z.literal('pending'),
-    aggregate_id: name.meta({ description: 'Identifier of the entity it concerns.' }),
-    aggregate_type: name.meta({ description: 'Kind of that entity.' }),
-    payload: z.looseObject({}).meta({ description: 'The event data, unknown fields included.' }),
-  })
-  .meta({ id: 'StoredEvent', description: 'A domain event with its data.' });
+/** What the stored events of all kinds have; see stored-kinds.ts. */
+export const storedEvent = z.strictObject({
+  ...fields,
+  status: z.literal('pending'),
+  aggregate_id: name.meta({
+    description: 'Identifier of the entity it concerns.',
+    examples: ['bk_1001'],
+  }),
+  aggregate_type: name.meta({ description: 'Kind of that entity.', examples: ['booking'] }),
+  payload: z.looseObject({}).meta({ description: 'The event data, unknown fields included.' }),
+});
 
 export type EventResource = z.infer<typeof event>;
 

@@ -15,8 +15,9 @@ const CODES = Object.keys(CATALOGUE) as ErrorCode[];
 /** A text that may repeat what a caller sent. */
 const echo = z.string().max(MAX_ECHOED_CHARACTERS);
 
-const message = echo.regex(/\S/).meta({
+const message = echo.min(1).meta({
   description: 'What is wrong, for people. Do not parse it: branch on `error.code`.',
+  examples: ['limit must be at most 100'],
 });
 
 /** One problem of the request. */
@@ -26,7 +27,10 @@ const problem = z
       description: 'Where, in dots: `payload.items.0.id`. Empty for the body as a whole.',
       examples: ['payload.check_in'],
     }),
-    message: message.meta({ description: 'What is wrong there.' }),
+    message: message.meta({
+      description: 'What is wrong there.',
+      examples: ['must be at most 100'],
+    }),
   })
   .meta({ id: 'Problem', description: 'Something that is wrong with the request.' });
 
@@ -68,6 +72,7 @@ export const errorFields = {
     .meta({ description: 'For older clients: when.', deprecated: true }),
   path: echo.regex(/^\//).meta({
     description: 'For older clients: the path of the request, without its query.',
+    examples: ['/api/v1/web/properties'],
     deprecated: true,
   }),
   method: z
@@ -83,6 +88,6 @@ export const errorFields = {
 
 /** The whole envelope. */
 export const errorResource = z.strictObject(errorFields).meta({
-  id: 'Error',
+  id: 'ErrorEnvelope',
   description: 'An answer other than success. New clients read only `error`.',
 });

@@ -83,7 +83,11 @@ const security = {
 const crossOrigin = {
   'Access-Control-Allow-Origin': header(
     'Access-Control-Allow-Origin',
-    z.string().max(300).regex(/^\S+$/).optional(),
+    z
+      .string()
+      .max(300)
+      .regex(/^[!-~]+$/)
+      .optional(),
     'The origin that may read the answer, when it is one of those configured.',
   ),
   'Access-Control-Expose-Headers': header(

@@ -38,7 +38,7 @@ export const pagingParameters = {
     .meta({
       description:
         'The `next_cursor` of the page before, unchanged and with the same filters; `limit` may change. Leave it out for the first page.',
-      override: { pattern: '^[\\w-]+$', minLength: 1, maxLength: MAX_CURSOR_CHARACTERS },
+      override: { pattern: '^[0-9A-Za-z_-]+$', minLength: 1, maxLength: MAX_CURSOR_CHARACTERS },
     }),
 };
 
@@ -48,7 +48,9 @@ export function listOf<Item extends z.ZodType>(item: Item) {
     object: z.literal('list'),
     data: z.array(item).max(MAX_PAGE_SIZE),
     has_more: z.boolean().meta({ description: 'Whether more items follow.' }),
-    next_cursor: cursorText.nullable().meta({ description: 'Opaque; null on the last page.' }),
+    next_cursor: cursorText
+      .nullable()
+      .meta({ description: 'Opaque; null on the last page.', examples: [null] }),
   });
 }
 

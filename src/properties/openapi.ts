@@ -15,7 +15,7 @@ const requestHeaders = {
   'If-None-Match': z
     .string()
     .max(8_000)
-    .regex(/\S/)
+    .regex(/[!-~]/)
     .optional()
     .meta({
       description: 'The `ETag` of the answer that you hold: 304 when it has not changed.',
@@ -82,6 +82,10 @@ export const propertyChapter = chapter(tag, {
                   has_more: true,
                   next_cursor: EXAMPLE_NEXT_CURSOR,
                 },
+              },
+              last_page: {
+                summary: `The last page, here the only one: no home fits location_id=${EXAMPLE_LOCATION_ID}&type=ski`,
+                value: { object: 'list', data: [], has_more: false, next_cursor: null },
               },
             },
           },

@@ -20,7 +20,7 @@ export const PHOTO_SECTIONS = [
 /** A location as a listing shows it. */
 export const location = z
   .strictObject({ id: lowerCaseUuid, slug: slug.nullable(), name: localeMap })
-  .meta({ id: 'Location', description: 'A place that listings name.' });
+  .meta({ id: 'PropertyLocation', description: 'A place that listings name.' });
 
 /** An amenity as a listing shows it. */
 export const amenity = z
@@ -32,7 +32,7 @@ const galleryItem = z.strictObject({
   url: httpUrl,
   alt: localeMap,
   section: z.enum(PHOTO_SECTIONS),
-  sort_order: order,
+  sort_order: order.meta({ examples: [1] }),
 });
 
 const count = z.number().min(0).nullable();
@@ -61,27 +61,30 @@ export const property = z
       description: 'Plain text in each language; paragraphs are separated by a blank line.',
     }),
     unique_features: z
-      .array(z.strictObject({ icon_slug: text, label: localeMap }))
+      .array(z.strictObject({ icon_slug: text.meta({ examples: ['sea-view'] }), label: localeMap }))
       .max(MAX_LIST_ENTRIES)
       .meta({ description: 'What sets the home apart; may be empty.' }),
-    bedrooms: count,
-    beds: count,
-    bathrooms: count,
-    bathtubs: count,
-    capacity: count.meta({ description: 'People who can stay.' }),
-    size: count.meta({ description: 'Square metres.' }),
-    address: text.nullable(),
-    city: text.nullable(),
+    bedrooms: count.meta({ examples: [3] }),
+    beds: count.meta({ examples: [4] }),
+    bathrooms: count.meta({ examples: [2] }),
+    bathtubs: count.meta({ examples: [1] }),
+    capacity: count.meta({ description: 'People who can stay.', examples: [6] }),
+    size: count.meta({ description: 'Square metres.', examples: [104] }),
+    address: text.nullable().meta({ examples: ['Via delle Concerie 27'] }),
+    city: text.nullable().meta({ examples: ['Bosa'] }),
     latitude: z.number().min(-90).max(90).nullable().meta({ description: 'Degrees, WGS 84.' }),
     longitude: z.number().min(-180).max(180).nullable().meta({ description: 'Degrees, WGS 84.' }),
-    price_from: count.meta({ description: 'Price of the smallest share.' }),
+    price_from: count.meta({ description: 'Price of the smallest share.', examples: [118000] }),
     fraction_from: z
       .string()
       .max(MAX_TEXT_CHARACTERS)
       .regex(/^[1-9]\d*\/[1-9]\d*$/, 'must be a fraction such as 1/8')
       .nullable()
       .meta({ description: 'Smallest ownership fraction.', examples: ['1/8'] }),
-    weeks_per_year: count.meta({ description: 'Weeks of use per year that the share gives.' }),
+    weeks_per_year: count.meta({
+      description: 'Weeks of use per year that the share gives.',
+      examples: [6],
+    }),
     financial_analysis_url: httpUrl.nullable(),
     hero_image: z
       .strictObject({ url: httpUrl, alt: localeMap })
@@ -99,7 +102,7 @@ export const property = z
       description: 'Canonical public address.',
       examples: ['https://www.example.com/listings/casa-marea'],
     }),
-    display_order: order.meta({ description: 'Curatorial order, ascending.' }),
+    display_order: order.meta({ description: 'Curatorial order, ascending.', examples: [210] }),
     is_early_access: z.boolean(),
   })
   .meta({ id: 'Property', description: 'A listing of the marketing site.' });

@@ -80,6 +80,12 @@ describe('the examples', () => {
     expect(answer(FEED, 'get', 200, 'page')).toEqual(await second.json());
   });
 
+  it('show the last page as the feed gives it', async () => {
+    const last = await get(`${FEED}?location_id=${SARDINIA}&type=ski`);
+    await expectStatus(last, 200);
+    expect(answer(FEED, 'get', 200, 'last_page')).toEqual(await last.json());
+  });
+
   const anonymous = { 'x-api-key': '' };
   it.each<[number, string, string, string, RequestInit]>([
     [400, 'validation_error', FEED, `${FEED}?limit=101`, {}],
@@ -136,10 +142,21 @@ describe('the examples', () => {
       withoutIds(await repeated.json()),
     );
     const list = await get('/api/v1/events?aggregate_id=bk_1001');
-    expect(withoutIds(answer('/api/v1/events', 'get', 200, 'page'))).toEqual(
+    expect(withoutIds(answer('/api/v1/events', 'get', 200, 'last_page'))).toEqual(
       withoutIds(await list.json()),
     );
     await expectStatus(await ingest('cancelled', 'bk_1001-cancelled'), 202);
+  });
+
+  it('show a page of events whose cursor leads on', async () => {
+    const page = z
+      .object({ data: z.array(z.unknown()).length(1), next_cursor: z.string() })
+      .parse(answer('/api/v1/events', 'get', 200, 'page'));
+    const next = await get(`/api/v1/events?order=asc&limit=1&cursor=${page.next_cursor}`);
+    await expectStatus(next, 200);
+    expect(page.data).toEqual(
+      z.object({ data: z.unknown() }).parse(answer('/api/v1/events', 'get', 200, 'last_page')).data,
+    );
   });
 });
 

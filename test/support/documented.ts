@@ -33,7 +33,7 @@ type Answer = z.infer<typeof answer>;
 
 const document = documentShape.parse(JSON.parse(JSON.stringify(createOpenApiDocument())));
 const errorMedia = {
-  schema: { $ref: '#/components/schemas/Error' },
+  schema: { $ref: '#/components/schemas/ErrorEnvelope' },
   examples: {},
 };
 
