@@ -49,9 +49,9 @@ export class Pool {
 
   /**
    * Spends a request, or refuses it when the window is known to be full. Undefined when it has to wait;
-   * a request that is out of patience does not wait for calls under way.
+   * one that has no time left does not wait for calls under way.
    */
-  count(now: number, isPatient = true): Count | undefined {
+  count(now: number, hasTime = true): Count | undefined {
     const window = this.#windowAt(now);
     if (window === undefined) return undefined;
     const resetMs = window.overAt - now;
@@ -65,7 +65,7 @@ export class Pool {
       };
     }
     // A call under way may still bring what it was granted.
-    if (window.left > 0 || (isPatient && this.#calls.size > 0)) return undefined;
+    if (window.left > 0 || (hasTime && this.#calls.size > 0)) return undefined;
     return { outcome: 'refused', limit: this.#limit, remaining: 0, resetMs };
   }
 
@@ -82,12 +82,13 @@ export class Pool {
   }
 
   /**
-   * Returns how many requests a waiting request asks for; 0 when the calls under way bring enough. A
-   * request that is out of patience relies on none of them.
+   * Returns how many requests a waiting request asks for; 0 when the calls under way bring enough, or
+   * all that is left. One that is out of patience relies on them only when the window is known to be full.
    */
   wantedNow(isPatient: boolean, now: number): number {
     const expected = this.#expected();
     const left = this.#leftBeyond(expected, now);
+    if (this.#windowAt(now)?.left === 0) return 0;
     const isEnough = this.#waiting <= expected || (left <= 0 && this.#calls.size > 0);
     if (isPatient && isEnough) return 0;
     const room = largestLease(this.#limit) + this.#waiting - expected;
