@@ -96,13 +96,15 @@ export class Pool {
   }
 
   /**
-   * Returns how many requests to ask for in advance, and 0 for not yet. Nothing is fetched upon a first
-   * lease: most clients send no more than that.
+   * Returns how many requests to ask for in advance, and 0 for not yet. A first lease is spent before
+   * that: most clients send no more.
    */
   wantedInAdvance(now: number): number {
     const window = this.#windowAt(now);
     if (window === undefined || now < this.#quietUntil) return 0;
-    if (this.#limit - window.left <= firstLease(this.#limit)) return 0;
+    const first = firstLease(this.#limit);
+    const isFirst = this.#limit - window.left <= first;
+    if (isFirst && (this.#tokens > 0 || first === 1)) return 0;
     const expected = this.#expected();
     const held = this.#tokens + expected - this.#waiting;
     const room = largestLease(this.#limit) - held;
