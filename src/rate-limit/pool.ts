@@ -10,8 +10,11 @@
 import { firstLease, type Lease, largestLease, nextLease } from './lease.ts';
 import type { Count } from './window.ts';
 
-/** The reserve begins at this part of the largest lease, and grows by half as much up to `MAX_RESERVE`. */
-const FIRST_RESERVE = 1 / 5;
+/**
+ * The reserve, as a part of the largest lease: a small one makes few calls, and a large one lets a fast
+ * client wait less. It grows by `FIRST_RESERVE` each time that the pool runs dry with a call under way.
+ */
+const FIRST_RESERVE = 1 / 10;
 const MAX_RESERVE = 1 / 2;
 /** After a failed call, nothing is asked for in advance for a while. */
 const QUIET_MS = 1_000;
@@ -77,7 +80,7 @@ export class Pool {
   /** A request has waited for a lease that was fetched in advance: the next one is fetched earlier. */
   raiseReserve(): void {
     const largest = largestLease(this.#limit);
-    const step = Math.max(1, Math.floor((largest * FIRST_RESERVE) / 2));
+    const step = Math.max(1, Math.floor(largest * FIRST_RESERVE));
     this.#reserve = Math.min(this.#reserve + step, Math.floor(largest * MAX_RESERVE));
   }
 

@@ -26,6 +26,8 @@ export type Extent = { clients: Readonly<Record<number, number>>; isSteady: bool
 const LISTINGS = 200;
 const AT_ONCE = 300;
 const STEADY_SECONDS = 120;
+/** The pace of a client that has some work of its own between two requests. */
+const PACE_MS = 2.5;
 
 const count = z.int().min(0);
 const calls = z.object({ counter: count, d1: count, kv: count, edge: count, counterRows: count });
@@ -48,9 +50,15 @@ export async function measureLatency(delays: Delays, extent: Extent): Promise<vo
   const hot = await start(script, delays, {});
   const cold = await start(script, delays, { FEED_CACHE_SECONDS: '0' });
   const key = crypto.randomUUID();
-  const operations: { name: string; runtime: Runtime; call: () => Call }[] = [
+  const operations: { name: string; runtime: Runtime; call: () => Call; paceMs?: number }[] = [
     { name: 'page of 25, hot', runtime: hot, call: () => feedCall('') },
     { name: 'listing, hot', runtime: hot, call: () => feedCall('/home-1') },
+    {
+      name: `every ${PACE_MS} ms`,
+      runtime: hot,
+      call: () => feedCall('/home-1'),
+      paceMs: PACE_MS,
+    },
     { name: 'page of 25, cold', runtime: cold, call: () => feedCall('') },
     {
       name: 'ingest, fresh keys',
@@ -63,14 +71,16 @@ export async function measureLatency(delays: Delays, extent: Extent): Promise<vo
   console.log(`Milliseconds added to each call: ${hops.join(', ')}.`);
   console.log('The last five columns are calls, and rows of the counter, per request.\n');
   console.log(tableHead(COLUMNS));
-  for (const { name, runtime, call } of operations) {
+  for (const { name, runtime, call, paceMs = 0 } of operations) {
     for (const [requests, clients] of Object.entries(extent.clients)) {
       const connection = connectTo(runtime.url);
       await connection.ask(call(), freshClient());
       await takeCalls(runtime);
       const answers: Answered[] = [];
       for (let client = 0; client < clients; client += 1) {
-        answers.push(...(await askInTurn(connection, call, Number(requests))));
+        answers.push(
+          ...(await askInTurn(connection, call, { requests: Number(requests), paceMs })),
+        );
       }
       connection.close();
       printLine(`${name}, clients of ${requests}`, answers, await takeCalls(runtime));
@@ -96,11 +106,18 @@ async function start(script: string, delays: Delays, vars: Record<string, string
 }
 
 /** Sends the requests of one client. Throws unless all of them pass and what remains falls by one with each. */
-async function askInTurn(connection: Connection, call: () => Call, requests: number) {
+async function askInTurn(
+  connection: Connection,
+  call: () => Call,
+  { requests, paceMs = 0 }: { requests: number; paceMs?: number },
+) {
   const client = freshClient();
   const answers: Answered[] = [];
   for (let sent = 0; sent < requests; sent += 1) {
+    const next = performance.now() + paceMs;
     answers.push(await connection.ask(call(), client));
+    // Timers of Node count whole milliseconds.
+    while (performance.now() < next) await new Promise((resolve) => setImmediate(resolve));
   }
   const remaining = answers.map(({ headers }) => Number(headers['x-ratelimit-remaining']));
   const first = remaining[0] ?? Number.NaN;
