@@ -15,6 +15,8 @@ const DEADLINE_MS = 1_000;
 const LOOK_EVERY_MS = 1;
 /** Longer than nearly every call takes; then a request makes a call of its own. */
 const PATIENCE_LOOKS = 100;
+/** A bound that holds while the clock stands still: in a Worker it advances on I/O only. */
+const MAX_LOOKS = DEADLINE_MS / LOOK_EVERY_MS;
 
 /** `uncounted`: the counter failed or stalled. `overloaded`: the client has flooded it. */
 export type Counted = Count | { outcome: 'overloaded' } | { outcome: 'uncounted' };
@@ -37,17 +39,16 @@ export async function waitForCount(source: Source): Promise<Counted> {
   pool.addWaiting(1);
   try {
     for (let looks = 0; ; looks += 1) {
-      const now = Date.now();
-      const isPatient = looks < PATIENCE_LOOKS;
-      const wanted = pool.wantedNow(isPatient, now);
+      const wanted = pool.wantedNow(looks < PATIENCE_LOOKS, Date.now());
       const failure = wanted > 0 ? await fetchLease(source, wanted) : await pause();
-      const count = pool.count(Date.now(), isPatient);
+      const hasTime = Date.now() - startedAt < DEADLINE_MS && looks < MAX_LOOKS;
+      const count = pool.count(Date.now(), hasTime);
       if (count !== undefined) {
         if (wanted === 0) pool.raiseReserve();
         return count;
       }
       if (failure !== undefined) return failure;
-      if (Date.now() - startedAt >= DEADLINE_MS) return { outcome: 'uncounted' };
+      if (!hasTime) return { outcome: 'uncounted' };
     }
   } finally {
     pool.addWaiting(-1);

@@ -10,8 +10,11 @@
 import { firstLease, type Lease, largestLease, nextLease } from './lease.ts';
 import type { Count } from './window.ts';
 
-/** The reserve begins at this part of the largest lease, and grows by half as much up to `MAX_RESERVE`. */
-const FIRST_RESERVE = 1 / 5;
+/**
+ * The reserve, as a part of the largest lease: a small one makes few calls, and a large one lets a fast
+ * client wait less. It grows by `FIRST_RESERVE` each time that the pool runs dry with a call under way.
+ */
+const FIRST_RESERVE = 1 / 10;
 const MAX_RESERVE = 1 / 2;
 /** After a failed call, nothing is asked for in advance for a while. */
 const QUIET_MS = 1_000;
@@ -49,9 +52,9 @@ export class Pool {
 
   /**
    * Spends a request, or refuses it when the window is known to be full. Undefined when it has to wait;
-   * a request that is out of patience does not wait for calls under way.
+   * one that has no time left does not wait for calls under way.
    */
-  count(now: number, isPatient = true): Count | undefined {
+  count(now: number, hasTime = true): Count | undefined {
     const window = this.#windowAt(now);
     if (window === undefined) return undefined;
     const resetMs = window.overAt - now;
@@ -65,7 +68,7 @@ export class Pool {
       };
     }
     // A call under way may still bring what it was granted.
-    if (window.left > 0 || (isPatient && this.#calls.size > 0)) return undefined;
+    if (window.left > 0 || (hasTime && this.#calls.size > 0)) return undefined;
     return { outcome: 'refused', limit: this.#limit, remaining: 0, resetMs };
   }
 
@@ -77,17 +80,18 @@ export class Pool {
   /** A request has waited for a lease that was fetched in advance: the next one is fetched earlier. */
   raiseReserve(): void {
     const largest = largestLease(this.#limit);
-    const step = Math.max(1, Math.floor((largest * FIRST_RESERVE) / 2));
+    const step = Math.max(1, Math.floor(largest * FIRST_RESERVE));
     this.#reserve = Math.min(this.#reserve + step, Math.floor(largest * MAX_RESERVE));
   }
 
   /**
-   * Returns how many requests a waiting request asks for; 0 when the calls under way bring enough. A
-   * request that is out of patience relies on none of them.
+   * Returns how many requests a waiting request asks for; 0 when the calls under way bring enough, or
+   * all that is left. One that is out of patience relies on them only when the window is known to be full.
    */
   wantedNow(isPatient: boolean, now: number): number {
     const expected = this.#expected();
     const left = this.#leftBeyond(expected, now);
+    if (this.#windowAt(now)?.left === 0) return 0;
     const isEnough = this.#waiting <= expected || (left <= 0 && this.#calls.size > 0);
     if (isPatient && isEnough) return 0;
     const room = largestLease(this.#limit) + this.#waiting - expected;
@@ -95,13 +99,15 @@ export class Pool {
   }
 
   /**
-   * Returns how many requests to ask for in advance, and 0 for not yet. Nothing is fetched upon a first
-   * lease: most clients send no more than that.
+   * Returns how many requests to ask for in advance, and 0 for not yet. A first lease is spent before
+   * that: most clients send no more.
    */
   wantedInAdvance(now: number): number {
     const window = this.#windowAt(now);
     if (window === undefined || now < this.#quietUntil) return 0;
-    if (this.#limit - window.left <= firstLease(this.#limit)) return 0;
+    const first = firstLease(this.#limit);
+    const isFirst = this.#limit - window.left <= first;
+    if (isFirst && (this.#tokens > 0 || first === 1)) return 0;
     const expected = this.#expected();
     const held = this.#tokens + expected - this.#waiting;
     const room = largestLease(this.#limit) - held;
