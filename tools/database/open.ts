@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { STATE_DIRECTORY, WRANGLER_CONFIG, WRANGLER_ENVIRONMENT } from '../command-line/project.ts';
 import { databaseConfig } from './database-config.ts';
+import { superviseRuntime } from './runtime.ts';
 
 const BUSY_WARNING = /workerd\/util\/sqlite\.c\+\+.*SQLITE_BUSY/s;
 
@@ -62,6 +63,7 @@ function silenceBusyWarnings(): () => void {
 /** Loads wrangler, which takes a second: only programs that need it pay for it. */
 export function loadWrangler() {
   Object.assign(process.env, WRANGLER_ENVIRONMENT);
+  superviseRuntime();
   process.env.WRANGLER_LOG ??= 'error';
   return import('wrangler');
 }
