@@ -8,7 +8,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { findKeptOption } from './command-line/npm.ts';
+import { findKeptOption, watchNpm } from './command-line/npm.ts';
 import { UserError } from './command-line/project.ts';
 import { inLocalTurn } from './development/local-turn.ts';
 import type { Counts } from './import/counts.ts';
@@ -23,6 +23,7 @@ Loads a listings file into the local database, or with --remote into the deploye
   --dry-run   check the file, also against the database, and write nothing
   --remote    the deployed database instead of the local one`;
 
+watchNpm(() => process.exit(1));
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(args: string[]): Promise<number> {

@@ -10,7 +10,7 @@ import type { Source } from './source.ts';
  * test/properties/rules.test.ts. The next version makes every stored document out of date, which a
  * change of the rules needs: the test then fails, and says what to write here.
  */
-export const RULES = { version: 1, digest: 'a436e05e51af32b1' };
+export const RULES = { version: 2, digest: '6715ed3eb8dae12e' };
 
 /** Puts the fields of an object that is spread behind it in the order of the wire. */
 const WIRE_ORDER: object = Object.fromEntries(

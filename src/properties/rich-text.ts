@@ -12,7 +12,9 @@ const CONTAINERS = ['doc', 'bulletList', 'orderedList', 'listItem', 'blockquote'
 const BLOCKS = ['paragraph', 'heading'] as const;
 const NODE_TYPES = new Set<string>([...CONTAINERS, ...BLOCKS, 'hardBreak', 'text']);
 /** Bounds the recursion. No text that people read is nested so deep. */
-const MAX_DEPTH = 64;
+export const MAX_NESTING = 64;
+
+const LINE_END = /\r\n?|\n/g;
 
 /** A node. Its marks and attributes do not show in plain text. */
 export type RichTextNode = { type: string; text?: string; content?: RichTextNode[] };
@@ -34,13 +36,17 @@ export const richText: z.ZodType<RichText> = z.unknown().transform((value, conte
   return checked;
 });
 
-/** Returns the plain text: a hard break is a newline, and a blank block is dropped. */
+/**
+ * Returns the plain text, in which every line ends with `\n`. A hard break ends a line. Blank lines
+ * are dropped from a block, and blank blocks from the text, so a blank line is always between blocks.
+ */
 export function plainTextOf(value: RichText): string {
-  if (typeof value === 'string') return value;
+  if (typeof value === 'string') return value.replace(LINE_END, '\n');
   const blocks: string[] = [];
   let block = '';
   const endBlock = () => {
-    if (block.trim() !== '') blocks.push(block);
+    const lines = block.split(LINE_END).filter((line) => line.trim() !== '');
+    if (lines.length > 0) blocks.push(lines.join('\n'));
     block = '';
   };
   const visit = (node: RichTextNode) => {
@@ -67,8 +73,8 @@ function documentProblems(value: unknown): NodeProblem[] {
 
 function nodeProblems(node: unknown, path: (string | number)[], depth: number): NodeProblem[] {
   if (!isObject(node)) return [{ path, message: 'must be a ProseMirror node' }];
-  if (depth > MAX_DEPTH)
-    return [{ path, message: `must be nested at most ${MAX_DEPTH} levels deep` }];
+  if (depth > MAX_NESTING)
+    return [{ path, message: `must be nested at most ${MAX_NESTING} levels deep` }];
   if (typeof node.type !== 'string' || !NODE_TYPES.has(node.type)) {
     return [{ path: [...path, 'type'], message: `must be one of ${[...NODE_TYPES].join(', ')}` }];
   }

@@ -10,7 +10,8 @@ import { amenity, location, PHOTO_SECTIONS, PUBLIC_STATUSES, property } from './
 import { richText } from './rich-text.ts';
 import { httpUrl, MAX_LIST_ENTRIES, order, text } from './text.ts';
 
-const photo = z.strictObject({
+/** A stored photo, of the web or not. */
+export const photo = z.strictObject({
   id: uuid,
   url: httpUrl,
   alt: localeMap.default({}),
@@ -19,7 +20,8 @@ const photo = z.strictObject({
   web_sort_order: order,
 });
 
-const video = z.strictObject({
+/** A stored video. */
+export const video = z.strictObject({
   id: uuid,
   url: httpUrl,
   type: text,

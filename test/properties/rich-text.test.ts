@@ -3,11 +3,13 @@ import { plainTextOf, type RichText, richText } from '../../src/properties/rich-
 
 const words = (text: string, marks?: object[]) => ({ type: 'text', text, ...(marks && { marks }) });
 const paragraph = (...content: object[]) => ({ type: 'paragraph', content });
+const hardBreak = { type: 'hardBreak' };
 const doc = (...content: object[]) => ({ type: 'doc', content }) as RichText;
 
 describe('plain text', () => {
   it.each<[string, RichText, string]>([
-    ['a plain string as it is', ' As is.\n\n Twice ', ' As is.\n\n Twice '],
+    ['a plain string as it is', ' As is.\n\n\n Twice ', ' As is.\n\n\n Twice '],
+    ['the line ends of a plain string as newlines', 'a\r\nb\rc\n\r\nd', 'a\nb\nc\n\nd'],
     [
       'paragraphs separated by a blank line',
       doc(paragraph(words('A')), paragraph(words('B'))),
@@ -22,6 +24,20 @@ describe('plain text', () => {
       'a hard break as a newline',
       doc(paragraph(words('a'), { type: 'hardBreak' }, words('b'))),
       'a\nb',
+    ],
+    [
+      'one newline for several hard breaks, and none at the ends of a block',
+      doc(
+        paragraph(hardBreak, words('a'), hardBreak, hardBreak, words(' '), hardBreak, words('b')),
+        paragraph(hardBreak),
+        paragraph(words('c'), hardBreak, hardBreak),
+      ),
+      'a\nb\n\nc',
+    ],
+    [
+      'line ends inside a text as hard breaks',
+      doc(paragraph(words('\r\na\r\n\r\nb\rc'), hardBreak, words('\nd\n'))),
+      'a\nb\nc\nd',
     ],
     [
       'text without its marks',

@@ -13,6 +13,7 @@ import {
   readWranglerConfig,
 } from '../command-line/wrangler-config.ts';
 import { databaseConfig } from './database-config.ts';
+import { superviseRuntime } from './runtime.ts';
 
 const BUSY_WARNING = /workerd\/util\/sqlite\.c\+\+.*SQLITE_BUSY/s;
 
@@ -90,6 +91,7 @@ function silenceBusyWarnings(): () => void {
 /** Loads wrangler, which takes a second: only programs that need it pay for it. */
 export function loadWrangler() {
   Object.assign(process.env, WRANGLER_ENVIRONMENT);
+  superviseRuntime();
   process.env.WRANGLER_LOG ??= 'error';
   return import('wrangler');
 }

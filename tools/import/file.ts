@@ -4,8 +4,10 @@
  */
 
 import * as z from 'zod';
+import { pathOf } from '../../src/http/problem-path.ts';
 import { parseWith } from '../../src/http/validate.ts';
 import type { Amenity, Location } from '../../src/properties/source.ts';
+import { type JsonLoss, lossesOf } from './json-text.ts';
 import { keysOf, type RecordKeys } from './keys.ts';
 import type { ImportProblem } from './problem.ts';
 import { type WrittenListing, writtenAmenity, writtenListing, writtenLocation } from './records.ts';
@@ -45,6 +47,9 @@ const readableSections = z.object({
 export function readListingsFile(bytes: Uint8Array): ReadFile {
   const content = parseJson(bytes);
   if (!content.ok) return unreadable([{ path: '', message: content.message }]);
+  // Nobody can tell which of two sections the records of the other were to replace.
+  const lostSections = content.losses.filter(({ path }) => path.length <= 1);
+  if (lostSections.length > 0) return unreadable(lostSections.map(atPath));
   const whole = parseWith(sections, content.value);
   const parsed = whole.ok ? whole : parseWith(readableSections, content.value);
   if (!parsed.ok) return unreadable(parsed.problems);
@@ -60,7 +65,8 @@ export function readListingsFile(bytes: Uint8Array): ReadFile {
     ...repeatedEntries(listing),
     ...heroProblems(listing),
   ]);
-  const all = [...problems, ...repeatedKeys(file), ...inListings];
+  const lost = content.losses.map((loss) => lossIn(file, loss));
+  const all = [...problems, ...lost, ...repeatedKeys(file), ...inListings];
   return isWithoutSection
     ? { kind: 'unreadable', problems: all }
     : { kind: 'read', file, problems: all };
@@ -68,7 +74,7 @@ export function readListingsFile(bytes: Uint8Array): ReadFile {
 
 function parseJson(
   bytes: Uint8Array,
-): { ok: true; value: unknown } | { ok: false; message: string } {
+): { ok: true; value: unknown; losses: JsonLoss[] } | { ok: false; message: string } {
   let text: string;
   try {
     // The decoder drops a byte order mark at the head.
@@ -77,7 +83,7 @@ function parseJson(
     return { ok: false, message: 'is not UTF-8 text' };
   }
   try {
-    return { ok: true, value: JSON.parse(text) };
+    return { ok: true, value: JSON.parse(text), losses: lossesOf(text) };
   } catch (error) {
     return { ok: false, message: `is not JSON: ${error instanceof Error ? error.message : ''}` };
   }
@@ -89,6 +95,20 @@ function unreadable(problems: readonly ProblemAtPath[]): ReadFile {
 
 function ofTheFile(problems: readonly ProblemAtPath[]): ImportProblem[] {
   return problems.map((problem) => ({ record: 'the file', ...problem }));
+}
+
+function atPath({ path, message }: JsonLoss): ProblemAtPath {
+  return { path: pathOf(path), message };
+}
+
+/** Tells a loss by its record, when it is in one. */
+function lossIn(file: ListingsFile, { path, message }: JsonLoss): ImportProblem {
+  const [section, index, ...rest] = path;
+  const records = Object.entries(file).find(([name]) => name === section)?.[1] ?? [];
+  const record = typeof index === 'number' ? records[index] : undefined;
+  return record === undefined
+    ? { record: 'the file', ...atPath({ path, message }) }
+    : { record: record.name, ...atPath({ path: rest, message }) };
 }
 
 /** Reads the records of a section, and adds what is wrong with them to `problems`. */

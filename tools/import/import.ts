@@ -15,7 +15,8 @@ import type { ReadFile } from './file.ts';
 import { type Plan, planImport, type Stored } from './plan.ts';
 import type { ImportProblem } from './problem.ts';
 import { renderApplied } from './rendering.ts';
-import { batchesOf, MAX_ROW_BYTES, type StagedRow, stagedRowOf } from './rows.ts';
+import { batchesOf, type StagedRow, stagedRowOf } from './rows.ts';
+import { sizeProblems } from './sizes.ts';
 import {
   countDiffering,
   discardStaged,
@@ -75,7 +76,7 @@ async function attemptImport(read: ReadListings, options: ImportOptions): Promis
   const lastImport = await findLastImport(database);
   const stored = await findStored(database, read.file);
   const plan = planImport(read.file, stored);
-  const problems = [...read.problems, ...plan.problems, ...oversized(plan, read)];
+  const problems = [...read.problems, ...plan.problems, ...oversized(plan, read, publicSiteUrl)];
   if (problems.length > 0) return { kind: 'refused', problems };
 
   const staging: Staging = {
@@ -85,6 +86,7 @@ async function attemptImport(read: ReadListings, options: ImportOptions): Promis
     stagedRows: 0,
   };
   const written = await writeAll(staging, plan, stored, lastImport, options);
+  if (written.kind === 'refused') return written;
   return {
     kind: 'accepted',
     ...countsOf(read.file, plan, stored, written.ofFile),
@@ -96,21 +98,26 @@ async function attemptImport(read: ReadListings, options: ImportOptions): Promis
 }
 
 type Written = {
+  kind: 'written';
   ofFile: number;
   affected: number;
   /** The batches in which something was staged; their listings are to be rendered. */
   batches: StagedRow[][];
 };
+type Refused = Extract<ImportOutcome, { kind: 'refused' }>;
 
-/** Stages everything that differs from the store, and applies it. */
+/**
+ * Stages everything that differs from the store, and applies it, unless a listing outside the file
+ * would become too large by what the file changes in it.
+ */
 async function writeAll(
   staging: Staging,
   plan: Plan,
   stored: Stored,
   lastImport: string | null,
   { isDryRun, onProgress }: ImportOptions,
-): Promise<Written> {
-  const written: Written = { ofFile: 0, affected: 0, batches: [] };
+): Promise<Written | Refused> {
+  const written: Written = { kind: 'written', ofFile: 0, affected: 0, batches: [] };
   const write = async (batch: StagedRow[]) => {
     if (isDryRun) return countDiffering(staging, batch);
     const rows = await stageListings(staging, batch);
@@ -124,8 +131,17 @@ async function writeAll(
       done += batch.length;
       onProgress('checked', done, plan.sources.length);
     }
+    const problems: ImportProblem[] = [];
     for await (const listings of affectedListings(staging.database, plan, stored)) {
+      for (const listing of listings) {
+        problems.push(...sizeProblems(listing, storedName(listing), staging.publicSiteUrl));
+      }
+      if (problems.length > 0) continue;
       for (const batch of batchesOf(rowsOf(listings))) written.affected += await write(batch);
+    }
+    if (problems.length > 0) {
+      await discard(staging);
+      return { kind: 'refused', problems };
     }
     if (!isDryRun) {
       await stageLocations(staging, plan.changedLocations);
@@ -134,22 +150,28 @@ async function writeAll(
     }
     return written;
   } catch (error) {
-    // Nobody needs the rows. If they cannot be removed now, the next import removes them.
-    if (staging.stagedRows > 0) await discardStaged(staging).catch(() => undefined);
+    await discard(staging);
     throw error;
   }
+}
+
+/** Removes what is staged. Nobody needs it: if that fails, the next import removes it. */
+async function discard(staging: Staging): Promise<void> {
+  if (staging.stagedRows > 0) await discardStaged(staging).catch(() => undefined);
 }
 
 function* rowsOf(listings: Iterable<Source>): Generator<StagedRow> {
   for (const listing of listings) yield stagedRowOf(listing);
 }
 
-function oversized(plan: Plan, { file }: ReadListings): ImportProblem[] {
+function oversized(plan: Plan, { file }: ReadListings, publicSiteUrl: string): ImportProblem[] {
   const names = new Map(file.properties.map(({ keys, name }) => [keys.id, name]));
-  return plan.sources.flatMap((listing) => {
-    const bytes = Buffer.byteLength(stagedRowOf(listing).json);
-    if (bytes <= MAX_ROW_BYTES) return [];
-    const message = `is too large to store: ${bytes} bytes, at most ${MAX_ROW_BYTES}`;
-    return [{ record: names.get(listing.id) ?? listing.id, path: '', message }];
-  });
+  return plan.sources.flatMap((listing) =>
+    sizeProblems(listing, names.get(listing.id) ?? storedName(listing), publicSiteUrl),
+  );
+}
+
+/** Names a listing that is not in the file. */
+function storedName({ slug }: Source): string {
+  return `the stored listing ${JSON.stringify(slug)}`;
 }

@@ -8,9 +8,6 @@ import type { properties } from '../../src/properties/table.ts';
 const ROWS_PER_BATCH = 100;
 const BYTES_PER_BATCH = 1_000_000;
 
-/** The largest row that is accepted: D1 holds 2 MB a row, and the document comes on top of the source. */
-export const MAX_ROW_BYTES = 900_000;
-
 /** A listing, and the row to be staged for it: JSON of the columns that its source gives. */
 export type StagedRow = { listing: Source; json: string };
 

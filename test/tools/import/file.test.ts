@@ -116,6 +116,136 @@ describe('a listings file', () => {
     ]);
   });
 
+  it.each([
+    ['a section', `{"properties":[],"locations":[],"properties":[]}`, 'the file: properties'],
+    [
+      'a field',
+      `{"properties":[{"slug":"home","title":{"en":"a","en":"b"}}]}`,
+      'properties[0] (slug "home"): title.en',
+    ],
+    [
+      'a field in another notation',
+      `{"properties":[{"slug":"home","na\\u006de":"a","name":"b"}]}`,
+      'properties[0] (slug "home"): name',
+    ],
+    [
+      'a nested field',
+      `{"properties":[{},{"photos":[{},{"alt":{},"url":"\\\\","alt":{"en":"\\"{"}}]}]}`,
+      'properties[1]: photos.1.alt',
+    ],
+    ['a field of no record', `{"properties":{"a":1,"a":2}}`, 'the file: properties.a'],
+  ])('must not have %s twice in one object', (_, text, place) => {
+    expect(linesOf(text)).toContain(`${place} appears twice in the same object`);
+  });
+
+  it('reports a repeated section alone: which of the two was meant is not known', () => {
+    const text = `{"properties":[{"slug":1}],"properties":[{"slug":2}],"homes":[]}`;
+    expect(linesOf(text)).toEqual(['the file: properties appears twice in the same object']);
+  });
+
+  it.each([
+    ['9007199254740993', '9007199254740992'],
+    ['-12345678901234567890', '-12345678901234567000'],
+    ['1234567890123456789e3', '1.2345678901234568e+21'],
+  ])('must not have the integer %s, which JavaScript would round', (number, rounded) => {
+    const home = `{"slug":"home","size":${number},"description":{"en":{"type":"doc","attrs":{"id":[${number}]}}}}`;
+    const lines = linesOf(`{"properties":[${home}]}`);
+    for (const path of ['size', 'description.en.attrs.id.0']) {
+      const problem = `${path} is a number that JavaScript would round to ${rounded}`;
+      expect(lines).toContain(`properties[0] (slug "home"): ${problem}`);
+    }
+  });
+
+  it('must not have a number that is too large for JavaScript', () => {
+    expect(linesOf('{"properties":[{"slug":"home","size":-1e999}]}')).toContain(
+      'properties[0] (slug "home"): size is a number that is too large',
+    );
+  });
+
+  it('may have any number that JavaScript holds', () => {
+    for (const number of ['9007199254740991', '9007199254740992', '1e21', '1E+23', '100000.0e18']) {
+      const text = JSON.stringify({ properties: [{ ...home, size: 0 }] });
+      expect(linesOf(text.replace('"size":0', `"size":${number}`))).toEqual([]);
+    }
+    for (const number of ['0e99999', '-0', '0.1e1', '1.5e-400', '41.123456789012345678']) {
+      const text = JSON.stringify({ properties: [{ ...home, latitude: 0 }] });
+      expect(linesOf(text.replace('"latitude":0', `"latitude":${number}`))).toEqual([]);
+    }
+  });
+
+  it.each([65, 1_100, 5_000, 100_000])(
+    'must not nest attributes or marks %i levels deep',
+    (levels) => {
+      const deep = `${'['.repeat(levels)}${']'.repeat(levels)}`;
+      const text = `{"type":"text","text":"x","marks":${deep},"content":${deep}}`;
+      const paragraph = `{"type":"paragraph","attrs":${deep},"content":[${text}]}`;
+      const document = `{"type":"doc","content":[${paragraph}]}`;
+      const content = JSON.stringify({ properties: [{ ...home, description: { fr: 0 } }] });
+      const record = 'properties[0] (slug "home"): description.fr.content.0';
+      const message = 'must be nested at most 64 levels deep';
+      expect(linesOf(content.replace('{"fr":0}', `{"fr":${document}}`))).toEqual([
+        `${record}.attrs ${message}`,
+        `${record}.content.0.marks ${message}`,
+        `${record}.content.0.content ${message}`,
+      ]);
+    },
+  );
+
+  it('may nest attributes and marks 64 levels deep', () => {
+    const deep = JSON.parse(`${'['.repeat(64)}${']'.repeat(64)}`);
+    const description = { en: { type: 'doc', content: [{ type: 'paragraph', marks: deep }] } };
+    expect(linesOf({ properties: [{ ...home, description }] })).toEqual([]);
+  });
+
+  it.each([
+    [' https://a.example/1.jpg', 'must be an absolute http or https URL'],
+    ['https://a.example/1.jpg ', 'must not contain white space'],
+    ['https://a.example/a b', 'must not contain white space'],
+    ['https://a.example/a\nb', 'must not contain white space'],
+    ['https://a.example/a\tb', 'must not contain white space'],
+    ['https://a.example/a\u00a0b', 'must not contain white space'],
+    ['https://a.example/"onload="x', 'must not contain white space, quotation marks'],
+    [`https://a.example/'onload='x`, 'must not contain white space, quotation marks'],
+    ['https://a.example/<script>', 'must not contain white space, quotation marks or angle'],
+    ['https://user@a.example/', 'must not contain credentials'],
+    ['https://user:secret@a.example/', 'must not contain credentials'],
+    ['https://:secret@a.example/', 'must not contain credentials'],
+  ])('must not have the URL %j anywhere', (url, message) => {
+    const video = { id: OTHER_ID, url, type: 'hero', web_visible: true, sort_order: 1 };
+    const lines = linesOf({
+      properties: [
+        { ...home, financial_analysis_url: url, photos: [{ ...photo, url }], videos: [video] },
+      ],
+    });
+    expect(lines).toEqual(
+      ['financial_analysis_url', 'photos.0.url', 'videos.0.url'].map((path) =>
+        expect.stringContaining(`properties[0] (slug "home"): ${path} ${message}`),
+      ),
+    );
+  });
+
+  it('has its URLs in normal form', () => {
+    const url = 'HTTPS://IMAGES.Example.com:443/a/../é.jpg';
+    const normal = 'https://images.example.com/%C3%A9.jpg';
+    const video = { id: OTHER_ID, url, type: 'hero', web_visible: true, sort_order: 1 };
+    const content = {
+      properties: [
+        { ...home, financial_analysis_url: url, photos: [{ ...photo, url }], videos: [video] },
+      ],
+    };
+    const read = readListingsFile(new TextEncoder().encode(JSON.stringify(content)));
+    expect(read.kind === 'read' && read.file.properties[0]?.value).toMatchObject({
+      financial_analysis_url: normal,
+      photos: [{ url: normal }],
+      videos: [{ url: normal }],
+    });
+  });
+
+  it('bounds a URL in its normal form', () => {
+    const url = `https://a.example/${'é'.repeat(20_000)}`;
+    expect(linesOf({ properties: [{ ...home, financial_analysis_url: url }] })).toHaveLength(1);
+  });
+
   it('lists every problem, however many there are', () => {
     const amenities = Array.from({ length: 200_000 }, () => 'wifi');
     const lines = linesOf({ properties: [{ ...home, amenities }] });

@@ -241,6 +241,68 @@ describe('import-listings', () => {
     );
   });
 
+  it('refuses a change that would make listings outside the file too large, and names each', async () => {
+    const half = { en: 'x'.repeat(100_000), es: 'x'.repeat(100_000), fr: 'x'.repeat(100_000) };
+    const large = { description: half, location_text: half, amenities: ['wifi'] };
+    const outside = [
+      propertyOf({ slug: 'nearly-too-large', ...large }),
+      propertyOf({ slug: 'nearly-too-large-too', ...large, location_id: BAY }),
+      propertyOf({ slug: 'small', amenities: ['wifi'] }),
+    ];
+    expectDone(await load(fileOf(outside)));
+    const stored = () => [project.rows(LISTINGS), project.rows('SELECT * FROM amenities')];
+    const before = stored();
+    const label = half;
+    for (const options of [[], ['--dry-run']]) {
+      const refused = await load(
+        { amenities: [{ slug: 'wifi', label }], properties: [propertyOf({ slug: 'new' })] },
+        ...options,
+      );
+      expect(refused.code).toBe(1);
+      expect(refused.stderr.trim().split('\n').sort()).toEqual([
+        '2 problems. Nothing was changed.',
+        expect.stringMatching(
+          /^the stored listing "nearly-too-large": is too large to store: 90\d{4} bytes, at most 900000$/,
+        ),
+        expect.stringMatching(
+          /^the stored listing "nearly-too-large-too": is too large to store: /,
+        ),
+      ]);
+      expect(stored()).toEqual(before);
+      expect(project.rows('SELECT kind FROM import_staging')).toEqual([{ kind: 'applied' }]);
+    }
+  });
+
+  it('refuses a listing whose resource would be too large, though its source is not', async () => {
+    const alt = { en: 'x'.repeat(100_000), es: 'x'.repeat(100_000), fr: 'x'.repeat(100_000) };
+    const url = 'https://images.example.com/1.jpg';
+    const photo = { id: BAY, url, alt, section: 'hero', web_visible: true, web_sort_order: 1 };
+    // The hero image stands in the resource twice.
+    const refused = await load({
+      properties: [propertyOf({ slug: 'twice', photos: [photo], location_text: alt })],
+    });
+    expect(refused.stderr).toMatch(
+      /^properties\[0\] \(slug "twice"\): is too large to show: 90\d{4} bytes, at most 900000$/m,
+    );
+  });
+
+  it('refuses by record and path what D1 cannot read, instead of failing', async () => {
+    for (const levels of [1_100, 5_000]) {
+      const deep = `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
+      const file = JSON.stringify({
+        properties: [propertyOf({ slug: 'deep', description: { en: { type: 'doc', attrs: 0 } } })],
+      });
+      const { code, stderr } = await load(file.replace('"attrs":0', `"attrs":${deep}`));
+      expect({ code, lines: stderr.trim().split('\n') }).toEqual({
+        code: 1,
+        lines: [
+          'properties[0] (slug "deep"): description.en.attrs must be nested at most 64 levels deep',
+          '1 problem. Nothing was changed.',
+        ],
+      });
+    }
+  });
+
   it('says in one line what is wrong with a file that it cannot read', async () => {
     mkdirSync(join(project.directory, 'folder'));
     const failures = [

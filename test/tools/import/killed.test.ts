@@ -1,0 +1,83 @@
+/** An import that is killed, in whatever way, leaves no process behind, and no lock. */
+
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { propertyOf } from '../../support/node/listings-file.ts';
+import { ProjectCopy } from '../../support/node/project-copy.ts';
+
+const LISTINGS = 3_000;
+const IMPORT = ['tools/import-listings.ts', 'many.json'];
+const PROGRAMS = {
+  program: [process.execPath, ...IMPORT],
+  npm: ['npm', 'run', 'import-listings', '--', 'many.json'],
+};
+
+let project: ProjectCopy;
+
+beforeAll(async () => {
+  project = new ProjectCopy();
+  await project.run('import-listings.ts', project.write('none.json', {}));
+});
+afterAll(() => project.remove());
+
+/** Starts a program as the leader of a process group; resolves when it has printed a count. */
+async function startImport([command = '', ...args]: readonly string[]): Promise<ChildProcess> {
+  // Another text each time, so that there is always something to write.
+  const name = crypto.randomUUID();
+  const properties = Array.from({ length: LISTINGS }, (_, index) =>
+    propertyOf({
+      id: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
+      slug: `home-${index}`,
+      name,
+    }),
+  );
+  project.write('many.json', { properties });
+  const child = spawn(command, args, {
+    cwd: project.directory,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await new Promise<void>((resolve, reject) => {
+    let output = '';
+    child.stdout.on('data', (data: Buffer) => {
+      output += data.toString();
+      if (output.includes(` of ${LISTINGS} listings`)) resolve();
+    });
+    child.on('exit', () => reject(new Error(`the import ended before it was killed:\n${output}`)));
+  });
+  return child;
+}
+
+/** Returns the commands of a process group that still run. */
+function survivorsOf(group: number | undefined): string[] {
+  const processes = execFileSync('ps', ['-A', '-o', 'pgid=,stat=,args='], { encoding: 'utf8' });
+  return processes.split('\n').filter((line) => {
+    const [pgid, state = ''] = line.trim().split(/\s+/);
+    return pgid === String(group) && !state.startsWith('Z');
+  });
+}
+
+describe('an import leaves nothing running', () => {
+  it.each(
+    (['SIGKILL', 'SIGTERM', 'SIGINT'] as const).flatMap((signal) => [
+      { signal, to: 'program' as const },
+      { signal, to: 'npm' as const },
+    ]),
+  )('when $signal is sent to $to', async ({ signal, to }) => {
+    const child = await startImport(PROGRAMS[to]);
+    try {
+      expect(survivorsOf(child.pid).join()).toContain('workerd');
+      child.kill(signal);
+      await expect.poll(() => survivorsOf(child.pid), { timeout: 10_000 }).toEqual([]);
+    } finally {
+      const left = survivorsOf(child.pid);
+      if (left.length > 0 && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+    }
+  });
+
+  it('and the next one does its work', async () => {
+    const next = await project.run('import-listings.ts', 'many.json');
+    expect(next).toMatchObject({ code: 0, stderr: '' });
+    expect(next.stdout).toContain(`${LISTINGS} listings: `);
+  });
+});

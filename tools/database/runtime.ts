@@ -1,0 +1,22 @@
+/** The runtime of a local database: workerd, which ends with the program that started it. */
+
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import * as z from 'zod';
+import { PROJECT_DIRECTORY } from '../command-line/project.ts';
+
+const SUPERVISED_WORKERD = join(PROJECT_DIRECTORY, 'tools', 'database', 'runtime.sh');
+
+/** Makes miniflare, in this program and in those that it starts, run workerd by runtime.sh. */
+export function superviseRuntime(): void {
+  const { env } = process;
+  if (env.MINIFLARE_WORKERD_PATH === SUPERVISED_WORKERD) return;
+  env.WORKERD = env.MINIFLARE_WORKERD_PATH ?? workerdPath();
+  env.MINIFLARE_WORKERD_PATH = SUPERVISED_WORKERD;
+}
+
+/** Returns the path of the workerd that belongs to miniflare. */
+function workerdPath(): string {
+  const miniflare = createRequire(import.meta.url).resolve('miniflare');
+  return z.object({ default: z.string() }).parse(createRequire(miniflare)('workerd')).default;
+}
