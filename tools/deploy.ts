@@ -34,6 +34,13 @@ const USAGE = `Usage: npm run deploy [-- --env NAME] [-- --location HINT]
 
 const LOCATIONS = ['weur', 'eeur', 'wnam', 'enam', 'apac', 'oc'];
 
+/** The line of wrangler's report that tells of an upload. */
+const uploaded = z.looseObject({
+  type: z.literal('deploy'),
+  version_id: z.string(),
+  targets: z.array(z.string()).nullish(),
+});
+
 /** What an operator needs to know when a step fails. */
 type Progress = { isMigrationBegun: boolean; isUploadBegun: boolean };
 
@@ -110,6 +117,7 @@ async function deploy(
     const version = upload(wrangler);
     const served = await untilItServes(version, deployment);
     console.log(`\nServed now: ${served}`);
+    await remindOfKey(account, deployment);
   } finally {
     wrangler.remove();
   }
@@ -170,21 +178,30 @@ function migrate(wrangler: Wrangler): void {
   console.log(names.length > 0 ? `migrated: ${names.join(', ')}` : 'no migration is pending');
 }
 
-const deployed = z.object({ type: z.literal('deploy'), version_id: z.string() }).loose();
-
 function upload(wrangler: Wrangler): DeployedVersion {
   const { id, subject } = currentCommit();
   const { isDone } = wrangler.run(['deploy', '--tag', id, '--message', subject], { isShown: true });
   if (!isDone) throw new UserError('wrangler could not upload the new version');
   for (const line of wrangler.report().trim().split('\n').reverse()) {
-    const entry = deployed
-      .extend({ targets: z.array(z.string()).nullish() })
-      .safeParse(JSON.parse(line));
+    const entry = uploaded.safeParse(JSON.parse(line));
     if (entry.success) {
       return { id: entry.data.version_id, tag: id, targets: entry.data.targets ?? [] };
     }
   }
   throw new UserError('wrangler does not say which version it uploaded');
+}
+
+/** Secrets are put by hand, after the first deployment: nobody can use the service before. */
+async function remindOfKey({ api, path }: Account, deployment: Deployment): Promise<void> {
+  const names = z.array(z.looseObject({ name: z.string() }));
+  const secrets = await api.call(
+    names,
+    'GET',
+    `${path}/workers/scripts/${deployment.worker}/secrets`,
+  );
+  if (secrets.some(({ name }) => name === 'API_KEY')) return;
+  const target = `--env=${deployment.environment ?? ''}`;
+  console.log(`No API key is set yet: \`npx wrangler secret put API_KEY ${target}\``);
 }
 
 function consequence({ isMigrationBegun, isUploadBegun }: Progress): string {

@@ -1,27 +1,30 @@
 /**
- * `npm run import-listings -- FILE [--dry-run] [--remote]`: loads a listings file.
+ * `npm run import-listings -- FILE [--dry-run] [--remote [--env NAME]]`: loads a listings file.
  *
- * Exits with 0 when the file is in the store (or would be), 1 when it is not and nothing has
- * changed, 2 when the command was not understood. Problems go to stderr, one per line.
+ * Exits with 0 when the file is in the store (or would be), 1 when it is not or when that is not known,
+ * 2 when the command was not understood. Problems go to stderr, one per line.
  */
 
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { findKeptOption, watchNpm } from './command-line/npm.ts';
+import { findKeptOption, findKeptValue, watchNpm } from './command-line/npm.ts';
 import { UserError } from './command-line/project.ts';
+import { chosenEnvironment } from './command-line/wrangler-config.ts';
 import { inLocalTurn } from './development/local-turn.ts';
+import { consequenceOf } from './import/consequence.ts';
 import type { Counts } from './import/counts.ts';
 import { readListingsFile } from './import/file.ts';
 import type { ImportOutcome } from './import/import.ts';
 import { loadListings } from './import/load-listings.ts';
 import { type ImportProblem, problemLine } from './import/problem.ts';
 
-const USAGE = `Usage: npm run import-listings -- FILE [--dry-run] [--remote]
+const USAGE = `Usage: npm run import-listings -- FILE [--dry-run] [--remote [--env NAME]]
 
 Loads a listings file into the local database, or with --remote into the deployed one.
   --dry-run   check the file, also against the database, and write nothing
-  --remote    the deployed database instead of the local one`;
+  --remote    the deployed database instead of the local one
+  --env NAME  the deployed database of an environment in wrangler.toml, such as staging`;
 
 watchNpm(() => process.exit(1));
 process.exitCode = await main(process.argv.slice(2));
@@ -43,13 +46,19 @@ async function main(args: string[]): Promise<number> {
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     console.error(error instanceof UserError ? message : `The import failed: ${message}`);
-    console.error('Nothing was changed.');
+    console.error(consequenceOf(error));
     return 1;
   }
 }
 
 type Command =
-  | { kind: 'load'; path: string; isDryRun: boolean; isRemote: boolean }
+  | {
+      kind: 'load';
+      path: string;
+      isDryRun: boolean;
+      isRemote: boolean;
+      environment: string | undefined;
+    }
   | { kind: 'help' }
   | { kind: 'misunderstood'; message: string };
 
@@ -61,12 +70,14 @@ function parseCommand(args: string[]): Command {
       options: {
         'dry-run': { type: 'boolean', default: false },
         remote: { type: 'boolean', default: false },
+        env: { type: 'string' },
         help: { type: 'boolean', short: 'h', default: false },
       },
     });
     if (values.help) return { kind: 'help' };
     const notGiven = (['dry-run', 'remote'] as const).filter((name) => !values[name]);
-    const kept = findKeptOption('import-listings', notGiven);
+    const kept =
+      findKeptOption('import-listings', notGiven) ?? findKeptValue('import-listings', ['env']);
     if (kept !== undefined) {
       const message = `npm kept --${kept} for itself: write -- before the arguments.`;
       return { kind: 'misunderstood', message };
@@ -75,7 +86,17 @@ function parseCommand(args: string[]): Command {
     if (path === undefined || path === '')
       return { kind: 'misunderstood', message: 'Name a listings file.' };
     if (rest.length > 0) return { kind: 'misunderstood', message: 'Name one listings file only.' };
-    return { kind: 'load', path, isDryRun: values['dry-run'], isRemote: values.remote };
+    const environment = chosenEnvironment(values.env);
+    if (values.env !== undefined && !values.remote) {
+      return { kind: 'misunderstood', message: '--env needs --remote.' };
+    }
+    return {
+      kind: 'load',
+      path,
+      isDryRun: values['dry-run'],
+      isRemote: values.remote,
+      environment,
+    };
   } catch (error) {
     return {
       kind: 'misunderstood',

@@ -144,10 +144,14 @@ export function withIds(
   const fill = <T extends Pick<WranglerConfig, 'd1_databases' | 'kv_namespaces'>>(own: T): T => ({
     ...own,
     d1_databases: own.d1_databases.map((each) =>
-      each.binding === DATABASE_BINDING ? { ...each, database_id: ids.databaseId } : each,
+      each.binding === DATABASE_BINDING
+        ? { ...each, database_id: ids.databaseId, preview_database_id: undefined }
+        : each,
     ),
     kv_namespaces: own.kv_namespaces.map((each) =>
-      each.binding === NAMESPACE_BINDING ? { ...each, id: ids.namespaceId } : each,
+      each.binding === NAMESPACE_BINDING
+        ? { ...each, id: ids.namespaceId, preview_id: undefined }
+        : each,
     ),
   });
   if (environment === undefined) return fill(config);

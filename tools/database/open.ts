@@ -7,11 +7,7 @@ import { openAccount, requireRights } from '../cloudflare/account.ts';
 import { getDatabase } from '../cloudflare/resources.ts';
 import { restDatabase } from '../cloudflare/rest-database.ts';
 import { STATE_DIRECTORY, WRANGLER_ENVIRONMENT } from '../command-line/project.ts';
-import {
-  chosenEnvironment,
-  deploymentOf,
-  readWranglerConfig,
-} from '../command-line/wrangler-config.ts';
+import { deploymentOf, readWranglerConfig } from '../command-line/wrangler-config.ts';
 import { databaseConfig } from './database-config.ts';
 import { superviseRuntime } from './runtime.ts';
 
@@ -25,7 +21,7 @@ export type DatabaseKind = 'local' | 'empty' | 'remote';
 /** Opens the database. The caller closes it. `environment` chooses among the deployed ones. */
 export async function openDatabase(
   kind: DatabaseKind,
-  environment = chosenEnvironment(),
+  environment?: string,
 ): Promise<OpenDatabase> {
   return kind === 'remote' ? openRemote(environment) : openLocal(kind);
 }

@@ -14,6 +14,7 @@ import { QueryBuilder } from 'drizzle-orm/sqlite-core';
 import { importStaging } from '../../src/properties/table.ts';
 import { patiently } from '../../src/storage/d1.ts';
 import { statementOf } from '../../src/storage/statement.ts';
+import { NotApplied, OutcomeUnknown } from './consequence.ts';
 import type { Staging } from './staging.ts';
 
 /** The guard's failure: a row of the staging table cannot be null. */
@@ -89,8 +90,22 @@ export async function applyStaged(staging: Staging, lastImport: string | null): 
   try {
     await patiently(() => database.batch(batch));
   } catch (error) {
-    if (!(error instanceof Error && GUARD_FAILURE.test(error.message))) throw error;
+    if (!(error instanceof Error && GUARD_FAILURE.test(error.message))) {
+      return requireApplied(staging, error);
+    }
     // The first attempt of a repeated call may have been applied after all.
     if ((await findLastImport(database)) !== importId) throw new Overtaken();
   }
+}
+
+/** The answer to the batch was lost: only the store can tell whether it was carried out. */
+async function requireApplied({ database, importId }: Staging, fault: unknown): Promise<void> {
+  const why = fault instanceof Error ? fault.message : String(fault);
+  let last: string | null;
+  try {
+    last = await findLastImport(database);
+  } catch {
+    throw new OutcomeUnknown(why, { cause: fault });
+  }
+  if (last !== importId) throw new NotApplied(why, { cause: fault });
 }

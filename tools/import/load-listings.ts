@@ -3,6 +3,7 @@
 import { publicSiteUrl } from '../../src/config.ts';
 import { showProgress } from '../command-line/progress.ts';
 import { UserError } from '../command-line/project.ts';
+import { readWranglerConfig, varsOf } from '../command-line/wrangler-config.ts';
 import {
   applyMigrations,
   findPendingMigrations,
@@ -14,7 +15,12 @@ import { readVars } from '../development/dev-vars.ts';
 import type { ReadFile } from './file.ts';
 import { type ImportOutcome, importListings, type ReadListings } from './import.ts';
 
-export type LoadOptions = { isRemote: boolean; isDryRun: boolean };
+export type LoadOptions = {
+  isRemote: boolean;
+  isDryRun: boolean;
+  /** An environment of wrangler.toml, for the remote database; undefined for production. */
+  environment?: string | undefined;
+};
 
 /**
  * Imports into the database. The local one is migrated first, except in a dry run, and the caller
@@ -22,11 +28,13 @@ export type LoadOptions = { isRemote: boolean; isDryRun: boolean };
  */
 export async function loadListings(read: ReadFile, options: LoadOptions): Promise<ImportOutcome> {
   if (read.kind === 'unreadable') return { kind: 'refused', problems: read.problems };
-  const site = publicSiteUrl.safeParse(
-    (await readVars(options.isRemote ? 'remote' : 'local')).get('PUBLIC_SITE_URL'),
-  );
+  const site = publicSiteUrl.safeParse(varsFor(options).get('PUBLIC_SITE_URL'));
   if (!site.success) throw new UserError(`PUBLIC_SITE_URL ${site.error.issues[0]?.message}`);
   return loadInto(await openMigrated(options), read, site.data, options);
+}
+
+function varsFor({ isRemote, environment }: LoadOptions): ReadonlyMap<string, string> {
+  return isRemote ? varsOf(readWranglerConfig(), environment) : readVars('local');
 }
 
 async function loadInto(
@@ -54,8 +62,12 @@ async function loadInto(
  * Opens a database that has every table. A dry run migrates nothing: it takes a database without
  * tables for an empty one, and refuses one of an older state.
  */
-async function openMigrated({ isRemote, isDryRun }: LoadOptions): Promise<OpenDatabase> {
-  const open = await openDatabase(isRemote ? 'remote' : 'local');
+async function openMigrated({
+  isRemote,
+  isDryRun,
+  environment,
+}: LoadOptions): Promise<OpenDatabase> {
+  const open = await openDatabase(isRemote ? 'remote' : 'local', environment);
   try {
     const pending = await findPendingMigrations(open.database);
     if (pending.length === 0) return open;

@@ -15,6 +15,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import type { Readable } from 'node:stream';
+import { WRANGLER_ENVIRONMENT, wranglerCommand } from '../../../tools/command-line/project.ts';
 import { parseDevVars } from '../../../tools/development/dev-vars.ts';
 import { noteSent, watchService } from '../watch-service-log.ts';
 import { neutralConfig } from './neutral-config.ts';
@@ -42,6 +43,8 @@ export type Service = {
 
 export class ProjectCopy {
   readonly directory = mkdtempSync(join(tmpdir(), 'project-'));
+  /** Added to the environment of every program that `run` starts. */
+  environment: Readonly<Record<string, string>> = {};
   readonly #groups = new Set<ChildProcess>();
 
   constructor() {
@@ -88,19 +91,15 @@ export class ProjectCopy {
 
   /** Runs `node tools/…` to its end. */
   async run(program: string, ...args: string[]): Promise<Finished> {
-    const child = this.#spawn(program, args, {});
-    let stdout = '';
-    let stderr = '';
-    child.stdout.on('data', (data: Buffer) => {
-      stdout += data.toString();
-    });
-    child.stderr.on('data', (data: Buffer) => {
-      stderr += data.toString();
-    });
-    const deadline = setTimeout(() => kill(child), COMMAND_DEADLINE_MS);
-    const code = await exitOf(child);
-    clearTimeout(deadline);
-    return { code, stdout, stderr };
+    return finished(this.#spawn(program, args, { ...this.environment }));
+  }
+
+  /** Runs the project's wrangler to its end. `input` is what it reads. */
+  async wrangler(args: readonly string[], input = ''): Promise<Finished> {
+    const command = [process.execPath, ...wranglerCommand(...args)];
+    const script = 'printf %s "$INPUT" | "$@"';
+    const environment = { ...this.environment, ...WRANGLER_ENVIRONMENT, INPUT: input };
+    return finished(this.#start('sh', ['-c', script, 'sh', ...command], environment));
   }
 
   /** Starts `dev` and waits until it says that it is ready, or prints what `until` matches. */
@@ -187,6 +186,22 @@ export class ProjectCopy {
     this.#groups.add(child);
     return child;
   }
+}
+
+/** Waits for the end of a program, and kills it when that does not come in time. */
+async function finished(child: Program): Promise<Finished> {
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (data: Buffer) => {
+    stdout += data.toString();
+  });
+  child.stderr.on('data', (data: Buffer) => {
+    stderr += data.toString();
+  });
+  const deadline = setTimeout(() => kill(child), COMMAND_DEADLINE_MS);
+  const code = await exitOf(child);
+  clearTimeout(deadline);
+  return { code, stdout, stderr };
 }
 
 /** Returns whether any process of the group that `pid` led is left. */

@@ -1,0 +1,254 @@
+/** What an account of the stand-in holds, and its answers to the calls of the API. */
+
+import { createHash, randomUUID } from 'node:crypto';
+import { type Answer, ApiFault, page, result } from './answer.ts';
+import { Database } from './database.ts';
+import { metadataOf, Worker } from './worker.ts';
+
+export const ACCOUNT_ID = 'a'.repeat(32);
+
+type Request = { query: URLSearchParams; body: Buffer; contentType: string; parts: string[] };
+type Route = [pattern: RegExp, answer: (request: Request) => Answer];
+
+export class Account {
+  readonly databases: Database[] = [];
+  readonly namespaces: { id: string; title: string; supports_url_encoding: boolean }[] = [];
+  readonly workers = new Map<string, Worker>();
+  /** Null: the account has no workers.dev subdomain. */
+  subdomain: string | null = 'example';
+
+  close(): void {
+    for (const { sqlite } of this.databases) sqlite.close();
+  }
+
+  database(name: string): Database {
+    const found = this.databases.find((each) => each.name === name);
+    if (found === undefined) throw new Error(`the account has no database ${name}`);
+    return found;
+  }
+
+  /** Returns undefined for a call that it does not know. */
+  answer(
+    name: string,
+    query: URLSearchParams,
+    body: Buffer,
+    contentType: string,
+  ): Answer | undefined {
+    const path = name.replace(`/accounts/${ACCOUNT_ID}`, '');
+    for (const [pattern, answer] of this.#routes) {
+      const match = pattern.exec(path);
+      if (match !== null) return answer({ query, body, contentType, parts: match.slice(1) });
+    }
+    return undefined;
+  }
+
+  readonly #routes: Route[] = [
+    [/^GET \/api\/health\/detailed$/, () => this.#health()],
+    [/^GET \/accounts$/, ({ query }) => page([{ id: ACCOUNT_ID, name: 'Stand-in' }], query)],
+    [
+      /^GET \/memberships$/,
+      ({ query }) => page([{ id: 'm', account: { id: ACCOUNT_ID, name: 'Stand-in' } }], query),
+    ],
+    [/^GET \/user$/, () => result({ id: 'u', email: 'operator@example.com' })],
+    [/^GET \/user\/tokens\/verify$/, () => result({ id: 't', status: 'active' })],
+
+    [
+      /^GET \/d1\/database$/,
+      ({ query }) => {
+        const part = query.get('name') ?? '';
+        const found = this.databases.filter(({ name }) => name.includes(part));
+        return page(
+          found.map(({ description }) => description),
+          query,
+        );
+      },
+    ],
+    [/^POST \/d1\/database$/, ({ body }) => this.#createDatabase(jsonOf(body))],
+    [/^GET \/d1\/database\/([^/]+)$/, ({ parts: [id] }) => result(this.#byId(id).description)],
+    [/^DELETE \/d1\/database\/([^/]+)$/, ({ parts: [id] }) => this.#deleteDatabase(id)],
+    [
+      /^POST \/d1\/database\/([^/]+)\/(query|raw)$/,
+      ({ parts: [id, kind], body }) => this.#byId(id).query(body, kind === 'raw'),
+    ],
+    [
+      /^GET \/d1\/database\/([^/]+)\/time_travel\/bookmark$/,
+      () => result({ bookmark: '00000085-0000024c-00004c6d-8e61117bf38d7adb71b934ebbf891683' }),
+    ],
+
+    [/^GET \/storage\/kv\/namespaces$/, ({ query }) => page(this.namespaces, query)],
+    [/^POST \/storage\/kv\/namespaces$/, ({ body }) => this.#createNamespace(jsonOf(body))],
+    [/^DELETE \/storage\/kv\/namespaces\/([^/]+)$/, ({ parts: [id] }) => this.#deleteNamespace(id)],
+
+    [/^GET \/workers\/subdomain$/, () => this.#subdomain()],
+    [/^PUT \/workers\/subdomain$/, () => this.#registerSubdomain()],
+    [
+      /^GET \/workers\/services\/([^/]+)$/,
+      ({ parts: [name] }) => result(this.#worker(name).service),
+    ],
+    [
+      /^GET \/workers\/services\/([^/]+)\/environments\/production$/,
+      ({ parts: [name] }) => result(this.#worker(name).service.default_environment),
+    ],
+    [
+      /^GET \/workers\/scripts$/,
+      () => result([...this.workers.values()].map((each) => each.script)),
+    ],
+    [
+      /^PUT \/workers\/scripts\/([^/]+)$/,
+      ({ parts: [name = ''], body, contentType }) => {
+        const worker = this.workers.get(name) ?? new Worker(name);
+        const answer = worker.upload(metadataOf(body, contentType));
+        this.workers.set(name, worker);
+        return answer;
+      },
+    ],
+    [
+      /^GET \/workers\/scripts\/([^/]+)\/(?:settings|script-settings)$/,
+      ({ parts: [name] }) => result(this.#worker(name).settings),
+    ],
+    [/^PATCH \/workers\/scripts\/([^/]+)\/script-settings$/, () => result({})],
+    [
+      /^GET \/workers\/scripts\/([^/]+)\/deployments$/,
+      ({ parts: [name] }) => result({ deployments: this.#worker(name).deployments }),
+    ],
+    [
+      /^POST \/workers\/scripts\/([^/]+)\/deployments$/,
+      ({ parts: [name], body }) => this.#worker(name).deploy(jsonOf(body)),
+    ],
+    [
+      /^GET \/workers\/scripts\/([^/]+)\/versions$/,
+      ({ parts: [name] }) => {
+        const worker = this.#worker(name);
+        return result({ items: worker.versions.map(({ id }) => worker.version(id)) });
+      },
+    ],
+    [
+      /^POST \/workers\/scripts\/([^/]+)\/versions$/,
+      ({ parts: [name], body, contentType }) =>
+        this.#worker(name).uploadVersion(metadataOf(body, contentType)),
+    ],
+    [
+      /^GET \/workers\/scripts\/([^/]+)\/versions\/([^/]+)$/,
+      ({ parts: [name, id] }) => result(this.#worker(name).version(id)),
+    ],
+    [
+      /^GET \/workers\/scripts\/([^/]+)\/secrets$/,
+      ({ parts: [name] }) => result(this.#worker(name).secretNames),
+    ],
+    [
+      /^PUT \/workers\/scripts\/([^/]+)\/secrets$/,
+      ({ parts: [name], body }) => this.#worker(name).putSecret(jsonOf(body)),
+    ],
+    [
+      /^(?:GET|POST) \/workers\/scripts\/([^/]+)\/subdomain$/,
+      () => result({ enabled: true, previews_enabled: false }),
+    ],
+    [
+      /^GET \/workers\/workers\/([^/]+)$/,
+      ({ parts: [name] }) => {
+        const { name: id } = this.#worker(name);
+        return result({ id, name: id, subdomain: { enabled: true, previews_enabled: false } });
+      },
+    ],
+    [
+      /^DELETE \/workers\/(?:scripts|services)\/([^/]+)$/,
+      ({ parts: [name = ''] }) => this.#deleteWorker(name),
+    ],
+    [/^(?:GET|PUT) \/workers\/scripts\/([^/]+)\/schedules$/, () => result({ schedules: [] })],
+    [/^GET \/workers\/durable_objects\/namespaces$/, ({ query }) => page([], query)],
+    [/^GET \/workers\/standard$/, () => result({ standard: true })],
+  ];
+
+  #byId(id: string | undefined): Database {
+    const found = this.databases.find(({ uuid, name }) => uuid === id || name === id);
+    if (found === undefined) throw new ApiFault(404, 7404, 'The database is not found');
+    return found;
+  }
+
+  #createDatabase({ name, primary_location_hint }: Record<string, unknown>): Answer {
+    if (typeof name !== 'string') throw new ApiFault(400, 7400, 'name is required');
+    if (this.databases.some((each) => each.name === name)) {
+      throw new ApiFault(400, 7502, `database with name ${name} already exists`);
+    }
+    const database = new Database(name, primary_location_hint);
+    this.databases.push(database);
+    return result(database.description);
+  }
+
+  #deleteDatabase(id: string | undefined): Answer {
+    this.databases.splice(this.databases.indexOf(this.#byId(id)), 1);
+    return result(null);
+  }
+
+  #createNamespace({ title }: Record<string, unknown>): Answer {
+    if (typeof title !== 'string') throw new ApiFault(400, 10014, 'title is required');
+    if (this.namespaces.some((each) => each.title === title)) {
+      throw new ApiFault(400, 10014, 'a namespace with this account ID and title already exists');
+    }
+    const id = createHash('md5').update(randomUUID()).digest('hex');
+    const namespace = { id, title, supports_url_encoding: true };
+    this.namespaces.push(namespace);
+    return result(namespace);
+  }
+
+  #deleteNamespace(id: string | undefined): Answer {
+    const index = this.namespaces.findIndex((each) => each.id === id);
+    if (index < 0) throw new ApiFault(404, 10013, 'namespace not found');
+    this.namespaces.splice(index, 1);
+    return result(null);
+  }
+
+  #worker(name: string | undefined): Worker {
+    const worker = this.workers.get(name ?? '');
+    if (worker === undefined) {
+      throw new ApiFault(404, 10007, 'This Worker does not exist on your account.');
+    }
+    return worker;
+  }
+
+  #deleteWorker(name: string): Answer {
+    this.#worker(name);
+    this.workers.delete(name);
+    return result(null);
+  }
+
+  #subdomain(): Answer {
+    if (this.subdomain === null) throw new ApiFault(404, 10007, 'workers.dev subdomain not found');
+    return result({ subdomain: this.subdomain });
+  }
+
+  #registerSubdomain(): Answer {
+    this.subdomain = 'registered-in-passing';
+    return this.#subdomain();
+  }
+
+  /** The health of the Worker that was deployed last, as its bundle would answer it. */
+  #health(): Answer {
+    const worker = [...this.workers.values()].sort((a, b) => a.deployedAt - b.deployedAt).at(-1);
+    if (worker === undefined) return { status: 404, body: {} };
+    const { id, tag, databaseId } = worker.current;
+    const database = this.#byId(databaseId);
+    const tables = database.rows(
+      `SELECT name FROM sqlite_schema WHERE name IN ('events', 'properties')`,
+    );
+    const status = tables.length === 2 ? 'ok' : 'down';
+    const up = { status: 'ok', latency_ms: 1 };
+    return {
+      status: status === 'ok' ? 200 : 503,
+      body: {
+        object: 'health',
+        status,
+        deployment: { id, tag },
+        dependencies: {
+          database: { status, latency_ms: 1 },
+          idempotency_cache: up,
+          rate_limiter: up,
+        },
+      },
+    };
+  }
+}
+
+function jsonOf(body: Buffer): Record<string, unknown> {
+  return JSON.parse(body.toString() || '{}');
+}

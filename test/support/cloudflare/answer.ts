@@ -1,0 +1,38 @@
+/** Cloudflare's envelope. */
+
+export type Answer = { status: number; body: unknown };
+
+/** Returns the envelope of a result. */
+export function result(value: unknown, info: object = {}): Answer {
+  return {
+    status: 200,
+    body: { success: true, errors: [], messages: [], result: value, ...info },
+  };
+}
+
+/** Returns one page of a list, and what it says of the others. */
+export function page(items: readonly unknown[], query: URLSearchParams, maxPerPage = 100): Answer {
+  const number = Number(query.get('page') ?? '1');
+  const size = Math.min(Number(query.get('per_page') ?? '20'), maxPerPage);
+  const result_info = {
+    page: number,
+    per_page: size,
+    count: Math.max(0, Math.min(size, items.length - (number - 1) * size)),
+    total_count: items.length,
+    total_pages: Math.ceil(items.length / size),
+  };
+  return result(items.slice((number - 1) * size, number * size), { result_info });
+}
+
+/** A refusal, in Cloudflare's envelope. */
+export class ApiFault extends Error {
+  readonly answer: Answer;
+
+  constructor(status: number, code: number, message: string) {
+    super(message);
+    this.answer = {
+      status,
+      body: { success: false, errors: [{ code, message }], messages: [], result: null },
+    };
+  }
+}

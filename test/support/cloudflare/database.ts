@@ -1,0 +1,97 @@
+/** A D1 database of the stand-in, on SQLite in memory. */
+
+import { randomUUID } from 'node:crypto';
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import * as z from 'zod';
+import { type Answer, ApiFault, result } from './answer.ts';
+
+/** D1's published schema: parameters are strings. */
+const query = z.object({ sql: z.string(), params: z.array(z.string()).optional() });
+const request = z.union([query, z.object({ batch: z.array(query) })]);
+
+export class Database {
+  readonly uuid = randomUUID();
+  readonly name: string;
+  readonly location: unknown;
+  readonly sqlite = new DatabaseSync(':memory:');
+
+  constructor(name: string, location?: unknown) {
+    this.name = name;
+    this.location = location;
+  }
+
+  get description(): object {
+    return {
+      uuid: this.uuid,
+      name: this.name,
+      version: 'production',
+      num_tables: 0,
+      file_size: 0,
+      running_in_region: 'WEUR',
+    };
+  }
+
+  /** One row per array. */
+  rows(sql: string): Record<string, unknown>[] {
+    return this.sqlite.prepare(sql).all() as Record<string, unknown>[];
+  }
+
+  /** Runs one statement, several in one text, or a batch: each time as one transaction. */
+  query(body: Buffer, isRaw: boolean): Answer {
+    const parsed = request.safeParse(JSON.parse(body.toString()));
+    if (!parsed.success)
+      throw new ApiFault(400, 7400, 'The request is malformed: params are strings');
+    const queries = 'batch' in parsed.data ? parsed.data.batch : statementsOf(parsed.data);
+    this.sqlite.exec('BEGIN');
+    try {
+      const results = queries.map(({ sql, params = [] }) => this.#run(sql, params, isRaw));
+      this.sqlite.exec('COMMIT');
+      return result(results);
+    } catch (error) {
+      this.sqlite.exec('ROLLBACK');
+      const message = error instanceof Error ? error.message : String(error);
+      throw new ApiFault(400, 7500, `${message}: SQLITE_ERROR`);
+    }
+  }
+
+  #run(sql: string, params: SQLInputValue[], isRaw: boolean): object {
+    const statement = this.sqlite.prepare(sql);
+    const columns = statement.columns().map(({ name }) => name);
+    const before = Number(this.#value('SELECT total_changes()'));
+    const rows = statement.all(...params) as Record<string, unknown>[];
+    const changes =
+      columns.length > 0 && !/returning/i.test(sql)
+        ? 0
+        : Number(this.#value('SELECT total_changes()')) - before;
+    return {
+      success: true,
+      results: isRaw
+        ? { columns, rows: rows.map((row) => columns.map((name) => row[name])) }
+        : rows,
+      meta: {
+        changes,
+        changed_db: changes > 0,
+        duration: 0.1,
+        last_row_id: 0,
+        rows_read: rows.length,
+        rows_written: changes,
+        size_after: 0,
+        served_by: 'stand-in',
+      },
+    };
+  }
+
+  #value(sql: string): unknown {
+    return Object.values(this.sqlite.prepare(sql).get() ?? {})[0];
+  }
+}
+
+/** Wrangler sends a migration as one text. */
+function statementsOf({ sql, params }: z.infer<typeof query>): z.infer<typeof query>[] {
+  if (params !== undefined && params.length > 0) return [{ sql, params }];
+  // Texts with a semicolon inside stay whole.
+  const parts = sql.match(/(?:'(?:[^']|'')*'|--[^\n]*|[^;'])+/g) ?? [];
+  return parts
+    .filter((part) => part.replaceAll(/--[^\n]*/g, '').trim() !== '')
+    .map((part) => ({ sql: part }));
+}

@@ -1,0 +1,131 @@
+/**
+ * A stand-in of Cloudflare's API on loopback, for wrangler and the project's commands. It knows the calls
+ * that these make, keeps D1 databases on SQLite, and can fail any request on demand.
+ *
+ * What it cannot show is how the real service behaves: docs/runbook.md lists that.
+ */
+
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Account } from './account.ts';
+import { type Answer, ApiFault } from './answer.ts';
+
+/** A fault that is met by the requests which `request` matches, such as `POST .../query`. */
+export type Fault = {
+  request: RegExp;
+  /** 0 cuts the connection. */
+  status: number;
+  /** How many requests meet it; all of them without a number. */
+  times?: number;
+  /** How many are let through before. */
+  skip?: number;
+  /** The request is carried out, and only its answer is lost. */
+  isAfter?: boolean;
+  /** Only requests whose body matches meet it. */
+  body?: RegExp;
+};
+
+export class CloudflareStandIn {
+  readonly account = new Account();
+  /** Every request, as `METHOD /path`. */
+  readonly requests: string[] = [];
+  /** The requests that it does not know: a test fails for them. */
+  readonly unknown: string[] = [];
+  faults: Fault[] = [];
+  readonly #server: Server = createServer((request, response) => {
+    void this.#serve(request, response);
+  });
+
+  /** The value of `CLOUDFLARE_API_BASE_URL`. */
+  get base(): string {
+    return `${this.origin}/client/v4`;
+  }
+
+  /** Serves the deployed Worker's health, for `SERVICE_ORIGIN`. */
+  get origin(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** The environment with which programs take it for Cloudflare. */
+  get environment(): Record<string, string> {
+    return {
+      CLOUDFLARE_API_BASE_URL: this.base,
+      CLOUDFLARE_API_TOKEN: 'token-of-the-stand-in',
+      CLOUDFLARE_ACCOUNT_ID: '',
+      SERVICE_ORIGIN: this.origin,
+    };
+  }
+
+  async start(): Promise<this> {
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
+    return this;
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+    this.account.close();
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '/', this.origin);
+    const body = await bodyOf(request);
+    const name = `${request.method} ${url.pathname.replace('/client/v4', '')}`;
+    this.requests.push(name);
+    const fault = this.#faultFor(name, body.toString('latin1'));
+    if (fault !== undefined && !fault.isAfter) return fail(fault, response);
+    const answer = this.#answer(name, url, body, request.headers['content-type'] ?? '');
+    if (fault !== undefined) return fail(fault, response);
+    response.writeHead(answer.status, { 'Content-Type': 'application/json' });
+    response.end(JSON.stringify(answer.body));
+  }
+
+  #answer(name: string, url: URL, body: Buffer, contentType: string): Answer {
+    try {
+      const answer = this.account.answer(name, url.searchParams, body, contentType);
+      if (answer !== undefined) return answer;
+      this.unknown.push(name);
+      return new ApiFault(404, 7003, `the stand-in does not know ${name}`).answer;
+    } catch (error) {
+      if (error instanceof ApiFault) return error.answer;
+      return new ApiFault(500, 10013, String(error)).answer;
+    }
+  }
+
+  #faultFor(name: string, body: string): Fault | undefined {
+    const fault = this.faults.find(
+      (each) => each.request.test(name) && (each.body?.test(body) ?? true),
+    );
+    if (fault === undefined) return undefined;
+    if (fault.skip !== undefined && fault.skip > 0) {
+      fault.skip -= 1;
+      return undefined;
+    }
+    if (fault.times !== undefined) {
+      fault.times -= 1;
+      if (fault.times === 0) this.faults = this.faults.filter((each) => each !== fault);
+    }
+    return fault;
+  }
+}
+
+/** As a proxy of Cloudflare's does: a page, not JSON. */
+function fail({ status }: Fault, response: ServerResponse): void {
+  if (status === 0) {
+    response.destroy();
+    return;
+  }
+  if (status === 403) {
+    response.writeHead(403, { 'Content-Type': 'application/json' });
+    response.end(JSON.stringify(new ApiFault(403, 10000, 'Authentication error').answer.body));
+    return;
+  }
+  response.writeHead(status, { 'Content-Type': 'text/html' });
+  response.end(`<html><title>${status}</title></html>`);
+}
+
+async function bodyOf(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}

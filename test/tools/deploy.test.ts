@@ -1,0 +1,323 @@
+/** `npm run deploy` against a stand-in of Cloudflare, which wrangler takes for the real one. */
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { CloudflareStandIn, type Fault } from '../support/cloudflare/stand-in.ts';
+import { type Finished, ProjectCopy } from '../support/node/project-copy.ts';
+
+const NAME = 'events-and-property-feed';
+const STAGING = `${NAME}-staging`;
+const isFull = process.env.FULL === '1';
+
+let cloudflare: CloudflareStandIn;
+const projects: ProjectCopy[] = [];
+
+/** A clone that nothing was set in. */
+function clone(): ProjectCopy {
+  const project = new ProjectCopy();
+  project.environment = cloudflare.environment;
+  projects.push(project);
+  return project;
+}
+
+const deploy = (project: ProjectCopy, ...args: string[]): Promise<Finished> =>
+  project.run('deploy.ts', ...args);
+
+function expectDone(finished: Finished): void {
+  expect(finished).toMatchObject({ code: 0, stderr: '' });
+}
+
+/** Every change of the account that was asked for. */
+function changes(): string[] {
+  const probes = /0{8}-|0{32}|no-such-worker/;
+  return cloudflare.requests.filter((name) => !name.startsWith('GET') && !probes.test(name));
+}
+
+beforeAll(async () => {
+  cloudflare = await new CloudflareStandIn().start();
+});
+afterEach(() => {
+  cloudflare.faults = [];
+  expect(cloudflare.unknown).toEqual([]);
+});
+afterAll(async () => {
+  for (const project of projects) project.remove();
+  await cloudflare.stop();
+});
+
+describe('deploy, before it touches anything', () => {
+  let project: ProjectCopy;
+
+  beforeAll(() => {
+    project = clone();
+  });
+  afterEach(() => {
+    expect(changes()).toEqual([]);
+    expect([cloudflare.account.databases, cloudflare.account.namespaces]).toEqual([[], []]);
+  });
+
+  it.each([
+    [['--dry-run'], "Unknown option '--dry-run'"],
+    [
+      ['--env', 'stagin'],
+      '--env "stagin": wrangler.toml defines no such environment (it defines: staging)',
+    ],
+    [['--env', ''], '--env "": wrangler.toml defines no such environment'],
+    [['--location', 'moon'], '--location moon: must be one of weur'],
+    [['now'], "Unexpected argument 'now'"],
+  ])('refuses %j with 2', async (args, message) => {
+    const { code, stderr } = await deploy(project, ...args);
+    expect(code).toBe(2);
+    expect(stderr).toContain(message);
+  });
+
+  it('refuses an environment of CLOUDFLARE_ENV that is not defined, as every command does', async () => {
+    const other = clone();
+    other.environment = { ...cloudflare.environment, CLOUDFLARE_ENV: 'prod' };
+    const programs = ['deploy', 'import-listings', 'backup', 'restore', 'dev', 'token', 'openapi'];
+    const results = await Promise.all(
+      programs.map((name) =>
+        other.run(`${name}.ts`, ...(/import|restore/.test(name) ? ['x'] : [])),
+      ),
+    );
+    for (const [index, { code, stderr }] of results.entries()) {
+      expect([programs[index], code]).toEqual([programs[index], 2]);
+      expect(stderr).toContain('CLOUDFLARE_ENV "prod": wrangler.toml defines no such environment');
+    }
+  });
+
+  it('says how to get credentials when there are none', async () => {
+    const other = clone();
+    const nowhere = { HOME: other.directory, XDG_CONFIG_HOME: other.directory };
+    other.environment = { ...cloudflare.environment, CLOUDFLARE_API_TOKEN: '', ...nowhere };
+    const { code, stderr } = await deploy(other);
+    expect(code).toBe(1);
+    expect(stderr).toContain('set CLOUDFLARE_API_TOKEN, or run `npx wrangler login`');
+  });
+
+  it.each<[string, Fault[], string]>([
+    [
+      'one right',
+      [{ request: /^POST .*\/d1\//, status: 403 }],
+      'the token lacks the permission "Account · D1 · Edit"',
+    ],
+    [
+      'two rights',
+      [{ request: /\/storage\/kv\/|\/workers\/scripts/, status: 403 }],
+      'the token lacks the permissions "Account · Workers Scripts · Edit", "Account · Workers KV Storage · Edit"',
+    ],
+    [
+      'every right',
+      [{ request: /^(?!GET \/accounts$)/, status: 403 }],
+      'the credentials are not accepted, or lack the permissions "Account · Workers Scripts · Edit", "Account · D1 · Edit", "Account · Workers KV Storage · Edit"',
+    ],
+    [
+      'a token that is known',
+      [{ request: /./, status: 403 }],
+      'Cloudflare does not accept the credentials',
+    ],
+  ])('names what a token without %s lacks', async (_, faults, message) => {
+    cloudflare.faults = faults;
+    const { code, stderr } = await deploy(project);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`Not deployed: ${message}`);
+    expect(stderr).toContain('No data was touched');
+  });
+
+  it('registers no workers.dev subdomain, and says where to choose one', async () => {
+    cloudflare.account.subdomain = null;
+    const { code, stderr } = await deploy(project);
+    expect([code, cloudflare.account.subdomain]).toEqual([1, null]);
+    cloudflare.account.subdomain = 'example';
+    expect(stderr).toContain('the account has no workers.dev subdomain');
+  });
+
+  it('finds a bundle that does not build', async () => {
+    const other = clone();
+    other.write('src/index.ts', "export { RateCounter } from './missing.ts';\nexport default {};\n");
+    const { code, stderr } = await deploy(other);
+    expect(code).toBe(1);
+    expect(stderr).toContain('Not deployed: the bundle cannot be built');
+    expect(stderr).toContain('missing.ts');
+  });
+
+  it('finds a migration that does more than add', async () => {
+    const other = clone();
+    other.write('migrations/9999_gone.sql', 'ALTER TABLE events DROP payload;');
+    const { code, stderr } = await deploy(other);
+    expect(code).toBe(1);
+    expect(stderr).toContain('a migration does more than add: 9999_gone.sql drops a column');
+  });
+});
+
+describe('deploy', () => {
+  it('brings the service up from nothing', async () => {
+    const project = clone();
+    const first = await deploy(project, '--location', 'weur');
+    expectDone(first);
+    expect(first.stdout).toContain(`database ${NAME}: created`);
+    expect(first.stdout).toContain(`KV namespace ${NAME}-idempotency: created`);
+    expect(first.stdout).toMatch(/Time Travel bookmark before this deployment: [0-9a-f-]{40}/);
+    expect(first.stdout).toMatch(/migrated: 0000_init\.sql, 0001_events\.sql/);
+    expect(first.stdout).toMatch(/Served now: version [0-9a-f-]{36} \(\S+\) at http\S+, all is up/);
+    expect(first.stdout).toContain(
+      'No API key is set yet: `npx wrangler secret put API_KEY --env=`',
+    );
+
+    const database = cloudflare.account.database(NAME);
+    expect(database.location).toBe('weur');
+    const { current } = cloudflare.account.workers.get(NAME) ?? {};
+    expect(current).toMatchObject({
+      databaseId: database.uuid,
+      namespaceId: cloudflare.account.namespaces[0]?.id,
+    });
+    expect(current?.parts).toContain('index.js.map');
+    expect(current?.annotations['workers/tag']).toMatch(/^[0-9a-f]{12}|no-commit/);
+    // Nothing of the account is left in the working copy.
+    const toml = readFileSync(join(project.directory, 'wrangler.toml'), 'utf8');
+    expect(toml).not.toContain(database.uuid);
+    expectDone({
+      ...(await project.wrangler(['secret', 'put', 'API_KEY', '--env='], 'key-1')),
+      stderr: '',
+    });
+    expectDone(await project.run('import-listings.ts', 'tools/samples/listings.json', '--remote'));
+    expect(database.rows('SELECT count(*) AS n FROM properties')).toEqual([{ n: 69 }]);
+  });
+
+  it('deploys again from a clean clone, beside others of their names, with no second resource', async () => {
+    const { account } = cloudflare;
+    const [own] = account.namespaces;
+    const others = Array.from({ length: 150 }, (_, index) => ({
+      id: `other-${index}`,
+      title: `other ${index}`,
+      supports_url_encoding: true,
+    }));
+    account.namespaces.unshift(...others);
+    const again = await deploy(clone());
+    account.namespaces.splice(0, others.length);
+    expectDone(again);
+    expect(again.stdout).toContain(`database ${NAME}: found`);
+    expect(again.stdout).toContain(`KV namespace ${NAME}-idempotency: found`);
+    expect(again.stdout).toContain('no migration is pending');
+    expect(again.stdout).not.toContain('No API key is set');
+    expect([account.databases.length, account.namespaces]).toEqual([1, [own]]);
+    expect(account.workers.get(NAME)?.versions).toHaveLength(3);
+  });
+
+  it('keeps staging apart', async () => {
+    const { account } = cloudflare;
+    const before = account.workers.get(NAME)?.versions.length;
+    const staged = await deploy(clone(), '--env', 'staging');
+    expectDone(staged);
+    expect(staged.stdout).toContain('`npx wrangler secret put API_KEY --env=staging`');
+    const [production, staging] = [account.workers.get(NAME), account.workers.get(STAGING)];
+    expect(production?.versions).toHaveLength(before ?? 0);
+    expect(staging?.current.databaseId).toBe(account.database(STAGING).uuid);
+    expect(staging?.current.databaseId).not.toBe(production?.current.databaseId);
+    expect(staging?.current.namespaceId).not.toBe(production?.current.namespaceId);
+    const vars = staging?.current.bindings.filter(({ type }) => type === 'plain_text');
+    expect(vars).toHaveLength(
+      production?.current.bindings.filter(({ type }) => type === 'plain_text').length ?? 0,
+    );
+  });
+
+  it('leaves what was there when a migration fails, and goes on when it is mended', async () => {
+    const { account } = cloudflare;
+    const before = account.workers.get(NAME)?.versions.length;
+    const project = clone();
+    project.write('migrations/9998_fine.sql', 'CREATE TABLE fine (id text);');
+    project.write(
+      'migrations/9999_wrong.sql',
+      'CREATE TABLE wrong (id text);\nALTER TABLE nowhere ADD a text;',
+    );
+    const failed = await deploy(project);
+    expect(failed.code).toBe(1);
+    expect(failed.stderr).toContain('a migration failed');
+    expect(failed.stderr).toContain('no such table: nowhere');
+    expect(failed.stderr).toContain('The version before it goes on serving');
+    expect(account.workers.get(NAME)?.versions).toHaveLength(before ?? 0);
+    const tables = account
+      .database(NAME)
+      .rows(`SELECT name FROM sqlite_schema WHERE name IN ('fine', 'wrong')`);
+    expect(tables).toEqual([{ name: 'fine' }]);
+    if (!isFull) return;
+    project.write('migrations/9999_wrong.sql', 'CREATE TABLE wrong (id text);');
+    expectDone(await deploy(project));
+  });
+});
+
+describe.runIf(isFull)('deploy, after a failure in the middle', () => {
+  it.each<[string, Fault]>([
+    [
+      'the database is created and the answer lost',
+      { request: /^POST .*\/d1\/database$/, status: 502, times: 1, isAfter: true },
+    ],
+    [
+      'the namespace cannot be created',
+      { request: /^POST .*\/namespaces$/, status: 403, times: 1 },
+    ],
+    [
+      'the namespace is created and the answer lost',
+      { request: /^POST .*\/namespaces$/, status: 0, times: 1, isAfter: true },
+    ],
+    ['the bookmark cannot be read', { request: /bookmark$/, status: 500 }],
+    ['the migration cannot be sent', { request: /^POST .*\/query$/, status: 500, skip: 1 }],
+    ['the upload fails', { request: /^PUT .*\/workers\/scripts\/[^/]+$/, status: 400 }],
+    [
+      'the upload is done and its answer lost',
+      { request: /^PUT .*\/workers\/scripts\/[^/]+$/, status: 502, isAfter: true },
+    ],
+    ['the new version says that it is down', { request: /health/, status: 200 }],
+  ])('is repeated: %s', async (_, fault) => {
+    const own = await new CloudflareStandIn().start();
+    try {
+      const project = clone();
+      project.environment = own.environment;
+      own.faults = [fault];
+      const failed = await deploy(project);
+      own.faults = [];
+      const again = await deploy(project);
+      expect([failed.code, again.code, again.stderr]).toEqual([failed.code, 0, '']);
+      expect(failed.code === 0 || /^Not deployed: /m.test(failed.stderr)).toBe(true);
+      expect([own.account.databases.length, own.account.namespaces.length]).toEqual([1, 1]);
+      expect(own.unknown).toEqual([]);
+    } finally {
+      await own.stop();
+    }
+  });
+
+  it('is taken back by a rollback, which brings back the secrets of that version and no schema', async () => {
+    const own = await new CloudflareStandIn().start();
+    try {
+      const project = clone();
+      project.environment = own.environment;
+      const put = (key: string) => project.wrangler(['secret', 'put', 'API_KEY', '--env='], key);
+      await deploy(project);
+      await put('old-key');
+      const worker = own.account.workers.get(NAME);
+      const old = worker?.deployments[0]?.versions[0]?.version_id ?? '';
+      project.write('migrations/9999_more.sql', 'CREATE TABLE more (id text);');
+      await deploy(project);
+      await put('new-key');
+      expect(worker?.current.secrets).toEqual({ API_KEY: 'new-key' });
+      const back = await project.wrangler([
+        'rollback',
+        old,
+        '--env=',
+        '--message',
+        'back',
+        '--yes',
+      ]);
+      expect(back.code).toBe(0);
+      expect(worker?.current).toMatchObject({ id: old, secrets: { API_KEY: 'old-key' } });
+      const tables = own.account
+        .database(NAME)
+        .rows(`SELECT name FROM sqlite_schema WHERE name = 'more'`);
+      expect(tables).toHaveLength(1);
+      expect(own.unknown).toEqual([]);
+    } finally {
+      await own.stop();
+    }
+  });
+});

@@ -1,0 +1,25 @@
+/** What a failed import has changed, as far as that is known. */
+
+import { NoAnswer } from '../cloudflare/api.ts';
+
+/** An import failed, and it was read back from the store that it was not applied. */
+export class NotApplied extends Error {
+  override readonly name = 'NotApplied';
+}
+
+/** An import sent its transaction, and it cannot be read back whether it was applied. */
+export class OutcomeUnknown extends Error {
+  override readonly name = 'OutcomeUnknown';
+}
+
+/**
+ * Returns the sentence that follows the fault. A file that is refused, or a command that lacks something,
+ * has sent nothing that changes the store.
+ */
+export function consequenceOf(error: unknown): string {
+  if (error instanceof OutcomeUnknown) {
+    return 'It is not known whether the listings were changed. Run the same command again: an import that was applied changes nothing the second time.';
+  }
+  if (error instanceof NoAnswer) return 'The import had not come so far as to change a listing.';
+  return 'Nothing was changed.';
+}
