@@ -53,6 +53,9 @@ export const downHealth = z
   .strictObject({ ...common, status: z.literal('down'), dependencies, ...errorFields })
   .meta({ id: 'DownHealth', description: 'The service while its database is down.' });
 
+export type Health = z.infer<typeof health>;
+export type DetailedHealth = z.infer<typeof detailedHealth>;
+export type DownHealth = z.infer<typeof downHealth>;
 export type Dependency = z.infer<typeof dependency>;
 export type Dependencies = z.infer<typeof dependencies>;
 
