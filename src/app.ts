@@ -28,7 +28,7 @@ export type Extras = {
 };
 
 /** Builds the service. */
-export function createApp({ docs }: Extras = {}): Hono<AppEnv> {
+export function createApp({ docs }: Extras = {}) {
   const app = new Hono<AppEnv>();
 
   app.onError((error, c) => renderThrown(error, c));
@@ -42,12 +42,17 @@ export function createApp({ docs }: Extras = {}): Hono<AppEnv> {
   app.use(errorGuard());
   app.use(requireConfig());
 
-  app.route('/api/public/events', ingestRoutes());
-  app.route('/api/v1/events', eventRoutes());
-  app.route('/api/health', healthRoutes(TABLES));
-  app.route('/api/v1/web/properties', propertyRoutes());
+  // Chained, so that the type of the service has every operation.
+  const service = app
+    .route('/api/public/events', ingestRoutes())
+    .route('/api/v1/events', eventRoutes())
+    .route('/api/health', healthRoutes(TABLES))
+    .route('/api/v1/web/properties', propertyRoutes());
   if (docs) app.route('/', docs);
   refuseOtherMethods(app);
 
-  return app;
+  return service;
 }
+
+/** The operations of the service, for Hono's client: `hc<Service>(origin)`. */
+export type Service = ReturnType<typeof createApp>;

@@ -43,6 +43,8 @@ const ANY_TEXT = '^[^\\x00]*$';
  */
 const writePortably: ZodOpenApiOverride = ({ jsonSchema }) => {
   if (jsonSchema.pattern !== undefined) jsonSchema.pattern = portablePattern(jsonSchema.pattern);
+  // Generators that began with OpenAPI 3.0 know no `const`.
+  if (typeof jsonSchema.const === 'string') jsonSchema.enum = [jsonSchema.const];
   if (jsonSchema.type !== 'integer') return;
   const { minimum = -Infinity, maximum = Infinity } = jsonSchema;
   if (minimum >= -(2 ** 31) && maximum < 2 ** 31) jsonSchema.format = 'int32';

@@ -70,7 +70,7 @@ const filterParameters = Object.fromEntries(
     name,
     schema.exactOptional().meta({ description }),
   ]),
-) as Record<FilterName, z.ZodExactOptional<Filter['schema']>>;
+) as { [Name in FilterName]: z.ZodExactOptional<(typeof FILTERS)[Name]['schema']> };
 
 /** Returns the conditions of the given filters. Each value is bound under its parameter's name. */
 export function conditionsOf(given: EventFilters, order: EventOrder): SQL[] {

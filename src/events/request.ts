@@ -21,6 +21,16 @@ const aggregateFields = {
   aggregate_type: name.meta({ description: 'Kind of that entity.', examples: ['booking'] }),
 };
 
+/** The body of a request of any kind, as a sender writes it. */
+export type IngestBody = {
+  [Kind in EventType]: {
+    event_type: Kind;
+    aggregate_id: string;
+    aggregate_type: string;
+    payload: z.input<(typeof CATALOGUE)[Kind]>;
+  };
+}[EventType];
+
 /** Kind of event → schema of its request. */
 const schemas = new Map(eventType.options.map((type) => [type, schemaOf(type)]));
 

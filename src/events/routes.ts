@@ -9,20 +9,31 @@ import { decodeCursor, encodeCursor } from '../http/cursor.ts';
 import { validationError } from '../http/errors.ts';
 import { readJsonObject } from '../http/json-body.ts';
 import { listQuery } from '../http/list-query.ts';
-import { listJson } from '../http/paging.ts';
+import { type ListOf, listJson } from '../http/paging.ts';
+import { type Answered, sends, takes } from '../http/typed-route.ts';
 import { isUuid } from '../http/uuid.ts';
 import { filterText, listParameters } from './filters.ts';
 import { type IngestContext, ingestWithKey, ingestWithoutKey, type Outcome } from './ingest.ts';
 import { keyInUse, noSuchEvent, unknownAfterId } from './refusals.ts';
-import { IDEMPOTENCY_KEY_HEADER, parseIngestRequest, parseKey } from './request.ts';
+import {
+  IDEMPOTENCY_KEY_HEADER,
+  type IngestBody,
+  parseIngestRequest,
+  parseKey,
+} from './request.ts';
+import type { EventResource } from './resource.ts';
+import type { StoredEvent } from './stored-kinds.ts';
 import { findEvent, findEvents } from './stream.ts';
 
 /** The position in a cursor: the `seq` of the last event of its page. */
 const position = z.int().min(1);
 
+/** What a sender of events sends. */
+type IngestParts = { json: IngestBody; header?: { [IDEMPOTENCY_KEY_HEADER]?: string } };
+
 /** The routes under /api/public/events. */
 export function ingestRoutes() {
-  return new Hono<AppEnv>().post('/ingest', requireApiKey(), async (c) => {
+  return new Hono<AppEnv>().post('/ingest', requireApiKey(), takes<IngestParts>(), async (c) => {
     const body = await readJsonObject(c.req.raw);
     const key = c.req.header(IDEMPOTENCY_KEY_HEADER);
     const parsedKey = parseKey(key);
@@ -36,7 +47,7 @@ export function ingestRoutes() {
       key === undefined ? ingestWithoutKey(body, context) : ingestWithKey(body, key, context);
     // A client that hangs up must not cut the commit off from the work that follows it.
     c.executionCtx.waitUntil(outcome.catch(() => undefined));
-    return responseTo(await outcome);
+    return sends<Answered<EventResource, 200 | 202>>(responseTo(await outcome));
   });
 }
 
@@ -51,13 +62,13 @@ export function eventRoutes() {
       const page = await findEvents(c.env.DB, { ...filters, ...start, order, limit });
       if (page === undefined) throw unknownAfterId();
       const next = page.next === null ? null : await encodeCursor(scope, page.next);
-      return json(listJson(page.documents, next));
+      return sends<Answered<ListOf<StoredEvent>>>(json(listJson(page.documents, next)));
     })
     .get('/:id', requireApiKey(), async (c) => {
       const id = c.req.param('id');
       const document = isUuid(id) ? await findEvent(c.env.DB, id.toLowerCase()) : undefined;
       if (document === undefined) throw noSuchEvent();
-      return json(document);
+      return sends<Answered<StoredEvent>>(json(document));
     });
 }
 

@@ -1,26 +1,34 @@
 /** `GET /api/health` and `GET /api/health/detailed`: for monitors, without credentials. */
 
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
-import { Hono } from 'hono';
+import { Hono, type TypedResponse } from 'hono';
 import type { AppEnv } from '../http/app-env.ts';
 import { renderError } from '../http/render-error.ts';
+import { type Answered, sends } from '../http/typed-route.ts';
 import { VERSION } from '../version.ts';
 import { overallStatus } from './dependencies.ts';
 import { knownDependencies } from './known-dependencies.ts';
-import { type Deployment, databaseDown } from './resource.ts';
+import {
+  type Deployment,
+  type DetailedHealth,
+  type DownHealth,
+  databaseDown,
+  type Health,
+} from './resource.ts';
 
 const NO_STORE = { 'Cache-Control': 'no-store' };
 
 /** Mounted at /api/health. `tables` are those that this version needs. */
 export function healthRoutes(tables: readonly SQLiteTable[]) {
   return new Hono<AppEnv>()
-    .get('/', (c) => c.json(healthOf('ok'), 200, NO_STORE))
+    .get('/', (c) => sends<Answered<Health>>(c.json(healthOf('ok'), 200, NO_STORE)))
     .get('/detailed', async (c) => {
       const dependencies = await knownDependencies(c.env, tables);
       const status = overallStatus(dependencies);
       const health = { ...healthOf(status), dependencies, ...deploymentOf(c.env) };
-      if (status !== 'down') return c.json(health, 200, NO_STORE);
-      return renderError(databaseDown(), c, health);
+      const response =
+        status === 'down' ? renderError(databaseDown(), c, health) : c.json(health, 200, NO_STORE);
+      return sends<Answered<DetailedHealth> | TypedResponse<DownHealth, 503, 'json'>>(response);
     });
 }
 

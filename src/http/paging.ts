@@ -42,6 +42,9 @@ export const pagingParameters = {
     }),
 };
 
+/** A page of items. */
+export type ListOf<Item> = z.output<ReturnType<typeof listOf<z.ZodType<Item>>>>;
+
 /** Makes the schema of a page of `item`. */
 export function listOf<Item extends z.ZodType>(item: Item) {
   return z.strictObject({

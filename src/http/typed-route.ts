@@ -1,0 +1,35 @@
+/**
+ * Tells `hc`, Hono's client, what a route takes and sends where Hono cannot see it: bodies that are read
+ * or sent as finished bytes, and headers. Types only; at run time nothing happens here.
+ */
+
+import type { MiddlewareHandler, TypedResponse } from 'hono';
+import type * as z from 'zod';
+import type { AppEnv } from './app-env.ts';
+import type { errorResource } from './error-resource.ts';
+
+/** The answer to a request that is refused or fails. */
+export type ErrorAnswer = TypedResponse<
+  z.output<typeof errorResource>,
+  400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500,
+  'json'
+>;
+
+/** An answer of success with a JSON body, or an error. */
+export type Answered<Body, Status extends 200 | 202 = 200> =
+  | TypedResponse<Body, Status, 'json'>
+  | ErrorAnswer;
+
+/** The answer to an `If-None-Match` that names what there is. It has no body. */
+export type NotModified = TypedResponse<null, 304, 'body'>;
+
+/** States the parts of a request that the route reads without a validator of Hono's. */
+export function takes<Parts extends { json?: unknown; header?: unknown }>() {
+  const passOn: MiddlewareHandler<AppEnv, string, { in: Parts; out: Parts }> = (_, next) => next();
+  return passOn;
+}
+
+/** States what a response holds: Hono reads it from the type, as it does for `c.json`. */
+export function sends<Told>(response: Response): Response & Told {
+  return response as Response & Told;
+}

@@ -1,0 +1,123 @@
+/** The service's type for `hc`, Hono's client: each operation with its parameters, body and answers. */
+
+import { env, exports } from 'cloudflare:workers';
+import { hc, type InferRequestType, type InferResponseType } from 'hono/client';
+import { describe, expect, expectTypeOf, it } from 'vitest';
+import type { Service } from '../src/app.ts';
+import { API_KEY } from './support/http.ts';
+import { sourceOf, storeListings } from './support/listings.ts';
+
+const client = hc<Service>('https://api.example.com', {
+  headers: { 'x-api-key': API_KEY, 'CF-Connecting-IP': '192.0.2.77' },
+  fetch: (input: RequestInfo | URL, init?: RequestInit) =>
+    exports.default.fetch(new Request(input, init)),
+});
+const { events } = client.api.v1;
+const { properties } = client.api.v1.web;
+const { ingest } = client.api.public.events;
+const { health } = client.api;
+
+const BOOKING = {
+  event_type: 'booking.created',
+  aggregate_id: 'bk_7',
+  aggregate_type: 'booking',
+  payload: { guests: 2, note: 'kept as sent' },
+} as const;
+
+describe('hc<Service>', () => {
+  it('reads a page of several statuses, and one listing', async () => {
+    await storeListings(env.DB, [
+      sourceOf({ slug: 'one', status: 'sold_out' }),
+      sourceOf({ slug: 'two', status: 'coming_soon' }),
+      sourceOf({ slug: 'three' }),
+    ]);
+    const query = { status: ['sold_out', 'coming_soon'], limit: '5' };
+    const response = await properties.$get({ query });
+    if (!response.ok) throw new Error(`${response.status}`);
+    const page = await response.json();
+    expect(page.data.map(({ slug }) => slug).sort()).toEqual(['one', 'two']);
+    expectTypeOf(page.data).items.toHaveProperty('hero_image');
+    expectTypeOf(page.next_cursor).toEqualTypeOf<string | null>();
+
+    const item = await properties[':slugOrId'].$get({ param: { slugOrId: 'three' } });
+    if (item.status !== 200) throw new Error(`${item.status}`);
+    expect((await item.json()).status).toBe('listed');
+  });
+
+  it('sends an event, retries it, and reads it back by its kind', async () => {
+    const request = { json: BOOKING, header: { 'Idempotency-Key': 'hc-1' } };
+    const first = await ingest.$post(request);
+    const again = await ingest.$post(request);
+    expect([first.status, again.status]).toEqual([202, 200]);
+    if (!first.ok || !again.ok) throw new Error('refused');
+    const { id } = await first.json();
+    expect(await again.json()).toMatchObject({ id, status: 'idempotent' });
+
+    const list = await events.$get({ query: { aggregate_id: 'bk_7', order: 'asc' } });
+    if (!list.ok) throw new Error(`${list.status}`);
+    const [event] = (await list.json()).data;
+    if (event?.type !== 'booking.created') throw new Error('another kind');
+    expectTypeOf(event.payload.guests).toEqualTypeOf<number | undefined>();
+    expect(event.payload).toEqual(BOOKING.payload);
+
+    const one = await events[':id'].$get({ param: { id } });
+    expect(one.status).toBe(200);
+  });
+
+  it('knows the envelope of an error by its status', async () => {
+    const response = await properties.$get({ query: { limit: '101' } });
+    expect(response.status).toBe(400);
+    if (response.ok || response.status === 304) throw new Error('accepted');
+    const { error } = await response.json();
+    expect(error.code).toBe('validation_error');
+    expectTypeOf(error.code).not.toEqualTypeOf<string>();
+  });
+
+  it('reads both health checks', async () => {
+    const basic = await health.$get();
+    if (!basic.ok) throw new Error(`${basic.status}`);
+    expect((await basic.json()).status).toBe('ok');
+    const detailed = await health.detailed.$get();
+    if (detailed.status !== 200) throw new Error(`${detailed.status}`);
+    expect((await detailed.json()).dependencies.database.status).toBe('ok');
+  });
+
+  it('refuses to compile what the service would refuse', () => {
+    const refused = () => [
+      // @ts-expect-error: a kind that the catalogue does not have
+      ingest.$post({ json: { ...BOOKING, event_type: 'booking.begun' } }),
+      // @ts-expect-error: a field of another type
+      ingest.$post({ json: { ...BOOKING, payload: { guests: 'two' } } }),
+      // @ts-expect-error: an order that the list does not have
+      events.$get({ query: { order: 'newest' } }),
+      // @ts-expect-error: a parameter of the path is missing
+      events[':id'].$get({}),
+      // @ts-expect-error: a kind of home that there is not
+      properties.$get({ query: { type: 'lake' } }),
+    ];
+    expect(refused).toBeTypeOf('function');
+  });
+
+  it('knows every operation of the service', () => {
+    type Ingest = InferRequestType<typeof ingest.$post>;
+    expectTypeOf<Ingest['json']['event_type']>().toEqualTypeOf<
+      'booking.created' | 'booking.cancelled'
+    >();
+    type List = InferRequestType<typeof events.$get>['query'];
+    expectTypeOf<keyof List>().toEqualTypeOf<
+      | 'order'
+      | 'limit'
+      | 'cursor'
+      | 'type'
+      | 'aggregate_type'
+      | 'aggregate_id'
+      | 'created_after'
+      | 'created_before'
+      | 'after_id'
+    >();
+    type Accepted = InferResponseType<typeof ingest.$post, 202>;
+    expectTypeOf<Accepted['status']>().toEqualTypeOf<'pending' | 'idempotent'>();
+    type Down = InferResponseType<typeof health.detailed.$get, 503>;
+    expectTypeOf<Down['status']>().toEqualTypeOf<'down'>();
+  });
+});
