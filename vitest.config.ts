@@ -6,7 +6,7 @@ import { defineConfig } from 'vitest/config';
 import { WRANGLER_ENVIRONMENT } from './tools/command-line/project.ts';
 
 /** The folders whose tests run in Node: the tools, the service over real HTTP, the documents. */
-const NODE_TESTS = ['tools', 'over-http', 'documents'].map(
+const NODE_TESTS = ['tools', 'over-http', 'documents', 'simulation'].map(
   (folder) => `test/${folder}/**/*.test.ts`,
 );
 
