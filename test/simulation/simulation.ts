@@ -125,15 +125,37 @@ function historyOf(world: World, plan: Plan): string {
     .map(({ clockOffset, place }, index) => `machine ${index} in ${place}: ${clockOffset} ms`)
     .join(', ');
   const lines = [...others, ...exchanges].sort((a, b) => a.at - b.at);
-  return [`clocks: ${clocks}`, ...lines.map(({ at, text }) => `${timeOf(at)} ${text}`)].join('\n');
+  return [`clocks: ${clocks}`, ...grouped(lines)].join('\n');
 }
 
-function textOf({ task, isolate, request, end, status, body }: Exchange): string {
-  if (status === undefined) return `${task} to ${isolate}: ${request.label}: no answer`;
+type Line = { at: number; text: string };
+
+/** Writes neighbours that say the same as one. */
+function grouped(lines: readonly Line[]): string[] {
+  const groups: { first: Line; last: Line; count: number }[] = [];
+  for (const line of lines) {
+    const group = groups.at(-1);
+    if (group?.first.text === line.text) {
+      group.last = line;
+      group.count += 1;
+    } else {
+      groups.push({ first: line, last: line, count: 1 });
+    }
+  }
+  return groups.map(({ first, last, count }) =>
+    count === 1
+      ? `${timeOf(first.at)} ${first.text}`
+      : `${timeOf(first.at)} to ${timeOf(last.at)} ${count} times: ${first.text}`,
+  );
+}
+
+function textOf({ isolate, request, start, end, status, body }: Exchange): string {
+  const asked = `${isolate}: ${request.label}`;
+  if (status === undefined) return `${asked}: no answer`;
   const { id, error, name } = Object(body);
-  const more = id ?? error?.code ?? '';
-  const what = typeof name === 'string' ? `${more} ${name}` : more;
-  return `${task} to ${isolate}: ${request.label}: ${status} ${what} at ${timeOf(end)}`;
+  const what = [status, id ?? error?.code, name].filter((part) => part !== undefined).join(' ');
+  const tookMs = end - start;
+  return `${asked}: ${what}${tookMs >= 1_000 ? ` after ${(tookMs / 1_000).toFixed(1)} s` : ''}`;
 }
 
 /** Writes a true time as seconds since the start. */

@@ -1,0 +1,89 @@
+/**
+ * Known-bad variants of the service. Each makes a mistake that somebody could make, and the simulation
+ * must find it: a check that finds none of them proves nothing.
+ */
+
+import type { Replacement } from './modules.ts';
+
+/** What is done wrong → how. */
+type Variants = Record<string, Replacement[]>;
+
+/** Inserts whatever the key holds. */
+const UNGUARDED: Replacement = {
+  file: 'events/store.ts',
+  text: 'where not exists (\n    select 1 from events',
+  by: 'where true or exists (\n    select 1 from events',
+};
+
+export const BAD_EVENTS: Variants = {
+  'KV is the authority': [
+    UNGUARDED,
+    {
+      file: 'events/ingest.ts',
+      text: `  const stored = askStore(body, request, context);
+  const cached = askCache(request, context);`,
+      by: `  const cached = askCache(request, context);
+  const known = await cached;
+  if (known.kind === 'mismatch') return { kind: 'conflict' };
+  const stored = askStore(body, request, context);`,
+    },
+  ],
+  'the key is checked, then the event is inserted': [
+    UNGUARDED,
+    {
+      file: 'events/store.ts',
+      text: '  const [, found] = await writeD1(() =>',
+      by: `  const before = await lookUpKey(database, request);
+  if (before.kind !== 'free') return before;
+  const [, found] = await writeD1(() =>`,
+    },
+  ],
+  'a request does not recognize its own event': [
+    {
+      file: 'events/decision.ts',
+      text: 'events.find((event) => event.receipt === request.receipt)',
+      by: 'undefined',
+    },
+    { file: 'events/store.ts', text: 'const [, found]', by: 'const [inserted, found]' },
+    {
+      file: 'events/store.ts',
+      text: 'return decide(found?.results ?? [], request);',
+      by: `if (inserted?.meta.changes) return { kind: 'accepted', event: found.results[0] };
+  return decide(found?.results ?? [], request);`,
+    },
+  ],
+  'the retention is compared the wrong way round': [
+    { file: 'events/store.ts', text: "created_at > ${given('heldSince')}", by: "created_at < ${given('heldSince')}" },
+  ],
+  'each attempt without a key has an id of its own': [
+    {
+      file: 'events/store.ts',
+      text: 'INSERT.bindTo(database, values)',
+      by: 'INSERT.bindTo(database, { ...values, id: crypto.randomUUID() })',
+    },
+  ],
+  'an entry of KV is valid for as long as KV has it': [
+    {
+      file: 'events/replay-cache.ts',
+      text: 'holdsKey(entry.accepted_at, request)',
+      by: 'true',
+    },
+  ],
+};
+
+export const BAD_FEED: Variants = {
+  'an answer of the edge cache counts as new': [
+    {
+      file: 'properties/edge-cache.ts',
+      text: 'answerOf(body, etag, readAt)',
+      by: 'answerOf(body, etag, Date.now())',
+    },
+  ],
+  'a stale answer stands in for ever': [
+    {
+      file: 'properties/feed.ts',
+      text: 'if (ageMs > MAX_STALE_SECONDS * 1_000) throw read.error;',
+      by: '',
+    },
+  ],
+};
