@@ -13,9 +13,9 @@ export async function checkDependencies(env: Env): Promise<Dependencies> {
     checkOne('database', () => readD1(() => env.DB.prepare('SELECT 1').first())),
     checkOne('idempotency_cache', () => env.IDEMPOTENCY.get('health')),
     checkOne('rate_limiter', () => {
-      // A limit of 0 counts nothing, so that nothing is stored.
+      // A limit of 0 grants nothing, so that nothing is stored.
       const id = env.RATE_COUNTER.idFromName('health');
-      return env.RATE_COUNTER.get(id).count('default', 0);
+      return env.RATE_COUNTER.get(id).lease('default', 0, 1);
     }),
   ]);
   return { database, idempotency_cache, rate_limiter };

@@ -1,27 +1,25 @@
 /**
  * The Durable Object that counts one client's requests.
  *
- * An object loses its memory after some ten seconds without a request, so a window has to be stored.
- * A stored hit costs a row written, so only every fifth one is stored: an eviction forgets at most
- * four hits, and never that a window is full.
+ * An object loses its memory after some ten seconds without a call, so a window has to be stored. A
+ * window that has granted its first lease only is not: an eviction forgets a first lease at most, and
+ * never that a window is full.
  */
 
 import { DurableObject } from 'cloudflare:workers';
-import {
-  type Count,
-  endOf,
-  hit,
-  isDueToStore,
-  isOver,
-  WINDOW_SECONDS,
-  type Window,
-} from './window.ts';
+import { grant, isDueToStore, type Lease } from './lease.ts';
+import { endOf, isOver, WINDOW_SECONDS, type Window } from './window.ts';
 
 /** The two counters of a client. */
 export type CounterName = 'default' | 'ingest';
 
 /** Above any `resetMs`, in the answers of `hit`. */
 const DIGITS_OF_RESET = 2 * WINDOW_SECONDS * 1_000;
+/**
+ * The object may wake on a machine whose clock is behind. An alarm at the end of its window may then
+ * lie in the past of the platform's clock, which would ring it again and again.
+ */
+const MIN_ALARM_MS = 1_000;
 
 /**
  * The counters of one client. A deployment replaces Workers and objects one by one, so that old and
@@ -33,20 +31,20 @@ export class RateCounter extends DurableObject<Env> {
   readonly #stored = new Map<CounterName, number>();
 
   /**
-   * Counts one request against `limit` requests per window. The count is exact: nothing is awaited
-   * between read and write.
+   * Grants up to `wanted` requests of the `limit` per window, and debits them. The sum of the grants
+   * is exact: nothing is awaited between read and write.
    */
-  count(counter: CounterName, limit: number): Count {
-    const { window, count } = hit(this.#windowOf(counter), limit, Date.now());
+  lease(counter: CounterName, limit: number, wanted: number): Lease {
+    const { window, lease } = grant(this.#windowOf(counter), limit, wanted, Date.now());
     this.#windows.set(counter, window);
-    if (count.outcome === 'allowed' && isDueToStore(window, count)) this.#store(counter, window);
-    return count;
+    if (lease.granted > 0 && isDueToStore(window, limit)) this.#store(counter, window);
+    return lease;
   }
 
   /** Answers Workers of version 1.0, which read a count in digits. It goes with the next release. */
   hit(counter: CounterName, limit: number): number {
-    const { outcome, remaining, resetMs } = this.count(counter, limit);
-    return outcome === 'refused' ? -resetMs : remaining * DIGITS_OF_RESET + resetMs;
+    const { granted, left, resetMs } = this.lease(counter, limit, 1);
+    return granted === 0 ? -resetMs : left * DIGITS_OF_RESET + resetMs;
   }
 
   /** Deletes windows that are over, and sets an alarm for the rest. An idle object stores nothing. */
@@ -64,7 +62,7 @@ export class RateCounter extends DurableObject<Env> {
     for (const [counter, window] of stored) {
       if (isOver(window, now)) kv.delete(counter);
     }
-    await this.ctx.storage.setAlarm(Math.max(...ends));
+    await this.#setAlarm(Math.max(...ends));
   }
 
   #windowOf(counter: CounterName): Window | undefined {
@@ -79,6 +77,10 @@ export class RateCounter extends DurableObject<Env> {
     this.ctx.storage.kv.put(counter, window);
     if (this.#stored.get(counter) === window.startedAt) return;
     this.#stored.set(counter, window.startedAt);
-    this.ctx.waitUntil(this.ctx.storage.setAlarm(endOf(window)));
+    this.ctx.waitUntil(this.#setAlarm(endOf(window)));
+  }
+
+  #setAlarm(at: number): Promise<void> {
+    return this.ctx.storage.setAlarm(Math.max(at, Date.now() + MIN_ALARM_MS));
   }
 }

@@ -30,7 +30,7 @@ function brokenCache(call: () => Promise<unknown>) {
 }
 
 function brokenCounter(call: () => Promise<unknown>) {
-  const binding = { idFromName: (name: string) => name, get: () => ({ hit: call }) };
+  const binding = { idFromName: (name: string) => name, get: () => ({ lease: call }) };
   return binding as unknown as Env['RATE_COUNTER'];
 }
 

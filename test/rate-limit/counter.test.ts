@@ -3,8 +3,8 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createApp } from '../../src/app.ts';
-import { freshAddress, sendWith } from '../support/http.ts';
+import type { CounterName } from '../../src/rate-limit/counter.ts';
+import { freshAddress } from '../support/http.ts';
 
 const START = Date.parse('2030-01-01T00:00:00Z');
 
@@ -20,18 +20,21 @@ function objectOf(client: string) {
   return env.RATE_COUNTER.get(env.RATE_COUNTER.idFromName(client));
 }
 
-/** GETs a path that costs nothing, through an isolate that knows no offender yet; the count that it was told. */
-async function hit(client: string, method = 'GET', path = '/api/none') {
-  const headers = { 'CF-Connecting-IP': client };
-  const response = await sendWith({}, path, { method, headers }, createApp());
-  return `${response.status} ${response.headers.get('X-RateLimit-Remaining')}`;
+/** Asks for up to ten requests, so often. Returns the sums that the object answered with. */
+async function lease(client: string, times = 1, counter: CounterName = 'default') {
+  let granted = 0;
+  let left = Number.NaN;
+  let resetMs = Number.NaN;
+  for (let call = 0; call < times; call += 1) {
+    const answer = await objectOf(client).lease(counter, 100, 10);
+    granted += answer.granted;
+    ({ left, resetMs } = answer);
+  }
+  return { granted, left, resetMs };
 }
 
-async function hits(count: number, client: string) {
-  const told: string[] = [];
-  for (let index = 0; index < count; index += 1) told.push(await hit(client));
-  return told.at(-1);
-}
+/** More calls than it takes to fill a window of 100. */
+const FILLING = 24;
 
 /** Everything that the object has stored, and its alarm in seconds from the start. */
 function storedIn(client: string) {
@@ -45,33 +48,31 @@ function storedIn(client: string) {
 }
 
 describe('what is stored', () => {
-  it('is nothing before the fifth hit, then every fifth, with an alarm at the end of the window', async () => {
+  it('is nothing of a first lease, then each lease, with one alarm at the end of the window', async () => {
     const client = freshAddress();
-    await hits(4, client);
+    expect(await lease(client)).toEqual({ granted: 4, left: 96, resetMs: 60_000 });
     expect(await storedIn(client)).toEqual({ windows: {}, alarmSeconds: null });
-    await hits(5, client);
+    vi.setSystemTime(START + 5_000);
+    expect(await lease(client)).toEqual({ granted: 10, left: 86, resetMs: 55_000 });
     expect(await storedIn(client)).toEqual({
-      windows: { default: { startedAt: START, hits: 5 } },
+      windows: { default: { startedAt: START, hits: 14 } },
       alarmSeconds: 60,
     });
-    await hits(1, client);
-    expect((await storedIn(client)).windows).toEqual({ default: { startedAt: START, hits: 10 } });
+    await lease(client);
+    expect((await storedIn(client)).windows).toEqual({ default: { startedAt: START, hits: 24 } });
   });
 
-  it('is the full window too', async () => {
+  it('is a window that its first lease fills', async () => {
     const client = freshAddress();
-    const counter = objectOf(client);
-    for (let index = 0; index < 7; index += 1) await counter.count('default', 7);
-    expect((await storedIn(client)).windows).toEqual({ default: { startedAt: START, hits: 7 } });
+    await objectOf(client).lease('default', 1, 1);
+    expect((await storedIn(client)).windows).toEqual({ default: { startedAt: START, hits: 1 } });
   });
 
   it('is nothing for a request that is refused', async () => {
     const client = freshAddress();
-    const counter = objectOf(client);
-    expect(await counter.count('default', 0)).toMatchObject({
-      outcome: 'refused',
-      limit: 0,
-      remaining: 0,
+    expect(await objectOf(client).lease('default', 0, 1)).toMatchObject({
+      granted: 0,
+      left: 0,
       resetMs: 60_000,
     });
     expect((await storedIn(client)).windows).toEqual({});
@@ -87,46 +88,52 @@ describe('a Worker of the version before', () => {
     expect(await counter.hit('default', 2)).toBe(59_000);
     expect(await counter.hit('default', 2)).toBe(-59_000);
   });
+
+  it('shares the window with one that leases', async () => {
+    const client = freshAddress();
+    await objectOf(client).hit('default', 100);
+    expect(await lease(client)).toEqual({ granted: 10, left: 89, resetMs: 60_000 });
+    expect(await objectOf(client).hit('default', 100)).toBe(88 * 120_000 + 60_000);
+  });
 });
 
 describe('an eviction', () => {
   it.each([
-    [9, '404 94'],
-    [10, '404 89'],
-    [14, '404 89'],
-  ])('after %i hits forgets at most four', async (count, next) => {
+    [1, 0],
+    [2, 14],
+    [3, 24],
+  ])('after %i leases forgets a first lease at most', async (leases, known) => {
     const client = freshAddress();
-    await hits(count, client);
+    await lease(client, leases);
     vi.setSystemTime(START + 30_000);
     await evictDurableObject(objectOf(client));
-    expect(await hit(client)).toBe(next);
+    const { granted, left } = await lease(client);
+    expect(granted + left).toBe(100 - known);
   });
 
   it('never forgets that the window is full, until it is over', async () => {
     const client = freshAddress();
-    expect(await hits(100, client)).toBe('404 0');
+    expect(await lease(client, FILLING)).toMatchObject({ granted: 100, left: 0 });
     await evictDurableObject(objectOf(client));
     vi.setSystemTime(START + 59_999);
-    expect(await hit(client)).toBe('429 0');
+    expect(await lease(client)).toEqual({ granted: 0, left: 0, resetMs: 1 });
     vi.setSystemTime(START + 60_000);
-    expect(await hit(client)).toBe('404 99');
+    expect(await lease(client)).toEqual({ granted: 4, left: 96, resetMs: 60_000 });
   });
 
   it('does not lengthen the window', async () => {
     const client = freshAddress();
-    await hits(5, client);
+    await lease(client, 2);
     vi.setSystemTime(START + 40_000);
     await evictDurableObject(objectOf(client));
-    const headers = { 'CF-Connecting-IP': client };
-    const response = await sendWith({}, '/api/none', { headers });
-    expect(response.headers.get('RateLimit')).toBe('"default";r=94;t=20');
+    expect(await lease(client)).toEqual({ granted: 10, left: 76, resetMs: 20_000 });
   });
 });
 
 describe('the alarm', () => {
   it('leaves an idle object empty', async () => {
     const client = freshAddress();
-    await hits(5, client);
+    await lease(client, 2);
     vi.setSystemTime(START + 60_000);
     expect(await runDurableObjectAlarm(objectOf(client))).toBe(true);
     expect(await storedIn(client)).toEqual({ windows: {}, alarmSeconds: null });
@@ -134,39 +141,46 @@ describe('the alarm', () => {
 
   it('deletes only a window that is over, and comes again for the other', async () => {
     const client = freshAddress();
-    const counter = objectOf(client);
-    await hits(5, client);
+    await lease(client, 2);
     vi.setSystemTime(START + 30_000);
-    for (let index = 0; index < 5; index += 1) await counter.count('ingest', 200);
+    await lease(client, 2, 'ingest');
     vi.setSystemTime(START + 60_000);
-    await runDurableObjectAlarm(counter);
+    await runDurableObjectAlarm(objectOf(client));
     expect(await storedIn(client)).toEqual({
-      windows: { ingest: { startedAt: START + 30_000, hits: 5 } },
+      windows: { ingest: { startedAt: START + 30_000, hits: 14 } },
       alarmSeconds: 90,
     });
     vi.setSystemTime(START + 90_000);
-    await runDurableObjectAlarm(counter);
+    await runDurableObjectAlarm(objectOf(client));
     expect(await storedIn(client)).toEqual({ windows: {}, alarmSeconds: null });
   });
 
   it('that comes early forgets nothing', async () => {
     const client = freshAddress();
-    await hits(100, client);
+    await lease(client, FILLING);
     vi.setSystemTime(START + 59_000);
     await runDurableObjectAlarm(objectOf(client));
     await evictDurableObject(objectOf(client));
-    expect(await hit(client)).toBe('429 0');
+    expect(await lease(client)).toMatchObject({ granted: 0 });
     expect((await storedIn(client)).alarmSeconds).toBe(60);
+  });
+
+  it('is never set for the past, or within a second: clocks differ', async () => {
+    const client = freshAddress();
+    await lease(client, 2);
+    vi.setSystemTime(START + 59_990);
+    await runDurableObjectAlarm(objectOf(client));
+    expect((await storedIn(client)).alarmSeconds).toBe(60.99);
   });
 
   it('is set again for the window after', async () => {
     const client = freshAddress();
-    await hits(5, client);
+    await lease(client, 2);
     vi.setSystemTime(START + 60_000);
     await runDurableObjectAlarm(objectOf(client));
-    await hits(5, client);
+    await lease(client, 2);
     expect(await storedIn(client)).toEqual({
-      windows: { default: { startedAt: START + 60_000, hits: 5 } },
+      windows: { default: { startedAt: START + 60_000, hits: 14 } },
       alarmSeconds: 120,
     });
   });
@@ -174,6 +188,6 @@ describe('the alarm', () => {
 
 it('counts both counters of a client apart', async () => {
   const client = freshAddress();
-  expect(await hit(client, 'POST', '/api/public/events/ingest')).toMatch(/ 199$/);
-  expect(await hit(client)).toBe('404 99');
+  await lease(client, 2, 'ingest');
+  expect(await lease(client)).toMatchObject({ granted: 4, left: 96 });
 });

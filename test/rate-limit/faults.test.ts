@@ -5,15 +5,15 @@ import { createApp } from '../../src/app.ts';
 import { expectError, expectStatus, freshAddress, sendWith } from '../support/http.ts';
 
 const LIST = '/api/v1/web/properties';
-type Count = (counter: string, limit: number) => unknown;
+type Answer = (counter: string, limit: number, wanted: number) => unknown;
 
-/** A binding whose objects answer with `count`; it records their calls. */
-function counterThat(count: Count) {
-  const calls: Parameters<Count>[] = [];
+/** A binding whose objects answer with `answer`; it records their calls. */
+function counterThat(answer: Answer) {
+  const calls: Parameters<Answer>[] = [];
   const stub = {
-    async count(...request: Parameters<Count>) {
+    async lease(...request: Parameters<Answer>) {
       calls.push(request);
-      return count(...request);
+      return answer(...request);
     },
   };
   const binding = { idFromName: (name: string) => name, get: () => stub };
@@ -23,11 +23,11 @@ function counterThat(count: Count) {
 
 /** As the platform gives the result of a call to another isolate. */
 const disposable = { [Symbol.dispose]: () => {} };
-const allowed = { outcome: 'allowed', limit: 100, remaining: 41, resetMs: 12_345, ...disposable };
-const refused = { outcome: 'refused', limit: 100, remaining: 0, resetMs: 12_345, ...disposable };
+const allowed = { granted: 1, left: 98, resetMs: 12_345, window: 1, ...disposable };
+const refused = { granted: 0, left: 0, resetMs: 12_345, window: 1, ...disposable };
 const never = () => new Promise<never>(() => {});
 
-function fails(properties: object = {}): Count {
+function fails(properties: object = {}): Answer {
   return () => {
     throw Object.assign(new Error('secret of the counter'), properties);
   };
@@ -83,7 +83,7 @@ describe('a read', () => {
     });
     const response = await sendWith(changes, '/api/v1/work', {}, app);
     expect(order).toEqual(['counting', 'worked', 'counted']);
-    expect(response.headers.get('RateLimit')).toBe('"default";r=41;t=13');
+    expect(response.headers.get('RateLimit')).toBe('"default";r=98;t=13');
   });
 
   it('that is refused does not wait for its work', async () => {
@@ -130,7 +130,7 @@ describe('a client known to be over', () => {
     const { calls, changes } = counterThat(() => refused);
     const app = createApp();
     await sendWith(changes, '/api/none', { headers }, app);
-    expect(calls).toEqual([['default', 100]]);
+    expect(calls).toEqual([['default', 100, 4]]);
     vi.setSystemTime(Date.now() + 5_000);
     const again = await sendWith(changes, '/api/none', { headers }, app);
     expect(again.headers.get('RateLimit')).toBe('"default";r=0;t=8');
@@ -153,6 +153,46 @@ describe('a client known to be over', () => {
       { method: 'POST', headers },
       app,
     );
-    expect(ingest.headers.get('RateLimit')).toBe('"ingest";r=41;t=13');
+    expect(ingest.headers.get('RateLimit')).toBe('"ingest";r=98;t=13');
+  });
+});
+
+describe('a slow answer', () => {
+  const headers = { 'CF-Connecting-IP': freshAddress() };
+
+  it('that refuses is remembered until its window ends, and no longer', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const start = Date.now();
+    const { calls, changes } = counterThat(() => {
+      if (calls.length === 1) vi.setSystemTime(start + 500);
+      return calls.length === 1 ? refused : { ...allowed, window: 2 };
+    });
+    const app = createApp();
+    const first = await sendWith(changes, '/api/none', { headers }, app);
+    await expectError(first, 429, 'rate_limit_exceeded');
+    vi.setSystemTime(start + 12_344);
+    const early = await sendWith(changes, '/api/none', { headers }, app);
+    expect([early.status, early.headers.get('Retry-After')]).toEqual([429, '1']);
+    vi.setSystemTime(start + 12_345);
+    await expectStatus(await sendWith(changes, '/api/none', { headers }, app), 404);
+    expect(calls).toHaveLength(2);
+  });
+
+  it('that grants is spent until its window ends, and no longer', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const start = Date.now();
+    const { calls, changes } = counterThat(() => {
+      if (calls.length === 1) vi.setSystemTime(start + 500);
+      return { ...allowed, granted: 4, left: 96, window: calls.length };
+    });
+    const app = createApp();
+    const told: (string | null)[] = [];
+    for (const at of [500, 12_344, 12_345]) {
+      vi.setSystemTime(start + (told.length === 0 ? 0 : at));
+      const response = await sendWith(changes, '/api/none', { headers }, app);
+      told.push(response.headers.get('RateLimit'));
+    }
+    expect(told).toEqual(['"default";r=99;t=13', '"default";r=98;t=1', '"default";r=99;t=13']);
+    expect(calls).toHaveLength(2);
   });
 });

@@ -1,0 +1,74 @@
+/**
+ * The arithmetic of leases. An isolate asks a client's object for several requests at once; the object
+ * debits them when it grants them. Pure: the caller brings the time and stores the window.
+ *
+ * A first lease is small and not stored, so that a client of a few requests costs no row. A later one
+ * is bounded by what is left, so that no isolate holds what another needs at the end of a window.
+ */
+
+import { endOf, isOver, type Window } from './window.ts';
+
+const FIRST_PART_OF_LIMIT = 25;
+const LARGEST_PART_OF_LIMIT = 10;
+const LARGEST_PART_OF_LEFT = 4;
+
+/** The answer to an isolate that asked for requests. */
+export type Lease = {
+  /** Requests that the isolate may let through; 0 when the window is full. */
+  granted: number;
+  /** Requests of the window that nobody holds. */
+  left: number;
+  /** Milliseconds until the window is over, above 0. */
+  resetMs: number;
+  /** Names the window among those of its counter. */
+  window: number;
+};
+
+/** Returns the size of the first lease of a window. */
+export function firstLease(limit: number): number {
+  return partOf(limit, FIRST_PART_OF_LIMIT);
+}
+
+/** Returns the number of requests that an isolate may hold unspent. No lease is larger. */
+export function largestLease(limit: number): number {
+  return partOf(limit, LARGEST_PART_OF_LIMIT);
+}
+
+/** Returns the size of the next lease of a window that has so many requests `left`, 0 when it is full. */
+export function nextLease(limit: number, left: number): number {
+  if (left <= 0) return 0;
+  if (left === limit) return firstLease(limit);
+  return Math.min(largestLease(limit), partOf(left, LARGEST_PART_OF_LEFT));
+}
+
+/** Grants up to `wanted` requests at `now`, in milliseconds since the epoch. Returns the next state too. */
+export function grant(
+  window: Window | undefined,
+  limit: number,
+  wanted: number,
+  now: number,
+): { window: Window; lease: Lease } {
+  const current =
+    window === undefined || isOver(window, now) ? { startedAt: now, hits: 0 } : window;
+  const left = Math.max(0, limit - current.hits);
+  const granted = Math.min(Math.max(1, wanted), nextLease(limit, left));
+  return {
+    window: { startedAt: current.startedAt, hits: current.hits + granted },
+    lease: {
+      granted,
+      left: left - granted,
+      resetMs: endOf(current) - now,
+      window: current.startedAt,
+    },
+  };
+}
+
+/** Reports whether a window is stored after a grant: beyond its first lease, and when it is full. */
+export function isDueToStore({ hits }: Window, limit: number): boolean {
+  return hits > firstLease(limit) || hits >= limit;
+}
+
+/** Returns a part of a number of requests, at least 1. */
+function partOf(requests: number, part: number): number {
+  return Math.max(1, Math.floor(requests / part));
+}

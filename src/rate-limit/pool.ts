@@ -1,0 +1,163 @@
+/**
+ * What this isolate holds of one client's window: the requests that the object granted and nobody has
+ * spent. Plain data without I/O, because requests of one isolate share data but cannot wait for each
+ * other's promises.
+ *
+ * Held and asked for, less the requests that wait, never exceed a tenth of the limit: that is all that
+ * a client can miss of its limit at another isolate.
+ */
+
+import { firstLease, type Lease, largestLease, nextLease } from './lease.ts';
+import type { Count } from './window.ts';
+
+/** The reserve begins at this part of the largest lease, and grows by half as much up to `MAX_RESERVE`. */
+const FIRST_RESERVE = 1 / 5;
+const MAX_RESERVE = 1 / 2;
+/** After a failed call, nothing is asked for in advance for a while. */
+const QUIET_MS = 1_000;
+
+/** A call of the object that is under way. */
+export type LeaseCall = { readonly sentAt: number; readonly expected: number };
+
+/** A client's window as this isolate knows it. All times are of the isolate's own clock. */
+type KnownWindow = {
+  /** `Lease.window`. */
+  id: number;
+  /** Requests of the window that nobody holds. */
+  left: number;
+  /** Until then the window surely lasts: it counts from when a call was sent. */
+  endsAt: number;
+  /** From then on the window is surely over: it counts from when an answer came. */
+  overAt: number;
+};
+
+/** The pool of one client and counter. Each `now` is in milliseconds since the epoch. */
+export class Pool {
+  readonly #limit: number;
+  readonly #calls = new Set<LeaseCall>();
+  #window: KnownWindow | undefined;
+  #tokens = 0;
+  #waiting = 0;
+  /** The next lease is fetched when no more than this is held. */
+  #reserve: number;
+  #quietUntil = 0;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+    this.#reserve = Math.floor(largestLease(limit) * FIRST_RESERVE);
+  }
+
+  /**
+   * Spends a request, or refuses it when the window is known to be full. Undefined when it has to wait;
+   * one that has no time left does not wait for calls under way.
+   */
+  count(now: number, hasTime = true): Count | undefined {
+    const window = this.#windowAt(now);
+    if (window === undefined) return undefined;
+    const resetMs = window.overAt - now;
+    if (this.#tokens > 0) {
+      this.#tokens -= 1;
+      return {
+        outcome: 'allowed',
+        limit: this.#limit,
+        remaining: window.left + this.#tokens,
+        resetMs,
+      };
+    }
+    // A call under way may still bring what it was granted.
+    if (window.left > 0 || (hasTime && this.#calls.size > 0)) return undefined;
+    return { outcome: 'refused', limit: this.#limit, remaining: 0, resetMs };
+  }
+
+  /** A request begins or ceases to wait. */
+  addWaiting(requests: 1 | -1): void {
+    this.#waiting += requests;
+  }
+
+  /** A request has waited for a lease that was fetched in advance: the next one is fetched earlier. */
+  raiseReserve(): void {
+    const largest = largestLease(this.#limit);
+    const step = Math.max(1, Math.floor((largest * FIRST_RESERVE) / 2));
+    this.#reserve = Math.min(this.#reserve + step, Math.floor(largest * MAX_RESERVE));
+  }
+
+  /**
+   * Returns how many requests a waiting request asks for; 0 when the calls under way bring enough, or
+   * all that is left. One that is out of patience relies on them only when the window is known to be full.
+   */
+  wantedNow(isPatient: boolean, now: number): number {
+    const expected = this.#expected();
+    const left = this.#leftBeyond(expected, now);
+    if (this.#windowAt(now)?.left === 0) return 0;
+    const isEnough = this.#waiting <= expected || (left <= 0 && this.#calls.size > 0);
+    if (isPatient && isEnough) return 0;
+    const room = largestLease(this.#limit) + this.#waiting - expected;
+    return Math.max(1, Math.min(room, nextLease(this.#limit, left)));
+  }
+
+  /**
+   * Returns how many requests to ask for in advance, and 0 for not yet. Nothing is fetched upon a first
+   * lease: most clients send no more than that.
+   */
+  wantedInAdvance(now: number): number {
+    const window = this.#windowAt(now);
+    if (window === undefined || now < this.#quietUntil) return 0;
+    if (this.#limit - window.left <= firstLease(this.#limit)) return 0;
+    const expected = this.#expected();
+    const held = this.#tokens + expected - this.#waiting;
+    const room = largestLease(this.#limit) - held;
+    const next = nextLease(this.#limit, window.left - expected);
+    if (room < 1 || next < 1) return 0;
+    // To ask later would bring more, unless so little is left that the next lease fits in already.
+    return held <= this.#reserve || next <= room ? Math.min(room, next) : 0;
+  }
+
+  /** Notes a call for `wanted` requests, before it is sent. */
+  begin(wanted: number, now: number): LeaseCall {
+    const left = this.#leftBeyond(this.#expected(), now);
+    const call = { sentAt: now, expected: Math.min(wanted, nextLease(this.#limit, left)) };
+    this.#calls.add(call);
+    return call;
+  }
+
+  /** Adds what a call was granted. Without a lease the call has failed; its answer may still come. */
+  end(call: LeaseCall, lease: Lease | undefined, now: number): void {
+    this.#calls.delete(call);
+    if (lease === undefined) {
+      this.#quietUntil = now + QUIET_MS;
+      return;
+    }
+    const endsAt = call.sentAt + lease.resetMs;
+    const overAt = now + lease.resetMs;
+    if (endsAt <= now) return;
+    const known = this.#window;
+    if (known?.id === lease.window) {
+      // Answers may overtake each other.
+      known.left = Math.min(known.left, lease.left);
+      known.endsAt = Math.max(known.endsAt, endsAt);
+      known.overAt = Math.min(known.overAt, overAt);
+    } else {
+      if (known !== undefined && known.endsAt > Math.max(now, endsAt)) return;
+      this.#window = { id: lease.window, left: lease.left, endsAt, overAt };
+      this.#tokens = 0;
+    }
+    const most = largestLease(this.#limit) + this.#waiting;
+    this.#tokens = Math.min(this.#tokens + lease.granted, most);
+  }
+
+  /** Returns the window while it surely lasts. */
+  #windowAt(now: number): KnownWindow | undefined {
+    return this.#window !== undefined && now < this.#window.endsAt ? this.#window : undefined;
+  }
+
+  #expected(): number {
+    let expected = 0;
+    for (const call of this.#calls) expected += call.expected;
+    return expected;
+  }
+
+  /** Returns what the object has left once it has answered the calls under way, as far as is known. */
+  #leftBeyond(expected: number, now: number): number {
+    return (this.#windowAt(now)?.left ?? this.#limit) - expected;
+  }
+}

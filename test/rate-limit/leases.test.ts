@@ -1,0 +1,209 @@
+/** What leasing promises: over several isolates, in a burst, across evictions and at the end of a window. */
+
+import { evictDurableObject } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createApp } from '../../src/app.ts';
+import { counting } from '../support/counting.ts';
+import { freshAddress, sendWith } from '../support/http.ts';
+import { tapObjects } from '../support/tap.ts';
+
+const START = Date.parse('2030-01-01T00:00:00Z');
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  vi.setSystemTime(START);
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+/** Makes an isolate that counts its calls of the counter. Its requests cost nothing, and tell what is left. */
+function isolate(client: string, changes: Partial<Env> = {}) {
+  const app = createApp();
+  const counted = counting({ ...env, ...changes });
+  const headers = { 'CF-Connecting-IP': client };
+  return {
+    get calls() {
+      return counted.costs.counterCalls;
+    },
+    async send(): Promise<{ passes: boolean; remaining: number }> {
+      const response = await sendWith(counted.env, '/api/none', { headers }, app);
+      const remaining = Number(response.headers.get('X-RateLimit-Remaining'));
+      return { passes: response.status === 404, remaining };
+    },
+  };
+}
+
+type Isolate = ReturnType<typeof isolate>;
+
+/** Sends requests one after the other until one is refused, 200 at most. Returns how many passed. */
+async function drain({ send }: Isolate): Promise<number> {
+  for (let passed = 0; passed < 200; passed += 1) {
+    if (!(await send()).passes) return passed;
+  }
+  return 200;
+}
+
+async function sendMany({ send }: Isolate, count: number): Promise<number> {
+  const answers = await Promise.all(Array.from({ length: count }, send));
+  return answers.filter(({ passes }) => passes).length;
+}
+
+/** Each call of the counter takes this long. */
+function slowCounter(milliseconds: number): Partial<Env> {
+  const wait = () => new Promise((resolve) => setTimeout(resolve, milliseconds / 2));
+  return {
+    RATE_COUNTER: tapObjects(env.RATE_COUNTER, async (call) => {
+      await wait();
+      const answer = await call();
+      await wait();
+      return answer;
+    }),
+  };
+}
+
+function objectOf(client: string) {
+  return env.RATE_COUNTER.get(env.RATE_COUNTER.idFromName(client));
+}
+
+describe('a client of one isolate', () => {
+  it('gets exactly its limit, and what remains falls by one with each request', async () => {
+    const one = isolate(freshAddress());
+    const told: number[] = [];
+    for (let sent = 0; sent < 100; sent += 1) {
+      const { passes, remaining } = await one.send();
+      expect(passes).toBe(true);
+      told.push(remaining);
+    }
+    expect(told).toEqual(Array.from({ length: 100 }, (_, sent) => 99 - sent));
+    expect(one.calls).toBeLessThanOrEqual(25);
+    const { calls } = one;
+    expect(await one.send()).toEqual({ passes: false, remaining: 0 });
+    expect(one.calls).toBe(calls);
+  });
+
+  it.each([1, 2, 3, 4])('makes one call for its first %d requests', async (count) => {
+    const one = isolate(freshAddress());
+    for (let sent = 0; sent < count; sent += 1) await one.send();
+    expect(one.calls).toBe(1);
+  });
+
+  it('makes two calls for ten requests', async () => {
+    const one = isolate(freshAddress());
+    for (let sent = 0; sent < 10; sent += 1) await one.send();
+    expect(one.calls).toBe(2);
+  });
+
+  it.each([0, 15])(
+    'gets exactly 100 of 300 requests at once through a counter that takes %d ms, in few calls',
+    async (milliseconds) => {
+      const one = isolate(freshAddress(), slowCounter(milliseconds));
+      expect(await sendMany(one, 300)).toBe(100);
+      expect(one.calls).toBeLessThanOrEqual(40);
+      expect((await one.send()).passes).toBe(false);
+    },
+  );
+
+  it('gets exactly a small limit, one request after the other and at once', async () => {
+    for (const limit of [1, 2, 3, 7, 19]) {
+      const changes = { RATE_LIMIT_DEFAULT: String(limit) };
+      expect(await drain(isolate(freshAddress(), changes))).toBe(limit);
+      expect(await sendMany(isolate(freshAddress(), changes), 60)).toBe(limit);
+    }
+  });
+});
+
+describe('a client of several isolates', () => {
+  it('never gets more than its limit over all of them', async () => {
+    const client = freshAddress();
+    const isolates = [isolate(client), isolate(client), isolate(client)];
+    const passed = await Promise.all(isolates.map((each) => sendMany(each, 60)));
+    // What an isolate still holds, its next requests get.
+    for (const each of isolates) passed.push(await drain(each));
+    expect(passed.reduce((sum, each) => sum + each)).toBe(100);
+  });
+
+  it.each([1, 2, 4, 5, 12, 14, 15])(
+    'gets at one its limit less a tenth, when the other was sent %d requests',
+    async (sent) => {
+      const client = freshAddress();
+      const [one, other] = [isolate(client, slowCounter(5)), isolate(client)];
+      for (let index = 0; index < sent; index += 1) await one.send();
+      const passed = await drain(other);
+      expect(passed).toBeGreaterThanOrEqual(100 - sent - 10);
+      const held = 100 - sent - passed;
+      expect(await drain(one)).toBe(held);
+    },
+  );
+
+  it('is told by each what nobody else holds', async () => {
+    const client = freshAddress();
+    const [one, other] = [isolate(client), isolate(client)];
+    expect(await one.send()).toEqual({ passes: true, remaining: 99 });
+    // The first one holds three.
+    expect(await other.send()).toEqual({ passes: true, remaining: 95 });
+    expect(await one.send()).toEqual({ passes: true, remaining: 98 });
+  });
+});
+
+describe('the end of a window', () => {
+  it('ends what is held', async () => {
+    const client = freshAddress();
+    const one = isolate(client);
+    for (let sent = 0; sent < 6; sent += 1) await one.send();
+    vi.setSystemTime(START + 60_000);
+    expect(await one.send()).toEqual({ passes: true, remaining: 99 });
+    expect(await drain(one)).toBe(99);
+  });
+
+  it('is the same for all isolates, so that no window lets more through', async () => {
+    const client = freshAddress();
+    const [one, other] = [isolate(client), isolate(client)];
+    await one.send();
+    vi.setSystemTime(START + 59_000);
+    await one.send();
+    vi.setSystemTime(START + 60_000);
+    expect((await drain(other)) + (await drain(one))).toBe(100);
+  });
+});
+
+describe('an eviction of the object', () => {
+  it('lets no more than a first lease through besides', async () => {
+    const client = freshAddress();
+    const one = isolate(client);
+    await one.send();
+    await evictDurableObject(objectOf(client));
+    const passed = (await drain(isolate(client))) + (await drain(one));
+    expect(1 + passed).toBeLessThanOrEqual(104);
+  });
+
+  it('changes nothing once a lease is stored', async () => {
+    const client = freshAddress();
+    const one = isolate(client);
+    for (let sent = 0; sent < 8; sent += 1) await one.send();
+    await evictDurableObject(objectOf(client));
+    expect(await drain(one)).toBe(92);
+  });
+});
+
+describe('a counter that fails later', () => {
+  it('is not missed while the isolate holds requests', async () => {
+    vi.spyOn(console, 'error').mockReturnValue(undefined);
+    let isBroken = false;
+    const one = isolate(freshAddress(), {
+      RATE_COUNTER: tapObjects(env.RATE_COUNTER, async (call) => {
+        if (isBroken) throw new Error('out of order');
+        return call();
+      }),
+    });
+    for (let sent = 0; sent < 5; sent += 1) await one.send();
+    isBroken = true;
+    const told: number[] = [];
+    for (let sent = 0; sent < 9; sent += 1) told.push((await one.send()).remaining);
+    expect(told).toEqual([94, 93, 92, 91, 90, 89, 88, 87, 86]);
+    // Then it is served uncounted.
+    expect(await one.send()).toEqual({ passes: true, remaining: 0 });
+  });
+});
