@@ -37,6 +37,8 @@ export type Calling = {
   random: Random;
   /** From 0 (nothing fails, and no call takes a second) to 1 (nearly all calls fail). */
   roughness: number;
+  /** No call takes 0.1 s. */
+  isSwift: boolean;
   /** Waits for the answer. */
   caller: Owner;
   isOut: (service: Service) => boolean;
@@ -47,8 +49,9 @@ const WORLD: Owner = { isAlive: true };
 
 /** Makes a call. Its effect happens even when its caller is gone by then. */
 export function call<T>(service: Service, calling: Calling, effect: () => T): Promise<T> {
-  const { scheduler, random, roughness, caller, isOut } = calling;
-  const fate = fateOf(service, random, roughness);
+  const { scheduler, random, roughness, isSwift, caller, isOut } = calling;
+  const delay = () => (isSwift ? random.between(0, 45) : delayOf(random));
+  const fate = fateOf(service, random, roughness, delay);
   return new Promise((resolve, reject) => {
     scheduler.schedule(fate.before, WORLD, () => {
       let answer = () => reject(connectionLost());
@@ -72,10 +75,15 @@ function connectionLost(): Error {
   return new Error('D1_ERROR: Network connection lost.');
 }
 
-function fateOf(service: Service, random: Random, roughness: number): Fate {
+function fateOf(
+  service: Service,
+  random: Random,
+  roughness: number,
+  delay: () => number,
+): Fate {
   const fate: Fate = {
-    before: delay(random),
-    after: delay(random),
+    before: delay(),
+    after: delay(),
     takesEffect: true,
     answer: 'result',
   };
@@ -101,7 +109,7 @@ function fateOf(service: Service, random: Random, roughness: number): Fate {
 }
 
 /** Mostly some milliseconds, at times up to 450: a call that nothing is wrong with takes less than a second. */
-function delay(random: Random): number {
+function delayOf(random: Random): number {
   const share = random.next();
   if (share < 0.7) return random.between(0, 25);
   return share < 0.95 ? random.between(10, 150) : random.between(100, 450);

@@ -3,7 +3,7 @@
 import { countFault, type Service } from './calls.ts';
 import type { Random } from './random.ts';
 import { START } from './scheduler.ts';
-import { type Exchange, type Fleet, World, type WorldOptions } from './world.ts';
+import { type CounterCall, type Exchange, type Fleet, World, type WorldOptions } from './world.ts';
 
 /** Something that happens in a run, at a time after its start. */
 export type Operation = {
@@ -12,6 +12,8 @@ export type Operation = {
   name: string;
   /** How many of its calls go wrong, from 0 to 1. */
   roughness: number;
+  /** Kills an isolate, or takes a service out of order. */
+  isFault?: boolean;
   perform: (world: World) => unknown;
 };
 
@@ -121,10 +123,11 @@ function historyOf(world: World, plan: Plan): string {
     .filter(({ name }) => !world.exchanges.some(({ task }) => task === name))
     .map(({ atMs, name }) => ({ at: START + atMs, text: name }));
   const exchanges = world.exchanges.map((each) => ({ at: each.start, text: textOf(each) }));
+  const calls = world.counterCalls.map((each) => ({ at: each.sentAt, text: callTextOf(each) }));
   const clocks = plan.machines
     .map(({ clockOffset, place }, index) => `machine ${index} in ${place}: ${clockOffset} ms`)
     .join(', ');
-  const lines = [...others, ...exchanges].sort((a, b) => a.at - b.at);
+  const lines = [...others, ...exchanges, ...calls].sort((a, b) => a.at - b.at);
   return [`clocks: ${clocks}`, ...grouped(lines)].join('\n');
 }
 
@@ -158,6 +161,12 @@ function textOf({ isolate, request, start, end, status, body }: Exchange): strin
   return `${asked}: ${what}${tookMs >= 1_000 ? ` after ${(tookMs / 1_000).toFixed(1)} s` : ''}`;
 }
 
+function callTextOf({ isolate, method, client, doneAt, answeredAt, answer }: CounterCall): string {
+  const done = doneAt === undefined ? 'not done' : `done ${timeOf(doneAt)}`;
+  const answered = answeredAt === undefined ? 'not answered' : `answered ${timeOf(answeredAt)}`;
+  return `${isolate} calls ${method} of ${client}: ${done}, ${answered}, ${JSON.stringify(answer)}`;
+}
+
 /** Writes a true time as seconds since the start. */
 export function timeOf(time: number): string {
   return `+${((time - START) / 1_000).toFixed(3)}`;
@@ -178,6 +187,7 @@ export function kill(random: Random, name: string, machines: number, atMs: numbe
     atMs,
     name: `${name}: kills machine ${index}`,
     roughness: 0,
+    isFault: true,
     perform: (world) => world.kill(index),
   };
 }
@@ -188,6 +198,7 @@ export function outage(name: string, service: Service, atMs: number, forMs: numb
     atMs,
     name: `${name}: ${service} is out of order for ${forMs} ms`,
     roughness: 0,
+    isFault: true,
     perform: (world) => {
       countFault(`${service}: outages`);
       world.breakDown(service, forMs);

@@ -87,3 +87,59 @@ export const BAD_FEED: Variants = {
     },
   ],
 };
+
+/** What one isolate holds of a client's window. */
+const POOL = 'rate-limit/pool.ts';
+
+export const BAD_RATE_LIMIT: Variants = {
+  'a lease is debited when it is spent': [
+    // The object grants as before, and counts only what each call says it has spent: one request.
+    {
+      file: 'rate-limit/lease.ts',
+      text: 'hits: current.hits + granted }',
+      by: 'hits: current.hits + Math.min(1, granted) }',
+    },
+  ],
+  'a grant replaces the pool': [
+    {
+      file: POOL,
+      text: 'this.#tokens += lease.granted;',
+      by: 'this.#tokens = lease.granted;',
+    },
+  ],
+  'a lease outlives its window': [
+    {
+      file: POOL,
+      text: 'now < this.#window.endsAt ?',
+      by: 'now < this.#window.endsAt + (this.#tokens > 0 ? 5_000 : 0) ?',
+    },
+  ],
+  'a lease ends as long after its answer as after its call': [
+    {
+      file: POOL,
+      text: 'const endsAt = call.sentAt + lease.resetMs;',
+      by: 'const endsAt = now + lease.resetMs;',
+    },
+  ],
+  'an offender is remembered while the pool holds requests': [
+    {
+      file: POOL,
+      text: '    if (this.#tokens > 0) {',
+      by: '    if (this.#tokens > 0 && window.left > 0) {',
+    },
+  ],
+  'an eviction forgets a full window': [
+    {
+      file: 'rate-limit/lease.ts',
+      text: 'return hits > firstLease(limit) || hits >= limit;',
+      by: 'return hits > firstLease(limit) && hits < limit / 2;',
+    },
+  ],
+  'a pool drops what exceeds the largest lease': [
+    {
+      file: POOL,
+      text: 'this.#tokens += lease.granted;',
+      by: 'this.#tokens = Math.min(this.#tokens + lease.granted, largestLease(this.#limit) + this.#waiting);',
+    },
+  ],
+};

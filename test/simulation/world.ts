@@ -52,11 +52,13 @@ export type CounterCall = {
   counter: string;
   isolate: string;
   task: string;
+  method: string;
   sentAt: number;
   doneAt?: number;
   answeredAt?: number;
   /** The end of the window that the call was counted in. */
   windowEnd?: number;
+  answer?: unknown;
 };
 
 /** What one request became. Without an answer, `end` is infinite. */
@@ -136,7 +138,7 @@ class MachineClock {
     let last = 0;
     const setTimer: Globals['setTimeout'] = (work, delay = 0) => {
       last += 1;
-      timers.set(last, this.scheduler.schedule(delay, this.owner(), work));
+      timers.set(last, this.scheduler.schedule(delay, this.owner(), work, true));
       return last;
     };
     const machine = this;
@@ -170,6 +172,8 @@ export type WorldOptions = {
   vars?: Record<string, string>;
   /** The clocks of the machines are ahead of the true time by these milliseconds, each in its place. */
   machines: readonly { clockOffset: number; place: string }[];
+  /** No call that nothing is wrong with takes 0.1 s; otherwise it may take up to a second. */
+  isSwift?: boolean;
 };
 
 export class World {
@@ -187,11 +191,13 @@ export class World {
   readonly #edges = new Map<string, EdgeCache>();
   readonly #outages = new Set<Service>();
   readonly #random: Random;
+  readonly #isSwift: boolean;
   readonly #vars: Record<string, string>;
   #isolates = 0;
 
-  constructor(fleet: Fleet, { seed, vars = {}, machines }: WorldOptions) {
+  constructor(fleet: Fleet, { seed, vars = {}, machines, isSwift = false }: WorldOptions) {
     this.fleet = fleet;
+    this.#isSwift = isSwift;
     this.#random = new Random(seed);
     this.#vars = { ...VARS, ...vars };
     fleet.primary.clear();
@@ -284,6 +290,7 @@ export class World {
       counter: String(values[0]),
       isolate: caller.name,
       task: taskNow().name,
+      method,
       sentAt: this.scheduler.now,
     };
     this.counterCalls.push(record);
@@ -295,6 +302,7 @@ export class World {
       const result = object.call(method, values);
       record.doneAt = this.scheduler.now;
       record.windowEnd = this.scheduler.now + resetMsOf(result);
+      record.answer = result;
       return result;
     });
     record.answeredAt = this.scheduler.now;
@@ -336,7 +344,8 @@ export class World {
   #calling(caller: Owner): Calling {
     const { random, roughness } = taskNow();
     const isOut = (service: Service) => this.#outages.has(service);
-    return { scheduler: this.scheduler, random, roughness, caller, isOut };
+    const { scheduler } = this;
+    return { scheduler, random, roughness, isSwift: this.#isSwift, caller, isOut };
   }
 
   #envOf(isolate: Isolate, place: string): object {
