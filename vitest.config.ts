@@ -7,7 +7,7 @@ import { TEST_VARS } from './test/support/vars.ts';
 import { WRANGLER_ENVIRONMENT } from './tools/command-line/project.ts';
 
 /** The folders whose tests run in Node: the tools, the service over real HTTP, the documents. */
-const NODE_TESTS = ['tools', 'over-http', 'documents'].map(
+const NODE_TESTS = ['tools', 'over-http', 'documents', 'simulation'].map(
   (folder) => `test/${folder}/**/*.test.ts`,
 );
 

@@ -146,8 +146,7 @@ export class Pool {
       this.#window = { id: lease.window, left: lease.left, endsAt, overAt };
       this.#tokens = 0;
     }
-    const most = largestLease(this.#limit) + this.#waiting;
-    this.#tokens = Math.min(this.#tokens + lease.granted, most);
+    this.#tokens += lease.granted;
   }
 
   /** Returns the window while it surely lasts. */

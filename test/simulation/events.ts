@@ -1,0 +1,252 @@
+/**
+ * Plans that press the ingest, and the guarantee of docs/events.md: the answers to one key must be those
+ * of a service that takes the requests one by one (Herlihy and Wing's linearizability).
+ */
+
+import { v5 } from 'uuid';
+import { Random } from './random.ts';
+import {
+  kill,
+  machinesOf,
+  type Operation,
+  outage,
+  type Part,
+  type Plan,
+  timeOf,
+  type Violation,
+} from './simulation.ts';
+import type { Exchange, World } from './world.ts';
+
+const NAMESPACE = '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4';
+const RETENTION_MS = 60_000;
+/** No clock is further from the true time than this. */
+const MAX_CLOCK_ERROR_MS = 2_000;
+const FOLLOWER = '203.0.113.9';
+
+/** Guests of the payload, by the name of the body. The last one does not fit the schema. */
+const BODIES = { A: 1, B: 2, C: 3, invalid: 0 };
+type BodyName = keyof typeof BODIES;
+
+const bodyOf = (name: BodyName, aggregateId: string) =>
+  JSON.stringify({
+    event_type: 'booking.created',
+    aggregate_type: 'booking',
+    aggregate_id: aggregateId,
+    payload: { guests: BODIES[name] },
+  });
+
+export const EVENTS: Part = { planOf, finish: followToTheEnd, violationsIn };
+
+function planOf(seed: string): Plan {
+  const random = new Random(`events ${seed}`);
+  const machines = machinesOf(random, random.between(2, 4));
+  const isRough = random.chance(0.7);
+  const roughness = () => (isRough ? random.pick([0, 0.1, 0.3, 0.6]) : 0);
+  const operations: Operation[] = [];
+  // Bursts: at the start, at some time within the retention, where it ends, and after it.
+  const bursts = [0, random.between(1_000, 56_000), random.between(57_000, 66_000), 125_000];
+  for (const [burst, startMs] of bursts.entries()) {
+    const spreadMs = random.pick([5, 100, 2_000, 9_000]);
+    const bodies = random.pick<BodyName[]>([['A'], ['A', 'B'], ['A', 'A', 'B', 'C', 'invalid']]);
+    for (let index = random.between(burst === 0 ? 1 : 0, 5); index > 0; index -= 1) {
+      const key = random.chance(0.8) ? 'k' : random.pick(['l', null]);
+      const body = key === null ? 'A' : random.pick(bodies);
+      const machine = random.between(0, machines.length - 1);
+      const hangUpMs = random.chance(0.1) ? random.between(1, 500) : undefined;
+      const name = `request ${burst}.${index}`;
+      operations.push({
+        atMs: startMs + random.between(0, spreadMs),
+        name,
+        roughness: roughness(),
+        perform: (world) =>
+          world.send(
+            machine,
+            {
+              method: 'POST',
+              path: '/api/public/events/ingest',
+              client: '203.0.113.1',
+              headers: key === null ? {} : { 'Idempotency-Key': key },
+              body: bodyOf(body, key ?? name),
+              label: `key ${key ?? 'none'}, body ${body}`,
+            },
+            hangUpMs,
+          ),
+      });
+    }
+    const reader = random.between(0, machines.length - 1);
+    operations.push({
+      atMs: startMs + random.between(0, 20_000),
+      name: `follower ${burst}`,
+      roughness: roughness(),
+      perform: (world) => follow(world, reader),
+    });
+  }
+  for (let index = isRough ? random.between(0, 2) : 0; index > 0; index -= 1) {
+    const atMs = random.pick(bursts) + random.between(0, 3_000);
+    operations.push(kill(random, `kill ${index}`, machines.length, atMs));
+  }
+  if (isRough && random.chance(0.4)) {
+    const service = random.pick(['D1', 'D1', 'KV', 'counter'] as const);
+    const atMs = random.pick(bursts) + random.between(0, 1_000);
+    operations.push(outage('outage', service, atMs, random.between(500, 20_000)));
+  }
+  const vars = { IDEMPOTENCY_RETENTION_SECONDS: String(RETENTION_MS / 1_000) };
+  return { seed, machines, vars, operations, endMs: 200_000 };
+}
+
+/** The ids that the follower of a world has read. */
+const followed = new WeakMap<World, string[]>();
+
+/** Reads the next page, from the last event that was read. Returns whether more follow. */
+async function follow(world: World, machine: number): Promise<boolean> {
+  const seen = followed.get(world) ?? [];
+  followed.set(world, seen);
+  const last = seen.at(-1);
+  const path = `/api/v1/events?order=asc&limit=3${last === undefined ? '' : `&after_id=${last}`}`;
+  const label = `events after ${last ?? 'none'}`;
+  const { status, body } = await world.send(machine, {
+    method: 'GET',
+    path,
+    client: FOLLOWER,
+    label,
+  });
+  // Two reads that overlap begin at the same event: the later answer says nothing new.
+  if (status !== 200 || seen.at(-1) !== last) return true;
+  const { data, has_more } = body as { data: { id: string }[]; has_more: boolean };
+  seen.push(...data.map(({ id }) => id));
+  return has_more;
+}
+
+async function followToTheEnd(world: World): Promise<void> {
+  for (let page = 0, hasMore = true; hasMore && page < 50; page += 1) {
+    const reading = world.run(`last page ${page}`, 0, () => follow(world, 0));
+    await world.scheduler.runUntil(world.scheduler.now + 60_000);
+    hasMore = await reading;
+  }
+}
+
+type Row = { id: string; key_id: string | null; payload: string; created_at: number; aggregate_id: string };
+
+function violationsIn(world: World): Violation[] {
+  const rows = world.fleet.primary.rows('select * from events order by seq') as unknown as Row[];
+  const sent = world.exchanges.filter(({ request }) => request.method === 'POST');
+  return [
+    ...storedOnce(rows, sent),
+    ...followerMissesNone(rows, followed.get(world) ?? []),
+    ...['k', 'l'].flatMap((key) => linearizable(key, rows, sent)),
+  ];
+}
+
+function storedOnce(rows: readonly Row[], sent: readonly Exchange[]): Violation[] {
+  const promise = 'every acknowledged event is stored, once, under its id';
+  const violations: Violation[] = [];
+  for (const { request, status, body, task } of sent) {
+    if (status !== 200 && status !== 202) continue;
+    const { id } = body as { id: string };
+    const stored = rows.filter((row) => row.id === id);
+    const { payload, aggregate_id } = JSON.parse(request.body ?? '') as Record<string, unknown>;
+    const isIt = stored[0]?.payload === JSON.stringify(payload);
+    if (stored.length !== 1 || !isIt || stored[0]?.aggregate_id !== aggregate_id) {
+      violations.push({ promise, how: `${task} was told of ${id}: ${JSON.stringify(stored)}` });
+    }
+  }
+  const facts = rows.map(({ key_id, aggregate_id, payload }) => `${key_id} ${aggregate_id} ${payload}`);
+  const twice = facts.find((fact, index) => facts.indexOf(fact) !== index);
+  if (twice !== undefined) violations.push({ promise, how: `stored twice: ${twice}` });
+  return violations;
+}
+
+function followerMissesNone(rows: readonly Row[], seen: readonly string[]): Violation[] {
+  const stored = rows.map(({ id }) => id);
+  if (JSON.stringify(stored) === JSON.stringify(seen)) return [];
+  const how = `stored ${stored.join(' ')}\nread   ${seen.join(' ')}`;
+  return [{ promise: 'a follower reads every event once, in the order of the commits', how }];
+}
+
+/** What a request could tell of itself: its body, and the clock readings that it may have taken. */
+type Call = { exchange: Exchange; body: BodyName; earliest: number; latest: number };
+
+/** The state of a key: the events that it has stored, oldest first. The last one holds it. */
+type State = readonly { body: BodyName; id: string; at: number }[];
+
+/** An answer that the promises allow, and the state after it. */
+type Allowed = { status: number; id?: string; next: State };
+
+/** The guarantee: what a request may be answered, in a state of its key. */
+function allowedIn(state: State, { body, earliest, latest }: Call, rows: readonly Row[]): Allowed[] {
+  const allowed: Allowed[] = [];
+  // An event that held the key until a moment ago may still hold it by the clock of another machine.
+  for (const event of state.filter(({ at }) => at + RETENTION_MS > earliest)) {
+    if (event.body === body) allowed.push({ status: 200, id: event.id, next: state });
+    else allowed.push({ status: 409, next: state });
+  }
+  const holder = state.at(-1);
+  if (holder !== undefined && holder.at + RETENTION_MS > latest) return allowed;
+  const known = state.find((event) => event.body === body);
+  if (known !== undefined) return [...allowed, { status: 200, id: known.id, next: state }];
+  if (body === 'invalid') return [...allowed, { status: 400, next: state }];
+  // The rows tell which event was stored when: acceptances can only come in this order.
+  const row = rows[state.length];
+  const isIt = row?.payload === JSON.stringify({ guests: BODIES[body] });
+  if (row === undefined || !isIt || row.created_at < earliest || row.created_at > latest) return allowed;
+  const event = { body, id: row.id, at: row.created_at };
+  return [...allowed, { status: 202, id: row.id, next: [...state, event] }];
+}
+
+function linearizable(key: string, rows: readonly Row[], sent: readonly Exchange[]): Violation[] {
+  const promise = 'the answers to a key are those of requests that come one by one';
+  const keyId = v5(key, NAMESPACE);
+  const stored = rows.filter(({ key_id }) => key_id === keyId);
+  if (stored[0] !== undefined && stored[0].id !== keyId) {
+    return [{ promise: 'the first event of a key has the id of the key', how: stored[0].id }];
+  }
+  const calls = sent
+    .filter(({ request }) => request.headers?.['Idempotency-Key'] === key)
+    .map((exchange): Call => {
+      const { guests } = JSON.parse(exchange.request.body ?? '').payload;
+      const body = (Object.keys(BODIES) as BodyName[]).find((name) => BODIES[name] === guests) ?? 'A';
+      const earliest = exchange.start - MAX_CLOCK_ERROR_MS;
+      return { exchange, body, earliest, latest: exchange.end + MAX_CLOCK_ERROR_MS };
+    });
+  if (hasOrder(calls, [], stored, new Set())) return [];
+  const told = calls.map(({ exchange: { task, status, start, end } }) => {
+    return `${task} ${status ?? 'no answer'} ${timeOf(start)} to ${timeOf(end)}`;
+  });
+  return [{ promise, how: `key ${key}, ${stored.length} events\n${told.join('\n')}` }];
+}
+
+/** Looks for an order of the calls that explains all answers (Wing and Gong's search). */
+function hasOrder(
+  left: readonly Call[],
+  state: State,
+  rows: readonly Row[],
+  failed: Set<string>,
+): boolean {
+  // A request without an answer, or with a 500, may have done its work or not.
+  const mustCome = left.filter(({ exchange }) => isAnswered(exchange));
+  if (mustCome.length === 0 && state.length === rows.length) return true;
+  const position = `${state.length} ${left.map(({ exchange }) => exchange.task).join()}`;
+  if (failed.has(position)) return false;
+  const firstEnd = Math.min(...mustCome.map(({ exchange }) => exchange.end));
+  for (const call of left) {
+    if (call.exchange.start > firstEnd) continue;
+    const rest = left.filter((other) => other !== call);
+    for (const { status, id, next } of allowedIn(state, call, rows)) {
+      const { exchange } = call;
+      const told = Object(exchange.body).id;
+      if (isAnswered(exchange) && (exchange.status !== status || (id !== undefined && told !== id))) {
+        continue;
+      }
+      // Without an answer, only an acceptance makes a difference.
+      if (!isAnswered(exchange) && status !== 202) continue;
+      if (hasOrder(rest, next, rows, failed)) return true;
+    }
+  }
+  failed.add(position);
+  return false;
+}
+
+/** A 500 leaves it open what was done. */
+function isAnswered({ status }: Exchange): boolean {
+  return status !== undefined && status < 500;
+}

@@ -1,0 +1,193 @@
+/**
+ * Plans that press the caches of the feed, and what it promises (docs/property-feed.md): how old an answer
+ * may be, and that an answer which is there stands in while D1 fails.
+ */
+
+import { renderedRowOf } from '../../tools/import/rows.ts';
+import { sourceOf } from '../support/listings.ts';
+import { Random } from './random.ts';
+import { START } from './scheduler.ts';
+import {
+  kill,
+  machinesOf,
+  type Operation,
+  outage,
+  type Part,
+  type Plan,
+  timeOf,
+  type Violation,
+} from './simulation.ts';
+import type { Exchange, World } from './world.ts';
+
+const SITE = 'https://www.example.com';
+const FRESH_MS = 60_000;
+const STALE_MS = 3_600_000;
+const HOUR_MS = 3_600_000;
+/** An import reaches the replica after this time at most. */
+const MAX_LAG_MS = 6_000;
+
+const LISTINGS = ['casa-one', 'casa-two'] as const;
+type Slug = (typeof LISTINGS)[number];
+const ITEM = '/api/v1/web/properties/';
+const PAGE = '/api/v1/web/properties?limit=5';
+
+/** What the feed shows of a listing: its version, or null while it is hidden. */
+type Shown = number | null;
+
+/** What the database has shown of a listing, from a true time on. */
+type History = { slug: Slug; from: number; shown: Shown }[];
+
+const histories = new WeakMap<World, History>();
+/** The true time of the last change of the replica that is known. */
+const replicatedUntil = new WeakMap<World, number>();
+
+export const FEED: Part = { planOf, violationsIn };
+
+function planOf(seed: string): Plan {
+  const random = new Random(`feed ${seed}`);
+  const machines = machinesOf(random, random.between(1, 4));
+  const roughness = () => random.pick([0, 0, 0, 0.1, 0.4]);
+  const operations: Operation[] = LISTINGS.map((slug) => importOf(slug, 1, -1, 0));
+  let version = 1;
+  // Bursts at the times at which answers grow old.
+  const starts = [1, 1_000, 44_000, 59_000, 61_000, 130_000, HOUR_MS, HOUR_MS + 61_000, 2 * HOUR_MS];
+  for (const [burst, startMs] of starts.entries()) {
+    if (random.chance(0.3)) continue;
+    const path = random.pick([PAGE, ...LISTINGS.map((slug) => `${ITEM}${slug}`)]);
+    const spreadMs = random.pick([0, 30, 1_000, 6_000]);
+    for (let index = random.between(1, 6); index > 0; index -= 1) {
+      const machine = random.between(0, machines.length - 1);
+      const asked = random.chance(0.8) ? path : PAGE;
+      operations.push({
+        atMs: startMs + random.between(0, spreadMs),
+        name: `request ${burst}.${index}`,
+        roughness: roughness(),
+        perform: (world) =>
+          world.send(machine, {
+            method: 'GET',
+            path: asked,
+            client: '203.0.113.1',
+            label: asked.replace(ITEM, ''),
+          }),
+      });
+    }
+    if (random.chance(0.6)) {
+      version += 1;
+      const shown = random.chance(0.4) ? null : version;
+      const atMs = startMs + random.between(0, 9_000);
+      const lagMs = random.pick([0, 5, 800, MAX_LAG_MS]);
+      operations.push(importOf(random.pick(LISTINGS), shown, atMs, lagMs));
+    }
+    if (random.chance(0.15)) {
+      const forMs = random.pick([2_000, 100_000, HOUR_MS + 100_000]);
+      operations.push(outage(`outage ${burst}`, 'D1', startMs + random.between(0, 5_000), forMs));
+    }
+    if (random.chance(0.1)) {
+      operations.push(kill(random, `kill ${burst}`, machines.length, startMs + 500));
+    }
+  }
+  const vars = { FEED_CACHE_SECONDS: '60', FEED_STALE_SECONDS: '3600', PUBLIC_SITE_URL: SITE };
+  return { seed, machines, vars, operations, endMs: 3 * HOUR_MS };
+}
+
+/** Stores a listing as an import does. The replica has it later. */
+function importOf(slug: Slug, shown: Shown, atMs: number, lagMs: number): Operation {
+  const name = `import: ${slug} ${shown === null ? 'is hidden' : `has version ${shown}`}`;
+  const perform = (world: World) => {
+    const history = histories.get(world) ?? [];
+    histories.set(world, history);
+    history.push({ slug, from: world.scheduler.now, shown });
+    const listing = sourceOf({
+      id: `00000000-0000-4000-8000-00000000000${LISTINGS.indexOf(slug)}`,
+      slug,
+      name: `version ${shown}`,
+      status: shown === null ? 'hidden' : 'listed',
+      display_order: LISTINGS.indexOf(slug),
+    });
+    const row = renderedRowOf(listing, SITE);
+    const columns = Object.keys(row);
+    const sql = `insert or replace into properties (${columns}) values (${columns.map(() => '?')})`;
+    const statement = { sql, values: Object.values(row) };
+    world.fleet.primary.batch([statement]);
+    // A replica has the imports in their order.
+    const at = Math.max(world.scheduler.now + lagMs, replicatedUntil.get(world) ?? 0);
+    replicatedUntil.set(world, at);
+    const replicate = () => world.fleet.replica.batch([statement]);
+    if (at === world.scheduler.now) replicate();
+    else world.scheduler.schedule(at - world.scheduler.now, { isAlive: true }, replicate);
+  };
+  return { atMs, name: `${name}, seen by the replica after ${lagMs} ms, at ${atMs}`, roughness: 0, perform };
+}
+
+function violationsIn(world: World, plan: Plan): Violation[] {
+  return [...noneTooOld(world, plan), ...noneNeedlesslyMissing(world)];
+}
+
+function noneTooOld(world: World, { machines }: Plan): Violation[] {
+  const offsets = machines.map(({ clockOffset }) => clockOffset);
+  // A machine may judge the age of an answer that another one has dated.
+  const clockErrorMs = Math.max(...offsets) - Math.min(...offsets);
+  return world.exchanges.flatMap((exchange) => {
+    const { status, headers, start, end, task } = exchange;
+    if (status !== 200 && status !== 404) return [];
+    const age = headers?.get('Age');
+    const isStale = age !== null && age !== undefined;
+    const oldest = isStale ? end - STALE_MS - 1_000 : start - FRESH_MS;
+    const bound = oldest - MAX_LAG_MS - clockErrorMs;
+    return shownIn(exchange).flatMap(({ slug, shown }) => {
+      if (wasShown(world, slug, shown, bound, end)) return [];
+      const promise = isStale
+        ? 'no stale answer is older than an hour'
+        : shown === null
+          ? 'no listing is missing after it was published'
+          : 'no answer is older than FEED_CACHE_SECONDS, and no hidden listing is shown after its time';
+      const how = `${task}: ${slug} with version ${shown}, ${isStale ? `Age ${age}` : 'fresh'}, from ${timeOf(start)} to ${timeOf(end)}`;
+      return [{ promise, how }];
+    });
+  });
+}
+
+/** Returns what an answer shows of each listing that it is about. */
+function shownIn({ status, request, body }: Exchange): { slug: Slug; shown: Shown }[] {
+  const versionOf = (listing: unknown) => Number(Object(listing).name.replace('version ', ''));
+  if (request.path !== PAGE) {
+    const slug = LISTINGS.find((each) => request.path === `${ITEM}${each}`);
+    if (slug === undefined) throw new Error(`nothing is known of ${request.path}`);
+    return [{ slug, shown: status === 404 ? null : versionOf(body) }];
+  }
+  const { data } = body as { data: { slug: string }[] };
+  return LISTINGS.map((slug) => {
+    const listing = data.find((each) => each.slug === slug);
+    return { slug, shown: listing === undefined ? null : versionOf(listing) };
+  });
+}
+
+/** Whether the database showed this of a listing at any time between the bounds. */
+function wasShown(world: World, slug: Slug, shown: Shown, low: number, high: number): boolean {
+  const own = (histories.get(world) ?? []).filter((each) => each.slug === slug);
+  const all = [{ slug, from: START - 10 * HOUR_MS, shown: null }, ...own];
+  return all.some((each, index) => {
+    const until = all[index + 1]?.from ?? Number.POSITIVE_INFINITY;
+    return each.shown === shown && each.from <= high && until >= low;
+  });
+}
+
+/** A 500 is right only for an isolate that has no answer in its memory. */
+function noneNeedlesslyMissing({ exchanges }: World): Violation[] {
+  return exchanges.flatMap((failed) => {
+    if (failed.status !== 500) return [];
+    const same = exchanges.filter(
+      ({ isolate, request, status, end }) =>
+        isolate === failed.isolate &&
+        request.path === failed.request.path &&
+        status !== undefined &&
+        end < failed.end &&
+        end > failed.end - STALE_MS + 20_000,
+    );
+    const isForgotten = same.some(({ status }) => status === 404);
+    const given = same.find(({ status, headers }) => status === 200 && !headers?.has('Age'));
+    if (given === undefined || isForgotten) return [];
+    const how = `${failed.task} failed at ${timeOf(failed.end)}; ${given.task} had the answer at ${timeOf(given.end)}, from the same isolate`;
+    return [{ promise: 'an answer that is there stands in while D1 fails', how }];
+  });
+}

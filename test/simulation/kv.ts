@@ -1,0 +1,38 @@
+/**
+ * KV: the last write wins. Each place keeps what it has read for a minute, a miss too, and writes are
+ * seen elsewhere only when that minute is over. Some writes are lost.
+ */
+
+import { countFault } from './calls.ts';
+
+const REMEMBERED_MS = 60_000;
+
+type Entry = { value: string | null; until: number };
+
+export class Kv {
+  readonly #entries = new Map<string, Entry>();
+  /** Place and key → what the place remembers. */
+  readonly #remembered = new Map<string, Entry>();
+
+  get(place: string, key: string, now: number): string | null {
+    const remembered = this.#remembered.get(`${place} ${key}`);
+    if (remembered !== undefined && remembered.until > now) {
+      const { value } = this.#entries.get(key) ?? { value: null };
+      if (value !== remembered.value) countFault(`KV: stale ${remembered.value ? 'entry' : 'miss'}`);
+      return remembered.value;
+    }
+    const entry = this.#entries.get(key);
+    const value = entry !== undefined && entry.until > now ? entry.value : null;
+    this.#remembered.set(`${place} ${key}`, { value, until: now + REMEMBERED_MS });
+    return value;
+  }
+
+  put(place: string, key: string, value: string, now: number, seconds: number, isLost: boolean) {
+    if (isLost) {
+      countFault('KV: write lost');
+      return;
+    }
+    this.#entries.set(key, { value, until: now + seconds * 1_000 });
+    this.#remembered.delete(`${place} ${key}`);
+  }
+}

@@ -1,0 +1,45 @@
+/** Random numbers that depend on a seed alone, so that a run can be repeated. */
+
+/** A stream of random numbers (mulberry32). */
+export class Random {
+  readonly #seed: string;
+  #state: number;
+
+  constructor(seed: string) {
+    this.#seed = seed;
+    // FNV-1a, so that seeds that differ by one character give unrelated streams.
+    let hash = 0x811c9dc5;
+    for (let index = 0; index < seed.length; index += 1) {
+      hash = Math.imul(hash ^ seed.charCodeAt(index), 0x01000193);
+    }
+    this.#state = hash;
+  }
+
+  /** Returns a stream of its own: what one part draws does not change what another part draws. */
+  fork(label: string): Random {
+    return new Random(`${this.#seed}/${label}`);
+  }
+
+  /** Returns a number from 0 to 1, 1 excluded. */
+  next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  }
+
+  /** Returns a whole number within the bounds, both included. */
+  between(low: number, high: number): number {
+    return low + Math.floor(this.next() * (high - low + 1));
+  }
+
+  chance(probability: number): boolean {
+    return this.next() < probability;
+  }
+
+  pick<Item>(items: readonly Item[]): Item {
+    const item = items[Math.floor(this.next() * items.length)];
+    if (item === undefined) throw new Error('there is nothing to pick from');
+    return item;
+  }
+}

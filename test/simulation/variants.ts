@@ -1,0 +1,145 @@
+/**
+ * Known-bad variants of the service. Each makes a mistake that somebody could make, and the simulation
+ * must find it: a check that finds none of them proves nothing.
+ */
+
+import type { Replacement } from './modules.ts';
+
+/** What is done wrong → how. */
+type Variants = Record<string, Replacement[]>;
+
+/** Inserts whatever the key holds. */
+const UNGUARDED: Replacement = {
+  file: 'events/store.ts',
+  text: 'where not exists (\n    select 1 from events',
+  by: 'where true or exists (\n    select 1 from events',
+};
+
+export const BAD_EVENTS: Variants = {
+  'KV is the authority': [
+    UNGUARDED,
+    {
+      file: 'events/ingest.ts',
+      text: `  const stored = askStore(body, request, context);
+  const cached = askCache(request, context);`,
+      by: `  const cached = askCache(request, context);
+  const known = await cached;
+  if (known.kind === 'mismatch') return { kind: 'conflict' };
+  const stored = askStore(body, request, context);`,
+    },
+  ],
+  'the key is checked, then the event is inserted': [
+    UNGUARDED,
+    {
+      file: 'events/store.ts',
+      text: '  const [, found] = await writeD1(() =>',
+      by: `  const before = await lookUpKey(database, request);
+  if (before.kind !== 'free') return before;
+  const [, found] = await writeD1(() =>`,
+    },
+  ],
+  'a request does not recognize its own event': [
+    {
+      file: 'events/decision.ts',
+      text: 'events.find((event) => event.receipt === request.receipt)',
+      by: 'undefined',
+    },
+    { file: 'events/store.ts', text: 'const [, found]', by: 'const [inserted, found]' },
+    {
+      file: 'events/store.ts',
+      text: 'return decide(found?.results ?? [], request);',
+      by: `if (inserted?.meta.changes) return { kind: 'accepted', event: found.results[0] };
+  return decide(found?.results ?? [], request);`,
+    },
+  ],
+  'the retention is compared the wrong way round': [
+    { file: 'events/store.ts', text: "created_at > ${given('heldSince')}", by: "created_at < ${given('heldSince')}" },
+  ],
+  'each attempt without a key has an id of its own': [
+    {
+      file: 'events/store.ts',
+      text: 'INSERT.bindTo(database, values)',
+      by: 'INSERT.bindTo(database, { ...values, id: crypto.randomUUID() })',
+    },
+  ],
+  'an entry of KV is valid for as long as KV has it': [
+    {
+      file: 'events/replay-cache.ts',
+      text: 'holdsKey(entry.accepted_at, request)',
+      by: 'true',
+    },
+  ],
+};
+
+export const BAD_FEED: Variants = {
+  'an answer of the edge cache counts as new': [
+    {
+      file: 'properties/edge-cache.ts',
+      text: 'answerOf(body, etag, readAt)',
+      by: 'answerOf(body, etag, Date.now())',
+    },
+  ],
+  'a stale answer stands in for ever': [
+    {
+      file: 'properties/feed.ts',
+      text: 'if (ageMs > MAX_STALE_SECONDS * 1_000) throw read.error;',
+      by: '',
+    },
+  ],
+};
+
+/** What one isolate holds of a client's window. */
+const POOL = 'rate-limit/pool.ts';
+
+export const BAD_RATE_LIMIT: Variants = {
+  'a lease is debited when it is spent': [
+    // The object grants as before, and counts only what each call says it has spent: one request.
+    {
+      file: 'rate-limit/lease.ts',
+      text: 'hits: current.hits + granted }',
+      by: 'hits: current.hits + Math.min(1, granted) }',
+    },
+  ],
+  'a grant replaces the pool': [
+    {
+      file: POOL,
+      text: 'this.#tokens += lease.granted;',
+      by: 'this.#tokens = lease.granted;',
+    },
+  ],
+  'a lease outlives its window': [
+    {
+      file: POOL,
+      text: 'now < this.#window.endsAt ?',
+      by: 'now < this.#window.endsAt + (this.#tokens > 0 ? 5_000 : 0) ?',
+    },
+  ],
+  'a lease ends as long after its answer as after its call': [
+    {
+      file: POOL,
+      text: 'const endsAt = call.sentAt + lease.resetMs;',
+      by: 'const endsAt = now + lease.resetMs;',
+    },
+  ],
+  'an offender is remembered while the pool holds requests': [
+    {
+      file: POOL,
+      text: '    if (this.#tokens > 0) {',
+      by: '    if (this.#tokens > 0 && window.left > 0) {',
+    },
+  ],
+  'an eviction forgets a full window': [
+    {
+      file: 'rate-limit/lease.ts',
+      text: 'return hits > firstLease(limit) || hits >= limit;',
+      by: 'return hits > firstLease(limit) && hits < limit / 2;',
+    },
+  ],
+  'a pool drops what exceeds the largest lease': [
+    {
+      file: POOL,
+      text: 'this.#tokens += lease.granted;',
+      by: 'this.#tokens = Math.min(this.#tokens + lease.granted, largestLease(this.#limit) + this.#waiting);',
+    },
+  ],
+};
