@@ -11,11 +11,12 @@ const D1_READ_DEADLINE_MS = 5_000;
 const D1_WRITE_DEADLINE_MS = 10_000;
 /**
  * Pauses before the second to the fifth attempt, each up to a tenth longer or shorter. They spread
- * over most of the 1.5 s in which all repetitions begin: locally an import that applies thousands of
- * listings locks the database for about a second.
+ * over most of the 1.5 s in which all repetitions begin.
  */
 const PAUSES_MS = [50, 150, 400, 700];
 const RETRY_WINDOW_MS = 1_500;
+/** The longest pause, up to a half shorter, before a locked database is asked again. */
+const LOCKED_PAUSE_MS = 200;
 
 /** A command-line program waits for its turn this long while others use the database. */
 const PATIENCE_MS = 60_000;
@@ -25,14 +26,20 @@ const PATIENT_PAUSE_MS = 50;
 const PASSING_FAULT =
   /SQLITE_BUSY|database is locked|Network connection lost|storage caused object to be reset|reset because its code was updated|internal error|Failed to get session commit token/i;
 
+/**
+ * The texts of a lock that another program holds, as an import does locally for seconds when it
+ * applies thousands of listings. The deployed D1 is one process, and has none.
+ */
+const LOCKED = /SQLITE_BUSY|database is locked|Failed to get session commit token/i;
+
 /** Reads within 5 s in all. */
 export function readD1<T>(call: () => Promise<T>): Promise<T> {
-  return withDeadline(repeatPassingFaults(call), D1_READ_DEADLINE_MS, 'D1 read');
+  return callWithin(D1_READ_DEADLINE_MS, 'D1 read', call);
 }
 
 /** Writes within 10 s in all. The write must be one that may run twice. */
 export function writeD1<T>(call: () => Promise<T>): Promise<T> {
-  return withDeadline(repeatPassingFaults(call), D1_WRITE_DEADLINE_MS, 'D1 write');
+  return callWithin(D1_WRITE_DEADLINE_MS, 'D1 write', call);
 }
 
 /** Calls for a command-line program, without a time limit; passing faults are repeated for a minute. */
@@ -48,23 +55,47 @@ export async function patiently<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
-async function repeatPassingFaults<T>(call: () => Promise<T>): Promise<T> {
+function callWithin<T>(deadlineMs: number, what: string, call: () => Promise<T>): Promise<T> {
+  return withDeadline(repeatPassingFaults(call, deadlineMs), deadlineMs, what);
+}
+
+async function repeatPassingFaults<T>(call: () => Promise<T>, deadlineMs: number): Promise<T> {
   const startedAt = Date.now();
-  for (const pause of PAUSES_MS) {
+  for (let attempt = 1; ; attempt += 1) {
     try {
       return await call();
     } catch (error) {
-      const jittered = pause * (0.9 + 0.2 * Math.random());
-      const isLate = Date.now() - startedAt + jittered > RETRY_WINDOW_MS;
-      if (isLate || !isPassingFault(error)) throw error;
-      await new Promise((resolve) => setTimeout(resolve, jittered));
+      const pause = pauseAfter(error, attempt, Date.now() - startedAt, deadlineMs);
+      if (pause === undefined) throw error;
+      await new Promise((resolve) => setTimeout(resolve, pause));
     }
   }
-  return call();
 }
 
-/** Reports whether a fault passes by itself. It looks at the chain of causes: a fault may come wrapped. */
+/** Returns the milliseconds until the next attempt, or undefined when there is to be none. */
+function pauseAfter(
+  error: unknown,
+  attempt: number,
+  elapsedMs: number,
+  deadlineMs: number,
+): number | undefined {
+  if (isFault(error, LOCKED)) {
+    const pause = LOCKED_PAUSE_MS * (0.5 + 0.5 * Math.random());
+    return elapsedMs + pause < deadlineMs ? pause : undefined;
+  }
+  const usual = PAUSES_MS[attempt - 1];
+  if (usual === undefined || !isFault(error, PASSING_FAULT)) return undefined;
+  const pause = usual * (0.9 + 0.2 * Math.random());
+  return elapsedMs + pause <= RETRY_WINDOW_MS ? pause : undefined;
+}
+
+/** Reports whether a fault passes by itself. */
 export function isPassingFault(error: unknown): boolean {
+  return isFault(error, PASSING_FAULT);
+}
+
+/** Reports whether a fault has such a text. It looks at the chain of causes: a fault may come wrapped. */
+function isFault(error: unknown, text: RegExp): boolean {
   if (!(error instanceof Error)) return false;
-  return PASSING_FAULT.test(error.message) || isPassingFault(error.cause);
+  return text.test(error.message) || isFault(error.cause, text);
 }

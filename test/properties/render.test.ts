@@ -100,6 +100,15 @@ describe('a rendered listing', () => {
   });
 });
 
+it('a listing is read and rendered that was stored before the rules of the file were made stricter', () => {
+  const url = 'https://user:secret@images.example.com/a b"<>\'.jpg';
+  const attrs = JSON.parse(`${'['.repeat(500)}${']'.repeat(500)}`);
+  const description = { en: { type: 'doc', attrs, content: [{ type: 'paragraph' }] } };
+  const photos = [photo({ url, section: 'hero' })];
+  const listing = { photos, description, financial_analysis_url: url };
+  expect(rendered(listing)).toMatchObject({ hero_image: { url }, financial_analysis_url: url });
+});
+
 describe('the hero image', () => {
   it('is the selected photo, also one that the web does not show', () => {
     const selected = photo({ web_visible: false });

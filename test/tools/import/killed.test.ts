@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { propertyOf } from '../../support/node/listings-file.ts';
 import { ProjectCopy } from '../../support/node/project-copy.ts';
 
-const LISTINGS = 3_000;
+const LISTINGS = 6_000;
 const IMPORT = ['tools/import-listings.ts', 'many.json'];
 const PROGRAMS = {
   program: [process.execPath, ...IMPORT],
