@@ -9,7 +9,9 @@ import { eventChapter } from '../events/openapi.ts';
 import { healthChapter } from '../health/openapi.ts';
 import { propertyChapter } from '../properties/openapi.ts';
 import { VERSION } from '../version.ts';
+import { codeSamplesOf } from './code-samples.ts';
 import { portablePattern } from './portable-pattern.ts';
+import { sampledRequestOf } from './sampled-requests.ts';
 
 /** One for each capability, by the name of its tag. */
 const CHAPTERS = [eventChapter, healthChapter, propertyChapter];
@@ -64,7 +66,7 @@ const leaveGuardsOut: ZodOpenApiOverride = ({ jsonSchema, io }) => {
 
 /** Builds the document. Every call returns a new one. */
 export function createOpenApiDocument() {
-  return createDocument(
+  const document = createDocument(
     {
       openapi: '3.1.1',
       info: {
@@ -92,4 +94,11 @@ export function createOpenApiDocument() {
       },
     },
   );
+  for (const [path, methods] of Object.entries(document.paths ?? {})) {
+    for (const [method, operation] of Object.entries(methods)) {
+      const request = sampledRequestOf(method, path, operation);
+      Object.assign(operation, { 'x-codeSamples': codeSamplesOf(request) });
+    }
+  }
+  return document;
 }

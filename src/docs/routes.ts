@@ -8,6 +8,8 @@ import { html } from 'hono/html';
 import { configOf } from '../config.ts';
 import type { AppEnv } from '../http/app-env.ts';
 import { createOpenApiDocument } from './document.ts';
+import { pageDocument } from './page-document.ts';
+import { PAGE_STYLE } from './page-style.ts';
 import { START_SCRIPT } from './start-script.ts';
 
 /** The texts of Swagger UI's files. */
@@ -40,8 +42,10 @@ export function docsRoutes(assets: DocsAssets) {
       return c.html(page(key));
     })
     .get('/api/docs/openapi.json', (c) => c.json(createOpenApiDocument()))
+    .get('/api/docs/page.json', (c) => c.json(pageDocument(createOpenApiDocument())))
     .get('/api/docs/swagger-ui.js', (c) => file(c, assets.swaggerUi, 'text/javascript'))
     .get('/api/docs/swagger-ui.css', (c) => file(c, assets.swaggerUiStyle, 'text/css'))
+    .get('/api/docs/page.css', (c) => file(c, PAGE_STYLE, 'text/css'))
     .get('/api/docs/start.js', (c) => file(c, START_SCRIPT, 'text/javascript'));
 }
 
@@ -59,6 +63,7 @@ function page(apiKey: string) {
     <title>Events and property feed: API</title>
     <link rel="icon" href="data:,">
     <link rel="stylesheet" href="/api/docs/swagger-ui.css">
+    <link rel="stylesheet" href="/api/docs/page.css">
   </head>
   <body>
     <div id="docs" data-api-key="${apiKey}"></div>

@@ -5,7 +5,7 @@ const root = document.getElementById('docs');
 
 const ui = SwaggerUIBundle({
   domNode: root,
-  url: '/api/docs/openapi.json',
+  url: '/api/docs/page.json',
   deepLinking: true,
   displayRequestDuration: true,
   tryItOutEnabled: true,
@@ -16,4 +16,24 @@ const ui = SwaggerUIBundle({
     if (root.dataset.apiKey) ui.preauthorizeApiKey('apiKey', root.dataset.apiKey);
   },
 });
+
+// Swagger UI gives its lists and text fields no name that a screen reader could say.
+const NAMES = [
+  ['select.content-type', 'Content type'],
+  ['select.examples-select-element', 'Example'],
+  ['#servers', 'Server'],
+  ['.body-param select', 'Content type of the request'],
+  ['select', 'Value'],
+  ['textarea', 'Body of the request'],
+];
+
+new MutationObserver(() => {
+  for (const [selector, name] of NAMES) {
+    for (const element of root.querySelectorAll(selector)) {
+      if (!element.ariaLabel) element.ariaLabel = name;
+    }
+  }
+  // A box that scrolls is reached by the keyboard.
+  for (const box of root.querySelectorAll('pre:not([tabindex])')) box.tabIndex = 0;
+}).observe(root, { childList: true, subtree: true });
 `.trimStart();

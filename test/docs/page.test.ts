@@ -8,6 +8,8 @@ import { expectError, expectStatus, get, send } from '../support/http.ts';
 
 const FILES = [
   '/api/docs/openapi.json',
+  '/api/docs/page.css',
+  '/api/docs/page.json',
   '/api/docs/start.js',
   '/api/docs/swagger-ui.css',
   '/api/docs/swagger-ui.js',

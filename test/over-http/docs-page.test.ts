@@ -1,6 +1,7 @@
 /** The documentation page in a real browser: Debian's Chromium, where it is installed. */
 
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type DevService, startDevService } from '../support/node/dev-service.ts';
@@ -15,6 +16,12 @@ const OPERATIONS = [
   'listProperties',
   'getProperty',
 ];
+
+/** The script of axe, which it adds to the page, and the expression that runs it there. */
+const axe = readFileSync(join('node_modules', 'axe-core', 'axe.min.js'), 'utf8');
+const criticalFindings = `axe.run().then(({ violations }) => violations
+  .filter(({ impact }) => impact === 'critical')
+  .map(({ id, nodes }) => [id, nodes[0].html]))`;
 
 let service: DevService;
 
@@ -95,6 +102,48 @@ describe.skipIf(!existsSync(CHROMIUM))('the page in Chromium', () => {
     await answered.waitFor();
     expect(await answered.textContent()).toMatch(new RegExp(`^${status}`));
   });
+
+  it('tells the headers of every answer once, and each operation as code', async () => {
+    const introduction = page.locator('.info');
+    expect(await introduction.textContent()).toContain('X-Request-ID');
+    for (const id of OPERATIONS) {
+      const block = page.locator(`.opblock[id$="-${id}"]`);
+      if ((await block.locator('.opblock-body').count()) === 0) {
+        await block.locator('.opblock-summary-control').first().click();
+      }
+      const description = block.locator('.opblock-description');
+      await description.waitFor();
+      expect(await description.textContent()).toMatch(/curl -s .*await fetch\(/s);
+      const told = await block.locator('.responses-table .headers tbody tr').allTextContents();
+      expect(told.filter((row) => /X-Request-ID|nosniff|RateLimit/i.test(row))).toEqual([]);
+    }
+  });
+
+  it.each([
+    ['a desk', 1280, 4_500],
+    ['a phone', 390, 6_500],
+  ])(
+    'on %s, %i pixels wide, it needs no sideways scroll, is short, and has no critical finding of axe',
+    async (_, width, tall) => {
+      const fresh = await browser.newPage({ viewport: { width, height: 844 } });
+      try {
+        await fresh.goto(`${service.origin}/api/docs`);
+        await fresh.waitForSelector('.opblock');
+        for (const id of OPERATIONS) {
+          const block = fresh.locator(`.opblock[id$="-${id}"]`);
+          await block.locator('.opblock-summary-control').first().click();
+          await block.locator('.responses-table').first().waitFor();
+        }
+        const list = await fresh.locator('.opblock[id$="-listProperties"]').boundingBox();
+        expect(list?.height).toBeLessThan(tall);
+        expect(await fresh.evaluate('document.documentElement.scrollWidth')).toBe(width);
+        await fresh.evaluate(axe);
+        expect(await fresh.evaluate(criticalFindings)).toEqual([]);
+      } finally {
+        await fresh.close();
+      }
+    },
+  );
 
   it('logs no error and asks no other origin', () => {
     expect(complaints).toEqual([]);
