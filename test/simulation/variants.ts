@@ -135,11 +135,4 @@ export const BAD_RATE_LIMIT: Variants = {
       by: 'return hits > firstLease(limit) && hits < limit / 2;',
     },
   ],
-  'a pool drops what exceeds the largest lease': [
-    {
-      file: POOL,
-      text: 'this.#tokens += lease.granted;',
-      by: 'this.#tokens = Math.min(this.#tokens + lease.granted, largestLease(this.#limit) + this.#waiting);',
-    },
-  ],
 };
