@@ -199,7 +199,8 @@ describe('the counter', () => {
   it('is told of for a client of one request and of as many as the limit allows', () => {
     expect(told).toEqual([
       ['1', '1', '0', '0.47'],
-      ['4', '1', '0', '0.36'],
+      ['3', '1', '0', '0.37'],
+      ['4', '2', '2', '0.94'],
       ['10', '2', '2', '0.57'],
       ['100', '≤ 25', '≤ 25', '≤ 0.61'],
     ]);

@@ -17,6 +17,7 @@ const REQUEST_HEADERS = [
 const EXPOSED_HEADERS = [
   'Age',
   'Allow',
+  'Cache-Status',
   'ETag',
   'Idempotent-Replayed',
   'RateLimit',

@@ -12,6 +12,8 @@ export type Notes = {
   error_code?: ErrorCode;
   /** Why a bearer token was refused: jose's code, and the claim at fault. */
   token_fault?: string;
+  /** Where an answer of the feed came from. */
+  cache?: 'memory' | 'edge' | 'database' | 'stale';
 };
 
 const contexts = new AsyncLocalStorage<{ requestId: string; notes: Notes }>();

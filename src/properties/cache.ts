@@ -14,8 +14,10 @@ import type { MemoryCache } from './memory-cache.ts';
 
 /** The age up to which an answer stands in while D1 fails. */
 export const MAX_STALE_SECONDS = 3_600;
+/** An answer is renewed in the background when this part of its time is over. */
+const RENEWAL_PART = 3 / 4;
 
-/** What the cache has under a key. */
+/** What a level has under a key. */
 export type Cached =
   | { kind: 'fresh'; answer: Answer }
   /** Stands in while D1 fails. */
@@ -24,56 +26,54 @@ export type Cached =
 
 /** Both levels, for one request. */
 export type FeedCache = {
-  find(key: string): Promise<Cached>;
+  findInMemory(key: string): Cached;
+  /** Never rejects, and takes about a second at most. An answer that is found goes into memory. */
+  findAtEdge(key: string): Promise<Cached>;
   put(key: string, answer: Answer): void;
   forget(key: string): void;
+  /** Returns the whole seconds for which an answer is fresh still. */
+  ttlOf(answer: Answer): number;
+  isDueForRenewal(answer: Answer): boolean;
 };
 
-/** The cache while `FEED_CACHE_SECONDS` is 0. */
-const NO_CACHE: FeedCache = {
-  find: async () => ({ kind: 'absent' }),
-  put: () => {},
-  forget: () => {},
-};
-
-/** Returns the cache for one request. Writes to the edge cache go on after the response. */
-export function feedCacheFor(c: Context<AppEnv>, memory: MemoryCache): FeedCache {
+/** Returns the cache for one request, undefined while it is off. Writes to the edge cache go on after the response. */
+export function feedCacheFor(c: Context<AppEnv>, memory: MemoryCache): FeedCache | undefined {
   const { feedCacheSeconds } = configOf(c.env);
-  if (feedCacheSeconds === 0) return NO_CACHE;
+  if (feedCacheSeconds === 0) return undefined;
   const edge = edgeCacheAt(c.req.url);
-  const now = Date.now();
-  const isFresh = ({ readAt }: Answer) => now - readAt < feedCacheSeconds * 1_000;
+  const lifetimeMs = feedCacheSeconds * 1_000;
+  const ageOf = ({ readAt }: Answer) => Date.now() - readAt;
+  const cachedOf = (answer: Answer | undefined): Cached => {
+    if (answer === undefined) return { kind: 'absent' };
+    return { kind: ageOf(answer) < lifetimeMs ? 'fresh' : 'expired', answer };
+  };
+  const remember = (key: string, answer: Answer) => {
+    // Reads of D1 may overtake each other.
+    if (answer.readAt >= (memory.find(key)?.readAt ?? 0)) memory.put(key, answer);
+  };
   const logFailedWrite = (error: unknown) => logFault('the edge cache could not be written', error);
 
   return {
-    async find(key) {
-      const remembered = memory.find(key);
-      if (remembered && isFresh(remembered)) return { kind: 'fresh', answer: remembered };
-
-      const atEdge = await edge.find(key).catch((error: unknown) => {
+    findInMemory: (key) => cachedOf(memory.find(key)),
+    async findAtEdge(key) {
+      try {
+        const found = await edge.find(key);
+        if (found !== undefined) remember(key, found);
+        return cachedOf(found);
+      } catch (error) {
         logFault('the edge cache could not be read', error);
-        return undefined;
-      });
-      if (atEdge && isFresh(atEdge)) {
-        memory.put(key, atEdge);
-        return { kind: 'fresh', answer: atEdge };
+        return { kind: 'absent' };
       }
-
-      const expired = newerOf(remembered, atEdge);
-      return expired ? { kind: 'expired', answer: expired } : { kind: 'absent' };
     },
     put(key, answer) {
-      memory.put(key, answer);
+      remember(key, answer);
       c.executionCtx.waitUntil(edge.put(key, answer, MAX_STALE_SECONDS).catch(logFailedWrite));
     },
     forget(key) {
       memory.forget(key);
       c.executionCtx.waitUntil(edge.forget(key).catch(logFailedWrite));
     },
+    ttlOf: (answer) => Math.floor((lifetimeMs - ageOf(answer)) / 1_000),
+    isDueForRenewal: (answer) => ageOf(answer) >= lifetimeMs * RENEWAL_PART,
   };
-}
-
-function newerOf(a: Answer | undefined, b: Answer | undefined): Answer | undefined {
-  if (a === undefined || b === undefined) return a ?? b;
-  return a.readAt > b.readAt ? a : b;
 }

@@ -5,17 +5,44 @@ import { configOf } from '../config.ts';
 import type { AppEnv } from '../http/app-env.ts';
 import { resourceMissing } from '../http/errors.ts';
 import { logFault } from '../http/log.ts';
+import { note } from '../http/request-context.ts';
 import { type Answer, makeAnswer, responseOf } from './answer.ts';
-import { type FeedCache, feedCacheFor, MAX_STALE_SECONDS } from './cache.ts';
+import { type Cached, type FeedCache, feedCacheFor, MAX_STALE_SECONDS } from './cache.ts';
+import { type CacheUse, cacheStatusOf, forwardedFor } from './cache-status.ts';
 import { createMemoryCache, type MemoryCache } from './memory-cache.ts';
 import { renderingOf } from './render.ts';
+import { Renewals } from './renewals.ts';
 import { type FeedRequest, load } from './request.ts';
 
+/** D1 is asked beside the edge cache when that has not answered by then. */
+const EDGE_HEAD_START_MS = 20;
+
 type Outcome =
-  | { kind: 'fresh'; answer: Answer }
-  /** D1 failed. The age counts from the answer's own D1 read. */
-  | { kind: 'stale'; answer: Answer; ageSeconds: number }
+  | {
+      kind: 'found';
+      answer: Answer;
+      source: 'memory' | 'edge' | 'database' | 'stale';
+      /** The value of `Cache-Status`. */
+      cacheStatus: string;
+    }
   | { kind: 'missing' };
+
+/** How a request is answered: its key in the cache, and the read of D1. */
+type Job = {
+  key: string;
+  cache: FeedCache;
+  read: () => Promise<Read>;
+  inBackground: (work: Promise<unknown>) => void;
+};
+
+type Read =
+  | { kind: 'read'; answer: Answer }
+  | { kind: 'missing' }
+  | { kind: 'failed'; error: unknown };
+
+type Fresh = Extract<Cached, { kind: 'fresh' }>;
+
+const BYPASS: CacheUse = { kind: 'forwarded', because: 'bypass' };
 
 /**
  * Makes a function that answers requests of the feed with 200, 304 or 404. The function has a memory
@@ -23,12 +50,26 @@ type Outcome =
  */
 export function createFeed() {
   let memory: MemoryCache | undefined;
+  const renewals = new Renewals();
   return async function answer(c: Context<AppEnv>, request: FeedRequest): Promise<Response> {
     memory ??= createMemoryCache(configOf(c.env).feedMemoryBytes);
-    const outcome = await findAnswer(c, request, feedCacheFor(c, memory));
+    const { publicSiteUrl } = configOf(c.env);
+    const cache = feedCacheFor(c, memory);
+    const read = () => readAnswer(c.env.DB, publicSiteUrl, request);
+    const key = `${renderingOf(publicSiteUrl)} ${JSON.stringify(request)}`;
+    const inBackground = (work: Promise<unknown>) => c.executionCtx.waitUntil(work);
+    const outcome =
+      cache === undefined
+        ? await readUncached(read)
+        : await findAnswer({ key, cache, read, inBackground }, renewals);
     if (outcome.kind === 'missing') throw noSuchProperty();
+    note({ cache: outcome.source });
     const response = responseOf(outcome.answer, c.req.header('If-None-Match'));
-    if (outcome.kind === 'stale') response.headers.set('Age', String(outcome.ageSeconds));
+    response.headers.set('Cache-Status', outcome.cacheStatus);
+    if (outcome.source === 'stale') {
+      const ageMs = Date.now() - outcome.answer.readAt;
+      response.headers.set('Age', String(Math.floor(ageMs / 1_000)));
+    }
     return response;
   };
 }
@@ -38,37 +79,124 @@ export function noSuchProperty() {
   return resourceMissing('There is no such property.');
 }
 
-async function findAnswer(
-  c: Context<AppEnv>,
-  request: FeedRequest,
-  cache: FeedCache,
-): Promise<Outcome> {
-  const { publicSiteUrl } = configOf(c.env);
-  const key = `${renderingOf(publicSiteUrl)} ${JSON.stringify(request)}`;
-  const cached = await cache.find(key);
-  if (cached.kind === 'fresh') return cached;
-
-  const read = await readAnswer(c.env.DB, publicSiteUrl, request);
-  switch (read.kind) {
-    case 'fresh':
-      cache.put(key, read.answer);
-      return read;
+/** Reads the answer while `FEED_CACHE_SECONDS` is 0. */
+async function readUncached(read: () => Promise<Read>): Promise<Outcome> {
+  const outcome = await read();
+  switch (outcome.kind) {
     case 'missing':
-      // Otherwise a removed listing would come back once D1 fails.
-      if (cached.kind === 'expired') cache.forget(key);
-      return read;
-    case 'failed': {
-      if (cached.kind === 'absent') throw read.error;
-      // D1 may have taken seconds to fail.
-      const ageMs = Date.now() - cached.answer.readAt;
-      if (ageMs > MAX_STALE_SECONDS * 1_000) throw read.error;
-      logFault('D1 failed: an older answer was given', read.error);
-      return { kind: 'stale', answer: cached.answer, ageSeconds: Math.floor(ageMs / 1_000) };
-    }
+      return outcome;
+    case 'failed':
+      throw outcome.error;
+    case 'read':
+      return {
+        kind: 'found',
+        answer: outcome.answer,
+        source: 'database',
+        cacheStatus: cacheStatusOf(BYPASS, BYPASS),
+      };
   }
 }
 
-type Read = Exclude<Outcome, { kind: 'stale' }> | { kind: 'failed'; error: unknown };
+async function findAnswer(job: Job, renewals: Renewals): Promise<Outcome> {
+  const { key, cache, inBackground } = job;
+  const remembered = cache.findInMemory(key);
+  if (remembered.kind === 'fresh') {
+    renewWhenDue(job, remembered.answer, renewals);
+    return hitInMemory(cache, remembered.answer);
+  }
+
+  const asking = cache.findAtEdge(key);
+  const atEdge = await firstWithin(asking, EDGE_HEAD_START_MS);
+  if (atEdge?.kind === 'fresh') {
+    renewWhenDue(job, atEdge.answer, renewals);
+    return hitAtEdge(cache, atEdge.answer, remembered);
+  }
+
+  // What is read is cached even when the edge cache is faster.
+  const reading = readAndCache(job, { remembered, atEdge });
+  inBackground(reading);
+  const lateHit = asking.then((found): Read | Fresh | Promise<Read> =>
+    found.kind === 'fresh' ? found : reading,
+  );
+  const first = await Promise.race([reading, lateHit]);
+  switch (first.kind) {
+    case 'missing':
+      return first;
+    case 'fresh':
+      return hitAtEdge(cache, first.answer, remembered);
+    case 'read':
+      return {
+        kind: 'found',
+        answer: first.answer,
+        source: 'database',
+        cacheStatus: cacheStatusOf(forwardedFor(remembered), forwardedFor(atEdge)),
+      };
+    case 'failed':
+      return findStandIn(job, await asking, first.error);
+  }
+}
+
+/** Finds the answer when D1 has failed. Throws its error when no cached answer is young enough. */
+function findStandIn({ key, cache }: Job, atEdge: Cached, error: unknown): Outcome {
+  // D1 may have taken seconds to fail: another request may have read the answer meanwhile.
+  const remembered = cache.findInMemory(key);
+  if (remembered.kind === 'fresh') return hitInMemory(cache, remembered.answer);
+  if (remembered.kind === 'absent') throw error;
+  const ageMs = Date.now() - remembered.answer.readAt;
+  if (ageMs > MAX_STALE_SECONDS * 1_000) throw error;
+  logFault('D1 failed: an older answer was given', error);
+  return {
+    kind: 'found',
+    answer: remembered.answer,
+    source: 'stale',
+    cacheStatus: cacheStatusOf(forwardedFor(remembered), forwardedFor(atEdge)),
+  };
+}
+
+function hitInMemory(cache: FeedCache, answer: Answer): Outcome {
+  const hit = { kind: 'hit', ttlSeconds: cache.ttlOf(answer) } as const;
+  return { kind: 'found', answer, source: 'memory', cacheStatus: cacheStatusOf(hit) };
+}
+
+function hitAtEdge(cache: FeedCache, answer: Answer, remembered: Cached): Outcome {
+  const hit = { kind: 'hit', ttlSeconds: cache.ttlOf(answer) } as const;
+  const cacheStatus = cacheStatusOf(forwardedFor(remembered), hit);
+  return { kind: 'found', answer, source: 'edge', cacheStatus };
+}
+
+/** Renews an answer in the background when most of its time is over, unless another request does. */
+function renewWhenDue(job: Job, answer: Answer, renewals: Renewals): void {
+  if (!job.cache.isDueForRenewal(answer) || !renewals.begin(job.key, Date.now())) return;
+  job.inBackground(renew(job, renewals));
+}
+
+async function renew(job: Job, renewals: Renewals): Promise<void> {
+  const { key, cache } = job;
+  // Another isolate may have renewed it.
+  const atEdge = await cache.findAtEdge(key);
+  if (atEdge.kind === 'absent' || cache.isDueForRenewal(atEdge.answer)) {
+    const remembered = cache.findInMemory(key);
+    const outcome = await readAndCache(job, { remembered, atEdge });
+    if (outcome.kind === 'failed') {
+      logFault('D1 failed: an answer could not be renewed', outcome.error);
+      return;
+    }
+  }
+  renewals.end(key);
+}
+
+/** Reads the answer from D1 into the cache. Never rejects. */
+async function readAndCache(
+  { key, cache, read }: Job,
+  known: { remembered: Cached; atEdge: Cached | undefined },
+): Promise<Read> {
+  const outcome = await read();
+  const isNowhere = known.remembered.kind === 'absent' && known.atEdge?.kind === 'absent';
+  if (outcome.kind === 'read') cache.put(key, outcome.answer);
+  // Otherwise a removed listing would come back once D1 fails.
+  if (outcome.kind === 'missing' && !isNowhere) cache.forget(key);
+  return outcome;
+}
 
 async function readAnswer(
   database: D1Database,
@@ -79,8 +207,21 @@ async function readAnswer(
   try {
     const json = await load(database, publicSiteUrl, request);
     if (json === undefined) return { kind: 'missing' };
-    return { kind: 'fresh', answer: await makeAnswer(json, readAt) };
+    return { kind: 'read', answer: await makeAnswer(json, readAt) };
   } catch (error) {
     return { kind: 'failed', error };
+  }
+}
+
+/** Resolves as `work` does, or with undefined after so long. */
+async function firstWithin<T>(work: Promise<T>, milliseconds: number): Promise<T | undefined> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const pause = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), milliseconds);
+  });
+  try {
+    return await Promise.race([work, pause]);
+  } finally {
+    clearTimeout(timer);
   }
 }

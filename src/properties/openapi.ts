@@ -42,6 +42,15 @@ const headers = {
         'Seconds since the answer was made. Only while the database cannot be reached, when an answer up to an hour old is served.',
       header: { id: 'Age' },
     }),
+  'Cache-Status': z
+    .string()
+    .max(60)
+    .regex(/^(edge; (hit; ttl=\d+|fwd=[a-z]+), )?isolate; (hit; ttl=\d+|fwd=[a-z]+)$/)
+    .meta({
+      description:
+        'Which of the service’s caches gave the answer, and for how many seconds it is fresh still (RFC 9211).',
+      header: { id: 'Cache-Status' },
+    }),
 };
 
 const notModified: Answer = {

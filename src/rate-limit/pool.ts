@@ -10,8 +10,11 @@
 import { firstLease, type Lease, largestLease, nextLease } from './lease.ts';
 import type { Count } from './window.ts';
 
-/** The reserve begins at this part of the largest lease, and grows by half as much up to `MAX_RESERVE`. */
-const FIRST_RESERVE = 1 / 5;
+/**
+ * The reserve, as a part of the largest lease: a small one makes few calls, and a large one lets a fast
+ * client wait less. It grows by `FIRST_RESERVE` each time that the pool runs dry with a call under way.
+ */
+const FIRST_RESERVE = 1 / 10;
 const MAX_RESERVE = 1 / 2;
 /** After a failed call, nothing is asked for in advance for a while. */
 const QUIET_MS = 1_000;
@@ -83,7 +86,7 @@ export class Pool {
   /** A request has waited for a lease that was fetched in advance: the next one is fetched earlier. */
   raiseReserve(): void {
     const largest = largestLease(this.#limit);
-    const step = Math.max(1, Math.floor((largest * FIRST_RESERVE) / 2));
+    const step = Math.max(1, Math.floor(largest * FIRST_RESERVE));
     this.#reserve = Math.min(this.#reserve + step, Math.floor(largest * MAX_RESERVE));
   }
 
@@ -102,13 +105,15 @@ export class Pool {
   }
 
   /**
-   * Returns how many requests to ask for in advance, and 0 for not yet. Nothing is fetched upon a first
-   * lease: most clients send no more than that.
+   * Returns how many requests to ask for in advance, and 0 for not yet. A first lease is spent before
+   * that: most clients send no more.
    */
   wantedInAdvance(now: number): number {
     const window = this.#windowAt(now);
     if (window === undefined || now < this.#quietUntil) return 0;
-    if (this.#limit - window.left <= firstLease(this.#limit)) return 0;
+    const first = firstLease(this.#limit);
+    const isFirst = this.#limit - window.left <= first;
+    if (isFirst && (this.#tokens > 0 || first === 1)) return 0;
     const expected = this.#expected();
     const held = this.#tokens + expected - this.#waiting;
     const room = largestLease(this.#limit) - held;

@@ -84,15 +84,15 @@ describe('a client of one isolate', () => {
     expect(one.calls).toBe(calls);
   });
 
-  it.each([1, 2, 3, 4])('makes one call for its first %d requests', async (count) => {
+  it.each([1, 2, 3])('makes one call for its first %d requests', async (count) => {
     const one = isolate(freshAddress());
     for (let sent = 0; sent < count; sent += 1) await one.send();
     expect(one.calls).toBe(1);
   });
 
-  it('makes two calls for ten requests', async () => {
+  it.each([4, 10])('makes two calls for %d requests', async (count) => {
     const one = isolate(freshAddress());
-    for (let sent = 0; sent < 10; sent += 1) await one.send();
+    for (let sent = 0; sent < count; sent += 1) await one.send();
     expect(one.calls).toBe(2);
   });
 
