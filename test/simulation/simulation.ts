@@ -86,7 +86,11 @@ export async function run(part: Part, fleet: Fleet, plan: Plan) {
  * Tells a finding as a failed test shows it: the history of a plan that is as short as possible. Drops
  * operations for as long as the same promise is broken without them.
  */
-export async function tell(part: Part, fleet: Fleet, finding: Finding | undefined): Promise<string> {
+export async function tell(
+  part: Part,
+  fleet: Fleet,
+  finding: Finding | undefined,
+): Promise<string> {
   if (finding === undefined) return '';
   let { plan, violation } = finding;
   const { promise } = violation;
