@@ -10,6 +10,7 @@ import {
   expectDocumented,
   expectError,
   expectStatus,
+  freshAddress,
   get,
   send,
 } from '../support/http.ts';
@@ -24,7 +25,11 @@ async function call(
   app = createApp(),
 ) {
   const ctx = createExecutionContext();
-  const headers = { 'x-api-key': API_KEY, ...(init.headers as Record<string, string>) };
+  const headers = {
+    'x-api-key': API_KEY,
+    'CF-Connecting-IP': freshAddress(),
+    ...(init.headers as Record<string, string>),
+  };
   const request = new Request(`https://api.example.com${path}`, { ...init, headers });
   const response = await app.fetch(request, { ...env, ...changes }, ctx);
   await expectDocumented(request, response);

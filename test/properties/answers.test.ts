@@ -7,7 +7,13 @@ import { createApp } from '../../src/app.ts';
 import { answerOf } from '../../src/properties/answer.ts';
 import { createMemoryCache } from '../../src/properties/memory-cache.ts';
 import { property } from '../../src/properties/resource.ts';
-import { API_KEY, expectDocumented, expectError, expectStatus } from '../support/http.ts';
+import {
+  API_KEY,
+  expectDocumented,
+  expectError,
+  expectStatus,
+  freshAddress,
+} from '../support/http.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';
 
 const LIST = '/api/v1/web/properties';
@@ -29,7 +35,11 @@ function isolate(changes: Partial<Env> = {}) {
   return async function call(path: string, now: Partial<Env> = {}, headers: HeadersInit = {}) {
     const ctx = createExecutionContext();
     const request = new Request(`https://${host}${path}`, {
-      headers: { 'x-api-key': API_KEY, ...Object.fromEntries(new Headers(headers)) },
+      headers: {
+        'x-api-key': API_KEY,
+        'CF-Connecting-IP': freshAddress(),
+        ...Object.fromEntries(new Headers(headers)),
+      },
     });
     const response = await app.fetch(request, { ...settings, ...now }, ctx);
     await expectDocumented(request, response);

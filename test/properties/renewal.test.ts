@@ -1,0 +1,264 @@
+/** Nobody waits for an answer that is asked for all the time: renewal in the background, and slow caches. */
+
+import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createApp } from '../../src/app.ts';
+import { property } from '../../src/properties/resource.ts';
+import { CONNECTION_LOST, failingD1, gatedD1, silentD1 } from '../support/faults.ts';
+import { API_KEY, expectDocumented, expectStatus, freshAddress } from '../support/http.ts';
+import { sourceOf, storeListings } from '../support/listings.ts';
+import { tapD1 } from '../support/tap.ts';
+
+const LIST = '/api/v1/web/properties';
+const START = Date.parse('2030-01-01T00:00:00Z');
+
+let host = '';
+let slug = '';
+
+beforeEach(async () => {
+  vi.useFakeTimers({ toFake: ['Date'], now: START });
+  vi.spyOn(console, 'error').mockReturnValue(undefined);
+  host = `${crypto.randomUUID()}.example.com`;
+  slug = `home-${crypto.randomUUID().slice(0, 8)}x`;
+  await storeListings(env.DB, [sourceOf({ slug, name: 'Before' })]);
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+function atSecond(seconds: number) {
+  vi.setSystemTime(START + seconds * 1_000);
+}
+
+async function rename(name: string) {
+  await env.DB.prepare(
+    `UPDATE properties SET document = json_set(document, '$.name', ?) WHERE slug = ?`,
+  )
+    .bind(name, slug)
+    .run();
+}
+
+/** Makes an isolate that counts its reads of D1. `ask` does not wait for the work behind the answer. */
+function isolate() {
+  const app = createApp();
+  const counted = { reads: 0 };
+  return {
+    counted,
+    async ask(changes: Partial<Env> = {}, path = `${LIST}/${slug}`) {
+      const ctx = createExecutionContext();
+      const request = new Request(`https://${host}${path}`, {
+        headers: { 'x-api-key': API_KEY, 'CF-Connecting-IP': freshAddress() },
+      });
+      const DB = tapD1(changes.DB ?? env.DB, (call) => {
+        counted.reads += 1;
+        return call();
+      });
+      const settings = { ...env, FEED_CACHE_SECONDS: '60', ...changes, DB };
+      const response = await app.fetch(request, settings, ctx);
+      await expectDocumented(request, response);
+      return { response, settled: waitOnExecutionContext(ctx) };
+    },
+    /** Asks, and waits for all work. Returns the name in the answer, and where that came from. */
+    async tell(changes: Partial<Env> = {}) {
+      const { response, settled } = await this.ask(changes);
+      await settled;
+      await expectStatus(response, 200);
+      const { name } = property.parse(await response.json());
+      return `${name}: ${response.headers.get('Cache-Status')}`;
+    },
+  };
+}
+
+/** Makes the edge cache do something else than to look an answer up. */
+function edgeThat(match: Cache['match']) {
+  const cache = caches.default;
+  const changed = new Proxy(cache, {
+    get: (target, name) => {
+      if (name === 'match') return match;
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  vi.spyOn(caches, 'default', 'get').mockReturnValue(changed);
+}
+
+describe('an answer past three quarters of its time', () => {
+  it('is given, and renewed in the background', async () => {
+    const one = isolate();
+    expect(await one.tell()).toBe('Before: edge; fwd=miss, isolate; fwd=miss');
+    await rename('After');
+    atSecond(44.999);
+    expect(await one.tell()).toBe('Before: isolate; hit; ttl=15');
+    expect(one.counted.reads).toBe(1);
+    atSecond(45);
+    expect(await one.tell()).toBe('Before: isolate; hit; ttl=15');
+    expect(one.counted.reads).toBe(2);
+    expect(await one.tell()).toBe('After: isolate; hit; ttl=60');
+    atSecond(89);
+    expect(await one.tell()).toBe('After: isolate; hit; ttl=16');
+    expect(one.counted.reads).toBe(2);
+  });
+
+  it('is renewed by one request at a time', async () => {
+    const one = isolate();
+    await one.tell();
+    atSecond(50);
+    const gate = Promise.withResolvers<void>();
+    const DB = gatedD1(env.DB, gate.promise);
+    const asked = await Promise.all(Array.from({ length: 10 }, () => one.ask({ DB })));
+    gate.resolve();
+    await Promise.all(asked.map(({ settled }) => settled));
+    expect(one.counted.reads).toBe(2);
+  });
+
+  it('is taken from the edge when another isolate has renewed it', async () => {
+    const [one, other] = [isolate(), isolate()];
+    await one.tell();
+    await other.tell();
+    await rename('After');
+    atSecond(46);
+    await one.tell();
+    expect(await other.tell()).toBe('Before: isolate; hit; ttl=14');
+    expect(await other.tell()).toBe('After: isolate; hit; ttl=60');
+    expect([one.counted.reads, other.counted.reads]).toEqual([2, 0]);
+  });
+
+  it('is renewed when it comes from the edge', async () => {
+    await isolate().tell();
+    await rename('After');
+    atSecond(48);
+    const other = isolate();
+    expect(await other.tell()).toBe('Before: edge; hit; ttl=12, isolate; fwd=miss');
+    expect(await other.tell()).toBe('After: isolate; hit; ttl=60');
+  });
+
+  it('is tried again some seconds after a renewal that failed, and never given after its time', async () => {
+    const one = isolate();
+    await one.tell();
+    await rename('After');
+    const DB = failingD1(env.DB, { when: 'before commit' });
+    atSecond(45);
+    expect(await one.tell({ DB })).toBe('Before: isolate; hit; ttl=15');
+    atSecond(50);
+    await one.tell({ DB });
+    expect(one.counted.reads).toBe(2);
+    atSecond(51);
+    await one.tell({ DB });
+    expect(one.counted.reads).toBe(3);
+    atSecond(60);
+    expect(await one.tell()).toBe('After: edge; fwd=stale, isolate; fwd=stale');
+  });
+
+  it('is forgotten when the listing is hidden by then', async () => {
+    const one = isolate();
+    await one.tell();
+    await env.DB.prepare(`UPDATE properties SET status = 'hidden' WHERE slug = ?`).bind(slug).run();
+    atSecond(45);
+    await one.tell();
+    const { response, settled } = await one.ask();
+    await settled;
+    await expectStatus(response, 404);
+  });
+
+  it('makes a page that is read once a second cost one read of D1 in 45 seconds', async () => {
+    const one = isolate();
+    await one.tell();
+    for (let second = 1; second <= 120; second += 1) {
+      atSecond(second);
+      expect(await one.tell()).toMatch(/^Before: isolate; hit; ttl=/);
+    }
+    expect(one.counted.reads).toBe(3);
+  });
+});
+
+describe('an edge cache that has not answered within 20 ms', () => {
+  it('is not waited for: D1 is asked beside it', async () => {
+    edgeThat(() => new Promise(() => {}));
+    const startedAt = performance.now();
+    expect(
+      await isolate()
+        .ask()
+        .then(({ response }) => response.status),
+    ).toBe(200);
+    expect(performance.now() - startedAt).toBeLessThan(900);
+  });
+
+  it('gives the answer when it is faster than D1 all the same', async () => {
+    await isolate().tell();
+    const { default: cache } = caches;
+    edgeThat(async (...request) => {
+      await scheduler.wait(60);
+      return cache.match(...request);
+    });
+    const other = isolate();
+    const gate = Promise.withResolvers<void>();
+    const { response, settled } = await other.ask({ DB: gatedD1(env.DB, gate.promise) });
+    expect(response.headers.get('Cache-Status')).toBe('edge; hit; ttl=60, isolate; fwd=miss');
+    gate.resolve();
+    await settled;
+    expect(other.counted.reads).toBe(1);
+  });
+
+  it('still stands in when D1 fails', async () => {
+    await isolate().tell();
+    atSecond(61);
+    const { default: cache } = caches;
+    edgeThat(async (...request) => {
+      await scheduler.wait(100);
+      return cache.match(...request);
+    });
+    const DB = failingD1(env.DB, { when: 'before commit' });
+    const { response, settled } = await isolate().ask({ DB });
+    await settled;
+    await expectStatus(response, 200);
+    expect(response.headers.get('Age')).toBe('61');
+  });
+});
+
+describe('two requests for one answer on a cold isolate', () => {
+  it('are both answered when one read of D1 hangs', async () => {
+    const one = isolate();
+    vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'], now: START });
+    const hanging = one.ask({ DB: silentD1(env.DB) });
+    // The read of the other request has begun, and is answered while the first one hangs.
+    await vi.advanceTimersByTimeAsync(25);
+    const answered = await one.ask();
+    await expectStatus(answered.response, 200);
+    await vi.advanceTimersByTimeAsync(6_000);
+    const { response } = await hanging;
+    await expectStatus(response, 200);
+    expect(response.headers.get('Cache-Status')).toMatch(/^isolate; hit; ttl=5\d$/);
+    expect(response.headers.has('Age')).toBe(false);
+  });
+});
+
+describe('Cache-Status', () => {
+  it('tells an older answer that stands in', async () => {
+    const one = isolate();
+    await one.tell();
+    atSecond(61);
+    const DB = failingD1(env.DB, { when: 'before commit' });
+    expect(await one.tell({ DB })).toBe('Before: edge; fwd=stale, isolate; fwd=stale');
+  });
+
+  it('tells that the caches are off', async () => {
+    expect(await isolate().tell({ FEED_CACHE_SECONDS: '0' })).toBe(
+      'Before: edge; fwd=bypass, isolate; fwd=bypass',
+    );
+  });
+
+  it('is in the log by its source', async () => {
+    const log = vi.spyOn(console, 'log').mockReturnValue(undefined);
+    const one = isolate();
+    await one.tell();
+    await one.tell();
+    await isolate().tell();
+    atSecond(61);
+    await one.tell({ DB: failingD1(env.DB, { when: 'before commit', message: CONNECTION_LOST }) });
+    const lines = log.mock.calls.map(([line]) => JSON.parse(String(line)).cache);
+    expect(lines).toEqual(['database', 'memory', 'edge', 'stale']);
+  });
+});
