@@ -38,8 +38,13 @@ export async function waitForCount(source: Source): Promise<Counted> {
   const startedAt = Date.now();
   pool.addWaiting(1);
   try {
+    let answers = pool.answers;
+    let patience = PATIENCE_LOOKS;
     for (let looks = 0; ; looks += 1) {
-      const wanted = pool.wantedNow(looks < PATIENCE_LOOKS, Date.now());
+      // While answers come, those that are still under way will come too.
+      if (pool.answers !== answers) patience = looks + PATIENCE_LOOKS;
+      answers = pool.answers;
+      const wanted = pool.wantedNow(looks < patience, Date.now());
       const failure = wanted > 0 ? await fetchLease(source, wanted) : await pause();
       const hasTime = Date.now() - startedAt < DEADLINE_MS && looks < MAX_LOOKS;
       const count = pool.count(Date.now(), hasTime);

@@ -41,6 +41,7 @@ export class Pool {
   #window: KnownWindow | undefined;
   #tokens = 0;
   #waiting = 0;
+  #answers = 0;
   /** The next lease is fetched when no more than this is held. */
   #reserve: number;
   #quietUntil = 0;
@@ -70,6 +71,11 @@ export class Pool {
     // A call under way may still bring what it was granted.
     if (window.left > 0 || (hasTime && this.#calls.size > 0)) return undefined;
     return { outcome: 'refused', limit: this.#limit, remaining: 0, resetMs };
+  }
+
+  /** The number of calls that have ended. */
+  get answers(): number {
+    return this.#answers;
   }
 
   /** A request begins or ceases to wait. */
@@ -128,6 +134,7 @@ export class Pool {
   /** Adds what a call was granted. Without a lease the call has failed; its answer may still come. */
   end(call: LeaseCall, lease: Lease | undefined, now: number): void {
     this.#calls.delete(call);
+    this.#answers += 1;
     if (lease === undefined) {
       this.#quietUntil = now + QUIET_MS;
       return;

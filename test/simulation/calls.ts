@@ -75,12 +75,7 @@ function connectionLost(): Error {
   return new Error('D1_ERROR: Network connection lost.');
 }
 
-function fateOf(
-  service: Service,
-  random: Random,
-  roughness: number,
-  delay: () => number,
-): Fate {
+function fateOf(service: Service, random: Random, roughness: number, delay: () => number): Fate {
   const fate: Fate = {
     before: delay(),
     after: delay(),

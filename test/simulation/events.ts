@@ -125,7 +125,13 @@ async function followToTheEnd(world: World): Promise<void> {
   }
 }
 
-type Row = { id: string; key_id: string | null; payload: string; created_at: number; aggregate_id: string };
+type Row = {
+  id: string;
+  key_id: string | null;
+  payload: string;
+  created_at: number;
+  aggregate_id: string;
+};
 
 function violationsIn(world: World): Violation[] {
   const rows = world.fleet.primary.rows('select * from events order by seq') as unknown as Row[];
@@ -150,7 +156,9 @@ function storedOnce(rows: readonly Row[], sent: readonly Exchange[]): Violation[
       violations.push({ promise, how: `${task} was told of ${id}: ${JSON.stringify(stored)}` });
     }
   }
-  const facts = rows.map(({ key_id, aggregate_id, payload }) => `${key_id} ${aggregate_id} ${payload}`);
+  const facts = rows.map(
+    ({ key_id, aggregate_id, payload }) => `${key_id} ${aggregate_id} ${payload}`,
+  );
   const twice = facts.find((fact, index) => facts.indexOf(fact) !== index);
   if (twice !== undefined) violations.push({ promise, how: `stored twice: ${twice}` });
   return violations;
@@ -173,7 +181,11 @@ type State = readonly { body: BodyName; id: string; at: number }[];
 type Allowed = { status: number; id?: string; next: State };
 
 /** The guarantee: what a request may be answered, in a state of its key. */
-function allowedIn(state: State, { body, earliest, latest }: Call, rows: readonly Row[]): Allowed[] {
+function allowedIn(
+  state: State,
+  { body, earliest, latest }: Call,
+  rows: readonly Row[],
+): Allowed[] {
   const allowed: Allowed[] = [];
   // An event that held the key until a moment ago may still hold it by the clock of another machine.
   for (const event of state.filter(({ at }) => at + RETENTION_MS > earliest)) {
@@ -188,7 +200,8 @@ function allowedIn(state: State, { body, earliest, latest }: Call, rows: readonl
   // The rows tell which event was stored when: acceptances can only come in this order.
   const row = rows[state.length];
   const isIt = row?.payload === JSON.stringify({ guests: BODIES[body] });
-  if (row === undefined || !isIt || row.created_at < earliest || row.created_at > latest) return allowed;
+  if (row === undefined || !isIt || row.created_at < earliest || row.created_at > latest)
+    return allowed;
   const event = { body, id: row.id, at: row.created_at };
   return [...allowed, { status: 202, id: row.id, next: [...state, event] }];
 }
@@ -204,7 +217,8 @@ function linearizable(key: string, rows: readonly Row[], sent: readonly Exchange
     .filter(({ request }) => request.headers?.['Idempotency-Key'] === key)
     .map((exchange): Call => {
       const { guests } = JSON.parse(exchange.request.body ?? '').payload;
-      const body = (Object.keys(BODIES) as BodyName[]).find((name) => BODIES[name] === guests) ?? 'A';
+      const body =
+        (Object.keys(BODIES) as BodyName[]).find((name) => BODIES[name] === guests) ?? 'A';
       const earliest = exchange.start - MAX_CLOCK_ERROR_MS;
       return { exchange, body, earliest, latest: exchange.end + MAX_CLOCK_ERROR_MS };
     });
@@ -234,7 +248,10 @@ function hasOrder(
     for (const { status, id, next } of allowedIn(state, call, rows)) {
       const { exchange } = call;
       const told = Object(exchange.body).id;
-      if (isAnswered(exchange) && (exchange.status !== status || (id !== undefined && told !== id))) {
+      if (
+        isAnswered(exchange) &&
+        (exchange.status !== status || (id !== undefined && told !== id))
+      ) {
         continue;
       }
       // Without an answer, only an acceptance makes a difference.

@@ -18,7 +18,8 @@ export class Kv {
     const remembered = this.#remembered.get(`${place} ${key}`);
     if (remembered !== undefined && remembered.until > now) {
       const { value } = this.#entries.get(key) ?? { value: null };
-      if (value !== remembered.value) countFault(`KV: stale ${remembered.value ? 'entry' : 'miss'}`);
+      if (value !== remembered.value)
+        countFault(`KV: stale ${remembered.value ? 'entry' : 'miss'}`);
       return remembered.value;
     }
     const entry = this.#entries.get(key);

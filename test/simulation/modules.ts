@@ -13,7 +13,11 @@ import ts from 'typescript';
 /** Path in `src` → text. */
 const SOURCES = new Map(
   Object.entries(
-    import.meta.glob<string>('../../src/**/*.ts', { query: '?raw', import: 'default', eager: true }),
+    import.meta.glob<string>('../../src/**/*.ts', {
+      query: '?raw',
+      import: 'default',
+      eager: true,
+    }),
   ).map(([path, text]) => [path.replace('../../src/', ''), text]),
 );
 
@@ -69,7 +73,10 @@ export class Source {
       const before = texts.get(file) ?? '';
       const places = before.split(text).length - 1;
       if (places !== 1) throw new Error(`src/${file} has ${places} places of this text:\n${text}`);
-      texts.set(file, before.replace(text, () => by));
+      texts.set(
+        file,
+        before.replace(text, () => by),
+      );
     }
     this.#texts = texts;
   }
@@ -145,7 +152,9 @@ export function cryptoOf(random: () => number): object {
     return buffer.slice(byteOffset, byteOffset + length);
   };
   const randomUUID = () => {
-    const digits = Array.from({ length: 32 }, () => Math.floor(random() * 16).toString(16)).join('');
+    const digits = Array.from({ length: 32 }, () => Math.floor(random() * 16).toString(16)).join(
+      '',
+    );
     return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-4${digits.slice(13, 16)}-a${digits.slice(17, 20)}-${digits.slice(20)}`;
   };
   const subtle = {

@@ -35,7 +35,14 @@ function planOf(seed: string): Plan {
   const clients = ['203.0.113.1', '203.0.113.2'].slice(0, random.between(1, 2));
   const hasOldWorkers = random.chance(0.15);
   const operations: Operation[] = [];
-  const starts = [0, random.between(500, 30_000), 56_000, 60_000, random.between(62_000, 115_000), 118_000];
+  const starts = [
+    0,
+    random.between(500, 30_000),
+    56_000,
+    60_000,
+    random.between(62_000, 115_000),
+    118_000,
+  ];
   for (const [burst, startMs] of starts.entries()) {
     if (burst > 0 && random.chance(0.3)) continue;
     const client = random.pick(clients);
@@ -92,7 +99,9 @@ async function request(world: World, client: string, machine: number, comesBack:
   const { status, headers } = await world.send(machine, asked);
   if (status !== 429 || !comesBack) return;
   const waitMs = Number(headers?.get('Retry-After')) * 1_000;
-  await new Promise<void>((resolve) => world.scheduler.schedule(waitMs, { isAlive: true }, resolve));
+  await new Promise<void>((resolve) =>
+    world.scheduler.schedule(waitMs, { isAlive: true }, resolve),
+  );
   await world.send(machine, { ...asked, label: `${label}, back after Retry-After` });
 }
 
@@ -100,7 +109,9 @@ async function request(world: World, client: string, machine: number, comesBack:
 async function hit(world: World, client: string): Promise<void> {
   const caller = { isAlive: true, name: OLD_WORKER };
   const start = world.scheduler.now;
-  const answer = await world.callCounter(caller, client, 'hit', ['default', LIMIT]).catch(() => null);
+  const answer = await world
+    .callCounter(caller, client, 'hit', ['default', LIMIT])
+    .catch(() => null);
   if (typeof answer !== 'number') return;
   world.exchanges.push({
     task: '',
@@ -146,7 +157,9 @@ function isCalm({ isSwift, operations }: Plan): boolean {
 
 function windowsOf(world: World, client: string): Window[] {
   const calls = world.counterCalls.filter((each) => each.client === client);
-  const ends = new Set(calls.flatMap(({ windowEnd }) => (windowEnd === undefined ? [] : [windowEnd])));
+  const ends = new Set(
+    calls.flatMap(({ windowEnd }) => (windowEnd === undefined ? [] : [windowEnd])),
+  );
   const sorted = [...ends].sort((a, b) => a - b);
   return sorted.map((end, index) => {
     const start = end - WINDOW_MS;
@@ -165,7 +178,10 @@ function isWithin({ start, end }: Window, exchange: Exchange): boolean {
 }
 
 /** Looks for a window for each request that passed, the earliest first. */
-function neverMoreThanTheLimit(windows: readonly Window[], passed: readonly Exchange[]): Violation[] {
+function neverMoreThanTheLimit(
+  windows: readonly Window[],
+  passed: readonly Exchange[],
+): Violation[] {
   const left = new Set(passed.toSorted((a, b) => a.end - b.end));
   for (const window of windows) {
     let count = 0;

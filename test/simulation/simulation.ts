@@ -32,7 +32,7 @@ export type Part = {
 };
 
 /** What a seed found. */
-export type Finding = { seed: string; violation: Violation; history: string };
+export type Finding = { plan: Plan; violation: Violation };
 
 /** What has been explored. */
 export class Explored {
@@ -64,7 +64,7 @@ export async function explore(
     const { world, violations } = await run(part, fleet, plan);
     explored.add(world);
     const [violation] = violations;
-    if (violation !== undefined) return shorten(part, fleet, plan, violation);
+    if (violation !== undefined) return { plan, violation };
   }
   return undefined;
 }
@@ -82,39 +82,35 @@ export async function run(part: Part, fleet: Fleet, plan: Plan) {
   return { world, violations: part.violationsIn(world, plan) };
 }
 
-/** Drops operations for as long as the same promise is broken without them. */
-async function shorten(
+/**
+ * Tells a finding as a failed test shows it: the history of a plan that is as short as possible. Drops
+ * operations for as long as the same promise is broken without them.
+ */
+export async function tell(
   part: Part,
   fleet: Fleet,
-  plan: Plan,
-  violation: Violation,
-): Promise<Finding> {
-  let shortest = plan;
-  let found = violation;
+  finding: Finding | undefined,
+): Promise<string> {
+  if (finding === undefined) return '';
+  let { plan, violation } = finding;
+  const { promise } = violation;
   let trials = 0;
   for (let size = Math.ceil(plan.operations.length / 2); size >= 1; size = Math.floor(size / 2)) {
-    for (let start = 0; start < shortest.operations.length && trials < MAX_TRIALS; ) {
+    for (let start = 0; start < plan.operations.length && trials < MAX_TRIALS; ) {
       trials += 1;
-      const operations = shortest.operations.toSpliced(start, size);
-      const { violations } = await run(part, fleet, { ...shortest, operations });
-      const same = violations.find(({ promise }) => promise === violation.promise);
+      const shorter = { ...plan, operations: plan.operations.toSpliced(start, size) };
+      const { violations } = await run(part, fleet, shorter);
+      const same = violations.find((each) => each.promise === promise);
       if (same === undefined) {
         start += size;
         continue;
       }
-      shortest = { ...shortest, operations };
-      found = same;
+      plan = shorter;
+      violation = same;
     }
   }
-  const { world } = await run(part, fleet, shortest);
-  return { seed: plan.seed, violation: found, history: historyOf(world, shortest) };
-}
-
-/** Tells a finding as a failed test shows it. */
-export function tell(finding: Finding | undefined): string {
-  if (finding === undefined) return '';
-  const { seed, violation, history } = finding;
-  return `seed ${seed}: ${violation.promise}\n${violation.how}\n${history}`;
+  const { world } = await run(part, fleet, plan);
+  return `seed ${plan.seed} breaks a promise: ${promise}\n${violation.how}\n${historyOf(world, plan)}`;
 }
 
 /** Tells what happened in a run, in the order of time. */

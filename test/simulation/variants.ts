@@ -53,7 +53,7 @@ export const BAD_EVENTS: Variants = {
     },
   ],
   'the retention is compared the wrong way round': [
-    { file: 'events/store.ts', text: "created_at > ${given('heldSince')}", by: "created_at < ${given('heldSince')}" },
+    { file: 'events/store.ts', text: 'and (created_at >', by: 'and (created_at <' },
   ],
   'each attempt without a key has an id of its own': [
     {
@@ -82,8 +82,37 @@ export const BAD_FEED: Variants = {
   'a stale answer stands in for ever': [
     {
       file: 'properties/feed.ts',
-      text: 'if (ageMs > MAX_STALE_SECONDS * 1_000) throw read.error;',
+      text: 'if (ageMs > MAX_STALE_SECONDS * 1_000) throw error;',
       by: '',
+    },
+  ],
+  'an answer is given until it has been renewed': [
+    {
+      file: 'properties/cache.ts',
+      text: "kind: ageOf(answer) < lifetimeMs ? 'fresh'",
+      by: "kind: ageOf(answer) < 2 * lifetimeMs ? 'fresh'",
+    },
+  ],
+  'an answer that came while D1 failed is overlooked': [
+    {
+      file: 'properties/feed.ts',
+      text: "if (remembered.kind === 'absent') throw error;",
+      by: "if (remembered.kind === 'absent' || reason.remembered.kind === 'absent') throw error;",
+    },
+    {
+      file: 'properties/feed.ts',
+      text: "if (remembered.kind === 'fresh') return hitInMemory(cache, remembered.answer);\n  if (rem",
+      by: 'if (rem',
+    },
+    {
+      file: 'properties/feed.ts',
+      text: 'return findStandIn(job, await asking, first.error);',
+      by: 'return findStandIn(job, await asking, first.error, { remembered });',
+    },
+    {
+      file: 'properties/feed.ts',
+      text: 'atEdge: Cached, error: unknown): Outcome {',
+      by: 'atEdge: Cached, error: unknown, reason): Outcome {',
     },
   ],
 };
@@ -133,13 +162,6 @@ export const BAD_RATE_LIMIT: Variants = {
       file: 'rate-limit/lease.ts',
       text: 'return hits > firstLease(limit) || hits >= limit;',
       by: 'return hits > firstLease(limit) && hits < limit / 2;',
-    },
-  ],
-  'a pool drops what exceeds the largest lease': [
-    {
-      file: POOL,
-      text: 'this.#tokens += lease.granted;',
-      by: 'this.#tokens = Math.min(this.#tokens + lease.granted, largestLease(this.#limit) + this.#waiting);',
     },
   ],
 };

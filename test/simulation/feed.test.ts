@@ -1,0 +1,8 @@
+/** How old an answer of the feed may be (docs/property-feed.md), in virtual time. See docs/simulation.md. */
+
+import { describe } from 'vitest';
+import { FEED } from './feed.ts';
+import { prove } from './proof.ts';
+import { BAD_FEED } from './variants.ts';
+
+describe('the feed, simulated', () => prove(FEED, 150, BAD_FEED));
