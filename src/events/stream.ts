@@ -11,7 +11,7 @@ import { readD1 } from '../storage/d1.ts';
 import { limited, type RowOf, statementOf, statementsOf } from '../storage/statement.ts';
 import { conditionsOf, type EventFilters } from './filters.ts';
 import { type EventOrder, isBehind, positionOf, sortedIn } from './order.ts';
-import { pendingEvent } from './resource.ts';
+import { pendingEvent, storedFields } from './resource.ts';
 import { events } from './table.ts';
 
 /** The payloads of a page share this many characters in equal parts; only the first may exceed its part. */
@@ -64,6 +64,8 @@ const columns = {
   aggregate_type: events.aggregate_type,
   aggregate_id: events.aggregate_id,
   created_at: events.created_at,
+  received_from: events.received_from,
+  erased_at: events.erased_at,
 };
 
 const POSITION = statementOf(positionOf(sql.placeholder('after_id')));
@@ -123,7 +125,6 @@ function pageOf(rows: readonly PageRow[], limit: number): EventPage {
 
 /** Writes a stored event as JSON text. The payload stands in it as it is stored. */
 function documentOf({ payload, ...row }: RowOf<typeof EVENT>): string {
-  const { aggregate_id, aggregate_type } = row;
-  const head = JSON.stringify({ ...pendingEvent(row), aggregate_id, aggregate_type });
+  const head = JSON.stringify({ ...pendingEvent(row), ...storedFields(row) });
   return `${head.slice(0, -1)},"payload":${payload}}`;
 }

@@ -1,6 +1,7 @@
 /** `GET /api/health` and `GET /api/health/detailed`: for monitors, without credentials. */
 
 import { Hono } from 'hono';
+import { openToAll } from '../auth/require.ts';
 import type { AppEnv } from '../http/app-env.ts';
 import { renderError } from '../http/render-error.ts';
 import { VERSION } from '../version.ts';
@@ -13,8 +14,8 @@ const NO_STORE = { 'Cache-Control': 'no-store' };
 /** Mounted at /api/health. */
 export function healthRoutes() {
   return new Hono<AppEnv>()
-    .get('/', (c) => c.json(healthOf('ok'), 200, NO_STORE))
-    .get('/detailed', async (c) => {
+    .get('/', openToAll(), (c) => c.json(healthOf('ok'), 200, NO_STORE))
+    .get('/detailed', openToAll(), async (c) => {
       const dependencies = await knownDependencies(c.env);
       const status = overallStatus(dependencies);
       const health = { ...healthOf(status), dependencies };

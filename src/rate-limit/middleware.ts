@@ -13,6 +13,7 @@ import type { AppEnv } from '../http/app-env.ts';
 import { rateLimitExceeded } from '../http/errors.ts';
 import { logFault } from '../http/log.ts';
 import { renderError } from '../http/render-error.ts';
+import { timed } from '../http/request-context.ts';
 import { withDeadline } from '../storage/deadline.ts';
 import { clientOf } from './client-address.ts';
 import type { CounterName } from './counter.ts';
@@ -42,7 +43,7 @@ export function rateLimit() {
     const resetMs = offenders.find(counter, client, Date.now());
     if (resetMs !== undefined) return refuse(c, counter, limit, resetMs);
 
-    const counting = countRequest(c, counter, client, limit);
+    const counting = timed('counter_ms', () => countRequest(c, counter, client, limit));
     const work = isRead(c.req.method) ? next() : undefined;
     const counted = await counting;
     switch (counted.outcome) {

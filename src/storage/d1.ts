@@ -5,6 +5,7 @@
  * at times. A call may run twice here, so it must be one that may.
  */
 
+import { noteMore, timed } from '../http/request-context.ts';
 import { withDeadline } from './deadline.ts';
 
 const D1_READ_DEADLINE_MS = 5_000;
@@ -27,12 +28,12 @@ const PASSING_FAULT =
 
 /** Reads within 5 s in all. */
 export function readD1<T>(call: () => Promise<T>): Promise<T> {
-  return withDeadline(repeatPassingFaults(call), D1_READ_DEADLINE_MS, 'D1 read');
+  return callWithin(D1_READ_DEADLINE_MS, 'D1 read', call);
 }
 
 /** Writes within 10 s in all. The write must be one that may run twice. */
 export function writeD1<T>(call: () => Promise<T>): Promise<T> {
-  return withDeadline(repeatPassingFaults(call), D1_WRITE_DEADLINE_MS, 'D1 write');
+  return callWithin(D1_WRITE_DEADLINE_MS, 'D1 write', call);
 }
 
 /** Calls for a command-line program, without a time limit; passing faults are repeated for a minute. */
@@ -46,6 +47,15 @@ export async function patiently<T>(call: () => Promise<T>): Promise<T> {
       await new Promise((resolve) => setTimeout(resolve, PATIENT_PAUSE_MS * (0.5 + Math.random())));
     }
   }
+}
+
+/** Calls within a time limit. The request's line in the log tells how long it took, and in how many attempts. */
+function callWithin<T>(milliseconds: number, what: string, call: () => Promise<T>): Promise<T> {
+  const attempt = () => {
+    noteMore('database_attempts', 1);
+    return call();
+  };
+  return timed('database_ms', () => withDeadline(repeatPassingFaults(attempt), milliseconds, what));
 }
 
 async function repeatPassingFaults<T>(call: () => Promise<T>): Promise<T> {

@@ -54,7 +54,14 @@ describe('the list of events', () => {
     const payload = { guests: 2, note: 'é "quoted" \u2028', nested: [{ a: null }] };
     const accepted = await expectEvent(await ingest(bookingCreated({ payload })), 202);
     expect((await listEvents()).data).toEqual([
-      { ...accepted, aggregate_id: 'bk_1', aggregate_type: 'booking', payload },
+      {
+        ...accepted,
+        aggregate_id: 'bk_1',
+        aggregate_type: 'booking',
+        received_from: null,
+        erased_at: null,
+        payload,
+      },
     ]);
   });
 

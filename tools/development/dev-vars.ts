@@ -37,7 +37,7 @@ export function readVars(
   side: 'local' | 'remote',
   directory = PROJECT_DIRECTORY,
 ): ReadonlyMap<string, string> {
-  const { vars } = readConfig(join(directory, CONFIG_FILE));
+  const { vars } = workerConfig.parse(readWorkerConfig(directory));
   const defaults = Object.entries(vars).map(([name, value]) => [name, textOf(value)] as const);
   return new Map([...defaults, ...(side === 'local' ? readDevVars(directory) : [])]);
 }
@@ -52,9 +52,10 @@ function readDevVars(directory: string): ReadonlyMap<string, string> {
   return parseDevVars(existsSync(file) ? readFileSync(file, 'utf8') : '');
 }
 
-function readConfig(file: string): z.infer<typeof workerConfig> {
+/** Returns what wrangler.toml holds. Throws a `UserError` when it is not valid TOML. */
+export function readWorkerConfig(directory = PROJECT_DIRECTORY): Record<string, unknown> {
   try {
-    return workerConfig.parse(parseToml(readFileSync(file, 'utf8')));
+    return parseToml(readFileSync(join(directory, CONFIG_FILE), 'utf8'));
   } catch (error) {
     const [reason] = (error instanceof Error ? error.message : String(error)).split('\n');
     throw new UserError(`${CONFIG_FILE} cannot be read: ${reason}`);
