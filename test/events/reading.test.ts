@@ -107,6 +107,47 @@ describe('the list of events', () => {
     expect(await found('type=none')).toEqual([]);
   });
 
+  it('filters by several kinds, comma-separated or repeated, in any order', async () => {
+    const kinds = ['booking.created', 'booking.cancelled', 'booking.created'];
+    const ids = await acceptInOrder(3, (index) => ({ event_type: kinds[index], payload: {} }));
+    await env.DB.prepare("UPDATE events SET type = 'old.kind' WHERE id = ?").bind(ids[2]).run();
+    const found = async (query: string) => {
+      const pages = await everyPage(`order=asc&limit=1&${query}`);
+      return pages.flat().map((id) => ids.indexOf(id));
+    };
+    expect(await found('type=booking.created,booking.cancelled')).toEqual([0, 1]);
+    expect(await found('type=booking.cancelled&type=booking.created')).toEqual([0, 1]);
+    expect(await found('type=old.kind,booking.created&type=none')).toEqual([0, 2]);
+    expect(await found('type=old.kind')).toEqual([2]);
+    expect(await found('type=booking.cancelled,booking.cancelled')).toEqual([1]);
+    expect(await found('type=%5B%22old.kind%22%5D')).toEqual([]);
+  });
+
+  it('accepts a cursor when the kinds are in another order, and refuses one of other kinds', async () => {
+    await acceptInOrder(3);
+    const { next_cursor } = await listEvents('limit=1&type=booking.created,booking.cancelled');
+    const again = `cursor=${next_cursor}`;
+    await listEvents(`type=booking.cancelled&type=booking.created,booking.created&${again}`);
+    for (const others of ['type=booking.created', 'type=booking.created,other', '']) {
+      const response = await get(`${LIST}?${others}&${again}`);
+      await expectError(response, 400, 'invalid_cursor');
+    }
+  });
+
+  it.each([
+    'type=',
+    'type=booking.created,',
+    'type=,booking.created',
+    'type=booking.created&type=',
+    `type=${'x'.repeat(256)}`,
+    'type=a%00b',
+    `type=${Array.from({ length: 51 }, (_, index) => index).join()}`,
+  ])('refuses %s', async (query) => {
+    const error = await expectError(await get(`${LIST}?${query}`), 400, 'validation_error');
+    expect(error.param).toBe('type');
+    expect(error.message).not.toContain('must be given once');
+  });
+
   it('filters by time, both bounds exclusive and with any offset', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const ids = await acceptInOrder(5, (index) => {
@@ -175,7 +216,7 @@ describe('the list of events', () => {
     ['order', 'order=up'],
     ['order', 'order='],
     ['type', 'type='],
-    ['type', 'type=a&type=b'],
+    ['aggregate_type', 'aggregate_type=a&aggregate_type=b'],
     ['aggregate_type', `aggregate_type=${'x'.repeat(256)}`],
     ['aggregate_id', 'aggregate_id=%00'],
     ['created_after', 'created_after='],
