@@ -16,4 +16,8 @@ const ui = SwaggerUIBundle({
     if (root.dataset.apiKey) ui.preauthorizeApiKey('apiKey', root.dataset.apiKey);
   },
 });
+
+document.getElementById('key').addEventListener('change', (event) => {
+  ui.preauthorizeApiKey('apiKey', event.target.value);
+});
 `.trimStart();
