@@ -3,9 +3,10 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { storedEvent } from '../../src/events/resource.ts';
-import { bookingCreated, expectEvent, ingest, listEvents } from '../support/events.ts';
+import { bookingCreated, expectEvent, ingest, ingestInit, listEvents } from '../support/events.ts';
 import { CONNECTION_LOST, failingD1 } from '../support/faults.ts';
 import { expectError, expectStatus, get, send, sendWith } from '../support/http.ts';
+import { namedKey } from '../support/keys.ts';
 
 const LIST = '/api/v1/events';
 
@@ -63,6 +64,32 @@ describe('the list of events', () => {
         payload,
       },
     ]);
+  });
+
+  it('names the key that posted it, in the list and by its id, and not in the answer to the post', async () => {
+    const { key, entry } = await namedKey('booking-system', ['events:write', 'events:read']);
+    const changes = { API_KEYS: [entry] };
+    const post = (name?: string) => {
+      const init = ingestInit(bookingCreated(), name);
+      const headers = { ...init.headers, 'x-api-key': key };
+      return sendWith(changes, '/api/public/events/ingest', { ...init, headers });
+    };
+    const keyed = await expectEvent(await post('received-1'), 202);
+    const keyless = await expectEvent(await post(), 202);
+    const replayed = await expectEvent(await ingest(bookingCreated(), 'received-1'), 200);
+    expect(replayed.id).toBe(keyed.id);
+    const full = await expectEvent(await ingest(bookingCreated()), 202);
+    const names = (await listEvents('order=asc')).data.map(({ id, received_from }) => [
+      id,
+      received_from,
+    ]);
+    expect(names).toEqual([
+      [keyed.id, 'booking-system'],
+      [keyless.id, 'booking-system'],
+      [full.id, null],
+    ]);
+    const one = storedEvent.parse(await (await get(`${LIST}/${keyed.id}`)).json());
+    expect(one.received_from).toBe('booking-system');
   });
 
   it('is newest first, or oldest first on request, 25 events a page', async () => {
