@@ -40,6 +40,7 @@ export default defineConfig({
                 TEST_JSON_SUITE: parsing,
                 TEST_FULL: process.env.FULL ?? '',
                 API_KEY: 'test-key-one,test-key-two',
+                API_KEYS: [],
                 FEED_CACHE_SECONDS: '0',
               },
             },

@@ -8,8 +8,12 @@
 
 import { createMiddleware } from 'hono/factory';
 import * as z from 'zod';
+import { developmentKeys, namedKeys } from './auth/named-keys.ts';
 import type { AppEnv } from './http/app-env.ts';
 import { ApiError } from './http/errors.ts';
+
+/** The `ENVIRONMENT` of a developer's machine. */
+const DEVELOPMENT = 'development';
 
 /** The largest number that every client can read in a header. */
 const MAX_INT32 = 2_147_483_647;
@@ -64,6 +68,9 @@ const vars = {
   FEED_CACHE_SECONDS: wholeNumber(0, 3_600),
   FEED_MEMORY_BYTES: wholeNumber(0, 67_108_864),
   API_KEY: commaSeparated,
+  API_KEYS: namedKeys,
+  /** Counts in development only. */
+  DEV_API_KEYS: developmentKeys,
   JWT_ISSUER: z.string().default(''),
   JWT_AUDIENCE: z.string().default(''),
   JWT_JWKS_URL: z.literal('').or(httpUrl).default(''),
@@ -74,7 +81,7 @@ const vars = {
 };
 
 const varsSchema = z.object(vars).transform((values) => ({
-  isDevelopment: values.ENVIRONMENT === 'development',
+  isDevelopment: values.ENVIRONMENT === DEVELOPMENT,
   publicSiteUrl: values.PUBLIC_SITE_URL,
   corsOrigins: values.CORS_ORIGINS,
   /** Requests per window, by counter. */
@@ -82,7 +89,10 @@ const varsSchema = z.object(vars).transform((values) => ({
   idempotencyRetentionSeconds: values.IDEMPOTENCY_RETENTION_SECONDS,
   feedCacheSeconds: values.FEED_CACHE_SECONDS,
   feedMemoryBytes: values.FEED_MEMORY_BYTES,
+  /** Keys that open everything. */
   apiKeys: values.API_KEY,
+  namedKeys: values.API_KEYS,
+  developmentKeys: values.DEV_API_KEYS,
   jwt: {
     issuer: values.JWT_ISSUER,
     audience: values.JWT_AUDIENCE,
@@ -135,16 +145,16 @@ function readingOf(env: Env): Reading {
 }
 
 function read(env: Env): Reading {
-  const parsed = varsSchema.safeParse(env);
+  const counting = env.ENVIRONMENT === DEVELOPMENT ? env : { ...env, DEV_API_KEYS: '' };
+  const parsed = varsSchema.safeParse(counting);
   if (parsed.success) return { config: parsed.data, faults: [] };
-  const faults = parsed.error.issues.map(({ path: [name], message }) => ({
-    name: String(name),
-    message,
-  }));
-  const mended = Object.fromEntries(faults.map(({ name }) => [name, STAND_INS[name]]));
+  const { issues } = parsed.error;
+  const mended = Object.fromEntries(
+    issues.map(({ path: [name] }) => [name, STAND_INS[String(name)]]),
+  );
   return {
-    config: varsSchema.parse({ ...env, ...mended }),
-    faults: faults.map(({ name, message }) => `${name} ${message}`),
+    config: varsSchema.parse({ ...counting, ...mended }),
+    faults: issues.map(({ path, message }) => `${path.join('.')} ${message}`),
   };
 }
 

@@ -62,6 +62,9 @@ function expectConventions(response: Response) {
   expect(headers.get('X-RateLimit-Reset')).toMatch(/^\d+$/);
   expect(headers.get('RateLimit-Policy')).toMatch(/^"(default|ingest)";q=(100|200);w=60$/);
   expect(headers.get('RateLimit')).toMatch(/^"(default|ingest)";r=\d+;t=\d+$/);
+  expect(headers.get('Server-Timing')).toMatch(
+    /^(counter;dur=\d+, )?(database;dur=\d+, )?total;dur=\d+$/,
+  );
   expect(headers.has('X-Powered-By')).toBe(false);
 }
 

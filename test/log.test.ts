@@ -1,8 +1,10 @@
 /** The log of the whole suite is read: see support/watch-log.ts. */
 
-import { describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { createApp } from '../src/app.ts';
 import { logFault, logInfo } from '../src/http/log.ts';
-import { send } from './support/http.ts';
+import { get, send, sendWith } from './support/http.ts';
+import { AUDIENCE, createProvider, ISSUER } from './support/tokens.ts';
 import { takeLeaks } from './support/watch-log.ts';
 
 const INGEST = '/api/public/events/ingest';
@@ -32,5 +34,79 @@ describe('the watch over the log', () => {
     logFault('failed', new Error('outside', { cause: new Error(`inside: ${secret}`) }));
     expect(takeLeaks()).toHaveLength(1);
     vi.restoreAllMocks();
+  });
+});
+
+describe('a fault of a request', () => {
+  const FEED = '/api/v1/web/properties';
+  afterEach(() => vi.restoreAllMocks());
+
+  /** Returns the faults that were logged, as message and request id. */
+  function watchFaults() {
+    const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+    return () =>
+      log.mock.calls.map(([line]) => {
+        const { message, request_id } = JSON.parse(String(line));
+        return `${message} ${request_id}`;
+      });
+  }
+
+  it('of the key set is logged under its id, also when the caches fail', async () => {
+    const faults = watchFaults();
+    vi.spyOn(globalThis, 'fetch').mockRejectedValue(new Error('no route'));
+    vi.spyOn(caches.default, 'match').mockRejectedValue(new Error('no cache'));
+    const provider = await createProvider();
+    const JWT_JWKS_URL = `https://identity.example.com/${crypto.randomUUID()}`;
+    const vars = { JWT_ISSUER: ISSUER, JWT_AUDIENCE: AUDIENCE, JWT_JWKS: '', JWT_JWKS_URL };
+    const Authorization = `Bearer ${await provider.sign()}`;
+    const headers = { 'x-api-key': '', Authorization, 'X-Request-ID': 'key-set-1' };
+    expect((await sendWith(vars, FEED, { headers })).status).toBe(500);
+    expect(faults()).toEqual([
+      'the cached key set could not be read key-set-1',
+      'the key set could not be renewed key-set-1',
+      'request failed key-set-1',
+    ]);
+  });
+
+  it('of caching a key set, after the answer, is logged under its id', async () => {
+    const faults = watchFaults();
+    const provider = await createProvider();
+    vi.spyOn(globalThis, 'fetch').mockImplementation(async () => new Response(provider.jwks));
+    vi.spyOn(caches.default, 'put').mockRejectedValue(new Error('no cache'));
+    const JWT_JWKS_URL = `https://identity.example.com/${crypto.randomUUID()}`;
+    const vars = { JWT_ISSUER: ISSUER, JWT_AUDIENCE: AUDIENCE, JWT_JWKS: '', JWT_JWKS_URL };
+    const Authorization = `Bearer ${await provider.sign()}`;
+    const headers = { 'x-api-key': '', Authorization, 'X-Request-ID': 'key-set-2' };
+    expect((await sendWith(vars, FEED, { headers })).status).toBe(200);
+    expect(faults()).toContain('the key set could not be cached key-set-2');
+  });
+
+  it('of the edge cache is logged under its id, before and after the answer', async () => {
+    const faults = watchFaults();
+    vi.spyOn(caches.default, 'match').mockRejectedValue(new Error('no cache'));
+    vi.spyOn(caches.default, 'put').mockRejectedValue(new Error('no cache'));
+    const vars = { FEED_CACHE_SECONDS: '60' };
+    const headers = { 'X-Request-ID': 'edge-1' };
+    await sendWith(vars, `${FEED}?limit=7`, { headers }, createApp());
+    expect(faults()).toHaveLength(2);
+    expect(faults().filter((fault) => !fault.endsWith(' edge-1'))).toEqual([]);
+  });
+
+  it('is told apart from those of the requests beside it', async () => {
+    const log = vi.spyOn(console, 'log').mockImplementation(() => {});
+    const ids = Array.from({ length: 20 }, (_, index) => `beside-${index}`);
+    await Promise.all(
+      ids.map((id, index) =>
+        get(index % 2 === 0 ? '/api/v1/events' : '/api/v1/events/none', {
+          headers: { 'X-Request-ID': id },
+        }),
+      ),
+    );
+    const lines = log.mock.calls.map(([line]) => JSON.parse(String(line)));
+    for (const [index, id] of ids.entries()) {
+      expect(lines.find(({ request_id }) => request_id === id)?.database_attempts).toBe(
+        index % 2 === 0 ? 1 : undefined,
+      );
+    }
   });
 });

@@ -8,6 +8,7 @@
 import { watchNpm } from './command-line/npm.ts';
 import { UserError } from './command-line/project.ts';
 import { requireKnownEnvironment } from './command-line/wrangler-config.ts';
+import { applicationKeyLines } from './development/application-keys.ts';
 import { readVars } from './development/dev-vars.ts';
 import { firstRequests } from './development/first-requests.ts';
 import { type LocalService, startLocalService } from './development/local-service.ts';
@@ -73,13 +74,16 @@ async function serve(port: number): Promise<LocalService> {
 }
 
 function announceReady(port: number, debuggerPort: number): void {
-  const apiKeys = readVars('local').get('API_KEY') ?? '';
+  const vars = readVars('local');
+  const apiKeys = vars.get('API_KEY') ?? '';
   const [apiKey = ''] = apiKeys
     .split(',')
     .map((key) => key.trim())
     .filter((key) => key !== '');
   if (apiKey === '') console.log('\nAPI_KEY is empty in .dev.vars: only health will answer.');
   console.log(`\nDebugger: ws://127.0.0.1:${debuggerPort}/ws`);
+  const keys = applicationKeyLines(vars);
+  if (keys.length > 0) console.log(`\nKeys of the applications:\n\n${keys.join('\n')}`);
   const requests = firstRequests(`http://localhost:${port}`, apiKey);
   console.log(`\nReady. Try:\n\n${requests.join('\n')}\n`);
 }

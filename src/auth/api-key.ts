@@ -1,36 +1,100 @@
-/** The `x-api-key` credential. */
+/** The `x-api-key` credential: whose key it is, and what it opens. */
 
-/** Configured keys in the form that is compared, all of one size; made once for each configuration. */
-const comparableKeys = new WeakMap<readonly string[], readonly Uint8Array[]>();
+import type { Config } from '../config.ts';
+import { logFault } from '../http/log.ts';
+import {
+  DEVELOPMENT_PREFIX,
+  endOfDay,
+  FULL_ACCESS_CALLER,
+  SCOPES,
+  type Scope,
+} from './named-keys.ts';
+
+/** The parts of the configuration that say which keys there are. */
+export type KeyConfig = Pick<Config, 'apiKeys' | 'namedKeys' | 'developmentKeys' | 'isDevelopment'>;
+
+/** What is known of a key that was sent. `fault` is for the log, and says why the key opens nothing. */
+export type SentKey =
+  | { outcome: 'valid'; caller: string; scopes: readonly Scope[] }
+  | { outcome: 'expired'; caller: string; fault: 'expired' }
+  | { outcome: 'unknown'; fault: 'unknown' | 'empty' | 'a development key' };
+
+/** A configured key. */
+type KnownKey = {
+  /** SHA-256 of the key. */
+  digest: Uint8Array;
+  caller: string;
+  scopes: readonly Scope[];
+  /** Milliseconds since the epoch; infinite for a key that does not expire. */
+  validBefore: number;
+};
+
+/** Made once for each configuration. Plain data: a promise must not be shared between requests. */
+const knownKeys = new WeakMap<KeyConfig, readonly KnownKey[]>();
 
 const encoder = new TextEncoder();
 
-/** Fills a key up to the size of the longest; no UTF-8 text holds this byte. */
-const FILLER = 0xff;
-
 /**
- * Reports whether `sent` is one of the configured keys. It takes the same time for every text: as
- * many bytes are compared whatever was sent, and with every key.
+ * Finds out whose key `sent` is, at the time `now`. What is compared is the SHA-256 of what was sent
+ * with that of every configured key, so the time taken tells nothing about any key.
  */
-export function isApiKey(sent: string, keys: readonly string[]): boolean {
-  const known = comparableKeys.get(keys) ?? makeComparable(keys);
-  const candidate = new Uint8Array(known[0]?.length ?? 0).fill(FILLER);
-  const isWhole = encoder.encodeInto(sent, candidate).read === sent.length;
-  let matches = false;
+export async function identifyKey(sent: string, config: KeyConfig, now: number): Promise<SentKey> {
+  const known = knownKeys.get(config) ?? (await learnKeys(config));
+  const digest = await digestOf(sent);
+  let found: KnownKey | undefined;
   for (const key of known) {
-    if (crypto.subtle.timingSafeEqual(candidate, key)) matches = isWhole;
+    if (crypto.subtle.timingSafeEqual(digest, key.digest)) found = key;
   }
-  return matches;
+  if (sent === '') return { outcome: 'unknown', fault: 'empty' };
+  if (isDevelopmentKey(sent) && !config.isDevelopment) {
+    return { outcome: 'unknown', fault: 'a development key' };
+  }
+  if (found === undefined) return { outcome: 'unknown', fault: 'unknown' };
+  const { caller, scopes, validBefore } = found;
+  if (now >= validBefore) return { outcome: 'expired', caller, fault: 'expired' };
+  return { outcome: 'valid', caller, scopes };
 }
 
-function makeComparable(keys: readonly string[]): readonly Uint8Array[] {
-  const encoded = keys.map((key) => encoder.encode(key));
-  const size = Math.max(0, ...encoded.map((bytes) => bytes.length));
-  const known = encoded.map((bytes) => {
-    const filled = new Uint8Array(size).fill(FILLER);
-    filled.set(bytes);
-    return filled;
-  });
-  comparableKeys.set(keys, known);
+/** Of two entries for one key the last counts: one that opens everything, when it is among them. */
+async function learnKeys(config: KeyConfig): Promise<readonly KnownKey[]> {
+  const { apiKeys, namedKeys, developmentKeys, isDevelopment } = config;
+  const unlimited = { validBefore: Number.POSITIVE_INFINITY };
+  const named = namedKeys.map(({ name, scopes, sha256, expires }) => ({
+    digest: Uint8Array.fromHex(sha256),
+    caller: name,
+    scopes,
+    validBefore: expires === undefined ? unlimited.validBefore : endOfDay(expires),
+  }));
+  const inDevelopment = developmentKeys.map(async ({ name, scopes, key }) => ({
+    digest: await digestOf(key),
+    caller: name,
+    scopes,
+    ...unlimited,
+  }));
+  const openingAll = apiKeys.map(async (key) => ({
+    digest: await digestOf(key),
+    caller: FULL_ACCESS_CALLER,
+    scopes: SCOPES,
+    ...unlimited,
+  }));
+  const known = [...named, ...(await Promise.all([...inDevelopment, ...openingAll]))];
+  // Another request of this isolate may have been here meanwhile.
+  if (!knownKeys.has(config) && !isDevelopment && apiKeys.some(isDevelopmentKey)) {
+    logFault(
+      'a development key is ignored',
+      new Error(
+        `API_KEY holds a key that begins with ${DEVELOPMENT_PREFIX}: it opens nothing here`,
+      ),
+    );
+  }
+  knownKeys.set(config, known);
   return known;
+}
+
+function isDevelopmentKey(key: string): boolean {
+  return key.startsWith(DEVELOPMENT_PREFIX);
+}
+
+async function digestOf(key: string): Promise<Uint8Array> {
+  return new Uint8Array(await crypto.subtle.digest('SHA-256', encoder.encode(key)));
 }

@@ -1,7 +1,8 @@
 /** The credentials that open an operation, as the OpenAPI document describes them. */
 
 import type { Access } from '../http/openapi.ts';
-import { API_KEY_REFUSALS, FEED_REFUSALS } from './refusals.ts';
+import type { Scope } from './named-keys.ts';
+import { API_KEY_REFUSALS, FEED_REFUSALS, FEED_SCOPE } from './refusals.ts';
 
 const UNAUTHENTICATED = 'No credentials were sent, or none that is valid here.';
 
@@ -11,7 +12,8 @@ export const securitySchemes = {
     type: 'apiKey',
     in: 'header',
     name: 'x-api-key',
-    description: 'The key of a backend service, given out of band.',
+    description:
+      'The key of a backend service, given out of band. An operation names the scope that a key needs; some keys have every scope.',
   },
   bearer: {
     type: 'http',
@@ -25,27 +27,35 @@ export const securitySchemes = {
 /** Anybody. */
 export const OPEN: Access = { security: [], refusals: [] };
 
-/** See `requireApiKey`. */
-export const API_KEY_ONLY: Access = {
-  security: [{ apiKey: [] }],
-  refusals: [
-    {
-      description: UNAUTHENTICATED,
-      errors: [API_KEY_REFUSALS.required(), API_KEY_REFUSALS.invalid()],
-    },
-  ],
-};
+/** See `requireScope`. */
+export function keyWith(scope: Scope): Access {
+  return {
+    security: [{ apiKey: [] }],
+    scope,
+    refusals: [
+      {
+        description: UNAUTHENTICATED,
+        errors: [API_KEY_REFUSALS.required(), API_KEY_REFUSALS.invalid()],
+      },
+      {
+        description: `The key is valid and lacks the scope \`${scope}\`.`,
+        errors: [API_KEY_REFUSALS.denied(scope)],
+      },
+    ],
+  };
+}
 
 /** See `requireFeedAccess`. */
 export const FEED_ACCESS: Access = {
   security: [{ apiKey: [] }, { bearer: [] }],
+  scope: FEED_SCOPE,
   refusals: [
     {
       description: UNAUTHENTICATED,
       errors: [FEED_REFUSALS.required(), FEED_REFUSALS.invalid()],
     },
     {
-      description: 'The token is valid but does not open the feed.',
+      description: `The credential is valid but does not open the feed: the token lacks the permission, or the key the scope \`${FEED_SCOPE}\`.`,
       errors: [FEED_REFUSALS.denied()],
     },
   ],

@@ -5,6 +5,7 @@
 
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
+import type { DevelopmentKey } from '../auth/named-keys.ts';
 import { configOf } from '../config.ts';
 import type { AppEnv } from '../http/app-env.ts';
 import { createOpenApiDocument } from './document.ts';
@@ -36,10 +37,11 @@ export function docsRoutes(assets: DocsAssets) {
   return new Hono<AppEnv>()
     .get('/', (c) => c.redirect('/api/docs'))
     .get('/api/docs', (c) => {
-      const [key = ''] = configOf(c.env).apiKeys;
+      const { apiKeys, developmentKeys } = configOf(c.env);
+      const [key = ''] = apiKeys;
       c.header('Content-Security-Policy', PAGE_POLICY);
       c.header('Cache-Control', 'no-store');
-      return c.html(page(key));
+      return c.html(page(key, developmentKeys));
     })
     .get('/api/docs/openapi.json', (c) => c.json(createOpenApiDocument()))
     .get('/api/docs/page.json', (c) => c.json(pageDocument(createOpenApiDocument())))
@@ -53,8 +55,11 @@ function file(c: Context<AppEnv>, text: string, type: string): Response {
   return c.body(text, { headers: { 'Content-Type': `${type}; charset=utf-8` } });
 }
 
-/** The key stands in the page, for requests to be tried at once, and never in the document. */
-function page(apiKey: string) {
+/** The keys stand in the page, for requests to be tried at once, and never in the document. */
+function page(apiKey: string, others: readonly DevelopmentKey[]) {
+  const options = others.map(
+    ({ name, scopes, key }) => html`<option value="${key}">${name}: ${scopes.join(', ')}</option>`,
+  );
   return html`<!doctype html>
 <html lang="en">
   <head>
@@ -66,6 +71,10 @@ function page(apiKey: string) {
     <link rel="stylesheet" href="/api/docs/page.css">
   </head>
   <body>
+    <p class="swagger-ui"><label>Try requests with the key of <select id="key">
+      <option value="${apiKey}">the developer: everything</option>
+      ${options}
+    </select></label></p>
     <div id="docs" data-api-key="${apiKey}"></div>
     <script src="/api/docs/swagger-ui.js"></script>
     <script src="/api/docs/start.js"></script>

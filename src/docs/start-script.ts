@@ -36,4 +36,7 @@ new MutationObserver(() => {
   // A box that scrolls is reached by the keyboard.
   for (const box of root.querySelectorAll('pre:not([tabindex])')) box.tabIndex = 0;
 }).observe(root, { childList: true, subtree: true });
+document.getElementById('key').addEventListener('change', (event) => {
+  ui.preauthorizeApiKey('apiKey', event.target.value);
+});
 `.trimStart();

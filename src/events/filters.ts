@@ -9,6 +9,7 @@ import { eq, gt, lt, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { pagingParameters } from '../http/paging.ts';
 import { uuid } from '../http/uuid.ts';
+import { kinds, kindsInCursor } from './kind-filter.ts';
 import { type EventOrder, eventOrder, isBehind, positionOf } from './order.ts';
 import { events } from './table.ts';
 import { name } from './text.ts';
@@ -20,14 +21,17 @@ type Filter = {
   description: string;
   /** The condition that a row must meet; the value is bound to it later. */
   condition(value: Placeholder, order: EventOrder): SQL;
+  /** The value as a cursor's filters have it, where that is another. */
+  inCursor?(value: string | number): unknown;
 };
 
 /** Query parameter → filter. */
 const FILTERS = {
   type: {
-    schema: name,
-    description: 'Only events of this kind.',
-    condition: (type) => eq(events.type, type),
+    schema: kinds,
+    description: 'Only events of these kinds: comma-separated, repeated, or both.',
+    condition: (kinds) => sql`${events.type} in (select value from json_each(${kinds}))`,
+    inCursor: kindsInCursor,
   },
   aggregate_type: {
     schema: name,
@@ -64,6 +68,9 @@ export type EventFilters = { [Name in FilterName]?: string | number };
 
 const filters = Object.entries<Filter>(FILTERS);
 
+/** Query parameter → how its value is written in a cursor's filters. */
+const forCursor = new Map(filters.map(([name, { inCursor }]) => [name, inCursor]));
+
 /** Query parameter → its schema. */
 const filterParameters = Object.fromEntries(
   filters.map(([name, { schema, description }]) => [
@@ -86,7 +93,7 @@ export function conditionsOf(given: EventFilters, order: EventOrder): SQL[] {
 export function filterText(given: EventFilters, order: EventOrder): string {
   const camelCased = Object.entries(given).map(([name, value]) => [
     name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()),
-    value,
+    forCursor.get(name)?.(value) ?? value,
   ]);
   return JSON.stringify({ order, ...Object.fromEntries(camelCased) });
 }

@@ -22,6 +22,8 @@ export type IngestContext = {
   database: D1Database;
   cache: KVNamespace;
   retentionSeconds: number;
+  /** The name of the key that posts; null for the key that opens everything. */
+  receivedFrom: string | null;
   /** Milliseconds since the epoch. */
   now: number;
   /** Keeps work alive that the response does not wait for. The work must not reject. */
@@ -32,7 +34,7 @@ export type IngestContext = {
 export type Outcome =
   | { kind: 'accepted'; event: EventResource }
   | { kind: 'replay'; event: EventResource }
-  /** `details` are left out when only KV could answer: it has no body to compare. */
+  /** `details` are left out when there is no body to compare: only KV could answer, or it was erased. */
   | { kind: 'conflict'; details?: Problem[] }
   | { kind: 'invalid'; problems: [Problem, ...Problem[]] };
 
@@ -40,9 +42,9 @@ export type Outcome =
 export async function ingestWithoutKey(body: JsonObject, context: IngestContext): Promise<Outcome> {
   const parsed = parseIngestRequest(body);
   if (!parsed.ok) return { kind: 'invalid', problems: parsed.problems };
-  const { database, now } = context;
+  const { database, now, receivedFrom } = context;
   const id = crypto.randomUUID();
-  await acceptKeyless(database, parsed.value, { id, now });
+  await acceptKeyless(database, { ...parsed.value, received_from: receivedFrom }, { id, now });
   const event = pendingEvent({ id, type: parsed.value.event_type, created_at: now });
   return { kind: 'accepted', event };
 }
@@ -114,10 +116,11 @@ async function settle(
   request: KeyedRequest,
   context: IngestContext,
 ): Promise<Outcome> {
+  const { database, receivedFrom } = context;
   const parsed = parseIngestRequest(body);
   const decision = parsed.ok
-    ? await acceptKeyed(context.database, parsed.value, request)
-    : await lookUpKey(context.database, request);
+    ? await acceptKeyed(database, { ...parsed.value, received_from: receivedFrom }, request)
+    : await lookUpKey(database, request);
   switch (decision.kind) {
     case 'accepted': {
       const event = pendingEvent(decision.event);
@@ -127,9 +130,12 @@ async function settle(
     case 'replay':
       return { kind: 'replay', event: idempotentEvent(pendingEvent(decision.event)) };
     case 'conflict': {
-      const parsedBody = parsed.ok ? parsed.value : body;
-      const details = conflictDetails(bodyOf(decision.holder), parsedBody, body);
-      return { kind: 'conflict', details };
+      const held = bodyOf(decision.holder);
+      if (held === undefined) return { kind: 'conflict' };
+      return {
+        kind: 'conflict',
+        details: conflictDetails(held, parsed.ok ? parsed.value : body, body),
+      };
     }
     case 'free':
       if (parsed.ok) throw new Error('The guarded insert neither stored an event nor found one.');

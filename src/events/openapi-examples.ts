@@ -34,5 +34,7 @@ export const EXAMPLE_STORED_EVENT = {
   ...EXAMPLE_EVENT,
   aggregate_id: EXAMPLE_BODY.aggregate_id,
   aggregate_type: EXAMPLE_BODY.aggregate_type,
+  received_from: 'booking-system',
+  erased_at: null,
   payload: EXAMPLE_BODY.payload,
 };

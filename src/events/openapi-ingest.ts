@@ -1,7 +1,7 @@
 /** The ingestion of an event, as the OpenAPI document describes it. */
 
 import * as z from 'zod';
-import { API_KEY_ONLY } from '../auth/openapi.ts';
+import { keyWith } from '../auth/openapi.ts';
 import { bodyTooLarge, MAX_BODY_BYTES, notJson } from '../http/json-body.ts';
 import { type Operation, refusalOf } from '../http/openapi.ts';
 import { noStore } from '../http/openapi-headers.ts';
@@ -15,6 +15,7 @@ import {
 import { keyInUse } from './refusals.ts';
 import { IDEMPOTENCY_KEY_HEADER, ingestRequest, parseIngestRequest } from './request.ts';
 import { event } from './resource.ts';
+import { WRITE_SCOPE } from './scopes.ts';
 import { name } from './text.ts';
 
 const MAX_BODY_KIB = MAX_BODY_BYTES / 1_024;
@@ -33,7 +34,7 @@ export const ingestOperation: Operation = {
   operationId: 'ingestEvent',
   summary: 'Record a domain event',
   description: `Stores the event once. With an \`Idempotency-Key\` the request can be repeated without harm: the same key and body give the same event, for ever; the same key with another body is refused for 24 hours. Bodies are the same when their JSON says the same, whatever order and white space. The event's id is the UUID version 5 of the key, so that it can be computed beforehand. The body has at most ${MAX_BODY_KIB} KiB and 64 levels.`,
-  access: API_KEY_ONLY,
+  access: keyWith(WRITE_SCOPE),
   headers: {
     [IDEMPOTENCY_KEY_HEADER]: name.optional().meta({
       description:

@@ -1,7 +1,7 @@
 /** The operations that read events, as the OpenAPI document describes them. */
 
 import * as z from 'zod';
-import { API_KEY_ONLY } from '../auth/openapi.ts';
+import { keyWith } from '../auth/openapi.ts';
 import { invalidCursor } from '../http/cursor.ts';
 import { chapter } from '../http/openapi.ts';
 import { noStore } from '../http/openapi-headers.ts';
@@ -11,6 +11,7 @@ import { listParameters } from './filters.ts';
 import { EXAMPLE_EVENT, EXAMPLE_NEXT_CURSOR, EXAMPLE_STORED_EVENT } from './openapi-examples.ts';
 import { ingestOperation } from './openapi-ingest.ts';
 import { noSuchEvent, unknownAfterId } from './refusals.ts';
+import { READ_SCOPE } from './scopes.ts';
 import { storedEventOfAnyKind } from './stored-kinds.ts';
 
 const headers = { 'Cache-Control': noStore };
@@ -28,7 +29,7 @@ export const eventChapter = chapter(tag, {
       summary: 'List events',
       description:
         'Events in the order of their acceptance, newest first unless `order=asc`. To read on, send `next_cursor` as `cursor` while `has_more` is true. To follow the stream, read with `order=asc` to its end, then ask again with the last id as `after_id`.',
-      access: API_KEY_ONLY,
+      access: keyWith(READ_SCOPE),
       query: listParameters,
       answers: {
         200: {
@@ -72,7 +73,7 @@ export const eventChapter = chapter(tag, {
       operationId: 'getEvent',
       summary: 'Get one event',
       description: 'One event with its data, by its id.',
-      access: API_KEY_ONLY,
+      access: keyWith(READ_SCOPE),
       examplePath: '/api/v1/events/no-such-event',
       path: z.object({
         id: uuid.meta({ description: 'The event’s id.', param: { example: EXAMPLE_EVENT.id } }),

@@ -1,8 +1,11 @@
 /** The event resource, as the ingest endpoint and the list of events return it. */
 
 import * as z from 'zod';
+import { keyName } from '../auth/named-keys.ts';
 import { lowerCaseUuid } from '../http/uuid.ts';
 import { name } from './text.ts';
+
+const timestamp = z.iso.datetime({ precision: 3 }).max(24);
 
 const fields = {
   object: z.literal('event'),
@@ -11,13 +14,10 @@ const fields = {
   status: z.enum(['pending', 'idempotent']).meta({
     description: '`pending` when accepted; `idempotent` when an identical retry is answered.',
   }),
-  created_at: z.iso
-    .datetime({ precision: 3 })
-    .max(24)
-    .meta({
-      description: 'When the event was accepted.',
-      examples: ['2027-01-15T09:30:00.000Z'],
-    }),
+  created_at: timestamp.meta({
+    description: 'When the event was accepted.',
+    examples: ['2027-01-15T09:30:00.000Z'],
+  }),
 };
 
 /** The event as the ingest endpoint returns it. */
@@ -34,6 +34,14 @@ export const storedEvent = z.strictObject({
     examples: ['bk_1001'],
   }),
   aggregate_type: name.meta({ description: 'Kind of that entity.', examples: ['booking'] }),
+  received_from: keyName.nullable().meta({
+    description:
+      'Name of the API key that posted the event; null for the key that opens everything.',
+    examples: ['booking-system'],
+  }),
+  erased_at: timestamp.nullable().meta({
+    description: 'When the payload was erased, and became `{}`; null while it is as it was sent.',
+  }),
   payload: z.looseObject({}).meta({ description: 'The event data, unknown fields included.' }),
 });
 
@@ -47,6 +55,29 @@ export function pendingEvent(event: {
 }): EventResource {
   const created_at = new Date(event.created_at).toISOString();
   return { object: 'event', id: event.id, type: event.type, status: 'pending', created_at };
+}
+
+/** What a stored event has beside the first response and its payload. Times are in milliseconds since the epoch. */
+export type StoredFields = {
+  aggregate_id: string;
+  aggregate_type: string;
+  received_from: string | null;
+  erased_at: number | null;
+};
+
+/** Builds these fields as the stored event shows them. */
+export function storedFields({
+  aggregate_id,
+  aggregate_type,
+  received_from,
+  erased_at,
+}: StoredFields) {
+  return {
+    aggregate_id,
+    aggregate_type,
+    received_from,
+    erased_at: erased_at === null ? null : new Date(erased_at).toISOString(),
+  };
 }
 
 /** Turns the first response for an event into the one that a replay gets. */

@@ -2,7 +2,8 @@
 
 import { type Context, Hono } from 'hono';
 import * as z from 'zod';
-import { requireApiKey } from '../auth/require.ts';
+import { FULL_ACCESS_CALLER } from '../auth/named-keys.ts';
+import { requireScope } from '../auth/require.ts';
 import { configOf } from '../config.ts';
 import type { AppEnv } from '../http/app-env.ts';
 import { decodeCursor, encodeCursor } from '../http/cursor.ts';
@@ -10,6 +11,7 @@ import { validationError } from '../http/errors.ts';
 import { readJsonObject } from '../http/json-body.ts';
 import { listQuery } from '../http/list-query.ts';
 import { type ListOf, listJson } from '../http/paging.ts';
+import { note } from '../http/request-context.ts';
 import { type Answered, sends, takes } from '../http/typed-route.ts';
 import { isUuid } from '../http/uuid.ts';
 import { filterText, listParameters } from './filters.ts';
@@ -22,6 +24,7 @@ import {
   parseKey,
 } from './request.ts';
 import type { EventResource } from './resource.ts';
+import { READ_SCOPE, WRITE_SCOPE } from './scopes.ts';
 import type { StoredEvent } from './stored-kinds.ts';
 import { findEvent, findEvents } from './stream.ts';
 
@@ -33,7 +36,8 @@ type IngestParts = { json: IngestBody; header?: { [IDEMPOTENCY_KEY_HEADER]?: str
 
 /** The routes under /api/public/events. */
 export function ingestRoutes() {
-  return new Hono<AppEnv>().post('/ingest', requireApiKey(), takes<IngestParts>(), async (c) => {
+  const scope = requireScope(WRITE_SCOPE);
+  return new Hono<AppEnv>().post('/ingest', scope, takes<IngestParts>(), async (c) => {
     const body = await readJsonObject(c.req.raw);
     const key = c.req.header(IDEMPOTENCY_KEY_HEADER);
     const parsedKey = parseKey(key);
@@ -54,17 +58,22 @@ export function ingestRoutes() {
 /** The routes under /api/v1/events. */
 export function eventRoutes() {
   return new Hono<AppEnv>()
-    .get('/', requireApiKey(), listQuery(listParameters, { event_type: 'type' }), async (c) => {
-      const { order, limit, cursor, ...filters } = c.req.valid('query');
-      const scope = { list: 'events', filters: filterText(filters, order) };
-      const start =
-        cursor === undefined ? {} : { after_seq: await decodeCursor(cursor, scope, position) };
-      const page = await findEvents(c.env.DB, { ...filters, ...start, order, limit });
-      if (page === undefined) throw unknownAfterId();
-      const next = page.next === null ? null : await encodeCursor(scope, page.next);
-      return sends<Answered<ListOf<StoredEvent>>>(json(listJson(page.documents, next)));
-    })
-    .get('/:id', requireApiKey(), async (c) => {
+    .get(
+      '/',
+      requireScope(READ_SCOPE),
+      listQuery(listParameters, { event_type: 'type' }),
+      async (c) => {
+        const { order, limit, cursor, ...filters } = c.req.valid('query');
+        const scope = { list: 'events', filters: filterText(filters, order) };
+        const start =
+          cursor === undefined ? {} : { after_seq: await decodeCursor(cursor, scope, position) };
+        const page = await findEvents(c.env.DB, { ...filters, ...start, order, limit });
+        if (page === undefined) throw unknownAfterId();
+        const next = page.next === null ? null : await encodeCursor(scope, page.next);
+        return sends<Answered<ListOf<StoredEvent>>>(json(listJson(page.documents, next)));
+      },
+    )
+    .get('/:id', requireScope(READ_SCOPE), async (c) => {
       const id = c.req.param('id');
       const document = isUuid(id) ? await findEvent(c.env.DB, id.toLowerCase()) : undefined;
       if (document === undefined) throw noSuchEvent();
@@ -77,18 +86,26 @@ function contextOf(c: Context<AppEnv>): IngestContext {
     database: c.env.DB,
     cache: c.env.IDEMPOTENCY,
     retentionSeconds: configOf(c.env).idempotencyRetentionSeconds,
+    receivedFrom: namedCallerOf(c.get('caller')),
     now: Date.now(),
     inBackground: (work) => c.executionCtx.waitUntil(work),
   };
 }
 
+function namedCallerOf(caller: string | undefined): string | null {
+  return caller === undefined || caller === FULL_ACCESS_CALLER ? null : caller;
+}
+
 function responseTo(outcome: Outcome): Response {
   switch (outcome.kind) {
     case 'accepted':
+      note({ outcome: 'accepted' });
       return json(JSON.stringify(outcome.event), { status: 202 });
     case 'replay':
+      note({ outcome: 'replayed' });
       return json(JSON.stringify(outcome.event), { headers: { 'Idempotent-Replayed': 'true' } });
     case 'conflict':
+      note({ outcome: 'conflict' });
       throw keyInUse(outcome.details);
     case 'invalid':
       throw validationError(outcome.problems);

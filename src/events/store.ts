@@ -15,13 +15,16 @@ import { laterEventIdOf } from './event-id.ts';
 import type { IngestRequest } from './request.ts';
 import { events } from './table.ts';
 
+/** An event, and the name of the key that posted it; null for the key that opens everything. */
+export type ReceivedEvent = IngestRequest & { received_from: string | null };
+
 /**
  * Stores the event, or finds what its key has stored, atomically and in one round trip. A request
  * that stores its event writes 4 rows, any other request none. The decision is never `free`.
  */
 export async function acceptKeyed(
   database: D1Database,
-  event: IngestRequest,
+  event: ReceivedEvent,
   request: KeyedRequest,
 ): Promise<Decision<EventOfKey>> {
   const values = {
@@ -50,28 +53,30 @@ export async function lookUpKey(
 /** Stores an event without a key, under the given id. Writes 3 rows. */
 export async function acceptKeyless(
   database: D1Database,
-  event: IngestRequest,
+  event: ReceivedEvent,
   { id, now }: { id: string; now: number },
 ): Promise<void> {
   const values = { ...valuesOf(event), id, now };
   await writeD1(() => INSERT.bindTo(database, values).run());
 }
 
-/** Returns the body that an event was accepted from. */
-export function bodyOf({ type, aggregate_id, aggregate_type, payload }: EventOfKey): unknown {
+/** Returns the body that an event was accepted from; undefined once its payload has been erased. */
+export function bodyOf(event: EventOfKey): unknown {
+  const { type, aggregate_id, aggregate_type, payload, erased_at } = event;
+  if (erased_at !== null) return undefined;
   return { event_type: type, aggregate_id, aggregate_type, payload: JSON.parse(payload) };
 }
 
-function valuesOf(event: IngestRequest) {
+function valuesOf(event: ReceivedEvent) {
   return { ...event, payload: JSON.stringify(event.payload) };
 }
 
 const given = (name: string) => sql.placeholder(name);
 
 const INSERT = statementOf(sql`
-  insert into events (id, type, aggregate_type, aggregate_id, created_at, payload)
+  insert into events (id, type, aggregate_type, aggregate_id, created_at, payload, received_from)
   values (${given('id')}, ${given('event_type')}, ${given('aggregate_type')}, ${given('aggregate_id')},
-    ${given('now')}, ${given('payload')})
+    ${given('now')}, ${given('payload')}, ${given('received_from')})
   on conflict do nothing
 `);
 
@@ -81,12 +86,14 @@ const INSERT = statementOf(sql`
  */
 const INSERT_UNLESS_HELD = statementOf(sql`
   insert into events
-    (id, key_id, fingerprint, receipt, type, aggregate_type, aggregate_id, created_at, payload)
+    (id, key_id, fingerprint, receipt, type, aggregate_type, aggregate_id, created_at, payload,
+      received_from)
   select
     case when exists (select 1 from events where key_id = ${given('keyId')})
       then ${given('laterId')} else ${given('keyId')} end,
     ${given('keyId')}, ${given('fingerprint')}, ${given('receipt')}, ${given('event_type')},
-    ${given('aggregate_type')}, ${given('aggregate_id')}, ${given('now')}, ${given('payload')}
+    ${given('aggregate_type')}, ${given('aggregate_id')}, ${given('now')}, ${given('payload')},
+    ${given('received_from')}
   where not exists (
     select 1 from events
     where key_id = ${given('keyId')}
@@ -99,6 +106,9 @@ const isOfKey = eq(events.key_id, given('keyId'));
 const isSameBody = eq(events.fingerprint, given('fingerprint'));
 /** Only another body is compared with the request's. */
 const comparedPayload = sql<string>`case when ${isSameBody} then '{}' else ${events.payload} end`;
+const comparedErasure = sql<
+  number | null
+>`case when ${isSameBody} then null else ${events.erased_at} end`;
 const newestSeq = new QueryBuilder()
   .select({ seq: max(events.seq) })
   .from(events)
@@ -116,6 +126,7 @@ const EVENTS_OF_KEY = statementOf(
       aggregate_type: events.aggregate_type,
       aggregate_id: events.aggregate_id,
       payload: comparedPayload.as('payload'),
+      erased_at: comparedErasure.as('erased_at'),
     })
     .from(events)
     .where(and(isOfKey, or(isSameBody, eq(events.seq, newestSeq))))

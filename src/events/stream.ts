@@ -12,7 +12,7 @@ import { byteLengthOf, lastThatFits, shareOfPage, takePage } from '../storage/pa
 import { limited, type RowOf, statementOf, statementsOf } from '../storage/statement.ts';
 import { conditionsOf, type EventFilters } from './filters.ts';
 import { type EventOrder, isBehind, positionOf, sortedIn } from './order.ts';
-import { pendingEvent } from './resource.ts';
+import { pendingEvent, storedFields } from './resource.ts';
 import { events } from './table.ts';
 
 export type EventPageRequest = EventFilters & {
@@ -62,6 +62,8 @@ const columns = {
   aggregate_type: events.aggregate_type,
   aggregate_id: events.aggregate_id,
   created_at: events.created_at,
+  received_from: events.received_from,
+  erased_at: events.erased_at,
 };
 
 const POSITION = statementOf(positionOf(sql.placeholder('after_id')));
@@ -133,7 +135,6 @@ function documentOf({ payload, ...row }: RowOf<typeof EVENT>): string {
 
 /** Writes everything before the payload. */
 function headOf(row: Omit<RowOf<typeof EVENT>, 'payload'>): string {
-  const { aggregate_id, aggregate_type } = row;
-  const head = JSON.stringify({ ...pendingEvent(row), aggregate_id, aggregate_type });
+  const head = JSON.stringify({ ...pendingEvent(row), ...storedFields(row) });
   return `${head.slice(0, -1)},"payload":`;
 }

@@ -4,8 +4,8 @@ import { isNotNull } from 'drizzle-orm';
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 
 /**
- * One row per event. Rows are never changed or deleted, so the plain integer key that D1 assigns at
- * commit is the order of the stream.
+ * One row per event. Rows are never deleted, so the plain integer key that D1 assigns at commit is the
+ * order of the stream. Only an erasure changes a row: it empties the payload and sets `erased_at`.
  *
  * Storing an event writes its row and an entry for each index: four rows with a key, three without.
  * An index entry ends in `seq`, so the events of one aggregate are already in order.
@@ -26,8 +26,12 @@ export const events = sqliteTable(
     aggregate_id: text().notNull(),
     /** Milliseconds since the epoch. */
     created_at: integer().notNull(),
-    /** JSON text. It is the last column because SQLite reads through a large text to reach what follows. */
+    /** JSON text. SQLite reads through a large text to reach what follows: only columns that were added later do. */
     payload: text().notNull(),
+    /** Name of the API key that posted the event. Null for the key that opens everything, and for older events. */
+    received_from: text(),
+    /** Milliseconds since the epoch; when the payload was erased. Null for an event that has its payload. */
+    erased_at: integer(),
   },
   (t) => [
     uniqueIndex('events_id').on(t.id),

@@ -2,6 +2,7 @@
 
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { Hono, type TypedResponse } from 'hono';
+import { openToAll } from '../auth/require.ts';
 import type { AppEnv } from '../http/app-env.ts';
 import { renderError } from '../http/render-error.ts';
 import { type Answered, sends } from '../http/typed-route.ts';
@@ -21,8 +22,8 @@ const NO_STORE = { 'Cache-Control': 'no-store' };
 /** Mounted at /api/health. `tables` are those that this version needs. */
 export function healthRoutes(tables: readonly SQLiteTable[]) {
   return new Hono<AppEnv>()
-    .get('/', (c) => sends<Answered<Health>>(c.json(healthOf('ok'), 200, NO_STORE)))
-    .get('/detailed', async (c) => {
+    .get('/', openToAll(), (c) => sends<Answered<Health>>(c.json(healthOf('ok'), 200, NO_STORE)))
+    .get('/detailed', openToAll(), async (c) => {
       const dependencies = await knownDependencies(c.env, tables);
       const status = overallStatus(dependencies);
       const health = { ...healthOf(status), dependencies, ...deploymentOf(c.env) };

@@ -1,3 +1,9 @@
-/** Tells Hono about this Worker's bindings. Middleware leaves nothing on the context. */
+/** Tells Hono about this Worker's bindings, and what middleware leaves on the context. */
 
-export type AppEnv = { Bindings: Env };
+export type AppEnv = {
+  Bindings: Env;
+  Variables: {
+    /** Who calls, once a credential has been recognized: the key's name, `api-key` or `bearer`. */
+    caller?: string;
+  };
+};

@@ -23,6 +23,7 @@ const EXPOSED_HEADERS = [
   'RateLimit',
   'RateLimit-Policy',
   'Retry-After',
+  'Server-Timing',
   'WWW-Authenticate',
   'X-RateLimit-Limit',
   'X-RateLimit-Remaining',

@@ -52,6 +52,18 @@ const throttled = {
   ),
 };
 
+const timing = {
+  'Server-Timing': header(
+    'Server-Timing',
+    z
+      .string()
+      .max(100)
+      .regex(/^(counter;dur=\d+, )?(database;dur=\d+, )?total;dur=\d+$/)
+      .optional(),
+    'Milliseconds that the rate counter, the database and the whole took. The clock of the service advances only while it waits for something.',
+  ),
+};
+
 const security = {
   'X-Content-Type-Options': header(
     'X-Content-Type-Options',
@@ -114,6 +126,7 @@ const crossOrigin = {
 export const commonHeaders = {
   'X-Request-ID': requestId,
   ...throttled,
+  ...timing,
   ...security,
   ...crossOrigin,
 };

@@ -21,6 +21,8 @@ import type { Parsed } from './validate.ts';
 export type Access = {
   /** Each entry is a sufficient credential; none is needed where there is no entry. */
   security: Record<string, never[]>[];
+  /** What an API key must open. OpenAPI has scopes for OAuth only, so the description and `x-scope` say it. */
+  scope?: string;
   refusals: readonly Refusal[];
 };
 
@@ -114,8 +116,11 @@ function operationOf(
   return {
     operationId: stated.operationId,
     summary: stated.summary,
-    description: stated.description,
+    description: access.scope
+      ? `${stated.description} An API key needs the scope \`${access.scope}\`.`
+      : stated.description,
     security: access.security,
+    ...(access.scope && { 'x-scope': access.scope }),
     requestParams: {
       ...(stated.path && { path: stated.path }),
       ...(query && { query }),

@@ -14,6 +14,18 @@ export type Notes = {
   token_fault?: string;
   /** Where an answer of the feed came from. */
   cache?: 'memory' | 'edge' | 'database' | 'stale';
+  /** Why an API key was refused. */
+  key_fault?: string;
+  /** Who called: the key's name, `api-key` for a key that opens everything, `bearer`. */
+  caller?: string;
+  /** What became of an event that was posted. */
+  outcome?: 'accepted' | 'replayed' | 'conflict';
+  /** Time that calls of the rate counter took. */
+  counter_ms?: number;
+  /** Time that calls of D1 took, all of them together: calls side by side may take more than the request. */
+  database_ms?: number;
+  /** Attempts at calls of D1: more than there are calls when passing faults were repeated. */
+  database_attempts?: number;
 };
 
 const contexts = new AsyncLocalStorage<{ requestId: string; notes: Notes }>();
@@ -32,4 +44,26 @@ export function currentRequestId(): string | undefined {
 export function note(notes: Notes): void {
   const context = contexts.getStore();
   if (context !== undefined) Object.assign(context.notes, notes);
+}
+
+/** The notes that are sums. */
+type Sum = 'counter_ms' | 'database_ms' | 'database_attempts';
+
+/** Adds to a sum of the present request's line. */
+export function noteMore(sum: Sum, more: number): void {
+  const context = contexts.getStore();
+  if (context !== undefined) context.notes[sum] = (context.notes[sum] ?? 0) + more;
+}
+
+/** Does the work, and adds the time that it took. Worker clocks advance on I/O only, so that is what is measured. */
+export async function timed<T>(
+  sum: 'counter_ms' | 'database_ms',
+  work: () => Promise<T>,
+): Promise<T> {
+  const startedAt = Date.now();
+  try {
+    return await work();
+  } finally {
+    noteMore(sum, Date.now() - startedAt);
+  }
 }

@@ -12,6 +12,7 @@ import { configOf } from '../config.ts';
 import type { AppEnv } from '../http/app-env.ts';
 import { rateLimitExceeded } from '../http/errors.ts';
 import { renderError } from '../http/render-error.ts';
+import { timed } from '../http/request-context.ts';
 import { clientOf } from './client-address.ts';
 import type { CounterName } from './counter.ts';
 import { fetchLease, waitForCount } from './counting.ts';
@@ -37,7 +38,7 @@ export function rateLimit() {
     const source = { objects: c.env.RATE_COUNTER, counter, client, limit, pool };
 
     const atOnce = pool.count(Date.now());
-    const counting = atOnce ?? waitForCount(source);
+    const counting = atOnce ?? timed('counter_ms', () => waitForCount(source));
     // A request that is broken off must not stay among those that wait.
     if (counting instanceof Promise) c.executionCtx.waitUntil(counting);
     const work = isRead(c.req.method) && atOnce?.outcome !== 'refused' ? next() : undefined;

@@ -5,6 +5,7 @@
  * at times. A call may run twice here, so it must be one that may.
  */
 
+import { noteMore, timed } from '../http/request-context.ts';
 import { withDeadline } from './deadline.ts';
 
 const D1_READ_DEADLINE_MS = 5_000;
@@ -55,8 +56,15 @@ export async function patiently<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
+/** Calls within a time limit. The request's line in the log tells how long it took, and in how many attempts. */
 function callWithin<T>(deadlineMs: number, what: string, call: () => Promise<T>): Promise<T> {
-  return withDeadline(repeatPassingFaults(call, deadlineMs), deadlineMs, what);
+  const attempt = () => {
+    noteMore('database_attempts', 1);
+    return call();
+  };
+  return timed('database_ms', () =>
+    withDeadline(repeatPassingFaults(attempt, deadlineMs), deadlineMs, what),
+  );
 }
 
 async function repeatPassingFaults<T>(call: () => Promise<T>, deadlineMs: number): Promise<T> {

@@ -14,7 +14,7 @@ import {
 import { SQLiteAsyncDialect } from 'drizzle-orm/sqlite-core';
 
 /** Values by the name of their `sql.placeholder`. */
-export type Values = Readonly<Record<string, string | number>>;
+export type Values = Readonly<Record<string, string | number | null>>;
 
 /** A D1 database, or a session of one. */
 export type Connection = Pick<D1Database, 'prepare'>;

@@ -141,6 +141,8 @@ describe('the examples', () => {
     expect(withoutIds(answer(INGEST, 'post', 200, 'repeat'))).toEqual(
       withoutIds(await repeated.json()),
     );
+    // As if the key had been that of the booking system.
+    await env.DB.exec("UPDATE events SET received_from = 'booking-system'");
     const list = await get('/api/v1/events?aggregate_id=bk_1001');
     expect(withoutIds(answer('/api/v1/events', 'get', 200, 'last_page'))).toEqual(
       withoutIds(await list.json()),

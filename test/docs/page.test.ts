@@ -4,7 +4,7 @@ import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
 import worker from '../../src/docs/dev-worker.ts';
-import { expectError, expectStatus, get, send } from '../support/http.ts';
+import { type Changes, expectError, expectStatus, get, send } from '../support/http.ts';
 
 const FILES = [
   '/api/docs/openapi.json',
@@ -16,7 +16,7 @@ const FILES = [
 ];
 
 /** Asks the Worker that `npm run dev` serves. */
-async function ask(path: string, changes: Partial<Env>, init: { method?: string } = {}) {
+async function ask(path: string, changes: Changes, init: { method?: string } = {}) {
   const ctx = createExecutionContext();
   const request = new Request<unknown, IncomingRequestCfProperties>(
     `https://api.example.com${path}`,
@@ -46,6 +46,15 @@ describe('in development', () => {
     const html = await response.text();
     expect(html).toContain('data-api-key="one&quot;&gt;&lt;script&gt;');
     expect(html).not.toContain('two');
+  });
+
+  it('the page offers the keys of the applications', async () => {
+    const DEV_API_KEYS = '[{"name":"site","scopes":["feed:read"],"key":"dev_site_\\"<script>"}]';
+    const changes = { ENVIRONMENT, DEV_API_KEYS };
+    const html = await (await ask('/api/docs', changes)).text();
+    expect(html).toContain(
+      '<option value="dev_site_&quot;&lt;script&gt;">site: feed:read</option>',
+    );
   });
 
   it('the page comes with a policy of its own', async () => {

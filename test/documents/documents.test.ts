@@ -125,6 +125,7 @@ const openApi = z
         z.string(),
         z.object({
           security: z.array(z.record(z.string(), z.unknown())),
+          'x-scope': z.string().optional(),
           parameters: z.array(z.union([parameter, reference])).default([]),
         }),
       ),
@@ -134,7 +135,8 @@ const openApi = z
   .parse(JSON.parse(execFileSync('npm', ['run', '-s', 'openapi'], { encoding: 'utf8' })));
 
 const operations = Object.entries(openApi.paths).flatMap(([path, item]) =>
-  Object.entries(item).map(([method, { parameters, security }]) => ({
+  Object.entries(item).map(([method, { parameters, security, 'x-scope': scope }]) => ({
+    scopes: scope === undefined ? [] : [scope],
     credentials: security.flatMap((each) => Object.keys(each)),
     operation: `${method.toUpperCase()} ${path}`,
     query: parameters
@@ -175,11 +177,15 @@ describe('docs/authentication.md', () => {
 
   it('has each operation with the credentials that it accepts, and no more', () => {
     const { rows } = tableOf('docs/authentication.md', 'operation');
-    const told = rows.flatMap(([names = '', accepted = '']) =>
-      codesIn(names).map((name) => [pathPattern(name), ...codesIn(accepted)].join(' ')),
+    const told = rows.flatMap(([names = '', accepted = '', scope = '']) =>
+      codesIn(names).map((name) =>
+        [pathPattern(name), ...codesIn(accepted), ...codesIn(scope)].join(' '),
+      ),
     );
-    const known = operations.map(({ operation, credentials }) =>
-      [pathPattern(operation), ...credentials.map((each) => HEADERS.get(each))].join(' '),
+    const known = operations.map(({ operation, credentials, scopes }) =>
+      [pathPattern(operation), ...credentials.map((each) => HEADERS.get(each)), ...scopes].join(
+        ' ',
+      ),
     );
     expect(told.sort()).toEqual(known.sort());
   });

@@ -3,9 +3,10 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { storedEvent } from '../../src/events/resource.ts';
-import { bookingCreated, expectEvent, ingest, listEvents } from '../support/events.ts';
+import { bookingCreated, expectEvent, ingest, ingestInit, listEvents } from '../support/events.ts';
 import { CONNECTION_LOST, failingD1 } from '../support/faults.ts';
 import { expectError, expectStatus, get, send, sendWith } from '../support/http.ts';
+import { namedKey } from '../support/keys.ts';
 
 const LIST = '/api/v1/events';
 
@@ -54,8 +55,41 @@ describe('the list of events', () => {
     const payload = { guests: 2, note: 'é "quoted" \u2028', nested: [{ a: null }] };
     const accepted = await expectEvent(await ingest(bookingCreated({ payload })), 202);
     expect((await listEvents()).data).toEqual([
-      { ...accepted, aggregate_id: 'bk_1', aggregate_type: 'booking', payload },
+      {
+        ...accepted,
+        aggregate_id: 'bk_1',
+        aggregate_type: 'booking',
+        received_from: null,
+        erased_at: null,
+        payload,
+      },
     ]);
+  });
+
+  it('names the key that posted it, in the list and by its id, and not in the answer to the post', async () => {
+    const { key, entry } = await namedKey('booking-system', ['events:write', 'events:read']);
+    const changes = { API_KEYS: [entry] };
+    const post = (name?: string) => {
+      const init = ingestInit(bookingCreated(), name);
+      const headers = { ...init.headers, 'x-api-key': key };
+      return sendWith(changes, '/api/public/events/ingest', { ...init, headers });
+    };
+    const keyed = await expectEvent(await post('received-1'), 202);
+    const keyless = await expectEvent(await post(), 202);
+    const replayed = await expectEvent(await ingest(bookingCreated(), 'received-1'), 200);
+    expect(replayed.id).toBe(keyed.id);
+    const full = await expectEvent(await ingest(bookingCreated()), 202);
+    const names = (await listEvents('order=asc')).data.map(({ id, received_from }) => [
+      id,
+      received_from,
+    ]);
+    expect(names).toEqual([
+      [keyed.id, 'booking-system'],
+      [keyless.id, 'booking-system'],
+      [full.id, null],
+    ]);
+    const one = storedEvent.parse(await (await get(`${LIST}/${keyed.id}`)).json());
+    expect(one.received_from).toBe('booking-system');
   });
 
   it('is newest first, or oldest first on request, 25 events a page', async () => {
@@ -98,6 +132,47 @@ describe('the list of events', () => {
       [1],
     );
     expect(await found('type=none')).toEqual([]);
+  });
+
+  it('filters by several kinds, comma-separated or repeated, in any order', async () => {
+    const kinds = ['booking.created', 'booking.cancelled', 'booking.created'];
+    const ids = await acceptInOrder(3, (index) => ({ event_type: kinds[index], payload: {} }));
+    await env.DB.prepare("UPDATE events SET type = 'old.kind' WHERE id = ?").bind(ids[2]).run();
+    const found = async (query: string) => {
+      const pages = await everyPage(`order=asc&limit=1&${query}`);
+      return pages.flat().map((id) => ids.indexOf(id));
+    };
+    expect(await found('type=booking.created,booking.cancelled')).toEqual([0, 1]);
+    expect(await found('type=booking.cancelled&type=booking.created')).toEqual([0, 1]);
+    expect(await found('type=old.kind,booking.created&type=none')).toEqual([0, 2]);
+    expect(await found('type=old.kind')).toEqual([2]);
+    expect(await found('type=booking.cancelled,booking.cancelled')).toEqual([1]);
+    expect(await found('type=%5B%22old.kind%22%5D')).toEqual([]);
+  });
+
+  it('accepts a cursor when the kinds are in another order, and refuses one of other kinds', async () => {
+    await acceptInOrder(3);
+    const { next_cursor } = await listEvents('limit=1&type=booking.created,booking.cancelled');
+    const again = `cursor=${next_cursor}`;
+    await listEvents(`type=booking.cancelled&type=booking.created,booking.created&${again}`);
+    for (const others of ['type=booking.created', 'type=booking.created,other', '']) {
+      const response = await get(`${LIST}?${others}&${again}`);
+      await expectError(response, 400, 'invalid_cursor');
+    }
+  });
+
+  it.each([
+    'type=',
+    'type=booking.created,',
+    'type=,booking.created',
+    'type=booking.created&type=',
+    `type=${'x'.repeat(256)}`,
+    'type=a%00b',
+    `type=${Array.from({ length: 51 }, (_, index) => index).join()}`,
+  ])('refuses %s', async (query) => {
+    const error = await expectError(await get(`${LIST}?${query}`), 400, 'validation_error');
+    expect(error.param).toBe('type');
+    expect(error.message).not.toContain('must be given once');
   });
 
   it('filters by time, both bounds exclusive and with any offset', async () => {
@@ -168,7 +243,7 @@ describe('the list of events', () => {
     ['order', 'order=up'],
     ['order', 'order='],
     ['type', 'type='],
-    ['type', 'type=a&type=b'],
+    ['aggregate_type', 'aggregate_type=a&aggregate_type=b'],
     ['aggregate_type', `aggregate_type=${'x'.repeat(256)}`],
     ['aggregate_id', 'aggregate_id=%00'],
     ['created_after', 'created_after='],

@@ -179,6 +179,11 @@ describe('one log line a request', () => {
       status: 404,
       duration_ms: expect.any(Number),
       error_code: 'resource_missing',
+      caller: 'api-key',
+      counter_ms: expect.any(Number),
+      database_ms: expect.any(Number),
+      database_attempts: 1,
+      version: '1.0.0',
     });
     logged.mockRestore();
   });

@@ -33,13 +33,19 @@ export type Call = {
   settled: Promise<void>;
 };
 
+/** Bindings and vars in place of the configured ones. Vars that wrangler.toml need not have are named here. */
+export type Changes = Omit<Partial<Env>, 'API_KEYS'> & {
+  API_KEYS?: unknown;
+  DEV_API_KEYS?: string;
+};
+
 /**
  * Sends a request under other bindings or vars than the configured ones, to a fresh service, and does not
  * wait for the work that goes on after the answer. `app` replaces the service: its answers are not held
  * against the document.
  */
 export async function callWith(
-  changes: Partial<Env>,
+  changes: Changes,
   path: string,
   init: RequestInit = {},
   app?: Hono<AppEnv>,

@@ -40,11 +40,11 @@ export function secretsIn(text: string): string[] {
   return [...headers, ...queries, ...strings].filter(isSecret);
 }
 
-/** Returns a line without its request id, which the client chooses and may see logged, and its duration. */
+/** Returns a line without its request id, which the client chooses and may see logged, and its times. */
 export function withoutIds(line: string): string {
   return line
     .replace(/"request_id":"(?:[^"\\]|\\.)*"/, '"request_id":""')
-    .replace(/"duration_ms":\d+/, '"duration_ms":0');
+    .replaceAll(/"(duration|counter|database)_ms":\d+/g, '"$1_ms":0');
 }
 
 /** Returns a finding for each value that a log line holds, in plain or as JSON writes it. */

@@ -81,16 +81,17 @@ export function eventOperations(id: string): Operation[] {
     retentionMs: 86_400_000,
   });
   const { aggregate_id } = EVENT;
+  const received = { ...EVENT, received_from: null };
   return [
     {
       name: 'ingest, no key',
       call: ingestCall({}),
-      read: (db) => acceptKeyless(db, EVENT, { id: crypto.randomUUID(), now: Date.now() }),
+      read: (db) => acceptKeyless(db, received, { id: crypto.randomUUID(), now: Date.now() }),
     },
     {
       name: 'ingest, fresh keys',
       call: { ...ingestCall({}), hasFreshKeys: true },
-      read: (database) => acceptKeyed(database, EVENT, lookup()),
+      read: (database) => acceptKeyed(database, received, lookup()),
     },
     {
       name: 'list of events',

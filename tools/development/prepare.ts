@@ -8,6 +8,7 @@ import { applyMigrations, findPendingMigrations } from '../database/migrations.t
 import { openDatabase } from '../database/open.ts';
 import { readListingsFile } from '../import/file.ts';
 import { loadListings } from '../import/load-listings.ts';
+import { ensureApplicationKeys } from './application-keys.ts';
 import { createDevVars } from './dev-vars.ts';
 import { ensureDevelopmentKeys } from './key-pair.ts';
 import { inLocalTurn } from './local-turn.ts';
@@ -17,10 +18,11 @@ export function prepareDevelopment(): Promise<void> {
   return inLocalTurn(prepare);
 }
 
-/** Runs the steps in order: vars, the keys that sign tokens, tables, listings. */
+/** Runs the steps in order: vars, the keys that sign tokens, those of the applications, tables, listings. */
 async function prepare(): Promise<void> {
   if (createDevVars()) console.log('Created .dev.vars from .dev.vars.example.');
   await ensureDevelopmentKeys();
+  ensureApplicationKeys();
   if (await prepareDatabase()) await loadSampleListings();
 }
 

@@ -28,6 +28,8 @@ const POLL_MS = 100;
 /** The last of the lines that `dev` prints when it is ready. */
 const READY = /^curl .*ingest/m;
 const READY_CURL_LINES = 3;
+/** A line by which `dev` tells the key of an application. */
+const APPLICATION_KEY = /^[\w-]+ \([\w:, ]+\): dev_[\w-]+$/;
 
 export type Finished = { code: number | null; stdout: string; stderr: string };
 
@@ -130,11 +132,15 @@ export class ProjectCopy {
   async #wait(child: Program, until: RegExp): Promise<Service> {
     let output = '';
     const log = watchService();
-    // The lines that `dev` prints to be run hold the first API key, and are not the log's.
+    // The lines that `dev` prints before it serves hold keys, and are not the log's.
     let linesToRun = READY_CURL_LINES;
     const collect = (line: string) => {
       output += `${line}\n`;
-      if (linesToRun === 0 || !line.startsWith('curl -s ')) return log.hear(line);
+      if (linesToRun > 0 && APPLICATION_KEY.test(line)) return;
+      if (linesToRun === 0 || !line.startsWith('curl -s ')) {
+        log.hear(line);
+        return;
+      }
       linesToRun -= 1;
       noteSent(line);
     };

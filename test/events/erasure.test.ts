@@ -1,0 +1,131 @@
+/** What the service answers once an aggregate's events have been erased. */
+
+import { env } from 'cloudflare:workers';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { eraseAggregate, findAggregate } from '../../tools/erasure/erase.ts';
+import { bookingCreated, expectEvent, ingest, ingestInit, listEvents } from '../support/events.ts';
+import { failingD1, meddledKv } from '../support/faults.ts';
+import { expectError, get, sendWith } from '../support/http.ts';
+
+const INGEST = '/api/public/events/ingest';
+const AGGREGATE = { type: 'booking', id: 'bk_1' };
+const GUEST = 'guest-anna-example';
+const DAY_MS = 86_400_000;
+const missing = meddledKv(env.IDEMPOTENCY, { get: async () => null });
+
+const body = bookingCreated({ payload: { note: GUEST, guests: 2 } });
+
+/** Erases all that the aggregate has now. */
+async function erase(now = Date.now()): Promise<number> {
+  const { lastId } = await findAggregate(env.DB, AGGREGATE);
+  return eraseAggregate(env.DB, AGGREGATE, { lastId: lastId ?? '', now });
+}
+
+async function count(): Promise<unknown> {
+  return env.DB.prepare('SELECT count(*) AS events FROM events').first('events');
+}
+
+beforeEach(async () => {
+  await env.DB.exec('DELETE FROM events');
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+describe('an erased event', () => {
+  it('keeps its id, its place and its names, and has no payload', async () => {
+    const other = bookingCreated({ aggregate_id: 'bk_2', payload: { note: 'another guest' } });
+    const ids = [];
+    for (const each of [body, other, body]) {
+      ids.push((await expectEvent(await ingest(each), 202)).id);
+    }
+    const before = (await listEvents('order=asc')).data;
+    const now = Date.now();
+    expect(await erase(now)).toBe(2);
+    const after = (await listEvents('order=asc')).data;
+    expect(after.map(({ id }) => id)).toEqual(ids);
+    const erased = { payload: {}, erased_at: new Date(now).toISOString() };
+    expect(after).toEqual([{ ...before[0], ...erased }, before[1], { ...before[2], ...erased }]);
+    expect(await (await get(`/api/v1/events/${ids[0]}`)).json()).toEqual(after[0]);
+    const { results } = await env.DB.prepare('SELECT * FROM events').all();
+    expect(JSON.stringify(results)).not.toContain(GUEST);
+    expect(JSON.stringify(results)).toContain('another guest');
+  });
+
+  it('is erased once: another erasure keeps its time', async () => {
+    await ingest(body);
+    await erase(1_000);
+    expect(await erase(2_000)).toBe(0);
+    expect((await listEvents()).data[0]?.erased_at).toBe('1970-01-01T00:00:01.000Z');
+  });
+
+  it('of another kind of aggregate with the same id is not erased', async () => {
+    await ingest(bookingCreated({ aggregate_type: 'invoice' }));
+    await ingest(body);
+    expect(await erase()).toBe(1);
+  });
+});
+
+describe('a late retry of an erased event', () => {
+  it.each([
+    ['through D1', { IDEMPOTENCY: missing }],
+    ['through KV', {}],
+    ['through KV while D1 is down', { DB: failingD1(env.DB, { when: 'before commit' }) }],
+  ])('still gets its id %s, and stores nothing', async (_, changes) => {
+    vi.spyOn(console, 'error').mockImplementation(() => {});
+    const key = crypto.randomUUID();
+    const first = await expectEvent(await sendWith({}, INGEST, ingestInit(body, key)), 202);
+    await erase();
+    const response = await sendWith(changes, INGEST, ingestInit(body, key));
+    expect(await expectEvent(response, 200)).toEqual({ ...first, status: 'idempotent' });
+    expect(await count()).toBe(1);
+    expect((await listEvents()).data[0]?.payload).toEqual({});
+  });
+
+  it('still gets its id after the retention, and stores nothing', async () => {
+    const key = crypto.randomUUID();
+    const first = await expectEvent(await ingest(body, key), 202);
+    await erase();
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 2 * DAY_MS });
+    const retried = await sendWith({ IDEMPOTENCY: missing }, INGEST, ingestInit(body, key));
+    expect((await expectEvent(retried, 200)).id).toBe(first.id);
+    expect(await count()).toBe(1);
+  });
+});
+
+describe('another body under the key of an erased event', () => {
+  it('is a 409 without details, for there is no body to compare', async () => {
+    const key = crypto.randomUUID();
+    const other = bookingCreated({ payload: { guests: 3 } });
+    await ingest(body, key);
+    const held = await expectError(await ingest(other, key), 409, 'idempotency_key_in_use');
+    expect(held.details?.map(({ path }) => path)).toContain('payload.guests');
+    await erase();
+    const refused = await expectError(await ingest(other, key), 409, 'idempotency_key_in_use');
+    expect(refused.details).toBeUndefined();
+    const invalid = bookingCreated({ payload: { guests: 'three' } });
+    const lookedUp = await expectError(await ingest(invalid, key), 409, 'idempotency_key_in_use');
+    expect(lookedUp.details).toBeUndefined();
+  });
+});
+
+describe('an erasure up to an event', () => {
+  it('spares the events that came later', async () => {
+    const first = await expectEvent(await ingest(body), 202);
+    await ingest(body);
+    expect(await eraseAggregate(env.DB, AGGREGATE, { lastId: first.id, now: Date.now() })).toBe(1);
+    const payloads = (await listEvents('order=asc')).data.map(({ payload }) => payload);
+    expect(payloads).toEqual([{}, body.payload]);
+  });
+
+  it('that the database does not have yet spares those accepted after the erasure', async () => {
+    await ingest(body);
+    await env.DB.exec('UPDATE events SET created_at = 1000');
+    await ingest(body);
+    const lastId = crypto.randomUUID();
+    expect(await eraseAggregate(env.DB, AGGREGATE, { lastId, now: 2_000 })).toBe(1);
+    const payloads = (await listEvents('order=asc')).data.map(({ payload }) => payload);
+    expect(payloads).toEqual([{}, body.payload]);
+  });
+});

@@ -1,0 +1,251 @@
+/** The queries of docs/reading-the-log.md, tried on lines that the service writes. */
+
+import { env } from 'cloudflare:workers';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import * as z from 'zod';
+import { createApp } from '../src/app.ts';
+import { bookingCreated, ingestInit } from './support/events.ts';
+import { CONNECTION_LOST, failingD1, meddledKv } from './support/faults.ts';
+import { type Changes, freshAddress, sendWith } from './support/http.ts';
+import { namedKey } from './support/keys.ts';
+import { createProvider } from './support/tokens.ts';
+
+type Line = Readonly<Record<string, unknown>>;
+
+const texts = import.meta.glob<string>('../docs/reading-the-log.md', {
+  query: '?raw',
+  import: 'default',
+  eager: true,
+});
+const document = Object.values(texts).join('');
+
+/** The cells of each row of the table whose first head is given. */
+function rowsOf(head: string): string[][] {
+  const [, table = ''] = document.split(`\n| ${head} |`);
+  const [body = ''] = table.split('\n\n');
+  return body
+    .split('\n')
+    .slice(2)
+    .map((row) =>
+      row
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    );
+}
+
+function codesIn(text: string): string[] {
+  return [...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
+}
+
+/** Evaluates a filter as Workers Logs does: numbers as numbers, everything else as text. */
+function passes(line: Line, filter: string): boolean {
+  const [, key = '', operation = '', wanted = ''] =
+    /^`(\w+)` (eq|gt|gte|exists)(?: `([^`]+)`)?$/.exec(filter) ?? [];
+  const value = line[key];
+  switch (operation) {
+    case 'exists':
+      return value !== undefined;
+    case 'eq':
+      return String(value) === wanted;
+    case 'gt':
+      return Number(value) > Number(wanted);
+    case 'gte':
+      return Number(value) >= Number(wanted);
+    default:
+      throw new Error(`no filter: ${filter}`);
+  }
+}
+
+const questions = rowsOf('question').map(
+  ([question = '', filters = '', shown = '', groups = '']) => ({
+    question,
+    filters: filters.split(/, (?=`)/),
+    shown,
+    groups: codesIn(groups),
+  }),
+);
+
+const FEED = '/api/v1/web/properties';
+const INGEST = '/api/public/events/ingest';
+const provider = await createProvider();
+const site = await namedKey('site', ['feed:read']);
+const old = await namedKey('old-site', ['feed:read'], '2020-01-31');
+const booking = await namedKey('booking-system', ['events:write', 'events:read']);
+const vars: Changes = {
+  ...provider.vars,
+  API_KEYS: [site, old, booking].map(({ entry }) => entry),
+};
+
+const lines: Line[] = [];
+const app = createApp();
+
+/** Sends a request that is logged under `id`. */
+async function send(id: string, path: string, init: RequestInit = {}, changes: Changes = {}) {
+  const headers = new Headers(init.headers);
+  headers.set('X-Request-ID', id);
+  const cf = { colo: 'FRA' };
+  return sendWith({ ...vars, ...changes }, path, { ...init, headers, cf }, app);
+}
+
+const withKey = ({ key }: { key: string }) => ({ headers: { 'x-api-key': key } });
+
+function posting(key: string, note: string): RequestInit {
+  const init = ingestInit(bookingCreated({ payload: { note } }), key);
+  return { ...init, headers: { ...init.headers, 'x-api-key': booking.key } };
+}
+
+beforeAll(async () => {
+  for (const method of ['log', 'error'] as const) {
+    vi.spyOn(console, method).mockImplementation((text: unknown) => {
+      lines.push(z.record(z.string(), z.unknown()).parse(JSON.parse(String(text))));
+    });
+  }
+  await send('read', FEED, withKey(site));
+  await send('read-by-token', FEED, {
+    headers: { 'x-api-key': '', Authorization: `Bearer ${await provider.sign()}` },
+  });
+  await send('missing', `${FEED}/no-such-home`, withKey(site));
+  await send('bad-limit', `${FEED}?limit=0`, withKey(site));
+  await send('unknown-key', FEED, { headers: { 'x-api-key': 'nobody-knows-it' } });
+  await send('expired-key', FEED, withKey(old));
+  await send('no-scope', '/api/v1/events', withKey(site));
+  await send('expired-token', FEED, {
+    headers: { 'x-api-key': 'none', Authorization: `Bearer ${await provider.sign({ exp: 1 })}` },
+  });
+  await send('accepted', INGEST, posting('key-1-of-the-log', 'a'));
+  await send('replayed', INGEST, posting('key-1-of-the-log', 'a'));
+  await send('conflict', INGEST, posting('key-1-of-the-log', 'b'));
+  const limited = {
+    ...withKey(site),
+    headers: { 'x-api-key': site.key, 'CF-Connecting-IP': freshAddress() },
+  };
+  await send('last-allowed', FEED, limited, { RATE_LIMIT_DEFAULT: '1' });
+  await send('limited', FEED, limited, { RATE_LIMIT_DEFAULT: '1' });
+  const passing = failingD1(env.DB, { when: 'before commit', message: CONNECTION_LOST, times: 1 });
+  await send('repeated-call', '/api/v1/events', withKey(booking), { DB: passing });
+  const broken = failingD1(env.DB, { when: 'before commit' });
+  await send('d1-down', '/api/v1/events', withKey(booking), { DB: broken });
+  const slow = meddledKv(env.IDEMPOTENCY, {
+    get: async () => Promise.reject(new Error('KV is down')),
+  });
+  await send('kv-down', INGEST, posting('key-2-of-the-log', 'a'), { IDEMPOTENCY: slow });
+
+  vi.useFakeTimers({ toFake: ['Date'] });
+  const cached = { FEED_CACHE_SECONDS: '1' };
+  await send('cached', `${FEED}?limit=3`, withKey(site), cached);
+  vi.setSystemTime(Date.now() + 60_000);
+  await send('stale', `${FEED}?limit=3`, withKey(site), { ...cached, DB: broken });
+  vi.useRealTimers();
+});
+afterAll(() => vi.restoreAllMocks());
+
+/** Question → the requests whose lines it finds, and requests whose lines it must not find. */
+const FOUND: Record<string, { yes: string[]; no: string[] }> = {
+  'What happened to this request': { yes: ['d1-down'], no: ['read'] },
+  'What is refused, and why': {
+    yes: ['missing', 'bad-limit', 'unknown-key', 'no-scope', 'conflict', 'limited', 'd1-down'],
+    no: ['read', 'accepted', 'stale'],
+  },
+  'Whose key is refused': {
+    yes: ['unknown-key', 'expired-key', 'expired-token'],
+    no: ['no-scope'],
+  },
+  'Whose key has expired': { yes: ['expired-key'], no: ['unknown-key'] },
+  'Who lacks a scope': { yes: ['no-scope'], no: ['expired-key'] },
+  'Why are tokens refused': { yes: ['expired-token'], no: ['read-by-token'] },
+  'Who is being limited': { yes: ['limited'], no: ['last-allowed'] },
+  'Which callers are being limited': { yes: ['limited'], no: ['last-allowed'] },
+  'Who calls, and what': { yes: ['read', 'read-by-token', 'no-scope'], no: ['unknown-key'] },
+  'Is the old key still in use': { yes: ['expired-key'], no: ['read'] },
+  'What becomes of events': { yes: ['accepted', 'replayed', 'conflict'], no: ['read'] },
+  'How slow is D1': { yes: ['read', 'accepted', 'd1-down'], no: ['unknown-key'] },
+  'Are calls of D1 being repeated': { yes: ['repeated-call'], no: ['read', 'accepted'] },
+  'How slow is the rate counter': { yes: ['read', 'unknown-key'], no: [] },
+  'What is served stale': { yes: ['stale'], no: ['cached', 'd1-down'] },
+  'What fails': { yes: ['d1-down', 'kv-down', 'stale'], no: ['read', 'no-scope'] },
+  'Does the new version fail more': { yes: ['d1-down'], no: ['no-scope'] },
+  'How long do answers take': { yes: ['read', 'limited'], no: [] },
+};
+
+describe('the questions', () => {
+  it('are those that are tried', () => {
+    const untried = questions.filter(
+      ({ question }) => !Object.keys(FOUND).some((tried) => question.startsWith(tried)),
+    );
+    expect(untried).toEqual([]);
+    expect(questions).toHaveLength(Object.keys(FOUND).length);
+  });
+
+  it.each(questions)('$question', ({ question, filters, shown, groups }) => {
+    const [, { yes, no } = { yes: [], no: [] }] =
+      Object.entries(FOUND).find(([tried]) => question.startsWith(tried)) ?? [];
+    const meant = filters.map((filter) =>
+      filter.replace('REQUEST-ID', 'd1-down').replace('KEY-NAME', 'old-site'),
+    );
+    const found = lines.filter((line) => meant.every((filter) => passes(line, filter)));
+    const ids = new Set(found.map((line) => line.request_id));
+    expect([...ids]).toEqual(expect.arrayContaining(yes));
+    expect(no.filter((id) => ids.has(id))).toEqual([]);
+    // Each field that is shown or grouped by is on one of the lines at least.
+    for (const field of groups) {
+      expect(
+        found.some((line) => line[field] !== undefined),
+        field,
+      ).toBe(true);
+    }
+    const [measured] = codesIn(shown);
+    if (measured === undefined) expect(['', 'Count']).toContain(shown);
+    else expect(found.map((line) => typeof line[measured])).toEqual(found.map(() => 'number'));
+  });
+
+  it('show the failure of a request under its id, with its cause', () => {
+    const own = lines.filter((line) => line.request_id === 'd1-down');
+    expect(own.map(({ level }) => level).sort()).toEqual(['error', 'info']);
+    expect(own.find(({ level }) => level === 'error')?.cause).toContain('D1_ERROR');
+  });
+});
+
+describe('the fields', () => {
+  const told = rowsOf('field of a request').flatMap(([names = '']) => codesIn(names));
+  const written = () =>
+    lines
+      .filter(({ message }) => message === 'request')
+      .flatMap((line) => Object.keys(line))
+      .filter((name) => name !== 'message');
+
+  it('of a request are those of the document, and no more', () => {
+    expect([...new Set(written())].sort()).toEqual(told.toSorted());
+  });
+
+  it('tell who called and what became of it', () => {
+    const line = (id: string) =>
+      lines.find(({ request_id, message }) => request_id === id && message === 'request');
+    expect(line('read')).toMatchObject({
+      caller: 'site',
+      colo: 'FRA',
+      version: '1.0.0',
+      status: 200,
+    });
+    expect(line('read-by-token')).toMatchObject({ caller: 'bearer' });
+    expect(line('expired-key')).toMatchObject({
+      caller: 'old-site',
+      key_fault: 'expired',
+      status: 401,
+    });
+    expect(line('no-scope')).toMatchObject({ caller: 'site', error_code: 'permission_denied' });
+    expect(line('accepted')).toMatchObject({ outcome: 'accepted', caller: 'booking-system' });
+    expect(line('replayed')).toMatchObject({ outcome: 'replayed', status: 200 });
+    expect(line('conflict')).toMatchObject({ outcome: 'conflict', status: 409 });
+    expect(line('repeated-call')).toMatchObject({ status: 200, database_attempts: 2 });
+    expect(line('repeated-call')?.database_ms).toBeGreaterThanOrEqual(40);
+    expect(line('read')).toMatchObject({ database_attempts: 1, counter_ms: expect.any(Number) });
+    expect(line('unknown-key')).not.toHaveProperty('database_ms');
+  });
+});
+
+it('the deployed version is named where the deployment has a name', async () => {
+  const named = { CF_VERSION_METADATA: { id: 'd3b1f0aa-version', tag: '', timestamp: '' } };
+  await send('named-version', '/api/health', {}, named as Changes);
+  expect(lines.at(-1)).toMatchObject({ request_id: 'named-version', version: 'd3b1f0aa-version' });
+});

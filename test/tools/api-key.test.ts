@@ -1,0 +1,113 @@
+/** `npm run -s api-key`, run as a program in a copy of the project. */
+
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'smol-toml';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { namedKeys } from '../../src/auth/named-keys.ts';
+import { ProjectCopy } from '../support/node/project-copy.ts';
+
+let project: ProjectCopy;
+let config: string;
+
+beforeAll(() => {
+  project = new ProjectCopy();
+  config = `${readFileSync('wrangler.toml', 'utf8')}
+[env.scratch.vars]
+ENVIRONMENT = "scratch"
+
+[[env.scratch.vars.API_KEYS]]
+name = "taken-there"
+scopes = ["feed:read"]
+sha256 = "${'a'.repeat(64)}"
+`;
+  project.write('wrangler.toml', config);
+});
+afterAll(() => project.remove());
+
+/** Runs the command, which must print a key. Returns the key and wrangler.toml with the printed lines at its end. */
+async function make(...args: string[]) {
+  const { code, stdout } = await project.run('api-key.ts', ...args);
+  expect(code).toBe(0);
+  const [key = '', empty, ...lines] = stdout.split('\n');
+  expect(empty).toBe('');
+  return { key, toml: parse(`${config}\n${lines.join('\n')}`), stdout };
+}
+
+function keysOf(vars: unknown) {
+  return namedKeys.parse(z.object({ API_KEYS: z.unknown() }).parse(vars).API_KEYS);
+}
+
+describe('api-key', () => {
+  it('prints a key once, and lines under which the service knows it', async () => {
+    const { key, toml, stdout } = await make(
+      ...['--name', 'marketing-site', '--scope', 'feed:read', '--expires', '2099-12-31'],
+    );
+    expect(key).toMatch(/^epf_marketing-site_[\w-]{43}$/);
+    expect(stdout.split(key)).toHaveLength(2);
+    expect(keysOf(toml.vars)).toEqual([
+      {
+        name: 'marketing-site',
+        scopes: ['feed:read'],
+        sha256: createHash('sha256').update(key).digest('hex'),
+        expires: '2099-12-31',
+      },
+    ]);
+  });
+
+  it('takes scopes repeated, comma-separated or both, and makes another key each time', async () => {
+    const scopes = ['--scope', 'events:read,events:write', '--scope', 'events:read'];
+    const first = await make('--name', 'booking-system', ...scopes);
+    expect(keysOf(first.toml.vars)[0]?.scopes).toEqual(['events:write', 'events:read']);
+    const second = await make('--name', 'booking-system', ...scopes);
+    expect(second.key).not.toBe(first.key);
+  });
+
+  it('prints the lines of another environment', async () => {
+    const { toml } = await make('--name', 'site', '--scope', 'feed:read', '--env', 'scratch');
+    const { env } = z
+      .object({ env: z.object({ scratch: z.object({ vars: z.unknown() }) }) })
+      .parse(toml);
+    expect(keysOf(env.scratch.vars).map(({ name }) => name)).toEqual(['taken-there', 'site']);
+  });
+
+  it('takes today for a date: the key is valid to its end', async () => {
+    const today = new Date().toISOString().slice(0, 10);
+    await make('--name', 'site', '--scope', 'feed:read', '--expires', today);
+  });
+
+  const good = ['--name', 'site', '--scope', 'feed:read'];
+  it.each([
+    [[], '--name is missing'],
+    [['--scope', 'feed:read'], '--name is missing'],
+    [['--name', 'site'], '--scope is missing'],
+    [['--name', 'Site', '--scope', 'feed:read'], '--name "Site" must be lower-case'],
+    [['--name', 'my\nsite', '--scope', 'feed:read'], '--name "my\\nsite" must be lower-case'],
+    [['--name', 'a'.repeat(41), '--scope', 'feed:read'], 'must have at most 40 characters'],
+    [['--name', 'bearer', '--scope', 'feed:read'], '--name "bearer" must not be'],
+    [['--name', 'api-key', '--scope', 'feed:read'], '--name "api-key" must not be'],
+    [['--name', 'site', '--scope', 'feed:write'], '--scope "feed:write" must be one of'],
+    [['--name', 'site', '--scope', 'feed:read,'], '--scope "" must be one of'],
+    [[...good, '--expires', 'soon'], '--expires "soon" must be a date'],
+    [[...good, '--expires', '2099-02-30'], '--expires "2099-02-30" must be a date'],
+    [[...good, '--expires', '2020-01-01'], '--expires 2020-01-01 is in the past'],
+    [[...good, '--env', 'nowhere'], '--env "nowhere" is not an environment'],
+    [['--name', 'taken-there', '--scope', 'feed:read', '--env', 'scratch'], 'another key'],
+    [[...good, '--expire', '2099-01-01'], "Unknown option '--expire'"],
+    [[...good, 'more'], "Unexpected argument 'more'"],
+  ])('refuses %j in one line, and writes nothing', async (args, told) => {
+    const { code, stdout, stderr } = await project.run('api-key.ts', ...args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(told);
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+  });
+
+  it('leaves every file as it was', () => {
+    expect(readFileSync(join(project.directory, 'wrangler.toml'), 'utf8')).toBe(config);
+    expect(readdirSync(project.directory).filter((name) => /key|dev\.vars$/.test(name))).toEqual(
+      [],
+    );
+  });
+});

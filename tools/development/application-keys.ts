@@ -1,0 +1,57 @@
+/**
+ * The keys of the applications that use the service, in development: one for the marketing site and one
+ * for the booking system, each with the scopes that it needs in production.
+ */
+
+import { randomBytes } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  DEVELOPMENT_PREFIX,
+  type DevelopmentKey,
+  developmentKeys,
+  type Scope,
+} from '../../src/auth/named-keys.ts';
+import { PROJECT_DIRECTORY, UserError } from '../command-line/project.ts';
+import { DEV_VARS_FILE, parseDevVars } from './dev-vars.ts';
+
+const VAR = 'DEV_API_KEYS';
+const RANDOM_BYTES = 16;
+
+const APPLICATIONS: readonly { name: string; scopes: Scope[] }[] = [
+  { name: 'marketing-site', scopes: ['feed:read'] },
+  { name: 'booking-system', scopes: ['events:write', 'events:read'] },
+];
+
+/**
+ * Makes the keys when .dev.vars, which must exist, is for development and does not name them. Returns
+ * whether it did. Throws a `UserError` when .dev.vars cannot be written.
+ */
+export function ensureApplicationKeys(directory = PROJECT_DIRECTORY): boolean {
+  const file = join(directory, DEV_VARS_FILE);
+  const text = readFileSync(file, 'utf8');
+  const vars = parseDevVars(text);
+  if (vars.get('ENVIRONMENT') !== 'development' || vars.has(VAR)) return false;
+  const keys: DevelopmentKey[] = APPLICATIONS.map(({ name, scopes }) => ({
+    name,
+    scopes,
+    key: `${DEVELOPMENT_PREFIX}${name}_${randomBytes(RANDOM_BYTES).toString('hex')}`,
+  }));
+  const gap = text === '' || text.endsWith('\n') ? '' : '\n';
+  try {
+    writeFileSync(file, `${text}${gap}${VAR}='${JSON.stringify(keys)}'\n`);
+  } catch (error) {
+    const cause = error instanceof Error ? error.message : String(error);
+    throw new UserError(
+      `the keys of the applications cannot be added to ${DEV_VARS_FILE}: make it writable, or give it the line ${VAR}= to do without (${cause})`,
+    );
+  }
+  return true;
+}
+
+/** Returns a line for each key: its holder, its scopes and itself. Nothing where the keys do not count. */
+export function applicationKeyLines(vars: ReadonlyMap<string, string>): string[] {
+  if (vars.get('ENVIRONMENT') !== 'development') return [];
+  const { data: keys = [] } = developmentKeys.safeParse(vars.get(VAR));
+  return keys.map(({ name, scopes, key }) => `${name} (${scopes.join(', ')}): ${key}`);
+}
