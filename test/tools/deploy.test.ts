@@ -135,7 +135,10 @@ describe('deploy, before it touches anything', () => {
 
   it('finds a bundle that does not build', async () => {
     const other = clone();
-    other.write('src/index.ts', "export { RateCounter } from './missing.ts';\nexport default {};\n");
+    other.write(
+      'src/index.ts',
+      "export { RateCounter } from './missing.ts';\nexport default {};\n",
+    );
     const { code, stderr } = await deploy(other);
     expect(code).toBe(1);
     expect(stderr).toContain('Not deployed: the bundle cannot be built');

@@ -1,0 +1,69 @@
+/**
+ * Erases the payloads of an aggregate's events in a database.
+ *
+ * What stays is what the service promises for ever: ids, the UUIDs of keys, order and fingerprints. So
+ * a late retry still gets its event's id, and stores nothing.
+ */
+
+import * as z from 'zod';
+import { patiently } from '../../src/storage/d1.ts';
+
+/** The entity whose events are erased, as its events name it. */
+export type Aggregate = { type: string; id: string };
+
+/** What an aggregate's events are in the store. */
+export type AggregateEvents = {
+  /** All of them, also those that were erased before. */
+  total: number;
+  /** Those that still have their payload. */
+  unerased: number;
+  /** Id of the last of them in the order of the stream; null when there is none. */
+  lastId: string | null;
+};
+
+const found = z.object({
+  total: z.int(),
+  unerased: z.int(),
+  last_id: z.string().nullable(),
+});
+
+const OF_AGGREGATE = 'aggregate_type = ?1 AND aggregate_id = ?2';
+
+/** Counts the events of an aggregate. */
+export async function findAggregate(
+  database: D1Database,
+  { type, id }: Aggregate,
+): Promise<AggregateEvents> {
+  const statement = database
+    .prepare(
+      `SELECT count(*) AS total, count(*) - count(erased_at) AS unerased,
+         (SELECT id FROM events WHERE ${OF_AGGREGATE} ORDER BY seq DESC LIMIT 1) AS last_id
+       FROM events WHERE ${OF_AGGREGATE}`,
+    )
+    .bind(type, id);
+  const row = found.parse(await patiently(() => statement.first()));
+  return { total: row.total, unerased: row.unerased, lastId: row.last_id };
+}
+
+/**
+ * Empties the payloads of the aggregate's events, up to and including the event `lastId`; a later one
+ * is spared. When no event has that id, the database holds a state from before that event: then the events
+ * that were accepted until `now` are meant. Returns how many events were erased; those that were erased before keep their time.
+ * One statement: all of them are erased, or none. It may be repeated.
+ */
+export async function eraseAggregate(
+  database: D1Database,
+  { type, id }: Aggregate,
+  { lastId, now }: { lastId: string; now: number },
+): Promise<number> {
+  const statement = database
+    .prepare(
+      `UPDATE events SET payload = '{}', erased_at = ?4
+       WHERE ${OF_AGGREGATE} AND erased_at IS NULL
+         AND CASE WHEN EXISTS (SELECT 1 FROM events WHERE id = ?3)
+           THEN seq <= (SELECT seq FROM events WHERE id = ?3) ELSE created_at <= ?4 END
+       RETURNING seq`,
+    )
+    .bind(type, id, lastId, now);
+  return (await patiently(() => statement.all())).results.length;
+}

@@ -1,0 +1,127 @@
+/**
+ * The ledger of erasures: a file beside the database, which knows what must not come back when an older
+ * state of the database is restored. One line of JSON per erasure.
+ *
+ * Nothing personal stands in it. An aggregate's id may be anything that a sender chose, so the ledger
+ * names an aggregate by a SHA-256 of its kind and id: whoever has the events finds them by it.
+ */
+
+import { createHash } from 'node:crypto';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import * as z from 'zod';
+import { patiently } from '../../src/storage/d1.ts';
+import { UserError } from '../command-line/project.ts';
+import { type Aggregate, eraseAggregate } from './erase.ts';
+
+const LINE_FEED = 10;
+
+const erasure = z.strictObject({
+  /** Name of the database in wrangler.toml, or `local`. */
+  database: z.string().min(1),
+  /** See `nameOf`. */
+  aggregate: z.string().regex(/^[0-9a-f]{64}$/),
+  last_event_id: z.string().min(1),
+  erased_at: z.iso.datetime({ precision: 3 }),
+});
+
+export type Erasure = z.infer<typeof erasure>;
+
+/** Names an aggregate without telling its id: SHA-256 of `["TYPE","ID"]`, lower-case hexadecimal. */
+export function nameOf({ type, id }: Aggregate): string {
+  return createHash('sha256')
+    .update(JSON.stringify([type, id]))
+    .digest('hex');
+}
+
+/** Reads a ledger; empty when there is no file. Throws a `UserError` that names a line that is no erasure. */
+export function readLedger(file: string): Erasure[] {
+  if (!existsSync(file)) return [];
+  return readFileSync(file, 'utf8')
+    .split('\n')
+    .flatMap((line, index) => (line === '' ? [] : parseLine(line, `${file}:${index + 1}`)));
+}
+
+/** Appends an erasure, unless the ledger has it, and waits until the disk holds it. */
+export function appendToLedger(file: string, entry: Erasure): void {
+  const isKnown = readLedger(file).some(
+    ({ database, aggregate, last_event_id }) =>
+      database === entry.database &&
+      aggregate === entry.aggregate &&
+      last_event_id === entry.last_event_id,
+  );
+  if (isKnown) return;
+  const isWhole = !existsSync(file) || [undefined, LINE_FEED].includes(readFileSync(file).at(-1));
+  const descriptor = openSync(file, 'a');
+  try {
+    writeSync(descriptor, `${isWhole ? '' : '\n'}${JSON.stringify(entry)}\n`);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Throws a `UserError` unless the ledger can be read, and appended to or made. */
+export function checkLedger(file: string): void {
+  try {
+    accessSync(existsSync(file) ? file : dirname(file), constants.W_OK);
+  } catch (error) {
+    const cause = error instanceof Error ? error.message : String(error);
+    throw new UserError(`the ledger ${file} cannot be written: ${cause}`);
+  }
+  readLedger(file);
+}
+
+/**
+ * Erases again, in a database that holds an older state, what the ledger has for `database`. Events that
+ * came after an erasure are spared. Returns how many events were erased. It may be repeated.
+ */
+export async function playLedger(
+  connection: D1Database,
+  database: string,
+  ledger: readonly Erasure[],
+): Promise<number> {
+  const own = ledger.filter((each) => each.database === database);
+  if (own.length === 0) return 0;
+  const byName = await aggregatesByName(connection);
+  let erased = 0;
+  for (const { aggregate, last_event_id, erased_at } of own) {
+    const stored = byName.get(aggregate);
+    if (stored === undefined) continue;
+    const now = Date.parse(erased_at);
+    erased += await eraseAggregate(connection, stored, { lastId: last_event_id, now });
+  }
+  return erased;
+}
+
+const aggregateRow = z.object({ type: z.string(), id: z.string() });
+
+async function aggregatesByName(connection: D1Database): Promise<Map<string, Aggregate>> {
+  const all = connection.prepare(
+    'SELECT DISTINCT aggregate_type AS type, aggregate_id AS id FROM events',
+  );
+  const { results } = await patiently(() => all.all());
+  return new Map(
+    z
+      .array(aggregateRow)
+      .parse(results)
+      .map((each) => [nameOf(each), each]),
+  );
+}
+
+function parseLine(line: string, place: string): Erasure {
+  try {
+    return erasure.parse(JSON.parse(line));
+  } catch {
+    throw new UserError(`${place} is not a line of an erasure ledger`);
+  }
+}
