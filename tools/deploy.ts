@@ -95,7 +95,7 @@ async function deploy(
   const account = await openAccount(deployment);
   await requireRights(account, ['workers', 'd1', 'kv']);
   await requireSubdomain(account, deployment);
-  requireBundle(deployment);
+  await requireBundle(deployment);
   requireAdditiveMigrations();
 
   const database = await ensureDatabase(account, deployment, location);
@@ -112,9 +112,9 @@ async function deploy(
   });
   try {
     progress.isMigrationBegun = true;
-    migrate(wrangler);
+    await migrate(wrangler);
     progress.isUploadBegun = true;
-    const version = upload(wrangler);
+    const version = await upload(wrangler);
     const served = await untilItServes(version, deployment);
     console.log(`\nServed now: ${served}`);
     await remindOfKey(account, deployment);
@@ -144,10 +144,10 @@ async function requireSubdomain(account: Account, { hasWorkersDev }: Deployment)
   );
 }
 
-function requireBundle(deployment: Deployment): void {
+async function requireBundle(deployment: Deployment): Promise<void> {
   const wrangler = wranglerFor(deployment);
   try {
-    const { isDone, output } = wrangler.run(['deploy', '--dry-run']);
+    const { isDone, output } = await wrangler.run(['deploy', '--dry-run']);
     if (!isDone) throw new UserError(`the bundle cannot be built\n${output}\n`);
   } finally {
     wrangler.remove();
@@ -171,16 +171,18 @@ async function bookmarkOf({ api, path }: Account, databaseId: string): Promise<s
   return (await api.call(known, 'GET', url)).bookmark;
 }
 
-function migrate(wrangler: Wrangler): void {
-  const { isDone, output } = wrangler.run(['d1', 'migrations', 'apply', 'DB', '--remote']);
+async function migrate(wrangler: Wrangler): Promise<void> {
+  const { isDone, output } = await wrangler.run(['d1', 'migrations', 'apply', 'DB', '--remote']);
   if (!isDone) throw new UserError(`a migration failed\n${output}\n`);
   const names = [...new Set(output.match(/\b\d{4}_\w+\.sql\b/g))];
   console.log(names.length > 0 ? `migrated: ${names.join(', ')}` : 'no migration is pending');
 }
 
-function upload(wrangler: Wrangler): DeployedVersion {
+async function upload(wrangler: Wrangler): Promise<DeployedVersion> {
   const { id, subject } = currentCommit();
-  const { isDone } = wrangler.run(['deploy', '--tag', id, '--message', subject], { isShown: true });
+  const { isDone } = await wrangler.run(['deploy', '--tag', id, '--message', subject], {
+    isShown: true,
+  });
   if (!isDone) throw new UserError('wrangler could not upload the new version');
   for (const line of wrangler.report().trim().split('\n').reverse()) {
     const entry = uploaded.safeParse(JSON.parse(line));

@@ -38,8 +38,8 @@ function healthOf(status: 'ok' | 'degraded' | 'down') {
 }
 
 /** Elsewhere than on Cloudflare and under wrangler there may be no such binding. */
-function deploymentOf({ VERSION_METADATA }: Partial<Env>): { deployment?: Deployment } {
-  if (VERSION_METADATA === undefined) return {};
-  const { id, tag } = VERSION_METADATA;
+function deploymentOf({ CF_VERSION_METADATA }: Partial<Env>): { deployment?: Deployment } {
+  if (CF_VERSION_METADATA === undefined) return {};
+  const { id, tag } = CF_VERSION_METADATA;
   return { deployment: { id, tag } };
 }

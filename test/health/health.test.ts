@@ -119,8 +119,12 @@ describe('GET /api/health/detailed', () => {
   });
 
   it('names the running version', async () => {
-    const VERSION_METADATA = { id: 'b7c2', tag: '3e21b28c90a4', timestamp: '2026-11-21T00:00:00Z' };
-    const { body } = await read({ VERSION_METADATA });
+    const CF_VERSION_METADATA = {
+      id: 'b7c2',
+      tag: '3e21b28c90a4',
+      timestamp: '2026-11-21T00:00:00Z',
+    };
+    const { body } = await read({ CF_VERSION_METADATA });
     expect(body.deployment).toEqual({ id: 'b7c2', tag: '3e21b28c90a4' });
   });
 

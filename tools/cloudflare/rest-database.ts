@@ -36,12 +36,18 @@ type Query = { sql: string; params: string[] };
 
 /** Returns the database with this id. */
 export function restDatabase(account: Account, databaseId: string): D1Database {
-  return new RestDatabase(async (path, schema, body) =>
+  return databaseOver(async (path, schema, body) =>
     account.api.call(schema, 'POST', `${account.path}/d1/database/${databaseId}/${path}`, { body }),
   );
 }
 
-type Post = <T>(path: 'query' | 'raw', schema: z.ZodType<T>, body: unknown) => Promise<T>;
+/** Returns a database that sends its queries by `post`. */
+export function databaseOver(post: Post): D1Database {
+  return new RestDatabase(post);
+}
+
+/** Sends a request to D1's REST interface, or to what stands in for it, and returns its result. */
+export type Post = <T>(path: 'query' | 'raw', schema: z.ZodType<T>, body: unknown) => Promise<T>;
 
 class RestDatabase implements D1Database {
   readonly #post: Post;

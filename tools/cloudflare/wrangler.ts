@@ -1,6 +1,6 @@
 /** The project's wrangler, run on a deployment: its configuration is generated, with the ids in it. */
 
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -20,11 +20,13 @@ const FOLDER = join(PROJECT_DIRECTORY, '.wrangler');
 
 export type Wrangler = {
   /** Runs wrangler to its end. `output` is what it printed, unless that was shown as it came. */
-  run(args: readonly string[], options?: RunOptions): { isDone: boolean; output: string };
+  run(args: readonly string[], options?: RunOptions): Promise<Outcome>;
   /** Returns what wrangler has written about its last runs, one JSON object per line. */
   report(): string;
   remove(): void;
 };
+
+type Outcome = { isDone: boolean; output: string };
 
 export type RunOptions = {
   /** Shows the output as it comes. */
@@ -57,17 +59,21 @@ export function wranglerFor(
   return {
     run(args, { isShown = false } = {}) {
       const target = ['--config', configFile, `--env=${deployment.environment ?? ''}`];
-      const { status, stdout, stderr } = spawnSync(
-        process.execPath,
-        wranglerCommand(...args, ...target),
-        {
-          cwd: PROJECT_DIRECTORY,
-          env: environment,
-          stdio: isShown ? ['ignore', 'inherit', 'inherit'] : ['ignore', 'pipe', 'pipe'],
-          encoding: 'utf8',
-        },
-      );
-      return { isDone: status === 0, output: `${stdout ?? ''}${stderr ?? ''}`.trim() };
+      const child = spawn(process.execPath, wranglerCommand(...args, ...target), {
+        cwd: PROJECT_DIRECTORY,
+        env: environment,
+        stdio: isShown ? ['ignore', 'inherit', 'inherit'] : ['ignore', 'pipe', 'pipe'],
+      });
+      let output = '';
+      for (const stream of [child.stdout, child.stderr]) {
+        stream?.on('data', (data: Buffer) => {
+          output += data.toString();
+        });
+      }
+      return new Promise((resolve) => {
+        child.on('error', (error) => resolve({ isDone: false, output: error.message }));
+        child.on('close', (status) => resolve({ isDone: status === 0, output: output.trim() }));
+      });
     },
     report: () => readFileSync(reportFile, 'utf8'),
     remove: () => rmSync(folder, { recursive: true, force: true }),

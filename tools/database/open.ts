@@ -91,3 +91,8 @@ export function loadWrangler() {
   process.env.WRANGLER_LOG ??= 'error';
   return import('wrangler');
 }
+
+/** Returns the name of a database, by which the ledger of erasures and backups know it. */
+export function nameOfDatabase(kind: 'local' | 'remote', environment?: string): string {
+  return kind === 'local' ? 'local' : deploymentOf(readWranglerConfig(), environment).databaseName;
+}

@@ -18,7 +18,7 @@ export class OutcomeUnknown extends Error {
  */
 export function consequenceOf(error: unknown): string {
   if (error instanceof OutcomeUnknown) {
-    return 'It is not known whether the listings were changed. Run the same command again: an import that was applied changes nothing the second time.';
+    return 'It is not known whether the listings were changed. Run the same command again: it ends in the same state either way.';
   }
   if (error instanceof NoAnswer) return 'The import had not come so far as to change a listing.';
   return 'Nothing was changed.';

@@ -21,6 +21,13 @@ export class Account {
     for (const { sqlite } of this.databases) sqlite.close();
   }
 
+  /** Makes a database, as another program would. */
+  createDatabase(name: string): Database {
+    const database = new Database(name);
+    this.databases.push(database);
+    return database;
+  }
+
   database(name: string): Database {
     const found = this.databases.find((each) => each.name === name);
     if (found === undefined) throw new Error(`the account has no database ${name}`);

@@ -1,6 +1,7 @@
 /** A D1 database of the stand-in, on SQLite in memory. */
 
 import { randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import * as z from 'zod';
 import { type Answer, ApiFault, result } from './answer.ts';
@@ -31,7 +32,20 @@ export class Database {
     };
   }
 
-  /** One row per array. */
+  /** Applies the project's migrations, with the record that wrangler keeps of them. */
+  migrate(): void {
+    this.sqlite.exec(
+      'CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL)',
+    );
+    for (const file of readdirSync('migrations')
+      .filter((name) => name.endsWith('.sql'))
+      .sort()) {
+      this.sqlite.exec(readFileSync(`migrations/${file}`, 'utf8'));
+      this.sqlite.prepare('INSERT INTO d1_migrations (name) VALUES (?)').run(file);
+    }
+  }
+
+  /** Returns the rows of a query. */
   rows(sql: string): Record<string, unknown>[] {
     return this.sqlite.prepare(sql).all() as Record<string, unknown>[];
   }

@@ -32,6 +32,8 @@ export class CloudflareStandIn {
   /** The requests that it does not know: a test fails for them. */
   readonly unknown: string[] = [];
   faults: Fault[] = [];
+  #breaksAt: RegExp | undefined;
+  #isBroken = false;
   readonly #server: Server = createServer((request, response) => {
     void this.#serve(request, response);
   });
@@ -56,6 +58,18 @@ export class CloudflareStandIn {
     };
   }
 
+  /** From the first request on whose body matches, every answer is lost; that request is carried out. */
+  failFrom(body: RegExp): void {
+    this.#breaksAt = body;
+  }
+
+  /** Answers again. */
+  heal(): void {
+    this.faults = [];
+    this.#breaksAt = undefined;
+    this.#isBroken = false;
+  }
+
   async start(): Promise<this> {
     await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
     return this;
@@ -72,7 +86,7 @@ export class CloudflareStandIn {
     const body = await bodyOf(request);
     const name = `${request.method} ${url.pathname.replace('/client/v4', '')}`;
     this.requests.push(name);
-    const fault = this.#faultFor(name, body.toString('latin1'));
+    const fault = this.#breakingFault(body) ?? this.#faultFor(name, body.toString('latin1'));
     if (fault !== undefined && !fault.isAfter) return fail(fault, response);
     const answer = this.#answer(name, url, body, request.headers['content-type'] ?? '');
     if (fault !== undefined) return fail(fault, response);
@@ -90,6 +104,13 @@ export class CloudflareStandIn {
       if (error instanceof ApiFault) return error.answer;
       return new ApiFault(500, 10013, String(error)).answer;
     }
+  }
+
+  #breakingFault(body: Buffer): Fault | undefined {
+    if (this.#isBroken) return { request: /./, status: 502 };
+    if (!this.#breaksAt?.test(body.toString('latin1'))) return undefined;
+    this.#isBroken = true;
+    return { request: /./, status: 502, isAfter: true };
   }
 
   #faultFor(name: string, body: string): Fault | undefined {

@@ -94,7 +94,11 @@ export class Worker {
     if (found === undefined) throw new ApiFault(404, 10007, 'The version is not found');
     return {
       ...found,
-      resources: { bindings: found.bindings, script: {}, script_runtime: {} },
+      resources: {
+        bindings: found.bindings,
+        script: { etag: 'e', handlers: ['fetch'] },
+        script_runtime: {},
+      },
       metadata: MADE,
     };
   }
@@ -117,7 +121,12 @@ export class Worker {
   uploadVersion({ metadata, parts }: ReturnType<typeof metadataOf>): Answer {
     const { bindings, annotations } = metadata;
     const { id, number } = this.#addVersion({ bindings, annotations, parts }, false);
-    return result({ id, number, startup_time_ms: 5, metadata: { has_preview: false, ...MADE } });
+    return result({
+      ...this.version(id),
+      number,
+      startup_time_ms: 5,
+      metadata: { has_preview: false, ...MADE },
+    });
   }
 
   /** A secret that is put makes a version of its own, which is deployed. */

@@ -1,0 +1,238 @@
+/** A drill: what is backed up, emptied and restored is what it was. */
+
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { findFreePort } from '../../tools/development/port.ts';
+import { CloudflareStandIn } from '../support/cloudflare/stand-in.ts';
+import { type Finished, ProjectCopy } from '../support/node/project-copy.ts';
+
+const NAME = 'events-and-property-feed';
+const DEV_KEY = 'dev_key_4f1c09a7b25e4d8391';
+const headers = { 'x-api-key': DEV_KEY };
+const EVENTS = 'SELECT * FROM events ORDER BY seq';
+const LISTINGS = 'SELECT * FROM properties ORDER BY id';
+
+const projects: ProjectCopy[] = [];
+
+function clone(): ProjectCopy {
+  const project = new ProjectCopy();
+  projects.push(project);
+  return project;
+}
+
+function expectDone(finished: Finished): void {
+  expect(finished).toMatchObject({ code: 0, stderr: '' });
+}
+
+function nameOf(type: string, id: string): string {
+  return createHash('sha256')
+    .update(JSON.stringify([type, id]))
+    .digest('hex');
+}
+
+/** What readers of the service see: every page of the feed and of the events. */
+async function seenBy(origin: string): Promise<unknown[]> {
+  const pages: unknown[] = [];
+  const known = z.looseObject({ next_cursor: z.string().nullish(), data: z.array(z.unknown()) });
+  for (const path of ['/api/v1/web/properties', '/api/v1/events']) {
+    let cursor = '';
+    do {
+      const response = await fetch(`${origin}${path}?limit=25${cursor}`, { headers });
+      const page = known.parse(await response.json());
+      pages.push(page.data);
+      cursor = page.next_cursor ? `&cursor=${encodeURIComponent(page.next_cursor)}` : '';
+    } while (cursor !== '');
+  }
+  return pages;
+}
+
+async function send(origin: string, aggregate: string, payload: object): Promise<void> {
+  const response = await fetch(`${origin}/api/public/events/ingest`, {
+    method: 'POST',
+    headers: { ...headers, 'Content-Type': 'application/json' },
+    body: JSON.stringify({
+      event_type: 'booking.created',
+      aggregate_type: 'booking',
+      aggregate_id: aggregate,
+      payload,
+    }),
+  });
+  expect(response.status).toBe(202);
+}
+
+let source: ProjectCopy;
+let seen: unknown[];
+let file: string;
+
+beforeAll(async () => {
+  source = clone();
+  const service = await source.serve(await findFreePort());
+  await send(service.origin, 'booking-1', { guests: 2, note: "l'été\nat \u0001 noon; -- '' --" });
+  await send(service.origin, 'booking-2', { guests: 3, guest_email: 'ann@example.com' });
+  await send(service.origin, 'booking-3', {});
+  seen = await seenBy(service.origin);
+  await service.stop('SIGTERM');
+  const backup = await source.run('backup.ts');
+  expectDone(backup);
+  expect(backup.stdout).toMatch(
+    /^backups\/local-[0-9TZ-]+\.sql: \d+ rows, read back and compared\n$/,
+  );
+  file = join(source.directory, backup.stdout.split(':')[0] ?? '');
+});
+afterAll(() => {
+  for (const project of projects) project.remove();
+});
+
+describe('backup and restore', () => {
+  it('bring an empty working copy into the same state, as readers of the service see it', async () => {
+    const target = clone();
+    const restored = await target.run('restore.ts', file);
+    expectDone(restored);
+    expect(restored.stdout).toContain('Erased again: 0 events');
+    for (const query of [EVENTS, LISTINGS]) expect(target.rows(query)).toEqual(source.rows(query));
+    const service = await target.serve(await findFreePort());
+    expect(await seenBy(service.origin)).toEqual(seen);
+    expect(seen.flat().length).toBeGreaterThan(45);
+    // A new event follows the restored ones.
+    await send(service.origin, 'booking-4', {});
+    await service.stop('SIGTERM');
+    expect(target.rows('SELECT max(seq) AS last, count(*) AS n FROM events')).toEqual([
+      { last: 4, n: 4 },
+    ]);
+    const again = await target.run('restore.ts', file);
+    expect(again).toMatchObject({ code: 1, stdout: '' });
+    expect(again.stderr).toMatch(/the database holds rows already .*: it must be empty/);
+    expect(again.stderr).toContain('Nothing was changed.');
+  });
+
+  it('keep erased what the ledger has, and spare what came later', async () => {
+    const target = clone();
+    const [first, second] = source.rows(EVENTS);
+    const erased_at = '2030-01-01T00:00:00.000Z';
+    const line = (aggregate: string, last_event_id: unknown, database = 'local') =>
+      JSON.stringify({
+        database,
+        aggregate: nameOf('booking', aggregate),
+        last_event_id,
+        erased_at,
+      });
+    target.write(
+      'erasures.jsonl',
+      // The second names an event that came before those of booking-3; the third another database.
+      `${[line('booking-2', second?.id), line('booking-3', first?.id), line('booking-1', first?.id, 'other')].join('\n')}\n`,
+    );
+    const restored = await target.run('restore.ts', file);
+    expectDone(restored);
+    expect(restored.stdout).toContain('Erased again: 1 events');
+    const payloads = target.rows(EVENTS).map(({ payload }) => payload);
+    const before = source.rows(EVENTS).map(({ payload }) => payload);
+    expect(payloads).toEqual([before[0], '{}', before[2]]);
+    // What is erased reached the restored database at no time.
+    const state = join(target.directory, '.wrangler/state/v3/d1/miniflare-D1DatabaseObject');
+    const bytes = readdirSync(state).map((name) => readFileSync(join(state, name), 'latin1'));
+    expect(bytes.join('')).not.toContain('ann@example.com');
+  });
+
+  it('refuse a file that is cut short, altered or none, and change nothing', async () => {
+    const target = clone();
+    const text = readFileSync(file, 'utf8');
+    const cases: [string, string][] = [
+      [text.slice(0, text.length / 2), 'is cut short'],
+      [text.slice(0, text.lastIndexOf('-- end')), 'is cut short'],
+      [text.replace(`'booking-1'`, `'booking-9'`), 'was altered or is damaged'],
+      ['hello\n', 'is no backup'],
+      ['', 'is no backup'],
+    ];
+    for (const [content, message] of cases) {
+      const path = target.write('broken.sql', content);
+      const { code, stderr } = await target.run('restore.ts', path);
+      expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
+      expect(stderr).toContain('Nothing was changed.');
+    }
+    expect(existsSync(join(target.directory, '.wrangler/state/v3/d1'))).toBe(false);
+    const none = await target.run('restore.ts', 'nowhere.sql');
+    expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('there is no file')]);
+  });
+
+  it.each([
+    ['backup', ['--every'], "Unknown option '--every'"],
+    ['backup', ['--env', 'staging'], '--env needs --remote'],
+    ['restore', [], 'Name one backup'],
+    [
+      'restore',
+      ['a.sql', '--remote', '--env', 'moon'],
+      '--env "moon": wrangler.toml defines no such environment',
+    ],
+  ])('%s refuses %j with 2', async (program, args, message) => {
+    const { code, stderr } = await source.run(`${program}.ts`, ...args);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+  });
+
+  it('leave no file behind when the database cannot be read, and replace none', async () => {
+    const path = source.write('kept.sql', 'mine');
+    const kept = await source.run('backup.ts', '--out', path);
+    expect([kept.code, kept.stderr]).toEqual([1, expect.stringContaining('exists already')]);
+    expect(readFileSync(path, 'utf8')).toBe('mine');
+  });
+});
+
+describe('backup and restore of a deployed database', () => {
+  let cloudflare: CloudflareStandIn;
+  let project: ProjectCopy;
+
+  beforeAll(async () => {
+    cloudflare = await new CloudflareStandIn().start();
+    cloudflare.account.createDatabase(NAME);
+    cloudflare.account.createDatabase(`${NAME}-staging`);
+    project = clone();
+    project.environment = cloudflare.environment;
+  });
+  afterAll(() => cloudflare.stop());
+
+  it('restore into a new one, go on after a failure in the middle, and need the right to D1 only', async () => {
+    cloudflare.faults = [
+      { request: /\/(workers|storage)\//, status: 403 },
+      {
+        request: /\/query$/,
+        body: /INSERT OR IGNORE INTO \\"properties/,
+        status: 502,
+        isAfter: true,
+      },
+    ];
+    const failed = await project.run('restore.ts', file, '--remote');
+    expect(failed.code).toBe(1);
+    expect(failed.stderr).toContain('Run the same command again: it goes on.');
+    const unfinished = await project.run('backup.ts', '--remote');
+    expect(unfinished.stderr).toContain('a restore of this database is not finished');
+    cloudflare.faults = [{ request: /\/(workers|storage)\//, status: 403 }];
+    expectDone(await project.run('restore.ts', file, '--remote'));
+    const { account } = cloudflare;
+    for (const query of [EVENTS, LISTINGS]) {
+      expect(account.database(NAME).rows(query)).toEqual(source.rows(query));
+    }
+
+    const out = join(project.directory, 'remote.sql');
+    expectDone(await project.run('backup.ts', '--remote', '--out', out));
+    expectDone(await project.run('restore.ts', out, '--remote', '--env', 'staging'));
+    expect(account.database(`${NAME}-staging`).rows(EVENTS)).toEqual(source.rows(EVENTS));
+    expect(cloudflare.unknown).toEqual([]);
+    rmSync(out);
+  });
+
+  it('make no file while Cloudflare does not answer, and say so in a few lines', async () => {
+    cloudflare.faults = [{ request: /\/query$/, body: /rowid/, status: 503 }];
+    const out = join(project.directory, 'none.sql');
+    const { code, stderr } = await project.run('backup.ts', '--remote', '--out', out);
+    expect(code).toBe(1);
+    expect(stderr.trim().split('\n')).toEqual([
+      'Cloudflare: its API answered with HTTP 503. The request is repeated.',
+      expect.stringMatching(
+        /^There is no backup: Cloudflare gave no usable answer to POST .*, 5 times/,
+      ),
+    ]);
+    expect(readdirSync(project.directory).filter((name) => name.startsWith('none'))).toEqual([]);
+  });
+});

@@ -1,0 +1,174 @@
+/** `import-listings --remote` against a stand-in of Cloudflare that fails at each call. */
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { CloudflareStandIn, type Fault } from '../../support/cloudflare/stand-in.ts';
+import { fileOf, propertyOf } from '../../support/node/listings-file.ts';
+import { type Finished, ProjectCopy } from '../../support/node/project-copy.ts';
+
+const NAME = 'events-and-property-feed';
+const isFull = process.env.FULL === '1';
+const APPLY = { request: /\/query$/, body: /'applied', ''/ };
+const LISTINGS = 'SELECT slug FROM properties ORDER BY slug';
+
+const MORE_FAULTS: [string, Fault][] = [
+  ['a 502 before it was carried out', { ...APPLY, status: 502, times: 1 }],
+  ['a connection that breaks', { ...APPLY, status: 0, times: 2, isAfter: true }],
+];
+
+let cloudflare: CloudflareStandIn;
+let project: ProjectCopy;
+let file: string;
+
+beforeAll(() => {
+  project = new ProjectCopy();
+  const listings = ['one', 'two'].map((slug) => propertyOf({ slug, amenities: ['wifi'], beds: 2 }));
+  file = project.write('listings.json', fileOf(listings));
+});
+beforeEach(async () => {
+  cloudflare = await new CloudflareStandIn().start();
+  project.environment = cloudflare.environment;
+  for (const name of [NAME, `${NAME}-staging`]) cloudflare.account.createDatabase(name).migrate();
+});
+afterEach(async () => {
+  expect(cloudflare.unknown).toEqual([]);
+  await cloudflare.stop();
+});
+afterAll(() => project.remove());
+
+function load(...options: string[]): Promise<Finished> {
+  return project.run('import-listings.ts', file, '--remote', ...options);
+}
+
+function stored(name = NAME): unknown[] {
+  return cloudflare.account
+    .database(name)
+    .rows(LISTINGS)
+    .map(({ slug }) => slug);
+}
+
+describe('a remote import', () => {
+  it('finds the database by its name, and needs the right to D1 only', async () => {
+    cloudflare.account.subdomain = null;
+    cloudflare.faults = [{ request: /\/(workers|storage)\//, status: 403 }];
+    expect(await load('--env', 'staging')).toMatchObject({ code: 0, stderr: '' });
+    expect([stored(), stored(`${NAME}-staging`)]).toEqual([[], ['one', 'two']]);
+    const rows = cloudflare.account
+      .database(`${NAME}-staging`)
+      .rows('SELECT display_order, type, location_id, document, rendering FROM properties');
+    for (const row of rows) {
+      expect(row).toMatchObject({ display_order: 0, type: null, location_id: null });
+      expect(String(row.rendering)).toContain('https://');
+      expect(JSON.parse(String(row.document))).toMatchObject({ beds: 2 });
+    }
+    // The vars of staging, and nothing of the account, are asked for.
+    expect(String(rows[0]?.rendering)).toContain('staging.example.com');
+    expect(cloudflare.account.subdomain).toBeNull();
+    expect(cloudflare.requests.filter((name) => /workers|kv/.test(name))).toEqual([]);
+  });
+
+  it.each<[string, Fault]>([
+    ['a 502 after it was carried out', { ...APPLY, status: 502, times: 1, isAfter: true }],
+    ...(isFull ? MORE_FAULTS : []),
+  ])('is done when its transaction meets %s', async (_, fault) => {
+    cloudflare.faults = [fault];
+    const { code, stdout, stderr } = await load();
+    expect([code, stored()]).toEqual([0, ['one', 'two']]);
+    expect(stdout).toContain('2 listings: 2 added, 0 changed, 0 unchanged');
+    expect(stderr.trim().split('\n')).toEqual([
+      expect.stringMatching(/^Cloudflare: .* is repeated\.$/),
+    ]);
+  });
+
+  it('reads back that it is done when every answer to its transaction is lost', async () => {
+    cloudflare.faults = [{ ...APPLY, status: 502, isAfter: true }];
+    const { code, stdout } = await load();
+    expect([code, stored()]).toEqual([0, ['one', 'two']]);
+    expect(stdout).toContain('2 listings: 2 added');
+  });
+
+  it('says that nothing was changed when it has read that back', async () => {
+    cloudflare.faults = [{ ...APPLY, status: 502 }];
+    const { code, stderr } = await load();
+    expect([code, stored()]).toEqual([1, []]);
+    expect(stderr.trim().split('\n')).toEqual([
+      expect.stringMatching(/is repeated\.$/),
+      expect.stringMatching(
+        /^(The import failed: )?Cloudflare gave no usable answer to POST .*HTTP 502$/,
+      ),
+      'Nothing was changed.',
+    ]);
+  });
+
+  it('says that it is not known, and what to run, when it cannot be read back', async () => {
+    // Every call from the transaction on is lost.
+    cloudflare.failFrom(APPLY.body);
+    const { code, stderr } = await load();
+    expect([code, stored()]).toEqual([1, ['one', 'two']]);
+    expect(stderr).toContain(
+      'It is not known whether the listings were changed. Run the same command again',
+    );
+    expect(stderr).not.toContain('Nothing was changed');
+    expect(stderr.trim().split('\n').length).toBeLessThan(5);
+    cloudflare.heal();
+    const again = await load();
+    expect(again).toMatchObject({ code: 0, stderr: '' });
+    expect(again.stdout).toContain('2 listings: 0 added');
+    expect(stored()).toEqual(['one', 'two']);
+  });
+
+  it('ends in a few lines when Cloudflare cannot be reached', async () => {
+    project.environment = {
+      ...cloudflare.environment,
+      CLOUDFLARE_ACCOUNT_ID: 'a'.repeat(32),
+      CLOUDFLARE_API_BASE_URL: 'http://127.0.0.1:9/client/v4',
+    };
+    const { code, stderr } = await load();
+    expect(code).toBe(1);
+    expect(stderr.trim().split('\n')).toEqual([
+      expect.stringMatching(
+        /^Cloudflare: its API cannot be reached \(\w+\)\. The request is repeated\.$/,
+      ),
+      expect.stringMatching(/^Cloudflare gave no usable answer to .*5 times/),
+      'The import had not come so far as to change a listing.',
+    ]);
+  });
+
+  it.each<[string, Fault[], string[], string]>([
+    [
+      'a right',
+      [{ request: /\/d1\//, status: 403 }],
+      [],
+      'lack the permissions "Account · D1 · Edit"',
+    ],
+    [
+      'a database',
+      [],
+      ['no'],
+      `the account has no D1 database ${NAME}: run \`npm run deploy\` first`,
+    ],
+  ])('names what it lacks: %s', async (_, faults, [gone], message) => {
+    cloudflare.faults = faults;
+    if (gone !== undefined) cloudflare.account.databases.length = 0;
+    const { code, stderr } = await load();
+    expect(code).toBe(1);
+    expect(stderr).toContain(message);
+    expect(stderr).toContain('Nothing was changed.');
+  });
+
+  it.runIf(isFull)('is all or nothing whichever call fails, and done by the next run', async () => {
+    await load();
+    const calls = cloudflare.requests.length;
+    for (let skip = 0; skip < calls; skip += 1) {
+      for (const isAfter of [false, true]) {
+        const database = cloudflare.account.database(NAME).sqlite;
+        for (const table of ['properties', 'locations', 'amenities', 'import_staging']) {
+          database.exec(`DELETE FROM ${table}`);
+        }
+        cloudflare.faults = [{ request: /./, status: 502, times: 1, skip, isAfter }];
+        const one = await load();
+        expect([skip, isAfter, one.code, stored()]).toEqual([skip, isAfter, 0, ['one', 'two']]);
+        cloudflare.faults = [];
+      }
+    }
+  });
+});

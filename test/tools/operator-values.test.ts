@@ -1,0 +1,101 @@
+/** The commands and tests of a working copy in whose wrangler.toml an operator has set values. */
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse, stringify } from 'smol-toml';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readWranglerConfig } from '../../tools/command-line/wrangler-config.ts';
+import { neutralConfig } from '../support/node/neutral-config.ts';
+import { ProjectCopy } from '../support/node/project-copy.ts';
+import { TEST_VARS } from '../support/vars.ts';
+
+const SET = {
+  PUBLIC_SITE_URL: 'https://homes.operator.example',
+  CORS_ORIGINS: 'https://homes.operator.example',
+  JWT_ISSUER: 'https://login.operator.example/',
+  JWT_AUDIENCE: 'operator',
+  JWT_JWKS_URL: 'https://login.operator.example/keys',
+};
+
+/** wrangler.toml as an operator may leave it. */
+function operated(text: string): string {
+  const config = parse(text) as Record<string, unknown>;
+  const [database] = config.d1_databases as object[];
+  const [namespace] = config.kv_namespaces as object[];
+  return stringify({
+    ...config,
+    account_id: 'b'.repeat(32),
+    routes: [{ pattern: 'api.operator.example', custom_domain: true }],
+    vars: { ...(config.vars as object), ...SET },
+    d1_databases: [{ ...database, database_id: '11111111-1111-4111-8111-111111111111' }],
+    kv_namespaces: [{ ...namespace, id: 'c'.repeat(32) }],
+  });
+}
+
+let project: ProjectCopy;
+let committed: string;
+
+function databaseFiles(): string[] {
+  const folder = join(project.directory, '.wrangler/state/v3/d1/miniflare-D1DatabaseObject');
+  return readdirSync(folder).filter((name) => /^[0-9a-f]{64}\.sqlite$/.test(name));
+}
+
+beforeAll(() => {
+  project = new ProjectCopy();
+  committed = readFileSync(join(project.directory, 'wrangler.toml'), 'utf8');
+});
+afterAll(() => project.remove());
+
+describe('values that an operator sets in wrangler.toml', () => {
+  it('lead no local command to another database', async () => {
+    const load = () => project.run('import-listings.ts', 'tools/samples/listings.json');
+    expect(await load()).toMatchObject({ code: 0, stderr: '' });
+    const before = databaseFiles();
+    project.write('wrangler.toml', operated(committed));
+    const again = await load();
+    expect(again).toMatchObject({ code: 0, stderr: '' });
+    // Rendered again, under the operator's address: in the same database.
+    expect(again.stdout).toContain('69 listings: 0 added, 69 changed, 0 unchanged');
+    expect(databaseFiles()).toEqual(before);
+    // Wrangler itself, which `dev` runs, opens the same.
+    const list = await project.wrangler([
+      ...['d1', 'execute', 'DB', '--local', '--json', '--env='],
+      ...['--command', 'SELECT count(*) AS n FROM properties'],
+    ]);
+    expect(list.stdout).toMatch(/"n": 69/);
+    expect(databaseFiles()).toEqual(before);
+  });
+
+  it('are what the commands work with', async () => {
+    project.write('wrangler.toml', operated(committed));
+    const { code, stdout } = await project.run('token.ts');
+    expect(code).toBe(0);
+    const [, claims = ''] = stdout.split('.');
+    expect(JSON.parse(Buffer.from(claims, 'base64url').toString())).toMatchObject({
+      iss: 'https://login.operator.example/',
+      aud: 'operator',
+    });
+  });
+
+  it('reach no scratch copy of the tests', () => {
+    expect(parse(neutralConfig(operated(committed)))).toEqual(parse(neutralConfig(committed)));
+    expect(neutralConfig(operated(committed))).not.toContain('operator');
+  });
+});
+
+describe('wrangler.toml', () => {
+  const config = readWranglerConfig(process.cwd());
+
+  it('gives every var of production to each environment, and each resource another name', () => {
+    const names = Object.keys(config.vars).sort();
+    expect(names).toEqual(expect.arrayContaining(Object.keys(TEST_VARS)));
+    for (const [name, own] of Object.entries(config.env)) {
+      expect([name, Object.keys(own.vars).sort()]).toEqual([name, names]);
+      expect(own.name).not.toBe(config.name);
+      expect(own.d1_databases[0]?.database_name).not.toBe(config.d1_databases[0]?.database_name);
+      expect(own.durable_objects).toEqual(config.durable_objects);
+      expect(own.version_metadata).toEqual(config.version_metadata);
+    }
+    expect(Object.keys(config.env)).toContain('staging');
+  });
+});

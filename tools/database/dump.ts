@@ -1,0 +1,171 @@
+/**
+ * A database as a text of SQL, one row per line, from which `restore` and the sqlite3 program make it
+ * again.
+ *
+ *     -- backup of DATABASE
+ *     -- made 2026-11-21T12:00:00.000Z
+ *     CREATE TABLE ...;
+ *     -- rows
+ *     INSERT INTO "events" (...) VALUES (...);
+ *     -- end {"events":2} 5f0c…
+ *
+ * The last line counts the rows of each table, and has the SHA-256 of the lines before: a file that was
+ * cut short has none, or a wrong one.
+ *
+ * The database goes on being used meanwhile. An import that is applied during the dump makes it begin
+ * anew; of the events, those are in it that were stored when it began.
+ */
+
+import { createHash } from 'node:crypto';
+import * as z from 'zod';
+import { patiently } from '../../src/storage/d1.ts';
+import { UserError } from '../command-line/project.ts';
+import { rowSize, type SqlValue, sqlLiteral } from './sql-literal.ts';
+
+export const HEAD = '-- backup of ';
+export const MADE = '-- made ';
+export const ROWS = '-- rows';
+export const END = '-- end ';
+/** What `restore` leaves behind while it is under way. */
+export const RESTORE_MARK = '_restore_under_way';
+
+const MAX_ATTEMPTS = 5;
+/** Pages are of about this size: the next one has as many rows as the average of the last one allows. */
+const BYTES_PER_PAGE = 2_000_000;
+const FIRST_PAGE_ROWS = 10;
+const MAX_PAGE_ROWS = 500;
+
+const schemaRow = z.object({ type: z.string(), name: z.string(), sql: z.string() });
+const columnRow = z.object({ name: z.string(), pk: z.number(), hidden: z.number() });
+const sqlValue = z.union([z.string(), z.number(), z.null()]);
+
+export type Counts = Readonly<Record<string, number>>;
+
+/** Writes the dump, line by line. Returns the number of rows of each table. Throws when the store fails. */
+export async function dump(
+  database: D1Database,
+  name: string,
+  begin: () => { write: (line: string) => void },
+): Promise<Counts> {
+  for (let attempt = 1; ; attempt += 1) {
+    const before = await lastImport(database);
+    const { write } = begin();
+    const hash = createHash('sha256');
+    const counts = await writeAll(database, name, (line) => {
+      hash.update(`${line}\n`);
+      write(line);
+    });
+    if ((await lastImport(database)) === before) {
+      write(`${END}${JSON.stringify(counts)} ${hash.digest('hex')}`);
+      return counts;
+    }
+    if (attempt === MAX_ATTEMPTS) {
+      throw new UserError('listings were imported again and again while the backup was made');
+    }
+  }
+}
+
+async function writeAll(
+  database: D1Database,
+  name: string,
+  write: (line: string) => void,
+): Promise<Counts> {
+  const schema = await readSchema(database);
+  if (schema.some((each) => each.name === RESTORE_MARK)) {
+    throw new UserError('a restore of this database is not finished: run it again first');
+  }
+  write(`${HEAD}${name}`);
+  write(`${MADE}${new Date().toISOString()}`);
+  for (const { sql } of schema) write(`${sql};`);
+  write(ROWS);
+  const counts: Record<string, number> = {};
+  for (const { type, name: table } of schema) {
+    if (type === 'table') counts[table] = await writeTable(database, table, write);
+  }
+  return counts;
+}
+
+/** Tables before their indexes. D1's own tables are left out. */
+async function readSchema(database: D1Database): Promise<z.infer<typeof schemaRow>[]> {
+  const statement = database.prepare(
+    `SELECT type, name, sql FROM sqlite_schema
+     WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\'
+     ORDER BY type = 'index', name`,
+  );
+  return z.array(schemaRow).parse((await patiently(() => statement.all())).results);
+}
+
+/** Pages by the row's own number, which every table here has, so that no page repeats or misses a row. */
+async function writeTable(
+  database: D1Database,
+  table: string,
+  write: (line: string) => void,
+): Promise<number> {
+  const columns = await writtenColumns(database, table);
+  const list = columns.map((column) => `"${column}"`).join(', ');
+  const names = (await hasIntegerKey(database, table)) ? list : `rowid, ${list}`;
+  const last = await patiently(() =>
+    database.prepare(`SELECT max(rowid) AS last FROM "${table}"`).first<number>('last'),
+  );
+  let written = 0;
+  let after = Number.MIN_SAFE_INTEGER;
+  let size = FIRST_PAGE_ROWS;
+  while (last !== null && after < last) {
+    const page = database
+      .prepare(
+        `SELECT rowid AS "_rowid_", ${list} FROM "${table}" WHERE rowid > ? AND rowid <= ? ORDER BY rowid LIMIT ?`,
+      )
+      .bind(after, last, size);
+    const { results } = await patiently(() => page.all());
+    if (results.length === 0) break;
+    let bytes = 0;
+    for (const row of results) {
+      const rowid = z.int().parse(row._rowid_);
+      const values: SqlValue[] = columns.map((column) => sqlValue.parse(row[column]));
+      const own = names === list ? values : [rowid, ...values];
+      write(`INSERT INTO "${table}" (${names}) VALUES (${own.map(sqlLiteral).join(', ')});`);
+      after = rowid;
+      bytes += rowSize(values);
+    }
+    const fitting = Math.floor((BYTES_PER_PAGE * results.length) / bytes);
+    size = Math.max(1, Math.min(MAX_PAGE_ROWS, fitting));
+    written += results.length;
+  }
+  return written;
+}
+
+/** Computed columns have no values of their own. */
+export async function writtenColumns(database: D1Database, table: string): Promise<string[]> {
+  return (await columnsOf(database, table))
+    .filter(({ hidden }) => hidden === 0)
+    .map(({ name }) => name);
+}
+
+async function columnsOf(
+  database: D1Database,
+  table: string,
+): Promise<z.infer<typeof columnRow>[]> {
+  const statement = database
+    .prepare('SELECT name, pk, hidden FROM pragma_table_xinfo(?)')
+    .bind(table);
+  return z.array(columnRow).parse((await patiently(() => statement.all())).results);
+}
+
+/** Such a key is the row's own number. */
+async function hasIntegerKey(database: D1Database, table: string): Promise<boolean> {
+  const statement = database
+    .prepare(
+      `SELECT count(*) AS keys FROM pragma_table_info(?) WHERE pk > 0 AND lower(type) = 'integer'`,
+    )
+    .bind(table);
+  return (await patiently(() => statement.first<number>('keys'))) === 1;
+}
+
+async function lastImport(database: D1Database): Promise<string | null> {
+  const { results } = await patiently(() =>
+    database.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'import_staging'`).all(),
+  );
+  if (results.length === 0) return null;
+  const applied = database.prepare(`SELECT import_id FROM import_staging WHERE kind = 'applied'`);
+  return patiently(() => applied.first<string>('import_id'));
+}
