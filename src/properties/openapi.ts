@@ -3,6 +3,7 @@
 import * as z from 'zod';
 import { FEED_ACCESS } from '../auth/openapi.ts';
 import { invalidCursor } from '../http/cursor.ts';
+import { validationError } from '../http/errors.ts';
 import { type Answer, chapter, refusalOf } from '../http/openapi.ts';
 import { listOf } from '../http/paging.ts';
 import { parseWith } from '../http/validate.ts';
@@ -10,6 +11,7 @@ import { noSuchProperty } from './feed.ts';
 import { listParameters } from './filters.ts';
 import { EXAMPLE_LOCATION_ID, EXAMPLE_NEXT_CURSOR, EXAMPLE_PROPERTY } from './openapi-examples.ts';
 import { property } from './resource.ts';
+import { itemParameters } from './selection.ts';
 
 const requestHeaders = {
   'If-None-Match': z
@@ -44,6 +46,22 @@ const headers = {
     }),
 };
 
+/** A listing, whole or as `fields` has cut it. */
+const anyProperty = z.union([
+  property,
+  property.partial().required({ object: true, id: true }).meta({
+    id: 'PropertyPart',
+    description: 'The fields of a listing that `fields` asks for.',
+  }),
+]);
+
+/** The refusal of a language, under the name of its parameter: a query has no path inside a value. */
+function unknownLanguage() {
+  const parsed = parseWith(itemParameters, { locale: 'de' });
+  if (parsed.ok) throw new Error('the example of a refusal is valid');
+  return validationError([{ path: 'locale', message: parsed.problems[0].message }]);
+}
+
 const notModified: Answer = {
   description: 'You hold the current answer: `If-None-Match` names it. There is no body.',
   headers,
@@ -69,7 +87,7 @@ export const propertyChapter = chapter(tag, {
           description: 'A page of listings.',
           headers,
           content: {
-            schema: listOf(property).meta({
+            schema: listOf(anyProperty).meta({
               id: 'PropertyList',
               description: 'A page of listings.',
             }),
@@ -112,19 +130,24 @@ export const propertyChapter = chapter(tag, {
           .regex(/^[A-Za-z0-9]+([-_][A-Za-z0-9]+)*$/)
           .meta({ description: 'A slug or an id.', param: { example: EXAMPLE_PROPERTY.slug } }),
       }),
+      query: itemParameters,
       headers: requestHeaders,
       answers: {
         200: {
           description: 'The listing.',
           headers,
           content: {
-            schema: property,
+            schema: anyProperty,
             examples: { property: { summary: 'A listed home', value: EXAMPLE_PROPERTY } },
           },
         },
         304: notModified,
       },
       refusals: [
+        {
+          description: 'A parameter is not valid.',
+          errors: [unknownLanguage()],
+        },
         {
           description: 'No listing has this slug or id, or it is hidden.',
           errors: [noSuchProperty()],

@@ -4,11 +4,9 @@ import { env, exports } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { createOpenApiDocument } from '../../src/docs/document.ts';
-import { source } from '../../src/properties/source.ts';
-import { writtenListing } from '../../tools/import/records.ts';
-import sample from '../../tools/samples/listings.json';
 import { expectStatus, get, send } from '../support/http.ts';
 import { storeListings } from '../support/listings.ts';
+import { sampleSources } from '../support/samples.ts';
 
 const media = z.object({
   examples: z.record(z.string(), z.object({ summary: z.string(), value: z.unknown() })),
@@ -53,17 +51,7 @@ function ingest(name: string, key: string): Promise<Response> {
   });
 }
 
-beforeAll(async () => {
-  const stored = sample.properties.map((each) => {
-    const { location_id, amenities, ...fields } = writtenListing.parse(each);
-    return source.parse({
-      ...fields,
-      location: sample.locations.find(({ id }) => id === location_id) ?? null,
-      amenities: amenities.map((slug) => sample.amenities.find((known) => known.slug === slug)),
-    });
-  });
-  await storeListings(env.DB, stored);
-});
+beforeAll(() => storeListings(env.DB, sampleSources()));
 
 describe('the examples', () => {
   it('show a listing as the feed gives it', async () => {
@@ -85,6 +73,7 @@ describe('the examples', () => {
     [400, 'validation_error', FEED, `${FEED}?limit=101`, {}],
     [400, 'invalid_cursor', FEED, `${FEED}?cursor=x`, {}],
     [401, 'authentication_invalid', FEED, FEED, { headers: anonymous }],
+    [400, 'validation_error', `${FEED}/{slugOrId}`, `${FEED}/no-such-home?locale=de`, {}],
     [404, 'resource_missing', `${FEED}/{slugOrId}`, `${FEED}/no-such-home`, {}],
     [400, 'validation_error', EVENTS, `${EVENTS}?after_id=${SARDINIA}`, {}],
     [400, 'invalid_cursor', EVENTS, `${EVENTS}?cursor=x`, {}],
