@@ -40,7 +40,7 @@ export function createApp({ docs }: Extras = {}): Hono<AppEnv> {
   app.route('/api/public/events', ingestRoutes());
   app.route('/api/v1/events', eventRoutes());
   app.route('/api/health', healthRoutes());
-  app.route('/api/v1/web/properties', propertyRoutes());
+  app.route('/api/v1/web', propertyRoutes());
   if (docs) app.route('/', docs);
   refuseOtherMethods(app);
 

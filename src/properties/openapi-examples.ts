@@ -106,6 +106,45 @@ export const EXAMPLE_PROPERTY: Property = property.parse(
   render(example, 'https://www.example.com'),
 );
 
+/** A page of changes with `fields=slug,price_from`: the example has changed, another listing was hidden. */
+export const EXAMPLE_CHANGES = {
+  object: 'list',
+  data: [
+    {
+      object: 'property_change',
+      id: EXAMPLE_PROPERTY.id,
+      slug: EXAMPLE_PROPERTY.slug,
+      change: 'published',
+      changed_at: '2027-01-15T09:30:00.000Z',
+      property: {
+        object: 'property',
+        id: EXAMPLE_PROPERTY.id,
+        slug: EXAMPLE_PROPERTY.slug,
+        price_from: EXAMPLE_PROPERTY.price_from,
+      },
+    },
+    {
+      object: 'property_change',
+      id: '38e41363-4d59-46f1-9e09-b6848ac0a8df',
+      slug: 'casa-ginebrera',
+      change: 'removed',
+      changed_at: '2027-01-15T09:30:00.000Z',
+      property: null,
+    },
+  ],
+  has_more: false,
+  next_cursor: null,
+  resume_cursor: 'RESUME',
+};
+
+/** The first page of locations with `limit=2&locale=en`. */
+export const EXAMPLE_LOCATIONS = {
+  object: 'list',
+  data: [],
+  has_more: true,
+  next_cursor: 'NEXT',
+};
+
 function textIn(en: string, es: string, fr: string) {
   return { en, es, fr };
 }

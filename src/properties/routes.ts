@@ -1,26 +1,51 @@
-/** `GET /api/v1/web/properties` and `GET /api/v1/web/properties/:slug-or-id`. */
+/** The feed: listings, one listing, what changed, and the locations that listings name. */
 
 import { Hono } from 'hono';
 import { requireFeedAccess } from '../auth/require.ts';
+import { configOf } from '../config.ts';
 import type { AppEnv } from '../http/app-env.ts';
+import { decodeCursor } from '../http/cursor.ts';
 import { itemQuery, listQuery } from '../http/list-query.ts';
+import { CHANGES_SCOPE, changePlace } from './change.ts';
+import { changesJson } from './change-json.ts';
+import { findChanges } from './changes.ts';
 import { createFeed, noSuchProperty } from './feed.ts';
 import { listParameters } from './filters.ts';
-import { itemRequestOf, pageRequestOf } from './request.ts';
-import { itemParameters, selectionOf } from './selection.ts';
+import { itemRequestOf, locationsRequestOf, pageRequestOf } from './request.ts';
+import { changeParameters, itemParameters, locationParameters, selectionOf } from './selection.ts';
 
-/** Mounted at /api/v1/web/properties. */
+/** Mounted at /api/v1/web. */
 export function propertyRoutes() {
   const answer = createFeed();
   return new Hono<AppEnv>()
-    .get('/', requireFeedAccess(), listQuery(listParameters), async (c) => {
+    .get('/properties', requireFeedAccess(), listQuery(listParameters), async (c) => {
       const { limit, cursor, fields, locale, ...filters } = c.req.valid('query');
       const selection = selectionOf({ fields, locale });
       return answer(c, await pageRequestOf(filters, selection, limit, cursor));
     })
-    .get('/:slugOrId', requireFeedAccess(), itemQuery(itemParameters), (c) => {
+    .get('/properties/:slugOrId', requireFeedAccess(), itemQuery(itemParameters), (c) => {
       const request = itemRequestOf(c.req.param('slugOrId'), selectionOf(c.req.valid('query')));
       if (request === undefined) throw noSuchProperty();
       return answer(c, request);
+    })
+    .get('/locations', requireFeedAccess(), listQuery(locationParameters), async (c) => {
+      const { limit, cursor, locale } = c.req.valid('query');
+      return answer(c, await locationsRequestOf(selectionOf({ locale }), limit, cursor));
+    })
+    .get('/property-changes', requireFeedAccess(), changesQuery(), async (c) => {
+      const { limit, after: cursor, fields, locale } = c.req.valid('query');
+      const after =
+        cursor === undefined
+          ? undefined
+          : await decodeCursor(cursor, CHANGES_SCOPE, changePlace, 'after');
+      const { publicSiteUrl } = configOf(c.env);
+      const page = await findChanges(c.env.DB, publicSiteUrl, { limit, after });
+      const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
+      return new Response(await changesJson(page, selectionOf({ fields, locale })), { headers });
     });
+}
+
+/** The words of other lists for `after`. */
+function changesQuery() {
+  return listQuery(changeParameters, { cursor: 'after', resume_cursor: 'after' }, 'after');
 }

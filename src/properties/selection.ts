@@ -5,8 +5,10 @@
 
 import * as z from 'zod';
 import { listMeta, namesIn } from '../http/names-in.ts';
+import { pagingParameters } from '../http/paging.ts';
 import { isNonEmpty } from '../http/validate.ts';
 import { LOCALES } from './locale-map.ts';
+import { locationResource } from './locations.ts';
 import { property } from './resource.ts';
 
 const FIELDS = fieldNames();
@@ -36,6 +38,19 @@ export const selectionParameters = {
   ...localeParameter,
 };
 
+/** The query parameters of the list of changes. */
+export const changeParameters = z.object({
+  ...selectionParameters,
+  limit: pagingParameters.limit,
+  after: pagingParameters.cursor.meta({
+    description:
+      'The `next_cursor` or the `resume_cursor` of any earlier answer, unchanged. Leave it out to begin with the whole public catalogue.',
+  }),
+});
+
+/** The query parameters of the list of locations. */
+export const locationParameters = z.object({ ...localeParameter, ...pagingParameters });
+
 /** The query parameters of a single listing. */
 export const itemParameters = z.object(selectionParameters);
 
@@ -54,6 +69,12 @@ export function selectionOf(asked: {
     ...(asked.fields && fields.length < FIELDS.length && { fields }),
     ...(asked.locale && asked.locale.length < LOCALES.length && { locale: asked.locale }),
   };
+}
+
+/** Cuts a location, which is JSON text of one, to the languages chosen. */
+export function cutLocation(document: string, { locale }: Selection): string {
+  if (locale === undefined) return document;
+  return JSON.stringify(cutTexts(locationResource, JSON.parse(document), locale));
 }
 
 /** Cuts a listing, which is JSON text of a `Property`, to what is chosen. */

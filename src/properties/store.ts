@@ -87,7 +87,8 @@ function readRows(
 const isCurrent = sql`${properties.rendering} = ${sql.placeholder('rendering')}`;
 const currentDocument = sql<string | null>`case when ${isCurrent} then ${properties.document} end`;
 const staleSource = sql<string | null>`case when not ${isCurrent} then ${properties.source} end`;
-const columns = {
+/** What `documentOf` needs of a listing, and its place in the feed. */
+export const columns = {
   display_order: properties.display_order,
   id: properties.id,
   current_document: currentDocument.as('current_document'),
@@ -127,7 +128,11 @@ function pageQuery({ filters, after }: PageRequest): SQL<FeedRow> {
   return limited(sql<FeedRow>`${sql.join(all, sql` union all `)} order by display_order, id`, rows);
 }
 
-function documentOf({ current_document, stale_source }: FeedRow, publicSiteUrl: string): string {
+/** Returns the wire resource of a public listing as JSON text: as it is stored, or rendered now. */
+export function documentOf(
+  { current_document, stale_source }: Pick<FeedRow, 'current_document' | 'stale_source'>,
+  publicSiteUrl: string,
+): string {
   if (current_document !== null) return current_document;
   return JSON.stringify(render(source.parse(JSON.parse(stale_source ?? 'null')), publicSiteUrl));
 }
