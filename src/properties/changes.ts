@@ -125,7 +125,8 @@ function isBefore(last: ChangeRow | undefined, end: Ordered | undefined): boolea
   return last.change_seq < seq || (last.change_seq === seq && last.id < id);
 }
 
-// The partial indexes have these conditions word for word, which SQLite looks for.
+// The partial indexes have these conditions word for word, which SQLite looks for. Either index fits the
+// catalogue, but one has the removed listings in it too: so each statement names its own.
 const isPublic = sql`${properties.status} <> 'hidden'`;
 const isInList = sql`(${isPublic} or ${properties.change_seq} > 0)`;
 
@@ -133,31 +134,34 @@ const place = [sql`${properties.change_seq}`, sql`${properties.id}`];
 const rows = sql`limit ${sql.placeholder('rows')} + 0`;
 
 /** A hidden listing shows nothing of itself but its id and its last public slug. */
-const shown = (part: ChangeRow['part']) => sql`
+const shown = (part: ChangeRow['part'], index: SQL) => sql`
   select ${sql.raw(`'${part}'`)} as part, ${sql.join(place, sql`, `)}, ${properties.slug},
     ${properties.status}, ${properties.changed_at}, ${properties.removed_slug},
     ${properties.catalogue_end},
     case when ${isPublic} then ${columns.current_document.sql} end as current_document,
     case when ${isPublic} then ${columns.stale_source.sql} end as stale_source
-  from ${properties}`;
+  from ${properties} indexed by ${index}`;
+const catalogue = shown('catalogue', sql`properties_by_publication`);
+const changes = shown('change', sql`properties_by_change`);
 const newest = sql`
   select 'newest' as part, ${sql.join(place, sql`, `)}, '' as slug, ${properties.status},
     null as changed_at, null as removed_slug, ${properties.catalogue_end},
     null as current_document, null as stale_source
-  from ${properties} where ${isInList} order by change_seq desc, id desc limit 1`;
+  from ${properties} indexed by properties_by_change where ${isInList}
+  order by change_seq desc, id desc limit 1`;
 const changesAfter = (start: SQL) => sql`
-  ${shown('change')} where ${isInList} and ${properties.change_seq} > ${start}
+  ${changes} where ${isInList} and ${properties.change_seq} > ${start}
   order by change_seq ${rows}`;
 const start = sql`${sql.placeholder('start')}`;
 const position = sql`(${sql.placeholder('seq')}, ${sql.placeholder('id')})`;
 
 const FIRST = statementOf(sql<ChangeRow>`
-  select * from (${shown('catalogue')} where ${isPublic} order by change_seq, id ${rows})
+  select * from (${catalogue} where ${isPublic} order by change_seq, id ${rows})
   union all select * from (${newest})`);
 
 /** SQLite reads the second part only when the first does not fill the page. */
 const CATALOGUE = statementOf(sql<ChangeRow>`
-  select * from (${shown('catalogue')} where ${isPublic}
+  select * from (${catalogue} where ${isPublic}
     and (${properties.change_seq}, ${properties.id}) > ${position}
     and ${properties.change_seq} <= ${start} order by change_seq, id ${rows})
   union all select * from (${changesAfter(start)}) ${rows}`);

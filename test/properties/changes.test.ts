@@ -289,7 +289,7 @@ describe.each(env.TEST_FULL === '' ? [100, 2_000] : [100, 100_000])(
         expect(costs.d1RoundTrips).toBe(1);
         return { rows: costs.d1RowsRead, page: changeList.parse(await response.json()) };
       };
-      for (const limit of [1, 10, 25]) {
+      for (const limit of [1, 10, 25, 44]) {
         const first = await costsOf(`?limit=${limit}`);
         expect(first.page.has_more).toBe(true);
         expect(first.rows).toBeLessThanOrEqual(limit + 1);
