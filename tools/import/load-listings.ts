@@ -13,8 +13,9 @@ import { type OpenDatabase, openDatabase } from '../database/open.ts';
 import { readVars } from '../development/dev-vars.ts';
 import type { ReadFile } from './file.ts';
 import { type ImportOutcome, importListings, type ReadListings } from './import.ts';
+import type { Pruning } from './prune.ts';
 
-export type LoadOptions = { isRemote: boolean; isDryRun: boolean };
+export type LoadOptions = { isRemote: boolean; isDryRun: boolean; pruning?: Pruning };
 
 /**
  * Imports into the database. The local one is migrated first, except in a dry run, and the caller
@@ -33,7 +34,7 @@ async function loadInto(
   { database, close }: OpenDatabase,
   read: ReadListings,
   publicSiteUrl: string,
-  { isDryRun }: LoadOptions,
+  { isDryRun, pruning = 'none' }: LoadOptions,
 ): Promise<ImportOutcome> {
   const progress = showProgress(process.stdout);
   try {
@@ -41,6 +42,7 @@ async function loadInto(
       database,
       publicSiteUrl,
       isDryRun,
+      pruning,
       onProgress: (phase, done, total) => progress.update(`listings ${phase}`, done, total),
     });
   } finally {
