@@ -37,8 +37,9 @@ async function main(args: string[]): Promise<number> {
     console.log(USAGE);
     return 0;
   }
-  if (command.kind === 'misunderstood') {
-    console.error(`${command.message}\n\n${USAGE}`);
+  if (command.kind === 'misunderstood' || command.kind === 'unusable') {
+    console.error(command.message);
+    if (command.kind === 'misunderstood') console.error(`\n${USAGE}`);
     return 2;
   }
   try {
@@ -59,7 +60,9 @@ async function main(args: string[]): Promise<number> {
 type Command =
   | ({ kind: 'load'; path: string } & LoadCommand)
   | { kind: 'help' }
-  | { kind: 'misunderstood'; message: string };
+  | { kind: 'misunderstood'; message: string }
+  /** An option with a value that it cannot have: one line says what it must be. */
+  | { kind: 'unusable'; message: string };
 
 type LoadCommand = {
   isDryRun: boolean;
@@ -72,6 +75,10 @@ function parseCommand(args: string[]): Command {
   try {
     // parseArgs knows no option with a value that may be left out.
     const isPruningAll = args.includes('--prune=all');
+    const odd = args.find((arg) => /^--prune=(?!all$)/.test(arg));
+    if (odd !== undefined) {
+      return { kind: 'unusable', message: `--prune takes no value but all: ${odd}` };
+    }
     const { values, positionals } = parseArgs({
       args: args.filter((arg) => arg !== '--prune=all'),
       allowPositionals: true,
@@ -100,7 +107,7 @@ function parseCommand(args: string[]): Command {
       values.notify === undefined
         ? undefined
         : parseHook(values.notify, process.env.PUBLISH_HOOK_SECRET);
-    if (typeof hook === 'string') return { kind: 'misunderstood', message: hook };
+    if (typeof hook === 'string') return { kind: 'unusable', message: hook };
     const pruning = isPruningAll ? 'all' : values.prune ? 'some' : 'none';
     return {
       kind: 'load',

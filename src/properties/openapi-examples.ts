@@ -134,15 +134,29 @@ export const EXAMPLE_CHANGES = {
   ],
   has_more: false,
   next_cursor: null,
-  resume_cursor: 'RESUME',
+  resume_cursor: 'N1ykARhhDZ5bMSwicHJvcGVydHktY2hhbmdlcyIsIiIsWzJdXQ',
 };
 
 /** The first page of locations with `limit=2&locale=en`. */
 export const EXAMPLE_LOCATIONS = {
   object: 'list',
-  data: [],
+  data: [
+    {
+      object: 'location',
+      id: '5cfdd799-2a3e-44bd-bacd-06607d7cb24e',
+      slug: 'algarve',
+      name: { en: 'Algarve' },
+    },
+    {
+      object: 'location',
+      id: '35e285d1-6c38-4d2d-a746-8434bb953390',
+      slug: 'colorado',
+      name: { en: 'Colorado Rockies' },
+    },
+  ],
   has_more: true,
-  next_cursor: 'NEXT',
+  next_cursor:
+    '4b_WIyI8M05bMSwibG9jYXRpb25zIiwiIixbImNvbG9yYWRvIiwiMzVlMjg1ZDEtNmMzOC00ZDJkLWE3NDYtODQzNGJiOTUzMzkwIl1d',
 };
 
 function textIn(en: string, es: string, fr: string) {
