@@ -36,6 +36,7 @@ export default defineConfig({
                 PUBLIC_SITE_URL: 'https://www.example.com',
                 CORS_ORIGINS: '',
                 IDEMPOTENCY_RETENTION_SECONDS: '86400',
+                FEED_STALE_SECONDS: '3600',
                 FEED_MEMORY_BYTES: '8388608',
                 RATE_LIMIT_DEFAULT: '100',
                 RATE_LIMIT_INGEST: '200',

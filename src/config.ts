@@ -62,6 +62,7 @@ const vars = {
   /** At least 60: KV holds nothing for a shorter time. */
   IDEMPOTENCY_RETENTION_SECONDS: wholeNumber(60, 31_536_000),
   FEED_CACHE_SECONDS: wholeNumber(0, 3_600),
+  FEED_STALE_SECONDS: wholeNumber(0, 86_400),
   FEED_MEMORY_BYTES: wholeNumber(0, 67_108_864),
   API_KEY: commaSeparated,
   JWT_ISSUER: z.string().default(''),
@@ -81,6 +82,7 @@ const varsSchema = z.object(vars).transform((values) => ({
   rateLimits: { default: values.RATE_LIMIT_DEFAULT, ingest: values.RATE_LIMIT_INGEST },
   idempotencyRetentionSeconds: values.IDEMPOTENCY_RETENTION_SECONDS,
   feedCacheSeconds: values.FEED_CACHE_SECONDS,
+  feedStaleSeconds: values.FEED_STALE_SECONDS,
   feedMemoryBytes: values.FEED_MEMORY_BYTES,
   apiKeys: values.API_KEY,
   jwt: {
@@ -100,6 +102,7 @@ const STAND_INS: Readonly<Record<string, string>> = {
   RATE_LIMIT_INGEST: '200',
   IDEMPOTENCY_RETENTION_SECONDS: '60',
   FEED_CACHE_SECONDS: '0',
+  FEED_STALE_SECONDS: '0',
   FEED_MEMORY_BYTES: '0',
 };
 

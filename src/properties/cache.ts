@@ -12,9 +12,6 @@ import type { Answer } from './answer.ts';
 import { edgeCacheAt } from './edge-cache.ts';
 import type { MemoryCache } from './memory-cache.ts';
 
-/** The age up to which an answer stands in while D1 fails. */
-export const MAX_STALE_SECONDS = 3_600;
-
 /** What the cache has under a key. */
 export type Cached =
   | { kind: 'fresh'; answer: Answer }
@@ -38,9 +35,10 @@ const NO_CACHE: FeedCache = {
 
 /** Returns the cache for one request. Writes to the edge cache go on after the response. */
 export function feedCacheFor(c: Context<AppEnv>, memory: MemoryCache): FeedCache {
-  const { feedCacheSeconds } = configOf(c.env);
+  const { feedCacheSeconds, feedStaleSeconds } = configOf(c.env);
   if (feedCacheSeconds === 0) return NO_CACHE;
   const edge = edgeCacheAt(c.req.url);
+  const keptSeconds = Math.max(feedCacheSeconds, feedStaleSeconds);
   const now = Date.now();
   const isFresh = ({ readAt }: Answer) => now - readAt < feedCacheSeconds * 1_000;
   const logFailedWrite = (error: unknown) => logFault('the edge cache could not be written', error);
@@ -64,7 +62,7 @@ export function feedCacheFor(c: Context<AppEnv>, memory: MemoryCache): FeedCache
     },
     put(key, answer) {
       memory.put(key, answer);
-      c.executionCtx.waitUntil(edge.put(key, answer, MAX_STALE_SECONDS).catch(logFailedWrite));
+      c.executionCtx.waitUntil(edge.put(key, answer, keptSeconds).catch(logFailedWrite));
     },
     forget(key) {
       memory.forget(key);

@@ -6,7 +6,7 @@ import type { AppEnv } from '../http/app-env.ts';
 import { resourceMissing } from '../http/errors.ts';
 import { logFault } from '../http/log.ts';
 import { type Answer, makeAnswer, responseOf } from './answer.ts';
-import { type FeedCache, feedCacheFor, MAX_STALE_SECONDS } from './cache.ts';
+import { type FeedCache, feedCacheFor } from './cache.ts';
 import { createMemoryCache, type MemoryCache } from './memory-cache.ts';
 import { renderingOf } from './render.ts';
 import { type FeedRequest, load } from './request.ts';
@@ -43,7 +43,7 @@ async function findAnswer(
   request: FeedRequest,
   cache: FeedCache,
 ): Promise<Outcome> {
-  const { publicSiteUrl } = configOf(c.env);
+  const { publicSiteUrl, feedStaleSeconds } = configOf(c.env);
   const key = `${renderingOf(publicSiteUrl)} ${JSON.stringify(request)}`;
   const cached = await cache.find(key);
   if (cached.kind === 'fresh') return cached;
@@ -61,7 +61,7 @@ async function findAnswer(
       if (cached.kind === 'absent') throw read.error;
       // D1 may have taken seconds to fail.
       const ageMs = Date.now() - cached.answer.readAt;
-      if (ageMs > MAX_STALE_SECONDS * 1_000) throw read.error;
+      if (feedStaleSeconds === 0 || ageMs > feedStaleSeconds * 1_000) throw read.error;
       logFault('D1 failed: an older answer was given', read.error);
       return { kind: 'stale', answer: cached.answer, ageSeconds: Math.floor(ageMs / 1_000) };
     }
