@@ -47,7 +47,7 @@ export function createApp({ docs }: Extras = {}) {
     .route('/api/public/events', ingestRoutes())
     .route('/api/v1/events', eventRoutes())
     .route('/api/health', healthRoutes(TABLES))
-    .route('/api/v1/web/properties', propertyRoutes());
+    .route('/api/v1/web', propertyRoutes());
   if (docs) app.route('/', docs);
   refuseOtherMethods(app);
 

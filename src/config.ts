@@ -66,6 +66,7 @@ const vars = {
   /** At least 60: KV holds nothing for a shorter time. */
   IDEMPOTENCY_RETENTION_SECONDS: wholeNumber(60, 31_536_000),
   FEED_CACHE_SECONDS: wholeNumber(0, 3_600),
+  FEED_STALE_SECONDS: wholeNumber(0, 86_400),
   FEED_MEMORY_BYTES: wholeNumber(0, 67_108_864),
   API_KEY: commaSeparated,
   API_KEYS: namedKeys,
@@ -88,6 +89,7 @@ const varsSchema = z.object(vars).transform((values) => ({
   rateLimits: { default: values.RATE_LIMIT_DEFAULT, ingest: values.RATE_LIMIT_INGEST },
   idempotencyRetentionSeconds: values.IDEMPOTENCY_RETENTION_SECONDS,
   feedCacheSeconds: values.FEED_CACHE_SECONDS,
+  feedStaleSeconds: values.FEED_STALE_SECONDS,
   feedMemoryBytes: values.FEED_MEMORY_BYTES,
   /** Keys that open everything. */
   apiKeys: values.API_KEY,
@@ -110,6 +112,7 @@ const STAND_INS: Readonly<Record<string, string>> = {
   RATE_LIMIT_INGEST: '200',
   IDEMPOTENCY_RETENTION_SECONDS: '60',
   FEED_CACHE_SECONDS: '0',
+  FEED_STALE_SECONDS: '0',
   FEED_MEMORY_BYTES: '0',
 };
 

@@ -36,10 +36,19 @@ function call({ method, url }: { method: string; url: string }, init: RequestIni
   return send(url, { method, ...(method === 'POST' && { body: '{}' }), ...init });
 }
 
+function queryNamesOf(path: string): string[] {
+  const parameters = listed.parse(createOpenApiDocument().paths)[path]?.get?.parameters ?? [];
+  return parameters.filter((each) => each.in === 'query').map(({ name }) => name);
+}
+
+/** Returns the parameter that takes a list's cursors. */
+function pagerOf(path: string): string {
+  return queryNamesOf(path).find((name) => name === 'after') ?? 'cursor';
+}
+
 /** Returns what clients write in place of a list's parameters, and the parameter that they mean. */
 function nearMissesOf(path: string): [query: string, meant: string][] {
-  const parameters = listed.parse(createOpenApiDocument().paths)[path]?.get?.parameters ?? [];
-  const names = parameters.filter((each) => each.in === 'query').map(({ name }) => name);
+  const names = queryNamesOf(path);
   expect(names.length).toBeGreaterThan(1);
   return names.flatMap((name) => [
     [`${name.toUpperCase()}=a`, name],
@@ -130,6 +139,7 @@ describe.each(routes)('$method $path', (route) => {
     ) {
       return;
     }
+    const pager = pagerOf(route.path);
     for (const query of [
       'page=1',
       'offset=0',
@@ -145,21 +155,21 @@ describe.each(routes)('$method $path', (route) => {
         'validation_error',
       );
       expect(error.param).toBe(query.split('=')[0]);
-      expect(error.message).toContain('page with cursor');
+      expect(error.message).toContain(`page with ${pager}`);
     }
     for (const [query, meant] of nearMissesOf(route.path)) {
       const response = await call({ ...route, url: `${route.url}?${query}` });
       const error = await expectError(response, 400, 'validation_error');
       expect(error.param).toBe(decodeURIComponent(query.split('=')[0] ?? ''));
-      expect(error.message).toContain(meant === 'cursor' ? 'page with cursor' : `use ${meant}`);
+      expect(error.message).toContain(meant === pager ? `page with ${pager}` : `use ${meant}`);
     }
     for (const query of ['limit=0', 'limit=101', 'limit=', 'limit=1&limit=2', 'limit=x']) {
       const response = await call({ ...route, url: `${route.url}?${query}` });
       expect((await expectError(response, 400, 'validation_error')).param).toBe('limit');
     }
-    for (const query of ['cursor=', 'cursor=x', 'cursor=%20']) {
+    for (const query of [`${pager}=`, `${pager}=x`, `${pager}=%20`]) {
       const response = await call({ ...route, url: `${route.url}?${query}` });
-      await expectError(response, 400, 'invalid_cursor');
+      expect((await expectError(response, 400, 'invalid_cursor')).param).toBe(pager);
     }
     await expectStatus(
       await call({ ...route, url: `${route.url}?utm_source=a&utm_source=b` }),

@@ -39,7 +39,7 @@ describe('hc<Service>', () => {
     expectTypeOf(page.data).items.toHaveProperty('hero_image');
     expectTypeOf(page.next_cursor).toEqualTypeOf<string | null>();
 
-    const item = await properties[':slugOrId'].$get({ param: { slugOrId: 'three' } });
+    const item = await properties[':slugOrId'].$get({ query: {}, param: { slugOrId: 'three' } });
     if (item.status !== 200) throw new Error(`${item.status}`);
     expect((await item.json()).status).toBe('listed');
   });

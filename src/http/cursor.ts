@@ -28,30 +28,37 @@ export type CursorScope = {
 
 /** Makes the cursor for the rows after `position`. */
 export async function encodeCursor(scope: CursorScope, position: unknown): Promise<string> {
+  return toBase64Url(await cursorBytes(scope, position));
+}
+
+/** Makes the bytes of that cursor: Node, which runs the tools, writes base64url another way. */
+export async function cursorBytes(scope: CursorScope, position: unknown): Promise<Uint8Array> {
   const text = new TextEncoder().encode(
     JSON.stringify([VERSION, scope.list, scope.filters, position]),
   );
   const bytes = new Uint8Array(CHECK_BYTES + text.length);
   bytes.set(await checkOf(text));
   bytes.set(text, CHECK_BYTES);
-  return toBase64Url(bytes);
+  return bytes;
 }
 
 /**
  * Returns the position that a cursor carries.
- * Throws `invalid_cursor` unless `encodeCursor` made the cursor under this scope.
+ * Throws `invalid_cursor` unless `encodeCursor` made the cursor under this scope. `param` is the
+ * parameter that the cursor came in.
  */
 export async function decodeCursor<Position>(
   cursor: string,
   scope: CursorScope,
   positionSchema: z.ZodType<Position>,
+  param = 'cursor',
 ): Promise<Position> {
   const text = await readText(cursor);
-  if (text === undefined) throw invalidCursor();
+  if (text === undefined) throw invalidCursor(param);
   const content = z
     .tuple([z.literal(VERSION), z.literal(scope.list), z.literal(scope.filters), positionSchema])
     .safeParse(parseJson(text));
-  if (!content.success) throw invalidCursor();
+  if (!content.success) throw invalidCursor(param);
   return content.data[3];
 }
 
@@ -61,11 +68,11 @@ export async function isIntact(cursor: string): Promise<boolean> {
 }
 
 /** 400 `invalid_cursor`. */
-export function invalidCursor(): ApiError {
+export function invalidCursor(param = 'cursor'): ApiError {
   return new ApiError(
     'invalid_cursor',
     'The cursor is not one that this list gave for these filters. Start again without it.',
-    { param: 'cursor' },
+    { param },
   );
 }
 

@@ -1,4 +1,4 @@
-/** Validates the query of a list, and refuses what would be ignored although it was meant. */
+/** Validates the query of a list or an item. For a list it refuses what would be ignored although it was meant. */
 
 import { zValidator } from '@hono/zod-validator';
 import type * as z from 'zod';
@@ -20,7 +20,8 @@ const FOREIGN_PAGING_WORDS = [
 /**
  * Validates the query of a list: known parameters by the schema, each at most once unless it is a
  * list itself. Unknown parameters are ignored (sites append `utm_*`), except near misses of a known
- * one. `aliases` are names that another part of the API has for a parameter of this list.
+ * one. `aliases` are names that another part of the API has for a parameter of this list, and
+ * `cursorName` is the parameter that this list pages with.
  *
  * Throws a `validation_error` with every bad parameter in `details`, an unreadable cursor among them;
  * a cursor that is alone at fault is left to whoever decodes it.
@@ -28,23 +29,36 @@ const FOREIGN_PAGING_WORDS = [
 export function listQuery<S extends z.ZodObject>(
   schema: S,
   aliases: Readonly<Record<string, string>> = {},
+  cursorName: 'cursor' | 'after' = 'cursor',
 ) {
   const known = new Set(Object.keys(schema.shape));
-  const pagingWords = Object.fromEntries(FOREIGN_PAGING_WORDS.map((word) => [word, 'cursor']));
+  const pagingWords = Object.fromEntries(FOREIGN_PAGING_WORDS.map((word) => [word, cursorName]));
   const meantBy = { ...pagingWords, ...aliases };
   return zValidator('query', schema, async (result, c) => {
     const sent = c.req.queries();
     const problems = [
-      ...nearMisses(Object.keys(sent), known, meantBy),
+      ...nearMisses(Object.keys(sent), known, meantBy, cursorName),
       ...(result.success ? [] : parameterProblems(result.error.issues, sent)),
     ];
     if (!isNonEmpty(problems)) return;
-    const [cursor] = sent.cursor ?? [];
-    const isNamed = problems.some(({ path }) => path === 'cursor');
+    const [cursor] = sent[cursorName] ?? [];
+    const isNamed = problems.some(({ path }) => path === cursorName);
     if (cursor !== undefined && !isNamed && !(await isIntact(cursor))) {
-      problems.push({ path: 'cursor', message: 'is not one that this list gave' });
+      problems.push({ path: cursorName, message: 'is not one that this list gave' });
     }
     throw validationError(problems);
+  });
+}
+
+/**
+ * Validates the query of a single resource. Unknown parameters are ignored, near misses too: nothing is
+ * filtered here. Throws a `validation_error` with every bad parameter in `details`.
+ */
+export function itemQuery<S extends z.ZodObject>(schema: S) {
+  return zValidator('query', schema, (result, c) => {
+    if (result.success) return;
+    const problems = parameterProblems(result.error.issues, c.req.queries());
+    if (isNonEmpty(problems)) throw validationError(problems);
   });
 }
 
@@ -56,6 +70,7 @@ function nearMisses(
   sent: readonly string[],
   known: ReadonlySet<string>,
   meantBy: Readonly<Record<string, string>>,
+  cursorName: string,
 ): Problem[] {
   return sent
     .filter((name) => !known.has(name))
@@ -65,7 +80,7 @@ function nearMisses(
         ? plain
         : Object.entries(meantBy).find(([alias]) => alias === plain)?.[1];
       if (meant === undefined) return [];
-      const advice = meant === 'cursor' ? 'page with cursor' : `use ${meant}`;
+      const advice = meant === cursorName ? `page with ${cursorName}` : `use ${meant}`;
       return [{ path, message: `is not a parameter of this list: ${advice}` }];
     });
 }

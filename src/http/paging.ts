@@ -59,8 +59,13 @@ export function listOf<Item extends z.ZodType>(item: Item) {
 
 /**
  * Writes a page of documents, which are JSON texts themselves. `next` is the cursor to what follows,
- * or null on the last page.
+ * or null on the last page. `more` are the fields that this list has besides.
  */
-export function listJson(documents: readonly string[], next: string | null): string {
-  return `{"object":"list","data":[${documents.join(',')}],"has_more":${next !== null},"next_cursor":${JSON.stringify(next)}}`;
+export function listJson(
+  documents: readonly string[],
+  next: string | null,
+  more: Readonly<Record<string, string>> = {},
+): string {
+  const others = Object.entries(more).map(([name, value]) => `,"${name}":${JSON.stringify(value)}`);
+  return `{"object":"list","data":[${documents.join(',')}],"has_more":${next !== null},"next_cursor":${JSON.stringify(next)}${others.join('')}}`;
 }

@@ -12,8 +12,6 @@ import type { Answer } from './answer.ts';
 import { edgeCacheAt } from './edge-cache.ts';
 import type { MemoryCache } from './memory-cache.ts';
 
-/** The age up to which an answer stands in while D1 fails. */
-export const MAX_STALE_SECONDS = 3_600;
 /** An answer is renewed in the background when this part of its time is over. */
 const RENEWAL_PART = 3 / 4;
 
@@ -34,14 +32,17 @@ export type FeedCache = {
   /** Returns the whole seconds for which an answer is fresh still. */
   ttlOf(answer: Answer): number;
   isDueForRenewal(answer: Answer): boolean;
+  /** Reports whether an answer is young enough to stand in while D1 fails: see `FEED_STALE_SECONDS`. */
+  mayStandIn(answer: Answer): boolean;
 };
 
 /** Returns the cache for one request, undefined while it is off. Writes to the edge cache go on after the response. */
 export function feedCacheFor(c: Context<AppEnv>, memory: MemoryCache): FeedCache | undefined {
-  const { feedCacheSeconds } = configOf(c.env);
+  const { feedCacheSeconds, feedStaleSeconds } = configOf(c.env);
   if (feedCacheSeconds === 0) return undefined;
   const edge = edgeCacheAt(c.req.url);
   const lifetimeMs = feedCacheSeconds * 1_000;
+  const cachedSeconds = Math.max(feedCacheSeconds, feedStaleSeconds);
   const ageOf = ({ readAt }: Answer) => Date.now() - readAt;
   const cachedOf = (answer: Answer | undefined): Cached => {
     if (answer === undefined) return { kind: 'absent' };
@@ -67,7 +68,7 @@ export function feedCacheFor(c: Context<AppEnv>, memory: MemoryCache): FeedCache
     },
     put(key, answer) {
       remember(key, answer);
-      c.executionCtx.waitUntil(edge.put(key, answer, MAX_STALE_SECONDS).catch(logFailedWrite));
+      c.executionCtx.waitUntil(edge.put(key, answer, cachedSeconds).catch(logFailedWrite));
     },
     forget(key) {
       memory.forget(key);
@@ -75,5 +76,6 @@ export function feedCacheFor(c: Context<AppEnv>, memory: MemoryCache): FeedCache
     },
     ttlOf: (answer) => Math.floor((lifetimeMs - ageOf(answer)) / 1_000),
     isDueForRenewal: (answer) => ageOf(answer) >= lifetimeMs * RENEWAL_PART,
+    mayStandIn: (answer) => feedStaleSeconds > 0 && ageOf(answer) <= feedStaleSeconds * 1_000,
   };
 }

@@ -7,7 +7,7 @@ import { resourceMissing } from '../http/errors.ts';
 import { logFault } from '../http/log.ts';
 import { note } from '../http/request-context.ts';
 import { type Answer, makeAnswer, responseOf } from './answer.ts';
-import { type Cached, type FeedCache, feedCacheFor, MAX_STALE_SECONDS } from './cache.ts';
+import { type Cached, type FeedCache, feedCacheFor } from './cache.ts';
 import { type CacheUse, cacheStatusOf, forwardedFor } from './cache-status.ts';
 import { createMemoryCache, type MemoryCache } from './memory-cache.ts';
 import { renderingOf } from './render.ts';
@@ -141,9 +141,7 @@ function findStandIn({ key, cache }: Job, atEdge: Cached, error: unknown): Outco
   // D1 may have taken seconds to fail: another request may have read the answer meanwhile.
   const remembered = cache.findInMemory(key);
   if (remembered.kind === 'fresh') return hitInMemory(cache, remembered.answer);
-  if (remembered.kind === 'absent') throw error;
-  const ageMs = Date.now() - remembered.answer.readAt;
-  if (ageMs > MAX_STALE_SECONDS * 1_000) throw error;
+  if (remembered.kind === 'absent' || !cache.mayStandIn(remembered.answer)) throw error;
   logFault('D1 failed: an older answer was given', error);
   return {
     kind: 'found',

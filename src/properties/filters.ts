@@ -8,6 +8,7 @@ import { listMeta, namesIn } from '../http/names-in.ts';
 import { pagingParameters } from '../http/paging.ts';
 import { uuid } from '../http/uuid.ts';
 import { PROPERTY_TYPES, PUBLIC_STATUSES } from './resource.ts';
+import { selectionParameters } from './selection.ts';
 import type { FilterColumn } from './table.ts';
 
 /** The query parameters that filter the list. A listing must fit each of them, and have any of the statuses. */
@@ -27,7 +28,11 @@ export const filterParameters = {
 } satisfies Record<FilterColumn | 'status', z.ZodType>;
 
 /** The query parameters of the list. */
-export const listParameters = z.object({ ...filterParameters, ...pagingParameters });
+export const listParameters = z.object({
+  ...filterParameters,
+  ...selectionParameters,
+  ...pagingParameters,
+});
 
 /** Parsed filters. Each status is there once, in one order, so equal filters have equal JSON texts. */
 export type FeedFilters = z.infer<z.ZodObject<typeof filterParameters>>;

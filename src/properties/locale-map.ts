@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import { text } from './text.ts';
 
-const LOCALES = ['en', 'es', 'fr'] as const;
+export const LOCALES = ['en', 'es', 'fr'] as const;
 
 /** A value in some of the languages. */
 export type Localized<T> = Partial<Record<(typeof LOCALES)[number], T>>;

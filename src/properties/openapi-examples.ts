@@ -106,6 +106,59 @@ export const EXAMPLE_PROPERTY: Property = property.parse(
   render(example, 'https://www.example.com'),
 );
 
+/** A page of changes with `fields=slug,price_from`: the example has changed, another listing was hidden. */
+export const EXAMPLE_CHANGES = {
+  object: 'list',
+  data: [
+    {
+      object: 'property_change',
+      id: EXAMPLE_PROPERTY.id,
+      slug: EXAMPLE_PROPERTY.slug,
+      change: 'published',
+      changed_at: '2027-01-15T09:30:00.000Z',
+      property: {
+        object: 'property',
+        id: EXAMPLE_PROPERTY.id,
+        slug: EXAMPLE_PROPERTY.slug,
+        price_from: EXAMPLE_PROPERTY.price_from,
+      },
+    },
+    {
+      object: 'property_change',
+      id: '38e41363-4d59-46f1-9e09-b6848ac0a8df',
+      slug: 'casa-ginebrera',
+      change: 'removed',
+      changed_at: '2027-01-15T09:30:00.000Z',
+      property: null,
+    },
+  ],
+  has_more: false,
+  next_cursor: null,
+  resume_cursor: 'N1ykARhhDZ5bMSwicHJvcGVydHktY2hhbmdlcyIsIiIsWzJdXQ',
+};
+
+/** The first page of locations with `limit=2&locale=en`. */
+export const EXAMPLE_LOCATIONS = {
+  object: 'list',
+  data: [
+    {
+      object: 'location',
+      id: '5cfdd799-2a3e-44bd-bacd-06607d7cb24e',
+      slug: 'algarve',
+      name: { en: 'Algarve' },
+    },
+    {
+      object: 'location',
+      id: '35e285d1-6c38-4d2d-a746-8434bb953390',
+      slug: 'colorado',
+      name: { en: 'Colorado Rockies' },
+    },
+  ],
+  has_more: true,
+  next_cursor:
+    '4b_WIyI8M05bMSwibG9jYXRpb25zIiwiIixbImNvbG9yYWRvIiwiMzVlMjg1ZDEtNmMzOC00ZDJkLWE3NDYtODQzNGJiOTUzMzkwIl1d',
+};
+
 function textIn(en: string, es: string, fr: string) {
   return { en, es, fr };
 }

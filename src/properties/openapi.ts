@@ -3,13 +3,23 @@
 import * as z from 'zod';
 import { FEED_ACCESS } from '../auth/openapi.ts';
 import { invalidCursor } from '../http/cursor.ts';
+import { validationError } from '../http/errors.ts';
 import { type Answer, chapter, refusalOf } from '../http/openapi.ts';
 import { listOf } from '../http/paging.ts';
 import { parseWith } from '../http/validate.ts';
+import { changeList } from './change.ts';
 import { noSuchProperty } from './feed.ts';
 import { listParameters } from './filters.ts';
-import { EXAMPLE_LOCATION_ID, EXAMPLE_NEXT_CURSOR, EXAMPLE_PROPERTY } from './openapi-examples.ts';
-import { property } from './resource.ts';
+import { locationResource } from './locations.ts';
+import {
+  EXAMPLE_CHANGES,
+  EXAMPLE_LOCATION_ID,
+  EXAMPLE_LOCATIONS,
+  EXAMPLE_NEXT_CURSOR,
+  EXAMPLE_PROPERTY,
+} from './openapi-examples.ts';
+import { anyProperty } from './resource.ts';
+import { changeParameters, itemParameters, locationParameters } from './selection.ts';
 
 const requestHeaders = {
   'If-None-Match': z
@@ -53,6 +63,13 @@ const headers = {
     }),
 };
 
+/** The refusal of a language, under the name of its parameter: a query has no path inside a value. */
+function unknownLanguage() {
+  const parsed = parseWith(itemParameters, { locale: 'de' });
+  if (parsed.ok) throw new Error('the example of a refusal is valid');
+  return validationError([{ path: 'locale', message: parsed.problems[0].message }]);
+}
+
 const notModified: Answer = {
   description: 'You hold the current answer: `If-None-Match` names it. There is no body.',
   headers,
@@ -78,7 +95,7 @@ export const propertyChapter = chapter(tag, {
           description: 'A page of listings.',
           headers,
           content: {
-            schema: listOf(property).meta({
+            schema: listOf(anyProperty).meta({
               id: 'PropertyList',
               description: 'A page of listings.',
             }),
@@ -125,13 +142,14 @@ export const propertyChapter = chapter(tag, {
           .regex(/^[A-Za-z0-9]+([-_][A-Za-z0-9]+)*$/)
           .meta({ description: 'A slug or an id.', param: { example: EXAMPLE_PROPERTY.slug } }),
       }),
+      query: itemParameters,
       headers: requestHeaders,
       answers: {
         200: {
           description: 'The listing.',
           headers,
           content: {
-            schema: property,
+            schema: anyProperty,
             examples: { property: { summary: 'A listed home', value: EXAMPLE_PROPERTY } },
           },
         },
@@ -139,8 +157,84 @@ export const propertyChapter = chapter(tag, {
       },
       refusals: [
         {
+          description: 'A parameter is not valid.',
+          errors: [unknownLanguage()],
+        },
+        {
           description: 'No listing has this slug or id, or it is hidden.',
           errors: [noSuchProperty()],
+        },
+      ],
+    },
+  },
+  '/api/v1/web/property-changes': {
+    get: {
+      operationId: 'listPropertyChanges',
+      summary: 'List what changed',
+      description:
+        'For sites that keep a copy. Without `after`: the whole public catalogue, each listing once. With the `resume_cursor` of an earlier answer: each listing that changed since, once, at its latest change, and a tombstone (`removed`, no property) for each that was hidden. The order is that in which imports committed. Read from the primary database and never cached: what an import wrote is there when it has ended.',
+      access: FEED_ACCESS,
+      query: changeParameters,
+      answers: {
+        200: {
+          description: 'A page of changes.',
+          headers: {
+            'Cache-Control': z.literal('no-store').meta({
+              description: 'The next answer may be another one.',
+              header: { id: 'No-Store-Changes' },
+            }),
+          },
+          content: {
+            schema: changeList,
+            examples: {
+              page: {
+                summary: 'What came after an earlier read, for fields=slug,price_from',
+                value: EXAMPLE_CHANGES,
+              },
+            },
+          },
+        },
+      },
+      refusals: [
+        {
+          description: 'A parameter is not valid.',
+          errors: [
+            refusalOf(parseWith(changeParameters, { limit: '101' })),
+            invalidCursor('after'),
+          ],
+        },
+      ],
+    },
+  },
+  '/api/v1/web/locations': {
+    get: {
+      operationId: 'listLocations',
+      summary: 'List the locations',
+      description:
+        'The locations that listings may name, by `slug`, those without one last, then by `id`: what the filter `location_id` takes. A location is there whether or not a public listing names it.',
+      access: FEED_ACCESS,
+      query: locationParameters,
+      headers: requestHeaders,
+      answers: {
+        200: {
+          description: 'A page of locations.',
+          headers,
+          content: {
+            schema: listOf(locationResource).meta({
+              id: 'LocationList',
+              description: 'A page of locations.',
+            }),
+            examples: {
+              page: { summary: 'The first page of limit=2&locale=en', value: EXAMPLE_LOCATIONS },
+            },
+          },
+        },
+        304: notModified,
+      },
+      refusals: [
+        {
+          description: 'A parameter is not valid.',
+          errors: [refusalOf(parseWith(locationParameters, { limit: '101' })), invalidCursor()],
         },
       ],
     },

@@ -5,6 +5,8 @@ import { type CursorScope, decodeCursor, encodeCursor } from '../http/cursor.ts'
 import { listJson } from '../http/paging.ts';
 import { isUuid, uuid } from '../http/uuid.ts';
 import { type FeedFilters, filterTextOf } from './filters.ts';
+import { findLocations, type LocationPosition, type LocationsRequest } from './locations.ts';
+import { cutLocation, cutProperty, type Selection } from './selection.ts';
 import {
   findDocument,
   findPage,
@@ -12,28 +14,47 @@ import {
   type PageRequest,
   type Position,
 } from './store.ts';
-import { isSlug, order } from './text.ts';
+import { isSlug, order, slug } from './text.ts';
 
 /** A request. Requests for the same have the same JSON text. */
-export type FeedRequest = ({ kind: 'page' } & PageRequest) | { kind: 'item'; key: ListingKey };
+export type FeedRequest = (
+  | ({ kind: 'page' } & PageRequest)
+  | { kind: 'item'; key: ListingKey }
+  | ({ kind: 'locations' } & LocationsRequest)
+) & {
+  selection: Selection;
+};
 
 const position: z.ZodType<Position> = z.tuple([order, uuid]).readonly();
+const locationPosition: z.ZodType<LocationPosition> = z.tuple([slug.nullable(), uuid]).readonly();
 
 /** Returns the request for a page. Throws `invalid_cursor` for a cursor that was not made under the filters. */
 export async function pageRequestOf(
   filters: FeedFilters,
+  selection: Selection,
   limit: number,
   cursor: string | undefined,
 ): Promise<FeedRequest> {
   const after =
     cursor === undefined ? undefined : await decodeCursor(cursor, scopeOf(filters), position);
-  return { kind: 'page', filters, limit, after };
+  return { kind: 'page', filters, limit, after, selection };
 }
 
 /** Returns the request for one listing; undefined for a text that is neither a slug nor an id. */
-export function itemRequestOf(slugOrId: string): FeedRequest | undefined {
-  if (isUuid(slugOrId)) return { kind: 'item', key: { id: slugOrId.toLowerCase() } };
-  return isSlug(slugOrId) ? { kind: 'item', key: { slug: slugOrId } } : undefined;
+export function itemRequestOf(slugOrId: string, selection: Selection): FeedRequest | undefined {
+  if (isUuid(slugOrId)) return { kind: 'item', key: { id: slugOrId.toLowerCase() }, selection };
+  return isSlug(slugOrId) ? { kind: 'item', key: { slug: slugOrId }, selection } : undefined;
+}
+
+/** Returns the request for a page of locations. Throws `invalid_cursor` for a cursor of another list. */
+export async function locationsRequestOf(
+  selection: Selection,
+  limit: number,
+  cursor: string | undefined,
+): Promise<FeedRequest> {
+  const after =
+    cursor === undefined ? undefined : await decodeCursor(cursor, LOCATIONS, locationPosition);
+  return { kind: 'locations', limit, after, selection };
 }
 
 /** Reads the answer to a request from D1, as JSON text; undefined when there is no such listing. */
@@ -42,15 +63,28 @@ export async function load(
   publicSiteUrl: string,
   request: FeedRequest,
 ): Promise<string | undefined> {
+  const cut = (document: string) => cutProperty(document, request.selection);
   switch (request.kind) {
-    case 'item':
-      return findDocument(database, publicSiteUrl, request.key);
+    case 'item': {
+      const document = await findDocument(database, publicSiteUrl, request.key);
+      return document && cut(document);
+    }
     case 'page': {
       const { documents, next } = await findPage(database, publicSiteUrl, request);
-      return listJson(documents, next && (await encodeCursor(scopeOf(request.filters), next)));
+      return listJson(
+        documents.map(cut),
+        next && (await encodeCursor(scopeOf(request.filters), next)),
+      );
+    }
+    case 'locations': {
+      const { documents, next } = await findLocations(database, request);
+      const named = documents.map((document) => cutLocation(document, request.selection));
+      return listJson(named, next && (await encodeCursor(LOCATIONS, next)));
     }
   }
 }
+
+const LOCATIONS: CursorScope = { list: 'locations', filters: '' };
 
 function scopeOf(filters: FeedFilters): CursorScope {
   return { list: 'properties', filters: filterTextOf(filters) };

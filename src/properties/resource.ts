@@ -107,4 +107,13 @@ export const property = z
   })
   .meta({ id: 'Property', description: 'A listing of the marketing site.' });
 
+/** A listing, whole or as `fields` has cut it. */
+export const anyProperty = z.union([
+  property,
+  property.partial().required({ object: true, id: true }).meta({
+    id: 'PropertyPart',
+    description: 'The fields of a listing that `fields` asks for.',
+  }),
+]);
+
 export type Property = z.infer<typeof property>;

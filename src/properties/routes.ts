@@ -1,31 +1,79 @@
-/** `GET /api/v1/web/properties` and `GET /api/v1/web/properties/:slug-or-id`. */
+/** The feed: listings, one listing, what changed, and the locations that listings name. */
 
 import { Hono } from 'hono';
 import { requireFeedAccess } from '../auth/require.ts';
+import { configOf } from '../config.ts';
 import type { AppEnv } from '../http/app-env.ts';
-import { listQuery } from '../http/list-query.ts';
+import { decodeCursor } from '../http/cursor.ts';
+import { itemQuery, listQuery } from '../http/list-query.ts';
 import type { ListOf } from '../http/paging.ts';
 import { type Answered, type NotModified, sends, takes } from '../http/typed-route.ts';
+import { CHANGES_SCOPE, type ChangeList, changePlace } from './change.ts';
+import { changesJson } from './change-json.ts';
+import { findChanges } from './changes.ts';
 import { createFeed, noSuchProperty } from './feed.ts';
 import { listParameters } from './filters.ts';
-import { itemRequestOf, pageRequestOf } from './request.ts';
+import type { LocationResource } from './locations.ts';
+import { itemRequestOf, locationsRequestOf, pageRequestOf } from './request.ts';
 import type { Property } from './resource.ts';
+import { changeParameters, itemParameters, locationParameters, selectionOf } from './selection.ts';
 
 /** What a reader who holds an answer already may send. */
 type Conditions = { header?: { 'If-None-Match'?: string } };
 
-/** Mounted at /api/v1/web/properties. */
+/** Mounted at /api/v1/web. */
 export function propertyRoutes() {
   const answer = createFeed();
   return new Hono<AppEnv>()
-    .get('/', requireFeedAccess(), listQuery(listParameters), takes<Conditions>(), async (c) => {
-      const { limit, cursor, ...filters } = c.req.valid('query');
-      const response = await answer(c, await pageRequestOf(filters, limit, cursor));
-      return sends<Answered<ListOf<Property>> | NotModified>(response);
-    })
-    .get('/:slugOrId', requireFeedAccess(), takes<Conditions>(), async (c) => {
-      const request = itemRequestOf(c.req.param('slugOrId'));
-      if (request === undefined) throw noSuchProperty();
-      return sends<Answered<Property> | NotModified>(await answer(c, request));
+    .get(
+      '/properties',
+      requireFeedAccess(),
+      listQuery(listParameters),
+      takes<Conditions>(),
+      async (c) => {
+        const { limit, cursor, fields, locale, ...filters } = c.req.valid('query');
+        const selection = selectionOf({ fields, locale });
+        const response = await answer(c, await pageRequestOf(filters, selection, limit, cursor));
+        return sends<Answered<ListOf<Partial<Property>>> | NotModified>(response);
+      },
+    )
+    .get(
+      '/properties/:slugOrId',
+      requireFeedAccess(),
+      itemQuery(itemParameters),
+      takes<Conditions>(),
+      async (c) => {
+        const request = itemRequestOf(c.req.param('slugOrId'), selectionOf(c.req.valid('query')));
+        if (request === undefined) throw noSuchProperty();
+        return sends<Answered<Partial<Property>> | NotModified>(await answer(c, request));
+      },
+    )
+    .get(
+      '/locations',
+      requireFeedAccess(),
+      listQuery(locationParameters),
+      takes<Conditions>(),
+      async (c) => {
+        const { limit, cursor, locale } = c.req.valid('query');
+        const request = await locationsRequestOf(selectionOf({ locale }), limit, cursor);
+        return sends<Answered<ListOf<LocationResource>> | NotModified>(await answer(c, request));
+      },
+    )
+    .get('/property-changes', requireFeedAccess(), changesQuery(), async (c) => {
+      const { limit, after: cursor, fields, locale } = c.req.valid('query');
+      const after =
+        cursor === undefined
+          ? undefined
+          : await decodeCursor(cursor, CHANGES_SCOPE, changePlace, 'after');
+      const { publicSiteUrl } = configOf(c.env);
+      const page = await findChanges(c.env.DB, publicSiteUrl, { limit, after });
+      const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
+      const body = await changesJson(page, selectionOf({ fields, locale }));
+      return sends<Answered<ChangeList>>(new Response(body, { headers }));
     });
+}
+
+/** The words of other lists for `after`. */
+function changesQuery() {
+  return listQuery(changeParameters, { cursor: 'after', resume_cursor: 'after' }, 'after');
 }

@@ -111,7 +111,9 @@ const columnsOf = (isWanted: SQL) => {
     stale_source: source.as('stale_source'),
   };
 };
-const listings = () => new QueryBuilder().select(columnsOf(sql`true`)).from(properties);
+/** The place of a listing in the feed, and what `documentOf` needs of it. */
+export const columns = columnsOf(sql`true`);
+const listings = () => new QueryBuilder().select(columns).from(properties);
 
 /**
  * The size of a listing, towards the bound of its page. A source counts by half until it is rendered:
@@ -168,9 +170,12 @@ function listed({ filters, after }: PageRequest, columns: SelectedFields): SQL {
   return limited(sql`${sql.join(all, sql` union all `)} order by display_order, id`, rows);
 }
 
-/** Returns the wire resource as JSON text, or undefined for a row without texts. */
-function documentOf(
-  { current_document, stale_source }: FeedRow,
+/**
+ * Returns the wire resource of a public listing as JSON text: as it is stored, or rendered now.
+ * Returns undefined for a row without texts.
+ */
+export function documentOf(
+  { current_document, stale_source }: Pick<FeedRow, 'current_document' | 'stale_source'>,
   publicSiteUrl: string,
 ): string | undefined {
   if (stale_source === null) return current_document ?? undefined;

@@ -1,5 +1,6 @@
 /** The feed's tables, for Drizzle and the migrations. A key here is the name of its column. */
 
+import { sql } from 'drizzle-orm';
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 
 /**
@@ -48,8 +49,28 @@ export const properties = sqliteTable(
     document: text(),
     /** JSON of the `Source`. */
     source: text().notNull(),
+    /**
+     * The listing's place in the list of changes, which the transaction of an import assigns; 0 for one
+     * that was stored before the list existed, and for one that was never public.
+     */
+    change_seq: integer().notNull().default(0),
+    /** When the import applied the change, in milliseconds since 1970; null where `change_seq` is 0. */
+    changed_at: integer(),
+    /** The last public slug of a listing that was hidden. */
+    removed_slug: text(),
+    /**
+     * Of a listing that was hidden: JSON of the place of the last public listing then, `[change_seq, id]`.
+     * While the newest change is a removal, a reader learns from it where the catalogue ends.
+     */
+    catalogue_end: text(),
   },
   (table) => [
+    index('properties_by_publication')
+      .on(table.change_seq, table.id)
+      .where(sql`${table.status} <> 'hidden'`),
+    index('properties_by_change')
+      .on(table.change_seq, table.id)
+      .where(sql`${table.status} <> 'hidden' or ${table.change_seq} > 0`),
     uniqueIndex('properties_slug').on(table.slug),
     ...combinationsOf(FILTER_COLUMNS).map((names) => {
       const filters = names.map((name) => table[name]);
@@ -70,7 +91,10 @@ export const locations = sqliteTable(
     /** JSON of a `LocaleMap`. */
     name: text().notNull(),
   },
-  (table) => [uniqueIndex('locations_slug').on(table.slug)],
+  (table) => [
+    uniqueIndex('locations_slug').on(table.slug),
+    index('locations_by_slug').on(table.slug, table.id),
+  ],
 );
 
 /** The amenities that listings files have named. */

@@ -4,11 +4,10 @@ import { env, exports } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { createOpenApiDocument } from '../../src/docs/document.ts';
-import { source } from '../../src/properties/source.ts';
-import { writtenListing } from '../../tools/import/records.ts';
-import sample from '../../tools/samples/listings.json';
+import samples from '../../tools/samples/listings.json';
 import { expectStatus, get, send } from '../support/http.ts';
 import { storeListings } from '../support/listings.ts';
+import { sampleSources } from '../support/samples.ts';
 
 const media = z.object({
   examples: z.record(z.string(), z.object({ summary: z.string(), value: z.unknown() })),
@@ -23,6 +22,8 @@ const { paths } = z
   .parse(createOpenApiDocument());
 
 const FEED = '/api/v1/web/properties';
+const CHANGES = '/api/v1/web/property-changes';
+const LOCATIONS = '/api/v1/web/locations';
 const EVENTS = '/api/v1/events';
 const INGEST = '/api/public/events/ingest';
 const SARDINIA = 'e16037e3-44f6-4e6b-8589-6880896284e3';
@@ -54,15 +55,11 @@ function ingest(name: string, key: string): Promise<Response> {
 }
 
 beforeAll(async () => {
-  const stored = sample.properties.map((each) => {
-    const { location_id, amenities, ...fields } = writtenListing.parse(each);
-    return source.parse({
-      ...fields,
-      location: sample.locations.find(({ id }) => id === location_id) ?? null,
-      amenities: amenities.map((slug) => sample.amenities.find((known) => known.slug === slug)),
-    });
-  });
-  await storeListings(env.DB, stored);
+  await storeListings(env.DB, sampleSources());
+  const insert = env.DB.prepare('INSERT INTO locations (id, slug, name) VALUES (?, ?, ?)');
+  await env.DB.batch(
+    samples.locations.map(({ id, slug, name }) => insert.bind(id, slug, JSON.stringify(name))),
+  );
 });
 
 describe('the examples', () => {
@@ -86,12 +83,25 @@ describe('the examples', () => {
     expect(answer(FEED, 'get', 200, 'last_page')).toEqual(await last.json());
   });
 
+  it('show the locations as the service gives them', async () => {
+    const response = await get(`${LOCATIONS}?limit=2&locale=en`);
+    await expectStatus(response, 200);
+    expect(answer(LOCATIONS, 'get', 200, 'page')).toEqual(await response.json());
+  });
+
   const anonymous = { 'x-api-key': '' };
   it.each<[number, string, string, string, RequestInit]>([
     [400, 'validation_error', FEED, `${FEED}?limit=101`, {}],
     [400, 'invalid_cursor', FEED, `${FEED}?cursor=x`, {}],
     [401, 'authentication_invalid', FEED, FEED, { headers: anonymous }],
+    [400, 'validation_error', `${FEED}/{slugOrId}`, `${FEED}/no-such-home?locale=de`, {}],
     [404, 'resource_missing', `${FEED}/{slugOrId}`, `${FEED}/no-such-home`, {}],
+    [400, 'validation_error', CHANGES, `${CHANGES}?limit=101`, {}],
+    [400, 'invalid_cursor', CHANGES, `${CHANGES}?after=x`, {}],
+    [401, 'authentication_invalid', CHANGES, CHANGES, { headers: anonymous }],
+    [400, 'validation_error', LOCATIONS, `${LOCATIONS}?limit=101`, {}],
+    [400, 'invalid_cursor', LOCATIONS, `${LOCATIONS}?cursor=x`, {}],
+    [401, 'authentication_invalid', LOCATIONS, LOCATIONS, { headers: anonymous }],
     [400, 'validation_error', EVENTS, `${EVENTS}?after_id=${SARDINIA}`, {}],
     [400, 'invalid_cursor', EVENTS, `${EVENTS}?cursor=x`, {}],
     [401, 'authentication_invalid', EVENTS, EVENTS, { headers: anonymous }],
@@ -113,7 +123,7 @@ describe('the examples', () => {
     expect(shown).toEqual(withoutIds(await response.json()));
   });
 
-  it.each([FEED, EVENTS])('show how %s asks for credentials', async (path) => {
+  it.each([FEED, CHANGES, LOCATIONS, EVENTS])('show how %s asks for credentials', async (path) => {
     const request = new Request(`https://api.example.com${path}`);
     const response = await exports.default.fetch(request);
     await expectStatus(response, 401);
@@ -162,7 +172,25 @@ describe('the examples', () => {
   });
 });
 
-/** Removes what differs between two answers to one request: times and request ids. */
+describe('the example of the list of changes', () => {
+  it('is what a reader gets after a listing was changed and another hidden', async () => {
+    const all = await (await get(`${CHANGES}?limit=100`)).json<{ resume_cursor: string }>();
+    const at = Date.parse('2027-01-15T09:30:00.000Z');
+    await env.DB.prepare(
+      `UPDATE properties SET change_seq = iif(slug = 'sa-domu-rubia', 1, 2), changed_at = ?,
+         status = iif(slug = 'sa-domu-rubia', 'listed', 'hidden'), removed_slug = slug
+       WHERE slug IN ('sa-domu-rubia', 'casa-ginebrera')`,
+    )
+      .bind(at)
+      .run();
+    const query = `fields=slug,price_from&after=${all.resume_cursor}`;
+    const response = await get(`${CHANGES}?${query}`);
+    await expectStatus(response, 200);
+    expect(answer(CHANGES, 'get', 200, 'page')).toEqual(await response.json());
+  });
+});
+
+/** What two answers to one request share: all but when they were made, and under which request id. */
 function withoutIds(value: unknown): unknown {
   const differing = new Set(['request_id', 'timestamp', 'created_at']);
   return JSON.parse(

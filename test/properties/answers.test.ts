@@ -181,6 +181,33 @@ describe('when D1 fails', () => {
     await expectError(await call(`${LIST}/${slug}`, { DB: failingD1 }), 500, 'internal_error');
   });
 
+  it.each([
+    ['90', 90_000, 90_001],
+    ['7200', 7_200_000, 7_200_001],
+  ])('FEED_STALE_SECONDS=%s bounds its age, from its D1 read', async (seconds, allowed, over) => {
+    for (const [age, status] of [
+      [allowed, 200],
+      [over, 500],
+    ] as const) {
+      const call = isolate({ FEED_STALE_SECONDS: seconds });
+      await call(`${LIST}/${slug}`);
+      const readAt = Date.now();
+      vi.setSystemTime(readAt + age);
+      await expectStatus(await call(`${LIST}/${slug}`, { DB: failingD1 }), status);
+      vi.setSystemTime(readAt + 10_000_000);
+      await expectStatus(await call(`${LIST}/${slug}`), 200);
+    }
+  });
+
+  it('FEED_STALE_SECONDS=0 gives none, and caches as before', async () => {
+    const call = isolate({ FEED_STALE_SECONDS: '0' });
+    await call(`${LIST}/${slug}`);
+    vi.setSystemTime(Date.now() + 59_999);
+    await expectStatus(await call(`${LIST}/${slug}`, { DB: failingD1 }), 200);
+    vi.setSystemTime(Date.now() + 1);
+    await expectError(await call(`${LIST}/${slug}`, { DB: failingD1 }), 500, 'internal_error');
+  });
+
   it('another isolate finds the older answer at the edge', async () => {
     await isolate()(`${LIST}/${slug}`);
     vi.setSystemTime(Date.now() + 1_800_000);

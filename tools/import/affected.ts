@@ -4,11 +4,12 @@ import type { Amenity, Location, Source } from '../../src/properties/source.ts';
 import type { Plan, Stored } from './plan.ts';
 import { findUsers } from './store.ts';
 
-/** Returns these listings, page by page, with the change in them. */
+/** Returns these listings, page by page, with the change in them. One that is pruned is hidden besides. */
 export async function* affectedListings(
   database: D1Database,
   plan: Plan,
   stored: Stored,
+  pruned: ReadonlySet<string>,
 ): AsyncGenerator<Source[]> {
   const inFile = new Set(plan.sources.map(({ id }) => id));
   const locations = replacements(plan.changedLocations, stored.locations, ({ id }) => id);
@@ -16,7 +17,8 @@ export async function* affectedListings(
   for await (const users of findUsers(database, [...locations.values()], [...amenities.values()])) {
     yield users
       .filter(({ id }) => !inFile.has(id))
-      .map((listing) => withChanges(listing, locations, amenities));
+      .map((listing) => withChanges(listing, locations, amenities))
+      .map((listing) => (pruned.has(listing.id) ? { ...listing, status: 'hidden' } : listing));
   }
 }
 

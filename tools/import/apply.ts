@@ -45,11 +45,34 @@ const INSERTS = [
    FROM import_staging WHERE import_id = ?1 AND kind = 'amenity'`,
 ];
 
+/**
+ * Keeps the place of the newest change, before the listings that are replaced are gone: a place that a
+ * reader may hold must not be given again.
+ */
+const KEEP_NEWEST_CHANGE = `
+  INSERT INTO import_staging (kind, key, import_id, row)
+  SELECT 'sequence', '', ?1, coalesce((SELECT change_seq FROM properties
+    WHERE status <> 'hidden' OR change_seq > 0 ORDER BY change_seq DESC, id DESC LIMIT 1), 0)`;
+
+const NEWEST_CHANGE = `(SELECT CAST(row AS INTEGER) FROM import_staging
+  WHERE import_id = ?1 AND kind = 'sequence')`;
+
+/** A change gets the next places in the order of the staged rows. Places may be left out. */
 const INSERT_LISTINGS = `
-  INSERT INTO properties (id, slug, status, type, location_id, display_order, source, rendering)
+  INSERT INTO properties (id, slug, status, type, location_id, display_order, source, rendering,
+                          change_seq, changed_at, removed_slug, catalogue_end)
   SELECT key, row->>'slug', row->>'status', row->>'type', row->>'location_id',
-         row->>'display_order', row->>'source', ?2
+         row->>'display_order', row->>'source', ?2,
+         coalesce(row->>'$.change.change_seq', ${NEWEST_CHANGE} + rowid),
+         iif(row->>'$.change.change_seq' IS NULL, ?3, row->>'$.change.changed_at'),
+         row->>'$.change.removed_slug', row->>'$.change.catalogue_end'
   FROM import_staging WHERE import_id = ?1 AND kind = 'property'`;
+
+/** Tells the removals where the catalogue ends: see `catalogue_end` in src/properties/table.ts. */
+const END_CATALOGUE = `
+  UPDATE properties SET catalogue_end = (SELECT json_array(change_seq, id) FROM properties
+    WHERE status <> 'hidden' ORDER BY change_seq DESC, id DESC LIMIT 1)
+  WHERE (status <> 'hidden' OR change_seq > 0) AND status = 'hidden' AND change_seq > ${NEWEST_CHANGE}`;
 
 const MARK_APPLIED = `
   INSERT INTO import_staging (kind, key, import_id, row) VALUES ('applied', '', ?1, '{}')`;
@@ -82,8 +105,10 @@ export async function applyStaged(staging: Staging, lastImport: string | null): 
   const { database, importId, stagedRows } = staging;
   const batch = [
     database.prepare(GUARD).bind(importId, lastImport, stagedRows),
+    database.prepare(KEEP_NEWEST_CHANGE).bind(importId),
     ...[...REMOVALS, ...INSERTS].map((statement) => database.prepare(statement).bind(importId)),
-    database.prepare(INSERT_LISTINGS).bind(importId, pendingRenderingOf(importId)),
+    database.prepare(INSERT_LISTINGS).bind(importId, pendingRenderingOf(importId), Date.now()),
+    database.prepare(END_CATALOGUE).bind(importId),
     database.prepare('DELETE FROM import_staging'),
     database.prepare(MARK_APPLIED).bind(importId),
   ];

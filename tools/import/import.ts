@@ -14,18 +14,19 @@ import { countsOf, type ImportCounts } from './counts.ts';
 import type { ReadFile } from './file.ts';
 import { type Plan, planImport, type Stored } from './plan.ts';
 import type { ImportProblem } from './problem.ts';
+import { type Pruned, type Pruning, prune } from './prune.ts';
 import { renderApplied } from './rendering.ts';
 import { batchesOf, type StagedRow, stagedRowOf } from './rows.ts';
 import { sizeProblems } from './sizes.ts';
 import {
-  countDiffering,
   discardStaged,
+  findDiffering,
   type Staging,
   stageAmenities,
   stageListings,
   stageLocations,
 } from './staging.ts';
-import { findStored } from './store.ts';
+import { findPublicIds, findResumeCursor, findSources, findStored } from './store.ts';
 
 /** An import gives up after so many attempts, each overtaken by another import. */
 const MAX_ATTEMPTS = 10;
@@ -40,6 +41,12 @@ export type ImportOutcome =
       kind: 'accepted';
       /** The number of listings outside the file that show a changed location or amenity. */
       affected: number;
+      /** The number of public listings that the file does not name: pruning has hidden them. */
+      pruned: number;
+      /** The number of listings that the feed shows otherwise from now on. */
+      changes: number;
+      /** The cursor that a reader of all changes holds now; null when nothing changed, or in a dry run. */
+      resumeCursor: string | null;
       /** Tells whether rendering was interrupted: what is left is rendered when it is read. */
       isRenderingLeft: boolean;
     } & ImportCounts);
@@ -50,6 +57,8 @@ export type ImportOptions = {
   publicSiteUrl: string;
   /** Checks everything, writes nothing. */
   isDryRun: boolean;
+  /** What becomes of the public listings that the file does not name. */
+  pruning: Pruning;
   /** Called after each batch with the number of listings that have been through a phase. */
   onProgress: (phase: 'checked' | 'rendered', done: number, total: number) => void;
 };
@@ -76,7 +85,16 @@ async function attemptImport(read: ReadListings, options: ImportOptions): Promis
   const lastImport = await findLastImport(database);
   const stored = await findStored(database, read.file);
   const plan = planImport(read.file, stored);
-  const problems = [...read.problems, ...plan.problems, ...oversized(plan, read, publicSiteUrl)];
+  const pruned =
+    options.pruning === 'none'
+      ? NOTHING_PRUNED
+      : prune(read.file, await findPublicIds(database), options.pruning);
+  const problems = [
+    ...read.problems,
+    ...plan.problems,
+    ...oversized(plan, read, publicSiteUrl),
+    ...pruned.problems,
+  ];
   if (problems.length > 0) return { kind: 'refused', problems };
 
   const staging: Staging = {
@@ -85,22 +103,45 @@ async function attemptImport(read: ReadListings, options: ImportOptions): Promis
     publicSiteUrl,
     stagedRows: 0,
   };
-  const written = await writeAll(staging, plan, stored, lastImport, options);
+  const written = await writeAll(
+    staging,
+    { plan, stored, lastImport, pruned: pruned.ids },
+    options,
+  );
   if (written.kind === 'refused') return written;
   return {
     kind: 'accepted',
     ...countsOf(read.file, plan, stored, written.ofFile),
     affected: written.affected,
+    pruned: pruned.ids.length,
+    changes: written.changes,
+    // The import is done, even if this read fails.
+    resumeCursor:
+      written.changes > 0 && !options.isDryRun
+        ? await findResumeCursor(database).catch(() => null)
+        : null,
     isRenderingLeft: !(await renderApplied(staging, written.batches, (done, total) =>
       onProgress('rendered', done, total),
     )),
   };
 }
 
+const NOTHING_PRUNED: Pruned = { ids: [], problems: [] };
+
+/** What an import was checked against, and what it is to do. */
+type Work = {
+  plan: Plan;
+  stored: Stored;
+  lastImport: string | null;
+  /** The ids of the listings to be hidden. */
+  pruned: readonly string[];
+};
+
 type Written = {
   kind: 'written';
   ofFile: number;
   affected: number;
+  changes: number;
   /** The batches in which something was staged; their listings are to be rendered. */
   batches: StagedRow[][];
 };
@@ -112,32 +153,40 @@ type Refused = Extract<ImportOutcome, { kind: 'refused' }>;
  */
 async function writeAll(
   staging: Staging,
-  plan: Plan,
-  stored: Stored,
-  lastImport: string | null,
+  { plan, stored, lastImport, pruned }: Work,
   { isDryRun, onProgress }: ImportOptions,
 ): Promise<Written | Refused> {
-  const written: Written = { kind: 'written', ofFile: 0, affected: 0, batches: [] };
+  const written: Written = { kind: 'written', ofFile: 0, affected: 0, changes: 0, batches: [] };
+  const isPruned = new Set(pruned);
   const write = async (batch: StagedRow[]) => {
-    if (isDryRun) return countDiffering(staging, batch);
-    const rows = await stageListings(staging, batch);
-    if (rows > 0) written.batches.push(batch);
+    const { rows, changes } = await (isDryRun ? findDiffering : stageListings)(staging, batch);
+    if (rows.length > 0) written.batches.push(rows);
+    written.changes += changes;
     return rows;
   };
   try {
     let done = 0;
     for (const batch of batchesOf(rowsOf(plan.sources))) {
-      written.ofFile += await write(batch);
+      written.ofFile += (await write(batch)).length;
       done += batch.length;
       onProgress('checked', done, plan.sources.length);
     }
     const problems: ImportProblem[] = [];
-    for await (const listings of affectedListings(staging.database, plan, stored)) {
+    for await (const listings of affectedListings(staging.database, plan, stored, isPruned)) {
       for (const listing of listings) {
         problems.push(...sizeProblems(listing, storedName(listing), staging.publicSiteUrl));
       }
       if (problems.length > 0) continue;
-      for (const batch of batchesOf(rowsOf(listings))) written.affected += await write(batch);
+      for (const batch of batchesOf(rowsOf(listings))) {
+        for (const { listing } of await write(batch)) {
+          if (!isPruned.delete(listing.id)) written.affected += 1;
+        }
+      }
+    }
+    for await (const listings of findSources(staging.database, [...isPruned])) {
+      if (problems.length > 0) break;
+      const hidden = listings.map((listing) => ({ ...listing, status: 'hidden' as const }));
+      for (const batch of batchesOf(rowsOf(hidden))) await write(batch);
     }
     if (problems.length > 0) {
       await discard(staging);

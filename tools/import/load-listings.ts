@@ -14,12 +14,14 @@ import { type OpenDatabase, openDatabase } from '../database/open.ts';
 import { readVars } from '../development/dev-vars.ts';
 import type { ReadFile } from './file.ts';
 import { type ImportOutcome, importListings, type ReadListings } from './import.ts';
+import type { Pruning } from './prune.ts';
 
 export type LoadOptions = {
   isRemote: boolean;
   isDryRun: boolean;
   /** An environment of wrangler.toml, for the remote database; undefined for production. */
   environment?: string | undefined;
+  pruning?: Pruning;
 };
 
 /**
@@ -41,7 +43,7 @@ async function loadInto(
   { database, close }: OpenDatabase,
   read: ReadListings,
   publicSiteUrl: string,
-  { isDryRun }: LoadOptions,
+  { isDryRun, pruning = 'none' }: LoadOptions,
 ): Promise<ImportOutcome> {
   const progress = showProgress(process.stdout);
   try {
@@ -49,6 +51,7 @@ async function loadInto(
       database,
       publicSiteUrl,
       isDryRun,
+      pruning,
       onProgress: (phase, done, total) => progress.update(`listings ${phase}`, done, total),
     });
   } finally {

@@ -3,6 +3,7 @@
 import { renderingOf } from '../../src/properties/render.ts';
 import type { Amenity, Location } from '../../src/properties/source.ts';
 import { patiently } from '../../src/storage/d1.ts';
+import { changeColumnsOf, type StoredListing } from './change.ts';
 import { batchesOf, jsonOf, type StagedRow } from './rows.ts';
 
 /** An import under way. */
@@ -19,30 +20,66 @@ export type Staging = {
 const DIFFERING = `FROM json_each(?1) AS new LEFT JOIN properties AS old ON old.id = new.value->>'id'
   WHERE old.id IS NULL OR old.source <> new.value->>'source' OR old.rendering <> ?2`;
 
-/** Counts the listings that would be written. Writes nothing. */
-export async function countDiffering(
-  { database, publicSiteUrl }: Staging,
+/** What staging a batch writes, or would write. */
+export type StagedListings = {
+  /** The listings that the store does not hold as they are. */
+  rows: StagedRow[];
+  /** How many of them the feed shows otherwise from then on. */
+  changes: number;
+};
+
+/** Finds the listings that would be staged. Writes nothing. */
+export async function findDiffering(
+  staging: Staging,
   batch: readonly StagedRow[],
-): Promise<number> {
-  const statement = database
-    .prepare(`SELECT count(*) AS listings ${DIFFERING}`)
-    .bind(jsonOf(batch), renderingOf(publicSiteUrl));
-  return (await patiently(() => statement.first<number>('listings'))) ?? 0;
+): Promise<StagedListings> {
+  const { rows, changes } = await differing(staging, batch);
+  return { rows: rows.map(({ row }) => row), changes };
 }
 
-/** Stages the listings that the store does not hold as they are; returns how many. */
+/** Stages the listings that the store does not hold as they are. */
 export async function stageListings(
   staging: Staging,
   batch: readonly StagedRow[],
-): Promise<number> {
-  const insert = staging.database
-    .prepare(
-      `INSERT INTO import_staging (kind, key, import_id, row)
-       SELECT 'property', new.value->>'id', ?3, new.value ${DIFFERING}`,
-    )
-    .bind(jsonOf(batch), renderingOf(staging.publicSiteUrl), staging.importId);
-  return stage(staging, insert);
+): Promise<StagedListings> {
+  const { rows, changes } = await differing(staging, batch);
+  for (const part of batchesOf(rows)) {
+    const insert = staging.database
+      .prepare(
+        `INSERT INTO import_staging (kind, key, import_id, row)
+         SELECT 'property', new.value->>'id', ?2, new.value FROM json_each(?1) AS new`,
+      )
+      .bind(jsonOf(part), staging.importId);
+    await stage(staging, insert);
+  }
+  return { rows: rows.map(({ row }) => row), changes };
 }
+
+/** Finds the rows of a batch that are to be staged, each with the columns of its latest change. */
+async function differing({ database, publicSiteUrl }: Staging, batch: readonly StagedRow[]) {
+  const statement = database
+    .prepare(
+      `SELECT new.value->>'id' AS id, old.slug, old.status, old.document,
+         CASE WHEN old.document IS NULL THEN old.source END AS source,
+         old.change_seq, old.changed_at, old.removed_slug, old.catalogue_end ${DIFFERING}`,
+    )
+    .bind(jsonOf(batch), renderingOf(publicSiteUrl));
+  const { results } = await patiently(() => statement.all<StoredListing | Missing>());
+  const stored = new Map(results.map((each) => [each.id, each]));
+  let changes = 0;
+  const rows = batch.flatMap((row) => {
+    const found = stored.get(row.listing.id);
+    if (found === undefined) return [];
+    const old = found.slug === null ? undefined : found;
+    const columns = changeColumnsOf(old, row.listing, publicSiteUrl);
+    if (columns.change_seq === null) changes += 1;
+    return [{ row, json: `${row.json.slice(0, -1)},"change":${JSON.stringify(columns)}}` }];
+  });
+  return { rows, changes };
+}
+
+/** A listing of the batch that the store does not hold. */
+type Missing = { id: string; slug: null };
 
 /** Stages locations, whether or not the store holds them as they are. */
 export async function stageLocations(staging: Staging, locations: readonly Location[]) {

@@ -1,7 +1,9 @@
 /** The reads of an import. Keys travel as one JSON parameter: D1 binds at most 100. */
 
-import { and, asc, gt, inArray, or, sql } from 'drizzle-orm';
+import { and, asc, desc, gt, inArray, ne, or, sql } from 'drizzle-orm';
 import { QueryBuilder } from 'drizzle-orm/sqlite-core';
+import { cursorBytes } from '../../src/http/cursor.ts';
+import { CHANGES_SCOPE, type ChangePlace, positionOf } from '../../src/properties/change.ts';
 import { type Amenity, type Location, type Source, source } from '../../src/properties/source.ts';
 import { amenities, locations, properties } from '../../src/properties/table.ts';
 import { patiently } from '../../src/storage/d1.ts';
@@ -32,6 +34,25 @@ const LOCATIONS = statementOf(
 );
 const AMENITIES = statementOf(
   new QueryBuilder().select().from(amenities).where(inArray(amenities.slug, keys)),
+);
+const NEWEST_CHANGE = statementOf(
+  new QueryBuilder()
+    .select({ change_seq: properties.change_seq })
+    .from(properties)
+    .orderBy(desc(properties.change_seq))
+    .limit(1),
+);
+const PUBLIC_IDS = statementOf(
+  new QueryBuilder()
+    .select({ id: properties.id })
+    .from(properties)
+    .where(ne(properties.status, 'hidden')),
+);
+const SOURCES = statementOf(
+  new QueryBuilder()
+    .select({ source: properties.source })
+    .from(properties)
+    .where(inArray(properties.id, keys)),
 );
 const USERS = statementOf(
   new QueryBuilder()
@@ -73,6 +94,32 @@ export async function findStored(database: D1Database, file: ListingsFile): Prom
       writtenAmenity.parse({ ...row, label: JSON.parse(row.label) }),
     ),
   };
+}
+
+/** Returns the cursor of the list of changes that a reader of everything holds now. */
+export async function findResumeCursor(database: D1Database): Promise<string> {
+  const [newest] = await patiently(() => NEWEST_CHANGE.rows(database, {}));
+  const place: ChangePlace = { kind: 'changes', seq: newest?.change_seq ?? 0 };
+  const bytes = await cursorBytes(CHANGES_SCOPE, positionOf(place));
+  return Buffer.from(bytes).toString('base64url');
+}
+
+/** Finds the ids of all public listings. */
+export async function findPublicIds(database: D1Database): Promise<string[]> {
+  const rows = await patiently(() => PUBLIC_IDS.rows(database, {}));
+  return rows.map(({ id }) => id);
+}
+
+/** Finds the stored listings with these ids, page by page. */
+export async function* findSources(
+  database: D1Database,
+  ids: readonly string[],
+): AsyncGenerator<Source[]> {
+  for (let start = 0; start < ids.length; start += SOURCES_PER_QUERY) {
+    const values = { keys: JSON.stringify(ids.slice(start, start + SOURCES_PER_QUERY)) };
+    const rows = await patiently(() => SOURCES.rows(database, values));
+    yield rows.map((row) => source.parse(JSON.parse(row.source)));
+  }
 }
 
 /** Finds every stored listing that uses one of the locations or amenities, page by page. */

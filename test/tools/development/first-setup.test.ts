@@ -22,7 +22,7 @@ describe('two first set-ups of one working copy at the same moment', () => {
     const said = outputs.join('');
     expect(said.match(/^Created \.dev\.vars/gm)).toHaveLength(1);
     expect(said.match(/^Migrated the local database/gm)).toHaveLength(1);
-    expect(said.match(/^Loaded 69 sample listings/gm)).toHaveLength(1);
+    expect(said.match(/^Loaded 71 sample listings/gm)).toHaveLength(1);
   });
 
   it('say nothing of types, warnings or errors', () => {

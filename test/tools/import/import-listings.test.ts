@@ -36,11 +36,11 @@ function expectDone(finished: Finished): void {
 describe('import-listings', () => {
   it('migrates an empty database and loads the sample listings', () => {
     expectDone(loaded);
-    expect(loaded.stdout).toContain('69 listings: 69 added, 0 changed, 0 unchanged');
-    expect(loaded.stdout).toContain('69 of 69 listings');
+    expect(loaded.stdout).toContain('71 listings: 71 added, 0 changed, 0 unchanged');
+    expect(loaded.stdout).toContain('71 of 71 listings');
     expect(project.rows('SELECT kind FROM import_staging')).toEqual([{ kind: 'applied' }]);
     const rows = project.rows(LISTINGS);
-    expect(rows).toHaveLength(69);
+    expect(rows).toHaveLength(71);
     expect(new Set(rows.map((row) => row.rendering)).size).toBe(1);
   });
 
@@ -48,7 +48,7 @@ describe('import-listings', () => {
     const before = [project.rows(LISTINGS), project.rows('SELECT * FROM import_staging')];
     const again = await project.run(IMPORT, 'tools/samples/listings.json');
     expectDone(again);
-    expect(again.stdout).toContain('69 listings: 0 added, 0 changed, 69 unchanged');
+    expect(again.stdout).toContain('71 listings: 0 added, 0 changed, 71 unchanged');
     expect(again.stdout).toContain('Nothing changed');
     expect([project.rows(LISTINGS), project.rows('SELECT * FROM import_staging')]).toEqual(before);
   });
@@ -112,7 +112,7 @@ describe('import-listings', () => {
     try {
       const dry = await fresh.run(IMPORT, '--dry-run', 'tools/samples/listings.json');
       expectDone(dry);
-      expect(dry.stdout).toContain('69 listings: 69 added, 0 changed, 0 unchanged');
+      expect(dry.stdout).toContain('71 listings: 71 added, 0 changed, 0 unchanged');
       expect(fresh.rows(`SELECT name FROM sqlite_schema WHERE name = 'properties'`)).toEqual([]);
     } finally {
       fresh.remove();

@@ -1,0 +1,77 @@
+/** The property change: an item of the list of changes, and the cursor to what follows one. */
+
+import * as z from 'zod';
+import { type CursorScope, encodeCursor } from '../http/cursor.ts';
+import { cursorText, listOf } from '../http/paging.ts';
+import { lowerCaseUuid, uuid } from '../http/uuid.ts';
+import { anyProperty, property } from './resource.ts';
+
+/** A place in the list of changes. */
+export type ChangePlace =
+  /** In the public catalogue, which a reader gets first; the changes after `start` follow it. */
+  | { kind: 'catalogue'; seq: number; id: string; start: number }
+  /** In the changes, removals among them. */
+  | { kind: 'changes'; seq: number };
+
+/** The cursors of the list: they are made without filters. */
+export const CHANGES_SCOPE: CursorScope = { list: 'property-changes', filters: '' };
+
+const sequence = z.int().min(0);
+
+/** A place as a cursor carries it. */
+export const changePlace: z.ZodType<ChangePlace> = z.union([
+  z
+    .tuple([sequence, uuid, sequence])
+    .transform(([seq, id, start]) => ({ kind: 'catalogue' as const, seq, id, start })),
+  z.tuple([sequence]).transform(([seq]) => ({ kind: 'changes' as const, seq })),
+]);
+
+/** Returns what a cursor carries of a place. */
+export function positionOf(place: ChangePlace): number[] | [number, string, number] {
+  return place.kind === 'changes' ? [place.seq] : [place.seq, place.id, place.start];
+}
+
+/** Makes the cursor to what follows a place. */
+export function changeCursor(place: ChangePlace): Promise<string> {
+  return encodeCursor(CHANGES_SCOPE, positionOf(place));
+}
+
+const changedAt = z.iso
+  .datetime()
+  .max(30)
+  .nullable()
+  .meta({
+    description:
+      'When an import made the change; null for a listing that was stored before the list existed. The order is not that of these times.',
+    examples: ['2027-01-15T09:30:00.000Z'],
+  });
+
+/** An item of the list. */
+export const propertyChange = z
+  .strictObject({
+    object: z.literal('property_change'),
+    id: lowerCaseUuid.meta({ description: 'Identifies the property.' }),
+    slug: property.shape.slug.meta({
+      description: 'The slug of the property; of a removed one the last that was public.',
+    }),
+    change: z.enum(['published', 'removed']).meta({
+      description: '`published`: it is public, new or changed. `removed`: it is hidden now.',
+    }),
+    changed_at: changedAt,
+    property: anyProperty.nullable().meta({
+      description: 'The property as it is now; null when it was removed.',
+    }),
+  })
+  .meta({ id: 'PropertyChange', description: 'The latest change of a listing.' });
+
+export type ChangeList = z.infer<typeof changeList>;
+
+/** A page of changes. */
+export const changeList = listOf(propertyChange)
+  .extend({
+    resume_cursor: cursorText.meta({
+      description:
+        'Where to go on, now or at any later time: send it as `after`. It is there on the last page too.',
+    }),
+  })
+  .meta({ id: 'PropertyChangeList', description: 'A page of changes.' });

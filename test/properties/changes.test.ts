@@ -1,0 +1,309 @@
+/** The list of changes: who gets what, once, at what cost. */
+
+import { env } from 'cloudflare:workers';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type * as z from 'zod';
+import { changeList } from '../../src/properties/change.ts';
+import type { Source } from '../../src/properties/source.ts';
+import { counting } from '../support/counting.ts';
+import { expectError, expectStatus, get, sendWith } from '../support/http.ts';
+import { sourceOf, storeListings } from '../support/listings.ts';
+
+const CHANGES = '/api/v1/web/property-changes';
+
+type Page = z.infer<typeof changeList>;
+
+beforeEach(async () => {
+  await env.DB.prepare('DELETE FROM properties').run();
+});
+
+async function read(query = ''): Promise<Page> {
+  const response = await get(`${CHANGES}${query}`);
+  await expectStatus(response, 200);
+  expect(response.headers.get('Cache-Control')).toBe('no-store');
+  expect(response.headers.has('ETag')).toBe(false);
+  const page = changeList.parse(await response.json());
+  if (page.has_more) expect(page.next_cursor).toBe(page.resume_cursor);
+  return page;
+}
+
+/** Reads from a cursor, or from nothing, to the end. `between` runs after each page. */
+async function readAll(
+  { after, limit = 2 }: { after?: string | undefined; limit?: number } = {},
+  between: (pages: number) => Promise<unknown> = async () => undefined,
+) {
+  const items: Page['data'] = [];
+  let cursor = after;
+  for (let pages = 1; ; pages += 1) {
+    const page = await read(`?limit=${limit}${cursor === undefined ? '' : `&after=${cursor}`}`);
+    items.push(...page.data);
+    cursor = page.resume_cursor;
+    if (!page.has_more) return { items, resume: cursor };
+    await between(pages);
+  }
+}
+
+/** Stores listings as an import would, in one transaction whose order is that of the list. */
+async function store(...listings: Source[]): Promise<void> {
+  for (const listing of listings) {
+    await env.DB.prepare('DELETE FROM properties WHERE id = ?').bind(listing.id).run();
+    await storeListings(env.DB, [listing]);
+    await env.DB.prepare(
+      `UPDATE properties SET change_seq = (SELECT max(change_seq) FROM properties) + 1, changed_at = 1800000000000 WHERE id = ?`,
+    )
+      .bind(listing.id)
+      .run();
+  }
+}
+
+/** Hides a stored listing as an import would. */
+async function hide({ id }: Source): Promise<void> {
+  await env.DB.batch([
+    env.DB.prepare(
+      `UPDATE properties SET change_seq = (SELECT max(change_seq) FROM properties) + 1,
+         changed_at = 1800000000000, removed_slug = slug, slug = 'secret-' || slug, status = 'hidden', document = NULL
+       WHERE id = ?`,
+    ).bind(id),
+    env.DB.prepare(
+      `UPDATE properties SET catalogue_end = (SELECT json_array(change_seq, id) FROM properties
+         WHERE status <> 'hidden' ORDER BY change_seq DESC, id DESC LIMIT 1) WHERE id = ?`,
+    ).bind(id),
+  ]);
+}
+
+const homes = (count: number) => Array.from({ length: count }, () => sourceOf());
+const ids = (items: readonly { id: string }[]) => items.map(({ id }) => id);
+const briefly = (items: Page['data']) => items.map(({ id, change }) => `${change} ${id}`);
+
+describe('a reader from nothing', () => {
+  it.each([1, 2, 3, 100])(
+    'gets each public listing once and no tombstone, in pages of %d',
+    async (limit) => {
+      const old = homes(4);
+      await storeListings(env.DB, [...old, sourceOf({ status: 'hidden' })]);
+      const [a, b, c] = [sourceOf(), sourceOf({ status: 'sold_out' }), sourceOf()];
+      await store(a, b, c);
+      await hide(a);
+      const { items } = await readAll({ limit });
+      const expected = [...ids(old).sort(), b.id, c.id];
+      expect(ids(items)).toEqual(expected);
+      expect(items.every(({ change, property }) => change === 'published' && property)).toBe(true);
+      expect(items[0]?.changed_at).toBeNull();
+      expect(items.at(-1)?.changed_at).toBe('2027-01-15T08:00:00.000Z');
+    },
+  );
+
+  it.each([1, 2, 5, 6])('says has_more exactly, of %d listings', async (count) => {
+    const listings = homes(count);
+    await store(...listings);
+    expect((await read(`?limit=${count}`)).has_more).toBe(false);
+    const gone = sourceOf();
+    await store(gone);
+    expect((await read(`?limit=${count}`)).has_more).toBe(true);
+    await hide(gone);
+    expect((await read(`?limit=${count}`)).has_more).toBe(false);
+    if (count > 1) expect((await read(`?limit=${count - 1}`)).has_more).toBe(true);
+  });
+
+  it('finds nothing in an empty store, and goes on from there', async () => {
+    const nothing = await read();
+    expect(nothing).toMatchObject({ data: [], has_more: false, next_cursor: null });
+    const [a] = homes(1);
+    if (a) await store(a);
+    expect(ids((await read(`?after=${nothing.resume_cursor}`)).data)).toEqual([a?.id]);
+  });
+
+  it('gets what changes while it reads, tombstones of what it has seen included', async () => {
+    const listings = homes(6);
+    await store(...listings);
+    const [first, , third, , fifth] = listings;
+    const added = sourceOf();
+    const { items, resume } = await readAll({}, async (pages) => {
+      if (pages === 1 && first && third && fifth) {
+        await hide(first);
+        await store(added, { ...third, name: 'Renamed' });
+        await hide(fifth);
+      }
+    });
+    const [a = '', b = '', c = '', d = '', e = '', f = ''] = ids(listings);
+    expect(briefly(items)).toEqual([
+      `published ${a}`,
+      `published ${b}`,
+      `published ${d}`,
+      `published ${f}`,
+      `removed ${a}`,
+      `published ${added.id}`,
+      `published ${c}`,
+      `removed ${e}`,
+    ]);
+    expect((await read(`?after=${resume}`)).data).toEqual([]);
+  });
+});
+
+describe('a reader that goes on', () => {
+  it('gets each listing once, at its latest change, and a tombstone for each that was hidden', async () => {
+    const [a, b, c, d] = [sourceOf(), sourceOf(), sourceOf(), sourceOf()];
+    await store(a, b, c, d);
+    const { resume } = await readAll();
+    expect((await read(`?after=${resume}`)).resume_cursor).toBe(resume);
+    await store({ ...b, name: 'Twice' });
+    await hide(a);
+    await store({ ...b, name: 'Changed' });
+    await hide(d);
+    await store(d);
+    const next = await readAll({ after: resume, limit: 1 });
+    expect(briefly(next.items)).toEqual([
+      `removed ${a.id}`,
+      `published ${b.id}`,
+      `published ${d.id}`,
+    ]);
+    expect(next.items[1]?.property?.name).toBe('Changed');
+  });
+
+  it('sees nothing of a hidden listing but its id and its last public slug', async () => {
+    const secret = sourceOf({ name: 'Very secret' });
+    await store(secret);
+    const { resume } = await readAll();
+    await hide(secret);
+    const response = await get(`${CHANGES}?after=${resume}`);
+    const text = await response.clone().text();
+    expect(text).not.toMatch(/secret/i);
+    expect((await response.json<Page>()).data).toEqual([
+      {
+        object: 'property_change',
+        id: secret.id,
+        slug: secret.slug,
+        change: 'removed',
+        changed_at: '2027-01-15T08:00:00.000Z',
+        property: null,
+      },
+    ]);
+  });
+
+  it('may choose fields and languages of the property inside', async () => {
+    await store(sourceOf({ title: { en: 'One', es: 'Uno' } }));
+    const [item] = (await read('?fields=title&locale=es')).data;
+    expect(Object.keys(item ?? {})).toEqual([
+      'object',
+      'id',
+      'slug',
+      'change',
+      'changed_at',
+      'property',
+    ]);
+    expect(item?.property).toEqual({ object: 'property', id: item?.id, title: { es: 'Uno' } });
+  });
+
+  it('gets a listing rendered now that other rules rendered', async () => {
+    const listing = sourceOf({ name: 'Now' });
+    await store(listing);
+    await env.DB.prepare(`UPDATE properties SET rendering = 'older', document = '{}'`).run();
+    expect((await read()).data[0]?.property?.name).toBe('Now');
+  });
+});
+
+describe('a cursor of the list of changes', () => {
+  it('is refused when it is altered, cut or of another list, under the name after', async () => {
+    await store(...homes(3));
+    const { resume_cursor: cursor, next_cursor } = await read('?limit=1');
+    const feed = await get('/api/v1/web/properties?limit=1');
+    const { next_cursor: foreign } = await feed.json<{ next_cursor: string }>();
+    const flipped = `${cursor.slice(0, 20)}${cursor[20] === 'A' ? 'B' : 'A'}${cursor.slice(21)}`;
+    for (const bad of [flipped, cursor.slice(1), `${cursor}=`, `${cursor}%20`, foreign, '', 'x']) {
+      const response = await get(`${CHANGES}?after=${bad}`);
+      expect((await expectError(response, 400, 'invalid_cursor')).param).toBe('after');
+    }
+    const elsewhere = await get(`/api/v1/web/properties?cursor=${next_cursor}`);
+    await expectError(elsewhere, 400, 'invalid_cursor');
+  });
+
+  it.each(['cursor', 'next_cursor', 'resume_cursor', 'starting_after', 'page', 'After', 'after[]'])(
+    'is not sent as %s',
+    async (word) => {
+      const error = await expectError(await get(`${CHANGES}?${word}=a`), 400, 'validation_error');
+      expect(error.param).toBe(word);
+      expect(error.message).toContain('page with after');
+    },
+  );
+});
+
+describe('a page of changes', () => {
+  it('is read from the primary, also when the feed is cached', async () => {
+    const constraints: unknown[] = [];
+    const DB = new Proxy(env.DB, {
+      get: (target, name) => {
+        if (name !== 'withSession') return Reflect.get(target, name);
+        return (constraint: D1SessionConstraint) => {
+          constraints.push(constraint);
+          return target.withSession(constraint);
+        };
+      },
+    });
+    for (let times = 0; times < 2; times += 1) {
+      await sendWith({ DB, FEED_CACHE_SECONDS: '60' }, CHANGES);
+    }
+    expect(constraints).toEqual(['first-primary', 'first-primary']);
+  });
+
+  it('holds 4 MiB of documents at most, and goes on', async () => {
+    const big = (count: number) =>
+      Array.from({ length: count }, () => sourceOf({ address: 'ü'.repeat(95_000) }));
+    await store(...big(30));
+    const first = await read('?limit=100&fields=slug');
+    expect(first.data.length).toBe(22);
+    expect(first.has_more).toBe(true);
+    const { items } = await readAll({ limit: 100 });
+    expect(items).toHaveLength(30);
+    expect(new Set(ids(items)).size).toBe(30);
+  });
+});
+
+/** Fills up to so many listings, one in ten of them removed. The last change is a removal. */
+async function fill(count: number): Promise<void> {
+  const [pattern] = homes(1);
+  if (pattern) await store(pattern);
+  await env.DB.prepare(
+    `WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
+     INSERT INTO properties (id, slug, status, display_order, rendering, document, source, change_seq, changed_at, removed_slug)
+     SELECT printf('00000000-0000-4000-8000-%012x', i), 'clone-' || i, iif(i % 10 = 0, 'hidden', 'listed'), i,
+       p.rendering, p.document, p.source, iif(i < ?1 / 2, 0, i), 1, 'clone-' || i
+     FROM n JOIN properties AS p ON p.id = ?2`,
+  )
+    .bind(count, pattern?.id)
+    .run();
+  await env.DB.prepare(
+    `UPDATE properties SET catalogue_end = (SELECT json_array(change_seq, id) FROM properties
+       WHERE status <> 'hidden' ORDER BY change_seq DESC, id DESC LIMIT 1) WHERE status = 'hidden'`,
+  ).run();
+}
+
+describe.each(env.TEST_FULL === '' ? [100, 2_000] : [100, 100_000])(
+  'at %d listings a page reads',
+  (count) => {
+    it('limit + 1 rows at most in one round trip: the first, a next one, and changes', async () => {
+      await fill(count);
+      const costsOf = async (query: string) => {
+        const { env: counted, costs } = counting(env);
+        const response = await sendWith(counted, `${CHANGES}${query}`);
+        await expectStatus(response, 200);
+        expect(costs.d1RoundTrips).toBe(1);
+        return { rows: costs.d1RowsRead, page: changeList.parse(await response.json()) };
+      };
+      for (const limit of [1, 10, 25, 44]) {
+        const first = await costsOf(`?limit=${limit}`);
+        expect(first.page.has_more).toBe(true);
+        expect(first.rows).toBeLessThanOrEqual(limit + 1);
+        const second = await costsOf(`?limit=${limit}&after=${first.page.next_cursor}`);
+        expect(second.page.data).toHaveLength(limit);
+        expect(second.rows).toBeLessThanOrEqual(limit + 1);
+      }
+      const { items, resume } = await readAll({ limit: 100 });
+      expect(items.length).toBe(count - Math.floor(count / 10));
+      expect((await costsOf(`?after=${resume}`)).rows).toBeLessThanOrEqual(1);
+      await store(...homes(4));
+      const changed = await costsOf(`?limit=3&after=${resume}`);
+      expect(changed.page).toMatchObject({ has_more: true });
+      expect(changed.rows).toBeLessThanOrEqual(4);
+    });
+  },
+);

@@ -1,0 +1,87 @@
+/** The list of locations: what the filter `location_id` takes. */
+
+import { env } from 'cloudflare:workers';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { listOf } from '../../src/http/paging.ts';
+import { locationResource } from '../../src/properties/locations.ts';
+import { counting } from '../support/counting.ts';
+import { expectError, expectStatus, get, sendWith } from '../support/http.ts';
+
+const LIST = '/api/v1/web/locations';
+const page = listOf(locationResource);
+const COUNT = 300;
+
+/** Every third one has no slug. */
+const stored = Array.from({ length: COUNT }, (_, index) => ({
+  id: crypto.randomUUID(),
+  slug: index % 3 === 0 ? null : `place-${(index * 7) % COUNT}`,
+  name: { en: `Place ${index}`, fr: `Lieu ${index}` },
+}));
+
+beforeAll(() => {
+  const insert = env.DB.prepare('INSERT INTO locations (id, slug, name) VALUES (?, ?, ?)');
+  return env.DB.batch(
+    stored.map(({ id, slug, name }) => insert.bind(id, slug, JSON.stringify(name))),
+  );
+});
+
+async function list(query: string) {
+  const response = await get(`${LIST}?${query}`);
+  await expectStatus(response, 200);
+  return page.parse(await response.json());
+}
+
+describe('the list of locations', () => {
+  it.each([7, 50, 100])(
+    'gives each once, by slug, those without one last, then by id, in pages of %d',
+    async (limit) => {
+      const ids: string[] = [];
+      let cursor: string | null = '';
+      while (cursor !== null) {
+        const next = await list(`limit=${limit}${cursor && `&cursor=${cursor}`}`);
+        ids.push(...next.data.map(({ id }) => id));
+        cursor = next.next_cursor;
+      }
+      const named = stored.filter(({ slug }) => slug !== null);
+      const nameless = stored.filter(({ slug }) => slug === null);
+      expect(ids).toEqual([
+        ...named.sort((a, b) => (String(a.slug) < String(b.slug) ? -1 : 1)).map(({ id }) => id),
+        ...nameless.map(({ id }) => id).sort(),
+      ]);
+    },
+  );
+
+  it('cuts names to the languages asked for', async () => {
+    expect(Object.keys((await list('limit=1&locale=fr')).data[0]?.name ?? {})).toEqual(['fr']);
+    expect((await list('limit=1&locale=es')).data[0]?.name).toEqual({});
+    const error = await expectError(await get(`${LIST}?locale=de`), 400, 'validation_error');
+    expect(error.param).toBe('locale');
+  });
+
+  it('answers 304 to its own tag, and may be cached like the feed', async () => {
+    const first = await get(LIST);
+    expect(first.headers.get('Cache-Control')).toBe('private, no-cache');
+    const headers = { 'If-None-Match': first.headers.get('ETag') ?? '' };
+    await expectStatus(await get(LIST, { headers }), 304);
+  });
+
+  it('reads limit + 2 rows at most in one round trip, on every page', async () => {
+    let cursor: string | null = '';
+    while (cursor !== null) {
+      const { env: counted, costs } = counting(env);
+      const response = await sendWith(counted, `${LIST}?limit=20${cursor && `&cursor=${cursor}`}`);
+      expect(costs.d1RoundTrips).toBe(1);
+      // One more on the page where the slugs end.
+      expect(costs.d1RowsRead).toBeLessThanOrEqual(22);
+      cursor = page.parse(await response.json()).next_cursor;
+    }
+  });
+
+  it('takes no cursor of another list, and its cursors fit no other', async () => {
+    const { next_cursor } = await list('limit=1');
+    for (const path of ['properties?cursor=', 'property-changes?after=']) {
+      const response = await get(`/api/v1/web/${path}${next_cursor}`);
+      await expectError(response, 400, 'invalid_cursor');
+    }
+  });
+});

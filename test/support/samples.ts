@@ -1,0 +1,17 @@
+/** The sample listings as an import would store them. */
+
+import { type Source, source } from '../../src/properties/source.ts';
+import { writtenListing } from '../../tools/import/records.ts';
+import samples from '../../tools/samples/listings.json';
+
+/** Returns every sample listing, hidden ones too. */
+export function sampleSources(): Source[] {
+  return samples.properties.map((each) => {
+    const { location_id, amenities, ...fields } = writtenListing.parse(each);
+    return source.parse({
+      ...fields,
+      location: samples.locations.find(({ id }) => id === location_id) ?? null,
+      amenities: amenities.map((slug) => samples.amenities.find((known) => known.slug === slug)),
+    });
+  });
+}

@@ -1,0 +1,203 @@
+/** What imports do to the list of changes, with the service running: whoever follows it has the catalogue. */
+
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { findFreePort } from '../../../tools/development/port.ts';
+import { BAY, fileOf, type Property, propertyOf } from '../../support/node/listings-file.ts';
+import { type Finished, ProjectCopy, type Service } from '../../support/node/project-copy.ts';
+
+const IMPORT = 'import-listings.ts';
+const API_KEY = 'dev_key_of_the_changes_test';
+
+let project: ProjectCopy;
+let service: Service;
+
+beforeAll(async () => {
+  project = new ProjectCopy();
+  project.write('.dev.vars', `API_KEY=${API_KEY}\nENVIRONMENT=development\nFEED_CACHE_SECONDS=0\n`);
+  service = await project.serve(await findFreePort());
+});
+afterAll(() => project.remove());
+
+const listing = z.looseObject({ id: z.string(), slug: z.string() });
+const change = z.object({
+  id: z.string(),
+  slug: z.string(),
+  change: z.enum(['published', 'removed']),
+  property: listing.nullable(),
+});
+const page = z.object({
+  data: z.array(change),
+  has_more: z.boolean(),
+  resume_cursor: z.string(),
+});
+const list = z.object({ data: z.array(listing), next_cursor: z.string().nullable() });
+
+async function get(path: string): Promise<unknown> {
+  const response = await fetch(`${service.origin}/api/v1/web/${path}`, {
+    // A client of its own each time: the limit is not what is tested.
+    headers: {
+      'x-api-key': API_KEY,
+      'CF-Connecting-IP': `10.${Array.from(randomUUID().slice(0, 3), (c) => parseInt(c, 16)).join('.')}`,
+    },
+  });
+  expect({ path, status: response.status }).toEqual({ path, status: 200 });
+  return response.json();
+}
+
+/** A site's copy of the catalogue, kept in step by the changes list. */
+class Copy {
+  readonly listings = new Map<string, z.infer<typeof listing>>();
+  cursor = '';
+
+  /** Reads on to the end. Returns what came. */
+  async follow(limit = 100): Promise<z.infer<typeof change>[]> {
+    const came: z.infer<typeof change>[] = [];
+    for (;;) {
+      const after = this.cursor && `&after=${this.cursor}`;
+      const { data, has_more, resume_cursor } = page.parse(
+        await get(`property-changes?limit=${limit}${after}`),
+      );
+      for (const { id, property } of data) {
+        if (property) this.listings.set(id, property);
+        else this.listings.delete(id);
+      }
+      came.push(...data);
+      this.cursor = resume_cursor;
+      if (!has_more) return came;
+    }
+  }
+}
+
+/** The public catalogue, as the list gives it. */
+async function catalogue() {
+  const found = new Map<string, z.infer<typeof listing>>();
+  let cursor: string | null = '';
+  while (cursor !== null) {
+    const { data, next_cursor }: z.infer<typeof list> = list.parse(
+      await get(
+        `properties?status=listed,coming_soon,sold_out&limit=100${cursor && `&cursor=${cursor}`}`,
+      ),
+    );
+    for (const each of data) found.set(each.id, each);
+    cursor = next_cursor;
+  }
+  return found;
+}
+
+let files = 0;
+function load(content: object, ...options: string[]): Promise<Finished> {
+  files += 1;
+  return project.run(IMPORT, project.write(`file-${files}.json`, content), ...options);
+}
+
+async function loadWell(content: object, ...options: string[]): Promise<string> {
+  const finished = await load(content, ...options);
+  expect(finished).toMatchObject({ code: 0, stderr: '' });
+  return finished.stdout;
+}
+
+const briefly = (came: z.infer<typeof change>[]) =>
+  came.map((each) => `${each.change} ${each.slug}`).sort();
+
+describe('a reader that holds the catalogue', () => {
+  const copy = new Copy();
+  const web = photo(1, true);
+  const first = propertyOf({ slug: 'first', location_id: BAY, photos: [web] });
+  const second = propertyOf({ slug: 'second', amenities: ['wifi'] });
+  const never = propertyOf({ slug: 'never', status: 'hidden', location_id: BAY });
+
+  it('has it after its first read, and is then told of nothing', async () => {
+    await loadWell(fileOf([]));
+    const came = await copy.follow(7);
+    expect(new Set(came.map(({ id }) => id)).size).toBe(came.length);
+    expect(copy.listings).toEqual(await catalogue());
+    expect(copy.listings.size).toBeGreaterThan(50);
+    expect(await copy.follow()).toEqual([]);
+  });
+
+  it('is told of new listings that are public, once', async () => {
+    await loadWell(fileOf([first, second, never]));
+    expect(briefly(await copy.follow())).toEqual(['published first', 'published second']);
+    expect(copy.listings).toEqual(await catalogue());
+  });
+
+  it('is told of nothing by the same file, or by what the feed does not show', async () => {
+    await loadWell(fileOf([first, second, never]));
+    const unseen = { ...first, photos: [photo(2, false), web] };
+    expect(await loadWell(fileOf([unseen, second, { ...never, name: 'Other' }]))).toContain(
+      '3 listings: 0 added, 2 changed, 1 unchanged',
+    );
+    expect(await copy.follow()).toEqual([]);
+  });
+
+  it('is told of the public listings that show a changed location or amenity', async () => {
+    await loadWell({ ...fileOf([], { bay: 'Blue bay' }) });
+    expect(briefly(await copy.follow())).toEqual(['published first']);
+    await loadWell({ ...fileOf([], { bay: 'Blue bay', wifi: 'Fast Wi-Fi' }) });
+    const came = briefly(await copy.follow());
+    expect(came).toContain('published second');
+    expect(came).not.toContain('published first');
+    expect(copy.listings).toEqual(await catalogue());
+  });
+
+  it('gets a tombstone with the slug that was public, and the listing when it comes back', async () => {
+    await loadWell(
+      fileOf([{ ...first, slug: 'now-secret', status: 'hidden' }], {
+        bay: 'Blue bay',
+        wifi: 'Fast Wi-Fi',
+      }),
+    );
+    const removed = await copy.follow();
+    expect(removed).toEqual([{ id: first.id, slug: 'first', change: 'removed', property: null }]);
+    await loadWell({ properties: [{ ...first, slug: 'still-secret', status: 'hidden' }] });
+    expect(await copy.follow()).toEqual([]);
+    const late = new Copy();
+    await late.follow(1);
+    expect(late.listings).toEqual(await catalogue());
+    await loadWell({ properties: [first] });
+    expect(briefly(await copy.follow())).toEqual(['published first']);
+    expect(copy.listings).toEqual(await catalogue());
+  });
+
+  it('ends with exactly the catalogue when imports run side by side while it reads', async () => {
+    const ids = Array.from({ length: 60 }, () => randomUUID());
+    const batch = (round: number): Property[] =>
+      ids.slice(round * 10, round * 10 + 25).map((id, index) =>
+        propertyOf({
+          id,
+          slug: `beside-${id}`,
+          name: `Round ${round}`,
+          status: (index + round) % 4 === 0 ? 'hidden' : 'listed',
+        }),
+      );
+    let isOver = false;
+    const imports = Promise.all(
+      [0, 1, 2, 3].map((round) => load({ properties: batch(round) })),
+    ).finally(() => {
+      isOver = true;
+    });
+    const readers = [copy, new Copy(), new Copy()];
+    let reads = 0;
+    while (!isOver) {
+      for (const [index, reader] of readers.entries()) await reader.follow(3 + index);
+      reads += 1;
+    }
+    for (const { code, stderr } of await imports)
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(reads).toBeGreaterThan(1);
+    const expected = await catalogue();
+    for (const reader of [...readers, new Copy()]) {
+      await reader.follow(5);
+      expect(reader.listings).toEqual(expected);
+      expect(await reader.follow()).toEqual([]);
+    }
+  });
+});
+
+function photo(number: number, web_visible: boolean) {
+  const id = `00000000-0000-4000-8000-00000000000${number}`;
+  const url = `https://images.example.com/${number}.jpg`;
+  return { id, url, section: 'gallery', web_visible, web_sort_order: number };
+}

@@ -1,0 +1,202 @@
+/** `--prune` hides what the file does not name, and `--notify` tells a site's build hook. */
+
+import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { propertyOf } from '../../support/node/listings-file.ts';
+import { type Finished, ProjectCopy } from '../../support/node/project-copy.ts';
+
+const IMPORT = 'import-listings.ts';
+/** The secret of Standard Webhooks' own example. */
+const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+const homes = Array.from({ length: 10 }, (_, index) => propertyOf({ slug: `home-${index}` }));
+
+type Received = { headers: IncomingHttpHeaders; body: string; method: string | undefined };
+
+let project: ProjectCopy;
+let hook: Server;
+let address = '';
+const received: Received[] = [];
+const answers: number[] = [];
+
+beforeAll(async () => {
+  project = new ProjectCopy();
+  await load({ properties: homes });
+  hook = createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += String(chunk);
+    received.push({ headers: request.headers, body, method: request.method });
+    const status = answers.shift() ?? 200;
+    if (status === 0) return request.socket.destroy();
+    return response.writeHead(status).end();
+  }).listen(0, '127.0.0.1');
+  await once(hook, 'listening');
+  const { port } = z.object({ port: z.int() }).parse(hook.address());
+  address = `http://127.0.0.1:${port}/build`;
+});
+
+afterEach(() => {
+  received.length = 0;
+  answers.length = 0;
+  delete process.env.PUBLISH_HOOK_SECRET;
+});
+
+afterAll(() => {
+  hook.close();
+  project.remove();
+});
+
+function load(content: object, ...options: string[]): Promise<Finished> {
+  return project.run(IMPORT, project.write('listings.json', content), ...options);
+}
+
+const hidden = () =>
+  project
+    .rows(`SELECT slug FROM properties WHERE status = 'hidden' ORDER BY slug`)
+    .map(({ slug }) => slug);
+const places = () =>
+  project.rows('SELECT id, change_seq, removed_slug FROM properties ORDER BY id');
+const lastLine = (text: string) => text.trimEnd().split('\n').at(-1);
+
+describe('--prune', () => {
+  it('tells under --dry-run what it would hide, and hides nothing', async () => {
+    const dry = await load({ properties: homes.slice(2) }, '--prune', '--dry-run');
+    expect(dry).toMatchObject({ code: 0, stderr: '' });
+    expect(lastLine(dry.stdout)).toBe('Hidden, because the file does not name them: 2 listings');
+    expect(hidden()).toEqual([]);
+  });
+
+  it('hides up to a fifth of the public listings, and says how many last', async () => {
+    const done = await load({ properties: homes.slice(2) }, '--prune');
+    expect(done).toMatchObject({ code: 0, stderr: '' });
+    expect(lastLine(done.stdout)).toBe('Hidden, because the file does not name them: 2 listings');
+    expect(hidden()).toEqual(['home-0', 'home-1']);
+    const again = await load({ properties: homes.slice(2) }, '--prune');
+    expect(lastLine(again.stdout)).toBe('Hidden, because the file does not name them: 0 listings');
+    expect(again.stdout).toContain('Nothing changed');
+  });
+
+  it('refuses to hide more, with their number, and changes nothing', async () => {
+    const before = places();
+    const refused = await load({ properties: homes.slice(4, 9) }, '--prune');
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toBe(
+      'the file: leaves out 3 of the 8 public listings, more than a fifth: --prune=all hides them all\n1 problem. Nothing was changed.\n',
+    );
+    expect(places()).toEqual(before);
+  });
+
+  it('hides any number as --prune=all, and takes no other value', async () => {
+    const odd = await load({ properties: homes.slice(4, 9) }, '--prune=most');
+    expect(odd).toMatchObject({
+      code: 2,
+      stderr: '--prune takes no value but all: --prune=most\n',
+    });
+    const done = await load({ properties: homes.slice(4, 9) }, '--prune=all');
+    expect(done).toMatchObject({ code: 0, stderr: '' });
+    expect(hidden()).toEqual(['home-0', 'home-1', 'home-2', 'home-3', 'home-9']);
+  });
+
+  it('hides a listing whose amenity the same file changes', async () => {
+    const amenities = [{ slug: 'wifi', label: { en: 'Wi-Fi' } }];
+    const [one, ...others] = homes.slice(4).map((each) => ({ ...each, amenities: ['wifi'] }));
+    await load({ amenities, properties: [one, ...others] });
+    const renamed = [{ slug: 'wifi', label: { en: 'Fast' } }];
+    const done = await load({ amenities: renamed, properties: others }, '--prune');
+    expect(done).toMatchObject({ code: 0, stderr: '' });
+    const [row] = project.rows(`SELECT status, source FROM properties WHERE slug = 'home-4'`);
+    expect(row?.status).toBe('hidden');
+    expect(String(row?.source)).toContain('"Fast"');
+  });
+});
+
+const event = z.strictObject({
+  type: z.literal('feed.changed'),
+  changes: z.int(),
+  resume_cursor: z.string(),
+});
+
+describe('--notify', () => {
+  it('posts the number of changes and a cursor, signed as Standard Webhooks says', async () => {
+    process.env.PUBLISH_HOOK_SECRET = SECRET;
+    const changed = homes.slice(5, 8).map((each) => ({ ...each, name: 'Changed' }));
+    const done = await load({ properties: changed }, '--notify', address);
+    expect(done).toMatchObject({ code: 0, stderr: '' });
+    expect(lastLine(done.stdout)).toBe(`Notified ${new URL(address).host} of 3 changes.`);
+    const [request, ...others] = received;
+    expect(others).toEqual([]);
+    expect(request?.method).toBe('POST');
+    const { changes, resume_cursor } = event.parse(JSON.parse(request?.body ?? ''));
+    expect(changes).toBe(3);
+    const [newest] = project.rows('SELECT max(change_seq) AS seq FROM properties');
+    const text = Buffer.from(resume_cursor, 'base64url').subarray(8).toString();
+    expect(JSON.parse(text)).toEqual([1, 'property-changes', '', [newest?.seq]]);
+    const headers = request?.headers ?? {};
+    const key = Buffer.from(SECRET.slice('whsec_'.length), 'base64');
+    const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${request?.body}`;
+    expect(headers['webhook-signature']).toBe(
+      `v1,${createHmac('sha256', key).update(signed).digest('base64')}`,
+    );
+    expect(Math.abs(Number(headers['webhook-timestamp']) - Date.now() / 1_000)).toBeLessThan(60);
+  });
+
+  it('is silent when the feed shows nothing new, and says so', async () => {
+    const changed = homes.slice(5, 8).map((each) => ({ ...each, name: 'Changed' }));
+    const same = await load({ properties: changed }, '--notify', address);
+    expect(lastLine(same.stdout)).toBe(
+      `The feed shows nothing new: ${new URL(address).host} was not notified.`,
+    );
+    expect(received).toEqual([]);
+  });
+
+  it('tells under --dry-run what it would say, and says nothing', async () => {
+    const dry = await load({ properties: homes.slice(5, 6) }, '--notify', address, '--dry-run');
+    expect(lastLine(dry.stdout)).toBe(`Would notify ${new URL(address).host} of 1 change.`);
+    expect(received).toEqual([]);
+  });
+
+  it('tries three times under one id, and has no signature without a secret', async () => {
+    answers.push(500, 0, 200);
+    const done = await load({ properties: homes.slice(5, 6) }, '--notify', address);
+    expect(done).toMatchObject({ code: 0, stderr: '' });
+    expect(received).toHaveLength(3);
+    expect(new Set(received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+    expect(received[0]?.headers['webhook-signature']).toBeUndefined();
+  });
+
+  it('that fails is a warning: the import is done', async () => {
+    answers.push(500, 302, 404);
+    const changed = homes.slice(5, 6).map((each) => ({ ...each, name: 'Once more' }));
+    const done = await load({ properties: changed }, '--notify', address);
+    expect(done.code).toBe(0);
+    expect(done.stderr).toBe(
+      `Warning: ${new URL(address).host} was not notified: it answered 404, three times. The import is done.\n`,
+    );
+    expect(
+      project.rows(`SELECT source->>'name' AS name FROM properties WHERE slug = 'home-5'`),
+    ).toEqual([{ name: 'Once more' }]);
+  });
+
+  it.each(['nowhere', 'ftp://example.com/', 'https://user:word@example.com/'])(
+    'takes no other address: %s',
+    async (url) => {
+      const { code, stdout, stderr } = await load({ properties: homes }, '--notify', url);
+      expect({ code, stdout, stderr }).toEqual({
+        code: 2,
+        stdout: '',
+        stderr: '--notify must be an http(s) URL without credentials.\n',
+      });
+    },
+  );
+
+  it('takes no secret of another form, and does not show it', async () => {
+    process.env.PUBLISH_HOOK_SECRET = 'hunter2';
+    const { code, stderr } = await load({ properties: homes }, '--notify', address);
+    expect(code).toBe(2);
+    expect(stderr).toBe(
+      'PUBLISH_HOOK_SECRET must be whsec_ and base64, as Standard Webhooks writes a secret.\n',
+    );
+  });
+});

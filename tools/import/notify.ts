@@ -1,0 +1,77 @@
+/** Tells a site that the feed has changed: a signed request to its build hook (standardwebhooks.com). */
+
+import { createHmac, randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+
+/** Pauses after the first and the second attempt. */
+const PAUSES_MS = [1_000, 3_000];
+const DEADLINE_MS = 10_000;
+
+/** Where to, and the key of `PUBLISH_HOOK_SECRET` when there is one. */
+export type Hook = { url: URL; key: Uint8Array | undefined };
+
+/** What a hook is told. */
+export type FeedChanged = { changes: number; resumeCursor: string };
+
+/** What became of the request, as a line for the operator. */
+export type Notified = { isDelivered: boolean; message: string };
+
+/** Reads a hook's address and secret. Returns what is wrong with one of them as a text. */
+export function parseHook(address: string, secret: string | undefined): Hook | string {
+  const url = URL.parse(address);
+  if (url === null || !/^https?:$/.test(url.protocol) || url.username || url.password) {
+    return '--notify must be an http(s) URL without credentials.';
+  }
+  if (!secret) return { url, key: undefined };
+  const [, text] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(secret) ?? [];
+  const key = Buffer.from(text ?? '', 'base64');
+  if (key.length === 0) {
+    return 'PUBLISH_HOOK_SECRET must be whsec_ and base64, as Standard Webhooks writes a secret.';
+  }
+  return { url, key };
+}
+
+/** Sends the request, three times at most. Never throws. */
+export async function notify(
+  { url, key }: Hook,
+  { changes, resumeCursor }: FeedChanged,
+): Promise<Notified> {
+  const body = JSON.stringify({ type: 'feed.changed', changes, resume_cursor: resumeCursor });
+  const id = `msg_${randomUUID()}`;
+  let failure = '';
+  for (const pauseMs of [...PAUSES_MS, 0]) {
+    try {
+      const response = await fetch(url, {
+        method: 'POST',
+        headers: headersOf(id, body, key),
+        body,
+        redirect: 'manual',
+        signal: AbortSignal.timeout(DEADLINE_MS),
+      });
+      await response.body?.cancel();
+      if (response.ok) return { isDelivered: true, message: `Notified ${url.host}.` };
+      failure = `it answered ${response.status}`;
+    } catch (error) {
+      failure =
+        error instanceof Error && error.name === 'TimeoutError' ? 'no answer' : 'no connection';
+    }
+    await pause(pauseMs);
+  }
+  return {
+    isDelivered: false,
+    message: `${url.host} was not notified: ${failure}, three times. The import is done.`,
+  };
+}
+
+/** One id for all attempts, so that a receiver knows a repeat; the time and the signature are each one's own. */
+function headersOf(id: string, body: string, key: Uint8Array | undefined): Record<string, string> {
+  const timestamp = String(Math.floor(Date.now() / 1_000));
+  const signed =
+    key && createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
+  return {
+    'Content-Type': 'application/json',
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    ...(signed && { 'webhook-signature': `v1,${signed}` }),
+  };
+}
