@@ -131,8 +131,11 @@ describe('the tests over real HTTP', () => {
       /\b(spawn|fork|exec)\b[^'"\n]* from 'node:child_process'/,
     ];
     const own = tests.filter(([, text]) => starters.some((starter) => starter.test(text)));
-    // Runs a program that holds a lock and serves nothing.
-    expect(own.map(([path]) => path)).toEqual(['./tools/development/local-turn.test.ts']);
+    // They run programs that serve nothing: one holds a lock, the other is killed.
+    expect(own.map(([path]) => path).sort()).toEqual([
+      './tools/development/local-turn.test.ts',
+      './tools/import/killed.test.ts',
+    ]);
   });
 
   it('hand the soak a bundle whose log is read', () => {
