@@ -3,6 +3,7 @@
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
 import worker from '../../src/docs/dev-worker.ts';
 import { type Changes, expectError, expectStatus, get, send } from '../support/http.ts';
 
@@ -14,6 +15,22 @@ const FILES = [
   '/api/docs/swagger-ui.css',
   '/api/docs/swagger-ui.js',
 ];
+
+const documentShape = z.object({
+  info: z.object({ description: z.string() }),
+  paths: z.record(
+    z.string(),
+    z.record(
+      z.string(),
+      z.object({
+        responses: z.record(
+          z.string(),
+          z.object({ headers: z.record(z.string(), z.unknown()).default({}) }),
+        ),
+      }),
+    ),
+  ),
+});
 
 /** Asks the Worker that `npm run dev` serves. */
 async function ask(path: string, changes: Changes, init: { method?: string } = {}) {
@@ -70,6 +87,27 @@ describe('in development', () => {
     const response = await ask(path, { ENVIRONMENT, API_KEY });
     await expectStatus(response, 200);
     expect(await response.text()).not.toContain(API_KEY);
+  });
+
+  it('the document of the page tells common headers once, the whole one at each response', async () => {
+    const responses = async (path: string) => {
+      const response = await ask(path, { ENVIRONMENT });
+      const { info, paths } = documentShape.parse(await response.json());
+      const headers = Object.values(paths)
+        .flatMap((methods) => Object.values(methods))
+        .flatMap((operation) => Object.values(operation.responses))
+        .map((each) => Object.keys(each.headers));
+      return { headers, introduction: info.description };
+    };
+    const whole = await responses('/api/docs/openapi.json');
+    const shown = await responses('/api/docs/page.json');
+    expect(shown.headers.length).toBe(whole.headers.length);
+    for (const name of ['X-Request-ID', 'X-RateLimit-Remaining', 'X-Content-Type-Options']) {
+      expect(whole.headers.every((names) => names.includes(name))).toBe(true);
+      expect(shown.headers.some((names) => names.includes(name))).toBe(false);
+      expect(shown.introduction).toContain(`\`${name}\``);
+    }
+    expect(shown.headers.flat()).toContain('Retry-After');
   });
 
   it('is decided at each request', async () => {

@@ -1,9 +1,13 @@
 /** The documentation page in a real browser: Debian's Chromium, where it is installed. */
 
-import { existsSync, readFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod';
 import { type DevService, startDevService } from '../support/node/dev-service.ts';
 
 const CHROMIUM = '/usr/bin/chromium';
@@ -22,6 +26,19 @@ const axe = readFileSync(join('node_modules', 'axe-core', 'axe.min.js'), 'utf8')
 const criticalFindings = `axe.run().then(({ violations }) => violations
   .filter(({ impact }) => impact === 'critical')
   .map(({ id, nodes }) => [id, nodes[0].html]))`;
+
+const documentShape = z.object({
+  paths: z.record(
+    z.string(),
+    z.record(
+      z.string(),
+      z.object({
+        operationId: z.string(),
+        'x-codeSamples': z.array(z.object({ lang: z.string(), source: z.string() })),
+      }),
+    ),
+  ),
+});
 
 let service: DevService;
 
@@ -50,6 +67,41 @@ describe('the page as it is served', () => {
     const document = await (await fetch(`${service.origin}/api/docs/openapi.json`)).text();
     expect(document).toContain('listProperties');
     expect(document).not.toContain(service.apiKey);
+  });
+});
+
+describe('the code of each operation', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'samples-'));
+  const run = promisify(execFile);
+
+  afterAll(() => rmSync(directory, { recursive: true }));
+
+  /** The samples in the document's order: an event is sent before it is read. */
+  async function samplesFor(lang: string) {
+    const document = documentShape.parse(
+      await (await fetch(`${service.origin}/api/docs/openapi.json`)).json(),
+    );
+    return Object.values(document.paths)
+      .flatMap((methods) => Object.values(methods))
+      .map((operation) => ({
+        id: operation.operationId,
+        source: z
+          .string()
+          .parse(operation['x-codeSamples'].find((each) => each.lang === lang)?.source),
+      }));
+  }
+
+  it.each(['Shell', 'TypeScript'])('runs as it stands: %s', async (lang) => {
+    const samples = await samplesFor(lang);
+    expect(samples.map(({ id }) => id).sort()).toEqual([...OPERATIONS].sort());
+    const env = { ...process.env, API_URL: service.origin, API_KEY: service.apiKey };
+    for (const { id, source } of samples) {
+      const file = join(directory, lang === 'Shell' ? `${id}.sh` : `${id}.mts`);
+      writeFileSync(file, source);
+      const program = lang === 'Shell' ? 'sh' : process.execPath;
+      const { stdout } = await run(program, [file], { env });
+      expect(stdout).toMatch(/object"?: ?["'](event|list|property|health)/);
+    }
   });
 });
 
