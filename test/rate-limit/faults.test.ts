@@ -23,7 +23,7 @@ function counterThat(answer: Answer) {
 
 /** As the platform gives the result of a call to another isolate. */
 const disposable = { [Symbol.dispose]: () => {} };
-const allowed = { granted: 1, left: 98, resetMs: 12_345, window: 1, ...disposable };
+const allowed = { granted: 4, left: 95, resetMs: 12_345, window: 1, ...disposable };
 const refused = { granted: 0, left: 0, resetMs: 12_345, window: 1, ...disposable };
 const never = () => new Promise<never>(() => {});
 

@@ -11,11 +11,14 @@ import { median } from './statistics.ts';
 import { type Column, number, tableHead, tableLine } from './table.ts';
 
 const MODES: readonly { title: string; mode: FloorMode }[] = [
-  { title: 'from D1, counter stored at every hit', mode: { storedEvery: 1, inMemory: false } },
-  { title: 'from D1, no counter', mode: { storedEvery: 0, inMemory: false } },
+  {
+    title: 'from D1, counter stored at every hit',
+    mode: { storedEvery: 1, leased: 1, inMemory: false },
+  },
+  { title: 'from D1, no counter', mode: { storedEvery: 0, leased: 1, inMemory: false } },
   {
     title: 'from memory, counter stored every fifth hit',
-    mode: { storedEvery: 5, inMemory: true },
+    mode: { storedEvery: 5, leased: 1, inMemory: true },
   },
 ];
 const SCENARIOS = ['list of 25', 'list of 100', 'by slug', 'ingest, no key', 'ingest, fresh keys'];

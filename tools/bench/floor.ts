@@ -16,12 +16,18 @@ export class RateCounter extends DurableObject<Env> {
 
 type FloorEnv = Omit<Env, 'RATE_COUNTER'> & { RATE_COUNTER: DurableObjectNamespace<RateCounter> };
 const pages = new Map<string, Uint8Array>();
+/** Client → requests so far. */
+const counted = new Map<string, number>();
 
 export default {
   async fetch(request: Request, env: FloorEnv, context: ExecutionContext): Promise<Response> {
     const every = Number(request.headers.get('Floor-Stored-Every'));
-    const client = env.RATE_COUNTER.idFromName(request.headers.get('CF-Connecting-IP') ?? '');
-    const counting = every > 0 ? env.RATE_COUNTER.get(client).hit(every) : undefined;
+    const address = request.headers.get('CF-Connecting-IP') ?? '';
+    const before = counted.get(address) ?? 0;
+    counted.set(address, before + 1);
+    const isCalled = every > 0 && before % Number(request.headers.get('Floor-Leased')) === 0;
+    const client = env.RATE_COUNTER.idFromName(address);
+    const counting = isCalled ? env.RATE_COUNTER.get(client).hit(every) : undefined;
     if (request.method === 'POST') await counting;
     if (request.method === 'POST') return new Response(await ingest(request, env, context));
     const kept = request.headers.has('Floor-Memory') ? pages.get(request.url) : undefined;

@@ -7,8 +7,11 @@ export const PUBLIC_SITE_URL = 'https://www.example.com';
 const FEED = '/api/v1/web/properties';
 const INGEST = '/api/public/events/ingest';
 
-/** `storedEvery`: the floor stores its counter every so many hits; 0 leaves it out. `inMemory`: it keeps pages. */
-export type FloorMode = { storedEvery: number; inMemory: boolean };
+/**
+ * `storedEvery`: the floor stores its counter every so many calls; 0 leaves it out. `leased`: it calls the
+ * counter once for so many requests of a client. `inMemory`: it keeps pages.
+ */
+export type FloorMode = { storedEvery: number; leased: number; inMemory: boolean };
 
 /** A request to the service, and its counterpart to the floor. */
 export type Scenario = { name: string; service: Call; floor: Call };
@@ -91,9 +94,10 @@ function floorRead(query: Record<string, string>, mode: FloorMode): Call {
   return { method: 'GET', path: `/?${new URLSearchParams(query)}`, headers: floorHeaders(mode) };
 }
 
-function floorHeaders({ storedEvery, inMemory }: FloorMode) {
+function floorHeaders({ storedEvery, leased, inMemory }: FloorMode) {
   return {
     'Floor-Stored-Every': String(storedEvery),
+    'Floor-Leased': String(leased),
     ...(inMemory ? { 'Floor-Memory': 'yes' } : {}),
   };
 }
