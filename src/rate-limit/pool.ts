@@ -153,7 +153,8 @@ export class Pool {
       this.#window = { id: lease.window, left: lease.left, endsAt, overAt };
       this.#tokens = 0;
     }
-    this.#tokens += lease.granted;
+    const most = largestLease(this.#limit) + this.#waiting;
+    this.#tokens = Math.min(this.#tokens + lease.granted, most);
   }
 
   /** Returns the window while it surely lasts. */

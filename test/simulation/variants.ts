@@ -132,8 +132,8 @@ export const BAD_RATE_LIMIT: Variants = {
   'a grant replaces the pool': [
     {
       file: POOL,
-      text: 'this.#tokens += lease.granted;',
-      by: 'this.#tokens = lease.granted;',
+      text: 'this.#tokens = Math.min(this.#tokens + lease.granted, most);',
+      by: 'this.#tokens = Math.min(lease.granted, most);',
     },
   ],
   'a lease outlives its window': [
@@ -162,6 +162,13 @@ export const BAD_RATE_LIMIT: Variants = {
       file: 'rate-limit/lease.ts',
       text: 'return hits > firstLease(limit) || hits >= limit;',
       by: 'return hits > firstLease(limit) && hits < limit / 2;',
+    },
+  ],
+  'a waiting request loses its patience while answers come': [
+    {
+      file: 'rate-limit/counting.ts',
+      text: 'if (pool.answers !== answers) patience = looks + PATIENCE_LOOKS;',
+      by: '',
     },
   ],
 };
