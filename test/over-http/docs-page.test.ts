@@ -14,6 +14,8 @@ const OPERATIONS = [
   'getDetailedHealth',
   'listProperties',
   'getProperty',
+  'listPropertyChanges',
+  'listLocations',
 ];
 
 let service: DevService;
