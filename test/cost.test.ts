@@ -14,6 +14,7 @@ import { expectStatus, freshAddress, sendWith } from './support/http.ts';
 import { sourceOf, storeListings } from './support/listings.ts';
 
 const LIST = '/api/v1/web/properties';
+const CHANGES = '/api/v1/web/property-changes';
 const INGEST = '/api/public/events/ingest';
 const EVENTS = '/api/v1/events';
 const CACHED = { FEED_CACHE_SECONDS: '60' };
@@ -238,6 +239,30 @@ describe('docs/cost.md', () => {
     'feed, page of 25 from D1': () => costOf(LIST),
     'feed, page of 100 from D1': () => costOf(`${LIST}?limit=100`),
     'feed, listing from D1': () => costOf(`${LIST}/home-9`),
+    'feed, 25 cards from D1': () =>
+      costOf(`${LIST}?fields=slug,title,hero_image,location,price_from&locale=en`),
+    'changes, first page of 25': () => costOf(CHANGES),
+    'changes, nothing new': async () => {
+      let after = '';
+      for (let more = true; more; ) {
+        const response = await sendWith({}, `${CHANGES}?limit=100${after}`);
+        const page = await response.json<{ has_more: boolean; resume_cursor: string }>();
+        after = `&after=${page.resume_cursor}`;
+        more = page.has_more;
+      }
+      return costOf(`${CHANGES}?limit=100${after}`);
+    },
+    'locations, page of 25 from D1': async () => {
+      const places = Array.from({ length: 30 }, (_, index) =>
+        env.DB.prepare('INSERT INTO locations (id, slug, name) VALUES (?, ?, ?)').bind(
+          crypto.randomUUID(),
+          `place-${index}`,
+          '{}',
+        ),
+      );
+      await env.DB.batch(places);
+      return costOf('/api/v1/web/locations');
+    },
     'ingest, new key': () => ingest(crypto.randomUUID()),
     'ingest, no key': () => ingest(),
     replay: async () => {

@@ -17,6 +17,8 @@ import { tapD1, tapKv, tapObjects } from './support/tap.ts';
 import { AUDIENCE, createProvider, ISSUER } from './support/tokens.ts';
 
 const FEED = '/api/v1/web/properties';
+const CHANGES = '/api/v1/web/property-changes';
+const LOCATIONS = '/api/v1/web/locations';
 const EVENTS = '/api/v1/events';
 const INGEST = '/api/public/events/ingest';
 const BINDINGS = ['nothing', 'D1', 'KV', 'counter', 'edge cache', 'key set'] as const;
@@ -159,7 +161,13 @@ const withToken = (authorization: string) => ({
 });
 
 const COLUMNS: Readonly<Record<string, Column>> = {
-  feed: { requests: [() => [`${FEED}?status=listed,sold_out`], () => [`${FEED}/${slug}`]] },
+  feed: {
+    requests: [
+      () => [`${FEED}?status=listed,sold_out`],
+      () => [`${FEED}/${slug}`],
+      () => [LOCATIONS],
+    ],
+  },
   'feed, cached': {
     prepare: async (at) => {
       for (const path of [`${FEED}?limit=3`, `${FEED}/${slug}`]) await at.send(path);
@@ -198,6 +206,7 @@ const COLUMNS: Readonly<Record<string, Column>> = {
       () => [`${EVENTS}?limit=2`],
       (id) => [`${EVENTS}?after_id=${id}`],
       (id) => [`${EVENTS}/${id}`],
+      () => [CHANGES],
     ],
   },
   health: { requests: [() => ['/api/health']] },

@@ -20,7 +20,14 @@ import { sourceOf, storeListings } from '../support/listings.ts';
 const FEED = '/api/v1/web/properties';
 const EVENTS = '/api/v1/events';
 const INGEST = '/api/public/events/ingest';
-const READABLE = [FEED, `${FEED}/some-home`, EVENTS, `${EVENTS}/some-event`];
+const READABLE = [
+  FEED,
+  `${FEED}/some-home`,
+  '/api/v1/web/property-changes',
+  '/api/v1/web/locations',
+  EVENTS,
+  `${EVENTS}/some-event`,
+];
 
 const page = z.object({ next_cursor: z.string() });
 const list = z.object({ data: z.array(z.unknown()) });

@@ -19,6 +19,8 @@ const OPERATIONS = [
   'getDetailedHealth',
   'listProperties',
   'getProperty',
+  'listPropertyChanges',
+  'listLocations',
 ];
 
 /** The script of axe, which it adds to the page, and the expression that runs it there. */
