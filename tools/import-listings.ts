@@ -1,5 +1,5 @@
 /**
- * `npm run import-listings -- FILE [--dry-run] [--remote [--env NAME]]`: loads a listings file.
+ * `npm run import-listings -- FILE [--dry-run] [--remote] [--env NAME]`: loads a listings file.
  *
  * Exits with 0 when the file is in the store (or would be), 1 when it is not or when that is not known,
  * 2 when the command was not understood. Problems go to stderr, one per line.
@@ -19,7 +19,7 @@ import type { ImportOutcome } from './import/import.ts';
 import { loadListings } from './import/load-listings.ts';
 import { type ImportProblem, problemLine } from './import/problem.ts';
 
-const USAGE = `Usage: npm run import-listings -- FILE [--dry-run] [--remote [--env NAME]]
+const USAGE = `Usage: npm run import-listings -- FILE [--dry-run] [--remote] [--env NAME]
 
 Loads a listings file into the local database, or with --remote into the deployed one.
   --dry-run   check the file, also against the database, and write nothing
