@@ -1,5 +1,5 @@
 /**
- * `npm run import-listings -- FILE [--dry-run] [--remote [--env NAME]] [--prune] [--notify URL]`: loads
+ * `npm run import-listings -- FILE [--dry-run] [--remote] [--env NAME] [--prune] [--notify URL]`: loads
  * a listings file.
  *
  * Exits with 0 when the file is in the store (or would be), 1 when it is not or when that is not known,
@@ -22,7 +22,7 @@ import { type Hook, notify, parseHook } from './import/notify.ts';
 import { type ImportProblem, problemLine } from './import/problem.ts';
 import type { Pruning } from './import/prune.ts';
 
-const USAGE = `Usage: npm run import-listings -- FILE [--dry-run] [--remote [--env NAME]] [--prune] [--notify URL]
+const USAGE = `Usage: npm run import-listings -- FILE [--dry-run] [--remote] [--env NAME] [--prune] [--notify URL]
 
 Loads a listings file into the local database, or with --remote into the deployed one.
   --dry-run   check the file, also against the database, and write nothing

@@ -15,15 +15,18 @@ import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { neutralConfig } from '../support/node/neutral-config.ts';
 
 const PROGRAM = resolve('tools/token.ts');
 let directory: string;
 
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'token-'));
-  for (const file of ['.dev.vars.example', 'wrangler.toml']) {
-    copyFileSync(file, join(directory, file));
-  }
+  copyFileSync('.dev.vars.example', join(directory, '.dev.vars.example'));
+  writeFileSync(
+    join(directory, 'wrangler.toml'),
+    neutralConfig(readFileSync('wrangler.toml', 'utf8')),
+  );
 });
 afterEach(() => {
   rmSync(directory, { recursive: true });

@@ -8,9 +8,8 @@ const OF_AN_ACCOUNT = ['account_id', 'database_id', 'id', 'route', 'routes'];
 
 /** Takes the text of wrangler.toml and returns the text for a scratch copy. */
 export function neutralConfig(text: string): string {
-  const config: unknown = withoutAccount(parse(text));
-  const { vars, ...rest } = config as Record<string, unknown>;
-  return stringify({ ...rest, vars: { ...(vars as object), ...TEST_VARS } });
+  const config = withoutAccount(parse(text)) as Record<string, unknown>;
+  return stringify({ ...config, vars: { ...(config.vars as object), ...TEST_VARS } });
 }
 
 function withoutAccount(value: unknown): unknown {

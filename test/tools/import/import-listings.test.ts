@@ -339,12 +339,22 @@ describe('import-listings', () => {
     }
   });
 
-  it('needs a database_id for --remote, and changes nothing without one', async () => {
+  it('needs credentials for --remote, and an environment that is defined', async () => {
+    const nowhere = { HOME: project.directory, XDG_CONFIG_HOME: project.directory };
+    project.environment = { CLOUDFLARE_API_TOKEN: '', ...nowhere };
     const { code, stderr } = await load({ properties: [] }, '--remote');
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr: expect.stringContaining('wrangler.toml gives no database_id'),
-    });
+    project.environment = {};
+    expect([code, stderr.split('\n')]).toEqual([
+      1,
+      [expect.stringContaining('set CLOUDFLARE_API_TOKEN'), 'Nothing was changed.', ''],
+    ]);
+    for (const [args, message] of [
+      [['--remote', '--env', 'prod'], '--env "prod": wrangler.toml defines no such environment'],
+      [['--env', 'staging'], '--env needs --remote'],
+    ] as const) {
+      const refused = await load({ properties: [] }, ...args);
+      expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(message)]);
+    }
   });
 
   it('keeps two imports at the same time apart, and leaves nothing staged', async () => {

@@ -1,0 +1,40 @@
+import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { describe, expect, it, vi } from 'vitest';
+import * as z from 'zod';
+import { createApp } from '../../src/app.ts';
+
+const HINT = 'This working copy is not set up: run `npm run dev` once.';
+
+async function messageOf(origin: string, bindings: object, key: string): Promise<string> {
+  const url = `${origin}/api/v1/events`;
+  const request = new Request(url, { headers: { 'x-api-key': key } });
+  const context = createExecutionContext();
+  const response = await createApp().fetch(request, { ...env, ...bindings }, context);
+  await waitOnExecutionContext(context);
+  return z.object({ message: z.string() }).parse(await response.json()).message;
+}
+
+describe('the answers of a working copy that is not set up', () => {
+  it.each(['http://localhost:3001', 'http://127.0.0.1:8787', 'http://[::1]:3001'])(
+    'say at %s what to run',
+    async (origin) => {
+      expect(await messageOf(origin, { API_KEY: undefined }, 'x')).toContain(HINT);
+    },
+  );
+
+  it('say it too when only the tables are missing', async () => {
+    const log = vi.spyOn(console, 'error').mockImplementation(() => {});
+    await env.DB.exec('ALTER TABLE events RENAME TO away');
+    const message = await messageOf('http://localhost:3001', {}, 'test-key-one');
+    await env.DB.exec('ALTER TABLE away RENAME TO events');
+    log.mockRestore();
+    expect(message).toContain(HINT);
+  });
+
+  it('say nothing of it once it is set up, or at a public name', async () => {
+    expect(await messageOf('http://localhost:3001', {}, 'wrong')).not.toContain('npm run');
+    const deployed = await messageOf('https://api.example.com', { API_KEY: undefined }, 'x');
+    expect(deployed).not.toContain('npm run');
+  });
+});
