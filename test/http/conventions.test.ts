@@ -269,6 +269,7 @@ describe('CORS', () => {
         'x-request-id',
         'x-ratelimit-remaining',
         'idempotent-replayed',
+        'server-timing',
       ]) {
         expect(exposed.split(',').map((each) => each.trim())).toContain(name);
       }
