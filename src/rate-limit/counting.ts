@@ -47,7 +47,8 @@ export async function waitForCount(source: Source): Promise<Counted> {
       const wanted = pool.wantedNow(looks < patience, Date.now());
       const failure = wanted > 0 ? await fetchLease(source, wanted) : await pause();
       const hasTime = Date.now() - startedAt < DEADLINE_MS && looks < MAX_LOOKS;
-      const count = pool.count(Date.now(), hasTime);
+      // A request whose own call has failed is refused too when the window is known to be full.
+      const count = pool.count(Date.now(), hasTime && failure === undefined);
       if (count !== undefined) {
         if (wanted === 0) pool.raiseReserve();
         return count;

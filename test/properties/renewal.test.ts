@@ -47,10 +47,14 @@ function isolate() {
   const counted = { reads: 0 };
   return {
     counted,
-    async ask(changes: Partial<Env> = {}, path = `${LIST}/${slug}`) {
+    async ask(
+      changes: Partial<Env> = {},
+      path = `${LIST}/${slug}`,
+      headers: Record<string, string> = {},
+    ) {
       const ctx = createExecutionContext();
       const request = new Request(`https://${host}${path}`, {
-        headers: { 'x-api-key': API_KEY, 'CF-Connecting-IP': freshAddress() },
+        headers: { 'x-api-key': API_KEY, 'CF-Connecting-IP': freshAddress(), ...headers },
       });
       const DB = tapD1(changes.DB ?? env.DB, (call) => {
         counted.reads += 1;
@@ -248,6 +252,14 @@ describe('Cache-Status', () => {
     expect(await isolate().tell({ FEED_CACHE_SECONDS: '0' })).toBe(
       'Before: edge; fwd=bypass, isolate; fwd=bypass',
     );
+  });
+
+  it('may be read by the scripts of a listed origin', async () => {
+    const origin = { Origin: 'https://www.example.com' };
+    const { response, settled } = await isolate().ask({ CORS_ORIGINS: '*' }, LIST, origin);
+    await settled;
+    const exposed = response.headers.get('Access-Control-Expose-Headers');
+    expect(exposed?.split(',')).toContain('Cache-Status');
   });
 
   it('is in the log by its source', async () => {
