@@ -6,7 +6,7 @@ import { defineConfig } from 'vitest/config';
 import { TEST_VARS } from './test/support/vars.ts';
 import { WRANGLER_ENVIRONMENT } from './tools/command-line/project.ts';
 
-/** The folders whose tests run in Node: the tools, the service over real HTTP, the documents. */
+/** The folders whose tests run in Node: the tools, the service over real HTTP, the documents, the simulation. */
 const NODE_TESTS = ['tools', 'over-http', 'documents', 'simulation'].map(
   (folder) => `test/${folder}/**/*.test.ts`,
 );

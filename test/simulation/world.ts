@@ -182,7 +182,6 @@ export class World {
   readonly exchanges: Exchange[] = [];
   readonly counterCalls: CounterCall[] = [];
   readonly evictions: { client: string; at: number }[] = [];
-  readonly kills: number[] = [];
   readonly machines: Machine[] = [];
   readonly objects = new Map<string, CounterObject>();
   /** Objects of the version before know `hit` and `count` only. */
@@ -220,7 +219,6 @@ export class World {
     if (machine === undefined) return;
     countFault('isolate killed');
     machine.isolate.isAlive = false;
-    this.kills.push(this.scheduler.now);
     machine.isolate = this.#start(index, machine.clockOffset, machine.place);
   }
 
