@@ -35,8 +35,12 @@ export async function findPendingMigrations(database: D1Database): Promise<strin
   return migrationNames().filter((name) => !applied.has(name));
 }
 
+/** Another program may hold the local database for a moment; a migration that meets it is rolled back. */
+const BUSY = /SQLITE_BUSY|database is locked/;
+const ATTEMPTS = 4;
+
 /** Runs wrangler's migration command, which records what it applies. Throws a `UserError` when it fails. */
-export function applyMigrations(side: 'local' | 'remote'): void {
+export function applyMigrations(side: 'local' | 'remote', attempt = 1): void {
   const args = wranglerCommand('d1', 'migrations', 'apply', DATABASE_BINDING, `--${side}`);
   const { status, stdout, stderr } = spawnSync(process.execPath, args, {
     cwd: PROJECT_DIRECTORY,
@@ -45,6 +49,9 @@ export function applyMigrations(side: 'local' | 'remote'): void {
     encoding: 'utf8',
   });
   if (status === 0) return;
+  if (attempt < ATTEMPTS && BUSY.test(`${stdout}${stderr}`)) {
+    return applyMigrations(side, attempt + 1);
+  }
   throw new UserError(`the migrations failed\n${stdout ?? ''}${stderr ?? ''}`.trimEnd());
 }
 
