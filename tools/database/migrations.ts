@@ -40,17 +40,18 @@ const BUSY = /SQLITE_BUSY|database is locked/;
 const ATTEMPTS = 4;
 
 /** Runs wrangler's migration command, which records what it applies. Throws a `UserError` when it fails. */
-export function applyMigrations(side: 'local' | 'remote', attempt = 1): void {
+export function applyMigrations(side: 'local', attempt = 1): void {
   const args = wranglerCommand('d1', 'migrations', 'apply', DATABASE_BINDING, `--${side}`);
   const { status, stdout, stderr } = spawnSync(process.execPath, args, {
     cwd: PROJECT_DIRECTORY,
     env: { ...process.env, ...WRANGLER_ENVIRONMENT, CI: 'true' },
-    stdio: side === 'local' ? ['ignore', 'pipe', 'pipe'] : ['ignore', 'inherit', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
     encoding: 'utf8',
   });
   if (status === 0) return;
   if (attempt < ATTEMPTS && BUSY.test(`${stdout}${stderr}`)) {
-    return applyMigrations(side, attempt + 1);
+    applyMigrations(side, attempt + 1);
+    return;
   }
   throw new UserError(`the migrations failed\n${stdout ?? ''}${stderr ?? ''}`.trimEnd());
 }
