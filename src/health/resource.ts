@@ -20,11 +20,20 @@ const common = {
 /** The version that Cloudflare runs, in the detailed health. */
 const deployment = z
   .strictObject({
-    id: z.string().max(100).meta({ description: "Cloudflare's id of the version." }),
+    id: z
+      .string()
+      .max(100)
+      .meta({
+        description: "Cloudflare's id of the version.",
+        examples: ['85618485-0318-4883-ac9d-45220dd7cc37'],
+      }),
     tag: z
       .string()
       .max(100)
-      .meta({ description: 'The commit that it was built from; empty when it was not tagged.' }),
+      .meta({
+        description: 'The commit that it was built from; empty when it was not tagged.',
+        examples: ['8ee1a43'],
+      }),
   })
   .meta({ id: 'Deployment', description: 'The version of the Worker that answers.' });
 

@@ -6,6 +6,7 @@ import type { AppEnv } from '../http/app-env.ts';
 import { resourceMissing } from '../http/errors.ts';
 import { logFault } from '../http/log.ts';
 import { note } from '../http/request-context.ts';
+import { firstWithin } from '../storage/deadline.ts';
 import { type Answer, makeAnswer, responseOf } from './answer.ts';
 import { type Cached, type FeedCache, feedCacheFor } from './cache.ts';
 import { type CacheUse, cacheStatusOf, forwardedFor } from './cache-status.ts';
@@ -208,18 +209,5 @@ async function readAnswer(
     return { kind: 'read', answer: await makeAnswer(json, readAt) };
   } catch (error) {
     return { kind: 'failed', error };
-  }
-}
-
-/** Resolves as `work` does, or with undefined after so long. */
-async function firstWithin<T>(work: Promise<T>, milliseconds: number): Promise<T | undefined> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const pause = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), milliseconds);
-  });
-  try {
-    return await Promise.race([work, pause]);
-  } finally {
-    clearTimeout(timer);
   }
 }

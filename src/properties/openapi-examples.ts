@@ -173,3 +173,11 @@ function photo(number: number, section: string, ...alt: Parameters<typeof textIn
     web_sort_order: number,
   };
 }
+
+/** The first page of the same changes with `limit=1`. */
+export const EXAMPLE_FIRST_CHANGES = {
+  ...EXAMPLE_CHANGES,
+  data: EXAMPLE_CHANGES.data.slice(0, 1),
+  has_more: true,
+  next_cursor: EXAMPLE_CHANGES.resume_cursor,
+};

@@ -13,6 +13,7 @@ import { listParameters } from './filters.ts';
 import { locationResource } from './locations.ts';
 import {
   EXAMPLE_CHANGES,
+  EXAMPLE_FIRST_CHANGES,
   EXAMPLE_LOCATION_ID,
   EXAMPLE_LOCATIONS,
   EXAMPLE_NEXT_CURSOR,
@@ -191,6 +192,7 @@ export const propertyChapter = chapter(tag, {
                 summary: 'What came after an earlier read, for fields=slug,price_from',
                 value: EXAMPLE_CHANGES,
               },
+              more: { summary: 'A page that more follow', value: EXAMPLE_FIRST_CHANGES },
             },
           },
         },

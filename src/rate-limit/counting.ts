@@ -1,8 +1,9 @@
 /**
  * How a request is counted: by the isolate's pool, which is filled by calls of the client's object.
  *
- * A call goes on when its request has been answered or broken off, because others may wait for what it
- * brings. A request cannot wait for the promise of another: it looks at the pool from time to time.
+ * A request that finds the pool empty makes a call of its own: it cannot rely on a call of another one,
+ * which may be lost with its request. A call goes on when its request has been answered or broken off,
+ * because what it brings is everybody's.
  */
 
 import { logFault } from '../http/log.ts';
@@ -13,10 +14,8 @@ import type { Count } from './window.ts';
 
 const DEADLINE_MS = 1_000;
 const LOOK_EVERY_MS = 1;
-/** Longer than nearly every call takes; then a request makes a call of its own. */
-const PATIENCE_LOOKS = 100;
 /** A bound that holds while the clock stands still: in a Worker it advances on I/O only. */
-const MAX_LOOKS = DEADLINE_MS / LOOK_EVERY_MS;
+const MAX_LOOKS = 1_000;
 
 /** `uncounted`: the counter failed or stalled. `overloaded`: the client has flooded it. */
 export type Counted = Count | { outcome: 'overloaded' } | { outcome: 'uncounted' };
@@ -36,23 +35,18 @@ export type Source = {
 export async function waitForCount(source: Source): Promise<Counted> {
   const { pool } = source;
   const startedAt = Date.now();
+  // The pool has run dry with a call under way: the next lease is to be fetched earlier.
+  if (pool.hasCalls) pool.raiseReserve();
   pool.addWaiting(1);
   try {
-    let answers = pool.answers;
-    let patience = PATIENCE_LOOKS;
     for (let looks = 0; ; looks += 1) {
-      // While answers come, those that are still under way will come too.
-      if (pool.answers !== answers) patience = looks + PATIENCE_LOOKS;
-      answers = pool.answers;
-      const wanted = pool.wantedNow(looks < patience, Date.now());
+      // Nothing is left to ask for when the window is full: a call under way may still bring something.
+      const wanted = pool.wantedNow(Date.now());
       const failure = wanted > 0 ? await fetchLease(source, wanted) : await pause();
       const hasTime = Date.now() - startedAt < DEADLINE_MS && looks < MAX_LOOKS;
       // A request whose own call has failed is refused too when the window is known to be full.
       const count = pool.count(Date.now(), hasTime && failure === undefined);
-      if (count !== undefined) {
-        if (wanted === 0) pool.raiseReserve();
-        return count;
-      }
+      if (count !== undefined) return count;
       if (failure !== undefined) return failure;
       if (!hasTime) return { outcome: 'uncounted' };
     }

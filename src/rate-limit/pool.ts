@@ -8,7 +8,7 @@
  */
 
 import { firstLease, type Lease, largestLease, nextLease } from './lease.ts';
-import type { Count } from './window.ts';
+import { type Count, WINDOW_SECONDS } from './window.ts';
 
 /**
  * The reserve, as a part of the largest lease: a small one makes few calls, and a large one lets a fast
@@ -41,7 +41,6 @@ export class Pool {
   #window: KnownWindow | undefined;
   #tokens = 0;
   #waiting = 0;
-  #answers = 0;
   /** The next lease is fetched when no more than this is held. */
   #reserve: number;
   #quietUntil = 0;
@@ -73,9 +72,9 @@ export class Pool {
     return { outcome: 'refused', limit: this.#limit, remaining: 0, resetMs };
   }
 
-  /** The number of calls that have ended. */
-  get answers(): number {
-    return this.#answers;
+  /** Reports whether a call is under way. */
+  get hasCalls(): boolean {
+    return this.#calls.size > 0;
   }
 
   /** A request begins or ceases to wait. */
@@ -90,16 +89,11 @@ export class Pool {
     this.#reserve = Math.min(this.#reserve + step, Math.floor(largest * MAX_RESERVE));
   }
 
-  /**
-   * Returns how many requests a waiting request asks for; 0 when the calls under way bring enough, or
-   * all that is left. One that is out of patience relies on them only when the window is known to be full.
-   */
-  wantedNow(isPatient: boolean, now: number): number {
+  /** Returns how many requests a waiting request asks for; 0 when nothing is left in the window. */
+  wantedNow(now: number): number {
+    if (this.#windowAt(now)?.left === 0) return 0;
     const expected = this.#expected();
     const left = this.#leftBeyond(expected, now);
-    if (this.#windowAt(now)?.left === 0) return 0;
-    const isEnough = this.#waiting <= expected || (left <= 0 && this.#calls.size > 0);
-    if (isPatient && isEnough) return 0;
     const room = largestLease(this.#limit) + this.#waiting - expected;
     return Math.max(1, Math.min(room, nextLease(this.#limit, left)));
   }
@@ -134,12 +128,12 @@ export class Pool {
   /** Adds what a call was granted. Without a lease the call has failed; its answer may still come. */
   end(call: LeaseCall, lease: Lease | undefined, now: number): void {
     this.#calls.delete(call);
-    this.#answers += 1;
-    if (lease === undefined) {
-      this.#quietUntil = now + QUIET_MS;
-      return;
-    }
-    const endsAt = call.sentAt + lease.resetMs;
+    if (lease === undefined) this.#quietUntil = now + QUIET_MS;
+    else this.#add(lease, call.sentAt, now);
+  }
+
+  #add(lease: Lease, sentAt: number, now: number): void {
+    const endsAt = sentAt + lease.resetMs;
     const overAt = now + lease.resetMs;
     if (endsAt <= now) return;
     const known = this.#window;
@@ -149,7 +143,7 @@ export class Pool {
       known.endsAt = Math.max(known.endsAt, endsAt);
       known.overAt = Math.min(known.overAt, overAt);
     } else {
-      if (known !== undefined && known.endsAt > Math.max(now, endsAt)) return;
+      if ((this.#windowAt(now)?.endsAt ?? 0) > endsAt) return;
       this.#window = { id: lease.window, left: lease.left, endsAt, overAt };
       this.#tokens = 0;
     }
@@ -157,9 +151,10 @@ export class Pool {
     this.#tokens = Math.min(this.#tokens + lease.granted, most);
   }
 
-  /** Returns the window while it surely lasts. */
+  /** Returns the window while it surely lasts. One that ends too far ahead is of a clock that was set back. */
   #windowAt(now: number): KnownWindow | undefined {
-    return this.#window !== undefined && now < this.#window.endsAt ? this.#window : undefined;
+    const lastsMs = (this.#window?.endsAt ?? now) - now;
+    return lastsMs > 0 && lastsMs < 2_000 * WINDOW_SECONDS ? this.#window : undefined;
   }
 
   #expected(): number {

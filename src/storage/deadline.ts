@@ -23,3 +23,19 @@ export function withDeadline<T>(work: Promise<T>, milliseconds: number, what: st
     work.then(settle(resolve), settle(reject));
   });
 }
+
+/** Resolves as `work` does, or with undefined after `milliseconds`. The work itself goes on. */
+export async function firstWithin<T>(
+  work: Promise<T>,
+  milliseconds: number,
+): Promise<T | undefined> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const pause = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), milliseconds);
+  });
+  try {
+    return await Promise.race([work, pause]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

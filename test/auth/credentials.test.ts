@@ -45,7 +45,7 @@ function expectedOf(
 ): Outcome {
   if (path.startsWith('/api/health')) return 'open';
   if (key === 'good' || key === 'rotated') return 'open';
-  if (path.startsWith('/api/v1/web/properties')) {
+  if (path.startsWith('/api/v1/web/')) {
     if (bearer.startsWith('good')) return 'open';
     if (bearer === 'without permission') return 'permission_denied';
   }
@@ -114,7 +114,7 @@ describe.each(routes)('$method $path', (route) => {
         expected === 'permission_denied' ? 'permission_error' : 'authentication_error',
       );
       expect(response.headers.get('WWW-Authenticate')).toMatch(
-        route.path.startsWith('/api/v1/web/properties') ? /^Bearer / : /^ApiKey /,
+        route.path.startsWith('/api/v1/web/') ? /^Bearer / : /^ApiKey /,
       );
     };
     await Promise.all(names(AUTHORIZATIONS).map(check));

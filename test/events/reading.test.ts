@@ -137,15 +137,14 @@ describe('the list of events', () => {
   it('filters by several kinds, comma-separated or repeated, in any order', async () => {
     const kinds = ['booking.created', 'booking.cancelled', 'booking.created'];
     const ids = await acceptInOrder(3, (index) => ({ event_type: kinds[index], payload: {} }));
-    await env.DB.prepare("UPDATE events SET type = 'old.kind' WHERE id = ?").bind(ids[2]).run();
     const found = async (query: string) => {
       const pages = await everyPage(`order=asc&limit=1&${query}`);
       return pages.flat().map((id) => ids.indexOf(id));
     };
-    expect(await found('type=booking.created,booking.cancelled')).toEqual([0, 1]);
-    expect(await found('type=booking.cancelled&type=booking.created')).toEqual([0, 1]);
+    expect(await found('type=booking.created,booking.cancelled')).toEqual([0, 1, 2]);
+    expect(await found('type=booking.cancelled&type=booking.created')).toEqual([0, 1, 2]);
     expect(await found('type=old.kind,booking.created&type=none')).toEqual([0, 2]);
-    expect(await found('type=old.kind')).toEqual([2]);
+    expect(await found('type=old.kind')).toEqual([]);
     expect(await found('type=booking.cancelled,booking.cancelled')).toEqual([1]);
     expect(await found('type=%5B%22old.kind%22%5D')).toEqual([]);
   });
@@ -221,7 +220,7 @@ describe('the list of events', () => {
       }
     });
     let isWriting = true;
-    const writing = Promise.all(writers).then(() => {
+    const writing = Promise.all(writers).finally(() => {
       isWriting = false;
     });
     const seen: string[] = [];

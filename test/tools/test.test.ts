@@ -19,7 +19,7 @@ describe('npm test -- FILE', () => {
   it('runs that file only, by its path from where the user stands, and counts its tests', () => {
     const { status, stdout } = npmTest('test/tools', 'database/database-config.test.ts');
     expect(status).toBe(0);
-    expect(stdout.trimEnd().split('\n').at(-1)).toBe('3 passed, 0 failed');
+    expect(stdout.trimEnd().split('\n').at(-1)).toMatch(/^[1-9]\d* passed, 0 failed$/);
     expect(stdout).not.toContain('format and lint');
   });
 

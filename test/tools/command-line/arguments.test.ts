@@ -30,7 +30,7 @@ it.each([[['--dry-run']], [['--', '--dry-run']], [['--', '--help']]])(
     expect(npmRun('deploy', ...args)).toEqual({
       status: 2,
       stdout: '',
-      stderr: 'deploy takes no arguments. Nothing was done.\n',
+      stderr: expect.stringContaining(' Nothing was done.\n'),
     });
   },
 );
