@@ -155,7 +155,6 @@ const FOUND: Record<string, { yes: string[]; no: string[] }> = {
   'Who lacks a scope': { yes: ['no-scope'], no: ['expired-key'] },
   'Why are tokens refused': { yes: ['expired-token'], no: ['read-by-token'] },
   'Who is being limited': { yes: ['limited'], no: ['last-allowed'] },
-  'Which callers are being limited': { yes: [], no: ['last-allowed'] },
   'Who calls, and what': { yes: ['read', 'read-by-token', 'no-scope'], no: ['unknown-key'] },
   'Is the old key still in use': { yes: ['expired-key'], no: ['read'] },
   'What becomes of events': { yes: ['accepted', 'replayed', 'conflict'], no: ['read'] },

@@ -26,7 +26,7 @@ export const kinds = z
     param: { style: 'form', explode: false },
     override: ({ jsonSchema }: { jsonSchema: Record<string, unknown> }) => {
       delete jsonSchema.anyOf;
-      const items = { type: 'string', minLength: 1, maxLength: 255 };
+      const items = { type: 'string', minLength: 1, maxLength: 255, pattern: '^[^\\x00]*$' };
       Object.assign(jsonSchema, { type: 'array', items, minItems: 1, maxItems: MAX_KINDS });
     },
   });

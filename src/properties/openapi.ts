@@ -228,6 +228,10 @@ export const propertyChapter = chapter(tag, {
             }),
             examples: {
               page: { summary: 'The first page of limit=2&locale=en', value: EXAMPLE_LOCATIONS },
+              last_page: {
+                summary: 'A page that nothing follows',
+                value: { ...EXAMPLE_LOCATIONS, has_more: false, next_cursor: null },
+              },
             },
           },
         },

@@ -123,8 +123,6 @@ describe('what is asked for in advance', () => {
   });
 });
 
-describe('what waiting requests ask for', () => {});
-
 it('pools are bounded in number, and the one that was not asked for the longest goes first', () => {
   const pools = new Pools();
   const [first, second] = ['first', 'second'].map((client) => pools.of('default', client, 100));

@@ -139,14 +139,14 @@ export const BAD_RATE_LIMIT: Variants = {
   'a lease outlives its window': [
     {
       file: POOL,
-      text: 'now < this.#window.endsAt ?',
-      by: 'now < this.#window.endsAt + (this.#tokens > 0 ? 5_000 : 0) ?',
+      text: 'return lastsMs > 0 &&',
+      by: 'return lastsMs > (this.#tokens > 0 ? -5_000 : 0) &&',
     },
   ],
   'a lease ends as long after its answer as after its call': [
     {
       file: POOL,
-      text: 'const endsAt = call.sentAt + lease.resetMs;',
+      text: 'const endsAt = sentAt + lease.resetMs;',
       by: 'const endsAt = now + lease.resetMs;',
     },
   ],

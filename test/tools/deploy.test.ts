@@ -185,7 +185,7 @@ describe('deploy', () => {
       stderr: '',
     });
     expectDone(await project.run('import-listings.ts', 'tools/samples/listings.json', '--remote'));
-    expect(database.rows('SELECT count(*) AS n FROM properties')).toEqual([{ n: 69 }]);
+    expect(database.rows('SELECT count(*) AS n FROM properties')).toEqual([{ n: 71 }]);
   });
 
   it('deploys again from a clean clone, beside others of their names, with no second resource', async () => {

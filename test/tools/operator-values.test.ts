@@ -55,14 +55,14 @@ describe('values that an operator sets in wrangler.toml', () => {
     const again = await load();
     expect(again).toMatchObject({ code: 0, stderr: '' });
     // Rendered again, under the operator's address: in the same database.
-    expect(again.stdout).toContain('69 listings: 0 added, 69 changed, 0 unchanged');
+    expect(again.stdout).toContain('71 listings: 0 added, 71 changed, 0 unchanged');
     expect(databaseFiles()).toEqual(before);
     // Wrangler itself, which `dev` runs, opens the same.
     const list = await project.wrangler([
       ...['d1', 'execute', 'DB', '--local', '--json', '--env='],
       ...['--command', 'SELECT count(*) AS n FROM properties'],
     ]);
-    expect(list.stdout).toMatch(/"n": 69/);
+    expect(list.stdout).toMatch(/"n": 71/);
     expect(databaseFiles()).toEqual(before);
   });
 
