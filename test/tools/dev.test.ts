@@ -6,7 +6,6 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findFreePort } from '../../tools/development/port.ts';
 import { codeBlocksOf } from '../documents/markdown.ts';
-import { fileOf, propertyOf } from '../support/node/listings-file.ts';
 import { ProjectCopy, type Service } from '../support/node/project-copy.ts';
 import { noteSent } from '../support/watch-service-log.ts';
 
@@ -182,7 +181,7 @@ describe('dev', () => {
     expect(await faulty.stop('SIGINT')).toBe(0);
   });
 
-  it('keeps .dev.vars, takes PORT from it, and serves all through an import', async () => {
+  it('keeps .dev.vars, takes PORT from it, and leaves no process behind', async () => {
     const port = await findFreePort();
     const vars = `API_KEY=first key's,${HEADERS['x-api-key']}\nPORT=${port}\nENVIRONMENT=development\nDEV_API_KEYS=\nFEED_CACHE_SECONDS=0\nRATE_LIMIT_DEFAULT=1000000\nJWT_JWKS=\n`;
     project.write('.dev.vars', vars);
@@ -191,28 +190,6 @@ describe('dev', () => {
     expect(readFileSync(join(project.directory, '.dev.vars'), 'utf8')).toBe(vars);
     expect(again.output()).toContain(`'x-api-key: first key'\\''s'`);
 
-    const many = Array.from({ length: 2_000 }, (_, index) =>
-      propertyOf({ slug: `many-${index}`, description: { en: `${index} `.repeat(500) } }),
-    );
-    const file = project.write('many.json', fileOf(many));
-    let isRunning = true;
-    const running = project.run('import-listings.ts', file).finally(() => {
-      isRunning = false;
-    });
-    const statuses = new Set<number>();
-    const counts = new Set<number>();
-    while (isRunning) {
-      const read = await readFeed(again.origin);
-      for (const status of read.statuses) statuses.add(status);
-      counts.add(read.slugs.filter((slug) => slug.startsWith('many-')).length);
-    }
-    const { code, stdout } = await running;
-    expect(code).toBe(0);
-    expect(stdout).toMatch(/^\d+ of 2000 listings/m);
-    expect([...statuses]).toEqual([200]);
-    expect(counts.size).toBeGreaterThan(0);
-    const read = await readFeed(again.origin);
-    expect(read.slugs.filter((slug) => slug.startsWith('many-'))).toHaveLength(2_000);
     expect(await again.stop('SIGINT')).toBe(0);
     expect(() => execFileSync('pgrep', ['-f', project.directory])).toThrow();
   });
