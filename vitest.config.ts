@@ -63,7 +63,7 @@ export default defineConfig({
           maxWorkers: MAX_WORKERS,
           include: NODE_TESTS,
           // A port that was found free may be taken by another test's program before it is listened on.
-          retry: 1,
+          retry: 2,
           setupFiles: ['./test/support/watch-service-log.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,

@@ -1,4 +1,4 @@
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -191,6 +191,8 @@ describe('dev', () => {
     expect(again.output()).toContain(`'x-api-key: first key'\\''s'`);
 
     expect(await again.stop('SIGINT')).toBe(0);
-    expect(() => execFileSync('pgrep', ['-f', project.directory])).toThrow();
+    // The operating system takes a moment to end them.
+    const findProcesses = () => spawnSync('pgrep', ['-f', project.directory]).status;
+    await expect.poll(findProcesses, { timeout: 20_000 }).toBe(1);
   });
 });
