@@ -1,9 +1,10 @@
 /**
  * How a request is counted: by the isolate's pool, which is filled by calls of the client's object.
  *
- * A request that finds the pool empty makes a call of its own: it cannot rely on a call of another one,
- * which may be lost with its request. A call goes on when its request has been answered or broken off,
- * because what it brings is everybody's.
+ * A call goes on when its request has been answered or broken off, because what it brings is everybody's.
+ * A request cannot wait for the promise of another one. It looks at the pool from time to time while a
+ * call under way may bring it something, and makes a call of its own when that takes too long: the other
+ * one may be lost with its request.
  */
 
 import { logFault } from '../http/log.ts';
@@ -13,7 +14,6 @@ import type { Pool } from './pool.ts';
 import type { Count } from './window.ts';
 
 const DEADLINE_MS = 1_000;
-const LOOK_EVERY_MS = 1;
 /** A bound that holds while the clock stands still: in a Worker it advances on I/O only. */
 const MAX_LOOKS = 1_000;
 
@@ -35,14 +35,12 @@ export type Source = {
 export async function waitForCount(source: Source): Promise<Counted> {
   const { pool } = source;
   const startedAt = Date.now();
-  // The pool has run dry with a call under way: the next lease is to be fetched earlier.
-  if (pool.hasCalls) pool.raiseReserve();
-  pool.addWaiting(1);
+  pool.beginWaiting(startedAt);
   try {
     for (let looks = 0; ; looks += 1) {
-      // Nothing is left to ask for when the window is full: a call under way may still bring something.
-      const wanted = pool.wantedNow(Date.now());
-      const failure = wanted > 0 ? await fetchLease(source, wanted) : await pause();
+      const wanted = pool.wantedNow(looks, Date.now());
+      const failure =
+        wanted > 0 ? await fetchLease(source, wanted) : await pause(pool.pauseMs(Date.now()));
       const hasTime = Date.now() - startedAt < DEADLINE_MS && looks < MAX_LOOKS;
       // A request whose own call has failed is refused too when the window is known to be full.
       const count = pool.count(Date.now(), hasTime && failure === undefined);
@@ -51,7 +49,7 @@ export async function waitForCount(source: Source): Promise<Counted> {
       if (!hasTime) return { outcome: 'uncounted' };
     }
   } finally {
-    pool.addWaiting(-1);
+    pool.endWaiting();
   }
 }
 
@@ -84,6 +82,6 @@ function isOverloaded(error: unknown): boolean {
   return error instanceof Error && 'overloaded' in error && error.overloaded === true;
 }
 
-function pause(): Promise<undefined> {
-  return new Promise((resolve) => setTimeout(() => resolve(undefined), LOOK_EVERY_MS));
+function pause(milliseconds: number): Promise<undefined> {
+  return new Promise((resolve) => setTimeout(() => resolve(undefined), milliseconds));
 }

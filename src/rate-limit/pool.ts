@@ -11,11 +11,26 @@ import { firstLease, type Lease, largestLease, nextLease } from './lease.ts';
 import { type Count, WINDOW_SECONDS } from './window.ts';
 
 /**
- * The reserve, as a part of the largest lease: a small one makes few calls, and a large one lets a fast
- * client wait less. It grows by `FIRST_RESERVE` each time that the pool runs dry with a call under way.
+ * The reserve, as a part of the largest lease: the next lease is fetched when no more than this is held.
+ * A small one makes few calls, and a large one lets a fast client wait less. It grows by `RESERVE_STEP`
+ * each time that the pool runs dry with a call under way.
  */
-const FIRST_RESERVE = 1 / 10;
-const MAX_RESERVE = 1 / 2;
+const RESERVE_STEP = 1 / 10;
+/**
+ * From then on the client is faster than its leases. They are halved, and fetched half a call apart, so
+ * that it waits more often but never long.
+ */
+const TIMES_DRY_UNTIL_FAST = 3;
+const PART_OF_FAST_LEASE = 1 / 2;
+/** A smaller lease is not worth a call while another one is under way. */
+const MIN_PART_OF_SECOND_LEASE = 3 / 10;
+
+/** How long a call is taken to last before one has been measured. */
+const EXPECTED_CALL_MS = 10;
+const MAX_PAUSE_MS = 50;
+/** How long a request relies on a call under way. The looks bound it while the clock stands still. */
+const PATIENCE_MS = 100;
+const PATIENT_LOOKS = 100;
 /** After a failed call, nothing is asked for in advance for a while. */
 const QUIET_MS = 1_000;
 
@@ -41,13 +56,13 @@ export class Pool {
   #window: KnownWindow | undefined;
   #tokens = 0;
   #waiting = 0;
-  /** The next lease is fetched when no more than this is held. */
-  #reserve: number;
+  /** How often a request had to wait although a call was under way. */
+  #timesDry = 0;
+  #callMs = EXPECTED_CALL_MS;
   #quietUntil = 0;
 
   constructor(limit: number) {
     this.#limit = limit;
-    this.#reserve = Math.floor(largestLease(limit) * FIRST_RESERVE);
   }
 
   /**
@@ -72,30 +87,46 @@ export class Pool {
     return { outcome: 'refused', limit: this.#limit, remaining: 0, resetMs };
   }
 
-  /** Reports whether a call is under way. */
-  get hasCalls(): boolean {
-    return this.#calls.size > 0;
+  /** A request begins to wait. Many at the begin of a window say nothing of how fast the client is. */
+  beginWaiting(now: number): void {
+    this.#waiting += 1;
+    if (this.#calls.size > 0 && this.#windowAt(now) !== undefined) this.#timesDry += 1;
   }
 
-  /** A request begins or ceases to wait. */
-  addWaiting(requests: 1 | -1): void {
-    this.#waiting += requests;
+  /** A request ceases to wait. */
+  endWaiting(): void {
+    this.#waiting -= 1;
   }
 
-  /** A request has waited for a lease that was fetched in advance: the next one is fetched earlier. */
-  raiseReserve(): void {
-    const largest = largestLease(this.#limit);
-    const step = Math.max(1, Math.floor(largest * FIRST_RESERVE));
-    this.#reserve = Math.min(this.#reserve + step, Math.floor(largest * MAX_RESERVE));
-  }
-
-  /** Returns how many requests a waiting request asks for; 0 when nothing is left in the window. */
-  wantedNow(now: number): number {
-    if (this.#windowAt(now)?.left === 0) return 0;
-    const expected = this.#expected();
+  /**
+   * Returns how many requests a waiting request asks for; 0 when it had better wait for calls under way,
+   * or nothing is left in the window. `looks` counts how often it has waited.
+   *
+   * Many requests at once begin a window with a call each: they do not depend on each other.
+   */
+  wantedNow(looks: number, now: number): number {
+    const window = this.#windowAt(now);
+    if (window?.left === 0) return 0;
+    const expected = this.#expected(now);
     const left = this.#leftBeyond(expected, now);
     const room = largestLease(this.#limit) + this.#waiting - expected;
-    return Math.max(1, Math.min(room, nextLease(this.#limit, left)));
+    if (window !== undefined && expected > 0 && looks < PATIENT_LOOKS) {
+      // The first look comes half a call after the last lease was asked for.
+      const least = largestLease(this.#limit) * MIN_PART_OF_SECOND_LEASE;
+      const isSecond = this.#isFast() && looks === 1 && room >= least && left > 0;
+      if ((this.#waiting <= expected || left <= 0) && !isSecond) return 0;
+    }
+    return Math.max(1, Math.min(room, this.#largestAsk(), nextLease(this.#limit, left)));
+  }
+
+  /**
+   * Returns how many milliseconds a waiting request pauses before it looks again: half the time until
+   * the oldest call is expected to end, or half of what that is overdue.
+   */
+  pauseMs(now: number): number {
+    const [oldest] = this.#calls;
+    const sinceDueMs = oldest === undefined ? 0 : now - oldest.sentAt - this.#callMs;
+    return Math.min(Math.max(1, Math.abs(sinceDueMs) / 2), MAX_PAUSE_MS);
   }
 
   /**
@@ -108,18 +139,18 @@ export class Pool {
     const first = firstLease(this.#limit);
     const isFirst = this.#limit - window.left <= first;
     if (isFirst && (this.#tokens > 0 || first === 1)) return 0;
-    const expected = this.#expected();
+    const expected = this.#expected(now);
     const held = this.#tokens + expected - this.#waiting;
     const room = largestLease(this.#limit) - held;
-    const next = nextLease(this.#limit, window.left - expected);
+    const next = Math.min(nextLease(this.#limit, window.left - expected), this.#largestAsk());
     if (room < 1 || next < 1) return 0;
     // To ask later would bring more, unless so little is left that the next lease fits in already.
-    return held <= this.#reserve || next <= room ? Math.min(room, next) : 0;
+    return held <= this.#reserve() || next <= room ? Math.min(room, next) : 0;
   }
 
   /** Notes a call for `wanted` requests, before it is sent. */
   begin(wanted: number, now: number): LeaseCall {
-    const left = this.#leftBeyond(this.#expected(), now);
+    const left = this.#leftBeyond(this.#expected(now), now);
     const call = { sentAt: now, expected: Math.min(wanted, nextLease(this.#limit, left)) };
     this.#calls.add(call);
     return call;
@@ -128,8 +159,12 @@ export class Pool {
   /** Adds what a call was granted. Without a lease the call has failed; its answer may still come. */
   end(call: LeaseCall, lease: Lease | undefined, now: number): void {
     this.#calls.delete(call);
-    if (lease === undefined) this.#quietUntil = now + QUIET_MS;
-    else this.#add(lease, call.sentAt, now);
+    if (lease === undefined) {
+      this.#quietUntil = now + QUIET_MS;
+      return;
+    }
+    this.#callMs = Math.max(0, now - call.sentAt);
+    this.#add(lease, call.sentAt, now);
   }
 
   #add(lease: Lease, sentAt: number, now: number): void {
@@ -157,9 +192,28 @@ export class Pool {
     return lastsMs > 0 && lastsMs < 2_000 * WINDOW_SECONDS ? this.#window : undefined;
   }
 
-  #expected(): number {
+  #isFast(): boolean {
+    return this.#timesDry >= TIMES_DRY_UNTIL_FAST;
+  }
+
+  /** Returns the number of held requests at which the next lease is fetched. */
+  #reserve(): number {
+    const largest = largestLease(this.#limit);
+    if (this.#isFast()) return Math.floor(largest * PART_OF_FAST_LEASE);
+    return Math.floor(largest * RESERVE_STEP * (1 + this.#timesDry));
+  }
+
+  #largestAsk(): number {
+    const largest = largestLease(this.#limit);
+    return this.#isFast() ? Math.max(1, Math.floor(largest * PART_OF_FAST_LEASE)) : largest;
+  }
+
+  /** Returns what the calls under way bring, as far as they can be relied on. An older one may be lost. */
+  #expected(now: number): number {
     let expected = 0;
-    for (const call of this.#calls) expected += call.expected;
+    for (const call of this.#calls) {
+      if (now - call.sentAt < PATIENCE_MS) expected += call.expected;
+    }
     return expected;
   }
 

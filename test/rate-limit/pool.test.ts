@@ -106,13 +106,21 @@ describe('what is asked for in advance', () => {
     expect(pool.wantedInAdvance(T0)).toBe(wanted);
   });
 
-  it('is asked for earlier once a request has waited, up to half of what may be held', () => {
-    const pool = poolWith(lease(10, 86));
-    for (let waits = 0; waits < 20; waits += 1) pool.raiseReserve();
-    for (let spent = 0; spent < 4; spent += 1) pool.count(T0);
-    expect(pool.wantedInAdvance(T0)).toBe(0);
-    pool.count(T0);
-    expect(pool.wantedInAdvance(T0)).toBe(5);
+  it('is asked for earlier each time that a request has waited for a call under way', () => {
+    const wanted = (timesDry: number, spent: number) => {
+      const pool = poolWith(lease(10, 86));
+      const call = pool.begin(1, T0);
+      for (let waits = 0; waits < timesDry; waits += 1) pool.beginWaiting(T0);
+      for (let waits = 0; waits < timesDry; waits += 1) pool.endWaiting();
+      pool.end(call, lease(0, 86), T0);
+      for (let count = 0; count < spent; count += 1) pool.count(T0);
+      return pool.wantedInAdvance(T0);
+    };
+    expect([wanted(1, 7), wanted(1, 8)]).toEqual([0, 8]);
+    expect([wanted(2, 6), wanted(2, 7)]).toEqual([0, 7]);
+    // From then on the leases are halved.
+    expect([wanted(3, 4), wanted(3, 5)]).toEqual([0, 5]);
+    expect([wanted(9, 4), wanted(9, 9)]).toEqual([0, 5]);
   });
 
   it('is nothing for a second after a call has failed', () => {
@@ -120,6 +128,69 @@ describe('what is asked for in advance', () => {
     spendAll(pool);
     pool.end(pool.begin(10, T0), undefined, T0);
     expect([pool.wantedInAdvance(T0 + 999), pool.wantedInAdvance(T0 + 1_000)]).toEqual([0, 10]);
+  });
+});
+
+describe('what waiting requests ask for', () => {
+  /** Lets requests begin to wait, one after the other, and returns what each asks for. */
+  function askedBy(pool: Pool, requests: number): number[] {
+    const asked: number[] = [];
+    for (let request = 0; request < requests; request += 1) {
+      pool.beginWaiting(T0);
+      const wanted = pool.wantedNow(0, T0);
+      asked.push(wanted);
+      if (wanted > 0) pool.begin(wanted, T0);
+    }
+    return asked;
+  }
+
+  it('is a call of its own for each that begins a window', () => {
+    expect(askedBy(new Pool(100), 12).every((wanted) => wanted > 0)).toBe(true);
+  });
+
+  it('is no more calls than bring what they need, later in a window', () => {
+    const pool = poolWith(lease(4, 96));
+    spendAll(pool);
+    const asked = askedBy(pool, 300).filter((wanted) => wanted > 0);
+    expect(asked[0]).toBe(10);
+    expect(asked.reduce((sum, wanted) => sum + wanted)).toBe(96);
+    expect(asked.length).toBeLessThanOrEqual(30);
+  });
+
+  it.each([
+    ['when a call takes 100 ms', 20, 100],
+    ['after 100 looks, should the clock stand still', 100, 0],
+  ])('is a call of their own %s', (_, looks, milliseconds) => {
+    const pool = poolWith(lease(4, 96));
+    spendAll(pool);
+    expect(askedBy(pool, 2)).toEqual([10, 0]);
+    expect(pool.wantedNow(looks - 1, T0 + Math.max(0, milliseconds - 1))).toBe(0);
+    expect(pool.wantedNow(looks, T0 + milliseconds)).toBeGreaterThan(0);
+  });
+
+  it('is half a lease half a call later, once the client is faster than its leases', () => {
+    const pool = poolWith(lease(4, 90));
+    spendAll(pool);
+    pool.begin(5, T0);
+    const wanted = () => [pool.wantedNow(0, T0), pool.wantedNow(1, T0 + 8)];
+    pool.beginWaiting(T0);
+    expect(wanted()).toEqual([0, 0]);
+    for (let waits = 0; waits < 2; waits += 1) {
+      pool.endWaiting();
+      pool.beginWaiting(T0);
+    }
+    expect(wanted()).toEqual([0, 5]);
+  });
+});
+
+describe('the pause of a waiting request', () => {
+  it('is half the time until the oldest call is expected to end, and half of what it is overdue', () => {
+    const pool = new Pool(100);
+    pool.end(pool.begin(4, T0), lease(4, 96), T0 + 40);
+    pool.begin(10, T0 + 100);
+    pool.begin(10, T0 + 120);
+    const pauses = [100, 120, 139, 140, 150, 180, 900].map((after) => pool.pauseMs(T0 + after));
+    expect(pauses).toEqual([20, 10, 1, 1, 5, 20, 50]);
   });
 });
 

@@ -164,4 +164,11 @@ export const BAD_RATE_LIMIT: Variants = {
       by: 'return hits > firstLease(limit) && hits < limit / 2;',
     },
   ],
+  'a request loses its patience with calls under way': [
+    {
+      file: 'rate-limit/pool.ts',
+      text: 'const PATIENCE_MS = 100;',
+      by: 'const PATIENCE_MS = 20;',
+    },
+  ],
 };
