@@ -10,6 +10,7 @@
 import { logFault } from '../http/log.ts';
 import { withDeadline } from '../storage/deadline.ts';
 import type { CounterName, RateCounter } from './counter.ts';
+import { firstLease } from './lease.ts';
 import type { Pool } from './pool.ts';
 import type { Count } from './window.ts';
 
@@ -75,6 +76,12 @@ export async function fetchLease(
     logFault('rate counter failed', error);
     return { outcome: isOverloaded(error) ? 'overloaded' : 'uncounted' };
   }
+}
+
+/** Opens the client's next window once this one is over, so that a steady client need not wait for it. */
+export async function openNextWindow(source: Source, inMs: number): Promise<void> {
+  await pause(inMs);
+  if (source.pool.isIdle(Date.now())) await fetchLease(source, firstLease(source.limit));
 }
 
 /** The platform marks the errors of an object that has more requests than it can serve. */

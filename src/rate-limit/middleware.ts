@@ -15,7 +15,7 @@ import { renderError } from '../http/render-error.ts';
 import { timed } from '../http/request-context.ts';
 import { clientOf } from './client-address.ts';
 import type { CounterName } from './counter.ts';
-import { fetchLease, waitForCount } from './counting.ts';
+import { fetchLease, openNextWindow, waitForCount } from './counting.ts';
 import { resetSeconds, setRateLimitHeaders } from './headers.ts';
 import { Pools } from './pools.ts';
 
@@ -49,8 +49,11 @@ export function rateLimit() {
       case 'refused':
         return refuse(c, counter, limit, counted.resetMs);
       case 'allowed': {
-        const wanted = pool.wantedInAdvance(Date.now());
+        const now = Date.now();
+        const wanted = pool.wantedInAdvance(now);
         if (wanted > 0) c.executionCtx.waitUntil(fetchLease(source, wanted));
+        const lastMs = pool.lastMomentsMs(now);
+        if (lastMs !== undefined) c.executionCtx.waitUntil(openNextWindow(source, lastMs));
         await (work ?? next());
         setRateLimitHeaders(c.res.headers, counter, counted);
         return undefined;

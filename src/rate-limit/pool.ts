@@ -33,6 +33,8 @@ const PATIENCE_MS = 100;
 const PATIENT_LOOKS = 100;
 /** After a failed call, nothing is asked for in advance for a while. */
 const QUIET_MS = 1_000;
+/** A client that sends a request in this part of a window is taken to be there in the next one. */
+const LAST_MOMENTS_MS = 1_500;
 
 /** A call of the object that is under way. */
 export type LeaseCall = { readonly sentAt: number; readonly expected: number };
@@ -59,6 +61,8 @@ export class Pool {
   /** How often a request had to wait although a call was under way. */
   #timesDry = 0;
   #callMs = EXPECTED_CALL_MS;
+  /** The last window whose successor was to be opened in advance. */
+  #succeeded: number | undefined;
   #quietUntil = 0;
 
   constructor(limit: number) {
@@ -102,7 +106,8 @@ export class Pool {
    * Returns how many requests a waiting request asks for; 0 when it had better wait for calls under way,
    * or nothing is left in the window. `looks` counts how often it has waited.
    *
-   * Many requests at once begin a window with a call each: they do not depend on each other.
+   * Many requests at once begin a window with a call each, up to the limit: they do not depend on each
+   * other.
    */
   wantedNow(looks: number, now: number): number {
     const window = this.#windowAt(now);
@@ -110,11 +115,13 @@ export class Pool {
     const expected = this.#expected(now);
     const left = this.#leftBeyond(expected, now);
     const room = largestLease(this.#limit) + this.#waiting - expected;
-    if (window !== undefined && expected > 0 && looks < PATIENT_LOOKS) {
+    if (expected > 0 && looks < PATIENT_LOOKS) {
+      // Calls under way have asked for all that is left.
+      if (left <= 0) return 0;
       // The first look comes half a call after the last lease was asked for.
       const least = largestLease(this.#limit) * MIN_PART_OF_SECOND_LEASE;
-      const isSecond = this.#isFast() && looks === 1 && room >= least && left > 0;
-      if ((this.#waiting <= expected || left <= 0) && !isSecond) return 0;
+      const isSecond = this.#isFast() && looks === 1 && room >= least;
+      if (window !== undefined && this.#waiting <= expected && !isSecond) return 0;
     }
     return Math.max(1, Math.min(room, this.#largestAsk(), nextLease(this.#limit, left)));
   }
@@ -146,6 +153,24 @@ export class Pool {
     if (room < 1 || next < 1) return 0;
     // To ask later would bring more, unless so little is left that the next lease fits in already.
     return held <= this.#reserve() || next <= room ? Math.min(room, next) : 0;
+  }
+
+  /**
+   * Returns in how many milliseconds the window is over, in its last moments; undefined before, and when
+   * it was told already. Then the next one can be opened.
+   */
+  lastMomentsMs(now: number): number | undefined {
+    const window = this.#windowAt(now);
+    if (window === undefined || window.id === this.#succeeded) return undefined;
+    const leftMs = window.overAt - now;
+    if (leftMs > LAST_MOMENTS_MS) return undefined;
+    this.#succeeded = window.id;
+    return leftMs;
+  }
+
+  /** Reports whether no window is known, and none will be without a call. */
+  isIdle(now: number): boolean {
+    return this.#windowAt(now) === undefined && this.#calls.size === 0;
   }
 
   /** Notes a call for `wanted` requests, before it is sent. */
