@@ -47,16 +47,16 @@ function serverTiming({ counter_ms, database_ms }: Notes, total: number): string
   return `${counter}${database}total;dur=${total}`;
 }
 
-/** An isolate stays in its data centre, and reading `cf` costs more than all else of a line. */
-let knownColo: string | undefined;
+/** An isolate stays in its data centre, and reading `cf` costs more than all else of a line: once is enough. */
+let known: { colo: string | undefined } | undefined;
 
 /** Returns the data centre that served the request; undefined outside of production. */
 function coloOf(c: Context): string | undefined {
-  if (knownColo === undefined) {
+  if (known === undefined) {
     const colo = c.req.raw.cf?.colo;
-    if (typeof colo === 'string') knownColo = colo;
+    known = { colo: typeof colo === 'string' ? colo : undefined };
   }
-  return knownColo;
+  return known.colo;
 }
 
 /** Returns the id of the deployed version, or else the version of the service. */
