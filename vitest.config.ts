@@ -17,7 +17,14 @@ const NODE_TESTS = ['tools', 'over-http', 'documents', 'simulation'].map(
  */
 const MAX_WORKERS = availableParallelism() + 1;
 
+/** Loaded by Node before any other module, here and in every program that a test starts. */
+const RESOLVE_QUICKLY = new URL('./test/support/node/resolve-quickly.ts', import.meta.url).href;
+
 Object.assign(process.env, WRANGLER_ENVIRONMENT);
+const { NODE_OPTIONS = '' } = process.env;
+if (!NODE_OPTIONS.includes(RESOLVE_QUICKLY)) {
+  process.env.NODE_OPTIONS = `${NODE_OPTIONS} --import=${RESOLVE_QUICKLY}`.trim();
+}
 // The tests are those of the configuration that every environment shares.
 delete process.env.CLOUDFLARE_ENV;
 
