@@ -69,8 +69,7 @@ export default defineConfig({
           name: 'node',
           maxWorkers: MAX_WORKERS,
           include: NODE_TESTS,
-          // A port that was found free may be taken by another test's program before it is listened on.
-          retry: 2,
+          globalSetup: ['./test/support/node/run-directory.ts'],
           setupFiles: ['./test/support/watch-service-log.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
