@@ -70,7 +70,9 @@ export default defineConfig({
           maxWorkers: MAX_WORKERS,
           include: NODE_TESTS,
           globalSetup: ['./test/support/node/run-directory.ts'],
-          setupFiles: ['./test/support/watch-service-log.ts'],
+          // A worker's files share its modules: each-file.ts keeps them apart.
+          isolate: false,
+          setupFiles: ['./test/support/node/each-file.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },
