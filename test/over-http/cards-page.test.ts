@@ -5,9 +5,10 @@ import { existsSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findFreePort } from '../../tools/development/port.ts';
 import { codeBlocksOf } from '../documents/markdown.ts';
-import { ProjectCopy } from '../support/node/project-copy.ts';
+import { claimPort } from '../support/node/port.ts';
+import type { ProjectCopy } from '../support/node/project-copy.ts';
+import { copyWithStore } from '../support/node/stores.ts';
 
 const CHROMIUM = '/usr/bin/chromium';
 
@@ -25,14 +26,14 @@ describe.skipIf(!existsSync(CHROMIUM))('the page of cards in Chromium', () => {
   const complaints: string[] = [];
 
   beforeAll(async () => {
-    const sitePort = await findFreePort();
+    const sitePort = await claimPort();
     const address = `http://localhost:${sitePort}`;
-    project = new ProjectCopy();
+    project = await copyWithStore('samples');
     project.write(
       '.dev.vars',
       `API_KEY=dev_key_of_the_cards_page\nENVIRONMENT=development\nCORS_ORIGINS=${address}\n`,
     );
-    feed = (await project.serve(await findFreePort())).origin;
+    feed = (await project.serve(await claimPort())).origin;
     const token = (await project.run('token.ts')).stdout.trim();
     const html = codeBlocksOf('docs/building-a-site.md', 'html')
       .join('')
@@ -59,7 +60,7 @@ describe.skipIf(!existsSync(CHROMIUM))('the page of cards in Chromium', () => {
   afterAll(async () => {
     await browser?.close();
     site?.close();
-    project?.remove();
+    await project?.remove();
   });
 
   it.each([

@@ -23,9 +23,12 @@ const OPERATIONS = [
   'listLocations',
 ];
 
-/** The script of axe, which it adds to the page, and the expression that runs it there. */
+/**
+ * The script of axe, which it adds to the page, and the expression that runs it there. Contrast takes half
+ * of its time, and a finding of that rule is serious at most.
+ */
 const axe = readFileSync(join('node_modules', 'axe-core', 'axe.min.js'), 'utf8');
-const criticalFindings = `axe.run().then(({ violations }) => violations
+const criticalFindings = `axe.run({ rules: { 'color-contrast': { enabled: false } } }).then(({ violations }) => violations
   .filter(({ impact }) => impact === 'critical')
   .map(({ id, nodes }) => [id, nodes[0].html]))`;
 

@@ -6,7 +6,7 @@
  * Lines of the access log are hidden: there are thousands, of no use in a test's output.
  */
 
-import { afterEach, expect } from 'vitest';
+import { afterAll, afterEach, expect } from 'vitest';
 import { findSecrets, isSecret } from './secrets.ts';
 
 const SECRET_HEADERS = ['x-api-key', 'authorization', 'idempotency-key', 'cookie'];
@@ -61,6 +61,8 @@ function stringsIn(body: string): string[] {
   }
 }
 
+const originals = { Request, console };
+
 globalThis.Request = new Proxy(Request, {
   construct(target, [input, init]: [RequestInfo, RequestInit?]) {
     const request = new target(input, init);
@@ -86,4 +88,9 @@ globalThis.console = new Proxy(console, {
 
 afterEach(() => {
   expect(takeLeaks()).toEqual([]);
+});
+
+// The next test file of this isolate watches anew.
+afterAll(() => {
+  Object.assign(globalThis, originals);
 });

@@ -5,9 +5,10 @@ import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { findFreePort } from '../../tools/development/port.ts';
 import { CloudflareStandIn } from '../support/cloudflare/stand-in.ts';
+import { claimPort } from '../support/node/port.ts';
 import { type Finished, ProjectCopy } from '../support/node/project-copy.ts';
+import { copyWithStore } from '../support/node/stores.ts';
 
 const NAME = 'events-and-property-feed';
 const DEV_KEY = 'dev_key_4f1c09a7b25e4d8391';
@@ -68,8 +69,9 @@ let seen: unknown[];
 let file: string;
 
 beforeAll(async () => {
-  source = clone();
-  const service = await source.serve(await findFreePort());
+  source = await copyWithStore('samples');
+  projects.push(source);
+  const service = await source.serve(await claimPort());
   await send(service.origin, 'booking-1', { guests: 2, note: "l'été\nat \u0001 noon; -- '' --" });
   await send(service.origin, 'booking-2', { guests: 3, guest_email: 'ann@example.com' });
   await send(service.origin, 'booking-3', {});
@@ -82,8 +84,8 @@ beforeAll(async () => {
   );
   file = join(source.directory, backup.stdout.split(':')[0] ?? '');
 });
-afterAll(() => {
-  for (const project of projects) project.remove();
+afterAll(async () => {
+  await Promise.all(projects.map((project) => project.remove()));
 });
 
 describe('backup and restore', () => {
@@ -93,7 +95,7 @@ describe('backup and restore', () => {
     expectDone(restored);
     expect(restored.stdout).toContain('Erased again: 0 events');
     for (const query of [EVENTS, LISTINGS]) expect(target.rows(query)).toEqual(source.rows(query));
-    const service = await target.serve(await findFreePort());
+    const service = await target.serve(await claimPort());
     expect(await seenBy(service.origin)).toEqual(seen);
     expect(seen.flat().length).toBeGreaterThan(45);
     // A new event follows the restored ones.

@@ -42,7 +42,7 @@ afterEach(() => {
   expect(cloudflare.unknown).toEqual([]);
 });
 afterAll(async () => {
-  for (const project of projects) project.remove();
+  await Promise.all(projects.map((project) => project.remove()));
   await cloudflare.stop();
 });
 

@@ -4,8 +4,8 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findFreePort } from '../../tools/development/port.ts';
 import { codeBlocksOf } from '../documents/markdown.ts';
+import { claimPort } from '../support/node/port.ts';
 import { ProjectCopy, type Service } from '../support/node/project-copy.ts';
 import { noteSent } from '../support/watch-service-log.ts';
 
@@ -16,7 +16,7 @@ let service: Service;
 
 beforeAll(async () => {
   project = new ProjectCopy();
-  service = await project.serve(await findFreePort());
+  service = await project.serve(await claimPort());
 });
 afterAll(() => project.remove());
 
@@ -141,7 +141,7 @@ describe('dev', () => {
   });
 
   it('ends when npm alone is killed', async () => {
-    const port = await findFreePort();
+    const port = await claimPort();
     const service = await project.serveByNpm(port);
     const isServing = () =>
       fetch(`${service.origin}/api/health`).then(
@@ -156,23 +156,23 @@ describe('dev', () => {
   it('ends when npm alone is killed during the set-up', async () => {
     const fresh = new ProjectCopy();
     try {
-      const output = await fresh.killNpmAfter('Created .dev.vars', await findFreePort());
+      const output = await fresh.killNpmAfter('Created .dev.vars', await claimPort());
       expect(output).toContain('Created .dev.vars');
       expect(output).not.toContain('Ready');
     } finally {
-      fresh.remove();
+      await fresh.remove();
     }
   });
 
   it.each(['SIGINT', 'SIGTERM'] as const)('ends when npm alone is sent %s', async (signal) => {
-    const service = await project.serveByNpm(await findFreePort());
+    const service = await project.serveByNpm(await claimPort());
     await service.stop(signal);
     await expect(fetch(service.origin)).rejects.toThrow();
   });
 
   it('says what is wrong when every request is answered 500, and goes on', async () => {
     project.write('.dev.vars', 'API_KEY=any\nJWT_JWKS=\nFEED_CACHE_SECONDS=soon\n');
-    const faulty = await project.serve(await findFreePort(), /^Not ready/m);
+    const faulty = await project.serve(await claimPort(), /^Not ready/m);
     expect(faulty.output()).toMatch(
       /^Not ready: every request is answered 500: .*FEED_CACHE_SECONDS must be a whole number/m,
     );
@@ -182,7 +182,7 @@ describe('dev', () => {
   });
 
   it('keeps .dev.vars, takes PORT from it, and leaves no process behind', async () => {
-    const port = await findFreePort();
+    const port = await claimPort();
     const vars = `API_KEY=first key's,${HEADERS['x-api-key']}\nPORT=${port}\nENVIRONMENT=development\nDEV_API_KEYS=\nFEED_CACHE_SECONDS=0\nRATE_LIMIT_DEFAULT=1000000\nJWT_JWKS=\n`;
     project.write('.dev.vars', vars);
     const again = await project.serve(undefined);

@@ -6,9 +6,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { migrateInMemory } from '../../tools/database/migrations.ts';
 import { openDatabase } from '../../tools/database/open.ts';
-import { findFreePort } from '../../tools/development/port.ts';
 import { nameOf, playLedger, readLedger } from '../../tools/erasure/ledger.ts';
-import { ProjectCopy, type Service } from '../support/node/project-copy.ts';
+import { claimPort } from '../support/node/port.ts';
+import type { ProjectCopy, Service } from '../support/node/project-copy.ts';
+import { copyWithStore } from '../support/node/stores.ts';
 
 const KEY = 'erase-events-test-key';
 const GUEST = 'anna.example@guests.example';
@@ -20,12 +21,12 @@ let project: ProjectCopy;
 let service: Service;
 
 beforeAll(async () => {
-  project = new ProjectCopy();
+  project = await copyWithStore('samples');
   project.write(
     '.dev.vars',
     `API_KEY=${KEY}\nRATE_LIMIT_DEFAULT=100000\nRATE_LIMIT_INGEST=100000\nJWT_JWKS=\n`,
   );
-  service = await project.serve(await findFreePort());
+  service = await project.serve(await claimPort());
 });
 afterAll(() => project.remove());
 

@@ -5,8 +5,8 @@ const STEPS_PER_LINE = 1_000;
 const MOST_STEPS_AT_ONCE = 100;
 const BAR_CHARACTERS = 30;
 
-/** The part of a stream that is used here. */
-type Output = { isTTY?: boolean; write: (text: string) => boolean };
+/** The part of a stream that a command prints to. */
+export type Output = { isTTY?: boolean; write: (text: string) => boolean };
 
 export type Progress = {
   /** `what` names the steps, such as `listings rendered`. Another `what` begins anew. */

@@ -23,7 +23,8 @@ export async function openDatabase(
   kind: DatabaseKind,
   environment?: string,
 ): Promise<OpenDatabase> {
-  return kind === 'remote' ? openRemote(environment) : openLocal(kind);
+  if (kind === 'remote') return openRemote(environment);
+  return openState(kind === 'local' ? STATE_DIRECTORY : undefined);
 }
 
 /** Finds the deployed database by its name. It needs the right to D1, and registers nothing. */
@@ -35,25 +36,26 @@ async function openRemote(environment: string | undefined): Promise<OpenDatabase
   return { database, close: async () => {} };
 }
 
-async function openLocal(kind: 'local' | 'empty'): Promise<OpenDatabase> {
+/** Opens the database of a working copy's state, or without one a database in memory. The caller closes it. */
+export async function openState(directory: string | undefined): Promise<OpenDatabase> {
   const { getPlatformProxy } = await loadWrangler();
   const { name, compatibility_date } = readWranglerConfig();
   const config = databaseConfig({
     ...(name !== undefined && { name }),
     ...(compatibility_date !== undefined && { compatibility_date }),
   });
-  const directory = mkdtempSync(join(tmpdir(), 'database-config-'));
-  const configPath = join(directory, 'wrangler.json');
+  const scratch = mkdtempSync(join(tmpdir(), 'database-config-'));
+  const configPath = join(scratch, 'wrangler.json');
   writeFileSync(configPath, JSON.stringify(config));
   const restoreWarnings = silenceBusyWarnings();
   const cleanUp = () => {
     restoreWarnings();
-    rmSync(directory, { recursive: true, force: true });
+    rmSync(scratch, { recursive: true, force: true });
   };
   try {
     const { env, dispose } = await getPlatformProxy<{ DB: D1Database }>({
       configPath,
-      persist: kind === 'local' ? { path: STATE_DIRECTORY } : false,
+      persist: directory === undefined ? false : { path: directory },
       remoteBindings: false,
       environment: '',
     });

@@ -11,7 +11,8 @@ const SUPERVISED_WORKERD = join(PROJECT_DIRECTORY, 'tools', 'database', 'runtime
 export function superviseRuntime(): void {
   const { env } = process;
   if (env.MINIFLARE_WORKERD_PATH === SUPERVISED_WORKERD) return;
-  env.WORKERD = env.MINIFLARE_WORKERD_PATH ?? workerdPath();
+  // A program that such a program starts finds both set.
+  env.WORKERD ??= env.MINIFLARE_WORKERD_PATH ?? workerdPath();
   env.MINIFLARE_WORKERD_PATH = SUPERVISED_WORKERD;
 }
 

@@ -1,7 +1,7 @@
 /** Loads a listings file into the local or the remote database, for `import-listings` and `dev`. */
 
 import { publicSiteUrl } from '../../src/config.ts';
-import { showProgress } from '../command-line/progress.ts';
+import { type Output, showProgress } from '../command-line/progress.ts';
 import { UserError } from '../command-line/project.ts';
 import { readWranglerConfig, varsOf } from '../command-line/wrangler-config.ts';
 import {
@@ -22,6 +22,8 @@ export type LoadOptions = {
   /** An environment of wrangler.toml, for the remote database; undefined for production. */
   environment?: string | undefined;
   pruning?: Pruning;
+  /** Shows the progress; stdout unless it is given. */
+  output?: Output;
 };
 
 /**
@@ -39,13 +41,14 @@ function varsFor({ isRemote, environment }: LoadOptions): ReadonlyMap<string, st
   return isRemote ? varsOf(readWranglerConfig(), environment) : readVars('local');
 }
 
-async function loadInto(
+/** Imports into a database that has every table, and closes it. `publicSiteUrl` has no trailing slash. */
+export async function loadInto(
   { database, close }: OpenDatabase,
   read: ReadListings,
   publicSiteUrl: string,
-  { isDryRun, pruning = 'none' }: LoadOptions,
+  { isDryRun, pruning = 'none', output = process.stdout }: LoadOptions,
 ): Promise<ImportOutcome> {
-  const progress = showProgress(process.stdout);
+  const progress = showProgress(output);
   try {
     return await importListings(read, {
       database,

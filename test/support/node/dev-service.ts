@@ -3,11 +3,11 @@
  * programs. They talk to a relay in this process: the watch over the log hears only this one's sockets.
  */
 
-import { connect, createServer, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import * as z from 'zod';
-import { findFreePort } from '../../../tools/development/port.ts';
 import { watchRelay } from '../watch-service-log.ts';
-import { ProjectCopy } from './project-copy.ts';
+import { claimPort } from './port.ts';
+import { copyWithStore } from './stores.ts';
 
 export type DevService = {
   /** Has no trailing slash. */
@@ -16,11 +16,11 @@ export type DevService = {
   stop: () => Promise<void>;
 };
 
-/** Sets a scratch copy up and serves it with the sample listings. Rejects when that fails. */
+/** Serves a scratch copy with the sample listings. Rejects when that fails. */
 export async function startDevService(): Promise<DevService> {
-  const project = new ProjectCopy();
+  const project = await copyWithStore('samples');
   try {
-    const service = await project.serve(await findFreePort());
+    const service = await project.serve(await claimPort());
     const relay = await startRelay(Number(new URL(service.origin).port));
     return {
       origin: relay.origin,
@@ -28,21 +28,19 @@ export async function startDevService(): Promise<DevService> {
       stop: async () => {
         relay.close();
         await service.stop('SIGTERM');
-        project.remove();
+        await project.remove();
       },
     };
   } catch (error) {
-    project.remove();
+    await project.remove();
     throw error;
   }
 }
 
 /** Passes bytes on unchanged, to a port of this machine and back. */
 async function startRelay(target: number): Promise<{ origin: string; close: () => void }> {
-  const port = await findFreePort();
-  watchRelay(port);
   const sockets = new Set<Socket>();
-  const server: Server = createServer((near) => {
+  const server = createServer((near) => {
     const far = connect(target, 'localhost');
     for (const [from, to] of [
       [near, far],
@@ -54,6 +52,8 @@ async function startRelay(target: number): Promise<{ origin: string; close: () =
       from.pipe(to);
     }
   });
+  const port = await claimPort();
+  watchRelay(port);
   await new Promise<void>((resolve) => server.listen(port, 'localhost', resolve));
   return {
     origin: `http://localhost:${port}`,

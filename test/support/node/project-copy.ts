@@ -47,7 +47,8 @@ export class ProjectCopy {
   readonly directory = mkdtempSync(join(tmpdir(), 'project-'));
   /** Added to the environment of every program that `run` starts. */
   environment: Readonly<Record<string, string>> = {};
-  readonly #groups = new Set<ChildProcess>();
+  /** The programs that were started. Each promise is kept when all that the program printed was read. */
+  readonly #groups = new Map<ChildProcess, Promise<void>>();
 
   constructor() {
     for (const name of COPIED) {
@@ -166,9 +167,10 @@ export class ProjectCopy {
     };
   }
 
-  /** Ends whatever still runs and removes the copy. */
-  remove(): void {
-    for (const child of this.#groups) kill(child);
+  /** Ends whatever still runs, waits for its last lines, and removes the copy. */
+  async remove(): Promise<void> {
+    for (const child of this.#groups.keys()) kill(child);
+    await Promise.all(this.#groups.values());
     rmSync(this.directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   }
 
@@ -189,7 +191,7 @@ export class ProjectCopy {
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
     });
-    this.#groups.add(child);
+    this.#groups.set(child, new Promise((resolve) => child.once('close', () => resolve())));
     return child;
   }
 }

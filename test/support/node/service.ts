@@ -1,18 +1,18 @@
 /** The service over real HTTP, in a process group of its own that a test may kill. */
 
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
-  DATABASE_BINDING,
   PROJECT_DIRECTORY,
   WRANGLER_ENVIRONMENT,
   wranglerCommand,
 } from '../../../tools/command-line/project.ts';
-import { findFreePort } from '../../../tools/development/port.ts';
 import { TEST_VARS } from '../vars.ts';
 import { watchService } from '../watch-service-log.ts';
+import { claimPort } from './port.ts';
+import { copyStore } from './stores.ts';
 
 export const API_KEY = 'node-test-key';
 
@@ -41,8 +41,8 @@ export async function createService(vars: Record<string, string> = {}): Promise<
   );
   writeFileSync(envFile, `${lines.join('\n')}\n`);
   const store = ['--env-file', envFile, '--persist-to', directory];
-  migrate(store);
-  const port = await findFreePort();
+  await copyStore('empty', directory);
+  const port = await claimPort();
   const origin = `http://127.0.0.1:${port}`;
   const log = watchService();
   log.at(origin, vars.API_KEY ?? API_KEY);
@@ -82,15 +82,6 @@ export async function createService(vars: Record<string, string> = {}): Promise<
       rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
     },
   };
-}
-
-function migrate(store: readonly string[]): void {
-  const { status, stderr } = spawnSync(
-    process.execPath,
-    wranglerCommand('d1', 'migrations', 'apply', DATABASE_BINDING, '--local', ...store),
-    { cwd: PROJECT_DIRECTORY, env: ENVIRONMENT, encoding: 'utf8' },
-  );
-  if (status !== 0) throw new Error(`migrating the scratch store failed: ${stderr}`);
 }
 
 /** Asks for a path outside /api, so that nothing is counted. */

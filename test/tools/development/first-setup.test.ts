@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findFreePort } from '../../../tools/development/port.ts';
+import { claimPort } from '../../support/node/port.ts';
 import { ProjectCopy } from '../../support/node/project-copy.ts';
 
 let project: ProjectCopy;
@@ -11,7 +11,7 @@ beforeAll(async () => {
   // wrangler warns when types that lie beside package.json are not those of what it serves.
   const declarations = readdirSync('.').filter((name) => name.endsWith('.d.ts'));
   for (const name of declarations) project.write(name, readFileSync(name, 'utf8'));
-  const ports = [await findFreePort(), await findFreePort()];
+  const ports = [await claimPort(), await claimPort()];
   const services = await Promise.all(ports.map((port) => project.serve(port)));
   outputs = services.map((service) => service.output());
 });

@@ -3,9 +3,10 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { propertyOf } from '../../support/node/listings-file.ts';
-import { ProjectCopy } from '../../support/node/project-copy.ts';
+import type { ProjectCopy } from '../../support/node/project-copy.ts';
+import { copyWithStore } from '../../support/node/stores.ts';
 
-const LISTINGS = 6_000;
+const LISTINGS = 4_000;
 const IMPORT = ['tools/import-listings.ts', 'many.json'];
 const PROGRAMS = {
   program: [process.execPath, ...IMPORT],
@@ -15,8 +16,7 @@ const PROGRAMS = {
 let project: ProjectCopy;
 
 beforeAll(async () => {
-  project = new ProjectCopy();
-  await project.run('import-listings.ts', project.write('none.json', {}));
+  project = await copyWithStore('empty');
 });
 afterAll(() => project.remove());
 

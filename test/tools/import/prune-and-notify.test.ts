@@ -6,9 +6,10 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { propertyOf } from '../../support/node/listings-file.ts';
-import { type Finished, ProjectCopy } from '../../support/node/project-copy.ts';
+import { type LocalImports, openLocalImports } from '../../support/node/local-imports.ts';
+import type { Finished, ProjectCopy } from '../../support/node/project-copy.ts';
+import { copyWithStore } from '../../support/node/stores.ts';
 
-const IMPORT = 'import-listings.ts';
 /** The secret of Standard Webhooks' own example. */
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const homes = Array.from({ length: 10 }, (_, index) => propertyOf({ slug: `home-${index}` }));
@@ -16,13 +17,15 @@ const homes = Array.from({ length: 10 }, (_, index) => propertyOf({ slug: `home-
 type Received = { headers: IncomingHttpHeaders; body: string; method: string | undefined };
 
 let project: ProjectCopy;
+let imports: LocalImports;
 let hook: Server;
 let address = '';
 const received: Received[] = [];
 const answers: number[] = [];
 
 beforeAll(async () => {
-  project = new ProjectCopy();
+  project = await copyWithStore('empty');
+  imports = await openLocalImports(project);
   await load({ properties: homes });
   hook = createServer(async (request, response) => {
     let body = '';
@@ -43,13 +46,14 @@ afterEach(() => {
   delete process.env.PUBLISH_HOOK_SECRET;
 });
 
-afterAll(() => {
+afterAll(async () => {
   hook.close();
-  project.remove();
+  await imports.close();
+  await project.remove();
 });
 
 function load(content: object, ...options: string[]): Promise<Finished> {
-  return project.run(IMPORT, project.write('listings.json', content), ...options);
+  return imports.run(project.write('listings.json', content), ...options);
 }
 
 const hidden = () =>

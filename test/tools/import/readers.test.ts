@@ -1,9 +1,10 @@
 /** Readers during an import: with the cache off, from its first batch to its last, none of them fails. */
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { findFreePort } from '../../../tools/development/port.ts';
 import { fileOf, propertyOf } from '../../support/node/listings-file.ts';
-import { ProjectCopy, type Service } from '../../support/node/project-copy.ts';
+import { claimPort } from '../../support/node/port.ts';
+import type { ProjectCopy, Service } from '../../support/node/project-copy.ts';
+import { copyWithStore } from '../../support/node/stores.ts';
 
 /** An import that is large enough to keep the database locked for longer than a read waits for a passing fault. */
 const LISTINGS = process.env.FULL ? 10_000 : 3_000;
@@ -19,12 +20,12 @@ let project: ProjectCopy;
 let service: Service;
 
 beforeAll(async () => {
-  project = new ProjectCopy();
+  project = await copyWithStore('samples');
   project.write(
     '.dev.vars',
     `API_KEY=${API_KEY}\nJWT_JWKS=\nFEED_CACHE_SECONDS=0\nRATE_LIMIT_DEFAULT=1000000\n`,
   );
-  service = await project.serve(await findFreePort());
+  service = await project.serve(await claimPort());
 });
 afterAll(() => project.remove());
 

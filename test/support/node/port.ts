@@ -1,0 +1,45 @@
+/**
+ * Ports for the programs that tests start. They lie below those that the system gives to outgoing
+ * connections (from 32768 on), so that nothing takes one before its program listens.
+ */
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { inject } from 'vitest';
+import { requireFreePort } from '../../../tools/development/port.ts';
+
+/** `dev` adds 6,228 for its debugger: these lie below 32768 too, and none is another service's port. */
+const FIRST = 21_000;
+const LAST = 26_199;
+
+/** Returns a free port that no other test of this run has had, or will have. */
+export async function claimPort(): Promise<number> {
+  const directory = join(inject('runDirectory'), 'ports');
+  mkdirSync(directory, { recursive: true });
+  // Another run on this machine most likely begins elsewhere.
+  const count = LAST - FIRST + 1;
+  const start = Math.floor(Math.random() * count);
+  for (let step = 0; step < count; step += 1) {
+    const port = FIRST + ((start + step) % count);
+    if (isClaimed(join(directory, String(port))) && (await isFree(port))) return port;
+  }
+  throw new Error('every port has been used');
+}
+
+/** Makes the file of a port, unless another test has. */
+function isClaimed(file: string): boolean {
+  try {
+    writeFileSync(file, '', { flag: 'wx' });
+    return true;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return requireFreePort(port).then(
+    () => true,
+    () => false,
+  );
+}

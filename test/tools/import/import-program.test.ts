@@ -1,0 +1,136 @@
+/** `import-listings` run as a program: what the process adds to the command. */
+
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BAY, fileOf, propertyOf } from '../../support/node/listings-file.ts';
+import { type Finished, ProjectCopy } from '../../support/node/project-copy.ts';
+
+const IMPORT = 'import-listings.ts';
+
+let project: ProjectCopy;
+
+beforeAll(() => {
+  project = new ProjectCopy();
+});
+afterAll(() => project.remove());
+
+function load(content: unknown, ...options: string[]): Promise<Finished> {
+  return project.run(IMPORT, project.write('listings.json', content), ...options);
+}
+
+function expectDone(finished: Finished): void {
+  expect(finished).toMatchObject({ code: 0, stderr: '' });
+}
+
+describe('the program import-listings', () => {
+  it('takes a store without tables for an empty one under --dry-run', async () => {
+    const dry = await project.run(IMPORT, '--dry-run', 'tools/samples/listings.json');
+    expectDone(dry);
+    expect(dry.stdout).toContain('71 listings: 71 added, 0 changed, 0 unchanged');
+    expect(project.rows(`SELECT name FROM sqlite_schema WHERE name = 'properties'`)).toEqual([]);
+  });
+
+  it('migrates an empty database and loads the sample listings', async () => {
+    const loaded = await project.run(IMPORT, 'tools/samples/listings.json');
+    expectDone(loaded);
+    expect(loaded.stdout).toContain('71 listings: 71 added, 0 changed, 0 unchanged');
+    expect(loaded.stdout).toContain('71 of 71 listings');
+    expect(project.rows('SELECT kind FROM import_staging')).toEqual([{ kind: 'applied' }]);
+    const rows = project.rows('SELECT rendering FROM properties');
+    expect(rows).toHaveLength(71);
+    expect(new Set(rows.map((row) => row.rendering)).size).toBe(1);
+  });
+
+  it('does not take a store of an older state for an empty one under --dry-run', async () => {
+    const records = project.rows(`SELECT id, name FROM d1_migrations WHERE name LIKE '0001%'`);
+    project.execute(`DELETE FROM d1_migrations WHERE name LIKE '0001%'`);
+    const dry = await load(fileOf([propertyOf({ slug: 'planned' })]), '--dry-run');
+    for (const { id, name } of records) {
+      project.execute(`INSERT INTO d1_migrations (id, name) VALUES (${id}, '${name}')`);
+    }
+    expect(dry).toMatchObject({ code: 1, stdout: '' });
+    expect(dry.stderr).toContain('the local database lacks migrations');
+  });
+
+  it('keeps two imports at the same time apart, and leaves nothing staged', async () => {
+    const files = ['one', 'two'].map((city) =>
+      project.write(
+        `${city}.json`,
+        fileOf(
+          Array.from({ length: 300 }, (_, index) =>
+            propertyOf({
+              id: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
+              slug: `shared-${index}`,
+              city,
+              location_id: BAY,
+            }),
+          ),
+          { bay: city },
+        ),
+      ),
+    );
+    const both = await Promise.all(files.map((file) => project.run(IMPORT, file)));
+    both.forEach(expectDone);
+    const cities = project.rows(
+      `SELECT DISTINCT source->>'city' AS city, source->>'$.location.name.en' AS bay FROM properties WHERE slug LIKE 'shared-%'`,
+    );
+    expect(cities).toHaveLength(1);
+    expect(cities[0]?.city).toBe(cities[0]?.bay);
+    expect(project.rows('SELECT kind FROM import_staging')).toEqual([{ kind: 'applied' }]);
+  });
+
+  it('says in one line what is wrong with a file that it cannot read', async () => {
+    mkdirSync(join(project.directory, 'folder'));
+    const failures = [
+      [await project.run(IMPORT, 'missing.json'), 'There is no file missing.json'],
+      [await project.run(IMPORT, 'folder'), 'folder is a directory'],
+      [await load('{"properties": ['), 'the file: is not JSON'],
+      [await load(new Uint8Array([0xff, 0xfe])), 'the file: is not UTF-8 text'],
+    ] as const;
+    for (const [{ code, stderr }, message] of failures) {
+      expect(code).toBe(1);
+      expect(stderr.split('\n')[0]).toContain(message);
+      expect(stderr).not.toMatch(/^\s+at /m);
+    }
+  });
+
+  it('says what is wrong with PUBLIC_SITE_URL', async () => {
+    const faults = [
+      ['nowhere', 'PUBLIC_SITE_URL must be an http(s) URL'],
+      ['https://www.example.com/?a=1', 'PUBLIC_SITE_URL must have no query and no fragment'],
+    ];
+    for (const [site, message] of faults) {
+      const vars = project.write('.dev.vars', `PUBLIC_SITE_URL=${site}\n`);
+      const { code, stderr } = await load({ properties: [] });
+      rmSync(vars);
+      expect({ code, stderr }).toEqual({ code: 1, stderr: `${message}\nNothing was changed.\n` });
+    }
+  });
+
+  it('exits with 2 for arguments that it does not understand', async () => {
+    for (const args of [[], ['a.json', 'b.json'], ['--wet-run', 'a.json']]) {
+      const { code, stderr } = await project.run(IMPORT, ...args);
+      expect(code).toBe(2);
+      expect(stderr).toContain('Usage: npm run import-listings -- FILE [--dry-run] [--remote]');
+    }
+  });
+
+  it('needs credentials for --remote, and an environment that is defined', async () => {
+    const nowhere = { HOME: project.directory, XDG_CONFIG_HOME: project.directory };
+    project.environment = { CLOUDFLARE_API_TOKEN: '', ...nowhere };
+    const { code, stderr } = await load({ properties: [] }, '--remote');
+    project.environment = {};
+    expect([code, stderr.split('\n')]).toEqual([
+      1,
+      [expect.stringContaining('set CLOUDFLARE_API_TOKEN'), 'Nothing was changed.', ''],
+    ]);
+    for (const [args, message] of [
+      [['--remote', '--env', 'prod'], '--env "prod": wrangler.toml defines no such environment'],
+      [['--env', 'staging'], '--env needs --remote'],
+    ] as const) {
+      const refused = await load({ properties: [] }, ...args);
+      expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(message)]);
+    }
+  });
+});

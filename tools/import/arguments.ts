@@ -1,0 +1,97 @@
+/** The arguments of `import-listings`. */
+
+import { parseArgs } from 'node:util';
+import { findKeptOption, findKeptValue } from '../command-line/npm.ts';
+import { chosenEnvironment } from '../command-line/wrangler-config.ts';
+import { type Hook, parseHook } from './notify.ts';
+import type { Pruning } from './prune.ts';
+
+export const USAGE = `Usage: npm run import-listings -- FILE [--dry-run] [--remote] [--env NAME] [--prune] [--notify URL]
+
+Loads a listings file into the local database, or with --remote into the deployed one.
+  --dry-run   check the file, also against the database, and write nothing
+  --remote    the deployed database instead of the local one
+  --env NAME  the deployed database of an environment in wrangler.toml, such as staging
+  --prune     hide the public listings that the file does not name: a fifth of them at most,
+              with --prune=all however many
+  --notify URL  tell a build hook when the feed shows something new, signed with the
+              PUBLISH_HOOK_SECRET of the environment`;
+
+/** What the user asks for. */
+export type Command =
+  | ({ kind: 'load'; path: string } & LoadCommand)
+  | { kind: 'help' }
+  | { kind: 'misunderstood'; message: string }
+  /** An option with a value that it cannot have: one line says what it must be. */
+  | { kind: 'unusable'; message: string };
+
+/** What is to be done with the file. */
+export type LoadCommand = {
+  isDryRun: boolean;
+  isRemote: boolean;
+  environment: string | undefined;
+  pruning: Pruning;
+  hook: Hook | undefined;
+};
+
+/** Reads the arguments, and `PUBLISH_HOOK_SECRET` of the environment. */
+export function parseCommand(args: string[]): Command {
+  try {
+    // parseArgs knows no option with a value that may be left out.
+    const isPruningAll = args.includes('--prune=all');
+    const odd = args.find((arg) => /^--prune=(?!all$)/.test(arg));
+    if (odd !== undefined) {
+      return { kind: 'unusable', message: `--prune takes no value but all: ${odd}` };
+    }
+    const { values, positionals } = parseArgs({
+      args: args.filter((arg) => arg !== '--prune=all'),
+      allowPositionals: true,
+      options: {
+        'dry-run': { type: 'boolean', default: false },
+        remote: { type: 'boolean', default: false },
+        env: { type: 'string' },
+        prune: { type: 'boolean', default: isPruningAll },
+        notify: { type: 'string' },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    });
+    if (values.help) return { kind: 'help' };
+    const notGiven = (['dry-run', 'remote', 'prune', 'notify'] as const).filter(
+      (name) => values[name] === undefined || values[name] === false,
+    );
+    const kept =
+      findKeptOption('import-listings', notGiven) ?? findKeptValue('import-listings', ['env']);
+    if (kept !== undefined) {
+      const message = `npm kept --${kept} for itself: write -- before the arguments.`;
+      return { kind: 'misunderstood', message };
+    }
+    const [path, ...rest] = positionals;
+    if (path === undefined || path === '')
+      return { kind: 'misunderstood', message: 'Name a listings file.' };
+    if (rest.length > 0) return { kind: 'misunderstood', message: 'Name one listings file only.' };
+    const environment = chosenEnvironment(values.env);
+    if (values.env !== undefined && !values.remote) {
+      return { kind: 'misunderstood', message: '--env needs --remote.' };
+    }
+    const hook =
+      values.notify === undefined
+        ? undefined
+        : parseHook(values.notify, process.env.PUBLISH_HOOK_SECRET);
+    if (typeof hook === 'string') return { kind: 'unusable', message: hook };
+    const pruning = isPruningAll ? 'all' : values.prune ? 'some' : 'none';
+    return {
+      kind: 'load',
+      path,
+      isDryRun: values['dry-run'],
+      isRemote: values.remote,
+      environment,
+      pruning,
+      hook,
+    };
+  } catch (error) {
+    return {
+      kind: 'misunderstood',
+      message: error instanceof Error ? error.message : String(error),
+    };
+  }
+}
