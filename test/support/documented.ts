@@ -37,6 +37,14 @@ const errorMedia = {
   examples: {},
 };
 
+const allowHeader = { required: true, schema: { type: 'string', minLength: 1 } };
+
+/** The paths of the document, each with what its addresses look like. */
+const patterns = Object.keys(document.paths).map((template) => ({
+  template,
+  pattern: new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`),
+}));
+
 /** Headers of the transport: OpenAPI describes them elsewhere or not at all. */
 const TRANSPORT_HEADERS = [
   'connection',
@@ -61,7 +69,7 @@ export async function differencesFromDocument(
 }
 
 function describe(method: string, path: string, status: number): Answer | undefined {
-  const template = Object.keys(document.paths).find((each) => patternOf(each).test(path));
+  const template = patterns.find(({ pattern }) => pattern.test(path))?.template;
   const operations = template === undefined ? undefined : document.paths[template];
   const known = operations?.[method === 'HEAD' ? 'get' : method.toLowerCase()];
   return known ? known.responses[status] : describeNoOperation(operations !== undefined, status);
@@ -78,9 +86,7 @@ function describeNoOperation(hasPath: boolean, status: number): Answer | undefin
   return {
     headers: {
       ...headers,
-      ...(status === 405 && {
-        Allow: { required: true, schema: { type: 'string', minLength: 1 } },
-      }),
+      ...(status === 405 && { Allow: allowHeader }),
     },
     content: { 'application/json': errorMedia },
   };
@@ -147,11 +153,14 @@ function problemsOf(schema: z.infer<typeof jsonSchema>, value: unknown): string[
 }
 
 /**
- * Returns a schema with the document's components in it. `format: uuid` is left out, for the `pattern`
+ * Returns a schema with the document's components in it, if it names any. `format: uuid` is left out, for the `pattern`
  * beside it says enough: zod would also want a version, which ids of other systems need not have.
  */
 function standalone(schema: object) {
-  const text = JSON.stringify({ ...schema, $defs: document.components.schemas })
+  const alone = JSON.stringify(schema);
+  const needsComponents = alone.includes('#/components/schemas/');
+  const whole = needsComponents ? { ...schema, $defs: document.components.schemas } : schema;
+  const text = JSON.stringify(whole)
     .replaceAll('#/components/schemas/', '#/$defs/')
     .replaceAll('"format":"uuid",', '')
     .replaceAll(',"format":"uuid"', '');
@@ -162,8 +171,4 @@ function headerAt(ref: string): z.infer<typeof header> {
   const found = document.components.headers[ref.split('/').at(-1) ?? ''];
   if (found === undefined) throw new Error(`the document has no ${ref}`);
   return found;
-}
-
-function patternOf(template: string): RegExp {
-  return new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`);
 }

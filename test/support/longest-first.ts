@@ -5,18 +5,24 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** Measured on two processors, the longest first. A file that is not named follows by its size. */
 const LONGEST = [
   'test/over-http/docs-page.test.ts',
-  'test/tools/dev.test.ts',
-  'test/tools/backup.test.ts',
-  'test/tools/import/killed.test.ts',
-  'test/tools/import/remote-import.test.ts',
-  'test/tools/import/readers.test.ts',
   'test/tools/deploy.test.ts',
+  'test/tools/import/readers.test.ts',
   'test/documents/programs.test.ts',
-  'test/over-http/crash.test.ts',
-  'test/tools/import/import-program.test.ts',
-  'test/tools/soak.test.ts',
   'test/tools/erase-events.test.ts',
-  'test/over-http/identity-provider.test.ts',
+  'test/tools/import/import-program.test.ts',
+  'test/tools/backup.test.ts',
+  'test/tools/dev.test.ts',
+  'test/tools/import/killed.test.ts',
+  'test/over-http/typed-client.test.ts',
+  'test/tools/import/changes.test.ts',
+  'test/tools/soak.test.ts',
+  'test/over-http/crash.test.ts',
+  'test/tools/development/first-setup.test.ts',
+  'test/tools/import/remote-import.test.ts',
+  'test/hostile/requests.test.ts',
+  'test/faults.test.ts',
+  'test/hostile/bodies.test.ts',
+  'test/events/model.test.ts',
 ];
 
 export class LongestFirst extends BaseSequencer {

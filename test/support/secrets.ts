@@ -18,6 +18,8 @@ const HEADER =
 const QUERY = /\?([^\s'"#]+)/g;
 /** A JSON string, with the colon that makes it the name of a field. */
 const JSON_STRING = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?/g;
+/** Characters that JSON writes otherwise; half of a surrogate pair is one of them. */
+const ESCAPED = /["\\\p{Cc}\p{Cs}]/u;
 
 export function isSecret(value: string): boolean {
   return value.length >= MIN_CHARACTERS && !HARMLESS.includes(value);
@@ -52,8 +54,16 @@ export function findSecrets(logged: string, values: Iterable<string>): string[] 
   const line = withoutIds(logged);
   return [...values]
     .filter((value) => value.length <= line.length)
-    .filter((value) => line.includes(value) || line.includes(JSON.stringify(value).slice(1, -1)))
+    .filter((value) => line.includes(value) || (isEscaped(value) && line.includes(escaped(value))))
     .map((value) => `${JSON.stringify(value)} stands in the log line ${line}`);
+}
+
+function isEscaped(value: string): boolean {
+  return ESCAPED.test(value);
+}
+
+function escaped(value: string): string {
+  return JSON.stringify(value).slice(1, -1);
 }
 
 function parsedString(literal: string): string {

@@ -191,7 +191,7 @@ describe('dev', () => {
     expect(again.output()).toContain(`'x-api-key: first key'\\''s'`);
 
     expect(await again.stop('SIGINT')).toBe(0);
-    // The operating system takes a moment to end them.
+    // The watcher of the runtime looks every 0.2 s whether that has ended (tools/database/runtime.sh).
     const findProcesses = () => spawnSync('pgrep', ['-f', project.directory]).status;
     await expect.poll(findProcesses, { timeout: 20_000 }).toBe(1);
   });
