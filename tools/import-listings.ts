@@ -7,11 +7,10 @@
  */
 
 import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
-import { findKeptOption, findKeptValue, watchNpm } from './command-line/npm.ts';
+import { readArguments } from './command-line/arguments.ts';
+import { userPath, watchNpm } from './command-line/npm.ts';
 import { UserError } from './command-line/project.ts';
-import { chosenEnvironment } from './command-line/wrangler-config.ts';
+import { TARGET_OPTIONS, targetOf } from './command-line/target.ts';
 import { inLocalTurn } from './development/local-turn.ts';
 import { consequenceOf } from './import/consequence.ts';
 import type { Counts } from './import/counts.ts';
@@ -85,36 +84,23 @@ function parseCommand(args: string[]): Command {
     if (odd !== undefined) {
       return { kind: 'unusable', message: `--prune takes no value but all: ${odd}` };
     }
-    const { values, positionals } = parseArgs({
-      args: args.filter((arg) => arg !== '--prune=all'),
+    const options = {
+      ...TARGET_OPTIONS,
+      'dry-run': { type: 'boolean', default: false },
+      prune: { type: 'boolean', default: isPruningAll },
+      notify: { type: 'string' },
+      help: { type: 'boolean', short: 'h', default: false },
+    } as const;
+    const given = args.filter((arg) => arg !== '--prune=all');
+    const { values, positionals } = readArguments('import-listings', given, options, {
       allowPositionals: true,
-      options: {
-        'dry-run': { type: 'boolean', default: false },
-        remote: { type: 'boolean', default: false },
-        env: { type: 'string' },
-        prune: { type: 'boolean', default: isPruningAll },
-        notify: { type: 'string' },
-        help: { type: 'boolean', short: 'h', default: false },
-      },
     });
     if (values.help) return { kind: 'help' };
-    const notGiven = (['dry-run', 'remote', 'prune', 'notify'] as const).filter(
-      (name) => values[name] === undefined || values[name] === false,
-    );
-    const kept =
-      findKeptOption('import-listings', notGiven) ?? findKeptValue('import-listings', ['env']);
-    if (kept !== undefined) {
-      const message = `npm kept --${kept} for itself: write -- before the arguments.`;
-      return { kind: 'misunderstood', message };
-    }
     const [path, ...rest] = positionals;
     if (path === undefined || path === '')
       return { kind: 'misunderstood', message: 'Name a listings file.' };
     if (rest.length > 0) return { kind: 'misunderstood', message: 'Name one listings file only.' };
-    const environment = chosenEnvironment(values.env);
-    if (values.env !== undefined && !values.remote) {
-      return { kind: 'misunderstood', message: '--env needs --remote.' };
-    }
+    const { kind, environment } = targetOf(values);
     const hook =
       values.notify === undefined
         ? undefined
@@ -125,7 +111,7 @@ function parseCommand(args: string[]): Command {
       kind: 'load',
       path,
       isDryRun: values['dry-run'],
-      isRemote: values.remote,
+      isRemote: kind === 'remote',
       environment,
       pruning,
       hook,
@@ -138,12 +124,9 @@ function parseCommand(args: string[]): Command {
   }
 }
 
-/** Reads a file. A relative path counts from the user's directory; npm runs scripts in the project's. */
 function readBytes(path: string): Uint8Array {
-  const { npm_lifecycle_event, INIT_CWD } = process.env;
-  const base = npm_lifecycle_event === 'import-listings' && INIT_CWD ? INIT_CWD : process.cwd();
   try {
-    return readFileSync(resolve(base, path));
+    return readFileSync(userPath('import-listings', path));
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'ENOENT') throw new UserError(`There is no file ${path}`);
