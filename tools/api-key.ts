@@ -10,8 +10,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import * as z from 'zod';
 import { endOfDay, expiryDate, keyName, type NamedKey, scope } from '../src/auth/named-keys.ts';
+import { understand } from './command-line/arguments.ts';
 import { UserError } from './command-line/project.ts';
-import { readWranglerConfig } from './command-line/wrangler-config.ts';
+import { chosenEnvironment, readWranglerConfig } from './command-line/wrangler-config.ts';
 
 const USAGE =
   'usage: npm run -s api-key -- --name NAME --scope SCOPE... [--expires YYYY-MM-DD] [--env staging]';
@@ -33,55 +34,47 @@ const knownEnvironments = z.object({ env: z.record(z.string(), knownKeys).defaul
 process.exitCode = main(process.argv.slice(2));
 
 function main(args: string[]): number {
+  let config: unknown;
   try {
-    const options = parseOptions(args);
-    const problem = 'problem' in options ? options.problem : whyNotHere(options);
-    if (problem !== undefined) {
-      console.error(`${problem} (${USAGE})`);
-      return 2;
-    }
-    if (!('problem' in options)) printKey(options);
-    return 0;
+    config = readWranglerConfig();
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     console.error(error.message);
     return 1;
   }
+  const options = understand(() => parseOptions(args, config));
+  if ('problem' in options) {
+    console.error(`${options.problem} (${USAGE})`);
+    return 2;
+  }
+  printKey(options);
+  return 0;
 }
 
-function parseOptions(args: string[]): KeyOptions | { problem: string } {
-  let values: { name?: string; scope?: string[]; expires?: string; env?: string };
-  try {
-    ({ values } = parseArgs({
-      args,
-      options: {
-        name: { type: 'string' },
-        scope: { type: 'string', multiple: true },
-        expires: { type: 'string' },
-        env: { type: 'string' },
-      },
-    }));
-  } catch (error) {
-    const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
-    return { problem: line };
+/** Throws an `Error` that says which option is wrong. */
+function parseOptions(args: string[], config: unknown): KeyOptions {
+  const { values } = parseArgs({
+    args,
+    options: {
+      name: { type: 'string' },
+      scope: { type: 'string', multiple: true },
+      expires: { type: 'string' },
+      env: { type: 'string' },
+    },
+  });
+  const environment = chosenEnvironment(values.env);
+  const { name, scope: given = [], expires } = values;
+  const scopes = given.flatMap((each) => each.split(','));
+  if (name === undefined) throw new UserError('--name is missing');
+  if (scopes.length === 0) throw new UserError('--scope is missing');
+  requireValid('--name', keyName, name);
+  for (const each of scopes) requireValid('--scope', scope, each);
+  if (expires !== undefined) {
+    requireValid('--expires', expiryDate, expires);
+    if (endOfDay(expires) <= Date.now()) throw new UserError(`--expires ${expires} is in the past`);
   }
-  const { name, expires, env: environment } = values;
-  const scopes = (values.scope ?? []).flatMap((each) => each.split(','));
-  if (name === undefined) return { problem: '--name is missing' };
-  if (scopes.length === 0) return { problem: '--scope is missing' };
-  const checks: [string, z.ZodType, string][] = [
-    ['--name', keyName, name],
-    ...scopes.map((each): [string, z.ZodType, string] => ['--scope', scope, each]),
-    ...(expires === undefined
-      ? []
-      : [['--expires', expiryDate, expires] as [string, z.ZodType, string]]),
-  ];
-  for (const [option, schema, value] of checks) {
-    const { error } = schema.safeParse(value);
-    if (error) return { problem: `${option} ${JSON.stringify(value)} ${error.issues[0]?.message}` };
-  }
-  if (expires !== undefined && endOfDay(expires) <= Date.now()) {
-    return { problem: `--expires ${expires} is in the past` };
+  if (namesIn(config, environment).includes(name)) {
+    throw new UserError(`--name ${name} is the name of another key in wrangler.toml`);
   }
   return {
     name,
@@ -91,17 +84,16 @@ function parseOptions(args: string[]): KeyOptions | { problem: string } {
   };
 }
 
-/** Returns why the key cannot be added to the configuration as it stands. */
-function whyNotHere({ name, environment }: KeyOptions): string | undefined {
-  const config = readWranglerConfig();
-  const { env } = knownEnvironments.parse(config);
-  if (environment !== undefined && env[environment] === undefined) {
-    return `--env ${JSON.stringify(environment)} is not an environment of wrangler.toml`;
-  }
-  const { vars } =
-    environment === undefined ? knownKeys.parse(config) : knownKeys.parse(env[environment]);
-  const isTaken = vars.API_KEYS.some((each) => each.name === name);
-  return isTaken ? `--name ${name} is the name of another key in wrangler.toml` : undefined;
+function requireValid(option: string, schema: z.ZodType, value: string): void {
+  const { error } = schema.safeParse(value);
+  if (!error) return;
+  throw new UserError(`${option} ${JSON.stringify(value)} ${error.issues[0]?.message}`);
+}
+
+/** Returns the names of the keys that an environment has. */
+function namesIn(config: unknown, environment: string | undefined): string[] {
+  const own = environment === undefined ? config : knownEnvironments.parse(config).env[environment];
+  return knownKeys.parse(own).vars.API_KEYS.map(({ name }) => name);
 }
 
 function printKey({ name, scopes, expires, environment }: KeyOptions): void {

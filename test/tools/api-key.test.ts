@@ -71,6 +71,11 @@ describe('api-key', () => {
       .object({ env: z.object({ scratch: z.object({ vars: z.unknown() }) }) })
       .parse(toml);
     expect(keysOf(env.scratch.vars).map(({ name }) => name)).toEqual(['taken-there', 'site']);
+
+    project.environment = { CLOUDFLARE_ENV: 'scratch' };
+    const { stdout } = await make('--name', 'site', '--scope', 'feed:read');
+    project.environment = {};
+    expect(stdout).toContain('\n[[env.scratch.vars.API_KEYS]]\n');
   });
 
   it('takes today for a date: the key is valid to its end', async () => {
@@ -93,7 +98,7 @@ describe('api-key', () => {
     [[...good, '--expires', 'soon'], '--expires "soon" must be a date'],
     [[...good, '--expires', '2099-02-30'], '--expires "2099-02-30" must be a date'],
     [[...good, '--expires', '2020-01-01'], '--expires 2020-01-01 is in the past'],
-    [[...good, '--env', 'nowhere'], '--env "nowhere" is not an environment'],
+    [[...good, '--env', 'nowhere'], '--env "nowhere": wrangler.toml defines no such environment'],
     [['--name', 'taken-there', '--scope', 'feed:read', '--env', 'scratch'], 'another key'],
     [[...good, '--expire', '2099-01-01'], "Unknown option '--expire'"],
     [[...good, 'more'], "Unexpected argument 'more'"],

@@ -72,21 +72,6 @@ describe('deploy, before it touches anything', () => {
     expect(stderr).toContain(message);
   });
 
-  it('refuses an environment of CLOUDFLARE_ENV that is not defined, as every command does', async () => {
-    const other = clone();
-    other.environment = { ...cloudflare.environment, CLOUDFLARE_ENV: 'prod' };
-    const programs = ['deploy', 'import-listings', 'backup', 'restore', 'dev', 'token', 'openapi'];
-    const results = await Promise.all(
-      programs.map((name) =>
-        other.run(`${name}.ts`, ...(/import|restore/.test(name) ? ['x'] : [])),
-      ),
-    );
-    for (const [index, { code, stderr }] of results.entries()) {
-      expect([programs[index], code]).toEqual([programs[index], 2]);
-      expect(stderr).toContain('CLOUDFLARE_ENV "prod": wrangler.toml defines no such environment');
-    }
-  });
-
   it('says how to get credentials when there are none', async () => {
     const other = clone();
     const nowhere = { HOME: other.directory, XDG_CONFIG_HOME: other.directory };
