@@ -14,6 +14,8 @@ export class Account {
   readonly databases: Database[] = [];
   readonly namespaces: { id: string; title: string; supports_url_encoding: boolean }[] = [];
   readonly workers = new Map<string, Worker>();
+  /** Whether the deployed Worker says that its database is down. */
+  isDown = false;
   /** Null: the account has no workers.dev subdomain. */
   subdomain: string | null = 'example';
 
@@ -229,7 +231,7 @@ export class Account {
     return this.#subdomain();
   }
 
-  /** The health of the Worker that was deployed last, as its bundle would answer it. */
+  /** The health of the Worker that was deployed last, in its place: the bundle is not run here. */
   #health(): Answer {
     const worker = [...this.workers.values()].sort((a, b) => a.deployedAt - b.deployedAt).at(-1);
     if (worker === undefined) return { status: 404, body: {} };
@@ -238,7 +240,7 @@ export class Account {
     const tables = database.rows(
       `SELECT name FROM sqlite_schema WHERE name IN ('events', 'properties')`,
     );
-    const status = tables.length === 2 ? 'ok' : 'down';
+    const status = tables.length === 2 && !this.isDown ? 'ok' : 'down';
     const up = { status: 'ok', latency_ms: 1 };
     return {
       status: status === 'ok' ? 200 : 503,
