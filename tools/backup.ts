@@ -27,7 +27,7 @@ import { type Counts, dump } from './database/dump.ts';
 import { loadDump } from './database/dump-file.ts';
 import { nameOfDatabase, openDatabase } from './database/open.ts';
 
-const USAGE = `Usage: npm run backup [-- --remote] [--env NAME] [--out FILE]
+const USAGE = `Usage: npm run backup [-- [--remote] [--env NAME] [--out FILE]]
 
   ${TARGET_USAGE}
   --out FILE     instead of a dated file in backups/`;

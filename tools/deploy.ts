@@ -26,7 +26,7 @@ import {
 } from './command-line/wrangler-config.ts';
 import { faultsOfMigration } from './database/migration-rules.ts';
 
-const USAGE = `Usage: npm run deploy [-- --env NAME] [-- --location HINT]
+const USAGE = `Usage: npm run deploy [-- [--env NAME] [--location HINT]]
 
   --env NAME        an environment of wrangler.toml, such as staging, instead of production
   --location HINT   where a new database is created: weur, eeur, wnam, enam, apac or oc`;

@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { CloudflareStandIn, type Fault } from '../support/cloudflare/stand-in.ts';
@@ -172,6 +173,8 @@ describe('deploy', () => {
       mappings: expect.stringMatching(/^.{10000}/),
     });
     expect(current?.annotations['workers/tag']).toMatch(/^[0-9a-f]{12}|no-commit/);
+    const script = current?.files.get('index.js') ?? '';
+    expect(gzipSync(script).length).toBeLessThan(100_000);
     // Nothing of the account is left in the working copy.
     const toml = readFileSync(join(project.directory, 'wrangler.toml'), 'utf8');
     expect(toml).not.toContain(database.uuid);

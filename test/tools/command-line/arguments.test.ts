@@ -17,7 +17,7 @@ const npmRun = (...args: string[]) => run('npm', ['run', '-s', ...args]);
 const program = (name: string, ...args: string[]) =>
   run(process.execPath, [`tools/${name}.ts`, ...args]);
 
-const DEPLOY_USAGE = `Usage: npm run deploy [-- --env NAME] [-- --location HINT]
+const DEPLOY_USAGE = `Usage: npm run deploy [-- [--env NAME] [--location HINT]]
 
   --env NAME        an environment of wrangler.toml, such as staging, instead of production
   --location HINT   where a new database is created: weur, eeur, wnam, enam, apac or oc

@@ -37,7 +37,7 @@ describe('an environment that is not defined', () => {
 
   it('is looked for by every program, and by Vitest, which `watch` runs', () => {
     const files = [...programs.map(({ program }) => program), 'vitest.config.ts'];
-    expect(files).toHaveLength(13);
+    expect(files).toHaveLength(14);
     const looks = /^[^*/]*\b(requireKnownEnvironment|targetOf|chosenEnvironment)\(/m;
     const heedless = files.filter((file) => !looks.test(readFileSync(file, 'utf8')));
     expect(heedless).toEqual([]);
