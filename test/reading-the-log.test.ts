@@ -272,9 +272,25 @@ describe('the fields', () => {
     expect(line('slow-counter')?.counter_ms).toBeGreaterThanOrEqual(SLOW_COUNTER_MS);
   });
 
+  it('tell whose read is limited that was under way: its key is hashed once', async () => {
+    const headers = { 'x-api-key': site.key, 'CF-Connecting-IP': freshAddress() };
+    const limits = { RATE_LIMIT_DEFAULT: '1' };
+    const another = createApp();
+    await sendWith({ ...vars, ...limits }, '/api/health', { headers }, another);
+    const digest = vi.spyOn(crypto.subtle, 'digest');
+    // This isolate has to ask the counter, and reads meanwhile.
+    const response = await send('limited-by-the-counter', FEED, { headers }, limits);
+    expect(response.status).toBe(429);
+    const sizes = digest.mock.calls.map(([, data]) => data.byteLength);
+    expect(sizes.filter((size) => size === site.key.length)).toHaveLength(1);
+    const line = lines.find(({ request_id }) => request_id === 'limited-by-the-counter');
+    expect(line).toMatchObject({ status: 429, caller: 'site', counter_ms: expect.any(Number) });
+  });
+
   it('tell whose requests are limited: by key, never by a token that nobody verified', () => {
     const callers = lines
       .filter(({ message, status }) => message === 'request' && status === 429)
+      .filter(({ request_id }) => request_id !== 'limited-by-the-counter')
       .map(({ request_id, caller }) => [request_id, caller]);
     expect(callers).toEqual([
       ['limited', 'site'],

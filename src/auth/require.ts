@@ -105,10 +105,16 @@ function declare(
   return middleware;
 }
 
-/** Returns what is known of the key that was sent; undefined when none was. */
+/** A request that the rate limit refuses may have been let in as far as its route by then. */
+const identified = new WeakMap<Context, Promise<SentKey>>();
+
+/** Returns what is known of the key that was sent, which is hashed once; undefined when none was. */
 async function sentKeyOf(c: Context<AppEnv>): Promise<SentKey | undefined> {
   const sent = c.req.header('x-api-key');
-  return sent === undefined ? undefined : identifyKey(sent, configOf(c.env), Date.now());
+  if (sent === undefined) return undefined;
+  const key = identified.get(c) ?? identifyKey(sent, configOf(c.env), Date.now());
+  identified.set(c, key);
+  return key;
 }
 
 /** Notes who calls: for the log, and for the event that the request may store. */
