@@ -7,12 +7,14 @@
  */
 
 import { createHash, randomBytes } from 'node:crypto';
-import { parseArgs } from 'node:util';
-import * as z from 'zod';
-import { endOfDay, expiryDate, keyName, type NamedKey, scope } from '../src/auth/named-keys.ts';
 import { understand } from './command-line/arguments.ts';
 import { UserError } from './command-line/project.ts';
-import { chosenEnvironment, readWranglerConfig } from './command-line/wrangler-config.ts';
+import {
+  readWranglerConfig,
+  requireKnownEnvironment,
+  type WranglerConfig,
+} from './command-line/wrangler-config.ts';
+import { type KeyOptions, parseKeyOptions } from './keys/options.ts';
 
 const USAGE =
   'usage: npm run -s api-key -- --name NAME --scope SCOPE... [--expires YYYY-MM-DD] [--env staging]';
@@ -21,20 +23,10 @@ const USAGE =
 const PREFIX = 'epf';
 const RANDOM_BYTES = 32;
 
-type KeyOptions = Omit<NamedKey, 'sha256'> & { environment: string | undefined };
-
-/** The part of a configuration that names the keys there are. It is checked when the service reads it. */
-const knownKeys = z.object({
-  vars: z
-    .object({ API_KEYS: z.array(z.object({ name: z.string() })).catch([]) })
-    .catch({ API_KEYS: [] }),
-});
-const knownEnvironments = z.object({ env: z.record(z.string(), knownKeys).default({}) });
-
 process.exitCode = main(process.argv.slice(2));
 
 function main(args: string[]): number {
-  let config: unknown;
+  let config: WranglerConfig;
   try {
     config = readWranglerConfig();
   } catch (error) {
@@ -42,58 +34,14 @@ function main(args: string[]): number {
     console.error(error.message);
     return 1;
   }
-  const options = understand(() => parseOptions(args, config));
+  requireKnownEnvironment();
+  const options = understand(() => parseKeyOptions(args, config));
   if ('problem' in options) {
     console.error(`${options.problem} (${USAGE})`);
     return 2;
   }
   printKey(options);
   return 0;
-}
-
-/** Throws an `Error` that says which option is wrong. */
-function parseOptions(args: string[], config: unknown): KeyOptions {
-  const { values } = parseArgs({
-    args,
-    options: {
-      name: { type: 'string' },
-      scope: { type: 'string', multiple: true },
-      expires: { type: 'string' },
-      env: { type: 'string' },
-    },
-  });
-  const environment = chosenEnvironment(values.env);
-  const { name, scope: given = [], expires } = values;
-  const scopes = given.flatMap((each) => each.split(','));
-  if (name === undefined) throw new UserError('--name is missing');
-  if (scopes.length === 0) throw new UserError('--scope is missing');
-  requireValid('--name', keyName, name);
-  for (const each of scopes) requireValid('--scope', scope, each);
-  if (expires !== undefined) {
-    requireValid('--expires', expiryDate, expires);
-    if (endOfDay(expires) <= Date.now()) throw new UserError(`--expires ${expires} is in the past`);
-  }
-  if (namesIn(config, environment).includes(name)) {
-    throw new UserError(`--name ${name} is the name of another key in wrangler.toml`);
-  }
-  return {
-    name,
-    scopes: scope.options.filter((each) => scopes.includes(each)),
-    expires,
-    environment,
-  };
-}
-
-function requireValid(option: string, schema: z.ZodType, value: string): void {
-  const { error } = schema.safeParse(value);
-  if (!error) return;
-  throw new UserError(`${option} ${JSON.stringify(value)} ${error.issues[0]?.message}`);
-}
-
-/** Returns the names of the keys that an environment has. */
-function namesIn(config: unknown, environment: string | undefined): string[] {
-  const own = environment === undefined ? config : knownEnvironments.parse(config).env[environment];
-  return knownKeys.parse(own).vars.API_KEYS.map(({ name }) => name);
 }
 
 function printKey({ name, scopes, expires, environment }: KeyOptions): void {
