@@ -6,6 +6,7 @@ import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/longest-first.ts';
 import { TEST_VARS } from './test/support/vars.ts';
 import { WRANGLER_ENVIRONMENT } from './tools/command-line/project.ts';
+import { requireKnownEnvironment } from './tools/command-line/wrangler-config.ts';
 
 /** The folders whose tests run in Node: the tools, the service over real HTTP, the documents, the simulation. */
 const NODE_TESTS = ['tools', 'over-http', 'documents', 'simulation'].map(
@@ -32,6 +33,7 @@ const MAX_WORKERS = availableParallelism() + 1;
 /** Loaded by Node before any other module, here and in every program that a test starts. */
 const RESOLVE_QUICKLY = new URL('./test/support/node/resolve-quickly.ts', import.meta.url).href;
 
+requireKnownEnvironment();
 Object.assign(process.env, WRANGLER_ENVIRONMENT);
 const { NODE_OPTIONS = '' } = process.env;
 if (!NODE_OPTIONS.includes(RESOLVE_QUICKLY)) {

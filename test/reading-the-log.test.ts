@@ -8,6 +8,7 @@ import { bookingCreated, ingestInit } from './support/events.ts';
 import { CONNECTION_LOST, failingD1, meddledKv } from './support/faults.ts';
 import { type Changes, freshAddress, sendWith } from './support/http.ts';
 import { namedKey } from './support/keys.ts';
+import { tapObjects } from './support/tap.ts';
 import { createProvider } from './support/tokens.ts';
 
 type Line = Readonly<Record<string, unknown>>;
@@ -72,10 +73,16 @@ const provider = await createProvider();
 const site = await namedKey('site', ['feed:read']);
 const old = await namedKey('old-site', ['feed:read'], '2020-01-31');
 const booking = await namedKey('booking-system', ['events:write', 'events:read']);
+const long = `long-${'k'.repeat(252)}`;
+const VERSION_ID = 'd3b1f0aa-4c1e-4a53-9d0e-6f0e4b7c2a11';
 const vars: Changes = {
   ...provider.vars,
+  API_KEY: `opens-everything,${long}`,
   API_KEYS: [site, old, booking].map(({ entry }) => entry),
+  CF_VERSION_METADATA: { id: VERSION_ID, tag: '', timestamp: '' },
 };
+
+const SLOW_COUNTER_MS = 120;
 
 const lines: Line[] = [];
 const app = createApp();
@@ -116,12 +123,28 @@ beforeAll(async () => {
   await send('accepted', INGEST, posting('key-1-of-the-log', 'a'));
   await send('replayed', INGEST, posting('key-1-of-the-log', 'a'));
   await send('conflict', INGEST, posting('key-1-of-the-log', 'b'));
-  const limited = {
-    ...withKey(site),
-    headers: { 'x-api-key': site.key, 'CF-Connecting-IP': freshAddress() },
-  };
-  await send('last-allowed', FEED, limited, { RATE_LIMIT_DEFAULT: '1' });
-  await send('limited', FEED, limited, { RATE_LIMIT_DEFAULT: '1' });
+  const limits = { RATE_LIMIT_DEFAULT: '1', RATE_LIMIT_INGEST: '1' };
+  const address = { 'CF-Connecting-IP': freshAddress() };
+  const limited = (headers: Record<string, string>) => ({ headers: { ...headers, ...address } });
+  await send('last-allowed', FEED, limited({ 'x-api-key': site.key }), limits);
+  await send('limited', FEED, limited({ 'x-api-key': site.key }), limits);
+  await send('limited-full-key', FEED, limited({ 'x-api-key': 'opens-everything' }), limits);
+  await send('limited-old-key', FEED, limited({ 'x-api-key': old.key }), limits);
+  await send('limited-guess', FEED, limited({ 'x-api-key': 'nobody-knows-it' }), limits);
+  await send('limited-long-key', FEED, limited({ 'x-api-key': long }), limits);
+  const Authorization = `Bearer ${await provider.sign()}`;
+  await send('limited-token', FEED, limited({ 'x-api-key': '', Authorization }), limits);
+  for (const id of ['last-event', 'limited-event']) {
+    const post = posting(id, 'a');
+    await send(id, INGEST, { ...post, headers: { ...post.headers, ...address } }, limits);
+  }
+  const slowCounter = tapObjects(env.RATE_COUNTER, async (call) => {
+    await scheduler.wait(SLOW_COUNTER_MS);
+    return call();
+  });
+  const slowly = { headers: { 'x-api-key': site.key, 'CF-Connecting-IP': freshAddress() } };
+  await send('slow-counter', FEED, slowly, { RATE_COUNTER: slowCounter });
+  await send('from-the-pool', FEED, slowly, { RATE_COUNTER: slowCounter });
   const passing = failingD1(env.DB, { when: 'before commit', message: CONNECTION_LOST, times: 1 });
   await send('repeated-call', '/api/v1/events', withKey(booking), { DB: passing });
   const broken = failingD1(env.DB, { when: 'before commit' });
@@ -154,13 +177,19 @@ const FOUND: Record<string, { yes: string[]; no: string[] }> = {
   'Whose key has expired': { yes: ['expired-key'], no: ['unknown-key'] },
   'Who lacks a scope': { yes: ['no-scope'], no: ['expired-key'] },
   'Why are tokens refused': { yes: ['expired-token'], no: ['read-by-token'] },
-  'Who is being limited': { yes: ['limited'], no: ['last-allowed'] },
+  'Which callers are being limited': {
+    yes: ['limited', 'limited-event', 'limited-guess', 'limited-token'],
+    no: ['last-allowed', 'last-event'],
+  },
   'Who calls, and what': { yes: ['read', 'read-by-token', 'no-scope'], no: ['unknown-key'] },
   'Is the old key still in use': { yes: ['expired-key'], no: ['read'] },
   'What becomes of events': { yes: ['accepted', 'replayed', 'conflict'], no: ['read'] },
   'How slow is D1': { yes: ['read', 'accepted', 'd1-down'], no: ['unknown-key'] },
   'Are calls of D1 being repeated': { yes: ['repeated-call'], no: ['read', 'accepted'] },
-  'How slow is the rate counter': { yes: ['read'], no: [] },
+  'How slow is the rate counter': {
+    yes: ['last-allowed', 'slow-counter'],
+    no: ['from-the-pool', 'limited', 'limited-event'],
+  },
   'What is served stale': { yes: ['stale'], no: ['cached', 'd1-down'] },
   'What fails': { yes: ['d1-down', 'kv-down', 'stale'], no: ['read', 'no-scope'] },
   'Does the new version fail more': { yes: ['d1-down'], no: ['no-scope'] },
@@ -223,7 +252,7 @@ describe('the fields', () => {
     expect(line('read')).toMatchObject({
       caller: 'site',
       colo: 'FRA',
-      version: expect.any(String),
+      version: VERSION_ID,
       status: 200,
     });
     expect(line('read-by-token')).toMatchObject({ caller: 'bearer' });
@@ -240,11 +269,44 @@ describe('the fields', () => {
     expect(line('repeated-call')?.database_ms).toBeGreaterThanOrEqual(40);
     expect(line('read')).toMatchObject({ database_attempts: 1, counter_ms: expect.any(Number) });
     expect(line('unknown-key')).not.toHaveProperty('database_ms');
+    expect(line('slow-counter')?.counter_ms).toBeGreaterThanOrEqual(SLOW_COUNTER_MS);
+  });
+
+  it('tell whose read is limited that was under way: its key is hashed once', async () => {
+    const headers = { 'x-api-key': site.key, 'CF-Connecting-IP': freshAddress() };
+    const limits = { RATE_LIMIT_DEFAULT: '1' };
+    const another = createApp();
+    await sendWith({ ...vars, ...limits }, '/api/health', { headers }, another);
+    const digest = vi.spyOn(crypto.subtle, 'digest');
+    // This isolate has to ask the counter, and reads meanwhile.
+    const response = await send('limited-by-the-counter', FEED, { headers }, limits);
+    expect(response.status).toBe(429);
+    const sizes = digest.mock.calls.map(([, data]) => data.byteLength);
+    expect(sizes.filter((size) => size === site.key.length)).toHaveLength(1);
+    const line = lines.find(({ request_id }) => request_id === 'limited-by-the-counter');
+    expect(line).toMatchObject({ status: 429, caller: 'site', counter_ms: expect.any(Number) });
+  });
+
+  it('tell whose requests are limited: by key, never by a token that nobody verified', () => {
+    const callers = lines
+      .filter(({ message, status }) => message === 'request' && status === 429)
+      .filter(({ request_id }) => request_id !== 'limited-by-the-counter')
+      .map(({ request_id, caller }) => [request_id, caller]);
+    expect(callers).toEqual([
+      ['limited', 'site'],
+      ['limited-full-key', 'api-key'],
+      ['limited-old-key', 'old-site'],
+      ['limited-guess', undefined],
+      ['limited-long-key', undefined],
+      ['limited-token', undefined],
+      ['limited-event', 'booking-system'],
+    ]);
   });
 });
 
-it('the deployed version is named where the deployment has a name', async () => {
-  const named = { CF_VERSION_METADATA: { id: 'd3b1f0aa-version', tag: '', timestamp: '' } };
-  await send('named-version', '/api/health', {}, named as Changes);
-  expect(lines.at(-1)).toMatchObject({ request_id: 'named-version', version: 'd3b1f0aa-version' });
+it('the version of the service stands for a deployment without a name', async () => {
+  for (const CF_VERSION_METADATA of [undefined, { id: '', tag: '', timestamp: '' }]) {
+    await send('no-version', '/api/health', {}, { CF_VERSION_METADATA } as Changes);
+    expect(lines.at(-1)).toMatchObject({ request_id: 'no-version', version: '1.0.0' });
+  }
 });

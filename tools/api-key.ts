@@ -7,11 +7,14 @@
  */
 
 import { createHash, randomBytes } from 'node:crypto';
-import { parseArgs } from 'node:util';
-import * as z from 'zod';
-import { endOfDay, expiryDate, keyName, type NamedKey, scope } from '../src/auth/named-keys.ts';
+import { understand } from './command-line/arguments.ts';
 import { UserError } from './command-line/project.ts';
-import { readWranglerConfig } from './command-line/wrangler-config.ts';
+import {
+  readWranglerConfig,
+  requireKnownEnvironment,
+  type WranglerConfig,
+} from './command-line/wrangler-config.ts';
+import { type KeyOptions, parseKeyOptions } from './keys/options.ts';
 
 const USAGE =
   'usage: npm run -s api-key -- --name NAME --scope SCOPE... [--expires YYYY-MM-DD] [--env staging]';
@@ -20,88 +23,25 @@ const USAGE =
 const PREFIX = 'epf';
 const RANDOM_BYTES = 32;
 
-type KeyOptions = Omit<NamedKey, 'sha256'> & { environment: string | undefined };
-
-/** The part of a configuration that names the keys there are. It is checked when the service reads it. */
-const knownKeys = z.object({
-  vars: z
-    .object({ API_KEYS: z.array(z.object({ name: z.string() })).catch([]) })
-    .catch({ API_KEYS: [] }),
-});
-const knownEnvironments = z.object({ env: z.record(z.string(), knownKeys).default({}) });
-
 process.exitCode = main(process.argv.slice(2));
 
 function main(args: string[]): number {
+  let config: WranglerConfig;
   try {
-    const options = parseOptions(args);
-    const problem = 'problem' in options ? options.problem : whyNotHere(options);
-    if (problem !== undefined) {
-      console.error(`${problem} (${USAGE})`);
-      return 2;
-    }
-    if (!('problem' in options)) printKey(options);
-    return 0;
+    config = readWranglerConfig();
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     console.error(error.message);
     return 1;
   }
-}
-
-function parseOptions(args: string[]): KeyOptions | { problem: string } {
-  let values: { name?: string; scope?: string[]; expires?: string; env?: string };
-  try {
-    ({ values } = parseArgs({
-      args,
-      options: {
-        name: { type: 'string' },
-        scope: { type: 'string', multiple: true },
-        expires: { type: 'string' },
-        env: { type: 'string' },
-      },
-    }));
-  } catch (error) {
-    const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
-    return { problem: line };
+  requireKnownEnvironment();
+  const options = understand(() => parseKeyOptions(args, config));
+  if ('problem' in options) {
+    console.error(`${options.problem} (${USAGE})`);
+    return 2;
   }
-  const { name, expires, env: environment } = values;
-  const scopes = (values.scope ?? []).flatMap((each) => each.split(','));
-  if (name === undefined) return { problem: '--name is missing' };
-  if (scopes.length === 0) return { problem: '--scope is missing' };
-  const checks: [string, z.ZodType, string][] = [
-    ['--name', keyName, name],
-    ...scopes.map((each): [string, z.ZodType, string] => ['--scope', scope, each]),
-    ...(expires === undefined
-      ? []
-      : [['--expires', expiryDate, expires] as [string, z.ZodType, string]]),
-  ];
-  for (const [option, schema, value] of checks) {
-    const { error } = schema.safeParse(value);
-    if (error) return { problem: `${option} ${JSON.stringify(value)} ${error.issues[0]?.message}` };
-  }
-  if (expires !== undefined && endOfDay(expires) <= Date.now()) {
-    return { problem: `--expires ${expires} is in the past` };
-  }
-  return {
-    name,
-    scopes: scope.options.filter((each) => scopes.includes(each)),
-    expires,
-    environment,
-  };
-}
-
-/** Returns why the key cannot be added to the configuration as it stands. */
-function whyNotHere({ name, environment }: KeyOptions): string | undefined {
-  const config = readWranglerConfig();
-  const { env } = knownEnvironments.parse(config);
-  if (environment !== undefined && env[environment] === undefined) {
-    return `--env ${JSON.stringify(environment)} is not an environment of wrangler.toml`;
-  }
-  const { vars } =
-    environment === undefined ? knownKeys.parse(config) : knownKeys.parse(env[environment]);
-  const isTaken = vars.API_KEYS.some((each) => each.name === name);
-  return isTaken ? `--name ${name} is the name of another key in wrangler.toml` : undefined;
+  printKey(options);
+  return 0;
 }
 
 function printKey({ name, scopes, expires, environment }: KeyOptions): void {

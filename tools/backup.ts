@@ -19,29 +19,28 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
-import { parseArgs } from 'node:util';
-import { findKeptOption, findKeptValue, userPath } from './command-line/npm.ts';
+import { readArguments, understand } from './command-line/arguments.ts';
+import { userPath } from './command-line/npm.ts';
 import { PROJECT_DIRECTORY, UserError } from './command-line/project.ts';
-import { chosenEnvironment } from './command-line/wrangler-config.ts';
+import { TARGET_OPTIONS, TARGET_USAGE, type Target, targetOf } from './command-line/target.ts';
 import { type Counts, dump } from './database/dump.ts';
 import { loadDump } from './database/dump-file.ts';
 import { nameOfDatabase, openDatabase } from './database/open.ts';
 
-const USAGE = `Usage: npm run backup [-- --remote] [--env NAME] [--out FILE]
+const USAGE = `Usage: npm run backup [-- [--remote] [--env NAME] [--out FILE]]
 
-  --remote     the deployed database instead of the local one
-  --env NAME   the deployed database of an environment in wrangler.toml, such as staging
-  --out FILE   instead of a dated file in backups/`;
+  ${TARGET_USAGE}
+  --out FILE     instead of a dated file in backups/`;
 
 /** Lines are written this many characters at a time. */
 const CHUNK = 1_000_000;
 
-type Command = { isRemote: boolean; environment: string | undefined; out: string | undefined };
+type Command = { target: Target; out: string | undefined };
 
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(args: string[]): Promise<number> {
-  const command = parseCommand(args);
+  const command = understand(() => parseCommand(args));
   if ('problem' in command) {
     console.error(`${command.problem}.\n\n${USAGE}`);
     return 2;
@@ -57,45 +56,26 @@ async function main(args: string[]): Promise<number> {
   }
 }
 
-function parseCommand(args: string[]): Command | { problem: string } {
-  try {
-    const { values } = parseArgs({
-      args,
-      options: {
-        remote: { type: 'boolean', default: false },
-        env: { type: 'string' },
-        out: { type: 'string' },
-      },
-    });
-    const kept =
-      findKeptOption('backup', values.remote ? [] : ['remote']) ??
-      findKeptValue('backup', ['env', 'out']);
-    if (kept !== undefined) {
-      return { problem: `npm kept --${kept} for itself: write -- before the arguments` };
-    }
-    const environment = chosenEnvironment(values.env);
-    if (values.env !== undefined && !values.remote) return { problem: '--env needs --remote' };
-    if (values.out === '') return { problem: '--out needs the name of a file' };
-    return { isRemote: values.remote, environment, out: values.out };
-  } catch (error) {
-    return { problem: error instanceof Error ? error.message.replace(/\.$/, '') : String(error) };
-  }
+function parseCommand(args: string[]): Command {
+  const { values } = readArguments('backup', args, { ...TARGET_OPTIONS, out: { type: 'string' } });
+  const target = targetOf(values);
+  if (values.out === '') throw new UserError('--out needs the name of a file');
+  return { target, out: values.out };
 }
 
 /** The file has its name only when it is good. */
-async function backUp(command: Command): Promise<{ path: string; counts: Counts }> {
-  const kind = command.isRemote ? 'remote' : 'local';
-  const name = nameOfDatabase(kind, command.environment);
+async function backUp({ target, out }: Command): Promise<{ path: string; counts: Counts }> {
+  const name = nameOfDatabase(target);
   const path =
-    command.out === undefined
+    out === undefined
       ? join(PROJECT_DIRECTORY, 'backups', `${name}-${stamp()}.sql`)
-      : userPath('backup', command.out);
+      : userPath('backup', out);
   if (existsSync(path)) throw new UserError(`${path} exists already`);
   mkdirSync(dirname(path), { recursive: true });
   const part = `${path}.part`;
   const scratch = mkdtempSync(join(tmpdir(), 'backup-'));
   try {
-    const counts = await write(part, kind, command.environment, name);
+    const counts = await write(part, target, name);
     const loaded = await loadDump(part, join(scratch, 'scratch.sqlite'));
     loaded.scratch.close();
     renameSync(part, path);
@@ -106,13 +86,8 @@ async function backUp(command: Command): Promise<{ path: string; counts: Counts 
   }
 }
 
-async function write(
-  part: string,
-  kind: 'local' | 'remote',
-  environment: string | undefined,
-  name: string,
-): Promise<Counts> {
-  const { database, close } = await openDatabase(kind, environment);
+async function write(part: string, target: Target, name: string): Promise<Counts> {
+  const { database, close } = await openDatabase(target.kind, target.environment);
   const file = openSync(part, 'w', 0o600);
   let chunk = '';
   const flush = () => {

@@ -9,15 +9,14 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import * as z from 'zod';
 import { type Account, openAccount, requireRights } from './cloudflare/account.ts';
 import { Refused } from './cloudflare/api.ts';
 import { type DeployedVersion, untilItServes } from './cloudflare/deployed-health.ts';
 import { ensureDatabase, ensureNamespace } from './cloudflare/resources.ts';
 import { type Wrangler, wranglerFor } from './cloudflare/wrangler.ts';
+import { readArguments, understand } from './command-line/arguments.ts';
 import { currentCommit } from './command-line/git.ts';
-import { findKeptOption, findKeptValue } from './command-line/npm.ts';
 import { MIGRATIONS_DIRECTORY, UserError } from './command-line/project.ts';
 import {
   chosenEnvironment,
@@ -27,7 +26,7 @@ import {
 } from './command-line/wrangler-config.ts';
 import { faultsOfMigration } from './database/migration-rules.ts';
 
-const USAGE = `Usage: npm run deploy [-- --env NAME] [-- --location HINT]
+const USAGE = `Usage: npm run deploy [-- [--env NAME] [--location HINT]]
 
   --env NAME        an environment of wrangler.toml, such as staging, instead of production
   --location HINT   where a new database is created: weur, eeur, wnam, enam, apac or oc`;
@@ -47,7 +46,7 @@ type Progress = { isMigrationBegun: boolean; isUploadBegun: boolean };
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(args: string[]): Promise<number> {
-  const command = parseCommand(args);
+  const command = understand(() => parseCommand(args));
   if ('problem' in command) {
     console.error(`${command.problem}. Nothing was done.\n\n${USAGE}`);
     return 2;
@@ -67,24 +66,16 @@ async function main(args: string[]): Promise<number> {
 
 type Command = { environment: string | undefined; location: string | undefined };
 
-function parseCommand(args: string[]): Command | { problem: string } {
-  try {
-    const { values } = parseArgs({
-      args,
-      options: { env: { type: 'string' }, location: { type: 'string' } },
-    });
-    const kept =
-      findKeptOption('deploy', ['dry-run']) ?? findKeptValue('deploy', ['env', 'location']);
-    if (kept !== undefined) {
-      return { problem: `npm kept --${kept} for itself: write -- before the arguments` };
-    }
-    if (values.location !== undefined && !LOCATIONS.includes(values.location)) {
-      return { problem: `--location ${values.location}: must be one of ${LOCATIONS.join(', ')}` };
-    }
-    return { environment: chosenEnvironment(values.env), location: values.location };
-  } catch (error) {
-    return { problem: error instanceof Error ? error.message.replace(/\.$/, '') : String(error) };
+function parseCommand(args: string[]): Command {
+  const { values } = readArguments('deploy', args, {
+    env: { type: 'string' },
+    location: { type: 'string' },
+  });
+  const { env, location } = values;
+  if (location !== undefined && !LOCATIONS.includes(location)) {
+    throw new UserError(`--location ${location}: must be one of ${LOCATIONS.join(', ')}`);
   }
+  return { environment: chosenEnvironment(env), location };
 }
 
 async function deploy(

@@ -1,29 +1,37 @@
 /**
- * `npm run erase-events -- --aggregate-type T --aggregate-id ID [--remote] [--dry-run] [--ledger FILE]`:
- * erases the payloads of an aggregate's events, and appends to the ledger what it erased.
+ * `npm run erase-events -- --aggregate-type T --aggregate-id ID [--dry-run] [--remote] [--env NAME]
+ * [--ledger FILE]`: erases the payloads of an aggregate's events, and appends to the ledger what it erased.
+ * With `--again` instead of an aggregate it erases what the ledger has, in a database that was set back.
  *
- * Exits with 0 when no event of the aggregate has its payload any more (or would have), 1 when that is
- * not known, 2 when the command was not understood. It may be repeated after any failure.
+ * Exits with 0 when no event that was meant has its payload any more (or would have), 1 when that is not
+ * known, 2 when the command was not understood. It may be repeated after any failure.
  */
 
-import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import * as z from 'zod';
-import { findKeptOption, userPath } from './command-line/npm.ts';
-import { DATABASE_BINDING, PROJECT_DIRECTORY, UserError } from './command-line/project.ts';
-import { readWranglerConfig } from './command-line/wrangler-config.ts';
+import { existsSync } from 'node:fs';
+import { readArguments, understand } from './command-line/arguments.ts';
+import { UserError } from './command-line/project.ts';
+import { TARGET_OPTIONS, type Target, targetOf } from './command-line/target.ts';
 import { findPendingMigrations } from './database/migrations.ts';
-import { openDatabase } from './database/open.ts';
+import { nameOfDatabase, openDatabase } from './database/open.ts';
 import { inLocalTurn } from './development/local-turn.ts';
-import { type Aggregate, eraseAggregate, findAggregate } from './erasure/erase.ts';
-import { appendToLedger, checkLedger, nameOf } from './erasure/ledger.ts';
+import { type Aggregate, countUnerased, eraseAggregate, findAggregate } from './erasure/erase.ts';
+import {
+  appendToLedger,
+  checkLedger,
+  LEDGER_OPTION,
+  ledgerFile,
+  nameOf,
+  playLedger,
+  readLedger,
+} from './erasure/ledger.ts';
 
 const USAGE =
-  'usage: npm run erase-events -- --aggregate-type T --aggregate-id ID [--remote] [--dry-run] [--ledger FILE]';
-const LEDGER = 'erasures.jsonl';
-const LOCAL = 'local';
+  'usage: npm run erase-events -- (--aggregate-type T --aggregate-id ID [--dry-run] | --again) [--remote] [--env NAME] [--ledger FILE]';
 
-type Command = { aggregate: Aggregate; isRemote: boolean; isDryRun: boolean; ledger: string };
+type Command = { target: Target; ledger: string } & (
+  | { kind: 'aggregate'; aggregate: Aggregate; isDryRun: boolean }
+  | { kind: 'again' }
+);
 
 /** What the user is told: how far an erasure has come when it fails. */
 let progress = 'Nothing was changed.';
@@ -31,14 +39,14 @@ let progress = 'Nothing was changed.';
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(args: string[]): Promise<number> {
-  const command = parseCommand(args);
+  const command = understand(() => parseCommand(args));
   if ('problem' in command) {
     console.error(`${command.problem} (${USAGE})`);
     return 2;
   }
   try {
     const erase = () => eraseEvents(command);
-    console.log(await (command.isRemote ? erase() : inLocalTurn(erase)));
+    console.log(await (command.target.kind === 'remote' ? erase() : inLocalTurn(erase)));
     return 0;
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
@@ -48,90 +56,89 @@ async function main(args: string[]): Promise<number> {
   }
 }
 
-/** Erases, and returns what to tell the user. */
-async function eraseEvents({ aggregate, isRemote, isDryRun, ledger }: Command): Promise<string> {
-  if (!isDryRun) checkLedger(ledger);
-  const { database, close } = await openDatabase(isRemote ? 'remote' : 'local');
-  try {
-    if ((await findPendingMigrations(database)).length > 0) {
-      const command = isRemote ? 'npm run deploy' : 'npm run dev';
-      throw new UserError(`the database lacks migrations: run \`${command}\` first`);
+function parseCommand(args: string[]): Command {
+  const { values } = readArguments('erase-events', args, {
+    ...TARGET_OPTIONS,
+    ...LEDGER_OPTION,
+    'aggregate-type': { type: 'string' },
+    'aggregate-id': { type: 'string' },
+    'dry-run': { type: 'boolean', default: false },
+    again: { type: 'boolean', default: false },
+  });
+  const { 'aggregate-type': type, 'aggregate-id': id, 'dry-run': isDryRun } = values;
+  const common = { target: targetOf(values), ledger: ledgerFile('erase-events', values.ledger) };
+  if (values.again) {
+    if (type !== undefined || id !== undefined || isDryRun) {
+      throw new UserError('--again takes no aggregate and no --dry-run');
     }
-    const { total, unerased, lastId } = await findAggregate(database, aggregate);
-    if (lastId === null) return 'The aggregate has no events: there is nothing to erase.';
-    const already = `${total - unerased} of its ${events(total)} had been erased before`;
-    if (isDryRun) return `Dry run: ${events(unerased)} would be erased; ${already}.`;
-    progress = 'It is not known whether anything was erased: run the command again.';
-    const now = Date.now();
-    const erased = await eraseAggregate(database, aggregate, { lastId, now });
-    progress = `${events(erased)} erased, but the ledger does not say so: run the command again.`;
-    appendToLedger(ledger, {
-      database: isRemote ? databaseName() : LOCAL,
-      aggregate: nameOf(aggregate),
-      last_event_id: lastId,
-      erased_at: new Date(now).toISOString(),
-    });
-    return `Erased ${events(erased)}; ${already}. The ledger is ${ledger}.`;
+    return { kind: 'again', ...common };
+  }
+  if (!type) throw new UserError('--aggregate-type is missing');
+  if (!id) throw new UserError('--aggregate-id is missing');
+  return { kind: 'aggregate', aggregate: { type, id }, isDryRun, ...common };
+}
+
+/** Erases, and returns what to tell the user. */
+async function eraseEvents(command: Command): Promise<string> {
+  const { target, ledger } = command;
+  if (command.kind === 'again' && !existsSync(ledger)) {
+    throw new UserError(`there is no ledger ${ledger}`);
+  }
+  if (command.kind === 'again' || !command.isDryRun) checkLedger(ledger);
+  const { database, close } = await openDatabase(target.kind, target.environment);
+  try {
+    await requireMigrated(database, target);
+    if (command.kind === 'again') return await eraseAgain(database, target, ledger);
+    return await eraseOne(database, command);
   } finally {
     // The erasure has its outcome by now, even if closing fails.
     await close().catch(() => undefined);
   }
 }
 
+async function requireMigrated(database: D1Database, { kind, environment }: Target): Promise<void> {
+  if ((await findPendingMigrations(database)).length === 0) return;
+  const deploy = `npm run deploy${environment === undefined ? '' : ` -- --env ${environment}`}`;
+  const command = kind === 'remote' ? deploy : 'npm run dev';
+  throw new UserError(`the database lacks migrations: run \`${command}\` first`);
+}
+
+async function eraseOne(
+  database: D1Database,
+  { aggregate, isDryRun, target, ledger }: Extract<Command, { kind: 'aggregate' }>,
+): Promise<string> {
+  const { total, unerased, lastId } = await findAggregate(database, aggregate);
+  if (lastId === null) return 'The aggregate has no events: there is nothing to erase.';
+  const already = `${total - unerased} of its ${events(total)} had been erased before`;
+  if (isDryRun) return `Dry run: ${events(unerased)} would be erased; ${already}.`;
+  const extent = { lastId, now: Date.now() };
+  progress = 'It is not known whether anything was erased: run the command again.';
+  try {
+    await eraseAggregate(database, aggregate, extent);
+  } catch (error) {
+    // It may have been carried out, and its answer lost: the database knows.
+    if ((await countUnerased(database, aggregate, extent)) > 0) {
+      progress = 'Nothing was changed.';
+      throw error;
+    }
+  }
+  progress = `${events(unerased)} erased, but the ledger does not say so: run the command again.`;
+  appendToLedger(ledger, {
+    database: nameOfDatabase(target),
+    aggregate: nameOf(aggregate),
+    last_event_id: lastId,
+    erased_at: new Date(extent.now).toISOString(),
+  });
+  return `Erased ${events(unerased)}; ${already}. The ledger is ${ledger}.`;
+}
+
+async function eraseAgain(database: D1Database, target: Target, ledger: string): Promise<string> {
+  progress = 'A part of it may be erased: run the command again.';
+  const name = nameOfDatabase(target);
+  const erased = await playLedger(database, name, readLedger(ledger));
+  return `Erased again what ${ledger} has for ${name}: ${events(erased)}.`;
+}
+
 function events(count: number): string {
   return count === 1 ? '1 event' : `${count} events`;
-}
-
-const databases = z.object({
-  d1_databases: z.array(z.object({ binding: z.string(), database_name: z.string() })),
-});
-
-/** Returns the name by which a restore finds the lines of the deployed database. */
-function databaseName(): string {
-  const { d1_databases } = databases.parse(readWranglerConfig());
-  const own = d1_databases.find(({ binding }) => binding === DATABASE_BINDING);
-  if (own === undefined) throw new UserError(`wrangler.toml has no database ${DATABASE_BINDING}`);
-  return own.database_name;
-}
-
-function parseCommand(args: string[]): Command | { problem: string } {
-  let values: {
-    'aggregate-type'?: string;
-    'aggregate-id'?: string;
-    ledger?: string;
-    remote?: boolean;
-    'dry-run'?: boolean;
-  };
-  try {
-    ({ values } = parseArgs({
-      args,
-      options: {
-        'aggregate-type': { type: 'string' },
-        'aggregate-id': { type: 'string' },
-        ledger: { type: 'string' },
-        remote: { type: 'boolean' },
-        'dry-run': { type: 'boolean' },
-      },
-    }));
-  } catch (error) {
-    const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
-    return { problem: line };
-  }
-  const { remote: isRemote = false, 'dry-run': isDryRun = false, ledger } = values;
-  const notGiven = [...(isRemote ? [] : ['remote']), ...(isDryRun ? [] : ['dry-run'])];
-  const kept = findKeptOption('erase-events', notGiven);
-  if (kept !== undefined) {
-    return { problem: `npm kept --${kept} for itself: write -- before the arguments` };
-  }
-  const { 'aggregate-type': type, 'aggregate-id': id } = values;
-  if (!type) return { problem: '--aggregate-type is missing' };
-  if (!id) return { problem: '--aggregate-id is missing' };
-  if (ledger === '') return { problem: '--ledger names no file' };
-  return {
-    aggregate: { type, id },
-    isRemote,
-    isDryRun,
-    ledger:
-      ledger === undefined ? join(PROJECT_DIRECTORY, LEDGER) : userPath('erase-events', ledger),
-  };
 }

@@ -9,35 +9,27 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import { findKeptOption, findKeptValue, userPath } from './command-line/npm.ts';
-import { PROJECT_DIRECTORY, UserError } from './command-line/project.ts';
-import { chosenEnvironment } from './command-line/wrangler-config.ts';
+import { readArguments, understand } from './command-line/arguments.ts';
+import { userPath } from './command-line/npm.ts';
+import { UserError } from './command-line/project.ts';
+import { TARGET_OPTIONS, TARGET_USAGE, type Target, targetOf } from './command-line/target.ts';
 import { loadDump } from './database/dump-file.ts';
 import { openDatabase } from './database/open.ts';
 import { restore } from './database/restore.ts';
 import { inLocalTurn } from './development/local-turn.ts';
-import { readLedger } from './erasure/ledger.ts';
+import { LEDGER_OPTION, ledgerFile, readLedger } from './erasure/ledger.ts';
 
 const USAGE = `Usage: npm run restore -- FILE [--remote] [--env NAME] [--ledger FILE]
 
-  --remote       the deployed database instead of the local one
-  --env NAME     the deployed database of an environment in wrangler.toml, such as staging
+  ${TARGET_USAGE}
   --ledger FILE  instead of erasures.jsonl`;
 
-const LEDGER = 'erasures.jsonl';
-
-type Command = {
-  file: string;
-  isRemote: boolean;
-  environment: string | undefined;
-  ledger: string;
-};
+type Command = { file: string; target: Target; ledger: string };
 
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(args: string[]): Promise<number> {
-  const command = parseCommand(args);
+  const command = understand(() => parseCommand(args));
   if ('problem' in command) {
     console.error(`${command.problem}.\n\n${USAGE}`);
     return 2;
@@ -45,7 +37,7 @@ async function main(args: string[]): Promise<number> {
   const progress = { isBegun: false };
   try {
     const run = () => restoreFile(command, progress);
-    console.log(await (command.isRemote ? run() : inLocalTurn(run)));
+    console.log(await (command.target.kind === 'remote' ? run() : inLocalTurn(run)));
     return 0;
   } catch (error) {
     console.error(`Not restored: ${error instanceof Error ? error.message : String(error)}.`);
@@ -58,46 +50,27 @@ async function main(args: string[]): Promise<number> {
   }
 }
 
-function parseCommand(args: string[]): Command | { problem: string } {
-  try {
-    const { values, positionals } = parseArgs({
-      args,
-      allowPositionals: true,
-      options: {
-        remote: { type: 'boolean', default: false },
-        env: { type: 'string' },
-        ledger: { type: 'string' },
-      },
-    });
-    const kept =
-      findKeptOption('restore', values.remote ? [] : ['remote']) ??
-      findKeptValue('restore', ['env', 'ledger']);
-    if (kept !== undefined) {
-      return { problem: `npm kept --${kept} for itself: write -- before the arguments` };
-    }
-    const environment = chosenEnvironment(values.env);
-    if (values.env !== undefined && !values.remote) return { problem: '--env needs --remote' };
-    const [file, ...rest] = positionals;
-    if (!file || rest.length > 0) return { problem: 'Name one backup' };
-    const ledger =
-      values.ledger === undefined
-        ? join(PROJECT_DIRECTORY, LEDGER)
-        : userPath('restore', values.ledger);
-    return { file: userPath('restore', file), isRemote: values.remote, environment, ledger };
-  } catch (error) {
-    return { problem: error instanceof Error ? error.message.replace(/\.$/, '') : String(error) };
-  }
+function parseCommand(args: string[]): Command {
+  const options = { ...TARGET_OPTIONS, ...LEDGER_OPTION };
+  const { values, positionals } = readArguments('restore', args, options, {
+    allowPositionals: true,
+  });
+  const target = targetOf(values);
+  const [file, ...rest] = positionals;
+  if (!file || rest.length > 0) throw new UserError('Name one backup');
+  const ledger = ledgerFile('restore', values.ledger);
+  return { file: userPath('restore', file), target, ledger };
 }
 
 /** Returns what to tell the user. */
 async function restoreFile(command: Command, progress: { isBegun: boolean }): Promise<string> {
-  const { file, isRemote, environment, ledger } = command;
+  const { file, target, ledger } = command;
   if (!existsSync(file)) throw new UserError(`there is no file ${file}`);
   const erasures = readLedger(ledger);
   const folder = mkdtempSync(join(tmpdir(), 'restore-'));
   try {
     const dump = await loadDump(file, join(folder, 'scratch.sqlite'));
-    const { database, close } = await openDatabase(isRemote ? 'remote' : 'local', environment);
+    const { database, close } = await openDatabase(target.kind, target.environment);
     try {
       const onBegin = () => {
         progress.isBegun = true;

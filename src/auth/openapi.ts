@@ -56,7 +56,7 @@ export const FEED_ACCESS: Access = {
     },
     {
       description: `The credential is valid but does not open the feed: the token lacks the permission, or the key the scope \`${FEED_SCOPE}\`.`,
-      errors: [FEED_REFUSALS.denied()],
+      errors: [FEED_REFUSALS.denied(), FEED_REFUSALS.keyDenied()],
     },
   ],
 };

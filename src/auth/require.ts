@@ -19,6 +19,9 @@ import { API_KEY_REFUSALS, FEED_PERMISSION, FEED_REFUSALS, FEED_SCOPE } from './
 /** Who may call a route: anybody, or whose key has the scope. */
 export type DeclaredAccess = 'open' | Scope;
 
+/** A key that `npm run api-key` makes has 88 at most. */
+const MAX_NOTED_CHARACTERS = 256;
+
 const declarations = new WeakMap<object, DeclaredAccess>();
 
 /** Returns what a handler declares of its route; undefined for a handler that declares nothing. */
@@ -102,16 +105,32 @@ function declare(
   return middleware;
 }
 
-/** Returns what is known of the key that was sent; undefined when none was. */
+/** A request that the rate limit refuses may have been let in as far as its route by then. */
+const identified = new WeakMap<Context, Promise<SentKey>>();
+
+/** Returns what is known of the key that was sent, which is hashed once; undefined when none was. */
 async function sentKeyOf(c: Context<AppEnv>): Promise<SentKey | undefined> {
   const sent = c.req.header('x-api-key');
-  return sent === undefined ? undefined : identifyKey(sent, configOf(c.env), Date.now());
+  if (sent === undefined) return undefined;
+  const key = identified.get(c) ?? identifyKey(sent, configOf(c.env), Date.now());
+  identified.set(c, key);
+  return key;
 }
 
 /** Notes who calls: for the log, and for the event that the request may store. */
 function admit(c: Context<AppEnv>, caller: string): void {
   c.set('caller', caller);
   note({ caller });
+}
+
+/**
+ * Notes whose key a request has that is refused before its route is asked. It costs a flood no more than
+ * the hash of a short text: longer keys and tokens are not looked at.
+ */
+export async function noteSender(c: Context<AppEnv>): Promise<void> {
+  const isLong = (c.req.header('x-api-key')?.length ?? 0) > MAX_NOTED_CHARACTERS;
+  const key = isLong ? undefined : await sentKeyOf(c);
+  if (key && key.outcome !== 'unknown') note({ caller: key.caller });
 }
 
 /** Tells the log of a key that did not open the route. */

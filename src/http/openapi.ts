@@ -170,15 +170,16 @@ function answerResponse({ description, headers, content }: Answer): ZodOpenApiRe
   };
 }
 
-/** Shows each error code of the status as an example of that name. */
+/** Shows each error of the status as an example with the name of its code; a second one of a code has a number too. */
 function refusalResponse(
   { description, errors }: Refusal,
   request: ExampleRequest,
 ): ZodOpenApiResponseObject {
-  const examples = errors.map((error) => [
-    error.code,
-    { summary: error.code, value: errorExample(error, request) },
-  ]);
+  const examples = errors.map((error, index) => {
+    const isFirst = errors.findIndex(({ code }) => code === error.code) === index;
+    const name = isFirst ? error.code : `${error.code}_${index + 1}`;
+    return [name, { summary: error.message, value: errorExample(error, request) }];
+  });
   return {
     description,
     headers: z.object({ ...errorHeaders, ...headersOfErrors(errors) }),

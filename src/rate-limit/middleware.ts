@@ -8,6 +8,7 @@
 
 import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
+import { noteSender } from '../auth/require.ts';
 import { configOf } from '../config.ts';
 import type { AppEnv } from '../http/app-env.ts';
 import { rateLimitExceeded } from '../http/errors.ts';
@@ -79,7 +80,13 @@ function isRead(method: string): boolean {
  * Answers 429 in place of what a read's work may have answered by now. Work that is still under way
  * goes on by itself: nobody waits for what is refused.
  */
-function refuse(c: Context, counter: CounterName, limit: number, resetMs: number): undefined {
+async function refuse(
+  c: Context<AppEnv>,
+  counter: CounterName,
+  limit: number,
+  resetMs: number,
+): Promise<undefined> {
+  await noteSender(c);
   const response = renderError(rateLimitExceeded(limit, resetSeconds(resetMs)), c);
   setRateLimitHeaders(response.headers, counter, { limit, remaining: 0, resetMs });
   for (const [name, value] of c.res.headers) {

@@ -5,9 +5,11 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { createOpenApiDocument } from '../../src/docs/document.ts';
 import samples from '../../tools/samples/listings.json';
-import { expectStatus, get, send } from '../support/http.ts';
+import { expectStatus, get, send, sendWith } from '../support/http.ts';
+import { namedKey } from '../support/keys.ts';
 import { storeListings } from '../support/listings.ts';
 import { sampleSources } from '../support/samples.ts';
+import { createProvider } from '../support/tokens.ts';
 
 const media = z.object({
   examples: z.record(z.string(), z.object({ summary: z.string(), value: z.unknown() })),
@@ -129,6 +131,27 @@ describe('the examples', () => {
     await expectStatus(response, 401);
     const shown = withoutIds(answer(path, 'get', 401, 'authentication_required'));
     expect(shown).toEqual(withoutIds(await response.json()));
+  });
+
+  it('show how a valid key or token is refused that does not open the operation', async () => {
+    const [site, booking] = [
+      await namedKey('site', ['feed:read']),
+      await namedKey('booking-system', ['events:write']),
+    ];
+    const provider = await createProvider();
+    const vars = { ...provider.vars, API_KEYS: [site.entry, booking.entry] };
+    const Authorization = `Bearer ${await provider.sign({ permissions: [] })}`;
+    const withToken = { 'x-api-key': '', Authorization };
+    for (const [path, name, headers] of [
+      [FEED, 'permission_denied', withToken],
+      [FEED, 'permission_denied_2', { 'x-api-key': booking.key }],
+      [EVENTS, 'permission_denied', { 'x-api-key': site.key }],
+    ] as const) {
+      const response = await sendWith(vars, path, { headers });
+      await expectStatus(response, 403);
+      const shown = withoutIds(answer(path, 'get', 403, name));
+      expect(shown).toEqual(withoutIds(await response.json()));
+    }
   });
 
   it('show how a key that holds another body is refused', async () => {

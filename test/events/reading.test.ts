@@ -2,7 +2,9 @@
 
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createApp } from '../../src/app.ts';
 import { storedEvent } from '../../src/events/resource.ts';
+import { listOf } from '../../src/http/paging.ts';
 import { bookingCreated, expectEvent, ingest, ingestInit, listEvents } from '../support/events.ts';
 import { CONNECTION_LOST, failingD1 } from '../support/faults.ts';
 import { expectError, expectStatus, get, send, sendWith } from '../support/http.ts';
@@ -383,6 +385,27 @@ describe('one event', () => {
       await expectError(await get(`${LIST}/${id}`), 404, 'resource_missing');
     }
   });
+});
+
+it('an event of a kind that a later version has stored is served, as it is after a rollback', async () => {
+  const ids = await acceptInOrder(3);
+  const later = env.DB.prepare(`UPDATE events SET type = 'stay.begun' WHERE id = ?`);
+  await later.bind(ids[1]).run();
+  // The document cannot describe it.
+  const read = async (path: string) => {
+    const response = await sendWith({}, `${LIST}${path}`, {}, createApp());
+    await expectStatus(response, 200);
+    return response.json();
+  };
+  const found = async (query: string) => {
+    const { data } = listOf(storedEvent).parse(await read(`?order=asc&${query}`));
+    return data.map(({ id }) => ids.indexOf(id));
+  };
+  expect(await found('')).toEqual([0, 1, 2]);
+  expect(await found('type=stay.begun')).toEqual([1]);
+  expect(await found('type=booking.created')).toEqual([0, 2]);
+  expect(await found('type=stay.begun,booking.created&type=none')).toEqual([0, 1, 2]);
+  expect(await read(`/${ids[1]}`)).toMatchObject({ type: 'stay.begun', payload: { index: 1 } });
 });
 
 describe('while D1 fails', () => {

@@ -4,6 +4,7 @@ import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { createDocument } from 'zod-openapi';
+import { createOpenApiDocument } from '../../src/docs/document.ts';
 import { storedEventOf } from '../../src/events/stored-kinds.ts';
 import { expectStatus, get, send } from '../support/http.ts';
 
@@ -33,6 +34,58 @@ function schemasOf(...catalogues: Parameters<typeof storedEventOf>) {
   });
   return z.record(z.string(), z.unknown()).parse(document.components?.schemas);
 }
+
+/**
+ * Every kind that was ever accepted, with the types of its fields. Events are never deleted, so nothing may
+ * ever be taken out: a kind that is no longer accepted, or a former type of a field, moves to `EARLIER`.
+ */
+const EVER_ACCEPTED: Record<string, Record<string, string | string[]>> = {
+  'booking.created': {
+    property_id: 'string',
+    check_in: 'string',
+    check_out: 'string',
+    guests: 'number',
+    currency: 'string',
+    total_amount: 'number',
+    guest_email: 'string',
+  },
+  'booking.cancelled': {
+    reason: 'string',
+    cancelled_at: 'string',
+    refund_amount: 'number',
+    currency: 'string',
+  },
+};
+
+const union = z.object({
+  components: z.object({
+    schemas: z.looseObject({
+      StoredEvent: z.object({
+        discriminator: z.object({ mapping: z.record(z.string(), z.string()) }),
+      }),
+    }),
+  }),
+});
+const fields = z.object({ properties: z.record(z.string(), z.object({ type: z.unknown() })) });
+
+/** The payloads of stored events as the service's document describes them: kind → field → type. */
+function described(): Record<string, Record<string, unknown>> {
+  const document: unknown = JSON.parse(JSON.stringify(createOpenApiDocument()));
+  const { StoredEvent, ...schemas } = union.parse(document).components.schemas;
+  return Object.fromEntries(
+    Object.entries(StoredEvent.discriminator.mapping).map(([kind, reference]) => {
+      const payload = schemas[`${reference.split('/').at(-1)}Payload`];
+      const types = Object.entries(fields.parse(payload).properties);
+      return [kind, Object.fromEntries(types.map(([name, { type }]) => [name, type]))];
+    }),
+  );
+}
+
+it('stored events are described for ever: each kind, with the types that its fields ever had', () => {
+  const hint =
+    'Add what is new to EVER_ACCEPTED. What was there once moves to EARLIER of src/events/catalogue.ts.';
+  expect(described(), hint).toEqual(EVER_ACCEPTED);
+});
 
 describe('a stored event', () => {
   it('is described when it was accepted under looser bounds, or its payload was erased', async () => {

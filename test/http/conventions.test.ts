@@ -165,7 +165,7 @@ describe('one log line a request', () => {
     const logged = vi.spyOn(console, 'log').mockReturnValue(undefined);
     await call(
       `${LIST}/some-home?utm_source=secret`,
-      {},
+      { CF_VERSION_METADATA: { id: 'version-8', tag: '', timestamp: '' } },
       { headers: { 'X-Request-ID': 'trace-8' } },
     );
     expect(logged).toHaveBeenCalledTimes(1);
@@ -183,7 +183,7 @@ describe('one log line a request', () => {
       counter_ms: expect.any(Number),
       database_ms: expect.any(Number),
       database_attempts: 1,
-      version: expect.any(String),
+      version: 'version-8',
     });
     logged.mockRestore();
   });

@@ -7,6 +7,9 @@ import { parse } from 'smol-toml';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { namedKeys } from '../../src/auth/named-keys.ts';
+import { understand } from '../../tools/command-line/arguments.ts';
+import { readWranglerConfig } from '../../tools/command-line/wrangler-config.ts';
+import { parseKeyOptions } from '../../tools/keys/options.ts';
 import { ProjectCopy } from '../support/node/project-copy.ts';
 
 let project: ProjectCopy;
@@ -71,6 +74,11 @@ describe('api-key', () => {
       .object({ env: z.object({ scratch: z.object({ vars: z.unknown() }) }) })
       .parse(toml);
     expect(keysOf(env.scratch.vars).map(({ name }) => name)).toEqual(['taken-there', 'site']);
+
+    project.environment = { CLOUDFLARE_ENV: 'scratch' };
+    const { stdout } = await make('--name', 'site', '--scope', 'feed:read');
+    project.environment = {};
+    expect(stdout).toContain('\n[[env.scratch.vars.API_KEYS]]\n');
   });
 
   it('takes today for a date: the key is valid to its end', async () => {
@@ -79,7 +87,14 @@ describe('api-key', () => {
   });
 
   const good = ['--name', 'site', '--scope', 'feed:read'];
-  it.each([
+
+  it('refuses what it does not understand in one line, and writes nothing', async () => {
+    const { code, stdout, stderr } = await project.run('api-key.ts', '--name', 'site', '--scope');
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(/^Option '--scope <value>' argument missing \(usage: .*\)\n$/);
+  });
+
+  it.each<[string[], string]>([
     [[], '--name is missing'],
     [['--scope', 'feed:read'], '--name is missing'],
     [['--name', 'site'], '--scope is missing'],
@@ -93,15 +108,26 @@ describe('api-key', () => {
     [[...good, '--expires', 'soon'], '--expires "soon" must be a date'],
     [[...good, '--expires', '2099-02-30'], '--expires "2099-02-30" must be a date'],
     [[...good, '--expires', '2020-01-01'], '--expires 2020-01-01 is in the past'],
-    [[...good, '--env', 'nowhere'], '--env "nowhere" is not an environment'],
-    [['--name', 'taken-there', '--scope', 'feed:read', '--env', 'scratch'], 'another key'],
+    [[...good, '--env', 'nowhere'], '--env "nowhere": wrangler.toml defines no such environment'],
+    [['--name', 'taken', '--scope', 'feed:read', '--env', 'staging'], 'another key'],
     [[...good, '--expire', '2099-01-01'], "Unknown option '--expire'"],
     [[...good, 'more'], "Unexpected argument 'more'"],
-  ])('refuses %j in one line, and writes nothing', async (args, told) => {
-    const { code, stdout, stderr } = await project.run('api-key.ts', ...args);
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toContain(told);
-    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+  ])('refuses %j', (args, told) => {
+    const entry = { name: 'taken', scopes: ['feed:read'], sha256: 'a'.repeat(64) };
+    const committed = readWranglerConfig();
+    const staging = { ...committed.env.staging, vars: { API_KEYS: [entry] } };
+    const known = {
+      ...committed,
+      env: { staging: { d1_databases: [], kv_namespaces: [], ...staging } },
+    };
+    const result = understand(() => parseKeyOptions(args, known));
+    expect(result).toEqual({ problem: expect.stringContaining(told) });
+  });
+
+  it('takes a name of 40 characters', () => {
+    const name = 'a'.repeat(40);
+    const options = parseKeyOptions(['--name', name, '--scope', 'feed:read'], readWranglerConfig());
+    expect(options).toEqual({ name, scopes: ['feed:read'], environment: undefined });
   });
 
   it('leaves every file as it was', () => {

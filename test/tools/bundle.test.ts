@@ -1,13 +1,13 @@
 /** The bundle that a deployment uploads. */
 
-import { execFile } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { buildBundle } from '../../tools/bench/bundle.ts';
 
 const MAX_GZIPPED_BYTES = 96 * 1_024;
 /** Files that are not uploaded: a note, and the map from the bundle to its sources. */
@@ -15,14 +15,8 @@ const NOT_UPLOADED = /^README\.md$|\.map$/;
 
 const directory = mkdtempSync(join(tmpdir(), 'bundle-'));
 
-beforeAll(async () => {
-  const env = {
-    ...process.env,
-    WRANGLER_SEND_METRICS: 'false',
-    CLOUDFLARE_CF_FETCH_ENABLED: 'false',
-  };
-  const wrangler = join('node_modules', '.bin', 'wrangler');
-  await promisify(execFile)(wrangler, ['deploy', '--dry-run', '--outdir', directory], { env });
+beforeAll(() => {
+  buildBundle('src/index.ts', directory);
 });
 
 afterAll(() => {
@@ -50,5 +44,28 @@ describe('the deployed bundle', () => {
       /src\/docs\/|\/tools\/|openapi[\w-]*\.ts$|node_modules\/(zod-openapi|swagger)/;
     expect(sources.some((source) => source.endsWith('src/app.ts'))).toBe(true);
     expect(sources.filter((source) => foreignFile.test(source))).toEqual([]);
+  });
+});
+
+describe('a stack of the deployed bundle', () => {
+  it('is told in lines of src by `npm run stack`', () => {
+    const lines = readFileSync(join(directory, 'index.js'), 'utf8').split('\n');
+    // A text that stands in src/config.ts alone, where the error is made.
+    const line = lines.findIndex((each) => each.includes('malformed configuration: '));
+    const column = lines[line]?.indexOf('malformed configuration: ') ?? -1;
+    const place = `index.js:${line + 1}:${column + 1}`;
+    const input = `{"cause":"Error: x\\n    at aB (${place})\\n    at async index.js:99999:1"}\n`;
+    const { status, stdout, stderr } = spawnSync(process.execPath, ['tools/stack.ts'], {
+      encoding: 'utf8',
+      input,
+    });
+    const source = readFileSync('src/config.ts', 'utf8').split('\n');
+    const expected = source.findIndex((each) => each.includes('malformed configuration: ')) + 1;
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout).toMatch(
+      new RegExp(
+        `^{"cause":"Error: x\\n    at aB \\(src/config\\.ts:${expected}:\\d+\\)\\n    at async index\\.js:99999:1"}\\n$`,
+      ),
+    );
   });
 });

@@ -178,6 +178,10 @@ describe('dev', () => {
     );
     expect(faulty.output()).not.toMatch(/^Ready/m);
     expect((await fetch(`${faulty.origin}/api/health`)).status).toBe(500);
+    // The stack is in lines of src, with the names of functions.
+    await expect
+      .poll(faulty.output)
+      .toMatch(/"cause":"[^"]*\bat requireConfig\w* \(src\/config\.ts:\d+:\d+\)/);
     expect(await faulty.stop('SIGINT')).toBe(0);
   });
 

@@ -178,6 +178,9 @@ describe('erase-events', () => {
     [[...OF_GUEST, '--ledger', ''], '--ledger names no file'],
     [[...OF_GUEST, '--all'], "Unknown option '--all'"],
     [[...OF_GUEST, 'bk-bert'], "Unexpected argument 'bk-bert'"],
+    [[...OF_GUEST, '--env', 'staging'], '--env needs --remote'],
+    [['--again', ...OF_GUEST], '--again takes no aggregate and no --dry-run'],
+    [['--again', '--dry-run'], '--again takes no aggregate and no --dry-run'],
   ])('refuses %j in one line, and writes nothing', async (args, told) => {
     const { code, stdout, stderr } = await project.run('erase-events.ts', ...args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

@@ -42,10 +42,13 @@ export type RuntimeOptions = {
   v8Flags?: string;
 };
 
+/** Vars, and bindings that are plain data. */
+export type Vars = Readonly<Record<string, string | Readonly<Record<string, string>>>>;
+
 /** Starts `script` with empty storage. `vars` are added to those of wrangler.toml. */
 export async function startRuntime(
   script: string,
-  vars: Readonly<Record<string, string>>,
+  vars: Vars,
   { onLog = showFaults, hasInspector = false, v8Flags = '' }: RuntimeOptions = {},
 ): Promise<Runtime> {
   const config = unstable_readConfig({ config: 'wrangler.toml' }, { hideWarnings: true });

@@ -1,17 +1,8 @@
-/** The npm that runs this program: the options that it keeps, where the user stands, when it ends. */
+/** The npm that runs this program: where the user stands, when it ends. */
 
 import { resolve } from 'node:path';
 
 const CHECK_MS = 1_000;
-
-/**
- * Returns the first of `options` that npm has kept for itself, as it does unless `--` stands before it:
- * without that option the program would do something else than was asked.
- */
-export function findKeptOption(script: string, options: readonly string[]): string | undefined {
-  if (process.env.npm_lifecycle_event !== script) return undefined;
-  return options.find((name) => process.env[`npm_config_${name.replace('-', '_')}`] === 'true');
-}
 
 /** Resolves a path as the user means it: npm runs `script` in the project's directory, wherever the user stands. */
 export function userPath(script: string, path: string): string {
@@ -33,10 +24,4 @@ export function watchNpm(onGone: () => void): void {
     onGone();
   }, CHECK_MS);
   watch.unref();
-}
-
-/** Returns the first of `options` whose value npm has kept for itself, as `findKeptOption` does. */
-export function findKeptValue(script: string, options: readonly string[]): string | undefined {
-  if (process.env.npm_lifecycle_event !== script) return undefined;
-  return options.find((name) => process.env[`npm_config_${name.replace('-', '_')}`] !== undefined);
 }

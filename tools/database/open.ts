@@ -7,6 +7,7 @@ import { openAccount, requireRights } from '../cloudflare/account.ts';
 import { getDatabase } from '../cloudflare/resources.ts';
 import { restDatabase } from '../cloudflare/rest-database.ts';
 import { STATE_DIRECTORY, WRANGLER_ENVIRONMENT } from '../command-line/project.ts';
+import type { Target } from '../command-line/target.ts';
 import { deploymentOf, readWranglerConfig } from '../command-line/wrangler-config.ts';
 import { databaseConfig } from './database-config.ts';
 import { superviseRuntime } from './runtime.ts';
@@ -95,6 +96,6 @@ export function loadWrangler() {
 }
 
 /** Returns the name of a database, by which the ledger of erasures and backups know it. */
-export function nameOfDatabase(kind: 'local' | 'remote', environment?: string): string {
+export function nameOfDatabase({ kind, environment }: Target): string {
   return kind === 'local' ? 'local' : deploymentOf(readWranglerConfig(), environment).databaseName;
 }

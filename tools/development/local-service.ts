@@ -10,6 +10,7 @@ import {
   wranglerCommand,
 } from '../command-line/project.ts';
 import { isReloadLine, isRequestLine, parseLogLine } from './output.ts';
+import { readableStack } from './readable-stack.ts';
 
 /** The Worker that development serves. */
 const ENTRY = 'src/docs/dev-worker.ts';
@@ -39,8 +40,7 @@ export type ServiceOptions = {
 export function startLocalService({ port, debuggerPort, onReload }: ServiceOptions): LocalService {
   const args = wranglerCommand(
     ...['dev', ENTRY, '--port', String(port), '--inspector-port', String(debuggerPort)],
-    // Stacks in the log name functions.
-    ...['--show-interactive-dev-session=false', '--minify=false'],
+    '--show-interactive-dev-session=false',
   );
   const child = spawn(process.execPath, args, {
     cwd: PROJECT_DIRECTORY,
@@ -57,7 +57,7 @@ export function startLocalService({ port, debuggerPort, onReload }: ServiceOptio
         if (logged.fault !== undefined) faults.set(logged.requestId, logged.fault);
         return;
       }
-      if (!isRequestLine(line)) to.write(`${line}\n`);
+      if (!isRequestLine(line)) to.write(`${readableStack(line)}\n`);
       if (isReloadLine(line)) onReload();
     });
   relay(child.stdout, process.stdout);

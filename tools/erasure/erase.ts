@@ -46,24 +46,42 @@ export async function findAggregate(
 }
 
 /**
- * Empties the payloads of the aggregate's events, up to and including the event `lastId`; a later one
- * is spared. When no event has that id, the database holds a state from before that event: then the events
- * that were accepted until `now` are meant. Returns how many events were erased; those that were erased before keep their time.
- * One statement: all of them are erased, or none. It may be repeated.
+ * The events of an erasure: up to and including the event `lastId`. When no event has that id, the
+ * database holds a state from before it: then those that were accepted until `now` are meant.
+ */
+export type Extent = { lastId: string; now: number };
+
+/** Parameters: kind and id of the aggregate, `lastId`, `now`. */
+const UNERASED = `${OF_AGGREGATE} AND erased_at IS NULL
+  AND CASE WHEN EXISTS (SELECT 1 FROM events WHERE id = ?3)
+    THEN seq <= (SELECT seq FROM events WHERE id = ?3) ELSE created_at <= ?4 END`;
+
+/** Counts the events that an erasure still has to erase. */
+export async function countUnerased(
+  database: D1Database,
+  { type, id }: Aggregate,
+  { lastId, now }: Extent,
+): Promise<number> {
+  const statement = database
+    .prepare(`SELECT count(*) AS n FROM events WHERE ${UNERASED}`)
+    .bind(type, id, lastId, now);
+  return z.int().parse(await patiently(() => statement.first('n')));
+}
+
+/**
+ * Empties the payloads of the events; those that were erased before keep their time. Returns how many
+ * it found: they are counted first, because a repeated statement finds nothing left to erase.
+ * One statement erases: all of them, or none. It may be repeated.
  */
 export async function eraseAggregate(
   database: D1Database,
-  { type, id }: Aggregate,
-  { lastId, now }: { lastId: string; now: number },
+  aggregate: Aggregate,
+  extent: Extent,
 ): Promise<number> {
+  const found = await countUnerased(database, aggregate, extent);
   const statement = database
-    .prepare(
-      `UPDATE events SET payload = '{}', erased_at = ?4
-       WHERE ${OF_AGGREGATE} AND erased_at IS NULL
-         AND CASE WHEN EXISTS (SELECT 1 FROM events WHERE id = ?3)
-           THEN seq <= (SELECT seq FROM events WHERE id = ?3) ELSE created_at <= ?4 END
-       RETURNING seq`,
-    )
-    .bind(type, id, lastId, now);
-  return (await patiently(() => statement.all())).results.length;
+    .prepare(`UPDATE events SET payload = '{}', erased_at = ?4 WHERE ${UNERASED}`)
+    .bind(aggregate.type, aggregate.id, extent.lastId, extent.now);
+  await patiently(() => statement.run());
+  return found;
 }

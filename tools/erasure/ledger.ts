@@ -17,13 +17,18 @@ import {
   readFileSync,
   writeSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import { patiently } from '../../src/storage/d1.ts';
-import { UserError } from '../command-line/project.ts';
+import { userPath } from '../command-line/npm.ts';
+import { PROJECT_DIRECTORY, UserError } from '../command-line/project.ts';
 import { type Aggregate, eraseAggregate } from './erase.ts';
 
 const LINE_FEED = 10;
+const LEDGER = 'erasures.jsonl';
+
+/** The option by which a command is told of another file. */
+export const LEDGER_OPTION = { ledger: { type: 'string' } } as const;
 
 const erasure = z.strictObject({
   /** Name of the database in wrangler.toml, or `local`. */
@@ -35,6 +40,12 @@ const erasure = z.strictObject({
 });
 
 export type Erasure = z.infer<typeof erasure>;
+
+/** Returns the ledger's file for the npm script `script`. Throws a `UserError` for an empty name. */
+export function ledgerFile(script: string, option: string | undefined): string {
+  if (option === '') throw new UserError('--ledger names no file');
+  return option === undefined ? join(PROJECT_DIRECTORY, LEDGER) : userPath(script, option);
+}
 
 /** Names an aggregate without telling its id: SHA-256 of `["TYPE","ID"]`, lower-case hexadecimal. */
 export function nameOf({ type, id }: Aggregate): string {

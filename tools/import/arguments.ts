@@ -1,8 +1,7 @@
 /** The arguments of `import-listings`. */
 
-import { parseArgs } from 'node:util';
-import { findKeptOption, findKeptValue } from '../command-line/npm.ts';
-import { chosenEnvironment } from '../command-line/wrangler-config.ts';
+import { readArguments } from '../command-line/arguments.ts';
+import { TARGET_OPTIONS, targetOf } from '../command-line/target.ts';
 import { type Hook, parseHook } from './notify.ts';
 import type { Pruning } from './prune.ts';
 
@@ -43,36 +42,23 @@ export function parseCommand(args: string[]): Command {
     if (odd !== undefined) {
       return { kind: 'unusable', message: `--prune takes no value but all: ${odd}` };
     }
-    const { values, positionals } = parseArgs({
-      args: args.filter((arg) => arg !== '--prune=all'),
+    const options = {
+      ...TARGET_OPTIONS,
+      'dry-run': { type: 'boolean', default: false },
+      prune: { type: 'boolean', default: isPruningAll },
+      notify: { type: 'string' },
+      help: { type: 'boolean', short: 'h', default: false },
+    } as const;
+    const given = args.filter((arg) => arg !== '--prune=all');
+    const { values, positionals } = readArguments('import-listings', given, options, {
       allowPositionals: true,
-      options: {
-        'dry-run': { type: 'boolean', default: false },
-        remote: { type: 'boolean', default: false },
-        env: { type: 'string' },
-        prune: { type: 'boolean', default: isPruningAll },
-        notify: { type: 'string' },
-        help: { type: 'boolean', short: 'h', default: false },
-      },
     });
     if (values.help) return { kind: 'help' };
-    const notGiven = (['dry-run', 'remote', 'prune', 'notify'] as const).filter(
-      (name) => values[name] === undefined || values[name] === false,
-    );
-    const kept =
-      findKeptOption('import-listings', notGiven) ?? findKeptValue('import-listings', ['env']);
-    if (kept !== undefined) {
-      const message = `npm kept --${kept} for itself: write -- before the arguments.`;
-      return { kind: 'misunderstood', message };
-    }
     const [path, ...rest] = positionals;
     if (path === undefined || path === '')
       return { kind: 'misunderstood', message: 'Name a listings file.' };
     if (rest.length > 0) return { kind: 'misunderstood', message: 'Name one listings file only.' };
-    const environment = chosenEnvironment(values.env);
-    if (values.env !== undefined && !values.remote) {
-      return { kind: 'misunderstood', message: '--env needs --remote.' };
-    }
+    const { kind, environment } = targetOf(values);
     const hook =
       values.notify === undefined
         ? undefined
@@ -83,7 +69,7 @@ export function parseCommand(args: string[]): Command {
       kind: 'load',
       path,
       isDryRun: values['dry-run'],
-      isRemote: values.remote,
+      isRemote: kind === 'remote',
       environment,
       pruning,
       hook,

@@ -6,6 +6,7 @@ import { Database } from './database.ts';
 import { metadataOf, Worker } from './worker.ts';
 
 export const ACCOUNT_ID = 'a'.repeat(32);
+const BOOKMARK = '00000085-0000024c-00004c6d-8e61117bf38d7adb71b934ebbf891683';
 
 type Request = { query: URLSearchParams; body: Buffer; contentType: string; parts: string[] };
 type Route = [pattern: RegExp, answer: (request: Request) => Answer];
@@ -14,6 +15,8 @@ export class Account {
   readonly databases: Database[] = [];
   readonly namespaces: { id: string; title: string; supports_url_encoding: boolean }[] = [];
   readonly workers = new Map<string, Worker>();
+  /** Whether the deployed Worker says that its database is down. */
+  isDown = false;
   /** Null: the account has no workers.dev subdomain. */
   subdomain: string | null = 'example';
 
@@ -77,9 +80,13 @@ export class Account {
       /^POST \/d1\/database\/([^/]+)\/(query|raw)$/,
       ({ parts: [id, kind], body }) => this.#byId(id).query(body, kind === 'raw'),
     ],
+    [/^GET \/d1\/database\/([^/]+)\/time_travel\/bookmark$/, () => result({ bookmark: BOOKMARK })],
     [
-      /^GET \/d1\/database\/([^/]+)\/time_travel\/bookmark$/,
-      () => result({ bookmark: '00000085-0000024c-00004c6d-8e61117bf38d7adb71b934ebbf891683' }),
+      /^POST \/d1\/database\/([^/]+)\/time_travel\/restore$/,
+      ({ parts: [id], query }) => {
+        this.#byId(id).restoredTo = query.get('bookmark');
+        return result({ bookmark: query.get('bookmark'), previous_bookmark: BOOKMARK });
+      },
     ],
 
     [/^GET \/storage\/kv\/namespaces$/, ({ query }) => page(this.namespaces, query)],
@@ -157,6 +164,8 @@ export class Account {
         return result({ id, name: id, subdomain: { enabled: true, previews_enabled: false } });
       },
     ],
+    [/^GET \/workers\/scripts\/([^/]+)\/references$/, () => result({})],
+    [/^GET \/workers\/tails\/by-consumer\/([^/]+)$/, () => result([])],
     [
       /^DELETE \/workers\/(?:scripts|services)\/([^/]+)$/,
       ({ parts: [name = ''] }) => this.#deleteWorker(name),
@@ -229,7 +238,7 @@ export class Account {
     return this.#subdomain();
   }
 
-  /** The health of the Worker that was deployed last, as its bundle would answer it. */
+  /** The health of the Worker that was deployed last, in its place: the bundle is not run here. */
   #health(): Answer {
     const worker = [...this.workers.values()].sort((a, b) => a.deployedAt - b.deployedAt).at(-1);
     if (worker === undefined) return { status: 404, body: {} };
@@ -238,7 +247,7 @@ export class Account {
     const tables = database.rows(
       `SELECT name FROM sqlite_schema WHERE name IN ('events', 'properties')`,
     );
-    const status = tables.length === 2 ? 'ok' : 'down';
+    const status = tables.length === 2 && !this.isDown ? 'ok' : 'down';
     const up = { status: 'ok', latency_ms: 1 };
     return {
       status: status === 'ok' ? 200 : 503,

@@ -14,6 +14,8 @@ export class Database {
   readonly uuid = randomUUID();
   readonly name: string;
   readonly location: unknown;
+  /** The bookmark that Time Travel was last asked for. The rows stay as they are. */
+  restoredTo: string | null = null;
   readonly sqlite = new DatabaseSync(':memory:');
 
   constructor(name: string, location?: unknown) {

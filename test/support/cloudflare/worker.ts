@@ -13,11 +13,11 @@ const metadata = z.looseObject({
 
 type Metadata = z.infer<typeof metadata>;
 
-/** Returns the part `metadata` of an upload, and the names of all parts. */
+/** Returns the part `metadata` of an upload, and all parts as text. */
 export function metadataOf(
   body: Buffer,
   contentType: string,
-): { metadata: Metadata; parts: string[]; files: Map<string, string> } {
+): { metadata: Metadata; files: ReadonlyMap<string, string> } {
   const boundary = /boundary="?([^";]+)/.exec(contentType)?.[1] ?? '';
   const files = new Map<string, string>();
   for (const part of body.toString('utf8').split(`--${boundary}`)) {
@@ -26,7 +26,6 @@ export function metadataOf(
   }
   return {
     metadata: metadata.parse(JSON.parse(files.get('metadata') ?? '{}')),
-    parts: [...files.keys()],
     files,
   };
 }
@@ -36,7 +35,8 @@ export type Version = {
   number: number;
   annotations: Record<string, string>;
   bindings: z.infer<typeof binding>[];
-  parts: string[];
+  /** The parts of the upload, by their names. */
+  files: ReadonlyMap<string, string>;
   /** As they were when the version was made. */
   secrets: Record<string, string>;
 };
@@ -103,10 +103,10 @@ export class Worker {
     };
   }
 
-  upload({ metadata, parts }: ReturnType<typeof metadataOf>): Answer {
+  upload({ metadata, files }: ReturnType<typeof metadataOf>): Answer {
     const { bindings, annotations, migrations } = metadata;
     this.#migrationTag = migrations?.new_tag ?? this.#migrationTag;
-    const version = this.#addVersion({ bindings, annotations, parts });
+    const version = this.#addVersion({ bindings, annotations, files });
     return result({
       id: this.name,
       deployment_id: version.id,
@@ -118,9 +118,9 @@ export class Worker {
   }
 
   /** Uploads a version that is not deployed yet. */
-  uploadVersion({ metadata, parts }: ReturnType<typeof metadataOf>): Answer {
+  uploadVersion({ metadata, files }: ReturnType<typeof metadataOf>): Answer {
     const { bindings, annotations } = metadata;
-    const { id, number } = this.#addVersion({ bindings, annotations, parts }, false);
+    const { id, number } = this.#addVersion({ bindings, annotations, files }, false);
     return result({
       ...this.version(id),
       number,
@@ -153,7 +153,7 @@ export class Worker {
   }
 
   #addVersion(
-    made: Pick<Version, 'bindings' | 'annotations' | 'parts'>,
+    made: Pick<Version, 'bindings' | 'annotations' | 'files'>,
     isDeployed = true,
   ): Version {
     const version = {

@@ -3,6 +3,7 @@
 import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
 import {
   cpSync,
+  existsSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -115,6 +116,12 @@ export class ProjectCopy {
     return this.#wait(this.#start('npm', ['run', 'dev'], { PORT: String(port) }), READY);
   }
 
+  /** Starts plain `wrangler dev`, as `npx wrangler dev` does, and waits until it serves. */
+  serveByWrangler(): Promise<Service> {
+    const args = wranglerCommand('dev');
+    return this.#wait(this.#start(process.execPath, args, WRANGLER_ENVIRONMENT), /Ready on /);
+  }
+
   /**
    * Starts `npm run dev` and kills npm alone once it has printed `text`. Returns all that was printed
    * when the last program that could print more has ended.
@@ -175,8 +182,9 @@ export class ProjectCopy {
   }
 
   #apiKeys(): string {
-    const vars = parseDevVars(readFileSync(join(this.directory, '.dev.vars'), 'utf8'));
-    return vars.get('API_KEY') ?? '';
+    const file = join(this.directory, '.dev.vars');
+    if (!existsSync(file)) return '';
+    return parseDevVars(readFileSync(file, 'utf8')).get('API_KEY') ?? '';
   }
 
   #spawn(program: string, args: string[], environment: Record<string, string>): Program {

@@ -1,0 +1,52 @@
+/** What was uploaded to the stand-in of Cloudflare, run in workerd on what its database holds. */
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Runtime, startRuntime } from '../../../tools/bench/runtime.ts';
+import { dump } from '../../../tools/database/dump.ts';
+import { loadDump } from '../../../tools/database/dump-file.ts';
+import { restore } from '../../../tools/database/restore.ts';
+import { scratchDatabase } from '../../../tools/database/scratch.ts';
+import type { Database } from '../cloudflare/database.ts';
+import type { Worker } from '../cloudflare/worker.ts';
+import { watchService } from '../watch-service-log.ts';
+
+/** Starts the version that is served, with its vars, its secrets and a copy of the database. */
+export async function startUploaded(worker: Worker, database: Database): Promise<Runtime> {
+  const { id, tag, bindings, secrets, files } = worker.current;
+  const vars = bindings.flatMap(({ type, name, text }) =>
+    type === 'plain_text' ? [[name, String(text)]] : [],
+  );
+  const log = watchService();
+  const runtime = await startRuntime(
+    files.get('index.js') ?? '',
+    {
+      ...Object.fromEntries(vars),
+      ...secrets,
+      CF_VERSION_METADATA: { id, tag, timestamp: '2026-11-01T00:00:00Z' },
+    },
+    { onLog: ({ message }) => log.hear(message) },
+  );
+  log.at(runtime.url.origin, secrets.API_KEY ?? '');
+  await copy(database, runtime);
+  return runtime;
+}
+
+async function copy({ sqlite, name }: Database, { database }: Runtime): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'uploaded-'));
+  try {
+    const lines: string[] = [];
+    await dump(scratchDatabase(sqlite), name, () => {
+      lines.length = 0;
+      return { write: (line) => lines.push(line) };
+    });
+    const file = join(folder, 'dump.sql');
+    writeFileSync(file, `${lines.join('\n')}\n`);
+    const loaded = await loadDump(file, join(folder, 'scratch.sqlite'));
+    await restore(database, loaded, { ledger: [], onBegin: () => {} });
+    loaded.scratch.close();
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}

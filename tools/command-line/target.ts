@@ -1,0 +1,27 @@
+/** Which database a command works on: the local one, or that of a deployment. */
+
+import { UserError } from './project.ts';
+import { chosenEnvironment } from './wrangler-config.ts';
+
+export type Target = {
+  kind: 'local' | 'remote';
+  /** The environment in wrangler.toml; undefined for production. */
+  environment: string | undefined;
+};
+
+/** The options by which a command is told. */
+export const TARGET_OPTIONS = {
+  remote: { type: 'boolean', default: false },
+  env: { type: 'string' },
+} as const;
+
+/** The lines of a command's usage that tell of them. */
+export const TARGET_USAGE = `--remote       the deployed database instead of the local one
+  --env NAME     the deployed database of an environment in wrangler.toml, such as staging`;
+
+/** Throws a `UserError` for an environment that is not defined, and for one without `--remote`. */
+export function targetOf({ remote, env }: { remote: boolean; env?: string | undefined }): Target {
+  const environment = chosenEnvironment(env);
+  if (env !== undefined && !remote) throw new UserError('--env needs --remote');
+  return { kind: remote ? 'remote' : 'local', environment };
+}
