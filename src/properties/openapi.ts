@@ -14,6 +14,7 @@ import { locationResource } from './locations.ts';
 import {
   EXAMPLE_CHANGES,
   EXAMPLE_FIRST_CHANGES,
+  EXAMPLE_LAST_LOCATIONS,
   EXAMPLE_LOCATION_ID,
   EXAMPLE_LOCATIONS,
   EXAMPLE_NEXT_CURSOR,
@@ -192,7 +193,10 @@ export const propertyChapter = chapter(tag, {
                 summary: 'What came after an earlier read, for fields=slug,price_from',
                 value: EXAMPLE_CHANGES,
               },
-              more: { summary: 'A page that more follow', value: EXAMPLE_FIRST_CHANGES },
+              more: {
+                summary: 'The first page of the same for limit=1',
+                value: EXAMPLE_FIRST_CHANGES,
+              },
             },
           },
         },
@@ -229,8 +233,8 @@ export const propertyChapter = chapter(tag, {
             examples: {
               page: { summary: 'The first page of limit=2&locale=en', value: EXAMPLE_LOCATIONS },
               last_page: {
-                summary: 'A page that nothing follows',
-                value: { ...EXAMPLE_LOCATIONS, has_more: false, next_cursor: null },
+                summary: 'The last page of the same: a location without a slug',
+                value: EXAMPLE_LAST_LOCATIONS,
               },
             },
           },

@@ -89,6 +89,18 @@ describe('the examples', () => {
     expect(answer(LOCATIONS, 'get', 200, 'page')).toEqual(await response.json());
   });
 
+  it('show the last page of locations as the service gives it', async () => {
+    type Page = { next_cursor: string | null };
+    let page: Page = { next_cursor: '' };
+    while (page.next_cursor !== null) {
+      const cursor = page.next_cursor && `&cursor=${page.next_cursor}`;
+      const response = await get(`${LOCATIONS}?limit=2&locale=en${cursor}`);
+      await expectStatus(response, 200);
+      page = await response.json<Page>();
+    }
+    expect(answer(LOCATIONS, 'get', 200, 'last_page')).toEqual(page);
+  });
+
   const anonymous = { 'x-api-key': '' };
   it.each<[number, string, string, string, RequestInit]>([
     [400, 'validation_error', FEED, `${FEED}?limit=101`, {}],
@@ -187,6 +199,9 @@ describe('the example of the list of changes', () => {
     const response = await get(`${CHANGES}?${query}`);
     await expectStatus(response, 200);
     expect(answer(CHANGES, 'get', 200, 'page')).toEqual(await response.json());
+    const first = await get(`${CHANGES}?${query}&limit=1`);
+    await expectStatus(first, 200);
+    expect(answer(CHANGES, 'get', 200, 'more')).toEqual(await first.json());
   });
 });
 
