@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { createApp } from '../src/app.ts';
 import { createOpenApiDocument } from '../src/docs/document.ts';
-import { expectError, expectStatus, send } from './support/http.ts';
+import { expectError, expectStatus, freshAddress, send, sendWith } from './support/http.ts';
 
 const NO_CREDENTIALS_NEEDED = ['/api/health', '/api/health/detailed'];
 const OTHER_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
@@ -100,6 +100,21 @@ describe.each(routes)('$method $path', (route) => {
     // An empty header is a credential sent, and not a valid one.
     await expectError(response, 401, 'authentication_invalid');
     expectConventions(response);
+  });
+
+  it('counts each request, and refuses those beyond the limit', async () => {
+    const limits = { RATE_LIMIT_DEFAULT: '1', RATE_LIMIT_INGEST: '1' };
+    const headers = { 'CF-Connecting-IP': freshAddress() };
+    const init = { method: route.method, headers, ...(route.method === 'POST' && { body: '{}' }) };
+    const first = await sendWith(limits, route.url, init);
+    expect(first.status).toBeLessThan(429);
+    expect(first.headers.get('X-RateLimit-Remaining')).toBe('0');
+    const error = await expectError(
+      await sendWith(limits, route.url, init),
+      429,
+      'rate_limit_exceeded',
+    );
+    expect(error.type).toBe('rate_limit_error');
   });
 
   it('answers 405 with Allow to a method that its path does not know', async () => {

@@ -13,9 +13,15 @@ const client = hc<Service>('https://api.example.com', {
     exports.default.fetch(new Request(input, init)),
 });
 const { events } = client.api.v1;
-const { properties } = client.api.v1.web;
+const { properties, locations, 'property-changes': changes } = client.api.v1.web;
 const { ingest } = client.api.public.events;
 const { health } = client.api;
+
+type Whole<Listing> = Extract<Listing, { is_early_access: boolean }>;
+
+/** The guard of docs/typed-client.md. */
+const isWhole = <Listing extends { id: string }>(listing: Listing): listing is Whole<Listing> =>
+  'is_early_access' in listing;
 
 const BOOKING = {
   event_type: 'booking.created',
@@ -35,13 +41,65 @@ describe('hc<Service>', () => {
     const response = await properties.$get({ query });
     if (!response.ok) throw new Error(`${response.status}`);
     const page = await response.json();
-    expect(page.data.map(({ slug }) => slug).sort()).toEqual(['one', 'two']);
-    expectTypeOf(page.data).items.toHaveProperty('hero_image');
+    const homes = page.data.filter(isWhole);
+    expect(homes.map(({ slug }) => slug).sort()).toEqual(['one', 'two']);
+    expectTypeOf(homes).items.toHaveProperty('hero_image').not.toEqualTypeOf<undefined>();
+    expectTypeOf(homes).items.toHaveProperty('slug').toEqualTypeOf<string>();
     expectTypeOf(page.next_cursor).toEqualTypeOf<string | null>();
 
     const item = await properties[':slugOrId'].$get({ query: {}, param: { slugOrId: 'three' } });
     if (item.status !== 200) throw new Error(`${item.status}`);
     expect((await item.json()).status).toBe('listed');
+  });
+
+  it('reads a part of each listing, whose fields may be absent', async () => {
+    await storeListings(env.DB, [sourceOf({ slug: 'part', title: { en: 'Part', fr: 'Partie' } })]);
+    const query = { fields: ['slug', 'title'], locale: 'fr' };
+    const response = await properties[':slugOrId'].$get({ query, param: { slugOrId: 'part' } });
+    if (!response.ok) throw new Error(`${response.status}`);
+    const part = await response.json();
+    expectTypeOf(part.id).toEqualTypeOf<string>();
+    expectTypeOf(part.slug).toEqualTypeOf<string | undefined>();
+    expect(part).toEqual({
+      object: 'property',
+      id: part.id,
+      slug: 'part',
+      title: { fr: 'Partie' },
+    });
+  });
+
+  it('follows the changes from their beginning, and goes on', async () => {
+    const [shown, hidden] = [sourceOf(), sourceOf({ status: 'hidden' })];
+    await storeListings(env.DB, [shown, hidden]);
+    const first = await changes.$get({ query: { fields: 'slug', limit: '100' } });
+    if (!first.ok) throw new Error(`${first.status}`);
+    const page = await first.json();
+    expectTypeOf(page.resume_cursor).toEqualTypeOf<string>();
+    const [change] = page.data.filter(({ id }) => id === shown.id);
+    if (!change) throw new Error('no change');
+    expectTypeOf(change.change).toEqualTypeOf<'published' | 'removed'>();
+    expectTypeOf(change.changed_at).toEqualTypeOf<string | null>();
+    expectTypeOf(change.property).toExtend<{ id: string; slug?: string | undefined } | null>();
+    expect(change.property).toEqual({ object: 'property', id: shown.id, slug: shown.slug });
+
+    const next = await changes.$get({ query: { after: page.resume_cursor, locale: 'en' } });
+    if (!next.ok) throw new Error(`${next.status}`);
+    expect((await next.json()).data).toEqual([]);
+  });
+
+  it('pages through the locations', async () => {
+    await env.DB.prepare(
+      `INSERT INTO locations (id, slug, name) VALUES (?1, 'bay', '{"en":"Bay","fr":"Baie"}'), (?2, null, '{}')`,
+    )
+      .bind(crypto.randomUUID(), crypto.randomUUID())
+      .run();
+    const response = await locations.$get({ query: { limit: '1', locale: 'fr' } });
+    if (!response.ok) throw new Error(`${response.status}`);
+    const page = await response.json();
+    expectTypeOf(page.data).items.toHaveProperty('slug').toEqualTypeOf<string | null>();
+    expect(page.data.map(({ slug, name }) => [slug, name.fr])).toEqual([['bay', 'Baie']]);
+    const rest = await locations.$get({ query: { cursor: page.next_cursor ?? '' } });
+    expect(rest.status).toBe(200);
   });
 
   it('sends an event, retries it, and reads it back by its kind', async () => {
@@ -94,6 +152,10 @@ describe('hc<Service>', () => {
       events[':id'].$get({}),
       // @ts-expect-error: a kind of home that there is not
       properties.$get({ query: { type: 'lake' } }),
+      // @ts-expect-error: a parameter of the other lists
+      changes.$get({ query: { cursor: 'x' } }),
+      // @ts-expect-error: locations have no fields to choose
+      locations.$get({ query: { fields: 'slug' } }),
     ];
     expect(refused).toBeTypeOf('function');
   });
@@ -115,6 +177,14 @@ describe('hc<Service>', () => {
       | 'created_before'
       | 'after_id'
     >();
+    type Properties = InferRequestType<typeof properties.$get>['query'];
+    expectTypeOf<keyof Properties>().toEqualTypeOf<
+      'type' | 'status' | 'location_id' | 'fields' | 'locale' | 'limit' | 'cursor'
+    >();
+    type Changes = InferRequestType<typeof changes.$get>['query'];
+    expectTypeOf<keyof Changes>().toEqualTypeOf<'fields' | 'locale' | 'limit' | 'after'>();
+    type Locations = InferRequestType<typeof locations.$get>['query'];
+    expectTypeOf<keyof Locations>().toEqualTypeOf<'locale' | 'limit' | 'cursor'>();
     type Accepted = InferResponseType<typeof ingest.$post, 202>;
     expectTypeOf<Accepted['status']>().toEqualTypeOf<'pending' | 'idempotent'>();
     type Down = InferResponseType<typeof health.detailed.$get, 503>;

@@ -8,10 +8,18 @@
 import { and, eq, sql } from 'drizzle-orm';
 import { QueryBuilder } from 'drizzle-orm/sqlite-core';
 import { readD1 } from '../storage/d1.ts';
-import { byteLengthOf, lastThatFits, shareOfPage, takePage } from '../storage/page-bound.ts';
+import {
+  byteLengthOf,
+  itemOf,
+  lastThatFits,
+  NO_ID,
+  type Place,
+  shareOfPage,
+  takePage,
+} from '../storage/page-bound.ts';
 import { limited, type RowOf, statementOf, statementsOf } from '../storage/statement.ts';
 import { conditionsOf, type EventFilters } from './filters.ts';
-import { type EventOrder, isBehind, positionOf, sortedIn } from './order.ts';
+import { beginningOf, type EventOrder, isBehind, positionOf, sortedIn } from './order.ts';
 import { pendingEvent, storedFields } from './resource.ts';
 import { events } from './table.ts';
 
@@ -94,14 +102,19 @@ function pageQuery({ order, limit: _, after_seq, ...filters }: EventPageRequest)
   );
   const rows = sql.placeholder('rows');
   const bytes = sql<number>`octet_length(${events.payload})`;
-  const sizes = new QueryBuilder()
-    .select({ seq: events.seq, bytes: bytes.as('bytes') })
-    .from(events)
-    .where(condition)
-    .orderBy(sortedIn(order));
-  const last = lastThatFits(sql`seq`, sql`seq ${sql.raw(order)}`, limited(sizes, rows));
+  const start = after_seq === undefined ? beginningOf(order) : sql`${sql.placeholder('after_seq')}`;
+  const next = ([seq]: Place) =>
+    new QueryBuilder()
+      .select({ item: itemOf(bytes, events.seq) })
+      .from(events)
+      .where(and(isBehind(seq, order), ...conditionsOf(filters, order)))
+      .orderBy(sortedIn(order))
+      .limit(1)
+      .getSQL();
+  const last = lastThatFits([start, NO_ID], next, rows);
   const payload = sql<string | null>`
-    case when ${bytes} <= ${sql.placeholder('share')} or not ${isBehind(sql`(${last})`, order)}
+    case when ${bytes} <= ${sql.placeholder('share')}
+        or not ${isBehind(sql`(select item->>1 from (${last}))`, order)}
       then ${events.payload} end`;
   const page = new QueryBuilder()
     .select({ ...columns, bytes: bytes.as('bytes'), payload: payload.as('payload') })

@@ -9,11 +9,19 @@
 
 import { type SQL, sql } from 'drizzle-orm';
 import { readD1 } from '../storage/d1.ts';
-import { byteLengthOf, takePage } from '../storage/page-bound.ts';
+import {
+  byteLengthOf,
+  itemOf,
+  lastThatFits,
+  NO_ID,
+  type Place,
+  shareOfPage,
+  takePage,
+} from '../storage/page-bound.ts';
 import { type Statement, statementOf, type Values } from '../storage/statement.ts';
 import type { ChangePlace } from './change.ts';
 import { renderingOf } from './render.ts';
-import { columns, documentOf } from './store.ts';
+import { behind, bytes, columnsOf, documentOf } from './store.ts';
 import { properties } from './table.ts';
 
 /** An item: `document` is the property as JSON text, null for one that was removed. */
@@ -46,7 +54,10 @@ type ChangeRow = {
 
 type Ordered = readonly [seq: number, id: string];
 
-/** Finds the page after a place, or the first one. Reads at most `limit + 1` rows. */
+/**
+ * Finds the page after a place, or the first one. Reads at most `limit + 1` rows. Sizes that have to be
+ * added up cost more: see page-bound.ts.
+ */
 export async function findChanges(
   database: D1Database,
   publicSiteUrl: string,
@@ -54,8 +65,8 @@ export async function findChanges(
 ): Promise<ChangePage> {
   const read = (statement: Statement<ChangeRow>, values: Values) => {
     const session = database.withSession('first-primary');
-    const rendering = renderingOf(publicSiteUrl);
-    return readD1(() => statement.rows(session, { ...values, rendering }));
+    const given = { ...values, rendering: renderingOf(publicSiteUrl), share: shareOfPage(limit) };
+    return readD1(() => statement.rows(session, given));
   };
   const pageOf = (rows: ChangeRow[], start: number, goesOn: (shown: ChangeRow[]) => boolean) => {
     const page = takePage(itemsOf(rows.slice(0, limit), publicSiteUrl));
@@ -79,8 +90,7 @@ export async function findChanges(
     }
     case 'catalogue': {
       const { seq, start } = after;
-      // An id and a space sort after that id and before any other: SQLite would read the listing again.
-      const rows = await read(CATALOGUE, { seq, id: `${after.id} `, start, rows: limit + 1 });
+      const rows = await read(CATALOGUE, { seq, id: after.id, start, rows: limit + 1 });
       return pageOf(rows, start, isShort(rows));
     }
     case 'changes': {
@@ -90,10 +100,14 @@ export async function findChanges(
   }
 }
 
-/** Makes the items of a page. A removed listing has no document. */
+/**
+ * Makes the items of a page, up to the first that the page cannot hold, whose texts are null. A removed
+ * listing has no document.
+ */
 function* itemsOf(rows: readonly ChangeRow[], publicSiteUrl: string) {
   for (const row of rows) {
-    const document = row.status === 'hidden' ? null : (documentOf(row, publicSiteUrl) ?? null);
+    const document = row.status === 'hidden' ? null : documentOf(row, publicSiteUrl);
+    if (document === undefined) return;
     yield { row, document, bytes: document === null ? 0 : byteLengthOf(document) };
   }
 }
@@ -135,40 +149,64 @@ function isBefore(last: ChangeRow | undefined, end: Ordered | undefined): boolea
 const isPublic = sql`${properties.status} <> 'hidden'`;
 const isInList = sql`(${isPublic} or ${properties.change_seq} > 0)`;
 
-const place = [sql`${properties.change_seq}`, sql`${properties.id}`];
-const rows = sql`limit ${sql.placeholder('rows')} + 0`;
+const { change_seq, id } = properties;
+const given = (name: string) => sql`${sql.placeholder(name)}`;
 
-/** A hidden listing shows nothing of itself but its id and its last public slug. */
-const shown = (part: ChangeRow['part'], index: SQL) => sql`
-  select ${sql.raw(`'${part}'`)} as part, ${sql.join(place, sql`, `)}, ${properties.slug},
-    ${properties.status}, ${properties.changed_at}, ${properties.removed_slug},
-    ${properties.catalogue_end},
-    case when ${isPublic} then ${columns.current_document.sql} end as current_document,
-    case when ${isPublic} then ${columns.stale_source.sql} end as stale_source
-  from ${properties} indexed by ${index}`;
-const catalogue = shown('catalogue', sql`properties_by_publication`);
-const changes = shown('change', sql`properties_by_change`);
+/** The size of an item towards the bound of its page. */
+const size = sql`iif(${isPublic}, ${bytes}, 0)`;
+
+/** Tells whether a page of this size holds the listing, which shows its texts then. A hidden one never does. */
+const isWanted = sql`${isPublic} and (${bytes} <= ${given('share')}
+  or (${change_seq}, ${id}) <= (select item->>1, item->>2 from last_that_fits))`;
+const { current_document, stale_source } = columnsOf(isWanted);
+const columns = sql`${change_seq}, ${id}, ${properties.slug}, ${properties.status},
+  ${properties.changed_at}, ${properties.removed_slug}, ${properties.catalogue_end},
+  ${current_document.sql} as current_document, ${stale_source.sql} as stale_source`;
+
+/** Selects columns of the items behind a place, in order. */
+type Range = (columns: SQL, place: Place, rows: SQL) => SQL;
+
+const inCatalogue =
+  (end: SQL): Range =>
+  (columns, [seq, after], rows) =>
+    sql`
+    select 'catalogue' as part, ${columns}
+    from ${properties} indexed by properties_by_publication
+    where ${isPublic} and (${change_seq}, ${id}) > (${seq}, ${after}) and ${change_seq} <= ${end}
+    order by change_seq, id limit ${rows}`;
+
+const inChanges: Range = (columns, [seq], rows) => sql`
+  select 'change' as part, ${columns} from ${properties} indexed by properties_by_change
+  where ${isInList} and ${change_seq} > ${seq} order by change_seq limit ${rows}`;
+
+/** SQLite reads the changes only when the catalogue does not fill the page. */
+const inBoth =
+  (end: SQL): Range =>
+  (columns, [seq, after], rows) =>
+    sql`
+    select * from (${inCatalogue(end)(columns, [seq, after], rows)})
+    union all select * from (${inChanges(columns, [sql`max(${seq}, ${end})`, after], rows)})
+    limit ${rows}`;
+
+const pageOf = (range: Range, start: Place) => {
+  const item = sql`${itemOf(size, change_seq, behind(id))} as item`;
+  const next = (place: Place) => sql`select item from (${range(item, place, sql`1`)})`;
+  return sql<ChangeRow>`with last_that_fits as (${lastThatFits(start, next, sql.placeholder('rows'))})
+    select * from (${range(columns, start, sql`${given('rows')} + 0`)})`;
+};
+
 const newest = sql`
-  select 'newest' as part, ${sql.join(place, sql`, `)}, '' as slug, ${properties.status},
+  select 'newest' as part, ${change_seq}, ${id}, '' as slug, ${properties.status},
     null as changed_at, null as removed_slug, ${properties.catalogue_end},
     null as current_document, null as stale_source
   from ${properties} indexed by properties_by_change where ${isInList}
   order by change_seq desc, id desc limit 1`;
-const changesAfter = (start: SQL) => sql`
-  ${changes} where ${isInList} and ${properties.change_seq} > ${start}
-  order by change_seq ${rows}`;
-const start = sql`${sql.placeholder('start')}`;
-const position = sql`(${sql.placeholder('seq')}, ${sql.placeholder('id')})`;
 
-const FIRST = statementOf(sql<ChangeRow>`
-  select * from (${catalogue} where ${isPublic} order by change_seq, id ${rows})
+const BEGINNING: Place = [sql`-1`, NO_ID];
+const NO_END = sql.raw(String(Number.MAX_SAFE_INTEGER));
+const start = given('start');
+
+const FIRST = statementOf(sql<ChangeRow>`${pageOf(inCatalogue(NO_END), BEGINNING)}
   union all select * from (${newest})`);
-
-/** SQLite reads the second part only when the first does not fill the page. */
-const CATALOGUE = statementOf(sql<ChangeRow>`
-  select * from (${catalogue} where ${isPublic}
-    and (${properties.change_seq}, ${properties.id}) > ${position}
-    and ${properties.change_seq} <= ${start} order by change_seq, id ${rows})
-  union all select * from (${changesAfter(start)}) ${rows}`);
-
-const CHANGES = statementOf(sql<ChangeRow>`${changesAfter(start)}`);
+const CATALOGUE = statementOf(pageOf(inBoth(start), [given('seq'), behind(given('id'))]));
+const CHANGES = statementOf(pageOf(inChanges, [start, NO_ID]));

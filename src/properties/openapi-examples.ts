@@ -137,6 +137,17 @@ export const EXAMPLE_CHANGES = {
   resume_cursor: 'N1ykARhhDZ5bMSwicHJvcGVydHktY2hhbmdlcyIsIiIsWzJdXQ',
 };
 
+const CURSOR_TO_THE_REMOVAL = 'PiOFP4mBuBVbMSwicHJvcGVydHktY2hhbmdlcyIsIiIsWzFdXQ';
+
+/** The first page of the same changes with `limit=1`. */
+export const EXAMPLE_FIRST_CHANGES = {
+  ...EXAMPLE_CHANGES,
+  data: EXAMPLE_CHANGES.data.slice(0, 1),
+  has_more: true,
+  next_cursor: CURSOR_TO_THE_REMOVAL,
+  resume_cursor: CURSOR_TO_THE_REMOVAL,
+};
+
 /** The first page of locations with `limit=2&locale=en`. */
 export const EXAMPLE_LOCATIONS = {
   object: 'list',
@@ -159,6 +170,21 @@ export const EXAMPLE_LOCATIONS = {
     '4b_WIyI8M05bMSwibG9jYXRpb25zIiwiIixbImNvbG9yYWRvIiwiMzVlMjg1ZDEtNmMzOC00ZDJkLWE3NDYtODQzNGJiOTUzMzkwIl1d',
 };
 
+/** The last page of the same locations. */
+export const EXAMPLE_LAST_LOCATIONS = {
+  object: 'list',
+  data: [
+    {
+      object: 'location',
+      id: '003a3e7a-b322-491f-82e1-5dbf1fb2eda8',
+      slug: null,
+      name: { en: 'Val d’Aran' },
+    },
+  ],
+  has_more: false,
+  next_cursor: null,
+};
+
 function textIn(en: string, es: string, fr: string) {
   return { en, es, fr };
 }
@@ -173,11 +199,3 @@ function photo(number: number, section: string, ...alt: Parameters<typeof textIn
     web_sort_order: number,
   };
 }
-
-/** The first page of the same changes with `limit=1`. */
-export const EXAMPLE_FIRST_CHANGES = {
-  ...EXAMPLE_CHANGES,
-  data: EXAMPLE_CHANGES.data.slice(0, 1),
-  has_more: true,
-  next_cursor: EXAMPLE_CHANGES.resume_cursor,
-};

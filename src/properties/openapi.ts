@@ -14,55 +14,15 @@ import { locationResource } from './locations.ts';
 import {
   EXAMPLE_CHANGES,
   EXAMPLE_FIRST_CHANGES,
+  EXAMPLE_LAST_LOCATIONS,
   EXAMPLE_LOCATION_ID,
   EXAMPLE_LOCATIONS,
   EXAMPLE_NEXT_CURSOR,
   EXAMPLE_PROPERTY,
 } from './openapi-examples.ts';
+import { headers, requestHeaders } from './openapi-headers.ts';
 import { anyProperty } from './resource.ts';
 import { changeParameters, itemParameters, locationParameters } from './selection.ts';
-
-const requestHeaders = {
-  'If-None-Match': z
-    .string()
-    .max(8_000)
-    .regex(/[!-~]/)
-    .optional()
-    .meta({
-      description: 'The `ETag` of the answer that you hold: 304 when it has not changed.',
-      param: { id: 'If-None-Match' },
-    }),
-};
-
-const headers = {
-  'Cache-Control': z.literal('private, no-cache').meta({
-    description: 'Keep the answer for yourself, and ask with its `ETag` before you use it again.',
-    header: { id: 'Private-No-Cache' },
-  }),
-  ETag: z
-    .string()
-    .max(40)
-    .regex(/^"[0-9a-f]{32}"$/)
-    .meta({ description: 'Names these bytes, for `If-None-Match`.', header: { id: 'ETag' } }),
-  Age: z
-    .int32()
-    .min(0)
-    .optional()
-    .meta({
-      description:
-        'Seconds since the answer was made. Only while the database cannot be reached, when an answer up to an hour old is served.',
-      header: { id: 'Age' },
-    }),
-  'Cache-Status': z
-    .string()
-    .max(60)
-    .regex(/^(edge; (hit; ttl=\d+|fwd=[a-z]+), )?isolate; (hit; ttl=\d+|fwd=[a-z]+)$/)
-    .meta({
-      description:
-        'Which of the service’s caches gave the answer, and for how many seconds it is fresh still (RFC 9211).',
-      header: { id: 'Cache-Status' },
-    }),
-};
 
 /** The refusal of a language, under the name of its parameter: a query has no path inside a value. */
 function unknownLanguage() {
@@ -192,7 +152,10 @@ export const propertyChapter = chapter(tag, {
                 summary: 'What came after an earlier read, for fields=slug,price_from',
                 value: EXAMPLE_CHANGES,
               },
-              more: { summary: 'A page that more follow', value: EXAMPLE_FIRST_CHANGES },
+              more: {
+                summary: 'The first page of the same for limit=1',
+                value: EXAMPLE_FIRST_CHANGES,
+              },
             },
           },
         },
@@ -229,8 +192,8 @@ export const propertyChapter = chapter(tag, {
             examples: {
               page: { summary: 'The first page of limit=2&locale=en', value: EXAMPLE_LOCATIONS },
               last_page: {
-                summary: 'A page that nothing follows',
-                value: { ...EXAMPLE_LOCATIONS, has_more: false, next_cursor: null },
+                summary: 'The last page of the same: a location without a slug',
+                value: EXAMPLE_LAST_LOCATIONS,
               },
             },
           },

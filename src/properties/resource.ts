@@ -117,3 +117,4 @@ export const anyProperty = z.union([
 ]);
 
 export type Property = z.infer<typeof property>;
+export type AnyProperty = z.infer<typeof anyProperty>;

@@ -15,7 +15,7 @@ import { createFeed, noSuchProperty } from './feed.ts';
 import { listParameters } from './filters.ts';
 import type { LocationResource } from './locations.ts';
 import { itemRequestOf, locationsRequestOf, pageRequestOf } from './request.ts';
-import type { Property } from './resource.ts';
+import type { AnyProperty } from './resource.ts';
 import { changeParameters, itemParameters, locationParameters, selectionOf } from './selection.ts';
 
 /** What a reader who holds an answer already may send. */
@@ -34,7 +34,7 @@ export function propertyRoutes() {
         const { limit, cursor, fields, locale, ...filters } = c.req.valid('query');
         const selection = selectionOf({ fields, locale });
         const response = await answer(c, await pageRequestOf(filters, selection, limit, cursor));
-        return sends<Answered<ListOf<Partial<Property>>> | NotModified>(response);
+        return sends<Answered<ListOf<AnyProperty>> | NotModified>(response);
       },
     )
     .get(
@@ -45,7 +45,7 @@ export function propertyRoutes() {
       async (c) => {
         const request = itemRequestOf(c.req.param('slugOrId'), selectionOf(c.req.valid('query')));
         if (request === undefined) throw noSuchProperty();
-        return sends<Answered<Partial<Property>> | NotModified>(await answer(c, request));
+        return sends<Answered<AnyProperty> | NotModified>(await answer(c, request));
       },
     )
     .get(

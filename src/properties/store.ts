@@ -1,11 +1,18 @@
 /** The feed's reads: one D1 round trip for a page or an item, from the nearest replica. */
 
-import { and, asc, eq, ne, type SQL, sql } from 'drizzle-orm';
+import { and, asc, eq, ne, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import { QueryBuilder, type SelectedFields } from 'drizzle-orm/sqlite-core';
 import { readD1 } from '../storage/d1.ts';
-import { byteLengthOf, lastThatFits, shareOfPage, takePage } from '../storage/page-bound.ts';
 import {
-  limited,
+  byteLengthOf,
+  itemOf,
+  lastThatFits,
+  NO_ID,
+  type Place,
+  shareOfPage,
+  takePage,
+} from '../storage/page-bound.ts';
+import {
   type RowOf,
   type Statement,
   statementOf,
@@ -35,7 +42,7 @@ export type ListingKey = { id: string } | { slug: string };
 
 /**
  * Finds a page of public listings. Reads `limit + 1` rows for one status, and at most twice as many
- * for each of several, which are a range each.
+ * for each of several, which are a range each. Sizes that have to be added up cost more: see page-bound.ts.
  */
 export async function findPage(
   database: D1Database,
@@ -46,9 +53,7 @@ export async function findPage(
   const rows = await readRows(database, publicSiteUrl, pageStatement(request), {
     ...Object.fromEntries(filters.status.map((status, index) => [`status${index}`, status])),
     ...Object.fromEntries(exactFiltersOf(filters)),
-    // SQLite starts reading at a position, not after it, and would read the last listing of the page
-    // before again. An id and a space sort after that id and before any other.
-    ...(after && { afterOrder: after[0], afterId: `${after[1]} ` }),
+    ...(after && { afterOrder: after[0], afterId: after[1] }),
     rows: limit + 1,
     share: shareOfPage(limit * filters.status.length),
   });
@@ -98,8 +103,8 @@ function readRows<Row extends FeedRow>(
 /** Tells whether a document was rendered by these rules for this site. */
 const isCurrent = sql`${properties.rendering} = ${sql.placeholder('rendering')}`;
 
-/** The columns of a listing, its texts only where `isWanted`. */
-const columnsOf = (isWanted: SQL) => {
+/** The place of a listing in the feed, and what `documentOf` needs of it: texts only where `isWanted`. */
+export const columnsOf = (isWanted: SQL) => {
   const document = sql<string | null>`
     case when ${isCurrent} and ${isWanted} then ${properties.document} end`;
   const source = sql<string | null>`
@@ -111,15 +116,13 @@ const columnsOf = (isWanted: SQL) => {
     stale_source: source.as('stale_source'),
   };
 };
-/** The place of a listing in the feed, and what `documentOf` needs of it. */
-export const columns = columnsOf(sql`true`);
-const listings = () => new QueryBuilder().select(columns).from(properties);
+const listings = () => new QueryBuilder().select(columnsOf(sql`true`)).from(properties);
 
 /**
  * The size of a listing, towards the bound of its page. A source counts by half until it is rendered:
  * it is usually larger than what it renders to.
  */
-const bytes = sql<number>`
+export const bytes = sql<number>`
   case when ${isCurrent} then octet_length(${properties.document})
     else octet_length(${properties.source}) / 2 end`;
 
@@ -140,34 +143,53 @@ const pageStatement = statementsOf(pageQuery, ({ filters, after }) =>
 /** Selects a page, and the listing behind it. The texts of a listing that no such page holds are null. */
 function pageQuery(request: PageRequest): SQL<PageRow> {
   const { display_order, id } = properties;
-  const size = bytes.as('bytes');
-  const inOrder = sql`display_order, id`;
-  const last = lastThatFits(inOrder, inOrder, listed(request, { display_order, id, size }));
-  const isWanted = sql`(${bytes} <= ${sql.placeholder('share')}
-    or (${display_order}, ${id}) <= (select ${inOrder} from last_that_fits))`;
-  const page = listed(request, { ...columnsOf(isWanted), size });
+  const after: Place | undefined = request.after && [given('afterOrder'), behind(given('afterId'))];
+  const next = (place: Place) => {
+    const item = itemOf(bytes, display_order, behind(id)).as('item');
+    return sql`select item from (${listed(request, { display_order, id, item }, place, sql`1`)})`;
+  };
+  const last = lastThatFits(after ?? BEGINNING, next, sql.placeholder('rows'));
+  const isWanted = sql`(${bytes} <= ${given('share')}
+    or (${display_order}, ${id}) <= (select item->>1, item->>2 from last_that_fits))`;
+  const columns = { ...columnsOf(isWanted), size: bytes.as('bytes') };
   // Written once for all ranges, because D1 binds at most 100 values.
-  return sql<PageRow>`with last_that_fits as (${last}) ${page}`;
+  return sql<PageRow>`with last_that_fits as (${last})
+    ${listed(request, columns, after, sql`${given('rows')} + 0`)}`;
 }
 
-/** Selects columns of a page of listings, in order. Each status is a range of its own. */
-function listed({ filters, after }: PageRequest, columns: SelectedFields): SQL {
-  const rows = sql.placeholder('rows');
-  const position = sql`(${sql.placeholder('afterOrder')}, ${sql.placeholder('afterId')})`;
+const given = (name: string) => sql`${sql.placeholder(name)}`;
+
+/**
+ * SQLite starts reading at a place, not behind it, and would read the listing there again. An id and a
+ * space sort behind that id and before any other.
+ */
+export const behind = (id: SQLWrapper) => sql`${id} || ' '`;
+
+/** A place that every listing comes behind: orders are 32-bit integers. */
+const BEGINNING: Place = [sql.raw('-2147483649'), NO_ID];
+
+/** Selects columns of the listings behind a place, in order. Each status is a range of its own. */
+function listed(
+  { filters }: PageRequest,
+  columns: SelectedFields,
+  place: Place | undefined,
+  rows: SQL,
+): SQL {
+  const { display_order, id, status } = properties;
   const ranges = filters.status.map((_, index) => {
     const isInRange = and(
-      eq(properties.status, sql.placeholder(`status${index}`)),
+      eq(status, sql.placeholder(`status${index}`)),
       ...exactFiltersOf(filters).map(([name]) => eq(properties[name], sql.placeholder(name))),
-      after && sql`(${properties.display_order}, ${properties.id}) > ${position}`,
+      place && sql`(${display_order}, ${id}) > (${place[0]}, ${place[1]})`,
     );
     const range = new QueryBuilder().select(columns).from(properties).where(isInRange);
-    return limited(range.orderBy(asc(properties.display_order), asc(properties.id)), rows);
+    return sql`${range.orderBy(asc(display_order), asc(id)).getSQL()} limit ${rows}`;
   });
   const [first, ...rest] = ranges;
   if (first === undefined) throw new Error('a page needs at least one status');
   if (rest.length === 0) return first;
   const all = ranges.map((range) => sql`select * from (${range})`);
-  return limited(sql`${sql.join(all, sql` union all `)} order by display_order, id`, rows);
+  return sql`${sql.join(all, sql` union all `)} order by display_order, id limit ${rows}`;
 }
 
 /**

@@ -3,8 +3,10 @@
 import { env, exports } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { createApp } from '../../src/app.ts';
 import { createOpenApiDocument } from '../../src/docs/document.ts';
 import samples from '../../tools/samples/listings.json';
+import { failingD1, KV_FAULTS, meddledKv } from '../support/faults.ts';
 import { expectStatus, get, send, sendWith } from '../support/http.ts';
 import { namedKey } from '../support/keys.ts';
 import { storeListings } from '../support/listings.ts';
@@ -30,7 +32,11 @@ const EVENTS = '/api/v1/events';
 const INGEST = '/api/public/events/ingest';
 const SARDINIA = 'e16037e3-44f6-4e6b-8589-6880896284e3';
 
+/** The examples that a test has asked for. */
+const compared = new Set<string>();
+
 function answer(path: string, method: string, status: number, name: string): unknown {
+  compared.add(`${method} ${path} ${status} ${name}`);
   return paths[path]?.[method]?.responses[status]?.content?.['application/json'].examples[name]
     ?.value;
 }
@@ -89,6 +95,18 @@ describe('the examples', () => {
     const response = await get(`${LOCATIONS}?limit=2&locale=en`);
     await expectStatus(response, 200);
     expect(answer(LOCATIONS, 'get', 200, 'page')).toEqual(await response.json());
+  });
+
+  it('show the last page of locations as the service gives it', async () => {
+    type Page = { next_cursor: string | null };
+    let page: Page = { next_cursor: '' };
+    while (page.next_cursor !== null) {
+      const cursor = page.next_cursor && `&cursor=${page.next_cursor}`;
+      const response = await get(`${LOCATIONS}?limit=2&locale=en${cursor}`);
+      await expectStatus(response, 200);
+      page = await response.json<Page>();
+    }
+    expect(answer(LOCATIONS, 'get', 200, 'last_page')).toEqual(page);
   });
 
   const anonymous = { 'x-api-key': '' };
@@ -172,13 +190,18 @@ describe('the examples', () => {
     const repeated = await ingest('created', key);
     await expectStatus(repeated, 200);
     expect(withoutIds(answer(INGEST, 'post', 200, 'repeat'))).toEqual(
-      withoutIds(await repeated.json()),
+      withoutIds(await repeated.clone().json()),
     );
     // As if the key had been that of the booking system.
     await env.DB.exec("UPDATE events SET received_from = 'booking-system'");
     const list = await get('/api/v1/events?aggregate_id=bk_1001');
     expect(withoutIds(answer('/api/v1/events', 'get', 200, 'last_page'))).toEqual(
       withoutIds(await list.json()),
+    );
+    const { id } = await repeated.clone().json<{ id: string }>();
+    const one = await get(`${EVENTS}/${id}`);
+    expect(withoutIds(answer(`${EVENTS}/{id}`, 'get', 200, 'event'))).toEqual(
+      withoutIds(await one.json()),
     );
     await expectStatus(await ingest('cancelled', 'bk_1001-cancelled'), 202);
   });
@@ -210,6 +233,53 @@ describe('the example of the list of changes', () => {
     const response = await get(`${CHANGES}?${query}`);
     await expectStatus(response, 200);
     expect(answer(CHANGES, 'get', 200, 'page')).toEqual(await response.json());
+    const first = await get(`${CHANGES}?${query}&limit=1`);
+    await expectStatus(first, 200);
+    expect(answer(CHANGES, 'get', 200, 'more')).toEqual(await first.json());
+  });
+});
+
+describe('the examples of health', () => {
+  /** What two answers share: all but the times and the version that runs. */
+  const withoutTimes = (value: unknown) =>
+    JSON.parse(
+      JSON.stringify(withoutIds(value), (key, each: unknown) =>
+        key === 'latency_ms' || key === 'deployment' ? undefined : each,
+      ),
+    );
+  const failing = meddledKv(env.IDEMPOTENCY, KV_FAULTS['fails on read']);
+
+  it.each([
+    ['/api/health', 200, 'ok', {}],
+    ['/api/health/detailed', 200, 'ok', {}],
+    ['/api/health/detailed', 200, 'degraded', { IDEMPOTENCY: failing }],
+    [
+      '/api/health/detailed',
+      503,
+      'service_unavailable',
+      { DB: failingD1(env.DB, { when: 'before commit' }) },
+    ],
+  ])('show %s as it is: %i %s', async (path, status, name, bindings) => {
+    const response = await sendWith({ ...env, ...bindings }, path, {}, createApp());
+    await expectStatus(response, status);
+    expect(withoutTimes(answer(path, 'get', status, name))).toEqual(
+      withoutTimes(await response.json()),
+    );
+  });
+});
+
+describe('the examples of success', () => {
+  it('are all compared with an answer', () => {
+    const told = Object.entries(paths).flatMap(([path, operations]) =>
+      Object.entries(operations).flatMap(([method, { responses }]) =>
+        Object.entries(responses).flatMap(([status, { content }]) =>
+          Object.keys(content?.['application/json'].examples ?? {})
+            .filter(() => status.startsWith('2'))
+            .map((name) => `${method} ${path} ${status} ${name}`),
+        ),
+      ),
+    );
+    expect(told.filter((example) => !compared.has(example))).toEqual([]);
   });
 });
 

@@ -18,15 +18,18 @@ import { get, send } from '../support/http.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';
 
 const FEED = '/api/v1/web/properties';
+const CHANGES = '/api/v1/web/property-changes';
+const LOCATIONS = '/api/v1/web/locations';
 const EVENTS = '/api/v1/events';
 const INGEST = '/api/public/events/ingest';
-const READABLE = [
-  FEED,
-  `${FEED}/some-home`,
-  '/api/v1/web/property-changes',
-  '/api/v1/web/locations',
-  EVENTS,
-  `${EVENTS}/some-event`,
+const READABLE = [FEED, `${FEED}/some-home`, CHANGES, LOCATIONS, EVENTS, `${EVENTS}/some-event`];
+
+/** The lists, and the parameter that each takes its cursors by. */
+const LISTS = [
+  { list: FEED, pager: 'cursor' },
+  { list: CHANGES, pager: 'after' },
+  { list: LOCATIONS, pager: 'cursor' },
+  { list: EVENTS, pager: 'cursor' },
 ];
 
 const page = z.object({ next_cursor: z.string() });
@@ -37,6 +40,9 @@ vi.setConfig({ testTimeout: 120_000 });
 beforeAll(async () => {
   const listings = Array.from({ length: 5 }, (_, index) => sourceOf({ display_order: index }));
   await storeListings(env.DB, listings);
+  await env.DB.exec(
+    `INSERT INTO locations (id, slug, name) SELECT '00000000-0000-4000-8000-00000000000' || value, 'place-' || value, '{}' FROM json_each('[1,2,3]')`,
+  );
   for (const aggregate_id of ['bk_1', 'bk_2', 'bk_3']) {
     await send(INGEST, {
       method: 'POST',
@@ -143,6 +149,9 @@ describe('a query', () => {
       'location_id',
       'limit',
       'cursor',
+      'after',
+      'fields',
+      'locale',
       'order',
       'after_id',
       'aggregate_id',
@@ -161,6 +170,8 @@ describe('a query', () => {
     fc.constantFrom(
       'listed',
       'beach',
+      'slug,title',
+      'en,fr',
       'asc',
       '25',
       '0',
@@ -204,19 +215,17 @@ describe('a query', () => {
 });
 
 describe('a cursor', () => {
-  it.each([FEED, EVENTS])('of %s that is any text is invalid', async (list) => {
+  it.each(LISTS)('of $list that is any text is invalid', async ({ list, pager }) => {
     await fc.assert(
       fc.asyncProperty(hostileText, async (text) => {
-        await expectHarmless(
-          await get(`${list}?cursor=${encodeURIComponent(text.toWellFormed())}`),
-          [400],
-        );
+        const value = encodeURIComponent(text.toWellFormed());
+        await expectHarmless(await get(`${list}?${pager}=${value}`), [400]);
       }),
-      runs(200),
+      runs(100),
     );
   });
 
-  it.each([FEED, EVENTS])('of %s is invalid after any change', async (list) => {
+  it.each(LISTS)('of $list is invalid after any change', async ({ list, pager }) => {
     const cursor = await cursorOf(list);
     const change = fc.record({
       at: fc.nat(cursor.length),
@@ -226,10 +235,10 @@ describe('a cursor', () => {
     await fc.assert(
       fc.asyncProperty(change, async ({ at, cut, put }) => {
         const altered = cursor.slice(0, at) + put + cursor.slice(at + cut);
-        const response = await get(`${list}?limit=2&cursor=${encodeURIComponent(altered)}`);
+        const response = await get(`${list}?limit=2&${pager}=${encodeURIComponent(altered)}`);
         await expectHarmless(response, altered === cursor ? [200] : [400]);
       }),
-      runs(200),
+      runs(100),
     );
   });
 
@@ -241,15 +250,23 @@ describe('a cursor', () => {
   });
 
   it('forged with the right check around any text or position is answered or invalid', async () => {
-    const filters = { [FEED]: '{"statuses":["listed"]}', [EVENTS]: '{"order":"desc"}' };
+    const scopes = fc.constantFrom(
+      ...[
+        { to: `${FEED}?cursor=`, scope: ['properties', '{"statuses":["listed"]}'] },
+        { to: `${EVENTS}?cursor=`, scope: ['events', '{"order":"desc"}'] },
+        { to: `${CHANGES}?after=`, scope: ['property-changes', ''] },
+        { to: `${LOCATIONS}?cursor=`, scope: ['locations', ''] },
+      ],
+    );
     const positions = fc.oneof(
       fc.jsonValue(),
       fc.tuple(fc.oneof(fc.integer(), fc.double()), hostileText),
       fc.tuple(fc.integer(), fc.uuid()),
+      fc.tuple(fc.integer(), fc.uuid(), fc.integer()),
+      fc.tuple(fc.integer()),
       fc.integer(),
       fc.double(),
     );
-    const names = { [FEED]: 'properties', [EVENTS]: 'events' };
     const texts = fc.oneof(
       hostileText.map(() => (text: string) => text),
       fc.constant((text: string) => text.slice(0, -1)),
@@ -257,16 +274,10 @@ describe('a cursor', () => {
       fc.constant(() => ''),
     );
     await fc.assert(
-      fc.asyncProperty(
-        fc.constantFrom(FEED, EVENTS),
-        positions,
-        texts,
-        async (list, position, change) => {
-          const text = change(JSON.stringify([1, names[list], filters[list], position]));
-          const response = await get(`${list}?cursor=${await forge(text)}`);
-          await expectHarmless(response, [200, 400]);
-        },
-      ),
+      fc.asyncProperty(scopes, positions, texts, async ({ to, scope }, position, change) => {
+        const text = change(JSON.stringify([1, ...scope, position]));
+        await expectHarmless(await get(`${to}${await forge(text)}`), [200, 400]);
+      }),
       runs(200),
     );
   });
@@ -347,6 +358,8 @@ describe('every naughty string', () => {
       if (text !== '') await expectHarmless(await get(`${FEED}/${value}`), [200, 404]);
       await expectHarmless(await get(`${EVENTS}?aggregate_id=${value}`), [200, 400]);
       await expectHarmless(await get(`${FEED}?status=${value}&cursor=${value}`), [400]);
+      await expectHarmless(await get(`${CHANGES}?fields=${value}&after=${value}`), [400]);
+      await expectHarmless(await get(`${LOCATIONS}?locale=${value}`), [400]);
     });
   });
 });

@@ -2,7 +2,14 @@
 
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -38,10 +45,10 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-async function runClient(origin: string): Promise<string[]> {
+async function runClient(origin: string, program = join(directory, 'client.ts')) {
   const env = { ...process.env, API_URL: origin, API_KEY: service.apiKey };
   const options = { ...inDirectory, env };
-  const { stdout } = await run(process.execPath, ['--no-warnings', 'client.ts'], options);
+  const { stdout } = await run(process.execPath, ['--no-warnings', program], options);
   return stdout.trimEnd().split('\n');
 }
 
@@ -101,6 +108,26 @@ describe('the typed client of the documents', () => {
     await expect(
       run(process.execPath, ['--no-warnings', 'client.ts'], { ...inDirectory, env }),
     ).rejects.toMatchObject({ stderr: expect.stringContaining('authentication_invalid') });
+  });
+});
+
+describe('the program of the documents that uses hc', () => {
+  const program = join('test', 'over-http', 'hc-client.ts');
+
+  it('is the one that the type check has seen', () => {
+    const [, guard = '', hc = ''] = codeBlocksOf('docs/typed-client.md', 'ts');
+    const [imports, ...body] = hc.split('\n\n');
+    expect(readFileSync(program, 'utf8').replace("'../../src", "'../src")).toContain(
+      [imports, guard.trimEnd(), ...body].join('\n\n'),
+    );
+  });
+
+  it('reads listings, cards, locations and changes', async () => {
+    const output = (await runClient(service.origin, resolve(program))).join('\n');
+    expect(output).toMatch(/^\[(\s*'[\w-]+',?)+\s*\] \S+\n/);
+    // Three cards in English, ten locations, every public listing.
+    expect(output).toMatch(/\n[\w-]+ \S.*\n[\w-]+ \S.*\n[\w-]+ \S.*\n[0-9a-f-]{36} Algarve\n/);
+    expect(output).toMatch(/\n\d+ [\w-]+$/);
   });
 });
 

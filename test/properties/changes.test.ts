@@ -5,9 +5,11 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type * as z from 'zod';
 import { changeList } from '../../src/properties/change.ts';
 import type { Source } from '../../src/properties/source.ts';
+import { byteLengthOf } from '../../src/storage/page-bound.ts';
 import { counting } from '../support/counting.ts';
 import { expectError, expectStatus, get, sendWith } from '../support/http.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';
+import { tapD1 } from '../support/tap.ts';
 
 const CHANGES = '/api/v1/web/property-changes';
 
@@ -245,16 +247,54 @@ describe('a page of changes', () => {
     expect(constraints).toEqual(['first-primary', 'first-primary']);
   });
 
-  it('holds 4 MiB of documents at most, and goes on', async () => {
-    const big = (count: number) =>
-      Array.from({ length: count }, () => sourceOf({ address: 'ü'.repeat(95_000) }));
-    await store(...big(30));
-    const first = await read('?limit=100&fields=slug');
-    expect(first.data.length).toBe(22);
-    expect(first.has_more).toBe(true);
-    const { items } = await readAll({ limit: 100 });
-    expect(items).toHaveLength(30);
-    expect(new Set(ids(items)).size).toBe(30);
+  it('holds 4 MiB of documents at most, which the database does not exceed by far either', async () => {
+    const large = Array.from({ length: 30 }, () => sourceOf({ address: 'ü'.repeat(95_000) }));
+    await store(...large);
+    const { resume_cursor } = await read('?limit=1');
+    await hide(large[3] ?? sourceOf());
+    await store({ ...(large[4] ?? sourceOf()), city: 'Another' });
+    let given = 0;
+    const { env: counted, costs } = counting(env);
+    const DB = tapD1(counted.DB, async (call) => {
+      const results = await call();
+      given = Math.max(given, byteLengthOf(JSON.stringify(results)));
+      return results;
+    });
+    for (const [start, sizes] of [
+      ['', [22, 7]],
+      [`&after=${resume_cursor}`, [22, 7]],
+    ] as const) {
+      const pages: Page['data'][] = [];
+      let after: string = start;
+      for (let hasMore = true; hasMore; ) {
+        const rowsBefore = costs.d1RowsRead;
+        const response = await sendWith({ ...counted, DB }, `${CHANGES}?limit=100${after}`);
+        await expectStatus(response, 200);
+        const page = changeList.parse(await response.json());
+        pages.push(page.data);
+        expect(costs.d1RowsRead - rowsBefore).toBeLessThanOrEqual(101 + 2 * (22 + 3));
+        after = `&after=${page.resume_cursor}`;
+        hasMore = page.has_more;
+      }
+      expect(pages.map((page) => page.length)).toEqual(sizes);
+      const published = ids(pages.flat().filter(({ change }) => change === 'published'));
+      expect(new Set(published)).toEqual(
+        new Set(
+          ids(large).filter((id) => id !== large[3]?.id && (start === '' || id !== large[0]?.id)),
+        ),
+      );
+    }
+    expect(given).toBeLessThan(4.5 * 1_024 * 1_024);
+    expect(costs.d1RoundTrips).toBe(4);
+  });
+
+  it('cut to its size reads each row twice where other rules rendered it', async () => {
+    await store(...Array.from({ length: 30 }, () => sourceOf({ address: 'ü'.repeat(95_000) })));
+    await env.DB.prepare(`UPDATE properties SET rendering = 'older', document = '{}'`).run();
+    const { env: counted, costs } = counting(env);
+    const response = await sendWith(counted, `${CHANGES}?limit=25`);
+    expect(changeList.parse(await response.json()).data).toHaveLength(22);
+    expect(costs.d1RowsRead).toBeLessThanOrEqual(26 + 2 * (25 + 3));
   });
 });
 

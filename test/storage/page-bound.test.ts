@@ -40,18 +40,29 @@ async function readAll(path: string) {
     return results;
   });
   const pages: string[][] = [];
+  /** The rows that each page read. */
+  const rows: number[] = [];
   let cursor: string | null = '';
   while (cursor !== null) {
+    const rowsBefore = costs.d1RowsRead;
     const response = await sendWith({ ...counted, DB }, `${path}${cursor && `&cursor=${cursor}`}`);
     await expectStatus(response, 200);
     const body = await response.text();
     const page: Page = JSON.parse(body);
     pages.push(page.data.map(({ id }) => id));
+    rows.push(costs.d1RowsRead - rowsBefore);
     largest.body = Math.max(largest.body, byteLengthOf(body));
     cursor = page.next_cursor;
     expect(page.has_more).toBe(cursor !== null);
   }
-  return { pages, ids: pages.flat(), sizes: pages.map((page) => page.length), costs, largest };
+  return {
+    pages,
+    ids: pages.flat(),
+    sizes: pages.map((page) => page.length),
+    rows,
+    costs,
+    largest,
+  };
 }
 
 describe('a page of events', () => {
@@ -102,19 +113,23 @@ describe('a page of events', () => {
     expect(many.costs.d1RoundTrips).toBe(many.pages.length);
   });
 
-  it('reads each row once, and up to five times where an event exceeds its share', async () => {
+  it('reads limit + 1 rows, and two more for each event of a page that it has to cut', async () => {
     const usual = await readAll(`/api/v1/events?aggregate_id=${SMALL}&limit=100`);
-    expect(usual.costs.d1RowsRead).toBeLessThanOrEqual(101 + 21);
+    expect(usual.rows).toEqual([101, 21]);
     const middle = await readAll(`/api/v1/events?aggregate_id=${MIDDLE}&limit=50`);
-    expect(middle.costs.d1RowsRead).toBeLessThanOrEqual(21);
+    expect(middle.rows).toEqual([21]);
     const large = await readAll(`/api/v1/events?aggregate_id=${LARGE}&limit=100`);
-    expect(large.costs.d1RowsRead).toBeLessThanOrEqual(large.pages.length * 5 * 101);
+    expect(Math.max(...large.rows)).toBeGreaterThan(101);
+    for (const [page, rows] of large.rows.entries()) {
+      expect(rows).toBeLessThanOrEqual(101 + 2 * ((large.sizes[page] ?? 0) + 2));
+    }
   });
 });
 
 describe('a page of listings', () => {
   const LARGE = 200_000;
   const statuses = ['listed', 'coming_soon', 'sold_out'] as const;
+  const PLACE = { id: '0b8e6a52-5c1e-4f0e-8a41-54f3a1f0a001', slug: 'aran', name: {} };
 
   beforeAll(async () => {
     // Each about 700 KB: three languages of 100,000 characters, and a little more.
@@ -133,6 +148,16 @@ describe('a page of listings', () => {
       env.DB,
       Array.from({ length: 110 }, () => sourceOf({ type: 'beach' })),
     );
+    const middle = Array.from({ length: 110 }, (_, index) =>
+      sourceOf({
+        location: PLACE,
+        status: statuses[index % 3] ?? 'listed',
+        address: 'a'.repeat(43_000),
+      }),
+    );
+    for (let start = 0; start < middle.length; start += 10) {
+      await storeListings(env.DB, middle.slice(start, start + 10));
+    }
   });
 
   const readSki = (query: string) => readAll(`/api/v1/web/properties?type=ski&${query}`);
@@ -152,11 +177,44 @@ describe('a page of listings', () => {
     },
   );
 
-  it('reads each row once, and up to five times where a listing exceeds its share', async () => {
+  it('reads limit + 1 rows for one status, and two more for each listing of a page that it has to cut', async () => {
     const usual = await readAll('/api/v1/web/properties?type=beach&limit=100');
-    expect(usual.costs.d1RowsRead).toBeLessThanOrEqual(101 + 11);
-    const large = await readSki('limit=100');
-    expect(large.costs.d1RowsRead).toBeLessThanOrEqual(large.pages.length * 5 * 101);
+    expect(usual.rows).toEqual([101, 11]);
+    for (const [limit, query] of [
+      [100, 'type=ski'],
+      [10, 'type=ski'],
+    ] as const) {
+      const cut = await readAll(`/api/v1/web/properties?${query}&limit=${limit}`);
+      expect(cut.pages.length).toBeGreaterThan(1);
+      for (const [page, rows] of cut.rows.entries()) {
+        expect(rows).toBeLessThanOrEqual(limit + 1 + 2 * ((cut.sizes[page] ?? 0) + 3));
+      }
+    }
+  });
+
+  it('reads for each of several statuses twice limit + 1 rows, or three times where it cuts the page late', async () => {
+    const early = await readSki('status=listed,coming_soon,sold_out&limit=24');
+    expect(Math.max(...early.sizes)).toBe(6);
+    for (const rows of early.rows) expect(rows).toBeLessThanOrEqual(3 * 2 * 25);
+    const all = `location_id=${PLACE.id}&status=listed,coming_soon,sold_out`;
+    const late = await readAll(`/api/v1/web/properties?${all}&limit=100`);
+    expect(late.sizes).toEqual([95, 15]);
+    for (const rows of late.rows) expect(rows).toBeLessThanOrEqual(3 * 3 * 101);
+  });
+
+  it('reads as little where other rules rendered the listings', async () => {
+    const site = 'https://other.example.org';
+    for (const [status, most] of [
+      [['listed'], 25 + 2 * (24 + 3)],
+      [[...statuses], 3 * 3 * 25],
+    ] as const) {
+      const { env: counted, costs } = counting(env);
+      const filters: FeedFilters = { status: [...status], type: 'ski' };
+      const page = await findPage(counted.DB, site, { filters, limit: 24 });
+      expect(page.documents).toHaveLength(6);
+      expect(costs.d1RoundTrips).toBe(1);
+      expect(costs.d1RowsRead).toBeLessThanOrEqual(most);
+    }
   });
 
   it('counts a stale listing by what it renders to', async () => {

@@ -45,7 +45,7 @@ describe.runIf(isFull)('wrangler', () => {
     expect(await project.run('deploy.ts')).toMatchObject({ code: 0, stderr: '' });
   });
   afterAll(async () => {
-    project.remove();
+    await project.remove();
     await cloudflare.stop();
   });
 

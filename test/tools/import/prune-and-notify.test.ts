@@ -155,6 +155,21 @@ describe('--notify', () => {
     expect(received).toEqual([]);
   });
 
+  it('is silent about what the feed does not show: a photo that is not on the web', async () => {
+    const id = '00000000-0000-4000-8000-000000000001';
+    const url = 'https://images.example.com/1.jpg';
+    const photo = { id, url, section: 'gallery', web_visible: false, web_sort_order: 1 };
+    const changed = homes
+      .slice(5, 8)
+      .map((each) => ({ ...each, name: 'Changed', photos: [photo] }));
+    const done = await load({ properties: changed }, '--notify', address);
+    expect(done.stdout).toContain('3 changed');
+    expect(lastLine(done.stdout)).toBe(
+      `The feed shows nothing new: ${new URL(address).host} was not notified.`,
+    );
+    expect(received).toEqual([]);
+  });
+
   it('tells under --dry-run what it would say, and says nothing', async () => {
     const dry = await load({ properties: homes.slice(5, 6) }, '--notify', address, '--dry-run');
     expect(lastLine(dry.stdout)).toBe(`Would notify ${new URL(address).host} of 1 change.`);

@@ -126,6 +126,23 @@ describe('a schema', () => {
   });
 });
 
+describe('a parameter that lists names', () => {
+  const parameter = z.object({ name: z.string(), schema: z.object({ maxItems: z.int() }) });
+  const operation = z.object({ parameters: z.array(z.unknown()) });
+
+  it.each([
+    ['/api/v1/web/properties', { status: 3, locale: 3 }],
+    ['/api/v1/web/properties/{slugOrId}', { locale: 3 }],
+    ['/api/v1/web/property-changes', { locale: 3 }],
+    ['/api/v1/web/locations', { locale: 3 }],
+  ])('of %s has at most three statuses and languages', (path, most) => {
+    const { parameters } = operation.parse(paths[path]?.get);
+    const lists = parameters.flatMap((each) => parameter.safeParse(each).data ?? []);
+    const bounds = Object.fromEntries(lists.map(({ name, schema }) => [name, schema.maxItems]));
+    expect(bounds).toMatchObject(most);
+  });
+});
+
 describe('a value of an answer', () => {
   const ofAnswers = nodes.filter(
     ({ path }) =>
