@@ -44,9 +44,3 @@ it('serves on the port of wrangler.toml, and says what to run', async () => {
     message: expect.stringContaining(HINT),
   });
 });
-
-it('is not minified: stacks name functions', async () => {
-  await expect
-    .poll(service.output)
-    .toMatch(/"message":"health: database is down".* at async [a-z]\w{5,} \(/);
-});

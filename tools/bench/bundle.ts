@@ -8,7 +8,7 @@ import { basename, join } from 'node:path';
 export function buildBundle(main: string, folder: string): string {
   const { status, stdout, stderr } = spawnSync(
     'wrangler',
-    ['deploy', main, '--dry-run', '--minify', '--outdir', folder],
+    ['deploy', main, '--dry-run', '--outdir', folder],
     { encoding: 'utf8', env: { ...process.env, WRANGLER_SEND_METRICS: 'false' } },
   );
   if (status !== 0) throw new Error(`wrangler failed:\n${stdout}${stderr}`);

@@ -48,7 +48,7 @@ export function wranglerFor(
   const config = readWranglerConfig();
   const filled =
     remote === undefined ? config : withIds(config, deployment.environment, remote.ids);
-  writeFileSync(configFile, JSON.stringify({ ...withAbsolutePaths(filled), minify: true }));
+  writeFileSync(configFile, JSON.stringify(withAbsolutePaths(filled)));
   const environment = {
     ...process.env,
     ...WRANGLER_ENVIRONMENT,

@@ -40,7 +40,8 @@ export type ServiceOptions = {
 export function startLocalService({ port, debuggerPort, onReload }: ServiceOptions): LocalService {
   const args = wranglerCommand(
     ...['dev', ENTRY, '--port', String(port), '--inspector-port', String(debuggerPort)],
-    '--show-interactive-dev-session=false',
+    // Stacks name functions.
+    ...['--show-interactive-dev-session=false', '--minify=false'],
   );
   const child = spawn(process.execPath, args, {
     cwd: PROJECT_DIRECTORY,
