@@ -43,7 +43,7 @@ async function main(args: string[]): Promise<number> {
     console.error(`Not restored: ${error instanceof Error ? error.message : String(error)}.`);
     console.error(
       progress.isBegun
-        ? 'The database holds a part of the backup. Run the same command again: it goes on.'
+        ? 'The database may hold a part of the backup. Run the same command again: it goes on.'
         : 'Nothing was changed.',
     );
     return 1;
@@ -77,7 +77,7 @@ async function restoreFile(command: Command, progress: { isBegun: boolean }): Pr
       };
       const erased = await restore(database, dump, { ledger: erasures, onBegin });
       const rows = Object.values(dump.counts).reduce((sum, count) => sum + count, 0);
-      return `Restored ${rows} rows of ${dump.name} as it was at ${dump.madeAt}. Erased again: ${erased} events.`;
+      return `Restored ${rows} rows of ${dump.name} as it was at ${dump.madeAt}. Erased again: ${erased === 1 ? '1 event' : `${erased} events`}.`;
     } finally {
       dump.scratch.close();
       await close().catch(() => undefined);

@@ -128,7 +128,7 @@ describe('backup and restore', () => {
     );
     const restored = await target.run('restore.ts', file);
     expectDone(restored);
-    expect(restored.stdout).toContain('Erased again: 1 events');
+    expect(restored.stdout).toContain('Erased again: 1 event.');
     const payloads = target.rows(EVENTS).map(({ payload }) => payload);
     const before = source.rows(EVENTS).map(({ payload }) => payload);
     expect(payloads).toEqual([before[0], '{}', before[2]]);
@@ -188,7 +188,8 @@ describe('backup and restore of a deployed database', () => {
   beforeAll(async () => {
     cloudflare = await new CloudflareStandIn().start();
     cloudflare.account.createDatabase(NAME);
-    cloudflare.account.createDatabase(`${NAME}-staging`);
+    // One without tables, and one that was deployed and has no rows.
+    cloudflare.account.createDatabase(`${NAME}-staging`).migrate();
     project = clone();
     project.environment = cloudflare.environment;
   });
@@ -206,7 +207,9 @@ describe('backup and restore of a deployed database', () => {
     ];
     const failed = await project.run('restore.ts', file, '--remote');
     expect(failed.code).toBe(1);
-    expect(failed.stderr).toContain('Run the same command again: it goes on.');
+    expect(failed.stderr).toContain(
+      'The database may hold a part of the backup. Run the same command again: it goes on.',
+    );
     const unfinished = await project.run('backup.ts', '--remote');
     expect(unfinished.stderr).toContain('a restore of this database is not finished');
     cloudflare.faults = [{ request: /\/(workers|storage)\//, status: 403 }];

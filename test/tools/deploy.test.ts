@@ -172,7 +172,11 @@ describe('deploy', () => {
       sources: expect.arrayContaining([expect.stringMatching(/src\/app\.ts$/)]),
       mappings: expect.stringMatching(/^.{10000}/),
     });
-    expect(current?.annotations['workers/tag']).toMatch(/^[0-9a-f]{12}|no-commit/);
+    // The copy is no repository.
+    expect(current?.annotations).toMatchObject({
+      'workers/tag': 'no-commit',
+      'workers/message': 'deployed without git',
+    });
     const script = current?.files.get('index.js') ?? '';
     expect(gzipSync(script).length).toBeLessThan(100_000);
     // Nothing of the account is left in the working copy.

@@ -101,7 +101,7 @@ describe('erase-events', () => {
     expect(answer.parse(await retried.json())).toEqual({ id: first.id, status: 'idempotent' });
     const refused = await post('bk-anna', { note: 'other' }, 'anna-1');
     const answers = [
-      await read('?limit=100'),
+      await read('?limit=100&order=asc'),
       await read('?aggregate_id=bk-anna'),
       await read(`/${first.id}`),
       await read(`/${last.id}`),

@@ -8,20 +8,20 @@ const TAG_CHARACTERS = 12;
 const MESSAGE_CHARACTERS = 100;
 
 /** Returns the short id of the commit, with `-dirty` when files differ from it, and its subject line. */
-export function currentCommit(): { id: string; subject: string } {
-  const id = git('rev-parse', 'HEAD')?.slice(0, TAG_CHARACTERS);
+export function currentCommit(directory = PROJECT_DIRECTORY): { id: string; subject: string } {
+  const id = git(directory, 'rev-parse', 'HEAD')?.slice(0, TAG_CHARACTERS);
   if (id === undefined) return { id: 'no-commit', subject: 'deployed without git' };
-  const isDirty = git('status', '--porcelain') !== '';
-  const subject = git('log', '-1', '--format=%s') ?? '';
+  const isDirty = git(directory, 'status', '--porcelain') !== '';
+  const subject = git(directory, 'log', '-1', '--format=%s') ?? '';
   return {
     id: isDirty ? `${id}-dirty` : id,
     subject: `${id} ${subject}`.slice(0, MESSAGE_CHARACTERS),
   };
 }
 
-function git(...args: string[]): string | undefined {
+function git(directory: string, ...args: string[]): string | undefined {
   const { status, stdout } = spawnSync('git', args, {
-    cwd: PROJECT_DIRECTORY,
+    cwd: directory,
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'ignore'],
   });
