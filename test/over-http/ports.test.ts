@@ -1,11 +1,33 @@
 /** The ports of the programs that tests start: ../support/node/port.ts. */
 
-import { expect, it } from 'vitest';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { describe, expect, it } from 'vitest';
 import { claimPort } from '../support/node/port.ts';
 
-it('are given once each, and below those of outgoing connections', async () => {
-  const ports = await Promise.all(Array.from({ length: 40 }, claimPort));
-  expect(new Set(ports).size).toBe(40);
-  // A debugger listens 6,228 above its service.
-  for (const port of ports) expect(port + 6_228).toBeLessThan(32_768);
+describe('a port for a program', () => {
+  it('is given once, whoever asks where', async () => {
+    const first = await claimPort(100);
+    expect(await claimPort(100)).toBeGreaterThan(first);
+    const ports = await Promise.all(Array.from({ length: 20 }, () => claimPort(100)));
+    expect(new Set([first, ...ports]).size).toBe(21);
+  });
+
+  it('is none that is in use', async () => {
+    const port = await claimPort(200);
+    const server = createServer().listen(port + 1, '127.0.0.1');
+    await once(server, 'listening');
+    expect(await claimPort(port + 1 - 21_000)).toBeGreaterThan(port + 1);
+    server.close();
+  });
+
+  it('lies with its debugger, 6,228 above it, below those of outgoing connections', async () => {
+    // The last one, and the one that follows it.
+    for (const start of [0, 5_199, 5_199]) {
+      const port = await claimPort(start);
+      expect(port).toBeGreaterThanOrEqual(21_000);
+      expect(port + 6_228).toBeLessThan(32_768);
+      expect(port).toBeLessThan(26_200);
+    }
+  });
 });

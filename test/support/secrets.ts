@@ -3,11 +3,15 @@
 /** Shorter values are words that any log line may hold. */
 const MIN_CHARACTERS = 8;
 
-/** Values of bodies that a log line may hold too. */
+/** Values of bodies and queries that a log line may hold too: kinds of events, words of routes and of JavaScript. */
 const HARMLESS = [
   'booking.created',
   'booking.cancelled',
   'properties',
+  'property',
+  'property-changes',
+  'locations',
+  'detailed',
   'undefined',
   'function',
   'constructor',

@@ -11,16 +11,17 @@ import { requireFreePort } from '../../../tools/development/port.ts';
 /** `dev` adds 6,228 for its debugger: these lie below 32768 too, and none is another service's port. */
 const FIRST = 21_000;
 const LAST = 26_199;
+const COUNT = LAST - FIRST + 1;
 
-/** Returns a free port that no other test of this run has had, or will have. */
-export async function claimPort(): Promise<number> {
+/**
+ * Returns a free port that no other test of this run has had, or will have. The search begins at `start`:
+ * another run on this machine most likely begins elsewhere.
+ */
+export async function claimPort(start = Math.floor(Math.random() * COUNT)): Promise<number> {
   const directory = join(inject('runDirectory'), 'ports');
   mkdirSync(directory, { recursive: true });
-  // Another run on this machine most likely begins elsewhere.
-  const count = LAST - FIRST + 1;
-  const start = Math.floor(Math.random() * count);
-  for (let step = 0; step < count; step += 1) {
-    const port = FIRST + ((start + step) % count);
+  for (let step = 0; step < COUNT; step += 1) {
+    const port = FIRST + ((start + step) % COUNT);
     if (isClaimed(join(directory, String(port))) && (await isFree(port))) return port;
   }
   throw new Error('every port has been used');
