@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { findFreePort } from '../../tools/development/port.ts';
+import { claimPort } from '../support/node/port.ts';
 import { ProjectCopy, type Service } from '../support/node/project-copy.ts';
 
 const HINT = 'This working copy is not set up: run `npm run dev` once.';
@@ -14,7 +14,7 @@ let port: number;
 
 beforeAll(async () => {
   project = new ProjectCopy();
-  port = await findFreePort();
+  port = await claimPort();
   const config = readFileSync(join(project.directory, 'wrangler.toml'), 'utf8');
   // Another program may have 3001 on the machine of the tests.
   const moved = config.replace(/^port = 3001$/m, `port = ${port}`);
