@@ -7,10 +7,12 @@
  */
 
 import { watchNpm } from './command-line/npm.ts';
+import { requireKnownEnvironment } from './command-line/wrangler-config.ts';
 import { inLocalTurn } from './development/local-turn.ts';
 import { runImportCommand } from './import/command.ts';
 import { loadListings } from './import/load-listings.ts';
 
+requireKnownEnvironment();
 watchNpm(() => process.exit(1));
 process.exitCode = await runImportCommand(process.argv.slice(2), {
   output: process.stdout,
