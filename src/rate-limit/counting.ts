@@ -12,6 +12,7 @@ import { withDeadline } from '../storage/deadline.ts';
 import type { CounterName, RateCounter } from './counter.ts';
 import { firstLease } from './lease.ts';
 import type { Pool } from './pool.ts';
+import type { Turns } from './turns.ts';
 import type { Count } from './window.ts';
 
 const DEADLINE_MS = 1_000;
@@ -30,18 +31,19 @@ export type Source = {
   client: string;
   limit: number;
   pool: Pool;
+  turns: Turns;
 };
 
 /** Counts a request whose pool has neither spent nor refused it. Never rejects, and takes about a second at most. */
 export async function waitForCount(source: Source): Promise<Counted> {
-  const { pool } = source;
+  const { pool, turns } = source;
   const startedAt = Date.now();
   pool.beginWaiting(startedAt);
   try {
     for (let looks = 0; ; looks += 1) {
       const wanted = pool.wantedNow(looks, Date.now());
       const failure =
-        wanted > 0 ? await fetchLease(source, wanted) : await pause(pool.pauseMs(Date.now()));
+        wanted > 0 ? await fetchLease(source, wanted) : await turns.pause(pool.pauseMs(Date.now()));
       const hasTime = Date.now() - startedAt < DEADLINE_MS && looks < MAX_LOOKS;
       // A request whose own call has failed is refused too when the window is known to be full.
       const count = pool.count(Date.now(), hasTime && failure === undefined);
@@ -80,15 +82,11 @@ export async function fetchLease(
 
 /** Opens the client's next window once this one is over, so that a steady client need not wait for it. */
 export async function openNextWindow(source: Source, inMs: number): Promise<void> {
-  await pause(inMs);
+  await source.turns.pause(inMs);
   if (source.pool.isIdle(Date.now())) await fetchLease(source, firstLease(source.limit));
 }
 
 /** The platform marks the errors of an object that has more requests than it can serve. */
 function isOverloaded(error: unknown): boolean {
   return error instanceof Error && 'overloaded' in error && error.overloaded === true;
-}
-
-function pause(milliseconds: number): Promise<undefined> {
-  return new Promise((resolve) => setTimeout(() => resolve(undefined), milliseconds));
 }

@@ -19,6 +19,7 @@ import type { CounterName } from './counter.ts';
 import { fetchLease, openNextWindow, waitForCount } from './counting.ts';
 import { resetSeconds, setRateLimitHeaders } from './headers.ts';
 import { Pools } from './pools.ts';
+import { Turns } from './turns.ts';
 
 /** The wait of a client that overloads its own object. */
 const OVERLOADED_RESET_MS = 1_000;
@@ -30,14 +31,16 @@ const SET_BY_CORS = /^(access-control-.*|vary)$/;
 /** Refuses with 429 `rate_limit_exceeded`, and sets both header families on every counted response. */
 export function rateLimit() {
   const pools = new Pools();
+  const turns = new Turns();
   return createMiddleware<AppEnv>(async function rateLimit(c, next) {
     const counter = counterOf(c.req.method, c.req.path);
     if (counter === undefined) return next();
     const limit = configOf(c.env).rateLimits[counter];
     const client = clientOf(c.req.header('CF-Connecting-IP'), c.req.header('CF-Worker'));
     const pool = pools.of(counter, client, limit);
-    const source = { objects: c.env.RATE_COUNTER, counter, client, limit, pool };
+    const source = { objects: c.env.RATE_COUNTER, counter, client, limit, pool, turns };
 
+    if (turns.isOver()) await turns.pause(0);
     const atOnce = pool.count(Date.now());
     const counting = atOnce ?? timed('counter_ms', () => waitForCount(source));
     // A request that is broken off must not stay among those that wait.

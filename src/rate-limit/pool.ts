@@ -26,7 +26,9 @@ const PART_OF_FAST_LEASE = 1 / 2;
 const MIN_PART_OF_SECOND_LEASE = 3 / 10;
 
 /** How long a call is taken to last before one has been measured. */
-const EXPECTED_CALL_MS = 10;
+const FIRST_CALL_MS = 10;
+/** The weight of the last call in what calls are expected to take. */
+const WEIGHT_OF_LAST = 1 / 4;
 const MAX_PAUSE_MS = 50;
 /** How long a request relies on a call under way. The looks bound it while the clock stands still. */
 const PATIENCE_MS = 100;
@@ -51,22 +53,36 @@ type KnownWindow = {
   overAt: number;
 };
 
+/** How long calls take from this isolate, in milliseconds: those of one client tell of the next one's. */
+export class CallTime {
+  #ms = FIRST_CALL_MS;
+
+  get expectedMs(): number {
+    return this.#ms;
+  }
+
+  learn(ms: number): void {
+    this.#ms += (Math.max(0, ms) - this.#ms) * WEIGHT_OF_LAST;
+  }
+}
+
 /** The pool of one client and counter. Each `now` is in milliseconds since the epoch. */
 export class Pool {
   readonly #limit: number;
+  readonly #callTime: CallTime;
   readonly #calls = new Set<LeaseCall>();
   #window: KnownWindow | undefined;
   #tokens = 0;
   #waiting = 0;
   /** How often a request had to wait although a call was under way. */
   #timesDry = 0;
-  #callMs = EXPECTED_CALL_MS;
   /** The last window whose successor was to be opened in advance. */
   #succeeded: number | undefined;
   #quietUntil = 0;
 
-  constructor(limit: number) {
+  constructor(limit: number, callTime = new CallTime()) {
     this.#limit = limit;
+    this.#callTime = callTime;
   }
 
   /**
@@ -105,9 +121,6 @@ export class Pool {
   /**
    * Returns how many requests a waiting request asks for; 0 when it had better wait for calls under way,
    * or nothing is left in the window. `looks` counts how often it has waited.
-   *
-   * Many requests at once begin a window with a call each, up to the limit: they do not depend on each
-   * other.
    */
   wantedNow(looks: number, now: number): number {
     const window = this.#windowAt(now);
@@ -121,7 +134,7 @@ export class Pool {
       // The first look comes half a call after the last lease was asked for.
       const least = largestLease(this.#limit) * MIN_PART_OF_SECOND_LEASE;
       const isSecond = this.#isFast() && looks === 1 && room >= least;
-      if (window !== undefined && this.#waiting <= expected && !isSecond) return 0;
+      if (this.#waiting <= expected && !isSecond) return 0;
     }
     return Math.max(1, Math.min(room, this.#largestAsk(), nextLease(this.#limit, left)));
   }
@@ -132,7 +145,7 @@ export class Pool {
    */
   pauseMs(now: number): number {
     const [oldest] = this.#calls;
-    const sinceDueMs = oldest === undefined ? 0 : now - oldest.sentAt - this.#callMs;
+    const sinceDueMs = oldest === undefined ? 0 : now - oldest.sentAt - this.#callTime.expectedMs;
     return Math.min(Math.max(1, Math.abs(sinceDueMs) / 2), MAX_PAUSE_MS);
   }
 
@@ -188,7 +201,7 @@ export class Pool {
       this.#quietUntil = now + QUIET_MS;
       return;
     }
-    this.#callMs = Math.max(0, now - call.sentAt);
+    this.#callTime.learn(now - call.sentAt);
     this.#add(lease, call.sentAt, now);
   }
 

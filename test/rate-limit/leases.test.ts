@@ -101,11 +101,11 @@ describe('a client of one isolate', () => {
   });
 
   it.each([0, 15])(
-    'gets exactly 100 of 300 requests at once through a counter that takes %d ms, with a call for each at most',
+    'gets exactly 100 of 300 requests at once through a counter that takes %d ms, in few calls',
     async (milliseconds) => {
       const one = isolate(freshAddress(), slowCounter(milliseconds));
       expect(await sendMany(one, 300)).toBe(100);
-      expect(one.calls).toBeLessThanOrEqual(100);
+      expect(one.calls).toBeLessThanOrEqual(40);
       expect((await one.send()).passes).toBe(false);
     },
   );

@@ -1,0 +1,29 @@
+/**
+ * Turns for requests that pause. A timer fires when the isolate has nothing else to do. Requests that
+ * follow each other without a pause, as those of a loop in the same process do, would keep it busy for
+ * ever: after some of them one has to let the timers fire.
+ */
+
+const MAX_PASSING = 20;
+
+/** The turns of one isolate. */
+export class Turns {
+  #pausing = 0;
+  #passed = 0;
+
+  /** Resolves after so many milliseconds. */
+  async pause(milliseconds: number): Promise<undefined> {
+    this.#pausing += 1;
+    await new Promise((resolve) => setTimeout(resolve, milliseconds));
+    this.#pausing -= 1;
+    this.#passed = 0;
+    return undefined;
+  }
+
+  /** A request begins. Returns whether it has to pause first, because many have passed others that pause. */
+  isOver(): boolean {
+    if (this.#pausing === 0) return false;
+    this.#passed += 1;
+    return this.#passed > MAX_PASSING;
+  }
+}
