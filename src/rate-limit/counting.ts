@@ -32,6 +32,8 @@ export type Source = {
   limit: number;
   pool: Pool;
   turns: Turns;
+  /** Keeps work going when the request has been answered. */
+  inBackground: (work: Promise<unknown>) => void;
 };
 
 /** Counts a request whose pool has neither spent nor refused it. Never rejects, and takes about a second at most. */
@@ -41,9 +43,12 @@ export async function waitForCount(source: Source): Promise<Counted> {
   pool.beginWaiting(startedAt);
   try {
     for (let looks = 0; ; looks += 1) {
-      const wanted = pool.wantedNow(looks, Date.now());
+      const now = Date.now();
+      const wanted = pool.wantedNow(looks, now);
+      const beside = wanted === 0 && looks === 1 ? pool.wantedBeside(now) : 0;
+      if (beside > 0) source.inBackground(fetchLease(source, beside));
       const failure =
-        wanted > 0 ? await fetchLease(source, wanted) : await turns.pause(pool.pauseMs(Date.now()));
+        wanted > 0 ? await fetchLease(source, wanted) : await turns.pause(pool.pauseMs(now));
       const hasTime = Date.now() - startedAt < DEADLINE_MS && looks < MAX_LOOKS;
       // A request whose own call has failed is refused too when the window is known to be full.
       const count = pool.count(Date.now(), hasTime && failure === undefined);

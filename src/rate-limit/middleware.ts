@@ -38,13 +38,15 @@ export function rateLimit() {
     const limit = configOf(c.env).rateLimits[counter];
     const client = clientOf(c.req.header('CF-Connecting-IP'), c.req.header('CF-Worker'));
     const pool = pools.of(counter, client, limit);
-    const source = { objects: c.env.RATE_COUNTER, counter, client, limit, pool, turns };
+    const inBackground = (work: Promise<unknown>) => c.executionCtx.waitUntil(work);
+    const objects = c.env.RATE_COUNTER;
+    const source = { objects, counter, client, limit, pool, turns, inBackground };
 
     if (turns.isOver()) await turns.pause(0);
     const atOnce = pool.count(Date.now());
     const counting = atOnce ?? timed('counter_ms', () => waitForCount(source));
     // A request that is broken off must not stay among those that wait.
-    if (counting instanceof Promise) c.executionCtx.waitUntil(counting);
+    if (counting instanceof Promise) inBackground(counting);
     const work = isRead(c.req.method) && atOnce?.outcome !== 'refused' ? next() : undefined;
     const counted = await counting;
     switch (counted.outcome) {
@@ -55,9 +57,9 @@ export function rateLimit() {
       case 'allowed': {
         const now = Date.now();
         const wanted = pool.wantedInAdvance(now);
-        if (wanted > 0) c.executionCtx.waitUntil(fetchLease(source, wanted));
+        if (wanted > 0) inBackground(fetchLease(source, wanted));
         const lastMs = pool.lastMomentsMs(now);
-        if (lastMs !== undefined) c.executionCtx.waitUntil(openNextWindow(source, lastMs));
+        if (lastMs !== undefined) inBackground(openNextWindow(source, lastMs));
         await (work ?? next());
         setRateLimitHeaders(c.res.headers, counter, counted);
         return undefined;

@@ -123,20 +123,24 @@ export class Pool {
    * or nothing is left in the window. `looks` counts how often it has waited.
    */
   wantedNow(looks: number, now: number): number {
-    const window = this.#windowAt(now);
-    if (window?.left === 0) return 0;
+    if (this.#windowAt(now)?.left === 0) return 0;
     const expected = this.#expected(now);
     const left = this.#leftBeyond(expected, now);
-    const room = largestLease(this.#limit) + this.#waiting - expected;
-    if (expected > 0 && looks < PATIENT_LOOKS) {
-      // Calls under way have asked for all that is left.
-      if (left <= 0) return 0;
-      // The first look comes half a call after the last lease was asked for.
-      const least = largestLease(this.#limit) * MIN_PART_OF_SECOND_LEASE;
-      const isSecond = this.#isFast() && looks === 1 && room >= least;
-      if (this.#waiting <= expected && !isSecond) return 0;
-    }
-    return Math.max(1, Math.min(room, this.#largestAsk(), nextLease(this.#limit, left)));
+    // Calls under way bring enough, or have asked for all that is left.
+    const isComing = expected > 0 && (this.#waiting <= expected || left <= 0);
+    if (isComing && looks < PATIENT_LOOKS) return 0;
+    return Math.max(1, this.#largestWanted(expected, left));
+  }
+
+  /**
+   * Returns how many requests to ask for beside a call under way, when a request has waited for half of
+   * it; 0 unless the client is faster than its leases. So they come half a call apart.
+   */
+  wantedBeside(now: number): number {
+    if (!this.#isFast()) return 0;
+    const expected = this.#expected(now);
+    const wanted = this.#largestWanted(expected, this.#leftBeyond(expected, now));
+    return wanted < largestLease(this.#limit) * MIN_PART_OF_SECOND_LEASE ? 0 : wanted;
   }
 
   /**
@@ -232,6 +236,12 @@ export class Pool {
 
   #isFast(): boolean {
     return this.#timesDry >= TIMES_DRY_UNTIL_FAST;
+  }
+
+  /** Returns the largest lease that there is room for, besides what calls under way bring. */
+  #largestWanted(expected: number, left: number): number {
+    const room = largestLease(this.#limit) + this.#waiting - expected;
+    return Math.min(room, this.#largestAsk(), nextLease(this.#limit, left));
   }
 
   /** Returns the number of held requests at which the next lease is fetched. */

@@ -160,18 +160,20 @@ describe('what waiting requests ask for', () => {
     expect(pool.wantedNow(looks, T0 + milliseconds)).toBeGreaterThan(0);
   });
 
-  it('is half a lease half a call later, once the client is faster than its leases', () => {
+  it('is half a lease beside a call under way, once the client is faster than its leases', () => {
     const pool = poolWith(lease(4, 90));
     spendAll(pool);
     pool.begin(5, T0);
-    const wanted = () => [pool.wantedNow(0, T0), pool.wantedNow(1, T0 + 8)];
     pool.beginWaiting(T0);
-    expect(wanted()).toEqual([0, 0]);
+    expect(pool.wantedBeside(T0 + 8)).toBe(0);
     for (let waits = 0; waits < 2; waits += 1) {
       pool.endWaiting();
       pool.beginWaiting(T0);
     }
-    expect(wanted()).toEqual([0, 5]);
+    expect([pool.wantedNow(1, T0 + 8), pool.wantedBeside(T0 + 8)]).toEqual([0, 5]);
+    // Less than three is not worth a call.
+    pool.begin(4, T0);
+    expect(pool.wantedBeside(T0 + 8)).toBe(0);
   });
 });
 
