@@ -7,29 +7,11 @@
  * a client can miss of its limit at another isolate.
  */
 
+import { CallTime } from './call-time.ts';
 import { firstLease, type Lease, largestLease, nextLease } from './lease.ts';
+import { Pace } from './pace.ts';
 import { type Count, WINDOW_SECONDS } from './window.ts';
 
-/**
- * The reserve, as a part of the largest lease: the next lease is fetched when no more than this is held.
- * A small one makes few calls, and a large one lets a fast client wait less. It grows by `RESERVE_STEP`
- * each time that the pool runs dry with a call under way.
- */
-const RESERVE_STEP = 1 / 10;
-/**
- * From then on the client is faster than its leases. They are halved, and fetched half a call apart, so
- * that it waits more often but never long.
- */
-const TIMES_DRY_UNTIL_FAST = 3;
-const PART_OF_FAST_LEASE = 1 / 2;
-/** A smaller lease is not worth a call while another one is under way. */
-const MIN_PART_OF_SECOND_LEASE = 3 / 10;
-
-/** How long a call is taken to last before one has been measured. */
-const FIRST_CALL_MS = 10;
-/** The weight of the last call in what calls are expected to take. */
-const WEIGHT_OF_LAST = 1 / 4;
-const MAX_PAUSE_MS = 50;
 /** How long a request relies on a call under way. The looks bound it while the clock stands still. */
 const PATIENCE_MS = 100;
 const PATIENT_LOOKS = 100;
@@ -53,29 +35,15 @@ type KnownWindow = {
   overAt: number;
 };
 
-/** How long calls take from this isolate, in milliseconds: those of one client tell of the next one's. */
-export class CallTime {
-  #ms = FIRST_CALL_MS;
-
-  get expectedMs(): number {
-    return this.#ms;
-  }
-
-  learn(ms: number): void {
-    this.#ms += (Math.max(0, ms) - this.#ms) * WEIGHT_OF_LAST;
-  }
-}
-
 /** The pool of one client and counter. Each `now` is in milliseconds since the epoch. */
 export class Pool {
   readonly #limit: number;
   readonly #callTime: CallTime;
+  readonly #pace: Pace;
   readonly #calls = new Set<LeaseCall>();
   #window: KnownWindow | undefined;
   #tokens = 0;
   #waiting = 0;
-  /** How often a request had to wait although a call was under way. */
-  #timesDry = 0;
   /** The last window whose successor was to be opened in advance. */
   #succeeded: number | undefined;
   #quietUntil = 0;
@@ -83,6 +51,7 @@ export class Pool {
   constructor(limit: number, callTime = new CallTime()) {
     this.#limit = limit;
     this.#callTime = callTime;
+    this.#pace = new Pace(limit);
   }
 
   /**
@@ -110,7 +79,7 @@ export class Pool {
   /** A request begins to wait. Many at the begin of a window say nothing of how fast the client is. */
   beginWaiting(now: number): void {
     this.#waiting += 1;
-    if (this.#calls.size > 0 && this.#windowAt(now) !== undefined) this.#timesDry += 1;
+    if (this.#calls.size > 0 && this.#windowAt(now) !== undefined) this.#pace.ranDry();
   }
 
   /** A request ceases to wait. */
@@ -137,20 +106,16 @@ export class Pool {
    * it; 0 unless the client is faster than its leases. So they come half a call apart.
    */
   wantedBeside(now: number): number {
-    if (!this.#isFast()) return 0;
+    if (!this.#pace.isFast) return 0;
     const expected = this.#expected(now);
     const wanted = this.#largestWanted(expected, this.#leftBeyond(expected, now));
-    return wanted < largestLease(this.#limit) * MIN_PART_OF_SECOND_LEASE ? 0 : wanted;
+    return wanted < this.#pace.smallestBeside ? 0 : wanted;
   }
 
-  /**
-   * Returns how many milliseconds a waiting request pauses before it looks again: half the time until
-   * the oldest call is expected to end, or half of what that is overdue.
-   */
+  /** Returns how many milliseconds a waiting request pauses before it looks again. */
   pauseMs(now: number): number {
     const [oldest] = this.#calls;
-    const sinceDueMs = oldest === undefined ? 0 : now - oldest.sentAt - this.#callTime.expectedMs;
-    return Math.min(Math.max(1, Math.abs(sinceDueMs) / 2), MAX_PAUSE_MS);
+    return this.#callTime.pauseMs(oldest === undefined ? 0 : now - oldest.sentAt);
   }
 
   /**
@@ -166,10 +131,10 @@ export class Pool {
     const expected = this.#expected(now);
     const held = this.#tokens + expected - this.#waiting;
     const room = largestLease(this.#limit) - held;
-    const next = Math.min(nextLease(this.#limit, window.left - expected), this.#largestAsk());
+    const next = Math.min(nextLease(this.#limit, window.left - expected), this.#pace.largestAsk);
     if (room < 1 || next < 1) return 0;
     // To ask later would bring more, unless so little is left that the next lease fits in already.
-    return held <= this.#reserve() || next <= room ? Math.min(room, next) : 0;
+    return held <= this.#pace.reserve || next <= room ? Math.min(room, next) : 0;
   }
 
   /**
@@ -234,26 +199,10 @@ export class Pool {
     return lastsMs > 0 && lastsMs < 2_000 * WINDOW_SECONDS ? this.#window : undefined;
   }
 
-  #isFast(): boolean {
-    return this.#timesDry >= TIMES_DRY_UNTIL_FAST;
-  }
-
   /** Returns the largest lease that there is room for, besides what calls under way bring. */
   #largestWanted(expected: number, left: number): number {
     const room = largestLease(this.#limit) + this.#waiting - expected;
-    return Math.min(room, this.#largestAsk(), nextLease(this.#limit, left));
-  }
-
-  /** Returns the number of held requests at which the next lease is fetched. */
-  #reserve(): number {
-    const largest = largestLease(this.#limit);
-    if (this.#isFast()) return Math.floor(largest * PART_OF_FAST_LEASE);
-    return Math.floor(largest * RESERVE_STEP * (1 + this.#timesDry));
-  }
-
-  #largestAsk(): number {
-    const largest = largestLease(this.#limit);
-    return this.#isFast() ? Math.max(1, Math.floor(largest * PART_OF_FAST_LEASE)) : largest;
+    return Math.min(room, this.#pace.largestAsk, nextLease(this.#limit, left));
   }
 
   /** Returns what the calls under way bring, as far as they can be relied on. An older one may be lost. */

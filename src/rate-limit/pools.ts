@@ -1,7 +1,8 @@
 /** The pools of this isolate, one for each client and counter that it has lately met. */
 
+import { CallTime } from './call-time.ts';
 import type { CounterName } from './counter.ts';
-import { CallTime, Pool } from './pool.ts';
+import { Pool } from './pool.ts';
 
 /** Far more clients than one isolate meets in a window. */
 const MAX_POOLS = 10_000;

@@ -9,7 +9,7 @@ import { v5 } from 'uuid';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { API_KEY, createService, type Service } from '../support/node/service.ts';
 
-const KILLS = process.env.FULL === '1' ? 20 : 4;
+const KILLS = process.env.FULL === '1' ? 20 : 3;
 const WRITERS = 16;
 /** The service is killed after a random time up to this. */
 const MAX_LIFE_MS = 1_500;

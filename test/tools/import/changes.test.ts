@@ -185,7 +185,7 @@ describe('a reader that holds the catalogue', () => {
     const readers = [copy, new Copy(), new Copy()];
     const pagesBefore = copy.pages;
     const loadRounds = async () => {
-      for (const round of [0, 1, 2, 3]) {
+      for (const round of process.env.FULL ? [0, 1, 2, 3] : [0, 1]) {
         const parts = [0, 1, 2, 3].map((part) => loadWell({ properties: batch(part, round) }));
         await Promise.all(parts);
       }

@@ -7,7 +7,7 @@ import type { ProjectCopy, Service } from '../../support/node/project-copy.ts';
 import { copyWithStore } from '../../support/node/stores.ts';
 
 /** An import that is large enough to keep the database locked for longer than a read waits for a passing fault. */
-const LISTINGS = process.env.FULL ? 10_000 : 3_000;
+const LISTINGS = process.env.FULL ? 10_000 : 2_000;
 const API_KEY = 'readers_key';
 const PATHS = [
   '/api/v1/web/properties?limit=25',
