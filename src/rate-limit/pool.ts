@@ -3,8 +3,9 @@
  * spent. Plain data without I/O, because requests of one isolate share data but cannot wait for each
  * other's promises.
  *
- * Held and asked for, less the requests that wait, never exceed a tenth of the limit: that is all that
- * a client can miss of its limit at another isolate.
+ * Nobody asks for more than would make a tenth of the limit, less the requests that wait: that is all that
+ * a client can miss of its limit at another isolate. More can be held only after calls that took over
+ * `PATIENCE_MS`.
  */
 
 import { CallTime } from './call-time.ts';
@@ -189,8 +190,8 @@ export class Pool {
       this.#window = { id: lease.window, left: lease.left, endsAt, overAt };
       this.#tokens = 0;
     }
-    const most = largestLease(this.#limit) + this.#waiting;
-    this.#tokens = Math.min(this.#tokens + lease.granted, most);
+    // The object has debited it: what is not kept would be lost to everybody.
+    this.#tokens += lease.granted;
   }
 
   /** Returns the window while it surely lasts. One that ends too far ahead is of a clock that was set back. */

@@ -87,8 +87,16 @@ describe('a pool', () => {
     expect(spendAll(pool, T0 + 1_100)).toEqual([99, 98, 97, 96]);
   });
 
-  it('holds a tenth of the limit at most when calls bring more than anybody waits for', () => {
-    expect(spendAll(poolWith(lease(9, 80), lease(9, 71)))).toHaveLength(10);
+  it('keeps all that calls bring, also more than it would ask for: it is debited', () => {
+    expect(spendAll(poolWith(lease(9, 80), lease(9, 71)))).toHaveLength(18);
+  });
+
+  it('asks for no more than makes a tenth of the limit with what is held and on its way', () => {
+    const pool = poolWith(lease(10, 86));
+    for (let count = 0; count < 9; count += 1) pool.count(T0);
+    const wanted = pool.wantedInAdvance(T0);
+    pool.begin(wanted, T0);
+    expect([wanted, pool.wantedInAdvance(T0)]).toEqual([9, 0]);
   });
 });
 

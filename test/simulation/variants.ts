@@ -132,8 +132,8 @@ export const BAD_RATE_LIMIT: Variants = {
   'a grant replaces the pool': [
     {
       file: POOL,
-      text: 'this.#tokens = Math.min(this.#tokens + lease.granted, most);',
-      by: 'this.#tokens = Math.min(lease.granted, most);',
+      text: 'this.#tokens += lease.granted;',
+      by: 'this.#tokens = lease.granted;',
     },
   ],
   'a lease outlives its window': [
