@@ -10,7 +10,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { bookingCreated, ingestInit } from '../support/events.ts';
 import { API_KEY, expectDocumented, freshAddress } from '../support/http.ts';
 
-const RUNS = env.TEST_FULL === '1' ? 1_000 : 200;
+const RUNS = env.TEST_FULL === '1' ? 1_000 : 100;
 const NAMESPACE = '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4';
 const DAY_MS = 24 * 3_600_000;
 

@@ -200,7 +200,7 @@ describe('a query', () => {
         );
         await expectHarmless(await get(`${path}?${text}`), [200, 400, 404]);
       }),
-      runs(150),
+      runs(100),
     );
   });
 
@@ -319,7 +319,7 @@ describe('a header', () => {
         const response = await get(path, { headers: { [name]: value } });
         await expectHarmless(response, orLimited(name, [200, 304, 401, 404]));
       }),
-      runs(150),
+      runs(100),
     );
   });
 
@@ -330,7 +330,7 @@ describe('a header', () => {
         const response = await send(INGEST, { method: 'POST', headers, body: '{}' });
         await expectHarmless(response, orLimited(name, [400, 401, 415]));
       }),
-      runs(150),
+      runs(100),
     );
   });
 
