@@ -5,4 +5,4 @@ import { EVENTS } from './events.ts';
 import { prove } from './proof.ts';
 import { BAD_EVENTS } from './variants.ts';
 
-describe('the ingest, simulated', () => prove(EVENTS, 150, BAD_EVENTS));
+describe('the ingest, simulated', () => prove(EVENTS, 100, BAD_EVENTS));

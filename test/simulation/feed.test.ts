@@ -5,4 +5,4 @@ import { FEED } from './feed.ts';
 import { prove } from './proof.ts';
 import { BAD_FEED } from './variants.ts';
 
-describe('the feed, simulated', () => prove(FEED, 150, BAD_FEED));
+describe('the feed, simulated', () => prove(FEED, 100, BAD_FEED));
