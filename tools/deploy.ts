@@ -40,7 +40,7 @@ const uploaded = z.looseObject({
   targets: z.array(z.string()).nullish(),
 });
 
-/** What an operator needs to know when a step fails. */
+/** The facts that an operator needs when a step fails. */
 type Progress = { isMigrationBegun: boolean; isUploadBegun: boolean };
 
 process.exitCode = await main(process.argv.slice(2));

@@ -33,7 +33,7 @@ type Command = { target: Target; ledger: string } & (
   | { kind: 'again' }
 );
 
-/** What the user is told: how far an erasure has come when it fails. */
+/** The lines that tell the user how far an erasure has come when it fails. */
 let progress = 'Nothing was changed.';
 
 process.exitCode = await main(process.argv.slice(2));

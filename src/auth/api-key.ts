@@ -13,7 +13,7 @@ import {
 /** The parts of the configuration that say which keys there are. */
 export type KeyConfig = Pick<Config, 'apiKeys' | 'namedKeys' | 'developmentKeys' | 'isDevelopment'>;
 
-/** What is known of a key that was sent. `fault` is for the log, and says why the key opens nothing. */
+/** The finding about a key that was sent. `fault` is for the log, and says why the key opens nothing. */
 export type SentKey =
   | { outcome: 'valid'; caller: string; scopes: readonly Scope[] }
   | { outcome: 'expired'; caller: string; fault: 'expired' }
@@ -55,7 +55,7 @@ export async function identifyKey(sent: string, config: KeyConfig, now: number):
   return { outcome: 'valid', caller, scopes };
 }
 
-/** Of two entries for one key the last counts: one that opens everything, when it is among them. */
+/** The last of two entries for one key counts: one that opens everything, when it is among them. */
 async function learnKeys(config: KeyConfig): Promise<readonly KnownKey[]> {
   const { apiKeys, namedKeys, developmentKeys, isDevelopment } = config;
   const unlimited = { validBefore: Number.POSITIVE_INFINITY };

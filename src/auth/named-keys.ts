@@ -8,12 +8,12 @@
 
 import * as z from 'zod';
 
-/** What a key may open. Each route declares one of these: see require.ts. */
+/** The things that a key may open. Each route declares one of these: see require.ts. */
 export const SCOPES = ['feed:read', 'events:write', 'events:read'] as const;
 
 export type Scope = (typeof SCOPES)[number];
 
-/** What the log calls the other callers: no key may have one of these names. */
+/** The names of the other callers in the log: no key may have one of these names. */
 export const FULL_ACCESS_CALLER = 'api-key';
 export const TOKEN_CALLER = 'bearer';
 const RESERVED_NAMES: readonly string[] = [FULL_ACCESS_CALLER, TOKEN_CALLER];

@@ -16,7 +16,7 @@ import { type Scope, TOKEN_CALLER } from './named-keys.ts';
 import { allows } from './permissions.ts';
 import { API_KEY_REFUSALS, FEED_PERMISSION, FEED_REFUSALS, FEED_SCOPE } from './refusals.ts';
 
-/** Who may call a route: anybody, or whose key has the scope. */
+/** The callers that a route admits: anybody, or whose key has the scope. */
 export type DeclaredAccess = 'open' | Scope;
 
 /** A key that `npm run api-key` makes has 88 at most. */

@@ -1,10 +1,10 @@
 /** A request of each operation as code: for curl, and for TypeScript with nothing but `fetch`. */
 
-/** What a sample says of an operation. */
+/** The parts of an operation that a sample shows. */
 export type SampledRequest = {
-  /** In upper case. */
+  /** Is in upper case. */
   method: string;
-  /** With its parameters filled in, and a query. */
+  /** Has its parameters filled in, and a query. */
   path: string;
   /** The headers besides those of the credentials and the body. */
   headers: Readonly<Record<string, string>>;

@@ -1,4 +1,4 @@
-/** What the page adds to Swagger UI's style. */
+/** The additions of the page to Swagger UI's style. */
 
 export const PAGE_STYLE = `
 /* No operation describes links: the column is empty, and makes the table wider than a phone. */

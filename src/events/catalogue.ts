@@ -58,7 +58,7 @@ export const CATALOGUE = {
 } as const satisfies Record<string, z.ZodObject>;
 
 /**
- * What was accepted once and may be stored, in the same form: kinds that are no longer accepted, and
+ * Forms that were accepted once and may be stored: kinds that are no longer accepted, and
  * former types of fields. The document goes on describing them, and nothing is validated with them.
  */
 export const EARLIER: Readonly<Record<string, z.ZodObject>> = {};

@@ -1,4 +1,4 @@
-/** What the OpenAPI document needs to describe a resource once for each kind of event. */
+/** The parts of the OpenAPI document that describe a resource once for each kind of event. */
 
 import * as z from 'zod';
 

@@ -25,7 +25,7 @@ export const event = z
   .strictObject(fields)
   .meta({ id: 'AcceptedEvent', description: 'An accepted domain event.' });
 
-/** What the stored events of all kinds have; see stored-kinds.ts. */
+/** The fields that stored events of all kinds have; see stored-kinds.ts. */
 export const storedEvent = z.strictObject({
   ...fields,
   status: z.literal('pending'),
@@ -57,7 +57,7 @@ export function pendingEvent(event: {
   return { object: 'event', id: event.id, type: event.type, status: 'pending', created_at };
 }
 
-/** What a stored event has beside the first response and its payload. Times are in milliseconds since the epoch. */
+/** The fields of a stored event beside the first response and its payload. Times are in milliseconds since the epoch. */
 export type StoredFields = {
   aggregate_id: string;
   aggregate_type: string;

@@ -31,7 +31,7 @@ import { findEvent, findEvents } from './stream.ts';
 /** The position in a cursor: the `seq` of the last event of its page. */
 const position = z.int().min(1);
 
-/** What a sender of events sends. */
+/** The input of a request that sends an event. */
 type IngestParts = { json: IngestBody; header?: { [IDEMPOTENCY_KEY_HEADER]?: string } };
 
 /** The routes under /api/public/events. */

@@ -66,7 +66,7 @@ function storedPayload(forms: readonly Payload[]) {
   return z.looseObject(Object.fromEntries(fields));
 }
 
-/** What a schema says of a value besides its bounds. */
+/** The keywords of a schema besides its bounds. */
 const TYPES = ['type', 'properties', 'items', 'anyOf', 'additionalProperties', 'id', '$ref'];
 const WORDS = ['description', 'examples', 'title'];
 

@@ -3,7 +3,7 @@
 export type AppEnv = {
   Bindings: Env;
   Variables: {
-    /** Who calls, once a credential has been recognized: the key's name, `api-key` or `bearer`. */
+    /** The caller, once a credential has been recognized: the key's name, `api-key` or `bearer`. */
     caller?: string;
   };
 };

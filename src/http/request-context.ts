@@ -12,13 +12,13 @@ export type Notes = {
   error_code?: ErrorCode;
   /** Why a bearer token was refused: jose's code, and the claim at fault. */
   token_fault?: string;
-  /** Where an answer of the feed came from. */
+  /** The source of an answer of the feed. */
   cache?: 'memory' | 'edge' | 'database' | 'stale';
   /** Why an API key was refused. */
   key_fault?: string;
-  /** Who called: the key's name, `api-key` for a key that opens everything, `bearer`. */
+  /** The caller: the key's name, `api-key` for a key that opens everything, `bearer`. */
   caller?: string;
-  /** What became of an event that was posted. */
+  /** The outcome of posting an event. */
   outcome?: 'accepted' | 'replayed' | 'conflict';
   /** Time that calls of the rate counter took. */
   counter_ms?: number;

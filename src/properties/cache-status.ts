@@ -2,7 +2,7 @@
 
 import type { Cached } from './cache.ts';
 
-/** What a cache did: it gave the answer, or it passed the request on because of what it has. */
+/** The part of a cache in an answer: it gave the answer, or it passed the request on because of what it has. */
 export type CacheUse =
   | { kind: 'hit'; ttlSeconds: number }
   | { kind: 'forwarded'; because: 'miss' | 'stale' | 'bypass' };

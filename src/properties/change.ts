@@ -8,9 +8,9 @@ import { anyProperty, property } from './resource.ts';
 
 /** A place in the list of changes. */
 export type ChangePlace =
-  /** In the public catalogue, which a reader gets first; the changes after `start` follow it. */
+  /** A place in the public catalogue, which a reader gets first; the changes after `start` follow it. */
   | { kind: 'catalogue'; seq: number; id: string; start: number }
-  /** In the changes, removals among them. */
+  /** A place in the changes, removals among them. */
   | { kind: 'changes'; seq: number };
 
 /** The cursors of the list: they are made without filters. */

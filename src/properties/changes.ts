@@ -35,7 +35,7 @@ export type Change = {
 export type ChangePage = {
   changes: Change[];
   hasMore: boolean;
-  /** Where a reader goes on, whether or not there is more now. */
+  /** The place where a reader goes on, whether or not there is more now. */
   resume: ChangePlace;
 };
 

@@ -28,7 +28,7 @@ type Outcome =
     }
   | { kind: 'missing' };
 
-/** How a request is answered: its key in the cache, and the read of D1. */
+/** The means to answer a request: its key in the cache, and the read of D1. */
 type Job = {
   key: string;
   cache: FeedCache;

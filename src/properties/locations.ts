@@ -14,7 +14,7 @@ export const locationResource = z
 
 export type LocationResource = z.infer<typeof locationResource>;
 
-/** Where a location stands in the list: by slug, those without one last, then by id. */
+/** The place of a location in the list: by slug, those without one last, then by id. */
 export type LocationPosition = readonly [slug: string | null, id: string];
 
 export type LocationsRequest = { limit: number; after?: LocationPosition | undefined };
@@ -52,7 +52,7 @@ const withoutSlug = sql`${columns} where ${locations.slug} is null
 
 const WITHOUT_SLUG = statementOf(sql<LocationRow>`${withoutSlug}`);
 
-/** After a location with a slug, every one without a slug follows. SQLite reads them only when there is room. */
+/** Every location without a slug follows after those with one. SQLite reads them only when there is room. */
 const ALL = statementOf(sql<LocationRow>`
   select * from (${columns} where ${locations.slug} > ${sql.placeholder('slug')} order by slug ${rows})
   union all select * from (${columns} where ${locations.slug} is null order by id ${rows}) ${rows}`);

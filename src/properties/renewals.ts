@@ -1,6 +1,6 @@
 /** The answers that this isolate is renewing: one request renews an answer, and the others use it meanwhile. */
 
-/** After this time another request may try: the first one has failed, or was cut off. */
+/** The time after which another request may try: the first one has failed, or was cut off. */
 const RETRY_MS = 6_000;
 /** Far more than are renewed at a time. */
 const MAX_RENEWALS = 1_000;

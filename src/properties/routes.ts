@@ -18,7 +18,7 @@ import { itemRequestOf, locationsRequestOf, pageRequestOf } from './request.ts';
 import type { AnyProperty } from './resource.ts';
 import { changeParameters, itemParameters, locationParameters, selectionOf } from './selection.ts';
 
-/** What a reader who holds an answer already may send. */
+/** The headers of a reader who holds an answer already. */
 type Conditions = { header?: { 'If-None-Match'?: string } };
 
 /** Mounted at /api/v1/web. */

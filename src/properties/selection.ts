@@ -54,7 +54,7 @@ export const locationParameters = z.object({ ...localeParameter, ...pagingParame
 /** The query parameters of a single listing. */
 export const itemParameters = z.object(selectionParameters);
 
-/** What is chosen, each name once and in one order. A list that chooses everything is left out. */
+/** The choice, each name once and in one order. A list that chooses everything is left out. */
 export type Selection = { fields?: readonly string[]; locale?: readonly string[] };
 
 /** Returns the canonical form of parsed parameters: equal answers have equal selections. */

@@ -54,7 +54,7 @@ export const properties = sqliteTable(
      * that was stored before the list existed, and for one that was never public.
      */
     change_seq: integer().notNull().default(0),
-    /** When the import applied the change, in milliseconds since 1970; null where `change_seq` is 0. */
+    /** The time at which the import applied the change, in milliseconds since 1970; null where `change_seq` is 0. */
     changed_at: integer(),
     /** The last public slug of a listing that was hidden. */
     removed_slug: text(),

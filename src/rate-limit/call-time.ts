@@ -1,6 +1,6 @@
-/** How long calls of the counters take from this isolate: those of one client tell of the next one's. Pure. */
+/** The time that calls of the counters take from this isolate: those of one client tell of the next one's. Pure. */
 
-/** How long a call is taken to last before one has been measured. */
+/** The time that a call is taken to last before one has been measured. */
 const FIRST_CALL_MS = 10;
 /** The weight of the last call in what the next one is expected to take. */
 const WEIGHT_OF_LAST = 1 / 4;

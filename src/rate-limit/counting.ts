@@ -1,5 +1,5 @@
 /**
- * How a request is counted: by the isolate's pool, which is filled by calls of the client's object.
+ * Counts a request by the isolate's pool, which is filled by calls of the client's object.
  *
  * A call goes on when its request has been answered or broken off, because what it brings is everybody's.
  * A request cannot wait for the promise of another one. It looks at the pool from time to time while a

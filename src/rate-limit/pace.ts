@@ -1,4 +1,4 @@
-/** How fast a client spends its leases, and so when the next one is fetched, and how large it is. Pure. */
+/** The speed at which a client spends its leases: it decides when the next one is fetched, and its size. Pure. */
 
 import { largestLease } from './lease.ts';
 
@@ -8,7 +8,7 @@ import { largestLease } from './lease.ts';
  */
 const RESERVE_STEP = 1 / 10;
 /**
- * From then on the client is faster than its leases. They are halved, and fetched half a call apart, so
+ * A client that has waited so often is faster than its leases. They are halved, and fetched half a call apart, so
  * that it waits more often but never long.
  */
 const TIMES_DRY_UNTIL_FAST = 3;

@@ -1,5 +1,5 @@
 /**
- * What this isolate holds of one client's window: the requests that the object granted and nobody has
+ * The part of one client's window that this isolate holds: the requests that the object granted and nobody has
  * spent. Plain data without I/O, because requests of one isolate share data but cannot wait for each
  * other's promises.
  *
@@ -13,10 +13,10 @@ import { firstLease, type Lease, largestLease, nextLease } from './lease.ts';
 import { Pace } from './pace.ts';
 import { type Count, WINDOW_SECONDS } from './window.ts';
 
-/** How long a request relies on a call under way. The looks bound it while the clock stands still. */
+/** The time for which a request relies on a call under way. The looks bound it while the clock stands still. */
 const PATIENCE_MS = 100;
 const PATIENT_LOOKS = 100;
-/** After a failed call, nothing is asked for in advance for a while. */
+/** Nothing is asked for in advance for so long after a failed call. */
 const QUIET_MS = 1_000;
 /** A client that sends a request in this part of a window is taken to be there in the next one. */
 const LAST_MOMENTS_MS = 1_500;
@@ -30,9 +30,9 @@ type KnownWindow = {
   id: number;
   /** Requests of the window that nobody holds. */
   left: number;
-  /** Until then the window surely lasts: it counts from when a call was sent. */
+  /** The window surely lasts until then: it counts from when a call was sent. */
   endsAt: number;
-  /** From then on the window is surely over: it counts from when an answer came. */
+  /** The window is surely over from then on: it counts from when an answer came. */
   overAt: number;
 };
 

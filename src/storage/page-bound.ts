@@ -34,7 +34,7 @@ export function shareOfPage(texts: number): number {
   return Math.floor(MAX_PAGE_BYTES / texts);
 }
 
-/** Where a row stands in a list: its number in the order, then its id. */
+/** The place of a row in a list: its number in the order, then its id. */
 export type Place = readonly [number: SQL, id: SQL];
 
 /** The id of a place whose number is enough. */

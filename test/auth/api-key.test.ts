@@ -1,4 +1,4 @@
-/** Whose key a text is. */
+/** The owner of a key. */
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { identifyKey, type KeyConfig } from '../../src/auth/api-key.ts';

@@ -240,7 +240,7 @@ describe('the example of the list of changes', () => {
 });
 
 describe('the examples of health', () => {
-  /** What two answers share: all but the times and the version that runs. */
+  /** The parts that two answers share: all but the times and the version that runs. */
   const withoutTimes = (value: unknown) =>
     JSON.parse(
       JSON.stringify(withoutIds(value), (key, each: unknown) =>
@@ -283,7 +283,7 @@ describe('the examples of success', () => {
   });
 });
 
-/** What two answers to one request share: all but when they were made, and under which request id. */
+/** The parts that two answers to one request share: all but when they were made, and under which request id. */
 function withoutIds(value: unknown): unknown {
   const differing = new Set(['request_id', 'timestamp', 'created_at']);
   return JSON.parse(

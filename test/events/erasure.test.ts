@@ -1,4 +1,4 @@
-/** What the service answers once an aggregate's events have been erased. */
+/** The answers of the service once an aggregate's events have been erased. */
 
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';

@@ -3,10 +3,10 @@
 import type { Random } from './random.ts';
 import type { Owner, Scheduler } from './scheduler.ts';
 
-/** What can be called, and can be out of order. */
+/** The services that can be called, and can be out of order. */
 export type Service = 'D1' | 'KV' | 'counter' | 'edge cache';
 
-/** What becomes of one call. */
+/** The fate of one call. */
 type Fate = {
   /** Milliseconds until the call takes effect, and from then until its answer comes. */
   before: number;
@@ -23,7 +23,7 @@ const LATE_MS: Record<Service, readonly [number, number]> = {
   'edge cache': [100, 3_000],
 };
 
-/** How often each thing has happened, over all runs. */
+/** The number of times that each thing has happened, over all runs. */
 export const FAULTS = new Map<string, number>();
 
 /** Counts a fault. */

@@ -1,4 +1,4 @@
-/** How old an answer of the feed may be (docs/property-feed.md), in virtual time. See docs/simulation.md. */
+/** The age that an answer of the feed may have (docs/property-feed.md), in virtual time. See docs/simulation.md. */
 
 import { describe } from 'vitest';
 import { FEED } from './feed.ts';

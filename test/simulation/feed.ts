@@ -33,10 +33,10 @@ type Slug = (typeof LISTINGS)[number];
 const ITEM = '/api/v1/web/properties/';
 const PAGE = '/api/v1/web/properties?limit=5';
 
-/** What the feed shows of a listing: its version, or null while it is hidden. */
+/** The state of a listing in the feed: its version, or null while it is hidden. */
 type Shown = number | null;
 
-/** What the database has shown of a listing, from a true time on. */
+/** The state of a listing in the database, from a true time on. */
 type History = { slug: Slug; from: number; shown: Shown }[];
 
 const histories = new WeakMap<World, History>();
@@ -179,7 +179,7 @@ function shownIn({ status, request, body }: Exchange): { slug: Slug; shown: Show
   });
 }
 
-/** Whether the database showed this of a listing at any time between the bounds. */
+/** Reports whether the database showed this of a listing at any time between the bounds. */
 function wasShown(world: World, slug: Slug, shown: Shown, low: number, high: number): boolean {
   const own = (histories.get(world) ?? []).filter((each) => each.slug === slug);
   const all = [{ slug, from: START - 10 * HOUR_MS, shown: null }, ...own];

@@ -15,7 +15,7 @@ export type ObjectClass = new (ctx: object, env: object) => Record<string, Metho
 
 type Storage = { entries: Map<string, unknown>; alarm: number | null };
 
-/** What the objects need of their machine. */
+/** The parts of a machine that its objects need. */
 export type ObjectMachine = {
   scheduler: Scheduler;
   ObjectClass: ObjectClass;

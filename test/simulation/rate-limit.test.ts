@@ -1,4 +1,4 @@
-/** What leasing promises (docs/conventions.md), in virtual time. See docs/simulation.md. */
+/** The promises of leasing (docs/conventions.md), in virtual time. See docs/simulation.md. */
 
 import { describe } from 'vitest';
 import { prove } from './proof.ts';

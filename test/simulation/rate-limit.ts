@@ -20,7 +20,7 @@ const LIMIT = 50;
 const WINDOW_MS = 60_000;
 /** A window that was not stored yet may be forgotten with its first lease: a twenty-fifth of the limit. */
 const FIRST_LEASE = 2;
-/** What an isolate may hold that another one needs: a tenth of the limit. */
+/** The requests that an isolate may hold while another one needs them: a tenth of the limit. */
 const LARGEST_LEASE = 5;
 /** A Worker of the version before: it knows no leases, and calls `hit` for each request. */
 const OLD_WORKER = 'old Worker';
@@ -150,7 +150,7 @@ function violationsIn(world: World, plan: Plan): Violation[] {
   ];
 }
 
-/** Whether each call takes less than 0.1 s, and none fails. */
+/** Reports whether each call takes less than 0.1 s, and none fails. */
 function isCalm({ isSwift, operations }: Plan): boolean {
   return isSwift === true && operations.every((each) => each.roughness === 0 && !each.isFault);
 }

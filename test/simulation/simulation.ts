@@ -10,7 +10,7 @@ export type Operation = {
   atMs: number;
   /** Unique in its plan. What the operation draws at random depends on the seed and on this alone. */
   name: string;
-  /** How many of its calls go wrong, from 0 to 1. */
+  /** The share of its calls that go wrong, from 0 to 1. */
   roughness: number;
   /** Kills an isolate, or takes a service out of order. */
   isFault?: boolean;
@@ -31,10 +31,10 @@ export type Part = {
   violationsIn: (world: World, plan: Plan) => Violation[];
 };
 
-/** What a seed found. */
+/** The finding of a seed. */
 export type Finding = { plan: Plan; violation: Violation };
 
-/** What has been explored. */
+/** The extent of an exploration. */
 export class Explored {
   runs = 0;
   requests = 0;

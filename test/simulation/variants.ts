@@ -117,7 +117,7 @@ export const BAD_FEED: Variants = {
   ],
 };
 
-/** What one isolate holds of a client's window. */
+/** The pool of one isolate. */
 const POOL = 'rate-limit/pool.ts';
 
 export const BAD_RATE_LIMIT: Variants = {

@@ -61,7 +61,7 @@ export type CounterCall = {
   answer?: unknown;
 };
 
-/** What one request became. Without an answer, `end` is infinite. */
+/** The outcome of one request. Without an answer, `end` is infinite. */
 export type Exchange = {
   task: string;
   isolate: string;

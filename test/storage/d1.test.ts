@@ -1,4 +1,4 @@
-/** How long a call of D1 is repeated. */
+/** The time for which a call of D1 is repeated. */
 
 import { describe, expect, it } from 'vitest';
 import { readD1 } from '../../src/storage/d1.ts';

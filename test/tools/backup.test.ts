@@ -34,7 +34,7 @@ function nameOf(type: string, id: string): string {
     .digest('hex');
 }
 
-/** What readers of the service see: every page of the feed and of the events. */
+/** The view of the service's readers: every page of the feed and of the events. */
 async function seenBy(origin: string): Promise<unknown[]> {
   const pages: unknown[] = [];
   const known = z.looseObject({ next_cursor: z.string().nullish(), data: z.array(z.unknown()) });

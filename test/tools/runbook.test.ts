@@ -24,7 +24,7 @@ const ELSEWHERE = [
   'rollback VERSION_ID --env= --message "why"',
   'secret put API_KEY --env=staging',
 ];
-/** What is not to be run, or needs a person. */
+/** The lines that are not to be run, or need a person. */
 const NOT_RUN = ['deploy --env typo', 'login'];
 
 const text = readFileSync('docs/runbook.md', 'utf8');

@@ -20,7 +20,7 @@ import { type Column, number, tableHead, tableLine } from './table.ts';
 /** Milliseconds that each call takes longer. */
 export type Delays = Record<Hop, number>;
 
-/** How many clients of each size are measured, and whether a page is read for two minutes besides. */
+/** The number of clients of each size that are measured, and whether a page is read for two minutes besides. */
 export type Extent = { clients: Readonly<Record<number, number>>; isSteady: boolean };
 
 const LISTINGS = 200;

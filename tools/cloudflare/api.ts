@@ -38,7 +38,7 @@ export class Refused extends UserError {
     this.codes = codes;
   }
 
-  /** Whether the credentials lack the right to this request. */
+  /** Reports whether the credentials lack the right to this request. */
   get isForbidden(): boolean {
     return (
       [401, 403].includes(this.status) || this.codes.some((code) => NOT_ACCEPTED.includes(code))

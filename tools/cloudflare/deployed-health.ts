@@ -12,7 +12,7 @@ const ANSWER_DEADLINE_MS = 10_000;
 export type DeployedVersion = {
   id: string;
   tag: string;
-  /** Where wrangler says that it is served. */
+  /** The place where wrangler says that it is served. */
   targets: readonly string[];
 };
 

@@ -1,4 +1,4 @@
-/** Which database a command works on: the local one, or that of a deployment. */
+/** The database that a command works on: the local one, or that of a deployment. */
 
 import { UserError } from './project.ts';
 import { chosenEnvironment } from './wrangler-config.ts';

@@ -1,5 +1,5 @@
 /**
- * What wrangler.toml says of a deployment: the names of the Worker, its database and its namespace, and
+ * The part of wrangler.toml that describes a deployment: the names of the Worker, its database and its namespace, and
  * the vars. Staging is an environment of its own in the file (`[env.staging]`); without a name it is
  * production.
  *

@@ -26,7 +26,7 @@ export const HEAD = '-- backup of ';
 export const MADE = '-- made ';
 export const ROWS = '-- rows';
 export const END = '-- end ';
-/** What `restore` leaves behind while it is under way. */
+/** The mark that `restore` leaves behind while it is under way. */
 export const RESTORE_MARK = '_restore_under_way';
 
 const MAX_ATTEMPTS = 5;

@@ -11,7 +11,7 @@ import { patiently } from '../../src/storage/d1.ts';
 /** The entity whose events are erased, as its events name it. */
 export type Aggregate = { type: string; id: string };
 
-/** What an aggregate's events are in the store. */
+/** The state of an aggregate's events in the store. */
 export type AggregateEvents = {
   /** All of them, also those that were erased before. */
   total: number;

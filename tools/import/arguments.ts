@@ -16,7 +16,7 @@ Loads a listings file into the local database, or with --remote into the deploye
   --notify URL  tell a build hook when the feed shows something new, signed with the
               PUBLISH_HOOK_SECRET of the environment`;
 
-/** What the user asks for. */
+/** The request of the user. */
 export type Command =
   | ({ kind: 'load'; path: string } & LoadCommand)
   | { kind: 'help' }
@@ -24,7 +24,7 @@ export type Command =
   /** An option with a value that it cannot have: one line says what it must be. */
   | { kind: 'unusable'; message: string };
 
-/** What is to be done with the file. */
+/** The options of an import. */
 export type LoadCommand = {
   isDryRun: boolean;
   isRemote: boolean;

@@ -1,4 +1,4 @@
-/** What an import changes of what the feed shows of a listing, for the list of changes. Pure. */
+/** The change that an import makes to a listing of the feed, for the list of changes. Pure. */
 
 import { render } from '../../src/properties/render.ts';
 import { type Source, source } from '../../src/properties/source.ts';

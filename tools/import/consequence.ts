@@ -1,4 +1,4 @@
-/** What a failed import has changed, as far as that is known. */
+/** The effect of a failed import, as far as that is known. */
 
 import { NoAnswer } from '../cloudflare/api.ts';
 

@@ -53,11 +53,11 @@ export type ImportOutcome =
 
 export type ImportOptions = {
   database: D1Database;
-  /** Without a trailing slash. */
+  /** Has no trailing slash. */
   publicSiteUrl: string;
   /** Checks everything, writes nothing. */
   isDryRun: boolean;
-  /** What becomes of the public listings that the file does not name. */
+  /** The fate of the public listings that the file does not name. */
   pruning: Pruning;
   /** Called after each batch with the number of listings that have been through a phase. */
   onProgress: (phase: 'checked' | 'rendered', done: number, total: number) => void;
@@ -128,7 +128,7 @@ async function attemptImport(read: ReadListings, options: ImportOptions): Promis
 
 const NOTHING_PRUNED: Pruned = { ids: [], problems: [] };
 
-/** What an import was checked against, and what it is to do. */
+/** The store that an import was checked against, and its plan. */
 type Work = {
   plan: Plan;
   stored: Stored;

@@ -7,13 +7,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 const PAUSES_MS = [1_000, 3_000];
 const DEADLINE_MS = 10_000;
 
-/** Where to, and the key of `PUBLISH_HOOK_SECRET` when there is one. */
+/** The address, and the key of `PUBLISH_HOOK_SECRET` when there is one. */
 export type Hook = { url: URL; key: Uint8Array | undefined };
 
-/** What a hook is told. */
+/** The message to a hook. */
 export type FeedChanged = { changes: number; resumeCursor: string };
 
-/** What became of the request, as a line for the operator. */
+/** The outcome of the request, as a line for the operator. */
 export type Notified = { isDelivered: boolean; message: string };
 
 /** Reads a hook's address and secret. Returns what is wrong with one of them as a text. */

@@ -1,4 +1,4 @@
-/** What `import-listings` tells its user about an import. */
+/** The lines in which `import-listings` tells its user about an import. */
 
 import type { LoadCommand } from './arguments.ts';
 import type { Counts } from './counts.ts';

@@ -10,7 +10,7 @@ import { batchesOf, jsonOf, type StagedRow } from './rows.ts';
 export type Staging = {
   database: D1Database;
   importId: string;
-  /** Without a trailing slash. */
+  /** Has no trailing slash. */
   publicSiteUrl: string;
   /** The number of rows that this import has staged so far. */
   stagedRows: number;
@@ -20,11 +20,11 @@ export type Staging = {
 const DIFFERING = `FROM json_each(?1) AS new LEFT JOIN properties AS old ON old.id = new.value->>'id'
   WHERE old.id IS NULL OR old.source <> new.value->>'source' OR old.rendering <> ?2`;
 
-/** What staging a batch writes, or would write. */
+/** The effect of staging a batch, done or planned. */
 export type StagedListings = {
   /** The listings that the store does not hold as they are. */
   rows: StagedRow[];
-  /** How many of them the feed shows otherwise from then on. */
+  /** The number of them that the feed shows otherwise from then on. */
   changes: number;
 };
 

@@ -1,4 +1,4 @@
-/** What an account of the stand-in holds, and its answers to the calls of the API. */
+/** The contents of an account of the stand-in, and its answers to the calls of the API. */
 
 import { createHash, randomUUID } from 'node:crypto';
 import { type Answer, ApiFault, page, result } from './answer.ts';
@@ -15,7 +15,7 @@ export class Account {
   readonly databases: Database[] = [];
   readonly namespaces: { id: string; title: string; supports_url_encoding: boolean }[] = [];
   readonly workers = new Map<string, Worker>();
-  /** Whether the deployed Worker says that its database is down. */
+  /** Reports whether the deployed Worker says that its database is down. */
   isDown = false;
   /** Null: the account has no workers.dev subdomain. */
   subdomain: string | null = 'example';

@@ -15,9 +15,9 @@ export type Fault = {
   request: RegExp;
   /** 0 cuts the connection. */
   status: number;
-  /** How many requests meet it; all of them without a number. */
+  /** The number of requests that meet it; all of them without a number. */
   times?: number;
-  /** How many are let through before. */
+  /** The number that is let through before. */
   skip?: number;
   /** The request is carried out, and only its answer is lost. */
   isAfter?: boolean;

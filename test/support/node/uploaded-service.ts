@@ -1,4 +1,4 @@
-/** What was uploaded to the stand-in of Cloudflare, run in workerd on what its database holds. */
+/** The bundle that was uploaded to the stand-in of Cloudflare, run in workerd on a copy of its database. */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -29,7 +29,7 @@ const OF_DEPLOYMENTS = [
 ];
 
 const run = programs.filter(({ script }) => isFull || OF_DEPLOYMENTS.includes(script));
-/** What a program has to be given before it looks at anything else. */
+/** The arguments that a program has to be given before it looks at anything else. */
 const NEEDED: Record<string, string[]> = { 'import-listings': ['x.json'], restore: ['x.sql'] };
 
 describe('an environment that is not defined', () => {

@@ -1,4 +1,4 @@
-/** What imports do to the list of changes, with the service running: whoever follows it has the catalogue. */
+/** The effect of imports on the list of changes, with the service running: whoever follows it has the catalogue. */
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -61,7 +61,7 @@ const EVERY_KILL = (['SIGKILL', 'SIGTERM', 'SIGINT'] as const).flatMap((signal) 
   { signal, to: 'program' as const },
   { signal, to: 'npm' as const },
 ]);
-/** What no program can see coming, to each of the two, and Ctrl+C. `FULL=1` tries the others too. */
+/** The signal that no program can see coming, to each of the two, and Ctrl+C. `FULL=1` tries the others too. */
 const KILLS = EVERY_KILL.filter(
   ({ signal, to }) =>
     process.env.FULL || signal === 'SIGKILL' || (signal === 'SIGINT' && to === 'npm'),

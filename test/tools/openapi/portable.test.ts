@@ -1,4 +1,4 @@
-/** What generators of clients and mocks read from the OpenAPI document, in any language. */
+/** The parts that generators of clients and mocks read from the OpenAPI document, in any language. */
 
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -209,7 +209,7 @@ function globalNames(): Set<string> {
   return new Set([...declared, ...Object.getOwnPropertyNames(globalThis)]);
 }
 
-/** Whether a program is there. */
+/** Reports whether a program is there. */
 function has(program: string, args: readonly string[]): boolean {
   try {
     execFileSync(program, args, { stdio: 'ignore' });
