@@ -6,8 +6,8 @@ import { claimPort } from '../../support/node/port.ts';
 import type { ProjectCopy, Service } from '../../support/node/project-copy.ts';
 import { copyWithStore } from '../../support/node/stores.ts';
 
-/** With 10,000 the database is locked for longer than a passing fault is usually repeated. */
-const LISTINGS = process.env.FULL ? 10_000 : 1_000;
+/** An import that is large enough to keep the database locked for longer than a read waits for a passing fault. */
+const LISTINGS = process.env.FULL ? 10_000 : 3_000;
 const API_KEY = 'readers_key';
 const PATHS = [
   '/api/v1/web/properties?limit=25',
