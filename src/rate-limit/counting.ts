@@ -12,7 +12,7 @@ import { withDeadline } from '../storage/deadline.ts';
 import type { CounterName, RateCounter } from './counter.ts';
 import { firstLease } from './lease.ts';
 import type { Pool } from './pool.ts';
-import type { Turns } from './turns.ts';
+import { type Turns, wait } from './turns.ts';
 import type { Count } from './window.ts';
 
 const DEADLINE_MS = 1_000;
@@ -87,7 +87,7 @@ export async function fetchLease(
 
 /** Opens the client's next window once this one is over, so that a steady client need not wait for it. */
 export async function openNextWindow(source: Source, inMs: number): Promise<void> {
-  await source.turns.pause(inMs);
+  await wait(inMs);
   if (source.pool.isIdle(Date.now())) await fetchLease(source, firstLease(source.limit));
 }
 

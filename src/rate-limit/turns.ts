@@ -6,15 +6,20 @@
 
 const MAX_PASSING = 20;
 
+/** Resolves after so many milliseconds. Nobody gives way to it: it may wait for seconds. */
+export async function wait(milliseconds: number): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
+
 /** The turns of one isolate. */
 export class Turns {
   #pausing = 0;
   #passed = 0;
 
-  /** Resolves after so many milliseconds. */
+  /** Resolves after so many milliseconds, in which others give way. */
   async pause(milliseconds: number): Promise<undefined> {
     this.#pausing += 1;
-    await new Promise((resolve) => setTimeout(resolve, milliseconds));
+    await wait(milliseconds);
     this.#pausing -= 1;
     this.#passed = 0;
     return undefined;

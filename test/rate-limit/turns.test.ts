@@ -1,6 +1,9 @@
 /** Requests that pause get their turn, however busy the isolate is. */
 
+import { env } from 'cloudflare:workers';
 import { expect, it } from 'vitest';
+import { openNextWindow } from '../../src/rate-limit/counting.ts';
+import { Pool } from '../../src/rate-limit/pool.ts';
 import { Turns } from '../../src/rate-limit/turns.ts';
 
 it('ask nobody to pause while nobody does', () => {
@@ -18,4 +21,24 @@ it('ask every request beyond twenty to pause while another one pauses, until it 
   await pause;
   expect(turns.isOver()).toBe(false);
   await other;
+});
+
+it('ask nobody to pause while the next window of a client is waited for', async () => {
+  const turns = new Turns();
+  const pool = new Pool(100);
+  pool.begin(4, Date.now());
+  const opening = openNextWindow(
+    {
+      objects: env.RATE_COUNTER,
+      counter: 'default',
+      client: '192.0.2.1',
+      limit: 100,
+      pool,
+      turns,
+      inBackground: () => {},
+    },
+    1,
+  );
+  for (let request = 0; request < 100; request += 1) expect(turns.isOver()).toBe(false);
+  await opening;
 });
