@@ -13,17 +13,6 @@ const NODE_TESTS = ['tools', 'over-http', 'documents', 'simulation'].map(
   (folder) => `test/${folder}/**/*.test.ts`,
 );
 
-/** Test files in workerd that need no binding: they share runtimes, and have no database. */
-const PURE_TESTS = [
-  'test/architecture.test.ts',
-  'test/auth/api-key.test.ts',
-  'test/events/{decision,difference}.test.ts',
-  'test/http/{conditional,cursor,json-limits}.test.ts',
-  'test/properties/{rich-text,rules}.test.ts',
-  'test/rate-limit/{client-address,lease,pool}.test.ts',
-  'test/storage/d1.test.ts',
-];
-
 /**
  * One more than there are processors: many tests wait for a program or a time limit. Vitest itself
  * would leave a processor free. The projects share these workers.
@@ -42,63 +31,48 @@ if (!NODE_OPTIONS.includes(RESOLVE_QUICKLY)) {
 // The tests are those of the configuration that every environment shares.
 delete process.env.CLOUDFLARE_ENV;
 
-/** Runs tests in workerd, with the bindings of wrangler.toml. */
-const workerd = () =>
-  cloudflareTest(async () => ({
-    wrangler: { configPath: './wrangler.toml' },
-    miniflare: {
-      bindings: {
-        TEST_MIGRATIONS: await readD1Migrations('./migrations'),
-        // A developer's .dev.vars and an operator's wrangler.toml are read too: these win.
-        ...TEST_VARS,
-        TEST_NAUGHTY_STRINGS: naughtyStrings,
-        TEST_JSON_SUITE: parsing,
-        TEST_FULL: process.env.FULL ?? '',
-        API_KEY: 'test-key-one,test-key-two',
-        API_KEYS: [],
-        FEED_CACHE_SECONDS: '0',
-      },
-    },
-  }));
-
-const inWorkerd = {
-  maxWorkers: MAX_WORKERS,
-  // A test of a hundred requests takes more than the usual five seconds on a busy machine.
-  testTimeout: 30_000,
-  hookTimeout: 30_000,
-};
-
-/** `worker` and `worker-pure`: in workerd, with real bindings and without. `node`: programs, documents, and the service over real HTTP. */
+/** `worker`: in workerd, with real bindings. `node`: programs, documents, and the service over real HTTP. */
 export default defineConfig({
   test: {
     // Shows what the service logs for the tests that fail.
     silent: 'passed-only',
     sequence: { sequencer: LongestFirst },
+    maxWorkers: MAX_WORKERS,
     projects: [
       {
-        plugins: [workerd()],
+        plugins: [
+          cloudflareTest(async () => ({
+            wrangler: { configPath: './wrangler.toml' },
+            miniflare: {
+              bindings: {
+                TEST_MIGRATIONS: await readD1Migrations('./migrations'),
+                // A developer's .dev.vars and an operator's wrangler.toml are read too: these win.
+                ...TEST_VARS,
+                TEST_NAUGHTY_STRINGS: naughtyStrings,
+                TEST_JSON_SUITE: parsing,
+                TEST_FULL: process.env.FULL ?? '',
+                API_KEY: 'test-key-one,test-key-two',
+                API_KEYS: [],
+                FEED_CACHE_SECONDS: '0',
+              },
+            },
+          })),
+        ],
         test: {
-          ...inWorkerd,
           name: 'worker',
           include: ['test/**/*.test.ts'],
-          exclude: [...NODE_TESTS, ...PURE_TESTS],
-          setupFiles: ['./test/support/watch-log.ts', './test/support/migrate.ts'],
-        },
-      },
-      {
-        plugins: [workerd()],
-        test: {
-          ...inWorkerd,
-          name: 'worker-pure',
-          include: PURE_TESTS,
+          exclude: NODE_TESTS,
+          // A worker's files share its runtime: each-file.ts keeps them apart.
           isolate: false,
-          setupFiles: ['./test/support/watch-log.ts'],
+          setupFiles: ['./test/support/watch-log.ts', './test/support/each-file.ts'],
+          // A test of a hundred requests takes more than the usual five seconds on a busy machine.
+          testTimeout: 30_000,
+          hookTimeout: 30_000,
         },
       },
       {
         test: {
           name: 'node',
-          maxWorkers: MAX_WORKERS,
           include: NODE_TESTS,
           globalSetup: ['./test/support/node/run-directory.ts'],
           // A worker's files share its modules: each-file.ts keeps them apart.

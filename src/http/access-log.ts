@@ -17,6 +17,7 @@ const VERSION_BINDING = 'CF_VERSION_METADATA';
  * for the request runs in its context. A counted response says in `Server-Timing` what took how long.
  */
 export function accessLog() {
+  const coloOf = rememberedColo();
   return createMiddleware<AppEnv>(async function accessLog(c, next) {
     const startedAt = Date.now();
     const requestId = requestIdOf(c);
@@ -47,16 +48,19 @@ function serverTiming({ counter_ms, database_ms }: Notes, total: number): string
   return `${counter}${database}total;dur=${total}`;
 }
 
-/** An isolate stays in its data centre, and reading `cf` costs more than all else of a line: once is enough. */
-let known: { colo: string | undefined } | undefined;
-
-/** Returns the data centre that served the request; undefined outside of production. */
-function coloOf(c: Context): string | undefined {
-  if (known === undefined) {
-    const colo = c.req.raw.cf?.colo;
-    known = { colo: typeof colo === 'string' ? colo : undefined };
-  }
-  return known.colo;
+/**
+ * Returns a function that tells the data centre that serves a request; undefined outside of production.
+ * An isolate stays in its data centre, and reading `cf` costs more than all else of a line: once is enough.
+ */
+function rememberedColo(): (c: Context) => string | undefined {
+  let known: { colo: string | undefined } | undefined;
+  return (c) => {
+    if (known === undefined) {
+      const colo = c.req.raw.cf?.colo;
+      known = { colo: typeof colo === 'string' ? colo : undefined };
+    }
+    return known.colo;
+  };
 }
 
 /** Returns the id of the deployed version, or else the version of the service. */
