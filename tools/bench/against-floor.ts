@@ -1,6 +1,6 @@
 /**
- * Measures the service against the floor: in turns, so that other work on the machine meets both, and
- * by the median of the rounds.
+ * Measures the service against the floor. They take turns, so that other work on the machine meets both: the
+ * ratio is the median of those of the rounds.
  */
 
 import { askOnce, CONNECTIONS, startContenders } from './contenders.ts';
@@ -12,7 +12,7 @@ import { type Column, number, tableHead, tableLine } from './table.ts';
 
 const WARM_UP_SECONDS = 0.5;
 const GOAL = 0.85;
-/** A ratio says little when the rounds lie further apart than this. */
+/** A ratio says little when those of the rounds lie further apart than this. */
 const NOISE = 0.2;
 
 /** The number of rounds of each request, and the length of one. */
@@ -68,19 +68,21 @@ export async function measureAgainstFloor(settings: Rounds): Promise<void> {
           rates.push(await rateOf(runtime, call, settings.seconds));
         }
       }
-      const [ofService = 0, ofFloor = 0] = sides.map(({ rates }) => median(rates));
-      const widest = Math.max(...sides.map(({ rates }) => spread(rates)));
-      const ratio = ofService / ofFloor;
-      if (widest > NOISE) noisy.push(name);
+      const [ofService = [], ofFloor = []] = sides.map(({ rates }) => rates);
+      const ratios = ofService.map((rate, round) => rate / (ofFloor[round] ?? Number.NaN));
+      const ratio = median(ratios);
+      const apart = spread(ratios);
+      if (apart > NOISE) noisy.push(name);
       if (ratio < GOAL) missed.push(name);
-      const cells = [number(ofService), number(ofFloor), number(ratio, 2), percent(widest)];
+      const medians = [ofService, ofFloor].map((rates) => number(median(rates)));
+      const cells = [...medians, number(ratio, 2), percent(apart)];
       console.log(tableLine(COLUMNS, [name, ...cells]));
     }
   }
   if (missed.length > 0) console.log(`\nBelow the goal of ${GOAL}: ${missed.join('; ')}.`);
   if (noisy.length > 0) {
     console.log(
-      `\nThe machine was too noisy: rounds lie over ${percent(NOISE)} apart at ${noisy.join('; ')}.`,
+      `\nThe machine was too noisy: the ratios of the rounds lie over ${percent(NOISE)} apart at ${noisy.join('; ')}.`,
     );
   }
   await Promise.all([load.stop(), hot.stop(), cold.stop(), floor.stop()]);

@@ -6,9 +6,9 @@ export function median(values: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
-/** Returns how far the values lie apart, as a share of their median. */
+/** Returns how far the middle half of the values lies apart, as a share of their median. */
 export function spread(values: readonly number[]): number {
-  return (Math.max(...values) - Math.min(...values)) / median(values);
+  return (percentile(values, 75) - percentile(values, 25)) / median(values);
 }
 
 /** Returns the smallest value that so many percent of the values do not exceed. */
