@@ -9,9 +9,9 @@
  * belong to one that its own guard will now make begin again.
  */
 
-import { eq } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { QueryBuilder } from 'drizzle-orm/sqlite-core';
-import { importStaging } from '../../src/properties/table.ts';
+import { fromNewestChange, importStaging, properties } from '../../src/properties/table.ts';
 import { patiently } from '../../src/storage/d1.ts';
 import { statementOf } from '../../src/storage/statement.ts';
 import { NotApplied, OutcomeUnknown } from './consequence.ts';
@@ -45,14 +45,11 @@ const INSERTS = [
    FROM import_staging WHERE import_id = ?1 AND kind = 'amenity'`,
 ];
 
-/**
- * Keeps the place of the newest change, before the listings that are replaced are gone: a place that a
- * reader may hold must not be given again.
- */
-const KEEP_NEWEST_CHANGE = `
+/** Keeps the place of the newest change, before the listings that are replaced are gone. */
+const KEEP_NEWEST_CHANGE = statementOf(sql`
   INSERT INTO import_staging (kind, key, import_id, row)
-  SELECT 'sequence', '', ?1, coalesce((SELECT change_seq FROM properties
-    WHERE status <> 'hidden' OR change_seq > 0 ORDER BY change_seq DESC, id DESC LIMIT 1), 0)`;
+  SELECT 'sequence', '', ${sql.placeholder('importId')},
+    coalesce((SELECT ${properties.change_seq} ${fromNewestChange}), 0)`);
 
 const NEWEST_CHANGE = `(SELECT CAST(row AS INTEGER) FROM import_staging
   WHERE import_id = ?1 AND kind = 'sequence')`;
@@ -105,7 +102,7 @@ export async function applyStaged(staging: Staging, lastImport: string | null): 
   const { database, importId, stagedRows } = staging;
   const batch = [
     database.prepare(GUARD).bind(importId, lastImport, stagedRows),
-    database.prepare(KEEP_NEWEST_CHANGE).bind(importId),
+    KEEP_NEWEST_CHANGE.bindTo(database, { importId }),
     ...[...REMOVALS, ...INSERTS].map((statement) => database.prepare(statement).bind(importId)),
     database.prepare(INSERT_LISTINGS).bind(importId, pendingRenderingOf(importId), Date.now()),
     database.prepare(END_CATALOGUE).bind(importId),
