@@ -63,7 +63,7 @@ export type ImportOptions = {
   onProgress: (phase: 'checked' | 'rendered', done: number, total: number) => void;
 };
 
-/** Imports a file. Throws when the store fails; then nothing has changed. */
+/** Imports a file. Throws when the store fails. Only `OutcomeUnknown` leaves open whether the listings changed. */
 export async function importListings(
   read: ReadListings,
   options: ImportOptions,
