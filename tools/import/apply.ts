@@ -124,22 +124,24 @@ export async function applyStaged(staging: Staging, lastImport: string | null): 
   try {
     await patiently(() => database.batch(batch));
   } catch (error) {
-    if (!(error instanceof Error && GUARD_FAILURE.test(error.message))) {
-      return requireApplied(staging, error);
-    }
-    // The first attempt of a repeated call may have been applied after all.
-    if ((await findLastImport(database)) !== importId) throw new Overtaken();
+    // Only the store can tell: the answer may be lost, or that of the first attempt of a repeated call.
+    const last = await readBack(database, error);
+    if (last === importId) return;
+    const why = messageOf(error);
+    throw GUARD_FAILURE.test(why) ? new Overtaken() : new NotApplied(why, { cause: error });
   }
 }
 
-/** The answer to the batch was lost: only the store can tell whether it was carried out. */
-async function requireApplied({ database, importId }: Staging, fault: unknown): Promise<void> {
-  const why = fault instanceof Error ? fault.message : String(fault);
-  let last: string | null;
+/** Returns the id of the import that was applied last, after a fault. Throws `OutcomeUnknown` when it cannot be read. */
+async function readBack(database: D1Database, fault: unknown): Promise<string | null> {
   try {
-    last = await findLastImport(database);
-  } catch {
+    return await findLastImport(database);
+  } catch (error) {
+    const why = messageOf(GUARD_FAILURE.test(messageOf(fault)) ? error : fault);
     throw new OutcomeUnknown(why, { cause: fault });
   }
-  if (last !== importId) throw new NotApplied(why, { cause: fault });
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
