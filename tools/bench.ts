@@ -10,7 +10,7 @@ import { measureAgainstFloor } from './bench/against-floor.ts';
 import { measureFloorModes } from './bench/floor-modes.ts';
 import { measureLatency } from './bench/latency.ts';
 import { measureScale } from './bench/scale.ts';
-import { readOptions } from './command-line/options.ts';
+import { readArguments, understand } from './command-line/arguments.ts';
 import { requireKnownEnvironment } from './command-line/wrangler-config.ts';
 
 requireKnownEnvironment();
@@ -21,10 +21,12 @@ const flag = { type: 'boolean', default: false } as const;
 const hop = (milliseconds: string) => ({ type: 'string', default: milliseconds }) as const;
 // docs/performance.md has the sources of these defaults.
 const hops = { counter: hop('15'), d1: hop('30'), kv: hop('20'), edge: hop('7') };
-const values = readOptions(
-  { quick: flag, scale: flag, floor: flag, latency: flag, ...hops },
-  USAGE,
-);
+const options = { quick: flag, scale: flag, floor: flag, latency: flag, ...hops };
+const values = understand(() => readArguments('bench', process.argv.slice(2), options).values);
+if ('problem' in values) {
+  console.error(`${values.problem}\n${USAGE}`);
+  process.exit(2);
+}
 
 // Short rounds: both sides of a ratio meet the same moment of the machine.
 const rounds = values.quick ? { rounds: 5, seconds: 0.6 } : { rounds: 21, seconds: 1 };

@@ -175,13 +175,22 @@ async function upload(wrangler: Wrangler): Promise<DeployedVersion> {
     isShown: true,
   });
   if (!isDone) throw new UserError('wrangler could not upload the new version');
-  for (const line of wrangler.report().trim().split('\n').reverse()) {
-    const entry = uploaded.safeParse(JSON.parse(line));
-    if (entry.success) {
-      return { id: entry.data.version_id, tag: id, targets: entry.data.targets ?? [] };
+  const entry = uploadIn(wrangler);
+  if (entry === undefined) throw new UserError('wrangler does not say which version it uploaded');
+  return { id: entry.version_id, tag: id, targets: entry.targets ?? [] };
+}
+
+/** Finds the last upload in wrangler's report, which may be missing or no JSON. */
+function uploadIn(wrangler: Wrangler): z.infer<typeof uploaded> | undefined {
+  try {
+    for (const line of wrangler.report().trim().split('\n').reverse()) {
+      const entry = uploaded.safeParse(JSON.parse(line));
+      if (entry.success) return entry.data;
     }
+  } catch {
+    // There is no report, or no whole one.
   }
-  throw new UserError('wrangler does not say which version it uploaded');
+  return undefined;
 }
 
 /** Secrets are put by hand, after the first deployment: nobody can use the service before. */

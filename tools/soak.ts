@@ -5,16 +5,18 @@
  * and no fault was logged, 1 when not, 2 when an argument was not understood.
  */
 
-import { readOptions } from './command-line/options.ts';
+import { readArguments, understand } from './command-line/arguments.ts';
 import { requireKnownEnvironment } from './command-line/wrangler-config.ts';
 import { soak } from './soak/run.ts';
 
 requireKnownEnvironment();
 
-const values = readOptions(
-  { seconds: { type: 'string', default: '30' } },
-  'usage: npm run soak -- [--seconds 30]',
-);
+const options = { seconds: { type: 'string', default: '30' } } as const;
+const values = understand(() => readArguments('soak', process.argv.slice(2), options).values);
+if ('problem' in values) {
+  console.error(`${values.problem}\nusage: npm run soak -- [--seconds 30]`);
+  process.exit(2);
+}
 const seconds = Number(values.seconds);
 if (!Number.isFinite(seconds) || seconds <= 0) {
   console.error('--seconds must be a number above 0');

@@ -22,7 +22,7 @@ import { type Statement, statementOf, type Values } from '../storage/statement.t
 import type { ChangePlace } from './change.ts';
 import { renderingOf } from './render.ts';
 import { behind, bytes, columnsOf, documentOf } from './store.ts';
-import { properties } from './table.ts';
+import { fromNewestChange, isInChanges, properties } from './table.ts';
 
 /** An item: `document` is the property as JSON text, null for one that was removed. */
 export type Change = {
@@ -147,7 +147,6 @@ function isBefore(last: ChangeRow | undefined, end: Ordered | undefined): boolea
 // The partial indexes have these conditions word for word, which SQLite looks for. Either index fits the
 // catalogue, but one has the removed listings in it too: so each statement names its own.
 const isPublic = sql`${properties.status} <> 'hidden'`;
-const isInList = sql`(${isPublic} or ${properties.change_seq} > 0)`;
 
 const { change_seq, id } = properties;
 const given = (name: string) => sql`${sql.placeholder(name)}`;
@@ -177,7 +176,7 @@ const inCatalogue =
 
 const inChanges: Range = (columns, [seq], rows) => sql`
   select 'change' as part, ${columns} from ${properties} indexed by properties_by_change
-  where ${isInList} and ${change_seq} > ${seq} order by change_seq limit ${rows}`;
+  where ${isInChanges} and ${change_seq} > ${seq} order by change_seq limit ${rows}`;
 
 /** SQLite reads the changes only when the catalogue does not fill the page. */
 const inBoth =
@@ -199,8 +198,7 @@ const newest = sql`
   select 'newest' as part, ${change_seq}, ${id}, '' as slug, ${properties.status},
     null as changed_at, null as removed_slug, ${properties.catalogue_end},
     null as current_document, null as stale_source
-  from ${properties} indexed by properties_by_change where ${isInList}
-  order by change_seq desc, id desc limit 1`;
+  ${fromNewestChange}`;
 
 const BEGINNING: Place = [sql`-1`, NO_ID];
 const NO_END = sql.raw(String(Number.MAX_SAFE_INTEGER));

@@ -1,6 +1,6 @@
 /** The feed's tables, for Drizzle and the migrations. A key here is the name of its column. */
 
-import { sql } from 'drizzle-orm';
+import { type SQLWrapper, sql } from 'drizzle-orm';
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 
 /**
@@ -68,9 +68,7 @@ export const properties = sqliteTable(
     index('properties_by_publication')
       .on(table.change_seq, table.id)
       .where(sql`${table.status} <> 'hidden'`),
-    index('properties_by_change')
-      .on(table.change_seq, table.id)
-      .where(sql`${table.status} <> 'hidden' or ${table.change_seq} > 0`),
+    index('properties_by_change').on(table.change_seq, table.id).where(hasChange(table)),
     uniqueIndex('properties_slug').on(table.slug),
     ...combinationsOf(FILTER_COLUMNS).map((names) => {
       const filters = names.map((name) => table[name]);
@@ -81,6 +79,13 @@ export const properties = sqliteTable(
     }),
   ],
 );
+
+/** The condition of `properties_by_change`: SQLite reads that index only for a query with the same words. */
+export const isInChanges = sql`(${hasChange(properties)})`;
+
+/** Follows the columns of a query: the listing that changed last, in one row read. */
+export const fromNewestChange = sql`from ${properties} indexed by properties_by_change
+  where ${isInChanges} order by ${properties.change_seq} desc, ${properties.id} desc limit 1`;
 
 /** The locations that listings files have named, for later files to refer to. */
 export const locations = sqliteTable(
@@ -117,6 +122,11 @@ export const importStaging = sqliteTable('import_staging', {
   /** The record's future row, as a JSON object of its columns. */
   row: text().notNull(),
 });
+
+/** Tells whether a listing has a place in the list of changes. */
+function hasChange({ status, change_seq }: { status: SQLWrapper; change_seq: SQLWrapper }) {
+  return sql`${status} <> 'hidden' or ${change_seq} > 0`;
+}
 
 /** Returns every combination of the names, none of them included. */
 function combinationsOf<Name>(names: readonly Name[]): Name[][] {

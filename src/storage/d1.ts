@@ -23,9 +23,9 @@ const LOCKED_PAUSE_MS = 200;
 const PATIENCE_MS = 60_000;
 const PATIENT_PAUSE_MS = 50;
 
-/** The texts of faults that pass by themselves. */
+/** The texts of faults that pass by themselves, besides locks. */
 const PASSING_FAULT =
-  /SQLITE_BUSY|database is locked|Network connection lost|storage caused object to be reset|reset because its code was updated|internal error|Failed to get session commit token/i;
+  /Network connection lost|storage caused object to be reset|reset because its code was updated|internal error/i;
 
 /**
  * The texts of a lock that another program holds, as an import does locally for seconds when it
@@ -97,9 +97,9 @@ function pauseAfter(
   return elapsedMs + pause <= RETRY_WINDOW_MS ? pause : undefined;
 }
 
-/** Reports whether a fault passes by itself. */
+/** Reports whether a fault passes by itself, as a lock does. */
 export function isPassingFault(error: unknown): boolean {
-  return isFault(error, PASSING_FAULT);
+  return isFault(error, LOCKED) || isFault(error, PASSING_FAULT);
 }
 
 /** Reports whether a fault has such a text. It looks at the chain of causes: a fault may come wrapped. */

@@ -72,7 +72,10 @@ beforeAll(async () => {
   source = await copyWithStore('samples');
   projects.push(source);
   const service = await source.serve(await claimPort());
-  await send(service.origin, 'booking-1', { guests: 2, note: "l'été\nat \u0001 noon; -- '' --" });
+  await send(service.origin, 'booking-1', {
+    guests: 2,
+    note: "l'été\nat \u0001\u2028 noon; -- '' --",
+  });
   await send(service.origin, 'booking-2', { guests: 3, guest_email: 'ann@example.com' });
   await send(service.origin, 'booking-3', {});
   seen = await seenBy(service.origin);

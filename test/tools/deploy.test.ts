@@ -1,6 +1,6 @@
 /** `npm run deploy` against a stand-in of Cloudflare, which wrangler takes for the real one. */
 
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -370,5 +370,31 @@ describe.runIf(isFull)('deploy, after a failure in the middle', () => {
     } finally {
       await own.stop();
     }
+  });
+});
+
+describe('deploy, with a wrangler that does not say what it has uploaded', () => {
+  it.each([
+    ['writes no report', ''],
+    ['leaves an empty report', `writeFileSync(file, '');`],
+    ['leaves a report that is cut short', `writeFileSync(file, '{"type":"depl');`],
+  ])('tells what is known when it %s', async (_, report) => {
+    const project = clone();
+    const folder = join(project.directory, 'tools/node_modules/wrangler');
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(
+      join(folder, 'index.js'),
+      `const { writeFileSync } = require('node:fs');
+       const file = process.env.WRANGLER_OUTPUT_FILE_PATH;
+       if (process.argv.includes('--tag')) { ${report} }`,
+    );
+    const { code, stderr } = await deploy(project, '--env', 'staging');
+    expect({ code, lines: stderr.trimEnd().split('\n') }).toEqual({
+      code: 1,
+      lines: [
+        'Not deployed: wrangler does not say which version it uploaded.',
+        'The database is migrated. Whether the new version serves is not known: `npx wrangler deployments list` tells. Run the same command again when the cause is gone.',
+      ],
+    });
   });
 });

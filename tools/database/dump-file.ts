@@ -2,7 +2,6 @@
 
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import * as z from 'zod';
 import { UserError } from '../command-line/project.ts';
@@ -82,8 +81,18 @@ async function readEnds(file: string): Promise<Ends> {
   };
 }
 
-function linesOf(file: string): AsyncIterable<string> {
-  return createInterface({ input: createReadStream(file), crlfDelay: 0 });
+/**
+ * Splits at line feeds only: node:readline takes Unicode's separators of lines for ends too. A transfer
+ * may have put a carriage return before each line feed; it belongs to no line.
+ */
+async function* linesOf(file: string): AsyncGenerator<string> {
+  let rest = '';
+  for await (const chunk of createReadStream(file, 'utf8')) {
+    const lines = `${rest}${chunk}`.split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) yield line.replace(/\r$/, '');
+  }
+  if (rest !== '') yield rest;
 }
 
 function requireCounts(scratch: DatabaseSync, expected: Counts, file: string): void {

@@ -20,6 +20,7 @@ import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { patiently } from '../../src/storage/d1.ts';
 import { UserError } from '../command-line/project.ts';
+import { hasIntegerKey, readSchema, tablesIn, writtenColumns } from './schema.ts';
 import { rowSize, type SqlValue, sqlLiteral } from './sql-literal.ts';
 
 export const HEAD = '-- backup of ';
@@ -35,8 +36,6 @@ const BYTES_PER_PAGE = 2_000_000;
 const FIRST_PAGE_ROWS = 10;
 const MAX_PAGE_ROWS = 500;
 
-const schemaRow = z.object({ type: z.string(), name: z.string(), sql: z.string() });
-const columnRow = z.object({ name: z.string(), pk: z.number(), hidden: z.number() });
 const sqlValue = z.union([z.string(), z.number(), z.null()]);
 
 export type Counts = Readonly<Record<string, number>>;
@@ -79,20 +78,8 @@ async function writeAll(
   for (const { sql } of schema) write(`${sql};`);
   write(ROWS);
   const counts: Record<string, number> = {};
-  for (const { type, name: table } of schema) {
-    if (type === 'table') counts[table] = await writeTable(database, table, write);
-  }
+  for (const table of tablesIn(schema)) counts[table] = await writeTable(database, table, write);
   return counts;
-}
-
-/** Tables before their indexes. D1's own tables are left out. */
-async function readSchema(database: D1Database): Promise<z.infer<typeof schemaRow>[]> {
-  const statement = database.prepare(
-    `SELECT type, name, sql FROM sqlite_schema
-     WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\'
-     ORDER BY type = 'index', name`,
-  );
-  return z.array(schemaRow).parse((await patiently(() => statement.all())).results);
 }
 
 /** Pages by the row's own number, which every table here has, so that no page repeats or misses a row. */
@@ -132,33 +119,6 @@ async function writeTable(
     written += results.length;
   }
   return written;
-}
-
-/** Computed columns have no values of their own. */
-export async function writtenColumns(database: D1Database, table: string): Promise<string[]> {
-  return (await columnsOf(database, table))
-    .filter(({ hidden }) => hidden === 0)
-    .map(({ name }) => name);
-}
-
-async function columnsOf(
-  database: D1Database,
-  table: string,
-): Promise<z.infer<typeof columnRow>[]> {
-  const statement = database
-    .prepare('SELECT name, pk, hidden FROM pragma_table_xinfo(?)')
-    .bind(table);
-  return z.array(columnRow).parse((await patiently(() => statement.all())).results);
-}
-
-/** Such a key is the row's own number. */
-async function hasIntegerKey(database: D1Database, table: string): Promise<boolean> {
-  const statement = database
-    .prepare(
-      `SELECT count(*) AS keys FROM pragma_table_info(?) WHERE pk > 0 AND lower(type) = 'integer'`,
-    )
-    .bind(table);
-  return (await patiently(() => statement.first<number>('keys'))) === 1;
 }
 
 async function lastImport(database: D1Database): Promise<string | null> {

@@ -10,18 +10,32 @@ import * as z from 'zod';
 import { patiently } from '../../src/storage/d1.ts';
 import { UserError } from '../command-line/project.ts';
 import { type Erasure, playLedger } from '../erasure/ledger.ts';
-import { RESTORE_MARK, writtenColumns } from './dump.ts';
+import { batchesOf } from './batches.ts';
+import { RESTORE_MARK } from './dump.ts';
 import type { LoadedDump } from './dump-file.ts';
+import {
+  hasIntegerKey,
+  readSchema,
+  type SchemaStatement,
+  tablesIn,
+  writtenColumns,
+} from './schema.ts';
 import { scratchDatabase } from './scratch.ts';
 import { rowSize, type SqlValue } from './sql-literal.ts';
 
-const ROWS_PER_BATCH = 100;
-const BYTES_PER_BATCH = 1_000_000;
 /** The record of what wrangler has applied. */
 const MIGRATIONS = 'd1_migrations';
 
-const statement = z.object({ type: z.string(), name: z.string(), sql: z.string() });
-type SchemaStatement = z.infer<typeof statement>;
+/** The row of the mark. */
+const mark = z.object({
+  hash: z.string(),
+  /**
+   * 1 when the restore began with a database that was migrated by itself: it keeps its own record of
+   * that. The mark of an earlier version of this program does not say so.
+   */
+  keeps_migrations: z.int().default(0),
+});
+type Mark = z.infer<typeof mark>;
 
 export type RestoreOptions = {
   ledger: readonly Erasure[];
@@ -35,24 +49,36 @@ export async function restore(
   dump: LoadedDump,
   { ledger, onBegin }: RestoreOptions,
 ): Promise<number> {
-  const schema = schemaOf(dump.scratch);
-  const tables = await tablesOf(target);
-  await requireRestorable(target, dump, tables);
-  const isFresh = tables.every((name) => name === MIGRATIONS || name === RESTORE_MARK);
-  const isResumed = tables.includes(RESTORE_MARK);
+  const source = scratchDatabase(dump.scratch);
+  const schema = await readSchema(source);
+  const tables = tablesIn(await readSchema(target));
+  const left = tables.includes(RESTORE_MARK) ? await readMark(target) : undefined;
+  if (left !== undefined && left.hash !== dump.hash) {
+    throw new UserError('the restore of another file into this database is not finished');
+  }
+  if (left === undefined) await requireRestorable(target, source, schema, tables);
+  const isMigrated = tables.some((name) => name !== MIGRATIONS);
+  const { keeps_migrations } = left ?? { keeps_migrations: isMigrated ? 1 : 0 };
   const erased = await eraseAgain(dump, ledger);
 
   onBegin();
-  if (!isResumed) await begin(target, dump, isFresh ? schema : [], tables);
-  // A database that was migrated by itself keeps its own record of that.
-  const own = isFresh || isResumed ? undefined : MIGRATIONS;
-  const names = schema.filter(({ type }) => type === 'table').map(({ name }) => name);
-  for (const table of names) {
-    if (table !== own) await copy(dump.scratch, target, table);
+  if (left === undefined) {
+    const created = isMigrated ? [] : schema.filter(({ name }) => !tables.includes(name));
+    await begin(target, { hash: dump.hash, keeps_migrations }, created);
   }
-  await requireCounts(target, dump, own);
+  const restored = tablesIn(schema).filter(
+    (table) => table !== MIGRATIONS || keeps_migrations === 0,
+  );
+  for (const table of restored) await copy(dump.scratch, target, table);
+  await requireCounts(target, dump, restored);
   await patiently(() => target.prepare(`DROP TABLE "${RESTORE_MARK}"`).run());
   return erased;
+}
+
+/** Returns the mark of a restore that is not finished. */
+async function readMark(target: D1Database): Promise<Mark> {
+  const statement = target.prepare(`SELECT * FROM "${RESTORE_MARK}"`);
+  return mark.parse(await patiently(() => statement.first()));
 }
 
 /** Before a row is sent: what was erased does not come back for a moment. */
@@ -69,40 +95,12 @@ async function eraseAgain(
   return playLedger(scratchDatabase(scratch), name, ledger);
 }
 
-function schemaOf(scratch: DatabaseSync): SchemaStatement[] {
-  const rows = scratch
-    .prepare(
-      `SELECT type, name, sql FROM sqlite_schema
-       WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
-       ORDER BY type = 'index', name`,
-    )
-    .all();
-  return z.array(statement).parse(rows);
-}
-
-async function tablesOf(target: D1Database): Promise<string[]> {
-  const query = target.prepare(
-    `SELECT name FROM sqlite_schema WHERE type = 'table'
-     AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\'`,
-  );
-  const { results } = await patiently(() => query.all());
-  return z
-    .array(z.object({ name: z.string() }))
-    .parse(results)
-    .map(({ name }) => name);
-}
-
 async function requireRestorable(
   target: D1Database,
-  dump: LoadedDump,
+  source: D1Database,
+  schema: readonly SchemaStatement[],
   tables: readonly string[],
 ): Promise<void> {
-  if (tables.includes(RESTORE_MARK)) {
-    const mark = target.prepare(`SELECT hash FROM "${RESTORE_MARK}"`);
-    const hash = await patiently(() => mark.first<string>('hash'));
-    if (hash === dump.hash) return;
-    throw new UserError('the restore of another file into this database is not finished');
-  }
   const own = tables.filter((name) => name !== MIGRATIONS);
   for (const table of own) {
     const any = target.prepare(`SELECT EXISTS (SELECT 1 FROM "${table}") AS found`);
@@ -110,28 +108,34 @@ async function requireRestorable(
     throw new UserError(`the database holds rows already (in ${table}): it must be empty`);
   }
   if (own.length === 0) return;
-  for (const { type, name } of schemaOf(dump.scratch)) {
-    if (type !== 'table' || name === MIGRATIONS) continue;
-    const known = await writtenColumns(target, name);
-    const missing = columnsOf(dump.scratch, name).filter((column) => !known.includes(column));
+  for (const table of tablesIn(schema)) {
+    if (table === MIGRATIONS) continue;
+    const known = await writtenColumns(target, table);
+    const missing = (await writtenColumns(source, table)).filter(
+      (column) => !known.includes(column),
+    );
     if (missing.length === 0) continue;
     throw new UserError(
-      `the database is of an older version than the backup: ${name} lacks ${missing.join(', ')}. Migrate it, or take one without tables`,
+      `the database is of an older version than the backup: ${table} lacks ${missing.join(', ')}. Migrate it, or take one without tables`,
     );
   }
 }
 
+/** Leaves the mark, and makes what is missing, all at once. */
 async function begin(
   target: D1Database,
-  { hash }: LoadedDump,
-  schema: readonly SchemaStatement[],
-  tables: readonly string[],
+  { hash, keeps_migrations }: Mark,
+  created: readonly SchemaStatement[],
 ): Promise<void> {
-  const created = schema.filter(({ name }) => !tables.includes(name));
+  const leave = target
+    .prepare(`INSERT OR IGNORE INTO "${RESTORE_MARK}" (hash, keeps_migrations) VALUES (?, ?)`)
+    .bind(hash, keeps_migrations);
   await patiently(() =>
     target.batch([
-      target.prepare(`CREATE TABLE IF NOT EXISTS "${RESTORE_MARK}" (hash text PRIMARY KEY)`),
-      target.prepare(`INSERT OR IGNORE INTO "${RESTORE_MARK}" (hash) VALUES (?)`).bind(hash),
+      target.prepare(
+        `CREATE TABLE IF NOT EXISTS "${RESTORE_MARK}" (hash text PRIMARY KEY, keeps_migrations integer NOT NULL)`,
+      ),
+      leave,
       ...created.map(({ sql }) =>
         target.prepare(
           sql.replace(/^(CREATE (?:TABLE|UNIQUE INDEX|INDEX)) /i, '$1 IF NOT EXISTS '),
@@ -143,40 +147,31 @@ async function begin(
 
 /** Copies the columns that the target has. A row that is there already was copied by an earlier attempt. */
 async function copy(scratch: DatabaseSync, target: D1Database, table: string): Promise<void> {
+  const source = scratchDatabase(scratch);
   const known = await writtenColumns(target, table);
-  const columns = columnsOf(scratch, table).filter((column) => known.includes(column));
+  const columns = (await writtenColumns(source, table)).filter((column) => known.includes(column));
   const list = columns.map((column) => `"${column}"`).join(', ');
-  const isNumbered = scratch
-    .prepare(`SELECT 1 FROM pragma_table_info(?) WHERE pk > 0 AND lower(type) = 'integer'`)
-    .get(table);
+  const isNumbered = await hasIntegerKey(source, table);
   const names = isNumbered ? list : `rowid, ${list}`;
   const places = [...(isNumbered ? [] : ['?']), ...columns.map(() => '?')].join(', ');
   const insert = target.prepare(`INSERT OR IGNORE INTO "${table}" (${names}) VALUES (${places})`);
-  let batch: D1PreparedStatement[] = [];
-  let bytes = 0;
-  const send = async () => {
-    const statements = batch;
-    batch = [];
-    bytes = 0;
-    if (statements.length > 0) await patiently(() => target.batch(statements));
-  };
-  for (const row of scratch.prepare(`SELECT ${names} FROM "${table}" ORDER BY rowid`).iterate()) {
-    const values = Object.values(row) as SqlValue[];
-    const size = rowSize(values);
-    if (batch.length === ROWS_PER_BATCH || bytes + size > BYTES_PER_BATCH) await send();
-    batch.push(insert.bind(...values));
-    bytes += size;
+  const rows = scratch.prepare(`SELECT ${names} FROM "${table}" ORDER BY rowid`).iterate();
+  for (const batch of batchesOf(valuesOf(rows), rowSize)) {
+    await patiently(() => target.batch(batch.map((values) => insert.bind(...values))));
   }
-  await send();
+}
+
+function* valuesOf(rows: Iterable<Record<string, unknown>>): Generator<SqlValue[]> {
+  for (const row of rows) yield Object.values(row) as SqlValue[];
 }
 
 async function requireCounts(
   target: D1Database,
   { counts }: LoadedDump,
-  own: string | undefined,
+  restored: readonly string[],
 ): Promise<void> {
-  for (const [table, expected] of Object.entries(counts)) {
-    if (table === own) continue;
+  for (const table of restored) {
+    const expected = counts[table];
     const count = target.prepare(`SELECT count(*) AS n FROM "${table}"`);
     const found = await patiently(() => count.first<number>('n'));
     if (found === expected) continue;
@@ -184,12 +179,4 @@ async function requireCounts(
       `${table} holds ${found} rows after the restore, and the backup ${expected}`,
     );
   }
-}
-
-/** Computed columns have no values of their own. */
-function columnsOf(scratch: DatabaseSync, table: string): string[] {
-  return scratch
-    .prepare('SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0')
-    .all(table)
-    .map(({ name }) => String(name));
 }

@@ -2,12 +2,15 @@
 
 export type SqlValue = string | number | null;
 
-/** Every text stays on one line, and ends where SQLite ends it: control characters are written in hexadecimal. */
+/**
+ * Every text stays on one line, whatever a reader takes for the end of one, and ends where SQLite ends it:
+ * control characters and Unicode's separators of lines are written in hexadecimal.
+ */
 export function sqlLiteral(value: SqlValue): string {
   if (value === null) return 'NULL';
   if (typeof value === 'number') return String(value);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these would end a line or a text
-  if (/[\u0000-\u001f]/.test(value)) {
+  if (/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/.test(value)) {
     return `CAST(X'${Buffer.from(value).toString('hex')}' AS TEXT)`;
   }
   return `'${value.replaceAll("'", "''")}'`;

@@ -25,6 +25,8 @@ import { PROJECT_DIRECTORY, UserError } from '../command-line/project.ts';
 import { type Aggregate, eraseAggregate } from './erase.ts';
 
 const LINE_FEED = 10;
+/** With the longest names that an event may have, an answer stays at a few megabytes. */
+const EVENTS_PER_PAGE = 1_000;
 const LEDGER = 'erasures.jsonl';
 
 /** The option by which a command is told of another file. */
@@ -100,10 +102,12 @@ export async function playLedger(
   connection: D1Database,
   database: string,
   ledger: readonly Erasure[],
+  { eventsPerPage = EVENTS_PER_PAGE } = {},
 ): Promise<number> {
   const own = ledger.filter((each) => each.database === database);
   if (own.length === 0) return 0;
-  const byName = await aggregatesByName(connection);
+  const named = new Set(own.map(({ aggregate }) => aggregate));
+  const byName = await findAggregates(connection, named, eventsPerPage);
   let erased = 0;
   for (const { aggregate, last_event_id, erased_at } of own) {
     const stored = byName.get(aggregate);
@@ -114,19 +118,33 @@ export async function playLedger(
   return erased;
 }
 
-const aggregateRow = z.object({ type: z.string(), id: z.string() });
+const eventRow = z.object({ seq: z.int(), type: z.string(), id: z.string() });
 
-async function aggregatesByName(connection: D1Database): Promise<Map<string, Aggregate>> {
-  const all = connection.prepare(
-    'SELECT DISTINCT aggregate_type AS type, aggregate_id AS id FROM events',
+/**
+ * Finds the aggregates that have these names. It walks through all events, page by page: an answer about
+ * a long stream would be larger than D1 gives.
+ */
+async function findAggregates(
+  connection: D1Database,
+  names: ReadonlySet<string>,
+  eventsPerPage: number,
+): Promise<Map<string, Aggregate>> {
+  const page = connection.prepare(
+    `SELECT seq, aggregate_type AS type, aggregate_id AS id FROM events
+     WHERE seq > ? ORDER BY seq LIMIT ?`,
   );
-  const { results } = await patiently(() => all.all());
-  return new Map(
-    z
-      .array(aggregateRow)
-      .parse(results)
-      .map((each) => [nameOf(each), each]),
-  );
+  const found = new Map<string, Aggregate>();
+  let after = Number.MIN_SAFE_INTEGER;
+  for (;;) {
+    const next = page.bind(after, eventsPerPage);
+    const { results } = await patiently(() => next.all());
+    for (const { seq, type, id } of z.array(eventRow).parse(results)) {
+      const name = nameOf({ type, id });
+      if (names.has(name)) found.set(name, { type, id });
+      after = seq;
+    }
+    if (results.length < eventsPerPage) return found;
+  }
 }
 
 function parseLine(line: string, place: string): Erasure {

@@ -9,9 +9,9 @@
  * belong to one that its own guard will now make begin again.
  */
 
-import { eq } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { QueryBuilder } from 'drizzle-orm/sqlite-core';
-import { importStaging } from '../../src/properties/table.ts';
+import { fromNewestChange, importStaging, properties } from '../../src/properties/table.ts';
 import { patiently } from '../../src/storage/d1.ts';
 import { statementOf } from '../../src/storage/statement.ts';
 import { NotApplied, OutcomeUnknown } from './consequence.ts';
@@ -46,24 +46,33 @@ const INSERTS = [
 ];
 
 /**
- * Keeps the place of the newest change, before the listings that are replaced are gone: a place that a
- * reader may hold must not be given again.
+ * Keeps the place that the changes of this import come behind, before the listings that are replaced are
+ * gone: a place that a reader may hold must not be given again.
+ *
+ * It is the place of the newest change, so places follow one another in the order of commits. The newest
+ * place is not enough: when the database is set back, by Time Travel or from a backup, readers hold places
+ * of the future that was undone, and would skip what is given those places then. So it is at least the
+ * time, in milliseconds since 1970, which is beyond every place that was given before: an import runs
+ * ahead of it by a millisecond per change, and is slower than that. The clock is that of the database,
+ * not of the operator's machine, and it only leaves places out: the order is that of commits whatever the
+ * clock says.
  */
-const KEEP_NEWEST_CHANGE = `
+const KEEP_LAST_PLACE = statementOf(sql`
   INSERT INTO import_staging (kind, key, import_id, row)
-  SELECT 'sequence', '', ?1, coalesce((SELECT change_seq FROM properties
-    WHERE status <> 'hidden' OR change_seq > 0 ORDER BY change_seq DESC, id DESC LIMIT 1), 0)`;
+  SELECT 'sequence', '', ${sql.placeholder('importId')},
+    max(coalesce((SELECT ${properties.change_seq} ${fromNewestChange}), 0),
+      CAST(unixepoch('subsec') * 1000 AS INTEGER))`);
 
-const NEWEST_CHANGE = `(SELECT CAST(row AS INTEGER) FROM import_staging
+const LAST_PLACE = `(SELECT CAST(row AS INTEGER) FROM import_staging
   WHERE import_id = ?1 AND kind = 'sequence')`;
 
-/** A change gets the next places in the order of the staged rows. Places may be left out. */
+/** Changes get the next places in the order of the staged rows. Places may be left out. */
 const INSERT_LISTINGS = `
   INSERT INTO properties (id, slug, status, type, location_id, display_order, source, rendering,
                           change_seq, changed_at, removed_slug, catalogue_end)
   SELECT key, row->>'slug', row->>'status', row->>'type', row->>'location_id',
          row->>'display_order', row->>'source', ?2,
-         coalesce(row->>'$.change.change_seq', ${NEWEST_CHANGE} + rowid),
+         coalesce(row->>'$.change.change_seq', ${LAST_PLACE} + rowid),
          iif(row->>'$.change.change_seq' IS NULL, ?3, row->>'$.change.changed_at'),
          row->>'$.change.removed_slug', row->>'$.change.catalogue_end'
   FROM import_staging WHERE import_id = ?1 AND kind = 'property'`;
@@ -72,7 +81,7 @@ const INSERT_LISTINGS = `
 const END_CATALOGUE = `
   UPDATE properties SET catalogue_end = (SELECT json_array(change_seq, id) FROM properties
     WHERE status <> 'hidden' ORDER BY change_seq DESC, id DESC LIMIT 1)
-  WHERE (status <> 'hidden' OR change_seq > 0) AND status = 'hidden' AND change_seq > ${NEWEST_CHANGE}`;
+  WHERE (status <> 'hidden' OR change_seq > 0) AND status = 'hidden' AND change_seq > ${LAST_PLACE}`;
 
 const MARK_APPLIED = `
   INSERT INTO import_staging (kind, key, import_id, row) VALUES ('applied', '', ?1, '{}')`;
@@ -105,7 +114,7 @@ export async function applyStaged(staging: Staging, lastImport: string | null): 
   const { database, importId, stagedRows } = staging;
   const batch = [
     database.prepare(GUARD).bind(importId, lastImport, stagedRows),
-    database.prepare(KEEP_NEWEST_CHANGE).bind(importId),
+    KEEP_LAST_PLACE.bindTo(database, { importId }),
     ...[...REMOVALS, ...INSERTS].map((statement) => database.prepare(statement).bind(importId)),
     database.prepare(INSERT_LISTINGS).bind(importId, pendingRenderingOf(importId), Date.now()),
     database.prepare(END_CATALOGUE).bind(importId),
@@ -115,22 +124,24 @@ export async function applyStaged(staging: Staging, lastImport: string | null): 
   try {
     await patiently(() => database.batch(batch));
   } catch (error) {
-    if (!(error instanceof Error && GUARD_FAILURE.test(error.message))) {
-      return requireApplied(staging, error);
-    }
-    // The first attempt of a repeated call may have been applied after all.
-    if ((await findLastImport(database)) !== importId) throw new Overtaken();
+    // Only the store can tell: the answer may be lost, or that of the first attempt of a repeated call.
+    const last = await readBack(database, error);
+    if (last === importId) return;
+    const why = messageOf(error);
+    throw GUARD_FAILURE.test(why) ? new Overtaken() : new NotApplied(why, { cause: error });
   }
 }
 
-/** The answer to the batch was lost: only the store can tell whether it was carried out. */
-async function requireApplied({ database, importId }: Staging, fault: unknown): Promise<void> {
-  const why = fault instanceof Error ? fault.message : String(fault);
-  let last: string | null;
+/** Returns the id of the import that was applied last, after a fault. Throws `OutcomeUnknown` when it cannot be read. */
+async function readBack(database: D1Database, fault: unknown): Promise<string | null> {
   try {
-    last = await findLastImport(database);
-  } catch {
+    return await findLastImport(database);
+  } catch (error) {
+    const why = messageOf(GUARD_FAILURE.test(messageOf(fault)) ? error : fault);
     throw new OutcomeUnknown(why, { cause: fault });
   }
-  if (last !== importId) throw new NotApplied(why, { cause: fault });
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -36,19 +36,21 @@ export function changeColumnsOf(
   const isPublic = listing.status !== 'hidden';
   if (wasPublic && !isPublic) return { ...NEW, removed_slug: stored.slug };
   const showsTheSame =
-    wasPublic === isPublic && (!wasPublic || shownBy(stored, publicSiteUrl) === shown(listing));
+    wasPublic === isPublic &&
+    (!wasPublic || shownBy(stored, publicSiteUrl) === shown(listing, publicSiteUrl));
   if (!showsTheSame) return NEW;
   if (stored === undefined) return NEVER;
   const { change_seq, changed_at, removed_slug, catalogue_end } = stored;
   return { change_seq, changed_at, removed_slug, catalogue_end };
+}
 
-  function shown(each: Source): string {
-    return JSON.stringify(render(each, publicSiteUrl));
-  }
+/** Returns what the feed shows of a public listing. */
+function shown(listing: Source, publicSiteUrl: string): string {
+  return JSON.stringify(render(listing, publicSiteUrl));
 }
 
 /** Returns what the feed shows of a stored listing that is public. */
 function shownBy({ document, source: text }: StoredListing, publicSiteUrl: string): string {
   if (document !== null) return JSON.stringify(JSON.parse(document));
-  return JSON.stringify(render(source.parse(JSON.parse(text ?? 'null')), publicSiteUrl));
+  return shown(source.parse(JSON.parse(text ?? 'null')), publicSiteUrl);
 }

@@ -14,7 +14,7 @@ export class OutcomeUnknown extends Error {
 
 /**
  * Returns the sentence that follows the fault. A file that is refused, or a command that lacks something,
- * has sent nothing that changes the store.
+ * has changed no listing.
  */
 export function consequenceOf(error: unknown): string {
   if (error instanceof OutcomeUnknown) {

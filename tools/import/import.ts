@@ -16,7 +16,7 @@ import { type Plan, planImport, type Stored } from './plan.ts';
 import type { ImportProblem } from './problem.ts';
 import { type Pruned, type Pruning, prune } from './prune.ts';
 import { renderApplied } from './rendering.ts';
-import { batchesOf, type StagedRow, stagedRowOf } from './rows.ts';
+import { jsonBatchesOf, type StagedRow, stagedRowOf } from './rows.ts';
 import { sizeProblems } from './sizes.ts';
 import {
   discardStaged,
@@ -63,7 +63,7 @@ export type ImportOptions = {
   onProgress: (phase: 'checked' | 'rendered', done: number, total: number) => void;
 };
 
-/** Imports a file. Throws when the store fails; then nothing has changed. */
+/** Imports a file. Throws when the store fails. Only `OutcomeUnknown` leaves open whether the listings changed. */
 export async function importListings(
   read: ReadListings,
   options: ImportOptions,
@@ -166,7 +166,7 @@ async function writeAll(
   };
   try {
     let done = 0;
-    for (const batch of batchesOf(rowsOf(plan.sources))) {
+    for (const batch of jsonBatchesOf(rowsOf(plan.sources))) {
       written.ofFile += (await write(batch)).length;
       done += batch.length;
       onProgress('checked', done, plan.sources.length);
@@ -177,7 +177,7 @@ async function writeAll(
         problems.push(...sizeProblems(listing, storedName(listing), staging.publicSiteUrl));
       }
       if (problems.length > 0) continue;
-      for (const batch of batchesOf(rowsOf(listings))) {
+      for (const batch of jsonBatchesOf(rowsOf(listings))) {
         for (const { listing } of await write(batch)) {
           if (!isPruned.delete(listing.id)) written.affected += 1;
         }
@@ -186,7 +186,7 @@ async function writeAll(
     for await (const listings of findSources(staging.database, [...isPruned])) {
       if (problems.length > 0) break;
       const hidden = listings.map((listing) => ({ ...listing, status: 'hidden' as const }));
-      for (const batch of batchesOf(rowsOf(hidden))) await write(batch);
+      for (const batch of jsonBatchesOf(rowsOf(hidden))) await write(batch);
     }
     if (problems.length > 0) {
       await discard(staging);

@@ -4,7 +4,7 @@ import { render, renderingOf } from '../../src/properties/render.ts';
 import type { Source } from '../../src/properties/source.ts';
 import { patiently } from '../../src/storage/d1.ts';
 import { pendingRenderingOf } from './apply.ts';
-import { batchesOf, jsonOf, type StagedRow } from './rows.ts';
+import { jsonBatchesOf, jsonOf, type StagedRow } from './rows.ts';
 import type { Staging } from './staging.ts';
 
 /**
@@ -26,7 +26,7 @@ export async function renderApplied(
   const pending = pendingRenderingOf(importId);
   let done = 0;
   try {
-    for (const batch of batchesOf(documentsOf(listings, publicSiteUrl))) {
+    for (const batch of jsonBatchesOf(documentsOf(listings, publicSiteUrl))) {
       const bound = update.bind(jsonOf(batch), rendering, pending);
       await patiently(() => bound.run());
       done += batch.length;

@@ -3,10 +3,7 @@
 import { render, renderingOf } from '../../src/properties/render.ts';
 import type { Source } from '../../src/properties/source.ts';
 import type { properties } from '../../src/properties/table.ts';
-
-/** Bounds of a batch, which travels as one bound JSON text: D1 takes 2 MB. A longer row travels alone. */
-const ROWS_PER_BATCH = 100;
-const BYTES_PER_BATCH = 1_000_000;
+import { batchesOf } from '../database/batches.ts';
 
 /** A listing, and the row to be staged for it: JSON of the columns that its source gives. */
 export type StagedRow = { listing: Source; json: string };
@@ -27,21 +24,9 @@ export function renderedRowOf(listing: Source, publicSiteUrl: string) {
   } satisfies typeof properties.$inferInsert;
 }
 
-/** Splits rows into batches that D1 can bind. */
-export function* batchesOf<Row extends { json: string }>(rows: Iterable<Row>): Generator<Row[]> {
-  let batch: Row[] = [];
-  let bytes = 0;
-  for (const row of rows) {
-    const size = Buffer.byteLength(row.json);
-    if (batch.length === ROWS_PER_BATCH || (batch.length > 0 && bytes + size > BYTES_PER_BATCH)) {
-      yield batch;
-      batch = [];
-      bytes = 0;
-    }
-    batch.push(row);
-    bytes += size;
-  }
-  if (batch.length > 0) yield batch;
+/** Splits rows into batches, each of which travels as one bound JSON text. */
+export function jsonBatchesOf<Row extends { json: string }>(rows: Iterable<Row>): Generator<Row[]> {
+  return batchesOf(rows, ({ json }) => Buffer.byteLength(json));
 }
 
 /** Returns a batch as one JSON array, for `json_each`. */

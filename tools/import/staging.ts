@@ -4,7 +4,7 @@ import { renderingOf } from '../../src/properties/render.ts';
 import type { Amenity, Location } from '../../src/properties/source.ts';
 import { patiently } from '../../src/storage/d1.ts';
 import { changeColumnsOf, type StoredListing } from './change.ts';
-import { batchesOf, jsonOf, type StagedRow } from './rows.ts';
+import { jsonBatchesOf, jsonOf, type StagedRow } from './rows.ts';
 
 /** An import under way. */
 export type Staging = {
@@ -43,7 +43,7 @@ export async function stageListings(
   batch: readonly StagedRow[],
 ): Promise<StagedListings> {
   const { rows, changes } = await differing(staging, batch);
-  for (const part of batchesOf(rows)) {
+  for (const part of jsonBatchesOf(rows)) {
     const insert = staging.database
       .prepare(
         `INSERT INTO import_staging (kind, key, import_id, row)
@@ -108,7 +108,7 @@ async function stageKeyed<T>(
   const rows = records.map((record) => ({
     json: JSON.stringify({ key: keyOf(record), row: record }),
   }));
-  for (const batch of batchesOf(rows)) {
+  for (const batch of jsonBatchesOf(rows)) {
     const insert = staging.database
       .prepare(
         `INSERT INTO import_staging (kind, key, import_id, row)

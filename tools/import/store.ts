@@ -1,11 +1,11 @@
 /** The reads of an import. Keys travel as one JSON parameter: D1 binds at most 100. */
 
-import { and, asc, desc, gt, inArray, ne, or, sql } from 'drizzle-orm';
+import { and, asc, gt, inArray, ne, or, sql } from 'drizzle-orm';
 import { QueryBuilder } from 'drizzle-orm/sqlite-core';
 import { cursorBytes } from '../../src/http/cursor.ts';
 import { CHANGES_SCOPE, type ChangePlace, positionOf } from '../../src/properties/change.ts';
 import { type Amenity, type Location, type Source, source } from '../../src/properties/source.ts';
-import { amenities, locations, properties } from '../../src/properties/table.ts';
+import { amenities, fromNewestChange, locations, properties } from '../../src/properties/table.ts';
 import { patiently } from '../../src/storage/d1.ts';
 import { type Statement, statementOf } from '../../src/storage/statement.ts';
 import type { ListingsFile } from './file.ts';
@@ -36,11 +36,8 @@ const AMENITIES = statementOf(
   new QueryBuilder().select().from(amenities).where(inArray(amenities.slug, keys)),
 );
 const NEWEST_CHANGE = statementOf(
-  new QueryBuilder()
-    .select({ change_seq: properties.change_seq })
-    .from(properties)
-    .orderBy(desc(properties.change_seq))
-    .limit(1),
+  sql<Pick<typeof properties.$inferSelect, 'change_seq'>>`
+    select ${properties.change_seq} ${fromNewestChange}`,
 );
 const PUBLIC_IDS = statementOf(
   new QueryBuilder()

@@ -38,6 +38,15 @@ describe('by npm', () => {
     expect(stderr).toContain('npm kept --remote for itself: write -- before the arguments');
   });
 
+  it('a soak does nothing when npm has kept its --seconds', () => {
+    expect(npmRun('soak', '--seconds=5')).toEqual({
+      status: 2,
+      stdout: '',
+      stderr:
+        'npm kept --seconds for itself: write -- before the arguments\nusage: npm run soak -- [--seconds 30]\n',
+    });
+  });
+
   it('an import gets its options after --', () => {
     expect(npmRun('import-listings', '--', 'no-such-file.json', '--dry-run')).toEqual({
       status: 1,

@@ -1,0 +1,21 @@
+/** The transaction of an import that was repeated, because its first answer was lost. */
+
+import { expect, it } from 'vitest';
+import { databaseOver } from '../../../tools/cloudflare/rest-database.ts';
+import { applyStaged } from '../../../tools/import/apply.ts';
+
+it('an import whose repeated transaction is refused, and that cannot read back why, has an unknown outcome', async () => {
+  const database = databaseOver(async (_path, _schema, body) => {
+    const isBatch = body instanceof Object && 'batch' in body;
+    throw new Error(
+      isBatch
+        ? 'NOT NULL constraint failed: import_staging.row: SQLITE_CONSTRAINT'
+        : 'Cloudflare gave no usable answer',
+    );
+  });
+  const staging = { database, importId: 'own', publicSiteUrl: '', stagedRows: 1 };
+  await expect(applyStaged(staging, null)).rejects.toMatchObject({
+    name: 'OutcomeUnknown',
+    message: expect.stringContaining('no usable answer'),
+  });
+});

@@ -1,0 +1,25 @@
+/** Rows in batches that D1 takes at once. Pure. */
+
+/** Bounds of a batch: D1 takes 2 MB in one value. A longer row travels alone. */
+const ROWS_PER_BATCH = 100;
+const BYTES_PER_BATCH = 1_000_000;
+
+/** Splits rows into batches. `bytesOf` returns about how many bytes a row takes. */
+export function* batchesOf<Row>(
+  rows: Iterable<Row>,
+  bytesOf: (row: Row) => number,
+): Generator<Row[]> {
+  let batch: Row[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    const size = bytesOf(row);
+    if (batch.length === ROWS_PER_BATCH || (batch.length > 0 && bytes + size > BYTES_PER_BATCH)) {
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(row);
+    bytes += size;
+  }
+  if (batch.length > 0) yield batch;
+}
