@@ -11,15 +11,26 @@ import { createProvider } from '../support/tokens.ts';
 
 const provider = await createProvider();
 
-/** Route → the scope that it needs: written out, so that no route changes its scope unseen. */
-const SCOPES: Record<string, string> = {
-  'POST /api/public/events/ingest': 'events:write',
-  'GET /api/v1/events': 'events:read',
-  'GET /api/v1/events/:id': 'events:read',
-  'GET /api/health': 'open',
-  'GET /api/health/detailed': 'open',
-};
-const FEED = '/api/v1/web/';
+const texts = import.meta.glob<string>('../../docs/authentication.md', {
+  query: '?raw',
+  import: 'default',
+  eager: true,
+});
+/** Parameters of a path have other names in the document. */
+const plain = (route: string) => route.replace(/:[\w-]+/g, ':name');
+/** Route → the scope that its row of the document promises, so that no route changes its scope unseen. */
+const promised = new Map(
+  Object.values(texts)
+    .join('')
+    .split('\n')
+    .filter((line) => /^\| `(GET|POST|PUT|PATCH|DELETE) \//.test(line))
+    .flatMap((line) => {
+      const [, operations = '', , scope = ''] = line.split('|');
+      const routes = operations.match(/(?<=`)[A-Z]+ [^`]+/g) ?? [];
+      const [, name = 'open'] = /`(.*)`/.exec(scope) ?? [];
+      return routes.map((route) => [plain(route), name] as const);
+    }),
+);
 
 const app = createApp();
 const handlers = app.routes.filter(({ method }) => method !== 'ALL');
@@ -27,7 +38,7 @@ const routes = [...new Set(handlers.map(({ method, path }) => `${method} ${path}
   const [method = '', path = ''] = name.split(' ');
   const own = handlers.filter((each) => each.method === method && each.path === path);
   const declared = own.flatMap(({ handler }) => declaredAccess(handler) ?? []);
-  const scope = path.startsWith(FEED) ? 'feed:read' : SCOPES[name];
+  const scope = promised.get(plain(name));
   return { name, method, path, declared, scope, first: own[0]?.handler };
 });
 
@@ -97,7 +108,7 @@ describe.each(routes)('$name', (route) => {
   });
 
   it.each(kinds)('opens to $kind as its scopes say', async ({ kind, key, scopes, caller }) => {
-    const isFeed = route.path.startsWith(FEED);
+    const isFeed = route.scope === 'feed:read';
     for (const [which, authorization] of Object.entries(TOKENS)) {
       const what = `${kind}, ${which} token`;
       const response = await call(route, key, authorization);

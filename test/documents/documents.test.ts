@@ -6,10 +6,26 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { CATALOGUE as EVENT_KINDS } from '../../src/events/catalogue.ts';
+import { event } from '../../src/events/resource.ts';
+import { storedEventOfAnyKind } from '../../src/events/stored-kinds.ts';
+import { detailedHealth, health } from '../../src/health/resource.ts';
+import { errorResource } from '../../src/http/error-resource.ts';
 import { CATALOGUE as ERRORS } from '../../src/http/errors.ts';
+import { changeList } from '../../src/properties/change.ts';
+import { locationResource } from '../../src/properties/locations.ts';
+import { EXAMPLE_CHANGES, EXAMPLE_LOCATIONS } from '../../src/properties/openapi-examples.ts';
 import { property } from '../../src/properties/resource.ts';
 import { TEST_VARS } from '../support/vars.ts';
-import { anchorsOf, codesIn, DOCUMENTS, proseOf, tableOf, tablesOf, textOf } from './markdown.ts';
+import {
+  anchorsOf,
+  codeBlocksOf,
+  codesIn,
+  DOCUMENTS,
+  proseOf,
+  tableOf,
+  tablesOf,
+  textOf,
+} from './markdown.ts';
 
 describe.each(DOCUMENTS)('%s', (path) => {
   it('is short enough to be read', () => {
@@ -195,6 +211,31 @@ describe('docs/authentication.md', () => {
   function pathPattern(operation: string): string {
     return operation.replaceAll(/\{\w+\}|:[\w-]+/g, ':');
   }
+});
+
+describe('an example of an answer', () => {
+  /** The examples of each document, in order. A list without items shows the form of every list. */
+  const EXAMPLES: [string, z.ZodType[]][] = [
+    ['docs/conventions.md', [errorResource, z.looseObject({}), health, detailedHealth]],
+    ['docs/events.md', [event, storedEventOfAnyKind]],
+    ['docs/property-feed.md', [changeList, locationResource]],
+  ];
+  const examplesOf = (path: string): unknown[] =>
+    codeBlocksOf(path, 'json').map((text) => JSON.parse(text));
+
+  it.each(EXAMPLES)('is one that the service may give: %s', (path, schemas) => {
+    const examples = examplesOf(path);
+    expect(examples).toHaveLength(schemas.length);
+    for (const [index, schema] of schemas.entries()) {
+      expect(schema.parse(examples[index])).toEqual(examples[index]);
+    }
+  });
+
+  it('is that of the OpenAPI document, where it comes from there', () => {
+    const [changes, location] = examplesOf('docs/property-feed.md');
+    expect(changes).toEqual(EXAMPLE_CHANGES);
+    expect(location).toEqual(EXAMPLE_LOCATIONS.data[0]);
+  });
 });
 
 describe('docs/operations.md', () => {

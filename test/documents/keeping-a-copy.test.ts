@@ -60,8 +60,10 @@ async function keep(name = 'keep-copy.ts'): Promise<string[]> {
 
 function copied(): string[] {
   const text = readFileSync(join(directory, 'copy', 'copy.json'), 'utf8');
-  const { homes } = z.object({ homes: z.record(z.string(), z.unknown()) }).parse(JSON.parse(text));
-  return Object.keys(homes).sort();
+  const { listings } = z
+    .object({ listings: z.record(z.string(), z.unknown()) })
+    .parse(JSON.parse(text));
+  return Object.keys(listings).sort();
 }
 
 const publicIds = () =>
@@ -82,7 +84,7 @@ describe('the program of docs/keeping-a-copy.md', () => {
     expect(copied()).toHaveLength(
       samples.properties.filter(({ status }) => status !== 'hidden').length,
     );
-    expect(await keep()).toEqual([`${copied().length} homes`]);
+    expect(await keep()).toEqual([`${copied().length} listings`]);
   });
 
   it('follows what comes and what goes', async () => {
@@ -104,7 +106,7 @@ describe('the program of docs/keeping-a-copy.md', () => {
 
   it('begins again when its cursor is not known', async () => {
     const file = join(directory, 'copy', 'copy.json');
-    writeFileSync(file, JSON.stringify({ cursor: 'gone', homes: { gone: {} } }));
+    writeFileSync(file, JSON.stringify({ cursor: 'gone', listings: { gone: {} } }));
     await keep();
     expect(copied()).toEqual(publicIds());
   });

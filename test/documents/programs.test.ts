@@ -275,10 +275,11 @@ describe('the program of docs/building-a-site.md', () => {
       .sort()
       .map((name) => [name, readFileSync(join(directory, 'site', name), 'utf8')] as const);
 
-  it('builds a page for each home in each language, then transfers only what has changed', async () => {
+  it('builds a page for each listing in each language, then transfers only what has changed', async () => {
     asClient('192.0.2.6');
-    proxy.faults.push({ status: 429, headers: { 'Retry-After': '1' } });
-    expect(await build()).toEqual([429, 200]);
+    const headers = { 'X-Should-Retry': 'true', 'Retry-After': '1' };
+    proxy.faults.push({ status: 500, headers }, { status: 429, headers });
+    expect(await build()).toEqual([500, 429, 200]);
     const first = site();
     expect(first.length).toBeGreaterThan(3 * 40);
     expect(await build()).toEqual([304]);
@@ -287,9 +288,9 @@ describe('the program of docs/building-a-site.md', () => {
     const stored = z
       .object({ properties: z.array(z.looseObject({ id: z.string(), slug: z.string() })) })
       .parse(JSON.parse(readFileSync('tools/samples/listings.json', 'utf8')));
-    const home = stored.properties.find(({ slug }) => slug === 'casa-ginebrera');
+    const listing = stored.properties.find(({ slug }) => slug === 'casa-ginebrera');
     const changed = {
-      ...z.looseObject({ id: z.string(), slug: z.string() }).parse(home),
+      ...z.looseObject({ id: z.string(), slug: z.string() }).parse(listing),
       location_id: null,
       amenities: [],
       title: { es: 'Casa <nueva>' },
@@ -303,7 +304,7 @@ describe('the program of docs/building-a-site.md', () => {
     expect(page).toContain('<h2 lang="es">Casa &#60;nueva&#62;</h2>');
     expect(page).toContain('<div lang="es">Uno<br><br>Dos</div>');
     const same = first.filter(([name, text]) => pages.get(name) === text);
-    // The home's own pages and the list pages that show it.
+    // The listing's own pages and the list pages that show it.
     expect(first.length - same.length).toBe(6);
   });
 });
