@@ -19,10 +19,6 @@ const RETRY_WINDOW_MS = 1_500;
 /** The longest pause, up to a half shorter, before a locked database is asked again. */
 const LOCKED_PAUSE_MS = 200;
 
-/** A command-line program waits for its turn this long while others use the database. */
-const PATIENCE_MS = 60_000;
-const PATIENT_PAUSE_MS = 50;
-
 /** The texts of faults that pass by themselves, besides locks. */
 const PASSING_FAULT =
   /Network connection lost|storage caused object to be reset|reset because its code was updated|internal error/i;
@@ -41,19 +37,6 @@ export function readD1<T>(call: () => Promise<T>): Promise<T> {
 /** Writes within 10 s in all. The write must be one that may run twice. */
 export function writeD1<T>(call: () => Promise<T>): Promise<T> {
   return callWithin(D1_WRITE_DEADLINE_MS, 'D1 write', call);
-}
-
-/** Calls for a command-line program, without a time limit; passing faults are repeated for a minute. */
-export async function patiently<T>(call: () => Promise<T>): Promise<T> {
-  const startedAt = Date.now();
-  for (;;) {
-    try {
-      return await call();
-    } catch (error) {
-      if (!isPassingFault(error) || Date.now() - startedAt > PATIENCE_MS) throw error;
-      await new Promise((resolve) => setTimeout(resolve, PATIENT_PAUSE_MS * (0.5 + Math.random())));
-    }
-  }
 }
 
 /** Calls within a time limit. The request's line in the log tells how long it took, and in how many attempts. */
@@ -92,7 +75,7 @@ function pauseAfter(
     return elapsedMs + pause < deadlineMs ? pause : undefined;
   }
   const usual = PAUSES_MS[attempt - 1];
-  if (usual === undefined || !isFault(error, PASSING_FAULT)) return undefined;
+  if (usual === undefined || !isPassingFault(error)) return undefined;
   const pause = usual * (0.9 + 0.2 * Math.random());
   return elapsedMs + pause <= RETRY_WINDOW_MS ? pause : undefined;
 }

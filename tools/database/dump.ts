@@ -18,8 +18,8 @@
 
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
-import { patiently } from '../../src/storage/d1.ts';
 import { UserError } from '../command-line/project.ts';
+import { patiently } from './patiently.ts';
 import { hasIntegerKey, readSchema, tablesIn, writtenColumns } from './schema.ts';
 import { rowSize, type SqlValue, sqlLiteral } from './sql-literal.ts';
 

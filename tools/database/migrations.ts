@@ -4,7 +4,6 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { patiently } from '../../src/storage/d1.ts';
 import {
   DATABASE_BINDING,
   MIGRATIONS_DIRECTORY,
@@ -13,6 +12,7 @@ import {
   WRANGLER_ENVIRONMENT,
   wranglerCommand,
 } from '../command-line/project.ts';
+import { patiently } from './patiently.ts';
 
 /** The separator that drizzle-kit writes between the statements of a migration. */
 const BREAKPOINT = '--> statement-breakpoint';

@@ -7,12 +7,12 @@
 
 import type { DatabaseSync } from 'node:sqlite';
 import * as z from 'zod';
-import { patiently } from '../../src/storage/d1.ts';
 import { UserError } from '../command-line/project.ts';
 import { type Erasure, playLedger } from '../erasure/ledger.ts';
 import { batchesOf } from './batches.ts';
 import { RESTORE_MARK } from './dump.ts';
 import type { LoadedDump } from './dump-file.ts';
+import { patiently } from './patiently.ts';
 import {
   hasIntegerKey,
   readSchema,

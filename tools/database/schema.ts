@@ -1,7 +1,7 @@
 /** The schema of a database, as a backup writes it and a restore makes it again. */
 
 import * as z from 'zod';
-import { patiently } from '../../src/storage/d1.ts';
+import { patiently } from './patiently.ts';
 
 const schemaStatement = z.object({ type: z.string(), name: z.string(), sql: z.string() });
 

@@ -2,10 +2,10 @@
 
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
-import { patiently } from '../../src/storage/d1.ts';
 import { SAMPLE_LISTINGS, UserError } from '../command-line/project.ts';
 import { applyMigrations, findPendingMigrations } from '../database/migrations.ts';
 import { openDatabase } from '../database/open.ts';
+import { patiently } from '../database/patiently.ts';
 import { readListingsFile } from '../import/file.ts';
 import { loadListings } from '../import/load-listings.ts';
 

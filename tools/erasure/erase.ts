@@ -6,7 +6,7 @@
  */
 
 import * as z from 'zod';
-import { patiently } from '../../src/storage/d1.ts';
+import { patiently } from '../database/patiently.ts';
 
 /** The entity whose events are erased, as its events name it. */
 export type Aggregate = { type: string; id: string };

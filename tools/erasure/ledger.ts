@@ -19,9 +19,9 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
-import { patiently } from '../../src/storage/d1.ts';
 import { userPath } from '../command-line/npm.ts';
 import { PROJECT_DIRECTORY, UserError } from '../command-line/project.ts';
+import { patiently } from '../database/patiently.ts';
 import { type Aggregate, eraseAggregate } from './erase.ts';
 
 const LINE_FEED = 10;

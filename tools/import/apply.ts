@@ -12,8 +12,8 @@
 import { eq, sql } from 'drizzle-orm';
 import { QueryBuilder } from 'drizzle-orm/sqlite-core';
 import { fromNewestChange, importStaging, properties } from '../../src/properties/table.ts';
-import { patiently } from '../../src/storage/d1.ts';
 import { statementOf } from '../../src/storage/statement.ts';
+import { patiently } from '../database/patiently.ts';
 import { NotApplied, OutcomeUnknown } from './consequence.ts';
 import type { Staging } from './staging.ts';
 

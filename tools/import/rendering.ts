@@ -2,7 +2,7 @@
 
 import { render, renderingOf } from '../../src/properties/render.ts';
 import type { Source } from '../../src/properties/source.ts';
-import { patiently } from '../../src/storage/d1.ts';
+import { patiently } from '../database/patiently.ts';
 import { pendingRenderingOf } from './apply.ts';
 import { jsonBatchesOf, jsonOf, type StagedRow } from './rows.ts';
 import type { Staging } from './staging.ts';

@@ -2,7 +2,7 @@
 
 import { renderingOf } from '../../src/properties/render.ts';
 import type { Amenity, Location } from '../../src/properties/source.ts';
-import { patiently } from '../../src/storage/d1.ts';
+import { patiently } from '../database/patiently.ts';
 import { changeColumnsOf, type StoredListing } from './change.ts';
 import { jsonBatchesOf, jsonOf, type StagedRow } from './rows.ts';
 

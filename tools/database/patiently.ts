@@ -1,0 +1,19 @@
+/** Calls of D1 by command-line programs, which wait for their turn while others use the database. */
+
+import { isPassingFault } from '../../src/storage/d1.ts';
+
+const PATIENCE_MS = 60_000;
+const PAUSE_MS = 50;
+
+/** Calls without a time limit; passing faults are repeated for a minute. A call may run twice, so it must be one that may. */
+export async function patiently<T>(call: () => Promise<T>): Promise<T> {
+  const startedAt = Date.now();
+  for (;;) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!isPassingFault(error) || Date.now() - startedAt > PATIENCE_MS) throw error;
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS * (0.5 + Math.random())));
+    }
+  }
+}
