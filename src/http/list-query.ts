@@ -17,6 +17,9 @@ const FOREIGN_PAGING_WORDS = [
   'next_cursor',
 ];
 
+/** A name with brackets behind it. Anchored at both ends, so that no name takes more than one pass. */
+const IN_BRACKETS = /^([^[]*)(?:\[[^[\]]*\])+$/;
+
 /**
  * Validates the query of a list: known parameters by the schema, each at most once unless it is a
  * list itself. Unknown parameters are ignored (sites append `utm_*`), except near misses of a known
@@ -75,7 +78,7 @@ function nearMisses(
   return sent
     .filter((name) => !known.has(name))
     .flatMap((path) => {
-      const plain = path.replace(/(\[[^[\]]*\])+$/, '').toLowerCase();
+      const plain = path.replace(IN_BRACKETS, '$1').toLowerCase();
       const meant = known.has(plain)
         ? plain
         : Object.entries(meantBy).find(([alias]) => alias === plain)?.[1];
