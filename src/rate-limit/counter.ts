@@ -7,8 +7,9 @@
  */
 
 import { DurableObject } from 'cloudflare:workers';
+import { WINDOW_SECONDS } from '../http/rate-window.ts';
 import { grant, isDueToStore, type Lease } from './lease.ts';
-import { endOf, isOver, WINDOW_SECONDS, type Window } from './window.ts';
+import { endOf, isOver, type Window } from './window.ts';
 
 /** The two counters of a client. */
 export type CounterName = 'default' | 'ingest';

@@ -8,10 +8,11 @@
  * `PATIENCE_MS`.
  */
 
+import { WINDOW_SECONDS } from '../http/rate-window.ts';
 import { CallTime } from './call-time.ts';
 import { firstLease, type Lease, largestLease, nextLease } from './lease.ts';
 import { Pace } from './pace.ts';
-import { type Count, WINDOW_SECONDS } from './window.ts';
+import type { Count } from './window.ts';
 
 /** The time for which a request relies on a call under way. The looks bound it while the clock stands still. */
 const PATIENCE_MS = 100;

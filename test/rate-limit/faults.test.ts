@@ -64,7 +64,8 @@ describe.each([
     });
     expect(response.headers.get('Retry-After')).toBe('1');
     expect(response.headers.get('RateLimit')).toBe('"default";r=0;t=1');
-    await expectError(response, 429, 'rate_limit_exceeded');
+    const { message } = await expectError(response, 429, 'rate_limit_exceeded');
+    expect(message).toBe('Too many requests at once. Retry in 1 s.');
   });
 });
 
