@@ -42,7 +42,12 @@ export function rateLimit() {
     const objects = c.env.RATE_COUNTER;
     const source = { objects, counter, client, limit, pool, turns, inBackground };
 
-    if (turns.isOver()) await turns.pause(0);
+    if (turns.beginRequest()) {
+      const pause = turns.pause(0);
+      // A request that is broken off must not stay among those that pause.
+      inBackground(pause);
+      await pause;
+    }
     const atOnce = pool.count(Date.now());
     const counting = atOnce ?? timed('counter_ms', () => waitForCount(source));
     // A request that is broken off must not stay among those that wait.
