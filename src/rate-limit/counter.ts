@@ -42,7 +42,11 @@ export class RateCounter extends DurableObject<Env> {
     return lease;
   }
 
-  /** Answers Workers of version 1.0, which read a count in digits. It goes with the next release. */
+  /**
+   * Counts one request, for the Worker of the version before: during a deployment it may call an object of
+   * this version. Its answer is `remaining * DIGITS_OF_RESET + resetMs`, or `-resetMs` for a refusal. The
+   * version after 1.0 can do without it.
+   */
   hit(counter: CounterName, limit: number): number {
     const { granted, left, resetMs } = this.lease(counter, limit, 1);
     return granted === 0 ? -resetMs : left * DIGITS_OF_RESET + resetMs;
