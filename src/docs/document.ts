@@ -24,7 +24,7 @@ Domain events accepted once, and a public feed of property listings.
 
 **Errors.** Every answer other than success has the same envelope: branch on \`error.code\`. A path that is not listed here answers 404 \`resource_missing\`, a method that a path does not have 405 \`method_not_allowed\` with an \`Allow\` header. HEAD answers as GET does, without a body.
 
-**Limits.** Each client address has a number of requests in ${WINDOW_SECONDS} seconds, 100 unless this deployment has another limit, and a number of its own for the ingestion of events, 200. Every answer says which limit holds and what is left; a 429 says in \`Retry-After\` how long to wait.
+**Limits.** Each client address has 100 requests in ${WINDOW_SECONDS} seconds, and 200 for the ingestion of events, unless this deployment has other limits. Every answer says which limit holds and what is left; a 429 says in \`Retry-After\` how long to wait.
 
 **Retries.** \`X-Should-Retry\` on an error says whether to send the same request again. Give each event an \`Idempotency-Key\`, so that a repeated request stores it once.
 

@@ -43,9 +43,9 @@ export class RateCounter extends DurableObject<Env> {
   }
 
   /**
-   * Counts one request, for the Worker of the version before: during a deployment it may call an object of
-   * this version. Its answer is `remaining * DIGITS_OF_RESET + resetMs`, or `-resetMs` for a refusal. The
-   * version after 1.0 can do without it.
+   * Counts one request, and answers `remaining * DIGITS_OF_RESET + resetMs`, or `-resetMs` for a refusal. A
+   * Worker of the version before calls it on this object during a deployment. It goes once no deployed version
+   * calls it.
    */
   hit(counter: CounterName, limit: number): number {
     const { granted, left, resetMs } = this.lease(counter, limit, 1);

@@ -21,6 +21,13 @@ it.each([
   ]);
 });
 
+it('a refused name is repeated up to 500 characters', async () => {
+  const response = await get(`${LIST}?status[${'x'.repeat(5_000)}]=1`);
+  const error = await expectError(response, 400, 'validation_error');
+  expect(error.param).toBe(`status[${'x'.repeat(493)}…`);
+  expect(error.details?.[0]?.path).toBe(error.param);
+});
+
 it.each([
   'status[',
   'status]',
