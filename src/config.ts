@@ -21,7 +21,7 @@ const MAX_INT32 = 2_147_483_647;
 /** A number written in digits: vars are text. */
 const wholeNumber = (minimum: number, maximum: number) =>
   z.coerce
-    .string()
+    .string<string | number>()
     .regex(/^\d{1,15}$/, 'must be a whole number')
     .transform(Number)
     .pipe(z.int().min(minimum).max(maximum));
@@ -105,6 +105,11 @@ const varsSchema = z.object(vars).transform((values) => ({
 
 export type Config = z.infer<typeof varsSchema>;
 
+/** The vars that cannot be left out. */
+type NeededVar = {
+  [Name in keyof typeof vars]: undefined extends z.input<(typeof vars)[Name]> ? never : Name;
+}[keyof typeof vars];
+
 /** Take the place of vars that are malformed, so that the 500 still has its headers. */
 const STAND_INS: Readonly<Record<string, string>> = {
   PUBLIC_SITE_URL: 'https://unknown.invalid',
@@ -114,7 +119,7 @@ const STAND_INS: Readonly<Record<string, string>> = {
   FEED_CACHE_SECONDS: '0',
   FEED_STALE_SECONDS: '0',
   FEED_MEMORY_BYTES: '0',
-};
+} satisfies Record<NeededVar, string>;
 
 /** An environment as it was read. Each fault is a sentence that begins with the name of a var. */
 type Reading = { config: Config; faults: readonly string[] };
@@ -148,15 +153,15 @@ function readingOf(env: Env): Reading {
 }
 
 function read(env: Env): Reading {
-  const counting = env.ENVIRONMENT === DEVELOPMENT ? env : { ...env, DEV_API_KEYS: '' };
-  const parsed = varsSchema.safeParse(counting);
+  const effective = env.ENVIRONMENT === DEVELOPMENT ? env : { ...env, DEV_API_KEYS: '' };
+  const parsed = varsSchema.safeParse(effective);
   if (parsed.success) return { config: parsed.data, faults: [] };
   const { issues } = parsed.error;
   const mended = Object.fromEntries(
     issues.map(({ path: [name] }) => [name, STAND_INS[String(name)]]),
   );
   return {
-    config: varsSchema.parse({ ...counting, ...mended }),
+    config: varsSchema.parse({ ...effective, ...mended }),
     faults: issues.map(({ path, message }) => `${path.join('.')} ${message}`),
   };
 }

@@ -55,7 +55,10 @@ export async function identifyKey(sent: string, config: KeyConfig, now: number):
   return { outcome: 'valid', caller, scopes };
 }
 
-/** The last of two entries for one key counts: one that opens everything, when it is among them. */
+/**
+ * Digests every configured key. Keys that open everything stand last, because `identifyKey` takes the last
+ * match.
+ */
 async function learnKeys(config: KeyConfig): Promise<readonly KnownKey[]> {
   const { apiKeys, namedKeys, developmentKeys, isDevelopment } = config;
   const unlimited = { validBefore: Number.POSITIVE_INFINITY };

@@ -36,12 +36,16 @@ export type Bearer =
   | { outcome: 'invalid'; fault: string };
 
 /**
- * Judges an `Authorization` header. No token is valid without issuer, audience and key set.
+ * Judges the `Authorization` header of the request at `requestUrl`. No token is valid without issuer, audience and key set.
  * Throws `KeySetUnavailable` when the keys cannot be had that a token of good claims needs.
  */
-export async function judgeBearer(authorization: string, jwt: Config['jwt']): Promise<Bearer> {
+export async function judgeBearer(
+  authorization: string,
+  jwt: Config['jwt'],
+  requestUrl: string,
+): Promise<Bearer> {
   const [, token] = BEARER_JWT.exec(authorization) ?? [];
-  const findKey = keySetOf(jwt);
+  const findKey = keySetOf(jwt, requestUrl);
   if (token === undefined) return invalid('not a bearer token in compact form');
   if (findKey === undefined) return invalid('no key set is configured');
   if (jwt.issuer === '' || jwt.audience === '')

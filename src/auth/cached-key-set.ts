@@ -3,9 +3,11 @@
 import * as z from 'zod';
 import { logFault } from '../http/log.ts';
 import { withDeadline } from '../storage/deadline.ts';
+import { edgeAddressOf } from '../storage/edge-address.ts';
 
 const EDGE_CACHE_DEADLINE_MS = 1_000;
 const CACHED_SECONDS = 86_400;
+const KIND = 'key-sets';
 
 const publishedSet = z
   .object({ keys: z.array(z.looseObject({ kty: z.string() })) })
@@ -29,9 +31,12 @@ export async function fetchKeySet(url: string, milliseconds: number): Promise<Fe
 }
 
 /** Returns the set that an isolate of this data centre has cached, or `undefined`. Never rejects. */
-export async function readCachedKeySet(url: string): Promise<FetchedKeySet | undefined> {
+export async function readCachedKeySet(
+  url: string,
+  requestUrl: string,
+): Promise<FetchedKeySet | undefined> {
   try {
-    const match = caches.default.match(cacheKeyOf(url));
+    const match = caches.default.match(edgeAddressOf(requestUrl, KIND, url));
     const response = await withDeadline(match, EDGE_CACHE_DEADLINE_MS, 'edge cache');
     return response && fetchedKeySet.parse(await response.json());
   } catch (error) {
@@ -41,10 +46,17 @@ export async function readCachedKeySet(url: string): Promise<FetchedKeySet | und
 }
 
 /** Caches the set in the data centre. Never rejects. */
-export async function cacheKeySet(url: string, fetched: FetchedKeySet): Promise<void> {
+export async function cacheKeySet(
+  url: string,
+  requestUrl: string,
+  fetched: FetchedKeySet,
+): Promise<void> {
   try {
     const headers = { 'Cache-Control': `max-age=${CACHED_SECONDS}` };
-    await caches.default.put(cacheKeyOf(url), Response.json(fetched, { headers }));
+    await caches.default.put(
+      edgeAddressOf(requestUrl, KIND, url),
+      Response.json(fetched, { headers }),
+    );
   } catch (error) {
     logFault('the key set could not be cached', error);
   }
@@ -53,9 +65,4 @@ export async function cacheKeySet(url: string, fetched: FetchedKeySet): Promise<
 /** Refuses other kinds of key, and a private key that was published (RFC 7517 section 5). */
 function isUsable(key: { kty: string }): boolean {
   return ['RSA', 'EC', 'OKP'].includes(key.kty) && !('d' in key);
-}
-
-/** Returns an address that no fetch uses, so that nothing else is taken for a cached set. */
-function cacheKeyOf(url: string): string {
-  return `https://key-set.invalid/?url=${encodeURIComponent(url)}`;
 }

@@ -13,26 +13,27 @@ import { RemoteKeySet } from './remote-key-set.ts';
 export type FindKey = (header: JWSHeaderParameters, token: FlattenedJWSInput) => Promise<CryptoKey>;
 
 const inlineSets = new WeakMap<object, FindKey>();
-const remoteSets = new Map<string, FindKey>();
+const remoteSets = new Map<string, RemoteKeySet>();
 
 /**
- * Returns the configured key set, which is made once per isolate. An inline set wins over an address;
- * the result is `undefined` when neither is configured.
+ * Returns the configured key set, which is made once per isolate, for the request at `requestUrl`. An inline
+ * set wins over an address; the result is `undefined` when neither is configured.
  */
-export function keySetOf({ jwks, jwksUrl }: Config['jwt']): FindKey | undefined {
+export function keySetOf(
+  { jwks, jwksUrl }: Config['jwt'],
+  requestUrl: string,
+): FindKey | undefined {
   if (jwks !== null) return getOrMake(inlineSets, jwks, () => createLocalJWKSet(jwks));
   if (jwksUrl === '') return undefined;
-  return getOrMake(remoteSets, jwksUrl, () => {
-    const keySet = new RemoteKeySet(jwksUrl);
-    return (header, token) => keySet.find(header, token);
-  });
+  const keySet = getOrMake(remoteSets, jwksUrl, () => new RemoteKeySet(jwksUrl));
+  return (header, token) => keySet.find(header, token, requestUrl);
 }
 
-function getOrMake<Key>(
-  sets: { get(key: Key): FindKey | undefined; set(key: Key, value: FindKey): unknown },
+function getOrMake<Key, KeySet>(
+  sets: { get(key: Key): KeySet | undefined; set(key: Key, value: KeySet): unknown },
   key: Key,
-  make: () => FindKey,
-): FindKey {
+  make: () => KeySet,
+): KeySet {
   const known = sets.get(key) ?? make();
   sets.set(key, known);
   return known;

@@ -54,11 +54,17 @@ export class RemoteKeySet {
   }
 
   /**
-   * Returns the key that a token names. Throws jose's `JWKSNoMatchingKey` when the set lacks it even
+   * Returns the key that a token names. `requestUrl` is the address of the request. Throws jose's `JWKSNoMatchingKey` when the set lacks it even
    * after a refetch, and `KeySetUnavailable` when no set is known.
    */
-  async find(header: JWSHeaderParameters, token: FlattenedJWSInput): Promise<CryptoKey> {
-    if (!this.#isYoungerThan(FRESH_MS) && Date.now() >= this.#pausedUntil) await this.#load(true);
+  async find(
+    header: JWSHeaderParameters,
+    token: FlattenedJWSInput,
+    requestUrl: string,
+  ): Promise<CryptoKey> {
+    if (!this.#isYoungerThan(FRESH_MS) && Date.now() >= this.#pausedUntil) {
+      await this.#load(requestUrl, true);
+    }
     if (this.#keys === undefined || !this.#isYoungerThan(USABLE_MS)) {
       throw new KeySetUnavailable('no key set is known', { cause: this.#fault });
     }
@@ -70,7 +76,7 @@ export class RemoteKeySet {
         if (Date.now() < this.#coolUntil) throw error;
         this.#coolUntil = Date.now() + COOL_DOWN_MS;
       }
-      await this.#load(false);
+      await this.#load(requestUrl, false);
       return await this.#keys.find(header, token);
     }
   }
@@ -83,8 +89,8 @@ export class RemoteKeySet {
    * Renews the keys, or leaves them as they are and notes the fault. Requests that come while a load
    * is under way wait for it, for a bounded time; it outlives the request that began it.
    */
-  async #load(fromEdgeCache: boolean): Promise<void> {
-    this.#loading ??= this.#begin(fromEdgeCache);
+  async #load(requestUrl: string, fromEdgeCache: boolean): Promise<void> {
+    this.#loading ??= this.#begin(requestUrl, fromEdgeCache);
     const loading = this.#loading;
     try {
       await withDeadline(loading, LOAD_DEADLINE_MS, 'key set');
@@ -95,8 +101,8 @@ export class RemoteKeySet {
     }
   }
 
-  #begin(fromEdgeCache: boolean): Promise<void> {
-    const loading = this.#renew(fromEdgeCache)
+  #begin(requestUrl: string, fromEdgeCache: boolean): Promise<void> {
+    const loading = this.#renew(requestUrl, fromEdgeCache)
       .catch((error) => this.#noteFault(error))
       .finally(() => {
         if (this.#loading === loading) this.#loading = undefined;
@@ -105,15 +111,15 @@ export class RemoteKeySet {
     return loading;
   }
 
-  async #renew(fromEdgeCache: boolean): Promise<void> {
+  async #renew(requestUrl: string, fromEdgeCache: boolean): Promise<void> {
     if (fromEdgeCache) {
-      const cached = await readCachedKeySet(this.#url);
+      const cached = await readCachedKeySet(this.#url, requestUrl);
       if (cached !== undefined) this.#use(cached);
       if (this.#isYoungerThan(FRESH_MS)) return;
     }
     const fetched = await fetchKeySet(this.#url, LOAD_DEADLINE_MS);
     this.#use(fetched);
-    waitUntil(cacheKeySet(this.#url, fetched));
+    waitUntil(cacheKeySet(this.#url, requestUrl, fetched));
   }
 
   #use({ fetchedAt, jwks }: FetchedKeySet): void {

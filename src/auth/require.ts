@@ -19,7 +19,7 @@ import { API_KEY_REFUSALS, FEED_PERMISSION, FEED_REFUSALS, FEED_SCOPE } from './
 /** The callers that a route admits: anybody, or whose key has the scope. */
 export type DeclaredAccess = 'open' | Scope;
 
-/** A key that `npm run api-key` makes has 88 at most. */
+/** A longer text is not hashed for the log. Keys of `npm run api-key` have at most 88 characters. */
 const MAX_NOTED_CHARACTERS = 256;
 
 const declarations = new WeakMap<object, DeclaredAccess>();
@@ -79,7 +79,7 @@ export function requireFeedAccess() {
       }
       const authorization = c.req.header('Authorization');
       if (authorization !== undefined) {
-        const bearer = await judgeBearer(authorization, configOf(c.env).jwt);
+        const bearer = await judgeBearer(authorization, configOf(c.env).jwt, c.req.url);
         if (bearer.outcome === 'invalid') note({ token_fault: bearer.fault });
         else if (allows(bearer.permissions, FEED_PERMISSION.area, FEED_PERMISSION.level)) {
           admit(c, TOKEN_CALLER);
@@ -105,10 +105,10 @@ function declare(
   return middleware;
 }
 
-/** A request that the rate limit refuses may have been let in as far as its route by then. */
+/** Request → its identified key. The route and the rate limit both ask; the key is hashed once. */
 const identified = new WeakMap<Context, Promise<SentKey>>();
 
-/** Returns what is known of the key that was sent, which is hashed once; undefined when none was. */
+/** Returns what is known of the key that was sent; undefined when none was. */
 async function sentKeyOf(c: Context<AppEnv>): Promise<SentKey | undefined> {
   const sent = c.req.header('x-api-key');
   if (sent === undefined) return undefined;

@@ -7,6 +7,7 @@ import { createDocument, type ZodOpenApiOverride } from 'zod-openapi';
 import { securitySchemes } from '../auth/openapi.ts';
 import { eventChapter } from '../events/openapi.ts';
 import { healthChapter } from '../health/openapi.ts';
+import { WINDOW_SECONDS } from '../http/rate-window.ts';
 import { propertyChapter } from '../properties/openapi.ts';
 import { VERSION } from '../version.ts';
 import { codeSamplesOf } from './code-samples.ts';
@@ -23,7 +24,7 @@ Domain events accepted once, and a public feed of property listings.
 
 **Errors.** Every answer other than success has the same envelope: branch on \`error.code\`. A path that is not listed here answers 404 \`resource_missing\`, a method that a path does not have 405 \`method_not_allowed\` with an \`Allow\` header. HEAD answers as GET does, without a body.
 
-**Limits.** Each client address has 100 requests in 60 seconds, and 200 a minute for the ingestion of events. Every answer says what is left; a 429 says in \`Retry-After\` how long to wait.
+**Limits.** Each client address has 100 requests in ${WINDOW_SECONDS} seconds, and 200 for the ingestion of events, unless this deployment has other limits. Every answer says which limit holds and what is left; a 429 says in \`Retry-After\` how long to wait.
 
 **Retries.** \`X-Should-Retry\` on an error says whether to send the same request again. Give each event an \`Idempotency-Key\`, so that a repeated request stores it once.
 

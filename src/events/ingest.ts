@@ -71,7 +71,7 @@ export async function ingestWithKey(
 
   const first = await Promise.race([stored, cached]);
   if (first.kind === 'match') {
-    context.inBackground(logFailure(stored));
+    context.inBackground(logIfFailed(stored));
     return { kind: 'replay', event: idempotentEvent(first.response) };
   }
 
@@ -82,10 +82,10 @@ export async function ingestWithKey(
   const fromCache = await cached;
   switch (fromCache.kind) {
     case 'match':
-      await logFailure(stored);
+      await logIfFailed(stored);
       return { kind: 'replay', event: idempotentEvent(fromCache.response) };
     case 'mismatch':
-      await logFailure(stored);
+      await logIfFailed(stored);
       return { kind: 'conflict' };
     case 'unknown':
       throw fromStore.error;
@@ -144,7 +144,7 @@ async function settle(
 }
 
 /** Logs a failure of D1 that the caller does not see, because KV has answered. */
-async function logFailure(stored: Promise<StoreAnswer>) {
+async function logIfFailed(stored: Promise<StoreAnswer>) {
   const answer = await stored;
   if (answer.kind === 'failed') logFault('D1 failed; KV answered', answer.error);
 }

@@ -1,7 +1,7 @@
 /** The query parameter `type` of the list of events: one kind or several. */
 
 import * as z from 'zod';
-import { name } from './text.ts';
+import { MAX_NAME_CHARACTERS, NAME_PATTERN, name } from './text.ts';
 
 const MAX_KINDS = 50;
 
@@ -26,7 +26,12 @@ export const kinds = z
     param: { style: 'form', explode: false },
     override: ({ jsonSchema }: { jsonSchema: Record<string, unknown> }) => {
       delete jsonSchema.anyOf;
-      const items = { type: 'string', minLength: 1, maxLength: 255, pattern: '^[^\\x00]*$' };
+      const items = {
+        type: 'string',
+        minLength: 1,
+        maxLength: MAX_NAME_CHARACTERS,
+        pattern: NAME_PATTERN,
+      };
       Object.assign(jsonSchema, { type: 'array', items, minItems: 1, maxItems: MAX_KINDS });
     },
   });

@@ -48,13 +48,9 @@ export const storedEvent = z.strictObject({
 export type EventResource = z.infer<typeof event>;
 
 /** Builds the first response for an event. `created_at` is in milliseconds since the epoch. */
-export function pendingEvent(event: {
-  id: string;
-  type: string;
-  created_at: number;
-}): EventResource {
-  const created_at = new Date(event.created_at).toISOString();
-  return { object: 'event', id: event.id, type: event.type, status: 'pending', created_at };
+export function pendingEvent(row: { id: string; type: string; created_at: number }): EventResource {
+  const created_at = new Date(row.created_at).toISOString();
+  return { object: 'event', id: row.id, type: row.type, status: 'pending', created_at };
 }
 
 /** The fields of a stored event beside the first response and its payload. Times are in milliseconds since the epoch. */

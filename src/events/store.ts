@@ -104,7 +104,7 @@ const INSERT_UNLESS_HELD = statementOf(sql`
 
 const isOfKey = eq(events.key_id, given('keyId'));
 const isSameBody = eq(events.fingerprint, given('fingerprint'));
-/** Only another body is compared with the request's. */
+/** The payload is read only where `conflictDetails` needs it: for an event with another body. */
 const comparedPayload = sql<string>`case when ${isSameBody} then '{}' else ${events.payload} end`;
 const comparedErasure = sql<
   number | null

@@ -18,10 +18,12 @@ export async function checkDependencies(
   const [database, idempotency_cache, rate_limiter] = await Promise.all([
     checkOne('database', () => readD1(() => env.DB.prepare(query).first())),
     checkOne('idempotency_cache', () => env.IDEMPOTENCY.get('health')),
-    checkOne('rate_limiter', () => {
+    checkOne('rate_limiter', async () => {
       // A limit of 0 grants nothing, so that nothing is stored.
       const id = env.RATE_COUNTER.idFromName('health');
-      return env.RATE_COUNTER.get(id).lease('default', 0, 1);
+      const lease = await env.RATE_COUNTER.get(id).lease('default', 0, 1);
+      // What an object returns keeps its call open until it is disposed of.
+      lease[Symbol.dispose]();
     }),
   ]);
   return { database, idempotency_cache, rate_limiter };

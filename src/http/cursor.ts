@@ -4,6 +4,9 @@
  * The check is the head of the text's SHA-256. It finds a cursor that was altered, cut or made
  * elsewhere. It keeps no secret: a forged cursor leads to rows that its forger may list anyway, and
  * its position is still validated.
+ *
+ * Long filters stand in it as their SHA-256: a cursor has to fit into an address, beside the filters
+ * themselves.
  */
 
 import * as z from 'zod';
@@ -12,12 +15,13 @@ import { ApiError } from './errors.ts';
 /** Raise it when the meaning of a position changes: older cursors then answer `invalid_cursor`. */
 const VERSION = 1;
 const CHECK_BYTES = 8;
-/**
- * A longer cursor is refused before it is decoded. The longest that this service makes has some
- * 5,100: its filters are two names of 255 control characters.
- */
+/** A longer cursor is refused before it is decoded. The longest that this service makes has some 7,100. */
 export const MAX_CURSOR_CHARACTERS = 8_000;
+/** The size in JSON up to which filters stand in a cursor as they are. */
+const MAX_FILTER_BYTES = 5_000;
 const BASE64URL = { alphabet: 'base64url' } as const;
+
+const encoder = new TextEncoder();
 
 /** The list and the filters that a cursor was made for. It fits no other. */
 export type CursorScope = {
@@ -31,11 +35,10 @@ export async function encodeCursor(scope: CursorScope, position: unknown): Promi
   return toBase64Url(await cursorBytes(scope, position));
 }
 
-/** Makes the bytes of that cursor: Node, which runs the tools, writes base64url another way. */
+/** Makes a cursor's bytes, before base64url. The tools call it: Node has no `toBase64`. */
 export async function cursorBytes(scope: CursorScope, position: unknown): Promise<Uint8Array> {
-  const text = new TextEncoder().encode(
-    JSON.stringify([VERSION, scope.list, scope.filters, position]),
-  );
+  const filters = await filtersInCursor(scope.filters);
+  const text = encoder.encode(JSON.stringify([VERSION, scope.list, filters, position]));
   const bytes = new Uint8Array(CHECK_BYTES + text.length);
   bytes.set(await checkOf(text));
   bytes.set(text, CHECK_BYTES);
@@ -55,8 +58,9 @@ export async function decodeCursor<Position>(
 ): Promise<Position> {
   const text = await readText(cursor);
   if (text === undefined) throw invalidCursor(param);
+  const filters = await filtersInCursor(scope.filters);
   const content = z
-    .tuple([z.literal(VERSION), z.literal(scope.list), z.literal(scope.filters), positionSchema])
+    .tuple([z.literal(VERSION), z.literal(scope.list), z.literal(filters), positionSchema])
     .safeParse(parseJson(text));
   if (!content.success) throw invalidCursor(param);
   return content.data[3];
@@ -94,8 +98,20 @@ function parseJson(text: Uint8Array): unknown {
   }
 }
 
+/** Returns the filters as a cursor has them. */
+async function filtersInCursor(filters: string): Promise<string> {
+  if (encoder.encode(JSON.stringify(filters)).length <= MAX_FILTER_BYTES) return filters;
+  const digest = await digestOf(encoder.encode(filters));
+  // Node has no `toHex`.
+  return `sha256:${Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+}
+
 async function checkOf(text: Uint8Array): Promise<Uint8Array> {
-  return new Uint8Array(await crypto.subtle.digest('SHA-256', text)).subarray(0, CHECK_BYTES);
+  return (await digestOf(text)).subarray(0, CHECK_BYTES);
+}
+
+async function digestOf(text: Uint8Array): Promise<Uint8Array> {
+  return new Uint8Array(await crypto.subtle.digest('SHA-256', text));
 }
 
 function toBase64Url(bytes: Uint8Array): string {

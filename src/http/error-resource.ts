@@ -5,9 +5,10 @@
 
 import * as z from 'zod';
 import { CATALOGUE, type ErrorCode, MAX_PROBLEMS } from './errors.ts';
+import { MAX_PATH_CHARACTERS } from './problem-path.ts';
 import { PRINTABLE_ID } from './request-id.ts';
 
-/** The texts repeat names that a caller sent, of fields or a path, and a body may have 256 KiB. */
+/** The message, and the path of the request, repeat what a caller sent. */
 const MAX_ECHOED_CHARACTERS = 300_000;
 
 const CODES = Object.keys(CATALOGUE) as ErrorCode[];
@@ -23,10 +24,13 @@ const message = echo.min(1).meta({
 /** One problem of the request. */
 const problem = z
   .strictObject({
-    path: echo.meta({
-      description: 'Where, in dots: `payload.items.0.id`. Empty for the body as a whole.',
-      examples: ['payload.check_in'],
-    }),
+    path: z
+      .string()
+      .max(MAX_PATH_CHARACTERS)
+      .meta({
+        description: 'Where, in dots: `payload.items.0.id`. Empty for the body as a whole.',
+        examples: ['payload.check_in'],
+      }),
     message: message.meta({
       description: 'What is wrong there.',
       examples: ['must be at most 100'],
@@ -43,8 +47,10 @@ export const errorFields = {
         .meta({ description: 'Category of the error.' }),
       code: z.enum(CODES).meta({ description: 'What went wrong, for programs.' }),
       message,
-      param: echo
+      param: z
+        .string()
         .min(1)
+        .max(MAX_PATH_CHARACTERS)
         .optional()
         .meta({
           description: 'The offending field, parameter or header; of several, the first.',

@@ -1,5 +1,7 @@
 /** The catalogue of errors, the class that carries one, and the errors that any route may answer. */
 
+import { WINDOW_SECONDS } from './rate-window.ts';
+
 /** Error code → HTTP status and category. A new code is one line here. */
 export const CATALOGUE = {
   validation_error: { status: 400, type: 'invalid_request_error' },
@@ -83,7 +85,16 @@ export function resourceMissing(message: string): ApiError {
 export function rateLimitExceeded(limit: number, retryAfterSeconds: number): ApiError {
   return new ApiError(
     'rate_limit_exceeded',
-    `More than ${limit} requests in 60 seconds. Retry in ${retryAfterSeconds} s.`,
+    `More than ${limit} requests in ${WINDOW_SECONDS} seconds. Retry in ${retryAfterSeconds} s.`,
+    { headers: { 'Retry-After': String(retryAfterSeconds) } },
+  );
+}
+
+/** 429 `rate_limit_exceeded`, for a client that sends faster than its requests can be counted. */
+export function tooManyAtOnce(retryAfterSeconds: number): ApiError {
+  return new ApiError(
+    'rate_limit_exceeded',
+    `Too many requests at once. Retry in ${retryAfterSeconds} s.`,
     { headers: { 'Retry-After': String(retryAfterSeconds) } },
   );
 }

@@ -47,10 +47,13 @@ function requireJson(headers: Headers): void {
   }
 }
 
-async function readBytes(request: Request): Promise<Uint8Array> {
-  if (Number(request.headers.get('Content-Length')) > MAX_BODY_BYTES) throw bodyTooLarge();
-  if (request.body === null) return new Uint8Array();
-  const reader = request.body.getReader();
+async function readBytes({ headers, body }: Request): Promise<Uint8Array> {
+  const declared = Number(headers.get('Content-Length'));
+  // Such a client sends its body only when it is asked for it (RFC 9110 section 10.1.1).
+  const isToCome = headers.has('Expect');
+  if (declared > (isToCome ? MAX_BODY_BYTES : MAX_DROPPED_BYTES)) throw bodyTooLarge();
+  if (body === null) return new Uint8Array();
+  const reader = body.getReader();
   const chunks: Uint8Array[] = [];
   let size = 0;
   for (;;) {

@@ -17,7 +17,9 @@ const MAX_DEPTH = 64;
 export function limitProblemsOf(body: JsonValue): Problem[] {
   const problems: Problem[] = [];
   const path: PathSegment[] = [];
-  const report = (message: string) => problems.push({ path: pathOf(path), message });
+  const report = (message: string) => {
+    if (problems.length < MAX_PROBLEMS) problems.push({ path: pathOf(path), message });
+  };
 
   const visit = (value: JsonValue, depth: number): void => {
     if (problems.length >= MAX_PROBLEMS) return;

@@ -4,11 +4,12 @@ import { zValidator } from '@hono/zod-validator';
 import type * as z from 'zod';
 import { isIntact } from './cursor.ts';
 import { type Problem, validationError } from './errors.ts';
+import { pathOf } from './problem-path.ts';
 import { isNonEmpty } from './validate.ts';
 import './wording.ts';
 
 /** Paging words of other APIs: a client that pages with them would read page one for ever. */
-const FOREIGN_PAGING_WORDS = [
+export const FOREIGN_PAGING_WORDS = [
   'starting_after',
   'ending_before',
   'page',
@@ -16,6 +17,9 @@ const FOREIGN_PAGING_WORDS = [
   'page_token',
   'next_cursor',
 ];
+
+/** A name with brackets behind it. Anchored at both ends, so that no name takes more than one pass. */
+const IN_BRACKETS = /^([^[]*)(?:\[[^[\]]*\])+$/;
 
 /**
  * Validates the query of a list: known parameters by the schema, each at most once unless it is a
@@ -74,14 +78,14 @@ function nearMisses(
 ): Problem[] {
   return sent
     .filter((name) => !known.has(name))
-    .flatMap((path) => {
-      const plain = path.replace(/(\[[^[\]]*\])+$/, '').toLowerCase();
+    .flatMap((name) => {
+      const plain = name.replace(IN_BRACKETS, '$1').toLowerCase();
       const meant = known.has(plain)
         ? plain
         : Object.entries(meantBy).find(([alias]) => alias === plain)?.[1];
       if (meant === undefined) return [];
       const advice = meant === cursorName ? `page with ${cursorName}` : `use ${meant}`;
-      return [{ path, message: `is not a parameter of this list: ${advice}` }];
+      return [{ path: pathOf([name]), message: `is not a parameter of this list: ${advice}` }];
     });
 }
 

@@ -2,6 +2,7 @@
 
 import * as z from 'zod';
 import type { ApiError } from './errors.ts';
+import { WINDOW_SECONDS } from './rate-window.ts';
 import { PRINTABLE_ID } from './request-id.ts';
 
 const header = (id: string, schema: z.ZodType, description: string) =>
@@ -20,7 +21,7 @@ const throttled = {
   'X-RateLimit-Limit': header(
     'X-RateLimit-Limit',
     count.optional(),
-    'Requests that a window of 60 seconds allows. Left out, with the other rate-limit headers, while the counter cannot be reached.',
+    `Requests that a window of ${WINDOW_SECONDS} seconds allows. Left out, with the other rate-limit headers, while the counter cannot be reached.`,
   ),
   'X-RateLimit-Remaining': header(
     'X-RateLimit-Remaining',

@@ -11,7 +11,13 @@ import type {
   ZodOpenApiResponseObject,
 } from 'zod-openapi';
 import { errorResource } from './error-resource.ts';
-import { type ApiError, internalError, rateLimitExceeded, validationError } from './errors.ts';
+import {
+  type ApiError,
+  internalError,
+  rateLimitExceeded,
+  tooManyAtOnce,
+  validationError,
+} from './errors.ts';
 import { commonHeaders, errorHeaders, headersOfErrors } from './openapi-headers.ts';
 import { errorBody } from './render-error.ts';
 import { PRINTABLE_ID } from './request-id.ts';
@@ -82,7 +88,7 @@ const requestId = z
 const ANY_TIME: readonly Refusal[] = [
   {
     description: 'Too many requests from this address: wait for `Retry-After` seconds.',
-    errors: [rateLimitExceeded(100, 42)],
+    errors: [rateLimitExceeded(100, 42), tooManyAtOnce(1)],
   },
   {
     description: 'The service failed: retry with growing pauses.',

@@ -8,7 +8,8 @@ const HINT = ' This working copy is not set up: run `npm run dev` once.';
 
 /**
  * Returns the end of the message: empty for a service that is set up, and for every deployed one, as
- * Cloudflare routes no request to a local host's name. A set-up gives a key and the tables.
+ * Cloudflare routes no request to a local host's name. Set up means: there is an `API_KEY`, and the tables
+ * exist.
  */
 export function setupHint(c: Context, error: ApiError): string {
   const host = URL.parse(c.req.url)?.hostname ?? '';

@@ -7,11 +7,15 @@ import type { MiddlewareHandler, TypedResponse } from 'hono';
 import type * as z from 'zod';
 import type { AppEnv } from './app-env.ts';
 import type { errorResource } from './error-resource.ts';
+import type { ApiError } from './errors.ts';
 
-/** The answer to a request that is refused or fails. */
+/**
+ * The answer to a request that is refused or fails. No operation answers 405, and the one that answers 503
+ * says more in it.
+ */
 export type ErrorAnswer = TypedResponse<
   z.output<typeof errorResource>,
-  400 | 401 | 403 | 404 | 409 | 413 | 415 | 429 | 500,
+  Exclude<ApiError['status'], 405 | 503>,
   'json'
 >;
 

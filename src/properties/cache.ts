@@ -25,7 +25,10 @@ export type Cached =
 /** Both levels, for one request. */
 export type FeedCache = {
   findInMemory(key: string): Cached;
-  /** Never rejects, and takes about a second at most. An answer that is found goes into memory. */
+  /**
+   * Never rejects, and takes about a second at most. An answer that is found goes into memory, unless
+   * something was forgotten meanwhile: it may have been this answer.
+   */
   findAtEdge(key: string): Promise<Cached>;
   put(key: string, answer: Answer): void;
   forget(key: string): void;
@@ -57,9 +60,10 @@ export function feedCacheFor(c: Context<AppEnv>, memory: MemoryCache): FeedCache
   return {
     findInMemory: (key) => cachedOf(memory.find(key)),
     async findAtEdge(key) {
+      const forgotten = memory.timesForgotten();
       try {
         const found = await edge.find(key);
-        if (found !== undefined) remember(key, found);
+        if (found !== undefined && memory.timesForgotten() === forgotten) remember(key, found);
         return cachedOf(found);
       } catch (error) {
         logFault('the edge cache could not be read', error);

@@ -68,34 +68,27 @@ export async function findChanges(
     const given = { ...values, rendering: renderingOf(publicSiteUrl), share: shareOfPage(limit) };
     return readD1(() => statement.rows(session, given));
   };
-  const pageOf = (rows: ChangeRow[], start: number, goesOn: (shown: ChangeRow[]) => boolean) => {
-    const page = takePage(itemsOf(rows.slice(0, limit), publicSiteUrl));
-    const shown = page.map(({ row }) => row);
-    return {
-      changes: page.map(({ row, document }) => changeOf(row, document)),
-      hasMore: goesOn(shown),
-      resume: placeAfter(shown.at(-1), rows[shown.length], start, goesOn(shown)),
-    };
-  };
-  const isShort = (rows: ChangeRow[]) => (shown: ChangeRow[]) => shown.length < rows.length;
+  const take = (rows: ChangeRow[]) => takePage(itemsOf(rows.slice(0, limit), publicSiteUrl));
 
   switch (after?.kind) {
     case undefined: {
       const rows = await read(FIRST, { rows: limit });
       const newest = rows.find(({ part }) => part === 'newest');
       const catalogue = rows.filter(({ part }) => part === 'catalogue');
-      return pageOf(catalogue, newest?.change_seq ?? 0, (shown) =>
-        isBefore(shown.at(-1), endOfCatalogue(newest)),
-      );
+      const items = take(catalogue);
+      const hasMore = isBefore(items.at(-1)?.row, endOfCatalogue(newest));
+      return pageOf(items, catalogue[items.length], newest?.change_seq ?? 0, hasMore);
     }
     case 'catalogue': {
       const { seq, start } = after;
       const rows = await read(CATALOGUE, { seq, id: after.id, start, rows: limit + 1 });
-      return pageOf(rows, start, isShort(rows));
+      const items = take(rows);
+      return pageOf(items, rows[items.length], start, items.length < rows.length);
     }
     case 'changes': {
       const rows = await read(CHANGES, { start: after.seq, rows: limit + 1 });
-      return pageOf(rows, after.seq, isShort(rows));
+      const items = take(rows);
+      return pageOf(items, rows[items.length], after.seq, items.length < rows.length);
     }
   }
 }
@@ -104,12 +97,28 @@ export async function findChanges(
  * Makes the items of a page, up to the first that the page cannot hold, whose texts are null. A removed
  * listing has no document.
  */
-function* itemsOf(rows: readonly ChangeRow[], publicSiteUrl: string) {
+function* itemsOf(rows: readonly ChangeRow[], publicSiteUrl: string): Generator<Item> {
   for (const row of rows) {
     const document = row.status === 'hidden' ? null : documentOf(row, publicSiteUrl);
     if (document === undefined) return;
     yield { row, document, bytes: document === null ? 0 : byteLengthOf(document) };
   }
+}
+
+type Item = { row: ChangeRow; document: string | null; bytes: number };
+
+/** Makes the page of its items. `next` is the row behind them, as far as one was read. */
+function pageOf(
+  items: readonly Item[],
+  next: ChangeRow | undefined,
+  start: number,
+  hasMore: boolean,
+): ChangePage {
+  return {
+    changes: items.map(({ row, document }) => changeOf(row, document)),
+    hasMore,
+    resume: placeAfter(items.at(-1)?.row, next, start, hasMore),
+  };
 }
 
 function changeOf(row: ChangeRow, document: string | null): Change {
@@ -187,7 +196,7 @@ const inBoth =
     union all select * from (${inChanges(columns, [sql`max(${seq}, ${end})`, after], rows)})
     limit ${rows}`;
 
-const pageOf = (range: Range, start: Place) => {
+const pageSql = (range: Range, start: Place) => {
   const item = sql`${itemOf(size, change_seq, behind(id))} as item`;
   const next = (place: Place) => sql`select item from (${range(item, place, sql`1`)})`;
   return sql<ChangeRow>`with last_that_fits as (${lastThatFits(start, next, sql.placeholder('rows'))})
@@ -204,7 +213,7 @@ const BEGINNING: Place = [sql`-1`, NO_ID];
 const NO_END = sql.raw(String(Number.MAX_SAFE_INTEGER));
 const start = given('start');
 
-const FIRST = statementOf(sql<ChangeRow>`${pageOf(inCatalogue(NO_END), BEGINNING)}
+const FIRST = statementOf(sql<ChangeRow>`${pageSql(inCatalogue(NO_END), BEGINNING)}
   union all select * from (${newest})`);
-const CATALOGUE = statementOf(pageOf(inBoth(start), [given('seq'), behind(given('id'))]));
-const CHANGES = statementOf(pageOf(inChanges, [start, NO_ID]));
+const CATALOGUE = statementOf(pageSql(inBoth(start), [given('seq'), behind(given('id'))]));
+const CHANGES = statementOf(pageSql(inChanges, [start, NO_ID]));

@@ -7,6 +7,7 @@
  */
 
 import { withDeadline } from '../storage/deadline.ts';
+import { edgeAddressOf } from '../storage/edge-address.ts';
 import { type Answer, answerOf } from './answer.ts';
 
 const DEADLINE_MS = 1_000;
@@ -20,12 +21,10 @@ export type EdgeCache = {
   forget(key: string): Promise<void>;
 };
 
-/** Returns the cache for a request. The Cache API takes addresses of the request's own zone only. */
+/** Returns the cache for a request. */
 export function edgeCacheAt(requestUrl: string): EdgeCache {
   const cache = caches.default;
-  // A URL cannot be parsed when the Host header is no valid authority.
-  const origin = URL.parse(requestUrl)?.origin ?? 'https://unknown.invalid';
-  const addressOf = (key: string) => `${origin}/.answers/${encodeURIComponent(key)}`;
+  const addressOf = (key: string) => edgeAddressOf(requestUrl, 'answers', key);
   return {
     async find(key) {
       const found = await withDeadline(cache.match(addressOf(key)), DEADLINE_MS, 'edge cache read');

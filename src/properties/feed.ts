@@ -113,7 +113,7 @@ async function findAnswer(job: Job, renewals: Renewals): Promise<Outcome> {
     return hitAtEdge(cache, atEdge.answer, remembered);
   }
 
-  // What is read is cached even when the edge cache is faster.
+  // The read goes on when the edge cache is faster: its answer is cached.
   const reading = readAndCache(job, { remembered, atEdge });
   inBackground(reading);
   const lateHit = asking.then((found): Read | Fresh | Promise<Read> =>
@@ -137,19 +137,30 @@ async function findAnswer(job: Job, renewals: Renewals): Promise<Outcome> {
   }
 }
 
-/** Finds the answer when D1 has failed. Throws its error when no cached answer is young enough. */
+/**
+ * Finds the answer when D1 has failed: the younger one of both levels, because memory may be too small for
+ * it. Throws D1's error when no cached answer is young enough.
+ */
 function findStandIn({ key, cache }: Job, atEdge: Cached, error: unknown): Outcome {
   // D1 may have taken seconds to fail: another request may have read the answer meanwhile.
   const remembered = cache.findInMemory(key);
   if (remembered.kind === 'fresh') return hitInMemory(cache, remembered.answer);
-  if (remembered.kind === 'absent' || !cache.mayStandIn(remembered.answer)) throw error;
+  if (atEdge.kind === 'fresh') return hitAtEdge(cache, atEdge.answer, remembered);
+  const answer = youngestOf(remembered, atEdge);
+  if (answer === undefined || !cache.mayStandIn(answer)) throw error;
   logFault('D1 failed: an older answer was given', error);
   return {
     kind: 'found',
-    answer: remembered.answer,
+    answer,
     source: 'stale',
     cacheStatus: cacheStatusOf(forwardedFor(remembered), forwardedFor(atEdge)),
   };
+}
+
+function youngestOf(...levels: Cached[]): Answer | undefined {
+  const answers = levels.flatMap((level) => (level.kind === 'absent' ? [] : [level.answer]));
+  const [youngest] = answers.sort((a, b) => b.readAt - a.readAt);
+  return youngest;
 }
 
 function hitInMemory(cache: FeedCache, answer: Answer): Outcome {

@@ -1,8 +1,17 @@
 /** The locations that listings may name, for sites that offer the filter `location_id`. */
 
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { readD1 } from '../storage/d1.ts';
+import {
+  byteLengthOf,
+  itemOf,
+  lastThatFits,
+  NO_ID,
+  type Place,
+  shareOfPage,
+  takePage,
+} from '../storage/page-bound.ts';
 import { statementOf } from '../storage/statement.ts';
 import { location } from './resource.ts';
 import { locations } from './table.ts';
@@ -19,40 +28,78 @@ export type LocationPosition = readonly [slug: string | null, id: string];
 
 export type LocationsRequest = { limit: number; after?: LocationPosition | undefined };
 
-type LocationRow = typeof locations.$inferSelect;
+/** A location. Its name is null when the page cannot hold it. */
+type LocationRow = Omit<typeof locations.$inferSelect, 'name'> & { name: string | null };
 
-/** Finds a page of locations, from the nearest replica. Reads at most `limit + 2` rows. */
+/**
+ * Finds a page of locations, from the nearest replica. Reads at most `limit + 2` rows. Sizes that have to be
+ * added up cost more: see page-bound.ts.
+ */
 export async function findLocations(
   database: D1Database,
   { limit, after }: LocationsRequest,
 ): Promise<{ documents: string[]; next: LocationPosition | null }> {
   const session = database.withSession('first-unconstrained');
   const [slug, id] = after ?? ['', ''];
-  const values = { slug: slug ?? '', id, rows: limit + 1 };
-  const statement = slug === null ? WITHOUT_SLUG : ALL;
-  const rows = await readD1(() => statement.rows(session, values));
-  const shown = rows.slice(0, limit);
-  const last = shown.at(-1);
+  const place = slug === null ? { slug: NO_SLUG, id } : { slug, id: '' };
+  const values = { ...place, rows: limit + 1, share: shareOfPage(limit) };
+  const rows = await readD1(() => PAGE.rows(session, values));
+  const page = takePage(itemsOf(rows.slice(0, limit)));
+  const last = page.at(-1);
   return {
-    documents: shown.map((row) => JSON.stringify(resourceOf(row))),
-    next: rows.length > shown.length && last ? [last.slug, last.id] : null,
+    documents: page.map(({ document }) => document),
+    next: rows.length > page.length && last ? [last.slug, last.id] : null,
   };
 }
 
-function resourceOf({ id, slug, name }: LocationRow): z.infer<typeof locationResource> {
-  return locationResource.parse({ object: 'location', id, slug, name: JSON.parse(name) });
+/** Makes the items of a page, up to the first that the page cannot hold, whose name is null. */
+function* itemsOf(rows: readonly LocationRow[]) {
+  for (const { id, slug, name } of rows) {
+    if (name === null) return;
+    const resource = { object: 'location', id, slug, name: JSON.parse(name) };
+    const document = JSON.stringify(locationResource.parse(resource));
+    yield { id, slug, document, bytes: byteLengthOf(document) };
+  }
 }
 
-const rows = sql`limit ${sql.placeholder('rows')} + 0`;
-// SQLite would rather take the unique index of slugs, and sort those without one at each read.
-const columns = sql`select ${locations.id}, ${locations.slug}, ${locations.name}
-  from ${locations} indexed by locations_by_slug`;
-const withoutSlug = sql`${columns} where ${locations.slug} is null
-  and ${locations.id} > ${sql.placeholder('id')} order by id ${rows}`;
+/** Takes the place of the slug that a location lacks. It is behind every slug. */
+const NO_SLUG = '~';
 
-const WITHOUT_SLUG = statementOf(sql<LocationRow>`${withoutSlug}`);
+const given = (name: string) => sql`${sql.placeholder(name)}`;
+const { slug, id, name } = locations;
+const bytes = sql`octet_length(${name})`;
 
-/** Every location without a slug follows after those with one. SQLite reads them only when there is room. */
-const ALL = statementOf(sql<LocationRow>`
-  select * from (${columns} where ${locations.slug} > ${sql.placeholder('slug')} order by slug ${rows})
-  union all select * from (${columns} where ${locations.slug} is null order by id ${rows}) ${rows}`);
+/** The place of a location: the id tells those without a slug apart. */
+const IN_SLUGS: Place = [sql`${slug}`, NO_ID];
+const WITHOUT_SLUG: Place = [sql.raw(`'${NO_SLUG}'`), sql`${id}`];
+
+/** Selects columns of the locations behind a place, in order. */
+function listed(columnsAt: (place: Place) => SQL, [afterSlug, afterId]: Place, rows: SQL): SQL {
+  // SQLite would rather take the unique index of slugs, and sort those without one at each read.
+  const from = sql`from ${locations} indexed by locations_by_slug`;
+  // It reads those without a slug only when there is room for them.
+  return sql`
+    select * from (select ${columnsAt(IN_SLUGS)} ${from}
+      where ${slug} > ${afterSlug} order by slug limit ${rows})
+    union all select * from (select ${columnsAt(WITHOUT_SLUG)} ${from}
+      where ${slug} is null and ${id} > ${afterId} order by id limit ${rows})
+    limit ${rows}`;
+}
+
+/** The texts of a location that no page of this size holds are null. */
+function columnsAt([orderedBy, ownId]: Place): SQL {
+  const isWanted = sql`${bytes} <= ${given('share')}
+    or (${orderedBy}, ${ownId}) <= (select item->>1, item->>2 from last_that_fits)`;
+  return sql`${id}, ${slug}, case when ${isWanted} then ${name} end as name`;
+}
+
+function nextItem(place: Place): SQL {
+  const item = ([orderedBy, ownId]: Place) => sql`${itemOf(bytes, orderedBy, ownId)} as item`;
+  return sql`select item from (${listed(item, place, sql`1`)})`;
+}
+
+const START: Place = [given('slug'), given('id')];
+
+const PAGE = statementOf(sql<LocationRow>`
+  with last_that_fits as (${lastThatFits(START, nextItem, sql.placeholder('rows'))})
+  ${listed(columnsAt, START, sql`${given('rows')} + 0`)}`);

@@ -11,11 +11,16 @@ export type MemoryCache = {
   find(key: string): Answer | undefined;
   put(key: string, answer: Answer): void;
   forget(key: string): void;
+  /** Returns how often an answer was forgotten. */
+  timesForgotten(): number;
 };
 
 /** Makes a cache of up to `maxBytes` that drops the least recently used answers first; 0 caches nothing. */
 export function createMemoryCache(maxBytes: number): MemoryCache {
-  if (maxBytes === 0) return { find: () => undefined, put: () => {}, forget: () => {} };
+  if (maxBytes === 0) {
+    return { find: () => undefined, put: () => {}, forget: () => {}, timesForgotten: () => 0 };
+  }
+  let forgotten = 0;
   const answers = new LRUCache<string, Answer>({
     maxSize: maxBytes,
     sizeCalculation: (answer, key) => answer.body.size + 2 * key.length + ENTRY_OVERHEAD_BYTES,
@@ -23,6 +28,10 @@ export function createMemoryCache(maxBytes: number): MemoryCache {
   return {
     find: (key) => answers.get(key),
     put: (key, answer) => void answers.set(key, answer),
-    forget: (key) => void answers.delete(key),
+    forget: (key) => {
+      answers.delete(key);
+      forgotten += 1;
+    },
+    timesForgotten: () => forgotten,
   };
 }

@@ -32,7 +32,7 @@ export const headers = {
     .optional()
     .meta({
       description:
-        'Seconds since the answer was made. Only while the database cannot be reached, when an answer up to an hour old is served.',
+        'Seconds since the answer was made. Only while the database cannot be reached, when an older answer is served, up to `FEED_STALE_SECONDS`.',
       header: { id: 'Age' },
     }),
   'Cache-Status': z

@@ -7,8 +7,9 @@
  */
 
 import { DurableObject } from 'cloudflare:workers';
+import { WINDOW_SECONDS } from '../http/rate-window.ts';
 import { grant, isDueToStore, type Lease } from './lease.ts';
-import { endOf, isOver, WINDOW_SECONDS, type Window } from './window.ts';
+import { endOf, isOver, type Window } from './window.ts';
 
 /** The two counters of a client. */
 export type CounterName = 'default' | 'ingest';
@@ -41,7 +42,11 @@ export class RateCounter extends DurableObject<Env> {
     return lease;
   }
 
-  /** Answers Workers of version 1.0, which read a count in digits. It goes with the next release. */
+  /**
+   * Counts one request, and answers `remaining * DIGITS_OF_RESET + resetMs`, or `-resetMs` for a refusal. A
+   * Worker of the version before calls it on this object during a deployment. It goes once no deployed version
+   * calls it.
+   */
   hit(counter: CounterName, limit: number): number {
     const { granted, left, resetMs } = this.lease(counter, limit, 1);
     return granted === 0 ? -resetMs : left * DIGITS_OF_RESET + resetMs;

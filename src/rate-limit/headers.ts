@@ -3,8 +3,9 @@
  * (draft-ietf-httpapi-ratelimit-headers-10).
  */
 
+import { WINDOW_SECONDS } from '../http/rate-window.ts';
 import type { CounterName } from './counter.ts';
-import { type Count, WINDOW_SECONDS } from './window.ts';
+import type { Count } from './window.ts';
 
 /** Sets the headers of a counted request. */
 export function setRateLimitHeaders(

@@ -11,7 +11,7 @@ import { createMiddleware } from 'hono/factory';
 import { noteSender } from '../auth/require.ts';
 import { configOf } from '../config.ts';
 import type { AppEnv } from '../http/app-env.ts';
-import { rateLimitExceeded } from '../http/errors.ts';
+import { type ApiError, rateLimitExceeded, tooManyAtOnce } from '../http/errors.ts';
 import { renderError } from '../http/render-error.ts';
 import { timed } from '../http/request-context.ts';
 import { clientOf } from './client-address.ts';
@@ -42,7 +42,12 @@ export function rateLimit() {
     const objects = c.env.RATE_COUNTER;
     const source = { objects, counter, client, limit, pool, turns, inBackground };
 
-    if (turns.isOver()) await turns.pause(0);
+    if (turns.beginRequest()) {
+      const pause = turns.pause(0);
+      // A request that is broken off must not stay among those that pause.
+      inBackground(pause);
+      await pause;
+    }
     const atOnce = pool.count(Date.now());
     const counting = atOnce ?? timed('counter_ms', () => waitForCount(source));
     // A request that is broken off must not stay among those that wait.
@@ -51,9 +56,11 @@ export function rateLimit() {
     const counted = await counting;
     switch (counted.outcome) {
       case 'overloaded':
-        return refuse(c, counter, limit, OVERLOADED_RESET_MS);
+        return refuse(c, counter, limit, OVERLOADED_RESET_MS, tooManyAtOnce);
       case 'refused':
-        return refuse(c, counter, limit, counted.resetMs);
+        return refuse(c, counter, limit, counted.resetMs, (seconds) =>
+          rateLimitExceeded(limit, seconds),
+        );
       case 'allowed': {
         const now = Date.now();
         const wanted = pool.wantedInAdvance(now);
@@ -90,9 +97,10 @@ async function refuse(
   counter: CounterName,
   limit: number,
   resetMs: number,
+  refusalOf: (retryAfterSeconds: number) => ApiError,
 ): Promise<undefined> {
   await noteSender(c);
-  const response = renderError(rateLimitExceeded(limit, resetSeconds(resetMs)), c);
+  const response = renderError(refusalOf(resetSeconds(resetMs)), c);
   setRateLimitHeaders(response.headers, counter, { limit, remaining: 0, resetMs });
   for (const [name, value] of c.res.headers) {
     if (SET_BY_CORS.test(name)) response.headers.set(name, value);

@@ -3,15 +3,15 @@
  * spent. Plain data without I/O, because requests of one isolate share data but cannot wait for each
  * other's promises.
  *
- * Nobody asks for more than would make a tenth of the limit, less the requests that wait: that is all that
- * a client can miss of its limit at another isolate. More can be held only after calls that took over
- * `PATIENCE_MS`.
+ * What is held and asked for, less the requests that wait for it, is at most a tenth of the limit: that is
+ * all that a client can miss elsewhere. More can be held only after calls that took over `PATIENCE_MS`.
  */
 
+import { WINDOW_SECONDS } from '../http/rate-window.ts';
 import { CallTime } from './call-time.ts';
 import { firstLease, type Lease, largestLease, nextLease } from './lease.ts';
 import { Pace } from './pace.ts';
-import { type Count, WINDOW_SECONDS } from './window.ts';
+import type { Count } from './window.ts';
 
 /** The time for which a request relies on a call under way. The looks bound it while the clock stands still. */
 const PATIENCE_MS = 100;
@@ -45,8 +45,8 @@ export class Pool {
   #window: KnownWindow | undefined;
   #tokens = 0;
   #waiting = 0;
-  /** The last window whose successor was to be opened in advance. */
-  #succeeded: number | undefined;
+  /** The window whose end was announced last: `lastMomentsMs` announces each once. */
+  #announced: number | undefined;
   #quietUntil = 0;
 
   constructor(limit: number, callTime = new CallTime()) {
@@ -144,10 +144,10 @@ export class Pool {
    */
   lastMomentsMs(now: number): number | undefined {
     const window = this.#windowAt(now);
-    if (window === undefined || window.id === this.#succeeded) return undefined;
+    if (window === undefined || window.id === this.#announced) return undefined;
     const leftMs = window.overAt - now;
     if (leftMs > LAST_MOMENTS_MS) return undefined;
-    this.#succeeded = window.id;
+    this.#announced = window.id;
     return leftMs;
   }
 

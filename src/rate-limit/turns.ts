@@ -25,8 +25,11 @@ export class Turns {
     return undefined;
   }
 
-  /** A request begins. Returns whether it has to pause first, because many have passed others that pause. */
-  isOver(): boolean {
+  /**
+   * Notes that a request begins. Returns whether it has to pause first, because many have passed others that
+   * pause.
+   */
+  beginRequest(): boolean {
     if (this.#pausing === 0) return false;
     this.#passed += 1;
     return this.#passed > MAX_PASSING;

@@ -1,9 +1,10 @@
 /**
- * A fixed window of 60 seconds that begins with the client's first request in it. Pure: the caller
- * brings the time and stores the window.
+ * A fixed window of 60 seconds that begins with the client's first request in it, or when an isolate opens it
+ * for a client that is there still. Pure: the caller brings the time and stores the window.
  */
 
-export const WINDOW_SECONDS = 60;
+import { WINDOW_SECONDS } from '../http/rate-window.ts';
+
 const WINDOW_MS = WINDOW_SECONDS * 1_000;
 
 /** The state of one counter. */

@@ -176,6 +176,28 @@ describe('the list of events', () => {
     expect(error.message).not.toContain('must be given once');
   });
 
+  it.each([
+    ['24 kinds of 255 letters', 'k'],
+    ['24 kinds of 255 control characters', '\u0001'],
+    ['24 kinds of 255 characters of three bytes', '鍵'],
+    ['50 kinds of 255 letters', 'k'],
+  ])('pages through %s, and refuses its cursor with other ones', async (text, character) => {
+    const ids = await acceptInOrder(3);
+    const count = Number.parseInt(text, 10);
+    const names = Array.from(
+      { length: count - 1 },
+      (_, index) => `${String(index).padStart(2, '0')}${character.repeat(253)}`,
+    );
+    const typed = (kinds: string[]) =>
+      `limit=1&order=asc&type=${encodeURIComponent(['booking.created', ...kinds].join())}`;
+    expect(await everyPage(typed(names))).toEqual(ids.map((id) => [id]));
+    const { next_cursor } = await listEvents(typed(names));
+    for (const others of [names.slice(1), [...names.slice(1), `99${character.repeat(253)}`], []]) {
+      const response = await get(`${LIST}?${typed(others)}&cursor=${next_cursor}`);
+      await expectError(response, 400, 'invalid_cursor');
+    }
+  });
+
   it('filters by time, both bounds exclusive and with any offset', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const ids = await acceptInOrder(5, (index) => {

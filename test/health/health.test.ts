@@ -10,7 +10,7 @@ import packageJson from '../../package.json';
 import { createApp } from '../../src/app.ts';
 import { detailedHealth, downHealth, health } from '../../src/health/resource.ts';
 import { CONNECTION_LOST, failingD1 } from '../support/faults.ts';
-import { expectDocumented, expectStatus, send, sendWith } from '../support/http.ts';
+import { expectDocumented, expectStatus, freshAddress, send, sendWith } from '../support/http.ts';
 
 const DETAILED = '/api/health/detailed';
 const SECRET = 'no such host db-7.internal';
@@ -202,6 +202,52 @@ describe('GET /api/health/detailed', () => {
     vi.setSystemTime(Date.now() + 1);
     await ask();
     expect(looks).toBe(2);
+  });
+
+  it('looks again when the request that began the look was cancelled', async () => {
+    const begun = Promise.withResolvers<void>();
+    let looks = 0;
+    const bindings = {
+      ...env,
+      IDEMPOTENCY: brokenCache(async () => {
+        looks += 1;
+        begun.resolve();
+        return looks === 1 ? never() : null;
+      }),
+    };
+    const app = createApp();
+    const ask = () => {
+      const url = `https://api.example.com${DETAILED}`;
+      const request = new Request(url, { headers: { 'CF-Connecting-IP': freshAddress() } });
+      return app.fetch(request, bindings, createExecutionContext());
+    };
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    void ask();
+    await begun.promise;
+    // A cancelled request has no timers any more: its look never ends.
+    vi.clearAllTimers();
+    let isAnswered = false;
+    const followers = Promise.all([ask(), ask()]).finally(() => {
+      isAnswered = true;
+    });
+    while (!isAnswered) {
+      await vi.advanceTimersByTimeAsync(100);
+      await scheduler.wait(1);
+    }
+    for (const response of await followers) await expectStatus(response, 200);
+    expect(looks).toBe(2);
+  });
+
+  it('disposes of what the counter has answered', async () => {
+    const dispose = vi.fn();
+    const lease = { granted: 0, left: 0, resetMs: 1, window: 1 };
+    const ofLook = { ...lease, [Symbol.dispose]: dispose };
+    const ofRequest = { ...lease, granted: 4, left: 96, [Symbol.dispose]: () => {} };
+    const stub = { lease: async (_: string, limit: number) => (limit === 0 ? ofLook : ofRequest) };
+    const binding = { idFromName: (name: string) => name, get: () => stub };
+    const { states } = await read({ RATE_COUNTER: binding as unknown as Env['RATE_COUNTER'] });
+    expect(states).toBe('ok ok ok');
+    expect(dispose).toHaveBeenCalledOnce();
   });
 
   it('stores nothing at the counter', async () => {

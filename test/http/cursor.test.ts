@@ -17,6 +17,39 @@ describe('a cursor', () => {
     expect(await decode(cursor)).toEqual([-7, 'b']);
   });
 
+  it.each([
+    ['letters', 'a'],
+    ['quotation marks', '"'],
+    ['characters of three bytes', '鍵'],
+    ['characters of four bytes', '😀'],
+    ['halves of surrogate pairs', '\ud83d'],
+  ])('has at most 8,000 characters for filters of any length, of %s', async (_name, character) => {
+    const place = ['s'.repeat(200), '5f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42'];
+    const shape = z.tuple([z.string(), z.string()]);
+    for (let length = 100; length < 12_000; length += 100) {
+      const long = { list: 'properties', filters: JSON.stringify(character.repeat(length)) };
+      const cursor = await encodeCursor(long, place);
+      expect(cursor.length).toBeLessThanOrEqual(8_000);
+      expect(await decodeCursor(cursor, long, shape)).toEqual(place);
+      const other = { ...long, filters: `${long.filters} ` };
+      await expect(decodeCursor(cursor, other, shape)).rejects.toMatchObject({
+        code: 'invalid_cursor',
+      });
+    }
+  });
+
+  it('of an earlier version is read: two filters of 255 control characters', async () => {
+    const name = '\u0001'.repeat(255);
+    const filters = JSON.stringify({ order: 'asc', aggregateType: name, aggregateId: name });
+    const text = new TextEncoder().encode(JSON.stringify([1, 'events', filters, 7]));
+    const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', text));
+    const cursor = new Uint8Array([...digest.subarray(0, 8), ...text]).toBase64({
+      alphabet: 'base64url',
+      omitPadding: true,
+    });
+    expect(await decodeCursor(cursor, { list: 'events', filters }, z.int())).toBe(7);
+  });
+
   it('is refused after any change of a single character', async () => {
     const cursor = await encodeCursor(scope, [12, '5f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42']);
     const changed: string[] = [];

@@ -29,6 +29,10 @@ it('counts levels from the body itself, through lists and objects', () => {
 });
 
 it('stops at 50 problems, and does not follow a body to any depth', () => {
-  expect(pathsOf(`[${Array(80).fill('1e999').join()}]`)).toHaveLength(50);
+  for (const value of ['1e999', '{"__proto__":1}', '{"\\ud83d":1}']) {
+    expect(pathsOf(`[${Array(80).fill(value).join()}]`)).toHaveLength(50);
+  }
+  const names = Array.from({ length: 80 }, (_, index) => `"\\ud83d${index}":1`);
+  expect(pathsOf(`{${names.join()}}`)).toHaveLength(50);
   expect(pathsOf('['.repeat(100_000) + ']'.repeat(100_000))).toHaveLength(1);
 });

@@ -21,6 +21,7 @@ const BODY = JSON.stringify({
 });
 const INGEST = `POST /api/public/events/ingest HTTP/1.1\r\n${CREDENTIALS}Content-Type: application/json\r\n`;
 const CHUNKED = `${INGEST}Transfer-Encoding: chunked\r\n\r\n`;
+const MIB = 1_024 * 1_024;
 const MANY = '1000000';
 
 type Bytes = string | Uint8Array;
@@ -112,6 +113,21 @@ describe('the length of a body', () => {
     [
       'that claims to be over 256 KiB',
       [INGEST, `Content-Length: 262145\r\n\r\n`, 'x'.repeat(262_145)],
+      413,
+    ],
+    [
+      'that is 12 MiB, of a client that sends all before it reads',
+      [INGEST, `Content-Length: ${12 * MIB}\r\n\r\n`, 'x'.repeat(12 * MIB)],
+      413,
+    ],
+    [
+      'that is 12 MiB, of a client that waits to be asked for its body',
+      [INGEST, `Expect: 100-continue\r\nContent-Length: ${12 * MIB}\r\n\r\n`],
+      413,
+    ],
+    [
+      'that claims to be 1 GiB, of a client that sends nothing more',
+      [INGEST, `Content-Length: ${1_024 * MIB}\r\n\r\n`],
       413,
     ],
     ['that is right', [INGEST, `Content-Length: ${BODY.length}\r\n\r\n${BODY}`], 202],

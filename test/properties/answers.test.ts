@@ -216,6 +216,18 @@ describe('when D1 fails', () => {
     expect(stale.headers.get('Age')).toBe('1800');
   });
 
+  it('the answer of the edge is given by an isolate whose memory holds none', async () => {
+    const call = isolate({ FEED_MEMORY_BYTES: '0' });
+    await call(`${LIST}/${slug}`);
+    vi.setSystemTime(Date.now() + 61_000);
+    const stale = await call(`${LIST}/${slug}`, { DB: failingD1 });
+    await expectStatus(stale, 200);
+    expect(stale.headers.get('Age')).toBe('61');
+    expect(stale.headers.get('Cache-Status')).toBe('edge; fwd=stale, isolate; fwd=miss');
+    vi.setSystemTime(Date.now() + 3_540_000);
+    await expectError(await call(`${LIST}/${slug}`, { DB: failingD1 }), 500, 'internal_error');
+  });
+
   it('a listing that D1 no longer has does not come back', async () => {
     const call = isolate();
     await call(`${LIST}/${slug}`);

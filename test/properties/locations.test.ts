@@ -1,11 +1,13 @@
 /** The list of locations: what the filter `location_id` takes. */
 
 import { env } from 'cloudflare:workers';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { listOf } from '../../src/http/paging.ts';
 import { locationResource } from '../../src/properties/locations.ts';
+import { byteLengthOf } from '../../src/storage/page-bound.ts';
 import { counting } from '../support/counting.ts';
 import { expectError, expectStatus, get, sendWith } from '../support/http.ts';
+import { tapD1 } from '../support/tap.ts';
 
 const LIST = '/api/v1/web/locations';
 const page = listOf(locationResource);
@@ -18,12 +20,26 @@ const stored = Array.from({ length: COUNT }, (_, index) => ({
   name: { en: `Place ${index}`, fr: `Lieu ${index}` },
 }));
 
-beforeAll(() => {
+type Stored = { id: string; slug: string | null; name: object };
+
+async function store(locations: readonly Stored[]) {
   const insert = env.DB.prepare('INSERT INTO locations (id, slug, name) VALUES (?, ?, ?)');
-  return env.DB.batch(
-    stored.map(({ id, slug, name }) => insert.bind(id, slug, JSON.stringify(name))),
+  await env.DB.batch(
+    locations.map(({ id, slug, name }) => insert.bind(id, slug, JSON.stringify(name))),
   );
-});
+}
+
+/** Returns the ids by slug, those without one last, then by id. */
+function inOrder(locations: readonly Stored[]): string[] {
+  const named = locations.filter(({ slug }) => slug !== null);
+  const nameless = locations.filter(({ slug }) => slug === null);
+  return [
+    ...named.sort((a, b) => (String(a.slug) < String(b.slug) ? -1 : 1)).map(({ id }) => id),
+    ...nameless.map(({ id }) => id).sort(),
+  ];
+}
+
+beforeAll(() => store(stored));
 
 async function list(query: string) {
   const response = await get(`${LIST}?${query}`);
@@ -42,12 +58,7 @@ describe('the list of locations', () => {
         ids.push(...next.data.map(({ id }) => id));
         cursor = next.next_cursor;
       }
-      const named = stored.filter(({ slug }) => slug !== null);
-      const nameless = stored.filter(({ slug }) => slug === null);
-      expect(ids).toEqual([
-        ...named.sort((a, b) => (String(a.slug) < String(b.slug) ? -1 : 1)).map(({ id }) => id),
-        ...nameless.map(({ id }) => id).sort(),
-      ]);
+      expect(ids).toEqual(inOrder(stored));
     },
   );
 
@@ -75,6 +86,56 @@ describe('the list of locations', () => {
       expect(costs.d1RowsRead).toBeLessThanOrEqual(22);
       cursor = page.parse(await response.json()).next_cursor;
     }
+  });
+
+  describe('with names of 900 KB', () => {
+    const MIB = 1024 * 1024;
+    /** Three bytes in UTF-8. */
+    const text = '鍵'.repeat(100_000);
+    const large = Array.from({ length: 24 }, (_, index) => ({
+      id: crypto.randomUUID(),
+      slug: index % 2 === 0 ? null : `a-large-${String(index).padStart(2, '0')}`,
+      name: index % 4 === 3 ? { en: 'small' } : { en: text, es: text, fr: text },
+    }));
+
+    beforeAll(() => store(large));
+
+    afterAll(async () => {
+      await env.DB.prepare(
+        `DELETE FROM locations WHERE length(name) > 1000 OR slug LIKE 'a-large%'`,
+      ).run();
+    });
+
+    it.each([7, 100])(
+      'ends a page before the one that would take it beyond 4 MiB, and skips none, in pages of %d',
+      async (limit) => {
+        const ids: string[] = [];
+        let cursor: string | null = '';
+        while (cursor !== null) {
+          const { env: counted, costs } = counting(env);
+          let given = 0;
+          const DB = tapD1(counted.DB, async (call) => {
+            const results = await call();
+            given += byteLengthOf(JSON.stringify(results));
+            return results;
+          });
+          const path = `${LIST}?limit=${limit}${cursor && `&cursor=${cursor}`}`;
+          const response = await sendWith({ ...counted, DB }, path);
+          await expectStatus(response, 200);
+          const body = await response.text();
+          expect(byteLengthOf(body)).toBeLessThan(4 * MIB + 10_000);
+          expect(given).toBeLessThan(8 * MIB);
+          const { data, has_more, next_cursor } = page.parse(JSON.parse(body));
+          expect(has_more).toBe(next_cursor !== null);
+          expect(costs.d1RoundTrips).toBe(1);
+          // Three more for each location of a page that has to be cut.
+          expect(costs.d1RowsRead).toBeLessThanOrEqual(limit + 2 + 3 * (data.length + 2));
+          ids.push(...data.map(({ id }) => id));
+          cursor = next_cursor;
+        }
+        expect(ids).toEqual(inOrder([...stored, ...large]));
+      },
+    );
   });
 
   it('takes no cursor of another list, and its cursors fit no other', async () => {

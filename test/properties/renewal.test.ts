@@ -5,7 +5,7 @@ import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { property } from '../../src/properties/resource.ts';
-import { CONNECTION_LOST, failingD1, gatedD1, silentD1 } from '../support/faults.ts';
+import { CONNECTION_LOST, failingD1, gatedD1, OUT_OF_ORDER, silentD1 } from '../support/faults.ts';
 import { API_KEY, expectDocumented, expectStatus, freshAddress } from '../support/http.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';
 import { tapD1 } from '../support/tap.ts';
@@ -219,6 +219,53 @@ describe('an edge cache that has not answered within 20 ms', () => {
     await settled;
     await expectStatus(response, 200);
     expect(response.headers.get('Age')).toBe('61');
+  });
+});
+
+describe('an edge cache that answers after D1', () => {
+  /** Holds back every look until the gate opens. */
+  function holdBack(gate: Promise<void>) {
+    const { default: cache } = caches;
+    edgeThat(async (...request) => {
+      const found = await cache.match(...request);
+      await gate;
+      return found;
+    });
+  }
+
+  it('gives a fresh answer when D1 has failed, to an isolate whose memory holds none', async () => {
+    await isolate().tell();
+    atSecond(30);
+    const gate = Promise.withResolvers<void>();
+    holdBack(gate.promise);
+    const failed = Promise.withResolvers<void>();
+    const DB = tapD1(env.DB, async () => {
+      failed.resolve();
+      throw new Error(OUT_OF_ORDER);
+    });
+    const telling = isolate().tell({ DB, FEED_MEMORY_BYTES: '0' });
+    await failed.promise;
+    // The failure reaches the feed before the edge cache answers.
+    await scheduler.wait(20);
+    gate.resolve();
+    expect(await telling).toBe('Before: edge; hit; ttl=30, isolate; fwd=miss');
+  });
+
+  it('does not bring back what D1 has said to be missing', async () => {
+    await isolate().tell();
+    await env.DB.prepare(`UPDATE properties SET status = 'hidden' WHERE slug = ?`).bind(slug).run();
+    const gate = Promise.withResolvers<void>();
+    holdBack(gate.promise);
+    const one = isolate();
+    const { response, settled } = await one.ask();
+    await expectStatus(response, 404);
+    await settled;
+    gate.resolve();
+    // Nobody waits for the look: it ends by itself.
+    await scheduler.wait(50);
+    const again = await one.ask();
+    await again.settled;
+    await expectStatus(again.response, 404);
   });
 });
 

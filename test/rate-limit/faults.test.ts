@@ -1,5 +1,7 @@
 /** The limit when its counter fails, stalls or is overloaded, and how little it asks of it. */
 
+import { createExecutionContext } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { expectError, expectStatus, freshAddress, sendWith } from '../support/http.ts';
@@ -64,7 +66,8 @@ describe.each([
     });
     expect(response.headers.get('Retry-After')).toBe('1');
     expect(response.headers.get('RateLimit')).toBe('"default";r=0;t=1');
-    await expectError(response, 429, 'rate_limit_exceeded');
+    const { message } = await expectError(response, 429, 'rate_limit_exceeded');
+    expect(message).toBe('Too many requests at once. Retry in 1 s.');
   });
 });
 
@@ -155,6 +158,27 @@ describe('a client known to be over', () => {
     );
     expect(ingest.headers.get('RateLimit')).toBe('"ingest";r=98;t=13');
   });
+});
+
+it('a request that is broken off while it lets others pass first ceases to wait all the same', async () => {
+  const gate = Promise.withResolvers<void>();
+  const { changes } = counterThat(async () => {
+    await gate.promise;
+    return { ...allowed, granted: 40 };
+  });
+  const app = createApp();
+  const headers = { 'CF-Connecting-IP': freshAddress() };
+  const answers = Array.from({ length: 30 }, () => {
+    const ctx = createExecutionContext();
+    const outlives = vi.spyOn(ctx, 'waitUntil');
+    const request = new Request('https://api.example.com/api/none', { headers });
+    const answer = app.fetch(request, { ...env, ...changes }, ctx);
+    // The platform ends what nothing keeps alive.
+    expect(outlives).toHaveBeenCalled();
+    return answer;
+  });
+  gate.resolve();
+  for (const answer of await Promise.all(answers)) await expectStatus(answer, 404);
 });
 
 describe('a slow answer', () => {

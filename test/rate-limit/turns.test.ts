@@ -8,18 +8,18 @@ import { Turns } from '../../src/rate-limit/turns.ts';
 
 it('ask nobody to pause while nobody does', () => {
   const turns = new Turns();
-  for (let request = 0; request < 100; request += 1) expect(turns.isOver()).toBe(false);
+  for (let request = 0; request < 100; request += 1) expect(turns.beginRequest()).toBe(false);
 });
 
 it('ask every request beyond twenty to pause while another one pauses, until it has looked', async () => {
   const turns = new Turns();
   const pause = turns.pause(1);
-  const asked = Array.from({ length: 22 }, () => turns.isOver());
+  const asked = Array.from({ length: 22 }, () => turns.beginRequest());
   expect(asked.indexOf(true)).toBe(20);
   expect(asked.at(-1)).toBe(true);
   const other = turns.pause(1);
   await pause;
-  expect(turns.isOver()).toBe(false);
+  expect(turns.beginRequest()).toBe(false);
   await other;
 });
 
@@ -39,6 +39,6 @@ it('ask nobody to pause while the next window of a client is waited for', async 
     },
     1,
   );
-  for (let request = 0; request < 100; request += 1) expect(turns.isOver()).toBe(false);
+  for (let request = 0; request < 100; request += 1) expect(turns.beginRequest()).toBe(false);
   await opening;
 });

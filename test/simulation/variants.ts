@@ -82,7 +82,7 @@ export const BAD_FEED: Variants = {
   'a stale answer stands in for ever': [
     {
       file: 'properties/feed.ts',
-      text: ' || !cache.mayStandIn(remembered.answer)) throw error;',
+      text: ' || !cache.mayStandIn(answer)) throw error;',
       by: ') throw error;',
     },
   ],
@@ -96,23 +96,18 @@ export const BAD_FEED: Variants = {
   'an answer that came while D1 failed is overlooked': [
     {
       file: 'properties/feed.ts',
-      text: "if (remembered.kind === 'absent' ||",
-      by: "if (remembered.kind === 'absent' || reason.remembered.kind === 'absent' ||",
-    },
-    {
-      file: 'properties/feed.ts',
-      text: "if (remembered.kind === 'fresh') return hitInMemory(cache, remembered.answer);\n  if (rem",
-      by: 'if (rem',
+      text: "const remembered = cache.findInMemory(key);\n  if (remembered.kind === 'fresh') return hitInMemory(cache, remembered.answer);\n  if (atEdge",
+      by: "if (remembered.kind === 'fresh') return hitInMemory(cache, remembered.answer);\n  if (atEdge",
     },
     {
       file: 'properties/feed.ts',
       text: 'return findStandIn(job, await asking, first.error);',
-      by: 'return findStandIn(job, await asking, first.error, { remembered });',
+      by: 'return findStandIn(job, await asking, first.error, remembered);',
     },
     {
       file: 'properties/feed.ts',
       text: 'atEdge: Cached, error: unknown): Outcome {',
-      by: 'atEdge: Cached, error: unknown, reason): Outcome {',
+      by: 'atEdge: Cached, error: unknown, remembered): Outcome {',
     },
   ],
 };
