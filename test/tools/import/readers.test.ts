@@ -8,7 +8,7 @@ import type { ProjectCopy, Service } from '../../support/node/project-copy.ts';
 import { copyWithStore } from '../../support/node/stores.ts';
 
 /** An import that is large enough to keep the database locked for longer than a read waits for a passing fault. */
-const LISTINGS = process.env.FULL ? 10_000 : 3_000;
+const LISTINGS = process.env.FULL ? 10_000 : 2_000;
 /** Readers that leave the import no processor would only make it last longer. */
 const PAUSE_MS = 100;
 const API_KEY = 'readers_key';
