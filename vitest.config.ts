@@ -14,10 +14,10 @@ const NODE_TESTS = ['tools', 'over-http', 'documents', 'simulation'].map(
 );
 
 /**
- * One more than there are processors: many tests wait for a program or a time limit. Vitest itself
- * would leave a processor free. The projects share these workers.
+ * Two more than there are processors: many tests wait for a program or a time limit. Vitest itself would leave a
+ * processor free. The projects share these workers.
  */
-const MAX_WORKERS = availableParallelism() + 1;
+const MAX_WORKERS = availableParallelism() + 2;
 
 /** Loaded by Node before any other module, here and in every program that a test starts. */
 const RESOLVE_QUICKLY = new URL('./test/support/node/resolve-quickly.ts', import.meta.url).href;

@@ -31,6 +31,8 @@ const EVENTS = '/api/v1/events';
 const run = promisify(execFile);
 const directory = mkdtempSync(join(tmpdir(), 'documents-'));
 
+/** The consumers that were started. */
+const consumers: ChildProcess[] = [];
 let project: ProjectCopy;
 let service: Service;
 let proxy: Proxy;
@@ -47,6 +49,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
+  for (const consumer of consumers) consumer.kill('SIGKILL');
   proxy?.server.close();
   await project.remove();
   rmSync(directory, { recursive: true });
@@ -183,6 +186,7 @@ function startFollowing(
     env: environment(),
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+  consumers.push(child);
   const ids: string[] = [];
   createInterface({ input: child.stdout }).on('line', (line) => {
     ids.push(line.split(' ')[0] ?? '');
@@ -198,11 +202,20 @@ describe('the consumer of docs/following-events.md', () => {
     asClient('192.0.2.2');
     const expected = await allEvents();
     const last = expected.at(-1);
+    // One that takes its time over an event, so that it is killed before it has handled all.
+    const slow = programOf('docs/following-events.md').replace(
+      'last = event.id;',
+      'last = event.id;\n    await pause(10);',
+    );
+    writeFileSync(join(directory, 'slow.ts'), slow);
+    const isPast = (events: number) => (ids: string[]) =>
+      ids.length >= events || ids.at(-1) === last;
     const runs = [
-      await follow('killed', { until: (ids) => ids.length === 30 }),
-      await follow('killed', { until: (ids) => ids.length === 75 }),
+      await follow('killed', { until: isPast(20), program: 'slow.ts' }),
+      await follow('killed', { until: isPast(40), program: 'slow.ts' }),
       await follow('killed', { until: (ids) => ids.at(-1) === last }),
     ];
+    expect(runs.map(({ length }) => length > 0)).toEqual([true, true, true]);
     const handled = runs.flatMap((ids, index) => {
       const [first, ...rest] = ids;
       return index > 0 && first === runs[index - 1]?.at(-1) ? rest : ids;
