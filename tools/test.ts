@@ -20,7 +20,7 @@ const USAGE = 'usage: npm test [-- FILE...]';
 /** A file system in memory, on Linux. */
 const MEMORY = '/dev/shm';
 /** Far more than the files of a run take at a time. */
-const ROOM_BYTES = 4 * 1_024 ** 3;
+const ROOM_BYTES = 1_024 ** 3;
 
 type Check = { name: string; program: string; args: readonly string[] };
 
