@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { codeBlocksOf } from '../documents/markdown.ts';
 import { claimPort } from '../support/node/port.ts';
 import { ProjectCopy, type Service } from '../support/node/project-copy.ts';
+import { copyWithStore } from '../support/node/stores.ts';
 import { noteSent } from '../support/watch-service-log.ts';
 
 const HEADERS = { 'x-api-key': 'dev_key_4f1c09a7b25e4d8391' };
@@ -15,7 +16,8 @@ let project: ProjectCopy;
 let service: Service;
 
 beforeAll(async () => {
-  project = new ProjectCopy();
+  // first-setup.test.ts begins with nothing.
+  project = await copyWithStore('samples');
   service = await project.serve(await claimPort());
 });
 afterAll(() => project.remove());

@@ -6,7 +6,8 @@ import { parse, stringify } from 'smol-toml';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readWranglerConfig } from '../../tools/command-line/wrangler-config.ts';
 import { neutralConfig } from '../support/node/neutral-config.ts';
-import { ProjectCopy } from '../support/node/project-copy.ts';
+import type { ProjectCopy } from '../support/node/project-copy.ts';
+import { copyWithStore } from '../support/node/stores.ts';
 import { TEST_VARS } from '../support/vars.ts';
 
 const SET = {
@@ -40,19 +41,17 @@ function databaseFiles(): string[] {
   return readdirSync(folder).filter((name) => /^[0-9a-f]{64}\.sqlite$/.test(name));
 }
 
-beforeAll(() => {
-  project = new ProjectCopy();
+beforeAll(async () => {
+  project = await copyWithStore('samples');
   committed = readFileSync(join(project.directory, 'wrangler.toml'), 'utf8');
 });
 afterAll(() => project.remove());
 
 describe('values that an operator sets in wrangler.toml', () => {
   it('lead no local command to another database', async () => {
-    const load = () => project.run('import-listings.ts', 'tools/samples/listings.json');
-    expect(await load()).toMatchObject({ code: 0, stderr: '' });
     const before = databaseFiles();
     project.write('wrangler.toml', operated(committed));
-    const again = await load();
+    const again = await project.run('import-listings.ts', 'tools/samples/listings.json');
     expect(again).toMatchObject({ code: 0, stderr: '' });
     // Rendered again, under the operator's address: in the same database.
     expect(again.stdout).toContain('71 listings: 0 added, 71 changed, 0 unchanged');
