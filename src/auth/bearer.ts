@@ -36,7 +36,8 @@ export type Bearer =
   | { outcome: 'invalid'; fault: string };
 
 /**
- * Judges the `Authorization` header of the request at `requestUrl`. No token is valid without issuer, audience and key set.
+ * Judges the `Authorization` header of the request at `requestUrl`. No token is valid without issuer, audience
+ * and key set.
  * Throws `KeySetUnavailable` when the keys cannot be had that a token of good claims needs.
  */
 export async function judgeBearer(

@@ -54,8 +54,8 @@ export class RemoteKeySet {
   }
 
   /**
-   * Returns the key that a token names. `requestUrl` is the address of the request. Throws jose's `JWKSNoMatchingKey` when the set lacks it even
-   * after a refetch, and `KeySetUnavailable` when no set is known.
+   * Returns the key that a token names. `requestUrl` is the address of the request. Throws jose's
+   * `JWKSNoMatchingKey` when the set lacks it even after a refetch, and `KeySetUnavailable` when no set is known.
    */
   async find(
     header: JWSHeaderParameters,

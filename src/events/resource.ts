@@ -53,7 +53,7 @@ export function pendingEvent(row: { id: string; type: string; created_at: number
   return { object: 'event', id: row.id, type: row.type, status: 'pending', created_at };
 }
 
-/** The fields of a stored event beside the first response and its payload. Times are in milliseconds since the epoch. */
+/** The fields of a stored event beside the first response and its payload. Times are milliseconds since the epoch. */
 export type StoredFields = {
   aggregate_id: string;
   aggregate_type: string;

@@ -27,7 +27,7 @@ import type { Parsed } from './validate.ts';
 export type Access = {
   /** Each entry is a sufficient credential; none is needed where there is no entry. */
   security: Record<string, never[]>[];
-  /** The scope that an API key must have. OpenAPI has scopes for OAuth only, so the description and `x-scope` say it. */
+  /** The scope that an API key must have. OpenAPI has scopes for OAuth only: description and `x-scope` say it. */
   scope?: string;
   refusals: readonly Refusal[];
 };

@@ -1,6 +1,7 @@
 /** `npm test -- FILE...`, run as a program. */
 
 import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
@@ -21,6 +22,10 @@ describe('npm test -- FILE', () => {
     expect(status).toBe(0);
     expect(stdout.trimEnd().split('\n').at(-1)).toMatch(/^[1-9]\d* passed, 0 failed$/);
     expect(stdout).not.toContain('format and lint');
+    // It leaves none of its files behind.
+    const [, scratch = ''] = /written to (.*)\/report\.json/.exec(stdout) ?? [];
+    expect(scratch).toContain('npm-test-');
+    expect(existsSync(scratch)).toBe(false);
   });
 
   it.each(['no-such.test.ts', '../package.json', '--help'])('refuses %s', (file) => {

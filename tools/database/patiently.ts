@@ -5,7 +5,9 @@ import { isPassingFault } from '../../src/storage/d1.ts';
 const PATIENCE_MS = 60_000;
 const PAUSE_MS = 50;
 
-/** Calls without a time limit; passing faults are repeated for a minute. A call may run twice, so it must be one that may. */
+/**
+ * Calls without a time limit. A passing fault is repeated for a minute, so the call has to be one that may run twice.
+ */
 export async function patiently<T>(call: () => Promise<T>): Promise<T> {
   const startedAt = Date.now();
   for (;;) {

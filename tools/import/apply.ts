@@ -132,7 +132,7 @@ export async function applyStaged(staging: Staging, lastImport: string | null): 
   }
 }
 
-/** Returns the id of the import that was applied last, after a fault. Throws `OutcomeUnknown` when it cannot be read. */
+/** Returns the id of the import that was applied last. Throws `OutcomeUnknown` when it cannot be read after a fault. */
 async function readBack(database: D1Database, fault: unknown): Promise<string | null> {
   try {
     return await findLastImport(database);
