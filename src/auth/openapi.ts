@@ -1,6 +1,6 @@
 /** The credentials that open an operation, as the OpenAPI document describes them. */
 
-import type { Access } from '../http/openapi.ts';
+import type { Access } from '../openapi/chapter.ts';
 import type { Scope } from './named-keys.ts';
 import { API_KEY_REFUSALS, FEED_REFUSALS, FEED_SCOPE } from './refusals.ts';
 

@@ -3,8 +3,8 @@
 import * as z from 'zod';
 import { keyWith } from '../auth/openapi.ts';
 import { bodyTooLarge, MAX_BODY_BYTES, notJson } from '../http/json-body.ts';
-import { type Operation, refusalOf } from '../http/openapi.ts';
-import { noStore } from '../http/openapi-headers.ts';
+import { type Operation, refusalOf } from '../openapi/chapter.ts';
+import { noStore } from '../openapi/headers.ts';
 import { conflictDetails } from './difference.ts';
 import {
   EXAMPLE_BODY,

@@ -3,10 +3,10 @@
 import * as z from 'zod';
 import { keyWith } from '../auth/openapi.ts';
 import { invalidCursor } from '../http/cursor.ts';
-import { chapter } from '../http/openapi.ts';
-import { noStore } from '../http/openapi-headers.ts';
 import { listOf } from '../http/paging.ts';
 import { uuid } from '../http/uuid.ts';
+import { chapter } from '../openapi/chapter.ts';
+import { noStore } from '../openapi/headers.ts';
 import { listParameters } from './filters.ts';
 import { EXAMPLE_EVENT, EXAMPLE_NEXT_CURSOR, EXAMPLE_STORED_EVENT } from './openapi-examples.ts';
 import { ingestOperation } from './openapi-ingest.ts';

@@ -2,8 +2,8 @@
 
 import * as z from 'zod';
 import { OPEN } from '../auth/openapi.ts';
-import { chapter, EXAMPLE_TIME, errorExample, json } from '../http/openapi.ts';
-import { errorHeaders, noStore } from '../http/openapi-headers.ts';
+import { chapter, EXAMPLE_TIME, errorExample, json } from '../openapi/chapter.ts';
+import { errorHeaders, noStore } from '../openapi/headers.ts';
 import { VERSION } from '../version.ts';
 import { type Dependencies, databaseDown, detailedHealth, downHealth, health } from './resource.ts';
 

@@ -1,8 +1,8 @@
 /** The answers of the health checks. */
 
 import * as z from 'zod';
-import { errorFields } from '../http/error-resource.ts';
 import { ApiError } from '../http/errors.ts';
+import { errorFields } from '../openapi/error-resource.ts';
 
 const common = {
   object: z.literal('health'),

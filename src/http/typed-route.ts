@@ -5,8 +5,8 @@
 
 import type { MiddlewareHandler, TypedResponse } from 'hono';
 import type * as z from 'zod';
+import type { errorResource } from '../openapi/error-resource.ts';
 import type { AppEnv } from './app-env.ts';
-import type { errorResource } from './error-resource.ts';
 import type { ApiError } from './errors.ts';
 
 /**

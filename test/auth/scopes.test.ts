@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } fr
 import * as z from 'zod';
 import { createApp } from '../../src/app.ts';
 import { declaredAccess } from '../../src/auth/require.ts';
-import { createOpenApiDocument } from '../../src/docs/document.ts';
+import { createOpenApiDocument } from '../../src/openapi/document.ts';
 import { API_KEY, expectError, expectStatus, sendWith } from '../support/http.ts';
 import { namedKey } from '../support/keys.ts';
 import { createProvider } from '../support/tokens.ts';

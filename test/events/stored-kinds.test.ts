@@ -4,8 +4,8 @@ import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { createDocument } from 'zod-openapi';
-import { createOpenApiDocument } from '../../src/docs/document.ts';
 import { storedEventOf } from '../../src/events/stored-kinds.ts';
+import { createOpenApiDocument } from '../../src/openapi/document.ts';
 import { expectStatus, get, send } from '../support/http.ts';
 
 const INGEST = '/api/public/events/ingest';

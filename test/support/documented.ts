@@ -7,7 +7,7 @@
  */
 
 import * as z from 'zod';
-import { createOpenApiDocument } from '../../src/docs/document.ts';
+import { createOpenApiDocument } from '../../src/openapi/document.ts';
 
 const jsonSchema = z.record(z.string(), z.unknown());
 const reference = z.object({ $ref: z.string() });

@@ -54,7 +54,7 @@ export const hostileText = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 300 }),
 );
 
-/** Any text that a header may hold. test/over-http/hostile-http.test.ts sends bytes beyond ASCII. */
+/** Any text that a header may hold. test/http/hostile-http.node.test.ts sends bytes beyond ASCII. */
 export const hostileHeader = fc.oneof(
   hostileText.map((text) => text.replaceAll(/[^\x20-\x7e]/g, '')),
   fc.string({ unit: 'grapheme-ascii', maxLength: 300 }),

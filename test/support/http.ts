@@ -6,7 +6,7 @@ import type { Hono } from 'hono';
 import { expect } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import type { AppEnv } from '../../src/http/app-env.ts';
-import { errorResource } from '../../src/http/error-resource.ts';
+import { errorResource } from '../../src/openapi/error-resource.ts';
 import { differencesFromDocument } from './documented.ts';
 
 export const API_KEY = 'test-key-one';

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { codeBlocksOf } from '../documents/markdown.ts';
+import { codeBlocksOf } from '../docs/markdown.ts';
 import { claimPort } from '../support/node/port.ts';
 import { ProjectCopy, type Service } from '../support/node/project-copy.ts';
 import { copyWithStore } from '../support/node/stores.ts';

@@ -13,7 +13,7 @@ import { isReloadLine, isRequestLine, parseLogLine } from './output.ts';
 import { readableStack } from './readable-stack.ts';
 
 /** The Worker that development serves. */
-const ENTRY = 'src/docs/dev-worker.ts';
+const ENTRY = 'src/openapi/dev-worker.ts';
 const POLL_MS = 200;
 /** The Worker's log line comes within this time after its answer. */
 const MAX_LOG_DELAY_MS = 2_000;

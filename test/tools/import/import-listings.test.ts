@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { codeBlocksOf } from '../../documents/markdown.ts';
+import { codeBlocksOf } from '../../docs/markdown.ts';
 import { BAY, fileOf, propertyOf } from '../../support/node/listings-file.ts';
 import { type LocalImports, openLocalImports } from '../../support/node/local-imports.ts';
 import type { Finished, ProjectCopy } from '../../support/node/project-copy.ts';

@@ -5,8 +5,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { createOpenApiDocument } from '../../../src/docs/document.ts';
-import { portablePattern } from '../../../src/docs/portable-pattern.ts';
+import { createOpenApiDocument } from '../../../src/openapi/document.ts';
+import { portablePattern } from '../../../src/openapi/portable-pattern.ts';
 import { whyNotPortable } from './portable.ts';
 
 const document: unknown = JSON.parse(JSON.stringify(createOpenApiDocument()));

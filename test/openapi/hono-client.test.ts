@@ -3,9 +3,9 @@
 import { env, exports } from 'cloudflare:workers';
 import { hc, type InferRequestType, type InferResponseType } from 'hono/client';
 import { describe, expect, expectTypeOf, it } from 'vitest';
-import type { Service } from '../src/app.ts';
-import { API_KEY } from './support/http.ts';
-import { sourceOf, storeListings } from './support/listings.ts';
+import type { Service } from '../../src/app.ts';
+import { API_KEY } from '../support/http.ts';
+import { sourceOf, storeListings } from '../support/listings.ts';
 
 const client = hc<Service>('https://api.example.com', {
   headers: { 'x-api-key': API_KEY, 'CF-Connecting-IP': '192.0.2.77' },

@@ -4,7 +4,7 @@ import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import worker from '../../src/docs/dev-worker.ts';
+import worker from '../../src/openapi/dev-worker.ts';
 import { type Changes, expectError, expectStatus, get, send } from '../support/http.ts';
 
 const FILES = [

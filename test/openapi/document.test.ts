@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { createApp } from '../../src/app.ts';
-import { createOpenApiDocument } from '../../src/docs/document.ts';
+import { createOpenApiDocument } from '../../src/openapi/document.ts';
 import { differencesFromDocument } from '../support/documented.ts';
 import { get } from '../support/http.ts';
 

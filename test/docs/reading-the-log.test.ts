@@ -3,17 +3,17 @@
 import { env } from 'cloudflare:workers';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { createApp } from '../src/app.ts';
-import { bookingCreated, ingestInit } from './support/events.ts';
-import { CONNECTION_LOST, failingD1, meddledKv } from './support/faults.ts';
-import { type Changes, freshAddress, sendWith } from './support/http.ts';
-import { namedKey } from './support/keys.ts';
-import { tapObjects } from './support/tap.ts';
-import { createProvider } from './support/tokens.ts';
+import { createApp } from '../../src/app.ts';
+import { bookingCreated, ingestInit } from '../support/events.ts';
+import { CONNECTION_LOST, failingD1, meddledKv } from '../support/faults.ts';
+import { type Changes, freshAddress, sendWith } from '../support/http.ts';
+import { namedKey } from '../support/keys.ts';
+import { tapObjects } from '../support/tap.ts';
+import { createProvider } from '../support/tokens.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 
-const texts = import.meta.glob<string>('../docs/reading-the-log.md', {
+const texts = import.meta.glob<string>('../../docs/reading-the-log.md', {
   query: '?raw',
   import: 'default',
   eager: true,

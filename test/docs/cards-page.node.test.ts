@@ -5,10 +5,10 @@ import { existsSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { codeBlocksOf } from '../documents/markdown.ts';
 import { claimPort } from '../support/node/port.ts';
 import type { ProjectCopy } from '../support/node/project-copy.ts';
 import { copyWithStore } from '../support/node/stores.ts';
+import { codeBlocksOf } from './markdown.ts';
 
 const CHROMIUM = '/usr/bin/chromium';
 

@@ -7,11 +7,11 @@ import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { createApp } from '../src/app.ts';
-import { type Costs, counting } from './support/counting.ts';
-import { bookingCreated, expectEvent, ingestInit } from './support/events.ts';
-import { expectStatus, freshAddress, sendWith } from './support/http.ts';
-import { sourceOf, storeListings } from './support/listings.ts';
+import { createApp } from '../../src/app.ts';
+import { type Costs, counting } from '../support/counting.ts';
+import { bookingCreated, expectEvent, ingestInit } from '../support/events.ts';
+import { expectStatus, freshAddress, sendWith } from '../support/http.ts';
+import { sourceOf, storeListings } from '../support/listings.ts';
 
 const LIST = '/api/v1/web/properties';
 const CHANGES = '/api/v1/web/property-changes';
@@ -49,7 +49,7 @@ function dollarsAMillion(costs: Costs, { calls, rows, alarms } = OF_TEN): number
 }
 
 const [text = ''] = Object.values(
-  import.meta.glob<string>('../docs/cost.md', { query: '?raw', import: 'default', eager: true }),
+  import.meta.glob<string>('../../docs/cost.md', { query: '?raw', import: 'default', eager: true }),
 );
 
 /** The rows of the document's table whose first column has this head. */

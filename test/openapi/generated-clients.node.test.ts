@@ -1,7 +1,7 @@
 /**
  * Clients that five generators make of the document, each compiled and run against the service: a list
  * with two statuses, an item, an event and its retry, and the payload of a stored event by its kind.
- * The generators have a package of their own, test/clients, which only the long form installs.
+ * The generators have a package of their own, test/openapi/clients, which only the long form installs.
  */
 
 import { execFile } from 'node:child_process';
@@ -14,7 +14,7 @@ import { type DevService, startDevService } from '../support/node/dev-service.ts
 
 const run = promisify(execFile);
 
-/** Program in test/clients/programs → the command that makes its client. */
+/** Program in test/openapi/clients/programs → the command that makes its client. */
 const GENERATORS = {
   'openapi-fetch': 'openapi-typescript openapi.json --output generated/openapi-typescript.ts',
   'hey-api':

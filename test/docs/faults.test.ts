@@ -8,13 +8,13 @@ import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { createApp } from '../src/app.ts';
-import { bookingCreated, ingestInit } from './support/events.ts';
-import { type Misbehaviour, MODES } from './support/faults.ts';
-import { API_KEY, expectDocumented, freshAddress } from './support/http.ts';
-import { sourceOf, storeListings } from './support/listings.ts';
-import { tapD1, tapKv, tapObjects } from './support/tap.ts';
-import { AUDIENCE, createProvider, ISSUER } from './support/tokens.ts';
+import { createApp } from '../../src/app.ts';
+import { bookingCreated, ingestInit } from '../support/events.ts';
+import { type Misbehaviour, MODES } from '../support/faults.ts';
+import { API_KEY, expectDocumented, freshAddress } from '../support/http.ts';
+import { sourceOf, storeListings } from '../support/listings.ts';
+import { tapD1, tapKv, tapObjects } from '../support/tap.ts';
+import { AUDIENCE, createProvider, ISSUER } from '../support/tokens.ts';
 
 const FEED = '/api/v1/web/properties';
 const CHANGES = '/api/v1/web/property-changes';
@@ -30,7 +30,11 @@ const PAUSE_MS = 2_000;
 type Binding = (typeof BINDINGS)[number];
 
 const [text = ''] = Object.values(
-  import.meta.glob<string>('../docs/faults.md', { query: '?raw', import: 'default', eager: true }),
+  import.meta.glob<string>('../../docs/faults.md', {
+    query: '?raw',
+    import: 'default',
+    eager: true,
+  }),
 );
 
 const table = text

@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { claimPort } from '../support/node/port.ts';
+import { claimPort } from './port.ts';
 
 describe('a port for a program', () => {
   it('is given once, whoever asks where', async () => {

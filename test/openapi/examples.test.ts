@@ -4,7 +4,7 @@ import { env, exports } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { createApp } from '../../src/app.ts';
-import { createOpenApiDocument } from '../../src/docs/document.ts';
+import { createOpenApiDocument } from '../../src/openapi/document.ts';
 import samples from '../../tools/samples/listings.json';
 import { failingD1, KV_FAULTS, meddledKv } from '../support/faults.ts';
 import { expectStatus, get, send, sendWith } from '../support/http.ts';

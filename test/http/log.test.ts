@@ -1,11 +1,11 @@
 /** The log of the whole suite is read: see support/watch-log.ts. */
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createApp } from '../src/app.ts';
-import { logFault, logInfo } from '../src/http/log.ts';
-import { get, send, sendWith } from './support/http.ts';
-import { AUDIENCE, createProvider, ISSUER } from './support/tokens.ts';
-import { takeLeaks } from './support/watch-log.ts';
+import { createApp } from '../../src/app.ts';
+import { logFault, logInfo } from '../../src/http/log.ts';
+import { get, send, sendWith } from '../support/http.ts';
+import { AUDIENCE, createProvider, ISSUER } from '../support/tokens.ts';
+import { takeLeaks } from '../support/watch-log.ts';
 
 const INGEST = '/api/public/events/ingest';
 const secrets = {

@@ -4,9 +4,9 @@
  */
 
 import * as z from 'zod';
-import { CATALOGUE, type ErrorCode, MAX_PROBLEMS } from './errors.ts';
-import { MAX_PATH_CHARACTERS } from './problem-path.ts';
-import { PRINTABLE_ID } from './request-id.ts';
+import { CATALOGUE, type ErrorCode, MAX_PROBLEMS } from '../http/errors.ts';
+import { MAX_PATH_CHARACTERS } from '../http/problem-path.ts';
+import { PRINTABLE_ID } from '../http/request-id.ts';
 
 /** The message, and the path of the request, repeat what a caller sent. */
 const MAX_ECHOED_CHARACTERS = 300_000;

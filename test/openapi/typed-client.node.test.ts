@@ -16,7 +16,7 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { codeBlocksOf } from '../documents/markdown.ts';
+import { codeBlocksOf } from '../docs/markdown.ts';
 import { type DevService, startDevService } from '../support/node/dev-service.ts';
 
 const run = promisify(execFile);

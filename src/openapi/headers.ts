@@ -1,9 +1,9 @@
 /** The response headers that several operations share, for the OpenAPI document. */
 
 import * as z from 'zod';
-import type { ApiError } from './errors.ts';
-import { WINDOW_SECONDS } from './rate-window.ts';
-import { PRINTABLE_ID } from './request-id.ts';
+import type { ApiError } from '../http/errors.ts';
+import { WINDOW_SECONDS } from '../http/rate-window.ts';
+import { PRINTABLE_ID } from '../http/request-id.ts';
 
 const header = (id: string, schema: z.ZodType, description: string) =>
   schema.meta({ description, header: { id } });

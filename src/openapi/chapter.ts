@@ -10,18 +10,18 @@ import type {
   ZodOpenApiPathsObject,
   ZodOpenApiResponseObject,
 } from 'zod-openapi';
-import { errorResource } from './error-resource.ts';
 import {
   type ApiError,
   internalError,
   rateLimitExceeded,
   tooManyAtOnce,
   validationError,
-} from './errors.ts';
-import { commonHeaders, errorHeaders, headersOfErrors } from './openapi-headers.ts';
-import { errorBody } from './render-error.ts';
-import { PRINTABLE_ID } from './request-id.ts';
-import type { Parsed } from './validate.ts';
+} from '../http/errors.ts';
+import { errorBody } from '../http/render-error.ts';
+import { PRINTABLE_ID } from '../http/request-id.ts';
+import type { Parsed } from '../http/validate.ts';
+import { errorResource } from './error-resource.ts';
+import { commonHeaders, errorHeaders, headersOfErrors } from './headers.ts';
 
 /** The credentials that open an operation, and the errors of everybody else. */
 export type Access = {
