@@ -1,19 +1,16 @@
 /** The service: its middleware in order, then its capabilities. The order of the lines is the policy. */
 
 import { Hono } from 'hono';
+import type { AppEnv } from './config.ts';
 import { requireConfig } from './config.ts';
 import { eventRoutes, ingestRoutes } from './events/routes.ts';
 import { events } from './events/table.ts';
 import { healthRoutes } from './health/routes.ts';
-import { accessLog } from './http/access-log.ts';
-import type { AppEnv } from './http/app-env.ts';
 import { cors } from './http/cors.ts';
-import { errorGuard } from './http/error-guard.ts';
 import { resourceMissing } from './http/errors.ts';
-import { refuseOtherMethods } from './http/method-not-allowed.ts';
-import { renderError, renderThrown } from './http/render-error.ts';
-import { requestId } from './http/request-id.ts';
-import { securityHeaders } from './http/security-headers.ts';
+import { accessLog } from './http/log.ts';
+import { errorGuard, refuseOtherMethods, renderError, renderThrown } from './http/render-error.ts';
+import { requestId, securityHeaders } from './http/response-headers.ts';
 import { propertyRoutes } from './properties/routes.ts';
 import { amenities, importStaging, locations, properties } from './properties/table.ts';
 import { rateLimit } from './rate-limit/middleware.ts';

@@ -9,8 +9,16 @@
 import { createMiddleware } from 'hono/factory';
 import * as z from 'zod';
 import { developmentKeys, namedKeys } from './auth/named-keys.ts';
-import type { AppEnv } from './http/app-env.ts';
 import { ApiError } from './http/errors.ts';
+
+/** Tells Hono about this Worker's bindings, and what middleware leaves on the context. */
+export type AppEnv = {
+  Bindings: Env;
+  Variables: {
+    /** The caller, once a credential has been recognized: the key's name, `api-key` or `bearer`. */
+    caller?: string;
+  };
+};
 
 /** The `ENVIRONMENT` of a developer's machine. */
 const DEVELOPMENT = 'development';

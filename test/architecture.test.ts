@@ -136,8 +136,9 @@ describe('the tests over real HTTP', () => {
       /\b(spawn|fork|exec)\b[^'"\n]* from 'node:child_process'/,
     ];
     const own = tests.filter(([, text]) => starters.some((starter) => starter.test(text)));
-    // They run programs that serve nothing: one holds a lock, the other is killed.
+    // They run programs that serve nothing: those of the documents, one that holds a lock, one that is killed.
     expect(own.map(([path]) => path).sort()).toEqual([
+      './docs/programs.node.test.ts',
       './tools/development/local-turn.test.ts',
       './tools/import/killed.test.ts',
     ]);

@@ -7,9 +7,9 @@
 
 import type { Context, MiddlewareHandler } from 'hono';
 import { createMiddleware } from 'hono/factory';
+import type { AppEnv } from '../config.ts';
 import { configOf } from '../config.ts';
-import type { AppEnv } from '../http/app-env.ts';
-import { note } from '../http/request-context.ts';
+import { note } from '../http/log.ts';
 import { identifyKey, type SentKey } from './api-key.ts';
 import { judgeBearer } from './bearer.ts';
 import { type Scope, TOKEN_CALLER } from './named-keys.ts';

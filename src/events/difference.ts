@@ -1,7 +1,6 @@
 /** Finds where two bodies differ. Answers with paths, never with values. Pure. */
 
-import { MAX_PROBLEMS, type Problem } from '../http/errors.ts';
-import { type PathSegment, pathOf } from '../http/problem-path.ts';
+import { MAX_PROBLEMS, type PathSegment, type Problem, pathOf } from '../http/errors.ts';
 
 const DIFFERS = 'differs from the request that holds the key';
 

@@ -1,7 +1,7 @@
 /** Two bodies are the same when their canonical JSON (RFC 8785) is: order and white space do not count. */
 
 import canonicalize from 'canonicalize';
-import type { JsonObject } from '../http/json-limits.ts';
+import type { JsonObject } from '../http/json-body.ts';
 
 /** Returns the SHA-256 of the canonical form in lower-case hexadecimal. */
 export async function fingerprintOf(body: JsonObject): Promise<string> {

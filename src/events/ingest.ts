@@ -6,7 +6,7 @@
  */
 
 import type { Problem } from '../http/errors.ts';
-import type { JsonObject } from '../http/json-limits.ts';
+import type { JsonObject } from '../http/json-body.ts';
 import { logFault } from '../http/log.ts';
 import type { KeyedRequest } from './decision.ts';
 import { conflictDetails } from './difference.ts';

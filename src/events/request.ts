@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 import type { Problem } from '../http/errors.ts';
-import type { JsonObject } from '../http/json-limits.ts';
+import type { JsonObject } from '../http/json-body.ts';
 import { type Parsed, parseWith } from '../http/validate.ts';
 import { CATALOGUE, type EventType } from './catalogue.ts';
 import { nameOfKind, unionByKind } from './kinds.ts';

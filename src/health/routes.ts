@@ -3,7 +3,7 @@
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { Hono, type TypedResponse } from 'hono';
 import { openToAll } from '../auth/require.ts';
-import type { AppEnv } from '../http/app-env.ts';
+import type { AppEnv } from '../config.ts';
 import { renderError } from '../http/render-error.ts';
 import { type Answered, sends } from '../http/typed-route.ts';
 import { VERSION } from '../version.ts';

@@ -1,10 +1,17 @@
 /**
  * Reads a JSON request body within bounds. The bytes are counted as they arrive: `Content-Length` is
- * only a hint, since it may lie or be missing.
+ * only a hint, since it may lie or be missing. JavaScript must be able to read the body unaltered, and
+ * RFC 8785 to write it.
  */
 
-import { ApiError, validationError } from './errors.ts';
-import { type JsonObject, type JsonValue, limitProblemsOf } from './json-limits.ts';
+import {
+  ApiError,
+  MAX_PROBLEMS,
+  type PathSegment,
+  type Problem,
+  pathOf,
+  validationError,
+} from './errors.ts';
 
 /** A longer body is a 413. */
 export const MAX_BODY_BYTES = 256 * 1024;
@@ -117,4 +124,51 @@ function parse(text: string): JsonValue {
 /** Names a problem of the body as a whole. */
 function unreadable(message: string, cause?: unknown): ApiError {
   return validationError([{ path: '', message }], { cause });
+}
+
+/** A result of `JSON.parse`. */
+export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
+export type JsonObject = { [name: string]: JsonValue };
+
+/** Levels of nesting. The body itself is the first. */
+const MAX_DEPTH = 64;
+
+/** Returns the problems of a body in the order of the document, at most `MAX_PROBLEMS`. */
+export function limitProblemsOf(body: JsonValue): Problem[] {
+  const problems: Problem[] = [];
+  const path: PathSegment[] = [];
+  const report = (message: string) => {
+    if (problems.length < MAX_PROBLEMS) problems.push({ path: pathOf(path), message });
+  };
+
+  const visit = (value: JsonValue, depth: number): void => {
+    if (problems.length >= MAX_PROBLEMS) return;
+    if (typeof value === 'string') {
+      if (!value.isWellFormed()) report('must not contain half of a surrogate pair');
+    } else if (typeof value === 'number') {
+      if (!canBeHeld(value)) report('is a number that JavaScript cannot hold; send it as a string');
+    } else if (typeof value === 'object' && value !== null) {
+      if (depth > MAX_DEPTH) report(`is nested deeper than ${MAX_DEPTH} levels`);
+      else visitAll(value, depth);
+    }
+  };
+  const visitAll = (value: JsonValue[] | JsonObject, depth: number): void => {
+    const entries = Array.isArray(value) ? value.entries() : Object.entries(value);
+    for (const [name, child] of entries) {
+      path.push(name);
+      if (name === '__proto__') report('is a name that must not be used');
+      else if (typeof name === 'string' && !name.isWellFormed()) {
+        report('is a name with half of a surrogate pair');
+      } else visit(child, depth + 1);
+      path.pop();
+    }
+  };
+
+  visit(body, 1);
+  return problems;
+}
+
+/** Refuses an overflow, and an integer beyond ±(2^53−1), which may not be the one that was sent. */
+function canBeHeld(number: number): boolean {
+  return Number.isInteger(number) ? Number.isSafeInteger(number) : Number.isFinite(number);
 }

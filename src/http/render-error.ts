@@ -3,13 +3,13 @@
  * It needs nothing that another middleware sets, and it never throws.
  */
 
-import type { Context } from 'hono';
+import type { Context, Hono } from 'hono';
+import { createMiddleware } from 'hono/factory';
 import { HTTPException } from 'hono/http-exception';
+import type { AppEnv } from '../config.ts';
 import { ApiError, internalError, validationError } from './errors.ts';
-import { logFault } from './log.ts';
-import { note } from './request-context.ts';
-import { requestIdOf } from './request-id.ts';
-import { setupHint } from './setup-hint.ts';
+import { logFault, note } from './log.ts';
+import { requestIdOf } from './response-headers.ts';
 
 /** Answers whatever was thrown, for `app.onError`. The cause of a 5xx is logged and never shown. */
 export function renderThrown(thrown: unknown, c: Context): Response {
@@ -81,4 +81,64 @@ function shouldRetry({ status }: ApiError): 'true' | 'false' {
 /** The path as sent, without the query; the routed path when the Host header is not a valid authority. */
 function pathOf(c: Context): string {
   return URL.parse(c.req.url)?.pathname ?? c.req.path;
+}
+
+/** Throws an Error in place of anything else, which becomes its `cause`. */
+export function errorGuard() {
+  return createMiddleware<AppEnv>(async function errorGuard(_c, next) {
+    try {
+      await next();
+    } catch (thrown) {
+      throw thrown instanceof Error
+        ? thrown
+        : new Error(`a ${typeof thrown} was thrown`, { cause: thrown });
+    }
+  });
+}
+
+const LOCAL_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
+const HINT = ' This working copy is not set up: run `npm run dev` once.';
+
+/**
+ * Returns the end of the message: empty for a service that is set up, and for every deployed one, as
+ * Cloudflare routes no request to a local host's name. Set up means: there is an `API_KEY`, and the tables
+ * exist.
+ */
+export function setupHint(c: Context, error: ApiError): string {
+  const host = URL.parse(c.req.url)?.hostname ?? '';
+  if (!LOCAL_HOSTS.includes(host)) return '';
+  const { API_KEY } = (c.env ?? {}) as { API_KEY?: unknown };
+  return API_KEY === undefined || isMissingTable(error) ? HINT : '';
+}
+
+function isMissingTable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return /no such table/i.test(error.message) || isMissingTable(error.cause);
+}
+
+/**
+ * Adds a route to each path of the service that answers every other method with 405
+ * `method_not_allowed` and `Allow`. The access log shows it under the path's own pattern.
+ * Called after all other routes.
+ */
+export function refuseOtherMethods(app: Hono<AppEnv>): void {
+  for (const [path, methods] of methodsByPath(app)) {
+    app.all(path, (c) => {
+      throw new ApiError('method_not_allowed', `${c.req.method} is not allowed at this path.`, {
+        headers: { Allow: [...methods].join(', ') },
+      });
+    });
+  }
+}
+
+/** Returns the methods of each path: HEAD wherever GET is one. Middleware has no method of its own. */
+function methodsByPath(app: Hono<AppEnv>): Map<string, Set<string>> {
+  const known = new Map<string, Set<string>>();
+  for (const { method, path } of app.routes) {
+    if (method === 'ALL') continue;
+    const methods = known.get(path) ?? new Set();
+    known.set(path, methods.add(method));
+    if (method === 'GET') methods.add('HEAD');
+  }
+  return known;
 }

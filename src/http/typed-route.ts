@@ -5,8 +5,8 @@
 
 import type { MiddlewareHandler, TypedResponse } from 'hono';
 import type * as z from 'zod';
+import type { AppEnv } from '../config.ts';
 import type { errorResource } from '../openapi/error-resource.ts';
-import type { AppEnv } from './app-env.ts';
 import type { ApiError } from './errors.ts';
 
 /**

@@ -1,9 +1,7 @@
 /** Parses what callers send, and names its problems. */
 
-import type * as z from 'zod';
-import type { Problem } from './errors.ts';
-import { pathOf } from './problem-path.ts';
-import './wording.ts';
+import * as z from 'zod';
+import { type Problem, pathOf } from './errors.ts';
 
 /** A value that fits its schema, or every problem of one that does not. */
 export type Parsed<T> = { ok: true; value: T } | { ok: false; problems: [Problem, ...Problem[]] };
@@ -32,4 +30,37 @@ function problemsOf(issue: z.core.$ZodIssue): Problem[] {
     path: pathOf([...path, key]),
     message: 'is not a field of this resource',
   }));
+}
+
+z.config({ customError: wording });
+
+/** Replaces wording that speaks of TypeScript's types; `undefined` leaves zod's own. */
+function wording(issue: z.core.$ZodRawIssue): string | undefined {
+  switch (issue.code) {
+    case 'invalid_type':
+      if (issue.input === undefined) return 'is required';
+      return `must be ${issue.expected === 'int' ? 'a whole number' : `of type ${issue.expected}`}`;
+    case 'invalid_value': {
+      const values = issue.values.map(String).join(', ');
+      return issue.input === undefined
+        ? `is required: one of ${values}`
+        : `must be one of ${values}`;
+    }
+    case 'too_small':
+      return `must be ${measure(issue.origin, 'at least', issue.minimum)}`;
+    case 'too_big':
+      return `must be ${measure(issue.origin, 'at most', issue.maximum)}`;
+    default:
+      return undefined;
+  }
+}
+
+function measure(origin: string, bound: string, size: number | bigint): string {
+  if (origin === 'string') return `${bound} ${counted(size, 'character', 'characters')} long`;
+  if (origin === 'array') return `a list of ${bound} ${counted(size, 'entry', 'entries')}`;
+  return `${bound} ${size}`;
+}
+
+function counted(size: number | bigint, one: string, many: string): string {
+  return `${size} ${size === 1 ? one : many}`;
 }

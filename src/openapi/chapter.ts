@@ -18,7 +18,7 @@ import {
   validationError,
 } from '../http/errors.ts';
 import { errorBody } from '../http/render-error.ts';
-import { PRINTABLE_ID } from '../http/request-id.ts';
+import { PRINTABLE_ID } from '../http/response-headers.ts';
 import type { Parsed } from '../http/validate.ts';
 import { errorResource } from './error-resource.ts';
 import { commonHeaders, errorHeaders, headersOfErrors } from './headers.ts';

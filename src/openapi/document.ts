@@ -7,7 +7,7 @@ import { createDocument, type ZodOpenApiOverride } from 'zod-openapi';
 import { securitySchemes } from '../auth/openapi.ts';
 import { eventChapter } from '../events/openapi.ts';
 import { healthChapter } from '../health/openapi.ts';
-import { WINDOW_SECONDS } from '../http/rate-window.ts';
+import { WINDOW_SECONDS } from '../http/errors.ts';
 import { propertyChapter } from '../properties/openapi.ts';
 import { VERSION } from '../version.ts';
 import { codeSamplesOf } from './code-samples.ts';

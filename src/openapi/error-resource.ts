@@ -4,9 +4,8 @@
  */
 
 import * as z from 'zod';
-import { CATALOGUE, type ErrorCode, MAX_PROBLEMS } from '../http/errors.ts';
-import { MAX_PATH_CHARACTERS } from '../http/problem-path.ts';
-import { PRINTABLE_ID } from '../http/request-id.ts';
+import { CATALOGUE, type ErrorCode, MAX_PATH_CHARACTERS, MAX_PROBLEMS } from '../http/errors.ts';
+import { PRINTABLE_ID } from '../http/response-headers.ts';
 
 /** The message, and the path of the request, repeat what a caller sent. */
 const MAX_ECHOED_CHARACTERS = 300_000;

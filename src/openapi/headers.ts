@@ -2,8 +2,8 @@
 
 import * as z from 'zod';
 import type { ApiError } from '../http/errors.ts';
-import { WINDOW_SECONDS } from '../http/rate-window.ts';
-import { PRINTABLE_ID } from '../http/request-id.ts';
+import { WINDOW_SECONDS } from '../http/errors.ts';
+import { PRINTABLE_ID } from '../http/response-headers.ts';
 
 const header = (id: string, schema: z.ZodType, description: string) =>
   schema.meta({ description, header: { id } });

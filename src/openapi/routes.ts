@@ -6,8 +6,8 @@
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import type { DevelopmentKey } from '../auth/named-keys.ts';
+import type { AppEnv } from '../config.ts';
 import { configOf } from '../config.ts';
-import type { AppEnv } from '../http/app-env.ts';
 import { createOpenApiDocument } from './document.ts';
 import { pageDocument } from './page-document.ts';
 import { PAGE_STYLE } from './page-style.ts';

@@ -5,8 +5,8 @@
  */
 
 import type { Context } from 'hono';
+import type { AppEnv } from '../config.ts';
 import { configOf } from '../config.ts';
-import type { AppEnv } from '../http/app-env.ts';
 import { logFault } from '../http/log.ts';
 import type { Answer } from './answer.ts';
 import { edgeCacheAt } from './edge-cache.ts';

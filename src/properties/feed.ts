@@ -1,11 +1,10 @@
 /** Answers requests of the feed: from the cache, else from D1, else with an older answer. */
 
 import type { Context } from 'hono';
+import type { AppEnv } from '../config.ts';
 import { configOf } from '../config.ts';
-import type { AppEnv } from '../http/app-env.ts';
 import { resourceMissing } from '../http/errors.ts';
-import { logFault } from '../http/log.ts';
-import { note } from '../http/request-context.ts';
+import { logFault, note } from '../http/log.ts';
 import { firstWithin } from '../storage/deadline.ts';
 import { type Answer, makeAnswer, responseOf } from './answer.ts';
 import { type Cached, type FeedCache, feedCacheFor } from './cache.ts';

@@ -4,8 +4,8 @@
  */
 
 import * as z from 'zod';
-import { listMeta, namesIn } from '../http/names-in.ts';
 import { pagingParameters } from '../http/paging.ts';
+import { listMeta, namesIn } from '../http/query.ts';
 import { uuid } from '../http/uuid.ts';
 import { PROPERTY_TYPES, PUBLIC_STATUSES } from './resource.ts';
 import { selectionParameters } from './selection.ts';

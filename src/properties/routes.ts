@@ -2,11 +2,11 @@
 
 import { Hono } from 'hono';
 import { requireFeedAccess } from '../auth/require.ts';
+import type { AppEnv } from '../config.ts';
 import { configOf } from '../config.ts';
-import type { AppEnv } from '../http/app-env.ts';
 import { decodeCursor } from '../http/cursor.ts';
-import { itemQuery, listQuery } from '../http/list-query.ts';
 import type { ListOf } from '../http/paging.ts';
+import { itemQuery, listQuery } from '../http/query.ts';
 import { type Answered, type NotModified, sends, takes } from '../http/typed-route.ts';
 import { CHANGES_SCOPE, type ChangeList, changePlace } from './change.ts';
 import { changesJson } from './change-json.ts';

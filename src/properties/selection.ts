@@ -4,8 +4,8 @@
  */
 
 import * as z from 'zod';
-import { listMeta, namesIn } from '../http/names-in.ts';
 import { pagingParameters } from '../http/paging.ts';
+import { listMeta, namesIn } from '../http/query.ts';
 import { isNonEmpty } from '../http/validate.ts';
 import { LOCALES } from './locale-map.ts';
 import { locationResource } from './locations.ts';

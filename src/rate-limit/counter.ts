@@ -7,7 +7,7 @@
  */
 
 import { DurableObject } from 'cloudflare:workers';
-import { WINDOW_SECONDS } from '../http/rate-window.ts';
+import { WINDOW_SECONDS } from '../http/errors.ts';
 import { grant, isDueToStore, type Lease } from './lease.ts';
 import { endOf, isOver, type Window } from './window.ts';
 

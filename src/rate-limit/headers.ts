@@ -3,7 +3,7 @@
  * (draft-ietf-httpapi-ratelimit-headers-10).
  */
 
-import { WINDOW_SECONDS } from '../http/rate-window.ts';
+import { WINDOW_SECONDS } from '../http/errors.ts';
 import type { CounterName } from './counter.ts';
 import type { Count } from './window.ts';
 

@@ -9,11 +9,11 @@
 import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { noteSender } from '../auth/require.ts';
+import type { AppEnv } from '../config.ts';
 import { configOf } from '../config.ts';
-import type { AppEnv } from '../http/app-env.ts';
 import { type ApiError, rateLimitExceeded, tooManyAtOnce } from '../http/errors.ts';
+import { timed } from '../http/log.ts';
 import { renderError } from '../http/render-error.ts';
-import { timed } from '../http/request-context.ts';
 import { clientOf } from './client-address.ts';
 import type { CounterName } from './counter.ts';
 import { fetchLease, openNextWindow, waitForCount } from './counting.ts';

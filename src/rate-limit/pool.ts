@@ -7,7 +7,7 @@
  * all that a client can miss elsewhere. More can be held only after calls that took over `PATIENCE_MS`.
  */
 
-import { WINDOW_SECONDS } from '../http/rate-window.ts';
+import { WINDOW_SECONDS } from '../http/errors.ts';
 import { CallTime } from './call-time.ts';
 import { firstLease, type Lease, largestLease, nextLease } from './lease.ts';
 import { Pace } from './pace.ts';

@@ -3,7 +3,7 @@
  * for a client that is there still. Pure: the caller brings the time and stores the window.
  */
 
-import { WINDOW_SECONDS } from '../http/rate-window.ts';
+import { WINDOW_SECONDS } from '../http/errors.ts';
 
 const WINDOW_MS = WINDOW_SECONDS * 1_000;
 

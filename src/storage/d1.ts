@@ -5,7 +5,7 @@
  * at times. A call may run twice here, so it must be one that may.
  */
 
-import { noteMore, timed } from '../http/request-context.ts';
+import { noteMore, timed } from '../http/log.ts';
 import { withDeadline } from './deadline.ts';
 
 const D1_READ_DEADLINE_MS = 5_000;

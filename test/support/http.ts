@@ -5,7 +5,7 @@ import { env, exports } from 'cloudflare:workers';
 import type { Hono } from 'hono';
 import { expect } from 'vitest';
 import { createApp } from '../../src/app.ts';
-import type { AppEnv } from '../../src/http/app-env.ts';
+import type { AppEnv } from '../../src/config.ts';
 import { errorResource } from '../../src/openapi/error-resource.ts';
 import { differencesFromDocument } from './documented.ts';
 

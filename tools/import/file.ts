@@ -4,7 +4,7 @@
  */
 
 import * as z from 'zod';
-import { pathOf } from '../../src/http/problem-path.ts';
+import { pathOf } from '../../src/http/errors.ts';
 import { parseWith } from '../../src/http/validate.ts';
 import type { Amenity, Location } from '../../src/properties/source.ts';
 import { type JsonLoss, lossesOf } from './json-text.ts';

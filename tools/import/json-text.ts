@@ -7,7 +7,7 @@
  * recursion, however deep the text is nested.
  */
 
-import type { PathSegment } from '../../src/http/problem-path.ts';
+import type { PathSegment } from '../../src/http/errors.ts';
 
 export type JsonLoss = { path: PathSegment[]; message: string };
 

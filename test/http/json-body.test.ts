@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type JsonValue, limitProblemsOf } from '../../src/http/json-limits.ts';
+import { type JsonValue, limitProblemsOf } from '../../src/http/json-body.ts';
 
 const pathsOf = (text: string) => {
   const value: JsonValue = JSON.parse(text);
