@@ -14,9 +14,10 @@ import { requestId, securityHeaders } from './http/response-headers.ts';
 import { propertyRoutes } from './properties/routes.ts';
 import { amenities, importStaging, locations, properties } from './properties/table.ts';
 import { rateLimit } from './rate-limit/middleware.ts';
+import { databaseIdentity } from './storage/table.ts';
 
 /** The tables that this version needs. */
-const TABLES = [events, properties, locations, amenities, importStaging];
+const TABLES = [databaseIdentity, events, properties, locations, amenities, importStaging];
 
 /** The additions of a development entry. */
 export type Extras = {

@@ -63,6 +63,13 @@ export const properties = sqliteTable(
      * While the newest change is a removal, a reader learns from it where the catalogue ends.
      */
     catalogue_end: text(),
+    /** JSON of the `PropertyCard`, rendered with `document` and null where that is. `rendering` holds for both. */
+    card: text(),
+    /**
+     * JSON of a list: the slugs under which the listing was public before, newest first, at most 20. The
+     * import that gives one of them to another listing takes it out.
+     */
+    former_slugs: text().notNull().default('[]'),
   },
   (table) => [
     index('properties_by_publication')

@@ -5,6 +5,7 @@
  * same file, and goes on. Nothing else may write to the database meanwhile.
  */
 
+import { randomBytes } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import * as z from 'zod';
 import { UserError } from '../command-line/project.ts';
@@ -25,6 +26,8 @@ import { rowSize, type SqlValue } from './sql-literal.ts';
 
 /** The record of what wrangler has applied. */
 const MIGRATIONS = 'd1_migrations';
+/** A migration writes its one row, so an empty database holds one too. */
+const IDENTITY = 'database_identity';
 
 /** The row of the mark. */
 const mark = z.object({
@@ -67,12 +70,27 @@ export async function restore(
     await begin(target, { hash: dump.hash, keeps_migrations }, created);
   }
   const restored = tablesIn(schema).filter(
-    (table) => table !== MIGRATIONS || keeps_migrations === 0,
+    (table) => table !== IDENTITY && (table !== MIGRATIONS || keeps_migrations === 0),
   );
   for (const table of restored) await copy(dump.scratch, target, table);
   await requireCounts(target, dump, restored);
-  await patiently(() => target.prepare(`DROP TABLE "${RESTORE_MARK}"`).run());
+  await finish(target, dump);
   return erased;
+}
+
+/** Gives the database the lineage of the backup and a new generation, and takes the mark away, all at once. */
+async function finish(target: D1Database, { scratch, hash }: LoadedDump): Promise<void> {
+  const lineage = scratch.prepare(`SELECT lineage FROM ${IDENTITY}`).get()?.lineage;
+  const identity = target
+    .prepare(`INSERT INTO ${IDENTITY} (lineage, generation, restored_from) VALUES (?, ?, ?)`)
+    .bind(lineage, randomBytes(16).toString('hex'), hash);
+  await patiently(() =>
+    target.batch([
+      target.prepare(`DELETE FROM ${IDENTITY}`),
+      identity,
+      target.prepare(`DROP TABLE IF EXISTS "${RESTORE_MARK}"`),
+    ]),
+  );
 }
 
 /** Returns the mark of a restore that is not finished. */
@@ -103,6 +121,7 @@ async function requireRestorable(
 ): Promise<void> {
   const own = tables.filter((name) => name !== MIGRATIONS);
   for (const table of own) {
+    if (table === IDENTITY) continue;
     const any = target.prepare(`SELECT EXISTS (SELECT 1 FROM "${table}") AS found`);
     if ((await patiently(() => any.first<number>('found'))) === 0) continue;
     throw new UserError(`the database holds rows already (in ${table}): it must be empty`);
