@@ -3,10 +3,10 @@
 import * as z from 'zod';
 import { keyWith } from '../auth/openapi.ts';
 import { invalidCursor } from '../http/cursor.ts';
-import { listOf } from '../http/paging.ts';
 import { uuid } from '../http/uuid.ts';
 import { chapter } from '../openapi/chapter.ts';
 import { noStore } from '../openapi/headers.ts';
+import { pageOf } from '../openapi/words.ts';
 import { listParameters } from './filters.ts';
 import { EXAMPLE_EVENT, EXAMPLE_NEXT_CURSOR, EXAMPLE_STORED_EVENT } from './openapi-examples.ts';
 import { ingestOperation } from './openapi-ingest.ts';
@@ -36,10 +36,7 @@ export const eventChapter = chapter(tag, {
           description: 'A page of events.',
           headers,
           content: {
-            schema: listOf(storedEventOfAnyKind).meta({
-              id: 'EventList',
-              description: 'A page of events.',
-            }),
+            schema: pageOf(storedEventOfAnyKind, 'EventList', 'A page of events.'),
             examples: {
               page: {
                 summary: 'The first page of order=asc&limit=1',

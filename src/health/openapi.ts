@@ -2,10 +2,11 @@
 
 import * as z from 'zod';
 import { OPEN } from '../auth/openapi.ts';
+import { databaseDown } from '../http/errors.ts';
 import { chapter, EXAMPLE_TIME, errorExample, json } from '../openapi/chapter.ts';
 import { errorHeaders, noStore } from '../openapi/headers.ts';
 import { VERSION } from '../version.ts';
-import { type Dependencies, databaseDown, detailedHealth, downHealth, health } from './resource.ts';
+import { type Dependencies, detailedHealth, downHealth, health } from './resource.ts';
 
 const DETAILED = { method: 'GET', path: '/api/health/detailed' } as const;
 

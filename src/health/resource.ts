@@ -1,7 +1,6 @@
-/** The answers of the health checks. */
+/** The answers of the health checks, for the OpenAPI document and the tests: the Worker takes only the types. */
 
 import * as z from 'zod';
-import { ApiError } from '../http/errors.ts';
 import { errorFields } from '../openapi/error-resource.ts';
 
 const common = {
@@ -86,8 +85,3 @@ export type DownHealth = z.infer<typeof downHealth>;
 export type Dependency = z.infer<typeof dependency>;
 export type Dependencies = z.infer<typeof dependencies>;
 export type Deployment = z.infer<typeof deployment>;
-
-/** 503 `service_unavailable`. */
-export function databaseDown(): ApiError {
-  return new ApiError('service_unavailable', 'The database is down.');
-}

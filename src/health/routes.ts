@@ -4,18 +4,13 @@ import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { Hono, type TypedResponse } from 'hono';
 import { openToAll } from '../auth/require.ts';
 import type { AppEnv } from '../config.ts';
+import { databaseDown } from '../http/errors.ts';
 import { renderError } from '../http/render-error.ts';
 import { type Answered, sends } from '../http/typed-route.ts';
 import { VERSION } from '../version.ts';
 import { overallStatus } from './dependencies.ts';
 import { knownDependencies } from './known-dependencies.ts';
-import {
-  type Deployment,
-  type DetailedHealth,
-  type DownHealth,
-  databaseDown,
-  type Health,
-} from './resource.ts';
+import type { Deployment, DetailedHealth, DownHealth, Health } from './resource.ts';
 
 const NO_STORE = { 'Cache-Control': 'no-store' };
 

@@ -107,6 +107,11 @@ export function internalError(cause?: unknown): ApiError {
   });
 }
 
+/** 503 `service_unavailable`, from detailed health. */
+export function databaseDown(): ApiError {
+  return new ApiError('service_unavailable', 'The database is down.');
+}
+
 /** A name of an object, or an index of an array. */
 export type PathSegment = string | number;
 

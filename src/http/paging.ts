@@ -21,25 +21,8 @@ export const pagingParameters = {
     .transform(Number)
     .refine((size) => size >= 1, { error: 'must be at least 1' })
     .refine((size) => size <= MAX_PAGE_SIZE, { error: `must be at most ${MAX_PAGE_SIZE}` })
-    .default(DEFAULT_PAGE_SIZE)
-    .meta({
-      description: 'Items per page.',
-      override: {
-        type: 'integer',
-        format: 'int32',
-        minimum: 1,
-        maximum: MAX_PAGE_SIZE,
-        default: DEFAULT_PAGE_SIZE,
-      },
-    }),
-  cursor: z
-    .string()
-    .optional()
-    .meta({
-      description:
-        'The `next_cursor` of the page before, unchanged and with the same filters; `limit` may change. Leave it out for the first page.',
-      override: { pattern: '^[0-9A-Za-z_-]+$', minLength: 1, maxLength: MAX_CURSOR_CHARACTERS },
-    }),
+    .default(DEFAULT_PAGE_SIZE),
+  cursor: z.string().optional(),
 };
 
 /** A page of items. */
@@ -50,10 +33,8 @@ export function listOf<Item extends z.ZodType>(item: Item) {
   return z.strictObject({
     object: z.literal('list'),
     data: z.array(item).max(MAX_PAGE_SIZE),
-    has_more: z.boolean().meta({ description: 'Whether more items follow.' }),
-    next_cursor: cursorText
-      .nullable()
-      .meta({ description: 'Opaque; null on the last page.', examples: [null] }),
+    has_more: z.boolean(),
+    next_cursor: cursorText.nullable(),
   });
 }
 

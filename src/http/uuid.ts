@@ -6,20 +6,13 @@ import * as z from 'zod';
 export const UUID_FORM = /^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/;
 const LOWER_CASE_FORM = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-const ABOUT = {
-  format: 'uuid',
-  minLength: 36,
-  maxLength: 36,
-  examples: ['5f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42'],
-};
-
 /** Reports whether the text is a UUID, in either case. */
 export function isUuid(text: string): boolean {
   return UUID_FORM.test(text);
 }
 
 /** A UUID of any version, as a caller may write it. Its output is in lower case. */
-export const uuid = z.string().regex(UUID_FORM, 'must be a UUID').toLowerCase().meta(ABOUT);
+export const uuid = z.string().regex(UUID_FORM, 'must be a UUID').toLowerCase();
 
 /** A UUID as the service writes it. */
-export const lowerCaseUuid = z.string().regex(LOWER_CASE_FORM).meta(ABOUT);
+export const lowerCaseUuid = z.string().regex(LOWER_CASE_FORM);

@@ -20,6 +20,7 @@ import {
 import { errorBody } from '../http/render-error.ts';
 import { PRINTABLE_ID } from '../http/response-headers.ts';
 import type { Parsed } from '../http/validate.ts';
+import { worded } from './described.ts';
 import { errorResource } from './error-resource.ts';
 import { commonHeaders, errorHeaders, headersOfErrors } from './headers.ts';
 
@@ -128,8 +129,8 @@ function operationOf(
     security: access.security,
     ...(access.scope && { 'x-scope': access.scope }),
     requestParams: {
-      ...(stated.path && { path: stated.path }),
-      ...(query && { query }),
+      ...(stated.path && { path: worded(stated.path) }),
+      ...(query && { query: worded(query) }),
       header: z.object({ 'X-Request-ID': requestId, ...headers }),
     },
     ...(body && {
@@ -165,7 +166,9 @@ export function refusalOf(parsed: Parsed<unknown>): ApiError {
 
 /** A JSON body: its schema and examples. */
 export function json(schema: z.ZodType, examples: Examples) {
-  return { 'application/json': { schema, examples } satisfies ZodOpenApiMediaTypeObject };
+  return {
+    'application/json': { schema: worded(schema), examples } satisfies ZodOpenApiMediaTypeObject,
+  };
 }
 
 function answerResponse({ description, headers, content }: Answer): ZodOpenApiResponseObject {

@@ -67,11 +67,4 @@ export const propertyChange = z
 export type ChangeList = z.infer<typeof changeList>;
 
 /** A page of changes. */
-export const changeList = listOf(propertyChange)
-  .extend({
-    resume_cursor: cursorText.meta({
-      description:
-        'Where to go on, now or at any later time: send it as `after`. It is there on the last page too.',
-    }),
-  })
-  .meta({ id: 'PropertyChangeList', description: 'A page of changes.' });
+export const changeList = listOf(propertyChange).extend({ resume_cursor: cursorText });

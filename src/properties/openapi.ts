@@ -4,10 +4,11 @@ import * as z from 'zod';
 import { FEED_ACCESS } from '../auth/openapi.ts';
 import { invalidCursor } from '../http/cursor.ts';
 import { validationError } from '../http/errors.ts';
-import { listOf } from '../http/paging.ts';
 import { FOREIGN_PAGING_WORDS } from '../http/query.ts';
 import { parseWith } from '../http/validate.ts';
 import { type Answer, chapter, refusalOf } from '../openapi/chapter.ts';
+import { described } from '../openapi/described.ts';
+import { pageOf, pageWords } from '../openapi/words.ts';
 import { changeList } from './change.ts';
 import { noSuchProperty } from './feed.ts';
 import { listParameters } from './filters.ts';
@@ -58,10 +59,7 @@ export const propertyChapter = chapter(tag, {
           description: 'A page of listings.',
           headers,
           content: {
-            schema: listOf(anyProperty).meta({
-              id: 'PropertyList',
-              description: 'A page of listings.',
-            }),
+            schema: pageOf(anyProperty, 'PropertyList', 'A page of listings.'),
             examples: {
               page: {
                 summary: `The second page of location_id=${EXAMPLE_LOCATION_ID}&limit=1`,
@@ -148,7 +146,15 @@ export const propertyChapter = chapter(tag, {
             }),
           },
           content: {
-            schema: changeList,
+            schema: described(changeList, {
+              id: 'PropertyChangeList',
+              description: 'A page of changes.',
+              fields: {
+                ...pageWords,
+                resume_cursor:
+                  'Where to go on, now or at any later time: send it as `after`. It is there on the last page too.',
+              },
+            }),
             examples: {
               page: {
                 summary: 'What came after an earlier read, for fields=slug,price_from',
@@ -187,10 +193,7 @@ export const propertyChapter = chapter(tag, {
           description: 'A page of locations.',
           headers,
           content: {
-            schema: listOf(locationResource).meta({
-              id: 'LocationList',
-              description: 'A page of locations.',
-            }),
+            schema: pageOf(locationResource, 'LocationList', 'A page of locations.'),
             examples: {
               page: { summary: 'The first page of limit=2&locale=en', value: EXAMPLE_LOCATIONS },
               last_page: {
