@@ -107,6 +107,36 @@ export const property = z
   })
   .meta({ id: 'Property', description: 'A listing of the marketing site.' });
 
+/** A listing as an overview page shows it: each field as in the property, in this order. */
+export const propertyCard = z
+  .strictObject({
+    object: z.literal('property_card'),
+    ...property.pick({
+      id: true,
+      slug: true,
+      name: true,
+      status: true,
+      title: true,
+      type: true,
+      bedrooms: true,
+      bathrooms: true,
+      capacity: true,
+      size: true,
+      city: true,
+      price_from: true,
+      fraction_from: true,
+      hero_image: true,
+      location: true,
+      url: true,
+      display_order: true,
+      is_early_access: true,
+    }).shape,
+  })
+  .meta({
+    id: 'PropertyCard',
+    description: 'The fields of a listing that an overview page shows.',
+  });
+
 /** A listing, whole or as `fields` has cut it. */
 export const anyProperty = z.union([
   property,
@@ -117,4 +147,5 @@ export const anyProperty = z.union([
 ]);
 
 export type Property = z.infer<typeof property>;
+export type PropertyCard = z.infer<typeof propertyCard>;
 export type AnyProperty = z.infer<typeof anyProperty>;

@@ -1,8 +1,8 @@
 /** The results of the field rules. Stored documents are rendered anew only when the version of the rules moves. */
 
 import { describe, expect, it } from 'vitest';
-import { RULES, render } from '../../src/properties/render.ts';
-import { property } from '../../src/properties/resource.ts';
+import { cardOf, RULES, render } from '../../src/properties/render.ts';
+import { property, propertyCard } from '../../src/properties/resource.ts';
 import { type Source, source } from '../../src/properties/source.ts';
 
 const SITE = 'https://site.example.com';
@@ -109,6 +109,11 @@ function video(number: number, type: string, sort_order: number) {
   return { id, url, type, web_visible: true, sort_order };
 }
 
+function cardIn(listing: Source) {
+  const resource = render(listing, SITE);
+  return resource && cardOf(resource);
+}
+
 async function digestOf(value: unknown): Promise<string> {
   const bytes = new TextEncoder().encode(JSON.stringify(value));
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).subarray(0, 8);
@@ -120,6 +125,8 @@ describe('the field rules', () => {
     const digest = await digestOf([
       Object.keys(property.shape),
       corpus.map((listing) => render(listing, SITE)),
+      Object.keys(propertyCard.shape),
+      corpus.map((listing) => cardIn(listing)),
     ]);
     expect(
       digest,
@@ -135,6 +142,38 @@ export const RULES = { version: ${RULES.version + 1}, digest: '${digest}' };
       const resource = render(listing, SITE);
       expect(Object.keys(resource ?? {})).toEqual(Object.keys(property.shape));
       expect(property.parse(resource)).toEqual(resource);
+    }
+  });
+
+  it('give a card the fields of an overview page, each as in the property', () => {
+    expect(cardIn({ ...full, status: 'hidden' })).toBeNull();
+    for (const listing of [bare, full]) {
+      const card = cardIn(listing);
+      expect(Object.keys(card ?? {})).toEqual([
+        'object',
+        'id',
+        'slug',
+        'name',
+        'status',
+        'title',
+        'type',
+        'bedrooms',
+        'bathrooms',
+        'capacity',
+        'size',
+        'city',
+        'price_from',
+        'fraction_from',
+        'hero_image',
+        'location',
+        'url',
+        'display_order',
+        'is_early_access',
+      ]);
+      expect(propertyCard.parse(card)).toEqual(card);
+      expect({ ...render(listing, SITE), ...card, object: 'property' }).toEqual(
+        render(listing, SITE),
+      );
     }
   });
 });

@@ -1,6 +1,6 @@
-/** The last step of an import: the documents of the listings that it applied. */
+/** The last step of an import: the documents and cards of the listings that it applied. */
 
-import { render, renderingOf } from '../../src/properties/render.ts';
+import { cardOf, render, renderingOf } from '../../src/properties/render.ts';
 import type { Source } from '../../src/properties/source.ts';
 import { patiently } from '../database/patiently.ts';
 import { pendingRenderingOf } from './apply.ts';
@@ -18,7 +18,8 @@ export async function renderApplied(
 ): Promise<boolean> {
   const listings = batches.flat().map((row) => row.listing);
   const update = database.prepare(
-    `UPDATE properties SET document = new.value->>'document', rendering = ?2
+    `UPDATE properties
+     SET document = new.value->>'document', card = new.value->>'card', rendering = ?2
      FROM json_each(?1) AS new
      WHERE properties.id = new.value->>'id' AND properties.rendering = ?3`,
   );
@@ -40,6 +41,8 @@ export async function renderApplied(
 
 function* documentsOf(listings: readonly Source[], publicSiteUrl: string) {
   for (const listing of listings) {
-    yield { json: JSON.stringify({ id: listing.id, document: render(listing, publicSiteUrl) }) };
+    const document = render(listing, publicSiteUrl);
+    const card = document && cardOf(document);
+    yield { json: JSON.stringify({ id: listing.id, document, card }) };
   }
 }

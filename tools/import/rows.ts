@@ -1,6 +1,6 @@
 /** Listings as rows of the `properties` table, and batches of rows that D1 takes at once. Pure. */
 
-import { render, renderingOf } from '../../src/properties/render.ts';
+import { cardOf, render, renderingOf } from '../../src/properties/render.ts';
 import type { Source } from '../../src/properties/source.ts';
 import type { properties } from '../../src/properties/table.ts';
 import { batchesOf } from '../database/batches.ts';
@@ -20,6 +20,7 @@ export function renderedRowOf(listing: Source, publicSiteUrl: string) {
     ...keyColumnsOf(listing),
     source: JSON.stringify(listing),
     document: document && JSON.stringify(document),
+    card: document && JSON.stringify(cardOf(document)),
     rendering: renderingOf(publicSiteUrl),
   } satisfies typeof properties.$inferInsert;
 }

@@ -1,9 +1,9 @@
 /**
- * Listings that are too large to store. D1 holds 2 MB a row, for the source and what it renders to, so
- * either may take a little less than half of that. Pure.
+ * Listings that are too large to store. D1 holds 2 MB a row, for the source and for its document and card,
+ * so each of the two may take a little less than half of that. Pure.
  */
 
-import { render } from '../../src/properties/render.ts';
+import { cardOf, render } from '../../src/properties/render.ts';
 import type { Source } from '../../src/properties/source.ts';
 import type { ImportProblem } from './problem.ts';
 import { stagedRowOf } from './rows.ts';
@@ -21,7 +21,8 @@ export function sizeProblems(
     const message = `is too large to store: ${bytes} bytes, at most ${MAX_BYTES}`;
     return [{ record, path: '', message }];
   }
-  const rendered = Buffer.byteLength(JSON.stringify(render(listing, publicSiteUrl)));
+  const document = render(listing, publicSiteUrl);
+  const rendered = Buffer.byteLength(JSON.stringify([document, document && cardOf(document)]));
   if (rendered > MAX_BYTES) {
     const message = `is too large to show: ${rendered} bytes, at most ${MAX_BYTES}`;
     return [{ record, path: '', message }];
