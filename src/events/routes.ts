@@ -8,11 +8,11 @@ import type { AppEnv } from '../config.ts';
 import { configOf } from '../config.ts';
 import { decodeCursor, encodeCursor } from '../http/cursor.ts';
 import { validationError } from '../http/errors.ts';
-import { readJsonObject } from '../http/json-body.ts';
+import { jsonObject } from '../http/json-body.ts';
 import { note } from '../http/log.ts';
 import { type ListOf, listJson } from '../http/paging.ts';
 import { listQuery } from '../http/query.ts';
-import { type Answered, sends, takes } from '../http/typed-route.ts';
+import { type Answered, sends } from '../http/typed-route.ts';
 import { isUuid } from '../http/uuid.ts';
 import { filterText, listParameters } from './filters.ts';
 import { type IngestContext, ingestWithKey, ingestWithoutKey, type Outcome } from './ingest.ts';
@@ -37,8 +37,8 @@ type IngestParts = { json: IngestBody; header?: { [IDEMPOTENCY_KEY_HEADER]?: str
 /** The routes under /api/public/events. */
 export function ingestRoutes() {
   const scope = requireScope(WRITE_SCOPE);
-  return new Hono<AppEnv>().post('/ingest', scope, takes<IngestParts>(), async (c) => {
-    const body = await readJsonObject(c.req.raw);
+  return new Hono<AppEnv>().post('/ingest', scope, jsonObject<IngestParts>(), async (c) => {
+    const body = c.req.valid('json');
     const key = c.req.header(IDEMPOTENCY_KEY_HEADER);
     const parsedKey = parseKey(key);
     if (!parsedKey.ok) {

@@ -4,6 +4,8 @@
  * RFC 8785 to write it.
  */
 
+import type { MiddlewareHandler } from 'hono';
+import type { AppEnv } from '../config.ts';
 import {
   ApiError,
   MAX_PROBLEMS,
@@ -32,6 +34,21 @@ export async function readJsonObject(request: Request): Promise<JsonObject> {
   const [first, ...rest] = limitProblemsOf(value);
   if (first !== undefined) throw validationError([first, ...rest]);
   return value;
+}
+
+/**
+ * Reads the body as `readJsonObject` does, for `c.req.valid('json')`. `Parts` are the types of what a
+ * caller sends, for Hono's client: the handler validates the body and reads the headers itself.
+ */
+export function jsonObject<Parts extends { json: object }>(): MiddlewareHandler<
+  AppEnv,
+  string,
+  { in: Parts; out: { json: JsonObject } }
+> {
+  return async function jsonObject(c, next) {
+    c.req.addValidatedData('json', await readJsonObject(c.req.raw));
+    await next();
+  };
 }
 
 /** 413 `payload_too_large`. */

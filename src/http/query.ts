@@ -1,7 +1,9 @@
 /** Validates the query of a list or an item. For a list it refuses what would be ignored although it was meant. */
 
 import { zValidator } from '@hono/zod-validator';
+import type { MiddlewareHandler } from 'hono';
 import * as z from 'zod';
+import type { AppEnv } from '../config.ts';
 import { isIntact } from './cursor.ts';
 import { type Problem, pathOf, validationError } from './errors.ts';
 import { isNonEmpty } from './validate.ts';
@@ -19,6 +21,13 @@ export const FOREIGN_PAGING_WORDS = [
 /** A name with brackets behind it. Anchored at both ends, so that no name takes more than one pass. */
 const IN_BRACKETS = /^([^[]*)(?:\[[^[\]]*\])+$/;
 
+/** A validator of the query. `Parts` are the types of the other parts that the route reads, for Hono's client. */
+type QueryValidator<S extends z.ZodObject, Parts> = MiddlewareHandler<
+  AppEnv,
+  string,
+  { in: { query: z.input<S> } & Parts; out: { query: z.output<S> } }
+>;
+
 /**
  * Validates the query of a list: known parameters by the schema, each at most once unless it is a
  * list itself. Unknown parameters are ignored (sites append `utm_*`), except near misses of a known
@@ -28,15 +37,15 @@ const IN_BRACKETS = /^([^[]*)(?:\[[^[\]]*\])+$/;
  * Throws a `validation_error` with every bad parameter in `details`, an unreadable cursor among them;
  * a cursor that is alone at fault is left to whoever decodes it.
  */
-export function listQuery<S extends z.ZodObject>(
+export function listQuery<S extends z.ZodObject, Parts = unknown>(
   schema: S,
   aliases: Readonly<Record<string, string>> = {},
   cursorName: 'cursor' | 'after' = 'cursor',
-) {
+): QueryValidator<S, Parts> {
   const known = new Set(Object.keys(schema.shape));
   const pagingWords = Object.fromEntries(FOREIGN_PAGING_WORDS.map((word) => [word, cursorName]));
   const meantBy = { ...pagingWords, ...aliases };
-  return zValidator('query', schema, async (result, c) => {
+  const validate = zValidator('query', schema, async (result, c) => {
     const sent = c.req.queries();
     const problems = [
       ...nearMisses(Object.keys(sent), known, meantBy, cursorName),
@@ -50,18 +59,22 @@ export function listQuery<S extends z.ZodObject>(
     }
     throw validationError(problems);
   });
+  return (c, next) => validate(c as never, next);
 }
 
 /**
  * Validates the query of a single resource. Unknown parameters are ignored, near misses too: nothing is
  * filtered here. Throws a `validation_error` with every bad parameter in `details`.
  */
-export function itemQuery<S extends z.ZodObject>(schema: S) {
-  return zValidator('query', schema, (result, c) => {
+export function itemQuery<S extends z.ZodObject, Parts = unknown>(
+  schema: S,
+): QueryValidator<S, Parts> {
+  const validate = zValidator('query', schema, (result, c) => {
     if (result.success) return;
     const problems = parameterProblems(result.error.issues, c.req.queries());
     if (isNonEmpty(problems)) throw validationError(problems);
   });
+  return (c, next) => validate(c as never, next);
 }
 
 /**

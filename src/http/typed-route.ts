@@ -1,11 +1,10 @@
 /**
- * Tells `hc`, Hono's client, what a route takes and sends where Hono cannot see it: bodies that are read
- * or sent as finished bytes, and headers. Types only; at run time nothing happens here.
+ * The types of answers for `hc`, Hono's client, where Hono cannot see them: answers are sent as finished
+ * bytes. Types only: `sends` returns the response as it is.
  */
 
-import type { MiddlewareHandler, TypedResponse } from 'hono';
+import type { TypedResponse } from 'hono';
 import type * as z from 'zod';
-import type { AppEnv } from '../config.ts';
 import type { errorResource } from '../openapi/error-resource.ts';
 import type { ApiError } from './errors.ts';
 
@@ -26,12 +25,6 @@ export type Answered<Body, Status extends 200 | 202 = 200> =
 
 /** The answer to an `If-None-Match` that names what there is. It has no body. */
 export type NotModified = TypedResponse<null, 304, 'body'>;
-
-/** States the parts of a request that the route reads without a validator of Hono's. */
-export function takes<Parts extends { json?: unknown; header?: unknown }>() {
-  const passOn: MiddlewareHandler<AppEnv, string, { in: Parts; out: Parts }> = (_, next) => next();
-  return passOn;
-}
 
 /** States what a response holds: Hono reads it from the type, as it does for `c.json`. */
 export function sends<Told>(response: Response): Response & Told {

@@ -7,7 +7,7 @@ import { configOf } from '../config.ts';
 import { decodeCursor } from '../http/cursor.ts';
 import type { ListOf } from '../http/paging.ts';
 import { itemQuery, listQuery } from '../http/query.ts';
-import { type Answered, type NotModified, sends, takes } from '../http/typed-route.ts';
+import { type Answered, type NotModified, sends } from '../http/typed-route.ts';
 import { CHANGES_SCOPE, type ChangeList, changePlace } from './change.ts';
 import { changesJson } from './change-json.ts';
 import { findChanges } from './changes.ts';
@@ -28,8 +28,7 @@ export function propertyRoutes() {
     .get(
       '/properties',
       requireFeedAccess(),
-      listQuery(listParameters),
-      takes<Conditions>(),
+      listQuery<typeof listParameters, Conditions>(listParameters),
       async (c) => {
         const { limit, cursor, fields, locale, ...filters } = c.req.valid('query');
         const selection = selectionOf({ fields, locale });
@@ -40,8 +39,7 @@ export function propertyRoutes() {
     .get(
       '/properties/:slugOrId',
       requireFeedAccess(),
-      itemQuery(itemParameters),
-      takes<Conditions>(),
+      itemQuery<typeof itemParameters, Conditions>(itemParameters),
       async (c) => {
         const request = itemRequestOf(c.req.param('slugOrId'), selectionOf(c.req.valid('query')));
         if (request === undefined) throw noSuchProperty();
@@ -51,8 +49,7 @@ export function propertyRoutes() {
     .get(
       '/locations',
       requireFeedAccess(),
-      listQuery(locationParameters),
-      takes<Conditions>(),
+      listQuery<typeof locationParameters, Conditions>(locationParameters),
       async (c) => {
         const { limit, cursor, locale } = c.req.valid('query');
         const request = await locationsRequestOf(selectionOf({ locale }), limit, cursor);
