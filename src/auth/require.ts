@@ -19,9 +19,6 @@ import { API_KEY_REFUSALS, FEED_PERMISSION, FEED_REFUSALS, FEED_SCOPE } from './
 /** The callers that a route admits: anybody, or whose key has the scope. */
 export type DeclaredAccess = 'open' | Scope;
 
-/** A longer text is not hashed for the log. Keys of `npm run api-key` have at most 88 characters. */
-const MAX_NOTED_CHARACTERS = 256;
-
 const declarations = new WeakMap<object, DeclaredAccess>();
 
 /** Returns what a handler declares of its route; undefined for a handler that declares nothing. */
@@ -105,32 +102,17 @@ function declare(
   return middleware;
 }
 
-/** Request → its identified key. The route and the rate limit both ask; the key is hashed once. */
-const identified = new WeakMap<Context, Promise<SentKey>>();
-
 /** Returns what is known of the key that was sent; undefined when none was. */
 async function sentKeyOf(c: Context<AppEnv>): Promise<SentKey | undefined> {
   const sent = c.req.header('x-api-key');
   if (sent === undefined) return undefined;
-  const key = identified.get(c) ?? identifyKey(sent, configOf(c.env), Date.now());
-  identified.set(c, key);
-  return key;
+  return identifyKey(sent, configOf(c.env), Date.now());
 }
 
 /** Notes who calls: for the log, and for the event that the request may store. */
 function admit(c: Context<AppEnv>, caller: string): void {
   c.set('caller', caller);
   note({ caller });
-}
-
-/**
- * Notes whose key a request has that is refused before its route is asked. It costs a flood no more than
- * the hash of a short text: longer keys and tokens are not looked at.
- */
-export async function noteSender(c: Context<AppEnv>): Promise<void> {
-  const isLong = (c.req.header('x-api-key')?.length ?? 0) > MAX_NOTED_CHARACTERS;
-  const key = isLong ? undefined : await sentKeyOf(c);
-  if (key && key.outcome !== 'unknown') note({ caller: key.caller });
 }
 
 /** Tells the log of a key that did not open the route. */

@@ -82,24 +82,6 @@ export function resourceMissing(message: string): ApiError {
   return new ApiError('resource_missing', message);
 }
 
-/** 429 `rate_limit_exceeded`. The client may send again after `retryAfterSeconds`, a whole number. */
-export function rateLimitExceeded(limit: number, retryAfterSeconds: number): ApiError {
-  return new ApiError(
-    'rate_limit_exceeded',
-    `More than ${limit} requests in ${WINDOW_SECONDS} seconds. Retry in ${retryAfterSeconds} s.`,
-    { headers: { 'Retry-After': String(retryAfterSeconds) } },
-  );
-}
-
-/** 429 `rate_limit_exceeded`, for a client that sends faster than its requests can be counted. */
-export function tooManyAtOnce(retryAfterSeconds: number): ApiError {
-  return new ApiError(
-    'rate_limit_exceeded',
-    `Too many requests at once. Retry in ${retryAfterSeconds} s.`,
-    { headers: { 'Retry-After': String(retryAfterSeconds) } },
-  );
-}
-
 /** 500 `internal_error`. `cause` is logged; nothing of it is shown. */
 export function internalError(cause?: unknown): ApiError {
   return new ApiError('internal_error', 'An unexpected error occurred. Retry with backoff.', {
@@ -128,5 +110,3 @@ export function pathOf(segments: readonly PathSegment[]): string {
     ? `${path.slice(0, MAX_REPEATED_CHARACTERS).toWellFormed()}…`
     : path;
 }
-
-export const WINDOW_SECONDS = 60;

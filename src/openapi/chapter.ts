@@ -10,16 +10,11 @@ import type {
   ZodOpenApiPathsObject,
   ZodOpenApiResponseObject,
 } from 'zod-openapi';
-import {
-  type ApiError,
-  internalError,
-  rateLimitExceeded,
-  tooManyAtOnce,
-  validationError,
-} from '../http/errors.ts';
+import { type ApiError, internalError, validationError } from '../http/errors.ts';
 import { errorBody } from '../http/render-error.ts';
 import { PRINTABLE_ID } from '../http/response-headers.ts';
 import type { Parsed } from '../http/validate.ts';
+import { rateLimitExceeded, tooManyAtOnce } from '../rate-limit/middleware.ts';
 import { worded } from './described.ts';
 import { errorResource } from './error-resource.ts';
 import { commonHeaders, errorHeaders, headersOfErrors } from './headers.ts';
@@ -89,7 +84,7 @@ const requestId = z
 const ANY_TIME: readonly Refusal[] = [
   {
     description: 'Too many requests from this address: wait for `Retry-After` seconds.',
-    errors: [rateLimitExceeded(100, 42), tooManyAtOnce(1)],
+    errors: [rateLimitExceeded(100, 42_000), tooManyAtOnce(1_000)],
   },
   {
     description: 'The service failed: retry with growing pauses.',

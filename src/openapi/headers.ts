@@ -2,8 +2,8 @@
 
 import * as z from 'zod';
 import type { ApiError } from '../http/errors.ts';
-import { WINDOW_SECONDS } from '../http/errors.ts';
 import { PRINTABLE_ID } from '../http/response-headers.ts';
+import { WINDOW_SECONDS } from '../rate-limit/lease.ts';
 
 const header = (id: string, schema: z.ZodType, description: string) =>
   schema.meta({ description, header: { id } });

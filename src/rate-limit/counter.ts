@@ -7,15 +7,16 @@
  */
 
 import { DurableObject } from 'cloudflare:workers';
-import { WINDOW_SECONDS } from '../http/errors.ts';
-import { grant, isDueToStore, type Lease } from './lease.ts';
-import { endOf, isOver, type Window } from './window.ts';
+import {
+  type CounterName,
+  endOf,
+  grant,
+  isDueToStore,
+  isOver,
+  type Lease,
+  type Window,
+} from './lease.ts';
 
-/** The two counters of a client. */
-export type CounterName = 'default' | 'ingest';
-
-/** The factor of `remaining` in the answers of `hit`: above any `resetMs`. */
-const DIGITS_OF_RESET = 2 * WINDOW_SECONDS * 1_000;
 /**
  * The object may wake on a machine whose clock is behind. An alarm at the end of its window may then
  * lie in the past of the platform's clock, which would ring it again and again.
@@ -40,16 +41,6 @@ export class RateCounter extends DurableObject<Env> {
     this.#windows.set(counter, window);
     if (lease.granted > 0 && isDueToStore(window, limit)) this.#store(counter, window);
     return lease;
-  }
-
-  /**
-   * Counts one request, and answers `remaining * DIGITS_OF_RESET + resetMs`, or `-resetMs` for a refusal. A
-   * Worker of the version before calls it on this object during a deployment. It goes once no deployed version
-   * calls it.
-   */
-  hit(counter: CounterName, limit: number): number {
-    const { granted, left, resetMs } = this.lease(counter, limit, 1);
-    return granted === 0 ? -resetMs : left * DIGITS_OF_RESET + resetMs;
   }
 
   /** Deletes windows that are over, and sets an alarm for the rest. An idle object stores nothing. */

@@ -1,26 +1,39 @@
 /**
- * The arithmetic of leases. An isolate asks a client's object for several requests at once; the object
- * debits them when it grants them. Pure: the caller brings the time and stores the window.
+ * The arithmetic of the rate limit. An isolate asks a client's object for several requests at once: a
+ * lease. The object debits them when it grants them. Pure: the caller brings the time and keeps the window.
  *
- * A first lease is small and not stored, so that a client of a few requests costs no row. A later one
- * is bounded by what is left, so that no isolate holds what another needs at the end of a window.
+ * A first lease is small and not stored, so that a client of a few requests costs no row. A later lease
+ * is bounded by the requests that are left, so that no isolate holds many that another one needs.
  */
 
-import { endOf, isOver, type Window } from './window.ts';
+/** The length of a window, which begins with the client's first request in it. */
+export const WINDOW_SECONDS = 60;
+const WINDOW_MS = WINDOW_SECONDS * 1_000;
 
 const FIRST_PART_OF_LIMIT = 25;
 const LARGEST_PART_OF_LIMIT = 10;
 const LARGEST_PART_OF_LEFT = 4;
 
+/** The two counters of a client. */
+export type CounterName = 'default' | 'ingest';
+
+/** The state of one counter. */
+export type Window = {
+  /** Milliseconds since the epoch, by the clock of the object that began the window. */
+  startedAt: number;
+  /** Requests granted. A refused request is not counted. */
+  hits: number;
+};
+
 /** The answer to an isolate that asked for requests. */
 export type Lease = {
   /** Requests that the isolate may let through; 0 when the window is full. */
   granted: number;
-  /** Requests of the window that nobody holds. */
+  /** Requests of the window that are not granted yet. */
   left: number;
   /** Milliseconds until the window is over, above 0. */
   resetMs: number;
-  /** Names the window among those of its counter. */
+  /** `startedAt` of the window, which names it among the windows of its counter. */
   window: number;
 };
 
@@ -66,6 +79,19 @@ export function grant(
 /** Reports whether a window is stored after a grant: beyond its first lease, and when it is full. */
 export function isDueToStore({ hits }: Window, limit: number): boolean {
   return hits > firstLease(limit) || hits >= limit;
+}
+
+/**
+ * Reports whether a window is over. A window that begins a whole window in the future is over too: a clock
+ * that was set back must not lock a client out.
+ */
+export function isOver({ startedAt }: Window, now: number): boolean {
+  return Math.abs(now - startedAt) >= WINDOW_MS;
+}
+
+/** Returns the time at which the window is over, in milliseconds since the epoch. */
+export function endOf({ startedAt }: Window): number {
+  return startedAt + WINDOW_MS;
 }
 
 /** Returns a part of a number of requests, at least 1. */

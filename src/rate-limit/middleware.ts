@@ -1,80 +1,84 @@
 /**
- * The rate limit of everything under /api.
+ * The rate limit of everything under /api, with its headers and its 429.
  *
- * Reads are counted beside their work, so that they take the slower of the two; everything else is
- * counted first. Counting guards the service and must not break it: a counter that fails or stalls
- * lets the request pass.
+ * Reads are counted beside their work, so that they take the slower of the two; every other request is
+ * counted first. Counting guards the service and must not break it: while a counter fails or stalls, the
+ * request passes.
  */
 
 import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
-import { noteSender } from '../auth/require.ts';
+import { LRUCache } from 'lru-cache';
 import type { AppEnv } from '../config.ts';
 import { configOf } from '../config.ts';
-import { type ApiError, rateLimitExceeded, tooManyAtOnce } from '../http/errors.ts';
+import { ApiError } from '../http/errors.ts';
 import { timed } from '../http/log.ts';
 import { renderError } from '../http/render-error.ts';
 import { clientOf } from './client-address.ts';
-import type { CounterName } from './counter.ts';
-import { fetchLease, openNextWindow, waitForCount } from './counting.ts';
-import { resetSeconds, setRateLimitHeaders } from './headers.ts';
-import { Pools } from './pools.ts';
-import { Turns } from './turns.ts';
+import { type CounterName, WINDOW_SECONDS } from './lease.ts';
+import { Pool } from './pool.ts';
 
+const INGEST_PATH = '/api/public/events/ingest';
+/** Far more clients than one isolate meets in a window. */
+const MAX_POOLS = 10_000;
 /** The wait of a client that overloads its own object. */
 const OVERLOADED_RESET_MS = 1_000;
-const INGEST_PATH = '/api/public/events/ingest';
 
 /** Headers that a 429 takes over from the response that it replaces: a browser has to be able to read it. */
 const SET_BY_CORS = /^(access-control-.*|vary)$/;
 
 /** Refuses with 429 `rate_limit_exceeded`, and sets both header families on every counted response. */
 export function rateLimit() {
-  const pools = new Pools();
-  const turns = new Turns();
+  const pools = new LRUCache<string, Pool>({ max: MAX_POOLS });
   return createMiddleware<AppEnv>(async function rateLimit(c, next) {
     const counter = counterOf(c.req.method, c.req.path);
     if (counter === undefined) return next();
     const limit = configOf(c.env).rateLimits[counter];
     const client = clientOf(c.req.header('CF-Connecting-IP'), c.req.header('CF-Worker'));
-    const pool = pools.of(counter, client, limit);
-    const inBackground = (work: Promise<unknown>) => c.executionCtx.waitUntil(work);
-    const objects = c.env.RATE_COUNTER;
-    const source = { objects, counter, client, limit, pool, turns, inBackground };
+    const key = `${counter} ${client}`;
+    const pool = pools.get(key) ?? new Pool(counter, client, limit);
+    pools.set(key, pool);
 
-    if (turns.beginRequest()) {
-      const pause = turns.pause(0);
-      // A request that is broken off must not stay among those that pause.
-      inBackground(pause);
-      await pause;
-    }
-    const atOnce = pool.count(Date.now());
-    const counting = atOnce ?? timed('counter_ms', () => waitForCount(source));
-    // A request that is broken off must not stay among those that wait.
-    if (counting instanceof Promise) inBackground(counting);
-    const work = isRead(c.req.method) && atOnce?.outcome !== 'refused' ? next() : undefined;
-    const counted = await counting;
-    switch (counted.outcome) {
-      case 'overloaded':
-        return refuse(c, counter, limit, OVERLOADED_RESET_MS, tooManyAtOnce);
-      case 'refused':
-        return refuse(c, counter, limit, counted.resetMs, (seconds) =>
-          rateLimitExceeded(limit, seconds),
-        );
-      case 'allowed': {
-        const now = Date.now();
-        const wanted = pool.wantedInAdvance(now);
-        if (wanted > 0) inBackground(fetchLease(source, wanted));
-        const lastMs = pool.lastMomentsMs(now);
-        if (lastMs !== undefined) inBackground(openNextWindow(source, lastMs));
+    const atOnce = pool.spend(Date.now());
+    const isBegun = isRead(c.req.method) && atOnce?.outcome !== 'refused';
+    const counting = atOnce ?? timed('counter_ms', () => pool.wait(c.env.RATE_COUNTER));
+    // The wait outlives its request: the lease that it fetches is for all requests of the client.
+    if (counting instanceof Promise) c.executionCtx.waitUntil(counting);
+    const work = isBegun ? next() : undefined;
+    const count = await counting;
+
+    switch (count.outcome) {
+      case 'allowed':
+        pool.refill(c.env.RATE_COUNTER, Date.now(), c.executionCtx);
         await (work ?? next());
-        setRateLimitHeaders(c.res.headers, counter, counted);
+        setRateLimitHeaders(c.res.headers, counter, limit, count);
         return undefined;
-      }
       case 'uncounted':
         await (work ?? next());
         return undefined;
+      case 'refused':
+        return refuse(c, counter, limit, count.resetMs, rateLimitExceeded(limit, count.resetMs));
+      case 'overloaded':
+        return refuse(c, counter, limit, OVERLOADED_RESET_MS, tooManyAtOnce(OVERLOADED_RESET_MS));
     }
+  });
+}
+
+/** 429 `rate_limit_exceeded`, for a client whose window is full for `resetMs` milliseconds. */
+export function rateLimitExceeded(limit: number, resetMs: number): ApiError {
+  const seconds = resetSeconds(resetMs);
+  return new ApiError(
+    'rate_limit_exceeded',
+    `More than ${limit} requests in ${WINDOW_SECONDS} seconds. Retry in ${seconds} s.`,
+    { headers: { 'Retry-After': String(seconds) } },
+  );
+}
+
+/** 429 `rate_limit_exceeded`, for a client that sends faster than its requests can be counted. */
+export function tooManyAtOnce(resetMs: number): ApiError {
+  const seconds = resetSeconds(resetMs);
+  return new ApiError('rate_limit_exceeded', `Too many requests at once. Retry in ${seconds} s.`, {
+    headers: { 'Retry-After': String(seconds) },
   });
 }
 
@@ -89,19 +93,41 @@ function isRead(method: string): boolean {
 }
 
 /**
- * Answers 429 in place of what a read's work may have answered by now. Work that is still under way
- * goes on by itself: nobody waits for what is refused.
+ * Sets both families of headers: `X-RateLimit-*`, and the headers of the IETF's draft
+ * (draft-ietf-httpapi-ratelimit-headers-10).
  */
-async function refuse(
+function setRateLimitHeaders(
+  headers: Headers,
+  counter: CounterName,
+  limit: number,
+  { remaining, resetMs }: { remaining: number; resetMs: number },
+): void {
+  const reset = resetSeconds(resetMs);
+  headers.set('X-RateLimit-Limit', String(limit));
+  headers.set('X-RateLimit-Remaining', String(remaining));
+  headers.set('X-RateLimit-Reset', String(reset));
+  headers.set('RateLimit-Policy', `"${counter}";q=${limit};w=${WINDOW_SECONDS}`);
+  headers.set('RateLimit', `"${counter}";r=${remaining};t=${reset}`);
+}
+
+/** Rounds up to whole seconds, at least 1: a client must not come back too early. */
+function resetSeconds(resetMs: number): number {
+  return Math.max(1, Math.ceil(resetMs / 1_000));
+}
+
+/**
+ * Answers 429 in place of the response that a read's work may have made by now. Work that is still under
+ * way goes on by itself: a refusal does not wait for it.
+ */
+function refuse(
   c: Context<AppEnv>,
   counter: CounterName,
   limit: number,
   resetMs: number,
-  refusalOf: (retryAfterSeconds: number) => ApiError,
-): Promise<undefined> {
-  await noteSender(c);
-  const response = renderError(refusalOf(resetSeconds(resetMs)), c);
-  setRateLimitHeaders(response.headers, counter, { limit, remaining: 0, resetMs });
+  error: ApiError,
+): void {
+  const response = renderError(error, c);
+  setRateLimitHeaders(response.headers, counter, limit, { remaining: 0, resetMs });
   for (const [name, value] of c.res.headers) {
     if (SET_BY_CORS.test(name)) response.headers.set(name, value);
   }

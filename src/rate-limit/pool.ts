@@ -1,34 +1,72 @@
 /**
- * The part of one client's window that this isolate holds: the requests that the object granted and nobody has
- * spent. Plain data without I/O, because requests of one isolate share data but cannot wait for each
- * other's promises.
+ * The requests of one client that this isolate holds: granted by the client's object and not spent yet.
  *
- * What is held and asked for, less the requests that wait for it, is at most a tenth of the limit: that is
- * all that a client can miss elsewhere. More can be held only after calls that took over `PATIENCE_MS`.
+ * Requests of one isolate share data, but cannot wait for each other's promises on Workers. A request that
+ * finds the pool empty while a call is under way therefore looks at the pool again and again. It makes a
+ * call of its own when the calls under way bring too little, or take too long: they may be lost with the
+ * requests that made them.
+ *
+ * The requests held and asked for, less the requests that wait for them, are at most a tenth of the limit:
+ * that is the most that a client can miss elsewhere. More can be held only after calls that took over
+ * `PATIENCE_MS`.
  */
 
-import { WINDOW_SECONDS } from '../http/errors.ts';
-import { CallTime } from './call-time.ts';
-import { firstLease, type Lease, largestLease, nextLease } from './lease.ts';
-import { Pace } from './pace.ts';
-import type { Count } from './window.ts';
+import { logFault } from '../http/log.ts';
+import { withDeadline } from '../storage/deadline.ts';
+import type { RateCounter } from './counter.ts';
+import {
+  type CounterName,
+  firstLease,
+  type Lease,
+  largestLease,
+  nextLease,
+  WINDOW_SECONDS,
+} from './lease.ts';
 
-/** The time for which a request relies on a call under way. The looks bound it while the clock stands still. */
+/** The longest that a request waits for its counter. */
+const DEADLINE_MS = 1_000;
+/** The time for which a waiting request relies on the calls of others. */
 const PATIENCE_MS = 100;
-const PATIENT_LOOKS = 100;
-/** Nothing is asked for in advance for so long after a failed call. */
+const LOOK_EVERY_MS = 2;
+/** After a failed call no lease is fetched ahead for so long. */
 const QUIET_MS = 1_000;
-/** A client that sends a request in this part of a window is taken to be there in the next one. */
-const LAST_MOMENTS_MS = 1_500;
+
+/**
+ * The number of held requests at which the next lease is fetched, as a part of the largest lease. A small
+ * one makes few calls. It grows by this each time that a request finds the pool empty with a call under way.
+ */
+const RESERVE_STEP = 1 / 10;
+/** A client that has waited so often is faster than its leases: they are halved, and fetched twice as often. */
+const TIMES_DRY_UNTIL_FAST = 3;
+const PART_OF_FAST_LEASE = 1 / 2;
+
+/**
+ * The outcome of counting one request. `overloaded`: the client floods its own object. `uncounted`: the
+ * object failed, or did not answer in time.
+ */
+export type Count =
+  | {
+      outcome: 'allowed' | 'refused';
+      /** Requests left in the window. */
+      remaining: number;
+      /** Milliseconds until the window is over, above 0. */
+      resetMs: number;
+    }
+  | Failure;
+
+type Failure = { outcome: 'overloaded' } | { outcome: 'uncounted' };
+
+/** The objects that count, one per client. */
+type Objects = DurableObjectNamespace<RateCounter>;
 
 /** A call of the object that is under way. */
-export type LeaseCall = { readonly sentAt: number; readonly expected: number };
+type Call = { readonly sentAt: number; readonly expected: number };
 
 /** A client's window as this isolate knows it. All times are of the isolate's own clock. */
 type KnownWindow = {
   /** `Lease.window`. */
   id: number;
-  /** Requests of the window that nobody holds. */
+  /** Requests of the window that are not granted yet, as of this isolate's last call. */
   left: number;
   /** The window surely lasts until then: it counts from when a call was sent. */
   endsAt: number;
@@ -36,177 +74,159 @@ type KnownWindow = {
   overAt: number;
 };
 
-/** The pool of one client and counter. Each `now` is in milliseconds since the epoch. */
+/** The pool of one client and counter. */
 export class Pool {
+  readonly #counter: CounterName;
+  readonly #client: string;
   readonly #limit: number;
-  readonly #callTime: CallTime;
-  readonly #pace: Pace;
-  readonly #calls = new Set<LeaseCall>();
+  readonly #largest: number;
+  readonly #calls = new Set<Call>();
   #window: KnownWindow | undefined;
-  #tokens = 0;
+  #held = 0;
   #waiting = 0;
-  /** The window whose end was announced last: `lastMomentsMs` announces each once. */
-  #announced: number | undefined;
+  #timesDry = 0;
   #quietUntil = 0;
 
-  constructor(limit: number, callTime = new CallTime()) {
+  /** `client` names the object, `limit` is the number of requests per window. */
+  constructor(counter: CounterName, client: string, limit: number) {
+    this.#counter = counter;
+    this.#client = client;
     this.#limit = limit;
-    this.#callTime = callTime;
-    this.#pace = new Pace(limit);
+    this.#largest = largestLease(limit);
   }
 
   /**
-   * Spends a request, or refuses it when the window is known to be full. Undefined when it has to wait;
-   * one that has no time left does not wait for calls under way.
+   * Spends a held request, or refuses when the window is known to be full. Returns undefined when the request
+   * has to wait: a call may still bring more.
    */
-  count(now: number, hasTime = true): Count | undefined {
+  spend(now: number): Count | undefined {
     const window = this.#windowAt(now);
     if (window === undefined) return undefined;
-    const resetMs = window.overAt - now;
-    if (this.#tokens > 0) {
-      this.#tokens -= 1;
-      return {
-        outcome: 'allowed',
-        limit: this.#limit,
-        remaining: window.left + this.#tokens,
-        resetMs,
-      };
+    if (this.#held > 0) {
+      this.#held -= 1;
+      const remaining = window.left + this.#held;
+      return { outcome: 'allowed', remaining, resetMs: window.overAt - now };
     }
-    // A call under way may still bring what it was granted.
-    if (window.left > 0 || (hasTime && this.#calls.size > 0)) return undefined;
-    return { outcome: 'refused', limit: this.#limit, remaining: 0, resetMs };
+    return this.#calls.size > 0 ? undefined : refusalIn(window, now);
   }
 
-  /** A request begins to wait. Many at the begin of a window say nothing of how fast the client is. */
-  beginWaiting(now: number): void {
+  /** Waits for a request that `spend` can spend, a second at most. Never rejects. */
+  async wait(objects: Objects): Promise<Count> {
+    const startedAt = Date.now();
+    // Many waits at the start of a window say nothing about the client's rate.
+    if (this.#calls.size > 0 && this.#windowAt(startedAt) !== undefined) this.#timesDry += 1;
     this.#waiting += 1;
-    if (this.#calls.size > 0 && this.#windowAt(now) !== undefined) this.#pace.ranDry();
-  }
-
-  /** A request ceases to wait. */
-  endWaiting(): void {
+    let waitedMs = 0;
+    let failure: Failure | undefined;
+    for (let looks = 1; waitedMs < DEADLINE_MS && failure === undefined; looks += 1) {
+      const wanted = this.#wantedNow(waitedMs, Date.now());
+      if (wanted > 0) failure = await this.#call(objects, wanted);
+      else await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+      const count = this.spend(Date.now());
+      if (count !== undefined) {
+        this.#waiting -= 1;
+        return count;
+      }
+      // In a Worker the clock advances on I/O only, so the looks count too.
+      waitedMs = Math.max(Date.now() - startedAt, looks * LOOK_EVERY_MS);
+    }
     this.#waiting -= 1;
+    const now = Date.now();
+    const window = this.#windowAt(now);
+    return (window && refusalIn(window, now)) ?? failure ?? { outcome: 'uncounted' };
   }
 
   /**
-   * Returns how many requests a waiting request asks for; 0 when it had better wait for calls under way,
-   * or nothing is left in the window. `looks` counts how often it has waited.
-   */
-  wantedNow(looks: number, now: number): number {
-    if (this.#windowAt(now)?.left === 0) return 0;
-    const expected = this.#expected(now);
-    const left = this.#leftBeyond(expected, now);
-    // Calls under way bring enough, or have asked for all that is left.
-    const isComing = expected > 0 && (this.#waiting <= expected || left <= 0);
-    if (isComing && looks < PATIENT_LOOKS) return 0;
-    return Math.max(1, this.#largestWanted(expected, left));
-  }
-
-  /**
-   * Returns how many requests to ask for beside a call under way, when a request has waited for half of
-   * it; 0 unless the client is faster than its leases. So they come half a call apart.
-   */
-  wantedBeside(now: number): number {
-    if (!this.#pace.isFast) return 0;
-    const expected = this.#expected(now);
-    const wanted = this.#largestWanted(expected, this.#leftBeyond(expected, now));
-    return wanted < this.#pace.smallestBeside ? 0 : wanted;
-  }
-
-  /** Returns how many milliseconds a waiting request pauses before it looks again. */
-  pauseMs(now: number): number {
-    const [oldest] = this.#calls;
-    return this.#callTime.pauseMs(oldest === undefined ? 0 : now - oldest.sentAt);
-  }
-
-  /**
-   * Returns how many requests to ask for in advance, and 0 for not yet. A first lease is spent before
+   * Fetches the next lease ahead, in the background, when few requests are held. A first lease is spent before
    * that: most clients send no more.
    */
-  wantedInAdvance(now: number): number {
+  refill(objects: Objects, now: number, context: Pick<ExecutionContext, 'waitUntil'>): void {
     const window = this.#windowAt(now);
-    if (window === undefined || now < this.#quietUntil) return 0;
+    if (window === undefined || now < this.#quietUntil) return;
     const first = firstLease(this.#limit);
     const isFirst = this.#limit - window.left <= first;
-    if (isFirst && (this.#tokens > 0 || first === 1)) return 0;
+    if (isFirst && (this.#held > 0 || first === 1)) return;
     const expected = this.#expected(now);
-    const held = this.#tokens + expected - this.#waiting;
-    const room = largestLease(this.#limit) - held;
-    const next = Math.min(nextLease(this.#limit, window.left - expected), this.#pace.largestAsk);
-    if (room < 1 || next < 1) return 0;
+    const held = this.#held + expected - this.#waiting;
+    const room = this.#largest - held;
+    const next = Math.min(nextLease(this.#limit, window.left - expected), this.#largestAsk);
+    if (room < 1 || next < 1) return;
     // To ask later would bring more, unless so little is left that the next lease fits in already.
-    return held <= this.#pace.reserve || next <= room ? Math.min(room, next) : 0;
+    if (held > this.#reserve && next > room) return;
+    context.waitUntil(this.#call(objects, Math.min(room, next)));
   }
 
   /**
-   * Returns in how many milliseconds the window is over, in its last moments; undefined before, and when
-   * it was told already. Then the next one can be opened.
+   * Returns how many requests a waiting request asks for; 0 while it relies on calls under way, or when
+   * nothing is left in the window.
    */
-  lastMomentsMs(now: number): number | undefined {
+  #wantedNow(waitedMs: number, now: number): number {
     const window = this.#windowAt(now);
-    if (window === undefined || window.id === this.#announced) return undefined;
-    const leftMs = window.overAt - now;
-    if (leftMs > LAST_MOMENTS_MS) return undefined;
-    this.#announced = window.id;
-    return leftMs;
+    if (window?.left === 0) return 0;
+    const expected = this.#expected(now);
+    const left = (window?.left ?? this.#limit) - expected;
+    // Calls under way bring enough, or have asked for all that is left.
+    const isComing = expected > 0 && (this.#waiting <= expected || left <= 0);
+    if (isComing && waitedMs < PATIENCE_MS) return 0;
+    const room = this.#largest + this.#waiting - expected;
+    return Math.max(1, Math.min(room, this.#largestAsk, nextLease(this.#limit, left)));
   }
 
-  /** Reports whether no window is known, and none will be without a call. */
-  isIdle(now: number): boolean {
-    return this.#windowAt(now) === undefined && this.#calls.size === 0;
-  }
-
-  /** Notes a call for `wanted` requests, before it is sent. */
-  begin(wanted: number, now: number): LeaseCall {
-    const left = this.#leftBeyond(this.#expected(now), now);
-    const call = { sentAt: now, expected: Math.min(wanted, nextLease(this.#limit, left)) };
+  /** Calls the client's object, for a second at most, and adds the lease to the pool. Never rejects. */
+  async #call(objects: Objects, wanted: number): Promise<Failure | undefined> {
+    const sentAt = Date.now();
+    const left = (this.#windowAt(sentAt)?.left ?? this.#limit) - this.#expected(sentAt);
+    const call = { sentAt, expected: Math.min(wanted, nextLease(this.#limit, left)) };
     this.#calls.add(call);
-    return call;
-  }
-
-  /** Adds what a call was granted. Without a lease the call has failed; its answer may still come. */
-  end(call: LeaseCall, lease: Lease | undefined, now: number): void {
-    this.#calls.delete(call);
-    if (lease === undefined) {
-      this.#quietUntil = now + QUIET_MS;
-      return;
+    const leasing = async () => {
+      // A stub that has thrown stays broken: each call takes its own.
+      const stub = objects.get(objects.idFromName(this.#client));
+      const lease = await stub.lease(this.#counter, this.#limit, wanted);
+      const { granted, left, resetMs, window } = lease;
+      // The result of a remote call keeps the call open until it is disposed of.
+      lease[Symbol.dispose]();
+      this.#calls.delete(call);
+      // A lease that comes after the deadline counts too: the object has debited it.
+      this.#add({ granted, left, resetMs, window }, sentAt, Date.now());
+    };
+    try {
+      await withDeadline(leasing(), DEADLINE_MS, 'rate counter');
+      return undefined;
+    } catch (error) {
+      this.#calls.delete(call);
+      this.#quietUntil = Date.now() + QUIET_MS;
+      logFault('rate counter failed', error);
+      return { outcome: isOverloaded(error) ? 'overloaded' : 'uncounted' };
     }
-    this.#callTime.learn(now - call.sentAt);
-    this.#add(lease, call.sentAt, now);
   }
 
-  #add(lease: Lease, sentAt: number, now: number): void {
-    const endsAt = sentAt + lease.resetMs;
-    const overAt = now + lease.resetMs;
+  /** Adds a lease to the requests held. It never replaces them: the object has debited both. */
+  #add({ granted, left, resetMs, window: id }: Lease, sentAt: number, now: number): void {
+    const endsAt = sentAt + resetMs;
+    const overAt = now + resetMs;
     if (endsAt <= now) return;
     const known = this.#window;
-    if (known?.id === lease.window) {
+    if (known?.id === id) {
       // Answers may overtake each other.
-      known.left = Math.min(known.left, lease.left);
+      known.left = Math.min(known.left, left);
       known.endsAt = Math.max(known.endsAt, endsAt);
       known.overAt = Math.min(known.overAt, overAt);
     } else {
+      // A late answer about an earlier window.
       if ((this.#windowAt(now)?.endsAt ?? 0) > endsAt) return;
-      this.#window = { id: lease.window, left: lease.left, endsAt, overAt };
-      this.#tokens = 0;
+      this.#window = { id, left, endsAt, overAt };
+      this.#held = 0;
     }
-    // The object has debited it: what is not kept would be lost to everybody.
-    this.#tokens += lease.granted;
+    this.#held += granted;
   }
 
-  /** Returns the window while it surely lasts. One that ends too far ahead is of a clock that was set back. */
+  /** Returns the window while it surely lasts. A window that ends too far ahead is of a clock that was set back. */
   #windowAt(now: number): KnownWindow | undefined {
     const lastsMs = (this.#window?.endsAt ?? now) - now;
     return lastsMs > 0 && lastsMs < 2_000 * WINDOW_SECONDS ? this.#window : undefined;
   }
 
-  /** Returns the largest lease that there is room for, besides what calls under way bring. */
-  #largestWanted(expected: number, left: number): number {
-    const room = largestLease(this.#limit) + this.#waiting - expected;
-    return Math.min(room, this.#pace.largestAsk, nextLease(this.#limit, left));
-  }
-
-  /** Returns what the calls under way bring, as far as they can be relied on. An older one may be lost. */
+  /** Returns how many requests the calls under way bring. An older call may be lost with its request. */
   #expected(now: number): number {
     let expected = 0;
     for (const call of this.#calls) {
@@ -215,8 +235,30 @@ export class Pool {
     return expected;
   }
 
-  /** Returns what the object has left once it has answered the calls under way, as far as is known. */
-  #leftBeyond(expected: number, now: number): number {
-    return (this.#windowAt(now)?.left ?? this.#limit) - expected;
+  get #isFast(): boolean {
+    return this.#timesDry >= TIMES_DRY_UNTIL_FAST;
   }
+
+  /** The number of held requests at which the next lease is fetched. */
+  get #reserve(): number {
+    const part = this.#isFast ? PART_OF_FAST_LEASE : RESERVE_STEP * (1 + this.#timesDry);
+    return Math.floor(this.#largest * part);
+  }
+
+  /** The number of requests that one call asks for at most. */
+  get #largestAsk(): number {
+    return this.#isFast
+      ? Math.max(1, Math.floor(this.#largest * PART_OF_FAST_LEASE))
+      : this.#largest;
+  }
+}
+
+/** Returns the refusal of a request, undefined while the window has requests left. */
+function refusalIn({ left, overAt }: KnownWindow, now: number): Count | undefined {
+  return left > 0 ? undefined : { outcome: 'refused', remaining: 0, resetMs: overAt - now };
+}
+
+/** The platform marks the errors of an object that has more requests than it can serve. */
+function isOverloaded(error: unknown): boolean {
+  return error instanceof Error && 'overloaded' in error && error.overloaded === true;
 }

@@ -3,7 +3,7 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { CounterName } from '../../src/rate-limit/counter.ts';
+import type { CounterName } from '../../src/rate-limit/lease.ts';
 import { freshAddress } from '../support/http.ts';
 
 const START = Date.parse('2030-01-01T00:00:00Z');
@@ -76,24 +76,6 @@ describe('what is stored', () => {
       resetMs: 60_000,
     });
     expect((await storedIn(client)).windows).toEqual({});
-  });
-});
-
-describe('a Worker of the version before', () => {
-  it('reads the count in digits', async () => {
-    const counter = objectOf(freshAddress());
-    // remaining × 120,000 + milliseconds until the reset; below 0 when refused.
-    expect(await counter.hit('default', 2)).toBe(1 * 120_000 + 60_000);
-    vi.setSystemTime(START + 1_000);
-    expect(await counter.hit('default', 2)).toBe(59_000);
-    expect(await counter.hit('default', 2)).toBe(-59_000);
-  });
-
-  it('shares the window with one that leases', async () => {
-    const client = freshAddress();
-    await objectOf(client).hit('default', 100);
-    expect(await lease(client)).toEqual({ granted: 10, left: 89, resetMs: 60_000 });
-    expect(await objectOf(client).hit('default', 100)).toBe(88 * 120_000 + 60_000);
   });
 });
 

@@ -5,7 +5,7 @@ import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { counting } from '../support/counting.ts';
-import { type Call, callWith, freshAddress, sendWith } from '../support/http.ts';
+import { freshAddress, sendWith } from '../support/http.ts';
 import { tapObjects } from '../support/tap.ts';
 
 const START = Date.parse('2030-01-01T00:00:00Z');
@@ -161,35 +161,6 @@ describe('the end of a window', () => {
     expect(await one.send()).toEqual({ passes: true, remaining: 99 });
     expect(await drain(one)).toBe(99);
   });
-
-  it('opens the next one for a client that is still there, so that it need not wait', async () => {
-    const client = freshAddress();
-    const app = createApp();
-    const counted = counting(env);
-    const headers = { 'CF-Connecting-IP': client };
-    const send = () => callWith(counted.env, '/api/none', { headers }, app);
-    const remaining = ({ response }: Call) => response.headers.get('X-RateLimit-Remaining');
-    await send();
-    vi.setSystemTime(START + 59_900);
-    const last = await send();
-    expect(remaining(last)).toBe('98');
-    vi.setSystemTime(START + 60_000);
-    await last.settled;
-    expect(counted.costs.counterCalls).toBe(2);
-    expect(remaining(await send())).toBe('99');
-    expect(counted.costs.counterCalls).toBe(2);
-  });
-
-  it.each([58_400, 59_900])(
-    'opens none that began already, or far from its end (%d ms)',
-    async (at) => {
-      const one = isolate(freshAddress());
-      await one.send();
-      vi.setSystemTime(START + at);
-      await one.send();
-      expect(one.calls).toBe(1);
-    },
-  );
 
   it('is the same for all isolates, so that no window lets more through', async () => {
     const client = freshAddress();

@@ -3,6 +3,7 @@
  * passes in a window, a client of one isolate gets exactly its limit, and a refusal ends with its window.
  */
 
+import * as z from 'zod';
 import { Random } from './random.ts';
 import {
   kill,
@@ -22,8 +23,10 @@ const WINDOW_MS = 60_000;
 const FIRST_LEASE = 2;
 /** The requests that an isolate may hold while another one needs them: a tenth of the limit. */
 const LARGEST_LEASE = 5;
-/** A Worker of the version before: it knows no leases, and calls `hit` for each request. */
+/** A Worker of the version before: it calls `lease` for each request, and holds nothing. */
 const OLD_WORKER = 'old Worker';
+
+const leased = z.object({ granted: z.number(), resetMs: z.number() });
 
 export const RATE_LIMIT: Part = { planOf, violationsIn };
 
@@ -58,7 +61,7 @@ function planOf(seed: string): Plan {
         name: `${burst}.${index}`,
         roughness: isCalm ? 0 : random.pick([0, 0, 0.2, 0.5]),
         perform: (world) =>
-          isOld ? hit(world, client) : request(world, client, machine, comesBack),
+          isOld ? lease(world, client) : request(world, client, machine, comesBack),
       });
     }
   }
@@ -106,23 +109,24 @@ async function request(world: World, client: string, machine: number, comesBack:
 }
 
 /** Counts a request as a Worker of the version before does. */
-async function hit(world: World, client: string): Promise<void> {
+async function lease(world: World, client: string): Promise<void> {
   const caller = { isAlive: true, name: OLD_WORKER };
   const start = world.scheduler.now;
   const answer = await world
-    .callCounter(caller, client, 'hit', ['default', LIMIT])
+    .callCounter(caller, client, 'lease', ['default', LIMIT, 1])
     .catch(() => null);
-  if (typeof answer !== 'number') return;
+  if (typeof answer !== 'object' || answer === null) return;
+  const { granted, resetMs } = leased.parse(answer);
   world.exchanges.push({
     task: '',
     isolate: OLD_WORKER,
     request: { method: 'GET', path: '', client, label: `request of ${client}` },
     start,
     end: world.scheduler.now,
-    status: answer < 0 ? 429 : 200,
+    status: granted === 0 ? 429 : 200,
     headers: new Headers({
       'X-RateLimit-Limit': String(LIMIT),
-      'Retry-After': String(Math.ceil(Math.abs(answer) / 1_000)),
+      'Retry-After': String(Math.ceil(resetMs / 1_000)),
     }),
   });
 }

@@ -127,29 +127,29 @@ export const BAD_RATE_LIMIT: Variants = {
   'a grant replaces the pool': [
     {
       file: POOL,
-      text: 'this.#tokens += lease.granted;',
-      by: 'this.#tokens = lease.granted;',
+      text: 'this.#held += granted;',
+      by: 'this.#held = granted;',
     },
   ],
   'a lease outlives its window': [
     {
       file: POOL,
       text: 'return lastsMs > 0 &&',
-      by: 'return lastsMs > (this.#tokens > 0 ? -5_000 : 0) &&',
+      by: 'return lastsMs > (this.#held > 0 ? -5_000 : 0) &&',
     },
   ],
   'a lease ends as long after its answer as after its call': [
     {
       file: POOL,
-      text: 'const endsAt = sentAt + lease.resetMs;',
-      by: 'const endsAt = now + lease.resetMs;',
+      text: 'const endsAt = sentAt + resetMs;',
+      by: 'const endsAt = now + resetMs;',
     },
   ],
   'an offender is remembered while the pool holds requests': [
     {
       file: POOL,
-      text: '    if (this.#tokens > 0) {',
-      by: '    if (this.#tokens > 0 && window.left > 0) {',
+      text: '    if (this.#held > 0) {',
+      by: '    if (this.#held > 0 && window.left > 0) {',
     },
   ],
   'an eviction forgets a full window': [
@@ -161,7 +161,7 @@ export const BAD_RATE_LIMIT: Variants = {
   ],
   'a request loses its patience with calls under way': [
     {
-      file: 'rate-limit/pool.ts',
+      file: POOL,
       text: 'const PATIENCE_MS = 100;',
       by: 'const PATIENCE_MS = 20;',
     },

@@ -184,7 +184,7 @@ export class World {
   readonly evictions: { client: string; at: number }[] = [];
   readonly machines: Machine[] = [];
   readonly objects = new Map<string, CounterObject>();
-  /** Objects of the version before know `hit` and `count` only. */
+  /** Objects of the version before know `lease` only. */
   oldObjects = false;
   readonly #kv = new Kv();
   readonly #edges = new Map<string, EdgeCache>();
@@ -294,7 +294,7 @@ export class World {
     this.counterCalls.push(record);
     const result = await call('counter', this.#calling(caller), () => {
       const object = this.#objectOf(client);
-      if (this.oldObjects && !['hit', 'count'].includes(method)) {
+      if (this.oldObjects && method !== 'lease') {
         throw new TypeError(`The RPC receiver does not implement the method "${method}".`);
       }
       const result = object.call(method, values);
@@ -398,12 +398,8 @@ export class World {
   }
 }
 
-/** Above any `resetMs`, in the answers of `hit`. */
-const DIGITS_OF_RESET = 120_000;
-
 /** Reads the milliseconds until the window ends, from any answer of a counter. */
 function resetMsOf(answer: unknown): number {
-  if (typeof answer === 'number') return answer < 0 ? -answer : answer % DIGITS_OF_RESET;
   const resetMs = answer === null ? undefined : Reflect.get(Object(answer), 'resetMs');
   if (typeof resetMs !== 'number') throw new Error('a counter answered without its window');
   return resetMs;
