@@ -50,8 +50,9 @@ export const properties = sqliteTable(
     /** JSON of the `Source`. */
     source: text().notNull(),
     /**
-     * The listing's place in the list of changes, which the transaction of an import assigns; 0 for one
-     * that was stored before the list existed, and for one that was never public.
+     * The listing's place in the list of changes: the next after the newest one, assigned by the
+     * transaction of an import. 0 for a listing that was stored before the list existed, and for one that
+     * was never public.
      */
     change_seq: integer().notNull().default(0),
     /** The time at which the import applied the change, in milliseconds since 1970; null where `change_seq` is 0. */
@@ -75,6 +76,9 @@ export const properties = sqliteTable(
     index('properties_by_publication')
       .on(table.change_seq, table.id)
       .where(sql`${table.status} <> 'hidden'`),
+    index('properties_with_former_slugs')
+      .on(table.former_slugs)
+      .where(sql`${table.former_slugs} <> '[]'`),
     index('properties_by_change').on(table.change_seq, table.id).where(hasChange(table)),
     uniqueIndex('properties_slug').on(table.slug),
     ...combinationsOf(FILTER_COLUMNS).map((names) => {

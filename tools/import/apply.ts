@@ -46,36 +46,48 @@ const INSERTS = [
 ];
 
 /**
- * Keeps the place that the changes of this import come behind, before the listings that are replaced are
- * gone: a place that a reader may hold must not be given again.
- *
- * It is the place of the newest change, so places follow one another in the order of commits. The newest
- * place is not enough: when the database is set back, by Time Travel or from a backup, readers hold places
- * of the future that was undone, and would skip what is given those places then. So it is at least the
- * time, in milliseconds since 1970, which is beyond every place that was given before: an import runs
- * ahead of it by a millisecond per change, and is slower than that. The clock is that of the database,
- * not of the operator's machine, and it only leaves places out: the order is that of commits whatever the
- * clock says.
+ * Keeps the place of the newest change, which the changes of this import come behind, before the listings
+ * that are replaced are gone. So places follow one another in the order of commits, and a place that a
+ * reader may hold is not given again. When the database is set back, places that it had given are given
+ * again: the generation in a reader's cursor tells.
  */
 const KEEP_LAST_PLACE = statementOf(sql`
   INSERT INTO import_staging (kind, key, import_id, row)
   SELECT 'sequence', '', ${sql.placeholder('importId')},
-    max(coalesce((SELECT ${properties.change_seq} ${fromNewestChange}), 0),
-      CAST(unixepoch('subsec') * 1000 AS INTEGER))`);
+    coalesce((SELECT ${properties.change_seq} ${fromNewestChange}), 0)`);
 
 const LAST_PLACE = `(SELECT CAST(row AS INTEGER) FROM import_staging
   WHERE import_id = ?1 AND kind = 'sequence')`;
 
-/** Changes get the next places in the order of the staged rows. Places may be left out. */
+/**
+ * Changes get the next places in the order of the staged rows, removals first: a reader that keeps pages
+ * by their slugs removes the page of a slug before another listing takes that slug.
+ */
 const INSERT_LISTINGS = `
+  WITH changes AS (
+    SELECT rowid AS staged, row_number() OVER (ORDER BY row->>'status' <> 'hidden', rowid) AS number
+    FROM import_staging
+    WHERE import_id = ?1 AND kind = 'property' AND row->>'$.change.change_seq' IS NULL
+  )
   INSERT INTO properties (id, slug, status, type, location_id, display_order, source, rendering,
-                          change_seq, changed_at, removed_slug, catalogue_end)
+                          change_seq, changed_at, removed_slug, catalogue_end, former_slugs)
   SELECT key, row->>'slug', row->>'status', row->>'type', row->>'location_id',
          row->>'display_order', row->>'source', ?2,
-         coalesce(row->>'$.change.change_seq', ${LAST_PLACE} + rowid),
-         iif(row->>'$.change.change_seq' IS NULL, ?3, row->>'$.change.changed_at'),
-         row->>'$.change.removed_slug', row->>'$.change.catalogue_end'
-  FROM import_staging WHERE import_id = ?1 AND kind = 'property'`;
+         coalesce(${LAST_PLACE} + number, row->>'$.change.change_seq'),
+         iif(number IS NULL, row->>'$.change.changed_at', ?3),
+         row->>'$.change.removed_slug', row->>'$.change.catalogue_end',
+         row->>'$.change.former_slugs'
+  FROM import_staging LEFT JOIN changes ON staged = import_staging.rowid
+  WHERE import_id = ?1 AND kind = 'property'`;
+
+/** Takes the slugs that listings have now out of the former ones of others. */
+const TAKE_SLUGS = `
+  UPDATE properties INDEXED BY properties_with_former_slugs
+  SET former_slugs = (
+    SELECT json_group_array(value ORDER BY key) FROM json_each(properties.former_slugs)
+    WHERE NOT EXISTS (SELECT 1 FROM properties AS other WHERE other.slug = value))
+  WHERE former_slugs <> '[]' AND EXISTS (
+    SELECT 1 FROM json_each(properties.former_slugs) JOIN properties AS other ON other.slug = value)`;
 
 /** Tells the removals where the catalogue ends: see `catalogue_end` in src/properties/table.ts. */
 const END_CATALOGUE = `
@@ -118,6 +130,7 @@ export async function applyStaged(staging: Staging, lastImport: string | null): 
     ...[...REMOVALS, ...INSERTS].map((statement) => database.prepare(statement).bind(importId)),
     database.prepare(INSERT_LISTINGS).bind(importId, pendingRenderingOf(importId), Date.now()),
     database.prepare(END_CATALOGUE).bind(importId),
+    database.prepare(TAKE_SLUGS),
     database.prepare('DELETE FROM import_staging'),
     database.prepare(MARK_APPLIED).bind(importId),
   ];

@@ -1,26 +1,29 @@
 /** The change that an import makes to a listing of the feed, for the list of changes. Pure. */
 
 import { render } from '../../src/properties/render.ts';
-import { type Source, source } from '../../src/properties/source.ts';
+import type { Source } from '../../src/properties/source.ts';
+
+const MAX_FORMER_SLUGS = 20;
 
 /** A listing as the store holds it. */
 export type StoredListing = {
   id: string;
   slug: string;
   status: string;
-  /** Null for a hidden listing, and for one that is not rendered yet. */
+  /** Null for a hidden listing, and for one whose rendering was interrupted. */
   document: string | null;
-  /** Null where there is a document. */
-  source: string | null;
   change_seq: number;
   changed_at: number | null;
   removed_slug: string | null;
   catalogue_end: string | null;
+  /** JSON of a list. */
+  former_slugs: string;
 };
 
 /** The columns of a listing's latest change. A new change gets its sequence when it is applied. */
 export type ChangeColumns = Pick<StoredListing, 'changed_at' | 'removed_slug' | 'catalogue_end'> & {
   change_seq: number | null;
+  former_slugs: string[];
 };
 
 const NEW = { change_seq: null, changed_at: null, removed_slug: null, catalogue_end: null };
@@ -32,25 +35,35 @@ export function changeColumnsOf(
   listing: Source,
   publicSiteUrl: string,
 ): ChangeColumns {
-  const wasPublic = stored !== undefined && stored.status !== 'hidden';
   const isPublic = listing.status !== 'hidden';
-  if (wasPublic && !isPublic) return { ...NEW, removed_slug: stored.slug };
-  const showsTheSame =
-    wasPublic === isPublic &&
-    (!wasPublic || shownBy(stored, publicSiteUrl) === shown(listing, publicSiteUrl));
-  if (!showsTheSame) return NEW;
-  if (stored === undefined) return NEVER;
+  if (stored === undefined) return { ...(isPublic ? NEW : NEVER), former_slugs: [] };
+  const former_slugs = formerSlugsOf(stored, listing);
+  const wasPublic = stored.status !== 'hidden';
+  if (wasPublic && !isPublic) return { ...NEW, removed_slug: stored.slug, former_slugs };
+  if (isPublic && !(wasPublic && showsTheSame(stored, listing, publicSiteUrl))) {
+    return { ...NEW, former_slugs };
+  }
   const { change_seq, changed_at, removed_slug, catalogue_end } = stored;
-  return { change_seq, changed_at, removed_slug, catalogue_end };
+  return { change_seq, changed_at, removed_slug, catalogue_end, former_slugs };
 }
 
-/** Returns what the feed shows of a public listing. */
-function shown(listing: Source, publicSiteUrl: string): string {
-  return JSON.stringify(render(listing, publicSiteUrl));
+/**
+ * Tells whether the feed shows of a public listing what it showed before. Of a listing whose rendering
+ * was interrupted that is not known, because readers may have seen it by other rules or for another
+ * site: it changes when it is rendered.
+ */
+function showsTheSame({ document }: StoredListing, listing: Source, publicSiteUrl: string) {
+  if (document === null) return false;
+  return JSON.stringify(JSON.parse(document)) === JSON.stringify(render(listing, publicSiteUrl));
 }
 
-/** Returns what the feed shows of a stored listing that is public. */
-function shownBy({ document, source: text }: StoredListing, publicSiteUrl: string): string {
-  if (document !== null) return JSON.stringify(JSON.parse(document));
-  return shown(source.parse(JSON.parse(text ?? 'null')), publicSiteUrl);
+/** Returns the slugs under which a listing was public before, newest first. */
+function formerSlugsOf(stored: StoredListing, { slug, status }: Source): string[] {
+  const former: string[] = JSON.parse(stored.former_slugs);
+  const last = stored.status === 'hidden' ? stored.removed_slug : stored.slug;
+  // A removed listing is known by its last public slug, which becomes a former one when it comes back.
+  if (status === 'hidden' || last === null) return former;
+  return [last, ...former.filter((each) => each !== last)]
+    .filter((each) => each !== slug)
+    .slice(0, MAX_FORMER_SLUGS);
 }

@@ -59,9 +59,8 @@ export async function stageListings(
 async function differing({ database, publicSiteUrl }: Staging, batch: readonly StagedRow[]) {
   const statement = database
     .prepare(
-      `SELECT new.value->>'id' AS id, old.slug, old.status, old.document,
-         CASE WHEN old.document IS NULL THEN old.source END AS source,
-         old.change_seq, old.changed_at, old.removed_slug, old.catalogue_end ${DIFFERING}`,
+      `SELECT new.value->>'id' AS id, old.slug, old.status, old.document, old.change_seq,
+         old.changed_at, old.removed_slug, old.catalogue_end, old.former_slugs ${DIFFERING}`,
     )
     .bind(jsonOf(batch), renderingOf(publicSiteUrl));
   const { results } = await patiently(() => statement.all<StoredListing | Missing>());
