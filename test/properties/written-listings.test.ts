@@ -5,6 +5,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { readListingsFile } from '../../tools/import/file.ts';
 import { importListings } from '../../tools/import/import.ts';
+import { findPublicIds } from '../../tools/import/store.ts';
 import { type Property, propertyOf } from '../support/node/listings-file.ts';
 import { tapD1 } from '../support/tap.ts';
 
@@ -127,6 +128,22 @@ describe('a listing whose rendering was interrupted', () => {
       expect(after.every(({ document }) => document?.includes(publicSiteUrl))).toBe(true);
     },
   );
+});
+
+it('the ids of public listings come page by page, each once', async () => {
+  let rows = 0;
+  const database = tapD1(env.DB, async (call) => {
+    const results = await call();
+    rows = Math.max(rows, ...results.map((each) => each.results.length));
+    return results;
+  });
+  await env.DB.prepare(
+    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 24000)
+     INSERT INTO properties (id, slug, status, display_order, rendering, source)
+     SELECT 'id-' || i, 'slug-' || i, iif(i % 6 = 0, 'hidden', 'listed'), i, '', '{}' FROM n`,
+  ).run();
+  expect(new Set(await findPublicIds(database)).size).toBe(20_000);
+  expect(rows).toBe(10_000);
 });
 
 describe('the card of a listing', () => {

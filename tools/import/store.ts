@@ -14,6 +14,8 @@ import { writtenAmenity, writtenLocation } from './records.ts';
 
 /** The JSON of so many keys stays far below the 2 MB of a bound value. */
 const KEYS_PER_QUERY = 2_000;
+/** An answer with so many ids is half a megabyte. */
+const IDS_PER_QUERY = 10_000;
 /** A page of so many usual sources is a megabyte at most. */
 const SOURCES_PER_QUERY = 50;
 
@@ -43,7 +45,9 @@ const PUBLIC_IDS = statementOf(
   new QueryBuilder()
     .select({ id: properties.id })
     .from(properties)
-    .where(ne(properties.status, 'hidden')),
+    .where(and(gt(properties.id, sql.placeholder('last')), ne(properties.status, 'hidden')))
+    .orderBy(asc(properties.id))
+    .limit(IDS_PER_QUERY),
 );
 const SOURCES = statementOf(
   new QueryBuilder()
@@ -103,8 +107,13 @@ export async function findResumeCursor(database: D1Database): Promise<string> {
 
 /** Finds the ids of all public listings. */
 export async function findPublicIds(database: D1Database): Promise<string[]> {
-  const rows = await patiently(() => PUBLIC_IDS.rows(database, {}));
-  return rows.map(({ id }) => id);
+  const ids: string[] = [];
+  for (;;) {
+    const after = { last: ids.at(-1) ?? '' };
+    const rows = await patiently(() => PUBLIC_IDS.rows(database, after));
+    ids.push(...rows.map(({ id }) => id));
+    if (rows.length < IDS_PER_QUERY) return ids;
+  }
 }
 
 /** Finds the stored listings with these ids, page by page. */
