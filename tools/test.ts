@@ -29,6 +29,7 @@ const CHECKS: readonly Check[] = [
   { name: 'migrations', program: 'node', args: ['tools/check-migrations.ts'] },
   { name: 'types of the bindings', program: 'npm', args: ['run', '-s', 'types', '--', '--check'] },
   { name: 'types', program: 'tsc', args: [] },
+  { name: 'types of the preview', program: 'tsc', args: ['-p', 'src/openapi/preview'] },
 ];
 
 /** The fields of Vitest's JSON report that say how the tests ended. */

@@ -1,18 +1,23 @@
 /**
- * The Worker that `npm run dev` runs: the service, and the documentation page where `ENVIRONMENT` is
- * `development`. Deployments are built from src/index.ts, which has no page.
+ * The Worker that `npm run dev` runs: the service, and where `ENVIRONMENT` is `development` the
+ * documentation page and the preview. Deployments are built from src/index.ts, which has no page.
  */
 
+import { Hono } from 'hono';
 import swaggerUiStyle from 'swagger-ui-dist/swagger-ui.css';
 import swaggerUi from 'swagger-ui-dist/swagger-ui-bundle.js';
 import { createApp } from '../app.ts';
-import { configOf } from '../config.ts';
+import { type AppEnv, configOf } from '../config.ts';
+import { previewRoutes } from './preview/routes.ts';
 import { docsRoutes } from './routes.ts';
 
 export { RateCounter } from '../rate-limit/counter.ts';
 
 const service = createApp();
-const documented = createApp({ docs: docsRoutes({ swaggerUi, swaggerUiStyle }) });
+const pages = new Hono<AppEnv>()
+  .route('/', docsRoutes({ swaggerUi, swaggerUiStyle }))
+  .route('/', previewRoutes());
+const documented = createApp({ docs: pages });
 
 export default {
   fetch: (request, env, ctx) =>

@@ -1,11 +1,9 @@
 /** The documentation page is there in development, and nowhere else. */
 
-import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
-import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import worker from '../../src/openapi/dev-worker.ts';
-import { type Changes, expectError, expectStatus, get, send } from '../support/http.ts';
+import { askDevelopment as ask } from '../support/development.ts';
+import { expectError, expectStatus, get, send } from '../support/http.ts';
 
 const FILES = [
   '/api/docs/openapi.json',
@@ -31,18 +29,6 @@ const documentShape = z.object({
     ),
   ),
 });
-
-/** Asks the Worker that `npm run dev` serves. */
-async function ask(path: string, changes: Changes, init: { method?: string } = {}) {
-  const ctx = createExecutionContext();
-  const request = new Request<unknown, IncomingRequestCfProperties>(
-    `https://api.example.com${path}`,
-    { redirect: 'manual', ...init },
-  );
-  const response = await worker.fetch(request, { ...env, ...changes }, ctx);
-  await waitOnExecutionContext(ctx);
-  return response;
-}
 
 describe('in development', () => {
   const ENVIRONMENT = 'development';

@@ -1,0 +1,199 @@
+// @ts-check
+/**
+ * Reads the catalogue: the feed page by page, and the hidden listings beside it, into one list in the order of
+ * the feed. A listing is kept as the little that cards and filters need, because a catalogue may have thousands.
+ */
+
+import { missingOf, photosWithoutAlt } from './missing.browser.js';
+
+/** @typedef {import('./missing.browser.js').Listing} Listing */
+/** @typedef {ReturnType<typeof summaryOf>} Summary */
+/** @typedef {{ data: Listing[], next_cursor: string | null }} ListPage */
+
+const PAGE = 'limit=100&fresh=true';
+const FEED = `/api/v1/web/properties?status=listed,coming_soon,sold_out&${PAGE}`;
+const HIDDEN = '/preview/hidden.json?';
+/** The requests of the rate limit that are left to the editor while pages are read. */
+const KEPT_REQUESTS = 15;
+
+/**
+ * The catalogue so far.
+ * @typedef {object} Catalogue
+ * @property {Summary[]} listings
+ * @property {boolean} isWhole
+ * @property {string} [pause] Says why reading pauses.
+ * @property {string} [problem] Says why reading has ended before the catalogue did.
+ */
+
+/** An answer that is no success. */
+export class Refusal extends Error {
+  /**
+   * @param {number} status 0: no answer
+   * @param {string} message
+   */
+  constructor(status, message) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/**
+ * Reads the whole catalogue. `onProgress` is called after each page.
+ * @param {string} apiKey
+ * @param {(catalogue: Catalogue) => void} onProgress
+ */
+export async function readCatalogue(apiKey, onProgress) {
+  /** @type {Catalogue} */
+  const catalogue = { listings: [], isWhole: false };
+  const lists = [FEED, HIDDEN].map((path) => ({
+    path,
+    /** @type {Summary[]} */ waiting: [],
+    isRead: false,
+  }));
+  const tell = () => {
+    moveReady(lists, catalogue.listings);
+    onProgress(catalogue);
+  };
+  const onPause = (/** @type {string | undefined} */ pause) => {
+    if (pause === undefined) delete catalogue.pause;
+    else catalogue.pause = pause;
+    onProgress(catalogue);
+  };
+  try {
+    await Promise.all(
+      lists.map(async (list) => {
+        for await (const page of pagesOf(list.path, apiKey, onPause)) {
+          list.waiting.push(...page.map(summaryOf));
+          tell();
+        }
+        list.isRead = true;
+        tell();
+      }),
+    );
+    catalogue.isWhole = true;
+  } catch (error) {
+    catalogue.problem = error instanceof Error ? error.message : String(error);
+  }
+  tell();
+}
+
+/**
+ * Reads one listing, hidden or not. Undefined when there is none with this slug.
+ * @param {string} slug
+ * @param {string} apiKey
+ * @returns {Promise<Listing | undefined>}
+ */
+export async function readListing(slug, apiKey) {
+  const name = encodeURIComponent(slug);
+  for (const path of [`/api/v1/web/properties/${name}?fresh=true`, `/preview/hidden/${name}`]) {
+    try {
+      const { body } = await ask(path, apiKey);
+      return /** @type {Listing} */ (body);
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.status !== 404) throw error;
+    }
+  }
+  return undefined;
+}
+
+/**
+ * Moves the listings whose place in the catalogue is known: each list is in order, so the next listing is known
+ * once every list has one, or has ended.
+ * @param {readonly { waiting: Summary[], isRead: boolean }[]} lists
+ * @param {Summary[]} listings
+ */
+function moveReady(lists, listings) {
+  while (lists.every(({ waiting, isRead }) => isRead || waiting.length > 0)) {
+    const [first] = lists
+      .filter(({ waiting }) => waiting.length > 0)
+      .sort(({ waiting: [a] }, { waiting: [b] }) => (a && b ? compare(a, b) : 0));
+    const next = first?.waiting.shift();
+    if (next === undefined) return;
+    listings.push(next);
+  }
+}
+
+/**
+ * @param {Summary} a
+ * @param {Summary} b
+ */
+function compare(a, b) {
+  return a.display_order - b.display_order || (a.id < b.id ? -1 : 1);
+}
+
+/** @param {Listing} listing */
+function summaryOf(listing) {
+  const { id, hid, slug, name, status, title, type, city, location, display_order } = listing;
+  const { bedrooms, bathrooms, capacity, size, price_from, fraction_from } = listing;
+  const missing = missingOf(listing);
+  return {
+    ...{ id, hid, slug, name, status, title, type, city, location, display_order },
+    ...{ bedrooms, bathrooms, capacity, size, price_from, fraction_from },
+    is_early_access: listing.is_early_access,
+    hero_image: listing.hero_image,
+    missing: new Set(missing),
+    withoutAlt: {
+      en: photosWithoutAlt(listing, 'en'),
+      es: photosWithoutAlt(listing, 'es'),
+      fr: photosWithoutAlt(listing, 'fr'),
+    },
+  };
+}
+
+/**
+ * Reads the pages of a list. Near the end of the rate limit it pauses until the window is over, so that the
+ * editor's own requests still pass.
+ * @param {string} path
+ * @param {string} apiKey
+ * @param {(pause: string | undefined) => void} onPause
+ * @returns {AsyncGenerator<Listing[], void>}
+ */
+async function* pagesOf(path, apiKey, onPause) {
+  let cursor = '';
+  for (;;) {
+    const { body, headers } = await ask(`${path}${cursor}`, apiKey, onPause);
+    const { data, next_cursor } = /** @type {ListPage} */ (body);
+    yield data;
+    if (next_cursor === null) return;
+    cursor = `&cursor=${encodeURIComponent(next_cursor)}`;
+    const left = headers.get('X-RateLimit-Remaining');
+    if (left !== null && Number(left) < KEPT_REQUESTS) {
+      await pauseFor(Number(headers.get('X-RateLimit-Reset')), onPause);
+    }
+  }
+}
+
+/**
+ * Asks the service. Waits and asks again when the rate limit refuses. Throws a `Refusal` for any other answer
+ * that is no success. The service's own tests check its answers, so the page takes their shape for granted.
+ * @param {string} path
+ * @param {string} apiKey
+ * @param {(pause: string | undefined) => void} [onPause]
+ * @returns {Promise<{ body: unknown, headers: Headers }>}
+ */
+async function ask(path, apiKey, onPause = () => {}) {
+  for (;;) {
+    const response = await fetch(path, { headers: { 'x-api-key': apiKey } }).catch(() => {
+      throw new Refusal(0, 'The service does not answer. Is npm run dev still running?');
+    });
+    if (response.status === 429) {
+      await pauseFor(Number(response.headers.get('Retry-After')), onPause);
+      continue;
+    }
+    const body = await response.json();
+    if (response.ok) return { body, headers: response.headers };
+    const { error } = /** @type {{ error: { message: string, request_id: string } }} */ (body);
+    const message = `The service answers ${response.status}: ${error.message} (${error.request_id})`;
+    throw new Refusal(response.status, message);
+  }
+}
+
+/**
+ * @param {number} seconds
+ * @param {(pause: string | undefined) => void} onPause
+ */
+async function pauseFor(seconds, onPause) {
+  onPause(`The rate limit of the service is reached: reading goes on in ${seconds} s.`);
+  await new Promise((resolve) => setTimeout(resolve, Math.max(1, seconds) * 1_000));
+  onPause(undefined);
+}
