@@ -2,15 +2,14 @@
 
 import { Hono } from 'hono';
 import type { AppEnv } from './config.ts';
-import { requireConfig } from './config.ts';
 import { eventRoutes, ingestRoutes } from './events/routes.ts';
 import { events } from './events/table.ts';
 import { healthRoutes } from './health/routes.ts';
 import { cors } from './http/cors.ts';
 import { resourceMissing } from './http/errors.ts';
 import { accessLog } from './http/log.ts';
-import { errorGuard, refuseOtherMethods, renderError, renderThrown } from './http/render-error.ts';
-import { requestId, securityHeaders } from './http/response-headers.ts';
+import { guard, refuseOtherMethods, renderError, renderThrown } from './http/render-error.ts';
+import { responseHeaders } from './http/response-headers.ts';
 import { propertyRoutes } from './properties/routes.ts';
 import { amenities, importStaging, locations, properties } from './properties/table.ts';
 import { rateLimit } from './rate-limit/middleware.ts';
@@ -33,12 +32,10 @@ export function createApp({ docs }: Extras = {}) {
   app.notFound((c) => renderError(resourceMissing('There is nothing at this path.'), c));
 
   app.use(accessLog());
-  app.use(requestId());
-  app.use(securityHeaders());
+  app.use(responseHeaders());
   app.use(cors());
   app.use(rateLimit());
-  app.use(errorGuard());
-  app.use(requireConfig());
+  app.use(guard());
 
   // Chained, so that the type of the service has every operation.
   const service = app

@@ -2,14 +2,12 @@
  * The Worker's vars and secrets, parsed once per isolate; the rest of the code sees typed values.
  *
  * `wrangler.toml` holds every default, so that none stands here. A var that is malformed, or that is
- * missing and cannot be empty, is a fault of the deployment: every request is answered with a 500,
- * and the log names the var. A missing `API_KEY` or key set is no fault: it closes what needs it.
+ * missing and cannot be empty, is a fault of the deployment: `guard` answers every request with a 500,
+ * and the log names the var. A missing `API_KEY` or key set is no fault: it closes the routes that need it.
  */
 
-import { createMiddleware } from 'hono/factory';
 import * as z from 'zod';
 import { developmentKeys, namedKeys } from './auth/named-keys.ts';
-import { ApiError } from './http/errors.ts';
 
 /** Tells Hono about this Worker's bindings, and what middleware leaves on the context. */
 export type AppEnv = {
@@ -71,7 +69,7 @@ const vars = {
   CORS_ORIGINS: commaSeparated.pipe(z.array(origin)),
   RATE_LIMIT_DEFAULT: wholeNumber(1, MAX_INT32),
   RATE_LIMIT_INGEST: wholeNumber(1, MAX_INT32),
-  /** At least 60: KV holds nothing for a shorter time. */
+  /** At least 60: the shortest expiry of a KV entry. */
   IDEMPOTENCY_RETENTION_SECONDS: wholeNumber(60, 31_536_000),
   FEED_CACHE_SECONDS: wholeNumber(0, 3_600),
   FEED_STALE_SECONDS: wholeNumber(0, 86_400),
@@ -111,7 +109,8 @@ const varsSchema = z.object(vars).transform((values) => ({
   },
 }));
 
-export type Config = z.infer<typeof varsSchema>;
+/** Each fault is a sentence that begins with the name of a var. */
+export type Config = z.infer<typeof varsSchema> & { faults: readonly string[] };
 
 /** The vars that cannot be left out. */
 type NeededVar = {
@@ -129,47 +128,27 @@ const STAND_INS: Readonly<Record<string, string>> = {
   FEED_MEMORY_BYTES: '0',
 } satisfies Record<NeededVar, string>;
 
-/** An environment as it was read. Each fault is a sentence that begins with the name of a var. */
-type Reading = { config: Config; faults: readonly string[] };
+const configs = new WeakMap<Env, Config>();
 
-const readings = new WeakMap<Env, Reading>();
-
-/** Returns the configuration of this deployment. Never throws: `requireConfig` tells its faults. */
+/** Returns the configuration of this deployment. Never throws: malformed vars are among its `faults`. */
 export function configOf(env: Env): Config {
-  return readingOf(env).config;
-}
-
-/** Answers 500 while any var is malformed. The log names each one and says what it should be. */
-export function requireConfig() {
-  return createMiddleware<AppEnv>(async function requireConfig(c, next) {
-    const { faults } = readingOf(c.env);
-    if (faults.length > 0) {
-      throw new ApiError('internal_error', 'The service is misconfigured.', {
-        cause: new Error(`malformed configuration: ${faults.join('; ')}`),
-      });
-    }
-    await next();
-  });
-}
-
-function readingOf(env: Env): Reading {
-  const known = readings.get(env);
+  const known = configs.get(env);
   if (known !== undefined) return known;
-  const reading = read(env);
-  readings.set(env, reading);
-  return reading;
+  const config = read(env);
+  configs.set(env, config);
+  return config;
 }
 
-function read(env: Env): Reading {
+function read(env: Env): Config {
   const effective = env.ENVIRONMENT === DEVELOPMENT ? env : { ...env, DEV_API_KEYS: '' };
   const parsed = varsSchema.safeParse(effective);
-  if (parsed.success) return { config: parsed.data, faults: [] };
+  if (parsed.success) return { ...parsed.data, faults: [] };
   const { issues } = parsed.error;
   const mended = Object.fromEntries(
     issues.map(({ path: [name] }) => [name, STAND_INS[String(name)]]),
   );
   return {
-    config: varsSchema.parse({ ...effective, ...mended }),
+    ...varsSchema.parse({ ...effective, ...mended }),
     faults: issues.map(({ path, message }) => `${path.join('.')} ${message}`),
   };
 }

@@ -11,7 +11,7 @@ import { validationError } from '../http/errors.ts';
 import { jsonObject } from '../http/json-body.ts';
 import { note } from '../http/log.ts';
 import { type ListOf, listJson } from '../http/paging.ts';
-import { listQuery } from '../http/query.ts';
+import { validQuery } from '../http/query.ts';
 import { type Answered, sends } from '../http/typed-route.ts';
 import { isUuid } from '../http/uuid.ts';
 import { filterText, listParameters } from './filters.ts';
@@ -61,7 +61,7 @@ export function eventRoutes() {
     .get(
       '/',
       requireScope(READ_SCOPE),
-      listQuery(listParameters, { event_type: 'type' }),
+      validQuery(listParameters, { event_type: 'type' }),
       async (c) => {
         const { order, limit, cursor, ...filters } = c.req.valid('query');
         const scope = { list: 'events', filters: filterText(filters, order) };
@@ -73,7 +73,7 @@ export function eventRoutes() {
         return sends<Answered<ListOf<StoredEvent>>>(json(listJson(page.documents, next)));
       },
     )
-    .get('/:id', requireScope(READ_SCOPE), async (c) => {
+    .get('/:id', requireScope(READ_SCOPE), validQuery(z.object({})), async (c) => {
       const id = c.req.param('id');
       const document = isUuid(id) ? await findEvent(c.env.DB, id.toLowerCase()) : undefined;
       if (document === undefined) throw noSuchEvent();

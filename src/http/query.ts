@@ -1,4 +1,4 @@
-/** Validates the query of a list or an item. For a list it refuses what would be ignored although it was meant. */
+/** Validates the query of a list or an item, and refuses every parameter that the service would have to ignore. */
 
 import { zValidator } from '@hono/zod-validator';
 import type { MiddlewareHandler } from 'hono';
@@ -8,96 +8,98 @@ import { isIntact } from './cursor.ts';
 import { type Problem, pathOf, validationError } from './errors.ts';
 import { isNonEmpty } from './validate.ts';
 
-/** Paging words of other APIs: a client that pages with them would read page one for ever. */
-export const FOREIGN_PAGING_WORDS = [
+/** A validator of the query. `Parts` are the types of the other parts that the route reads, for Hono's client. */
+type QueryValidator<S extends z.ZodObject, Parts> = MiddlewareHandler<
+  AppEnv,
+  string,
+  { in: QueryOf<z.input<S>> & Parts; out: { query: z.output<S> } }
+>;
+type QueryOf<Query> = Partial<Query> extends Query ? { query?: Query } : { query: Query };
+
+/**
+ * Validates the query: each parameter at most once, unless it is a list itself. `aliases` are names that
+ * another part of the API has for a parameter of this schema.
+ *
+ * Throws a `validation_error` with every bad parameter in `details`, an unreadable cursor among them;
+ * a cursor that is alone at fault is left to the code that decodes it. Unknown parameters are bad too: an
+ * answer that ignores `sort=price` or `bedrooms=3` looks as if it was sorted or filtered.
+ */
+export function validQuery<S extends z.ZodObject, Parts = unknown>(
+  schema: S,
+  aliases: Readonly<Record<string, string>> = {},
+): QueryValidator<S, Parts> {
+  const pager = pagerOf(schema.shape);
+  const validate = zValidator('query', schema, async (result, c) => {
+    const sent = c.req.queries();
+    const unknown = Object.keys(sent).filter((name) => !Object.hasOwn(schema.shape, name));
+    if (result.success && unknown.length === 0) return;
+    const problems = [
+      ...unknown.flatMap((name) => unknownParameter(name, schema, aliases) ?? []),
+      ...(result.success ? [] : parameterProblems(result.error.issues, sent)),
+    ];
+    if (!isNonEmpty(problems)) return;
+    const [cursor] = (pager && sent[pager]) ?? [];
+    const isNamed = problems.some(({ path }) => path === pager);
+    if (cursor !== undefined && pager && !isNamed && !(await isIntact(cursor))) {
+      problems.push({ path: pager, message: 'is not one that this list gave' });
+    }
+    throw validationError(problems);
+  });
+  // Only the types differ: Hono's client reads `Parts` from them.
+  return (c, next) => validate(c as never, next);
+}
+
+/** The parameters that a list may take its cursors in. */
+const PAGERS = ['cursor', 'after'];
+
+/** Paging words of other APIs, and of other lists: a client that pages with them would read page one for ever. */
+const PAGING_WORDS = [
+  ...PAGERS,
+  'resume_cursor',
+  'next_cursor',
   'starting_after',
   'ending_before',
   'page',
   'offset',
   'page_token',
-  'next_cursor',
 ];
+
+/** Usual words for parameters of this API. */
+const USUAL_WORDS = { lang: 'locale', language: 'locale', location_slug: 'location' };
+
+/** Parameters that links and caches append: campaigns, click ids, and names that begin with `_`. */
+const APPENDED =
+  /^(utm_.*|_.*|[a-z]*clid|gclsrc|gbraid|wbraid|igshid|srsltid|li_fat_id|mc_[ce]id)$/i;
 
 /** A name with brackets behind it. Anchored at both ends, so that no name takes more than one pass. */
 const IN_BRACKETS = /^([^[]*)(?:\[[^[\]]*\])+$/;
 
-/** A validator of the query. `Parts` are the types of the other parts that the route reads, for Hono's client. */
-type QueryValidator<S extends z.ZodObject, Parts> = MiddlewareHandler<
-  AppEnv,
-  string,
-  { in: { query: z.input<S> } & Parts; out: { query: z.output<S> } }
->;
-
 /**
- * Validates the query of a list: known parameters by the schema, each at most once unless it is a
- * list itself. Unknown parameters are ignored (sites append `utm_*`), except near misses of a known
- * one. `aliases` are names that another part of the API has for a parameter of this list, and
- * `cursorName` is the parameter that this list pages with.
- *
- * Throws a `validation_error` with every bad parameter in `details`, an unreadable cursor among them;
- * a cursor that is alone at fault is left to whoever decodes it.
+ * Returns the problem of a parameter that the schema lacks, or undefined for one that links append. It
+ * names the parameter that is meant, if another case, brackets or a foreign word tell.
  */
-export function listQuery<S extends z.ZodObject, Parts = unknown>(
-  schema: S,
+export function unknownParameter(
+  name: string,
+  { shape }: z.ZodObject,
   aliases: Readonly<Record<string, string>> = {},
-  cursorName: 'cursor' | 'after' = 'cursor',
-): QueryValidator<S, Parts> {
-  const known = new Set(Object.keys(schema.shape));
-  const pagingWords = Object.fromEntries(FOREIGN_PAGING_WORDS.map((word) => [word, cursorName]));
-  const meantBy = { ...pagingWords, ...aliases };
-  const validate = zValidator('query', schema, async (result, c) => {
-    const sent = c.req.queries();
-    const problems = [
-      ...nearMisses(Object.keys(sent), known, meantBy, cursorName),
-      ...(result.success ? [] : parameterProblems(result.error.issues, sent)),
-    ];
-    if (!isNonEmpty(problems)) return;
-    const [cursor] = sent[cursorName] ?? [];
-    const isNamed = problems.some(({ path }) => path === cursorName);
-    if (cursor !== undefined && !isNamed && !(await isIntact(cursor))) {
-      problems.push({ path: cursorName, message: 'is not one that this list gave' });
-    }
-    throw validationError(problems);
-  });
-  return (c, next) => validate(c as never, next);
+): Problem | undefined {
+  if (APPENDED.test(name)) return undefined;
+  const known = Object.keys(shape);
+  const pager = pagerOf(shape);
+  const plain = name.replace(IN_BRACKETS, '$1').toLowerCase();
+  const meant = PAGING_WORDS.includes(plain)
+    ? pager
+    : (new Map(Object.entries({ ...USUAL_WORDS, ...aliases })).get(plain) ?? plain);
+  const isNearMiss = meant !== undefined && known.includes(meant);
+  const advice = isNearMiss
+    ? `${meant === pager ? 'page with' : 'use'} ${meant}`
+    : `known are ${known.join(', ') || 'none'}`;
+  return { path: pathOf([name]), message: `is not a parameter here: ${advice}` };
 }
 
-/**
- * Validates the query of a single resource. Unknown parameters are ignored, near misses too: nothing is
- * filtered here. Throws a `validation_error` with every bad parameter in `details`.
- */
-export function itemQuery<S extends z.ZodObject, Parts = unknown>(
-  schema: S,
-): QueryValidator<S, Parts> {
-  const validate = zValidator('query', schema, (result, c) => {
-    if (result.success) return;
-    const problems = parameterProblems(result.error.issues, c.req.queries());
-    if (isNonEmpty(problems)) throw validationError(problems);
-  });
-  return (c, next) => validate(c as never, next);
-}
-
-/**
- * Returns a problem for each name that is nearly a parameter: in another case, with brackets
- * (`status[]`, `page[size]`), or under an alias. Ignoring it would answer another question than was asked.
- */
-function nearMisses(
-  sent: readonly string[],
-  known: ReadonlySet<string>,
-  meantBy: Readonly<Record<string, string>>,
-  cursorName: string,
-): Problem[] {
-  return sent
-    .filter((name) => !known.has(name))
-    .flatMap((name) => {
-      const plain = name.replace(IN_BRACKETS, '$1').toLowerCase();
-      const meant = known.has(plain)
-        ? plain
-        : Object.entries(meantBy).find(([alias]) => alias === plain)?.[1];
-      if (meant === undefined) return [];
-      const advice = meant === cursorName ? `page with ${cursorName}` : `use ${meant}`;
-      return [{ path: pathOf([name]), message: `is not a parameter of this list: ${advice}` }];
-    });
+/** Returns the parameter that takes a list's cursors; undefined for an item. */
+function pagerOf(shape: object): string | undefined {
+  return PAGERS.find((name) => Object.hasOwn(shape, name));
 }
 
 /** Returns one problem per parameter, under its name: inside a value, a query has no path. */
@@ -106,37 +108,47 @@ function parameterProblems(
   sent: Readonly<Record<string, string[]>>,
 ): Problem[] {
   const first = new Map<string, Problem>();
-  for (const { path, message } of issues) {
-    const name = String(path[0]);
+  for (const issue of issues) {
+    const [parameter, index] = issue.path;
+    const name = String(parameter);
     if (first.has(name)) continue;
+    const values = sent[name] ?? [];
     // An entry of a list has a path of its own.
-    const isOnceTooOften = path.length === 1 && (sent[name]?.length ?? 0) > 1;
-    first.set(name, { path: name, message: isOnceTooOften ? 'must be given once' : message });
+    const isOnceTooOften = index === undefined && values.length > 1;
+    const value = index === undefined ? values[0] : values.join().split(',')[Number(index)];
+    first.set(name, {
+      path: name,
+      message: isOnceTooOften ? 'must be given once' : messageFor(issue, value),
+    });
   }
   return [...first.values()];
 }
 
-type Names = readonly [string, ...string[]];
+/** Names a value that is none of those that the parameter takes. */
+function messageFor(issue: z.core.$ZodIssue, value: string | undefined): string {
+  if (issue.code !== 'invalid_value' || value === undefined) return issue.message;
+  const shown = value === '' ? 'an empty value' : pathOf([value]);
+  return `${shown} is none of ${issue.values.map(String).join(', ')}`;
+}
 
 /**
  * Makes the schema of a parameter that lists some of `names`: comma-separated, repeated, or both, so
  * that `status=listed&status=sold_out` is `status=listed,sold_out`. Its output has each name once, in
  * the order of `names`: equal lists have equal outputs.
  */
-export function namesIn<const Known extends Names>(names: Known) {
-  const name = z.enum(names, { error: `must be a comma-separated list of ${names.join(', ')}` });
+export function namesIn<const Known extends readonly [string, ...string[]]>(names: Known) {
   return z
     .union([z.string(), z.array(z.string())])
     .transform((sent) => [sent].flat().join(',').split(','))
-    .pipe(z.array(name))
+    .pipe(z.array(z.enum(names)))
     .transform((asked): Known[number][] => {
       const listed = new Set<string>(asked);
       return names.filter((known) => listed.has(known));
     });
 }
 
-/** Describes such a parameter for the OpenAPI document: an array, written with commas. */
-export function listMeta(names: Names, description: string) {
+/** Describes such a parameter for the OpenAPI document. */
+export function listMeta(names: readonly string[], description: string) {
   const override = ({ jsonSchema }: { jsonSchema: Record<string, unknown> }) => {
     delete jsonSchema.anyOf;
     const items = { type: 'string', enum: [...names] };

@@ -7,6 +7,7 @@ import type { Context, Hono } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { HTTPException } from 'hono/http-exception';
 import type { AppEnv } from '../config.ts';
+import { configOf } from '../config.ts';
 import { ApiError, internalError, validationError } from './errors.ts';
 import { logFault, note } from './log.ts';
 import { requestIdOf } from './response-headers.ts';
@@ -18,32 +19,48 @@ export function renderThrown(thrown: unknown, c: Context): Response {
   return renderError(error, c);
 }
 
+function apiErrorOf(thrown: unknown): ApiError {
+  if (thrown instanceof ApiError) return thrown;
+  // Hono throws these for a request that it cannot read.
+  if (thrown instanceof HTTPException && thrown.status < 500) {
+    const message = 'The request could not be read.';
+    return validationError([{ path: '', message }], { cause: thrown });
+  }
+  return internalError(thrown);
+}
+
 /** Answers an error. `resource` holds fields that the body has beside the envelope. */
 export function renderError(error: ApiError, c: Context, resource: object = {}): Response {
   note({ error_code: error.code });
+  // A URL cannot be parsed when the Host header is no valid authority.
+  const url = URL.parse(c.req.url);
+  const isLocal = LOCAL_HOSTS.includes(url?.hostname ?? '');
   const request = {
     id: requestIdOf(c),
     method: c.req.method,
-    path: pathOf(c),
+    path: url?.pathname ?? c.req.path,
     answeredAt: new Date().toISOString(),
   };
+  const hint = isLocal && !isSetUp(c, error) ? SET_UP_HINT : '';
+  // Clients in Stripe's style retry a 409 unless they are told not to.
+  const isWorthRetrying = error.status === 429 || error.status === 500;
   return Response.json(
-    { ...resource, ...errorBody(error, request, setupHint(c, error)) },
+    { ...resource, ...errorBody(error, request, hint) },
     {
       status: error.status,
       headers: {
         'Cache-Control': 'no-store',
         ...error.headers,
-        'X-Should-Retry': shouldRetry(error),
+        'X-Should-Retry': String(isWorthRetrying),
       },
     },
   );
 }
 
-/** The parts of a request that the envelope repeats. `answeredAt` is an ISO 8601 timestamp. */
+/** The parts of a request that the envelope repeats: the path as sent, without the query, and an ISO 8601 timestamp. */
 export type ErrorRequest = { id: string; method: string; path: string; answeredAt: string };
 
-/** The envelope: `error`, which new clients read, and the top level, which older clients read. */
+/** Makes the envelope: `error`, which new clients read, and the top level, which older clients read. */
 export function errorBody(error: ApiError, request: ErrorRequest, hint = '') {
   const message = `${error.message}${hint}`;
   return {
@@ -63,29 +80,33 @@ export function errorBody(error: ApiError, request: ErrorRequest, hint = '') {
   };
 }
 
-function apiErrorOf(thrown: unknown): ApiError {
-  if (thrown instanceof ApiError) return thrown;
-  // Hono throws these for a request that it cannot read.
-  if (thrown instanceof HTTPException && thrown.status < 500) {
-    const message = 'The request could not be read.';
-    return validationError([{ path: '', message }], { cause: thrown });
-  }
-  return internalError(thrown);
+/** Cloudflare routes no request to these names: a deployed service never gives the hint. */
+const LOCAL_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
+const SET_UP_HINT = ' This working copy is not set up: run `npm run dev` once.';
+
+/** Reports whether the working copy is set up: it has an `API_KEY`, and its database the tables. */
+function isSetUp(c: Context, error: ApiError): boolean {
+  const { API_KEY } = (c.env ?? {}) as { API_KEY?: unknown };
+  return API_KEY !== undefined && !isMissingTable(error);
 }
 
-/** Tells clients in Stripe's style, which retry a 409 unless they are told not to. */
-function shouldRetry({ status }: ApiError): 'true' | 'false' {
-  return status === 429 || status === 500 ? 'true' : 'false';
+function isMissingTable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return /no such table/i.test(error.message) || isMissingTable(error.cause);
 }
 
-/** The path as sent, without the query; the routed path when the Host header is not a valid authority. */
-function pathOf(c: Context): string {
-  return URL.parse(c.req.url)?.pathname ?? c.req.path;
-}
-
-/** Throws an Error in place of anything else, which becomes its `cause`. */
-export function errorGuard() {
-  return createMiddleware<AppEnv>(async function errorGuard(_c, next) {
+/**
+ * Stands before the routes. Throws 500 `internal_error` while any var is malformed, and an `Error` in place
+ * of any other thrown value, which becomes its `cause`: Hono's error handler takes nothing else.
+ */
+export function guard() {
+  return createMiddleware<AppEnv>(async function guard(c, next) {
+    const { faults } = configOf(c.env);
+    if (faults.length > 0) {
+      throw new ApiError('internal_error', 'The service is misconfigured.', {
+        cause: new Error(`malformed configuration: ${faults.join('; ')}`),
+      });
+    }
     try {
       await next();
     } catch (thrown) {
@@ -94,26 +115,6 @@ export function errorGuard() {
         : new Error(`a ${typeof thrown} was thrown`, { cause: thrown });
     }
   });
-}
-
-const LOCAL_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
-const HINT = ' This working copy is not set up: run `npm run dev` once.';
-
-/**
- * Returns the end of the message: empty for a service that is set up, and for every deployed one, as
- * Cloudflare routes no request to a local host's name. Set up means: there is an `API_KEY`, and the tables
- * exist.
- */
-export function setupHint(c: Context, error: ApiError): string {
-  const host = URL.parse(c.req.url)?.hostname ?? '';
-  if (!LOCAL_HOSTS.includes(host)) return '';
-  const { API_KEY } = (c.env ?? {}) as { API_KEY?: unknown };
-  return API_KEY === undefined || isMissingTable(error) ? HINT : '';
-}
-
-function isMissingTable(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  return /no such table/i.test(error.message) || isMissingTable(error.cause);
 }
 
 /**

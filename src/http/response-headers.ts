@@ -1,56 +1,53 @@
 /**
  * The headers of every response: `X-Request-ID`, which ties a request to its answer and to its lines in
- * the log, and the security headers, since the answers are data and never a document to run.
+ * the log, and the security headers, because an answer is data and never a document to run.
  */
 
 import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import type { AppEnv } from '../config.ts';
 
-const HEADER = 'X-Request-ID';
-/** 1 to 200 printable ASCII characters; anything else could split a header or a log line. */
-export const PRINTABLE_ID = /^[\x20-\x7e]{1,200}$/;
-
-const assigned = new WeakMap<Request, string>();
-
-/**
- * Returns the request's id: the client's `X-Request-ID` when acceptable, else a fresh `req_<random>`.
- * The id is stable for the life of the request, and needs no middleware.
- */
-export function requestIdOf(c: Context): string {
-  const known = assigned.get(c.req.raw);
-  if (known !== undefined) return known;
-  const sent = c.req.header(HEADER);
-  const id =
-    sent !== undefined && PRINTABLE_ID.test(sent)
-      ? sent
-      : `req_${crypto.randomUUID().replaceAll('-', '')}`;
-  assigned.set(c.req.raw, id);
-  return id;
-}
-
-/** Puts `X-Request-ID` on every response. */
-export function requestId() {
-  return createMiddleware<AppEnv>(async function requestId(c, next) {
-    await next();
-    c.res.headers.set(HEADER, requestIdOf(c));
-  });
-}
-
-const HEADERS = Object.entries({
+const REQUEST_ID = 'X-Request-ID';
+const POLICY = 'Content-Security-Policy';
+const SECURITY_HEADERS = Object.entries({
   'X-Content-Type-Options': 'nosniff',
   'Strict-Transport-Security': 'max-age=63072000; includeSubDomains',
   'Referrer-Policy': 'no-referrer',
   'Cross-Origin-Resource-Policy': 'cross-origin',
 });
-const POLICY = 'Content-Security-Policy';
 
-/** Sets the headers on every response. The policy that the documentation page brings along stays. */
-export function securityHeaders() {
-  return createMiddleware<AppEnv>(async function securityHeaders(c, next) {
+/** Sets the headers on every response. The policy that a development page brings along stays. */
+export function responseHeaders() {
+  return createMiddleware<AppEnv>(async function responseHeaders(c, next) {
     await next();
     const { headers } = c.res;
-    for (const [name, value] of HEADERS) headers.set(name, value);
+    headers.set(REQUEST_ID, requestIdOf(c));
+    for (const [name, value] of SECURITY_HEADERS) headers.set(name, value);
     if (!headers.has(POLICY)) headers.set(POLICY, "default-src 'none'; frame-ancestors 'none'");
   });
+}
+
+/**
+ * A request id that can be sent back as it came: 1 to 200 characters of a field value (RFC 9110 section
+ * 5.5). The runtime reads a value as UTF-8 and writes U+FFFD for bytes that are not: these are lost.
+ */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it excludes them, as a field value does.
+const REPEATABLE_ID = /^[^\x00-\x08\x0a-\x1f\x7f\ufffd]{1,200}$/u;
+
+const assigned = new WeakMap<Request, string>();
+
+/**
+ * Returns the request's id: the client's `X-Request-ID` when it can be sent back, else `req_<random>`.
+ * The id is the same for the life of the request, and needs no middleware.
+ */
+export function requestIdOf(c: Context): string {
+  const known = assigned.get(c.req.raw);
+  if (known !== undefined) return known;
+  const sent = c.req.header(REQUEST_ID);
+  const id =
+    sent !== undefined && REPEATABLE_ID.test(sent)
+      ? sent
+      : `req_${crypto.randomUUID().replaceAll('-', '')}`;
+  assigned.set(c.req.raw, id);
+  return id;
 }

@@ -11,12 +11,12 @@ import type {
   ZodOpenApiResponseObject,
 } from 'zod-openapi';
 import { type ApiError, internalError, validationError } from '../http/errors.ts';
+import { unknownParameter } from '../http/query.ts';
 import { errorBody } from '../http/render-error.ts';
-import { PRINTABLE_ID } from '../http/response-headers.ts';
 import type { Parsed } from '../http/validate.ts';
 import { rateLimitExceeded, tooManyAtOnce } from '../rate-limit/middleware.ts';
 import { worded } from './described.ts';
-import { errorResource } from './error-resource.ts';
+import { errorResource, requestIdText } from './error-resource.ts';
 import { commonHeaders, errorHeaders, headersOfErrors } from './headers.ts';
 
 /** The credentials that open an operation, and the errors of everybody else. */
@@ -68,17 +68,11 @@ type ExampleRequest = { method: string; path: string };
 const EXAMPLE_REQUEST_ID = 'req_0f4c1d9a6b7e4c2f8a35d1e07b92c648';
 export const EXAMPLE_TIME = '2027-01-15T09:30:00.000Z';
 
-const requestId = z
-  .string()
-  .min(1)
-  .max(200)
-  .regex(PRINTABLE_ID)
-  .optional()
-  .meta({
-    description:
-      'Your own name for this request, 1 to 200 printable ASCII characters: it is echoed and logged.',
-    param: { id: 'X-Request-ID' },
-  });
+const requestId = requestIdText.optional().meta({
+  description:
+    'Your own name for this request, 1 to 200 characters without control characters: it is echoed and logged.',
+  param: { id: 'X-Request-ID' },
+});
 
 /** Any request may be answered so. */
 const ANY_TIME: readonly Refusal[] = [
@@ -157,6 +151,13 @@ export function errorExample(error: ApiError, request: ExampleRequest) {
 export function refusalOf(parsed: Parsed<unknown>): ApiError {
   if (parsed.ok) throw new Error('the example of a refusal is valid');
   return validationError(parsed.problems);
+}
+
+/** Returns the error of a parameter that a query does not have. */
+export function unknownParameterOf(query: z.ZodObject): ApiError {
+  const problem = unknownParameter('sort', query);
+  if (problem === undefined) throw new Error('the example of a refusal is valid');
+  return validationError([problem]);
 }
 
 /** A JSON body: its schema and examples. */

@@ -5,10 +5,16 @@
 
 import * as z from 'zod';
 import { CATALOGUE, type ErrorCode, MAX_PATH_CHARACTERS, MAX_PROBLEMS } from '../http/errors.ts';
-import { PRINTABLE_ID } from '../http/response-headers.ts';
 
 /** The message, and the path of the request, repeat what a caller sent. */
 const MAX_ECHOED_CHARACTERS = 300_000;
+
+/** A request id: 1 to 200 characters of a field value (RFC 9110 section 5.5), in a pattern of every dialect. */
+export const requestIdText = z
+  .string()
+  .min(1)
+  .max(200)
+  .regex(/^[^\x00-\x08\x0a-\x1f\x7f]*$/);
 
 const CODES = Object.keys(CATALOGUE) as ErrorCode[];
 
@@ -55,7 +61,7 @@ export const errorFields = {
           description: 'The offending field, parameter or header; of several, the first.',
           examples: ['limit'],
         }),
-      request_id: z.string().max(200).regex(PRINTABLE_ID).meta({
+      request_id: requestIdText.meta({
         description: 'The `X-Request-ID` of this answer: name it when you report a problem.',
       }),
       details: z

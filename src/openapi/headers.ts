@@ -2,8 +2,8 @@
 
 import * as z from 'zod';
 import type { ApiError } from '../http/errors.ts';
-import { PRINTABLE_ID } from '../http/response-headers.ts';
 import { WINDOW_SECONDS } from '../rate-limit/lease.ts';
+import { requestIdText } from './error-resource.ts';
 
 const header = (id: string, schema: z.ZodType, description: string) =>
   schema.meta({ description, header: { id } });
@@ -13,7 +13,7 @@ const seconds = z.int32().min(0);
 
 const requestId = header(
   'X-Request-ID',
-  z.string().min(1).max(200).regex(PRINTABLE_ID),
+  requestIdText,
   'Names this request: the `X-Request-ID` that the client sent, else `req_<random>`.',
 );
 

@@ -4,7 +4,6 @@ import * as z from 'zod';
 import { FEED_ACCESS } from '../auth/openapi.ts';
 import { invalidCursor } from '../http/cursor.ts';
 import { validationError } from '../http/errors.ts';
-import { FOREIGN_PAGING_WORDS } from '../http/query.ts';
 import { parseWith } from '../http/validate.ts';
 import { type Answer, chapter, refusalOf } from '../openapi/chapter.ts';
 import { described } from '../openapi/described.ts';
@@ -43,14 +42,12 @@ const tag = {
   description: 'The public feed of the marketing site’s listings.',
 };
 
-const foreignWords = FOREIGN_PAGING_WORDS.map((word) => `\`${word}\``).join(', ');
-
 export const propertyChapter = chapter(tag, {
   '/api/v1/web/properties': {
     get: {
       operationId: 'listProperties',
       summary: 'List the public listings',
-      description: `Listings in curatorial order (\`display_order\`, then \`id\`), a page at a time. To read on, send \`next_cursor\` as \`cursor\` while \`has_more\` is true. A listing that is added, moved or removed meanwhile makes no other one repeat or vanish. Unknown parameters are ignored, but words that other APIs page with (${foreignWords}) are refused.`,
+      description: `Listings in curatorial order (\`display_order\`, then \`id\`), a page at a time. To read on, send \`next_cursor\` as \`cursor\` while \`has_more\` is true. A listing that is added, moved or removed meanwhile makes no other one repeat or vanish. Unknown parameters are refused.`,
       access: FEED_ACCESS,
       query: listParameters,
       headers: requestHeaders,

@@ -6,7 +6,7 @@ import type { AppEnv } from '../config.ts';
 import { configOf } from '../config.ts';
 import { decodeCursor } from '../http/cursor.ts';
 import type { ListOf } from '../http/paging.ts';
-import { itemQuery, listQuery } from '../http/query.ts';
+import { validQuery } from '../http/query.ts';
 import { type Answered, type NotModified, sends } from '../http/typed-route.ts';
 import { CHANGES_SCOPE, type ChangeList, changePlace } from './change.ts';
 import { changesJson } from './change-json.ts';
@@ -28,7 +28,7 @@ export function propertyRoutes() {
     .get(
       '/properties',
       requireFeedAccess(),
-      listQuery<typeof listParameters, Conditions>(listParameters),
+      validQuery<typeof listParameters, Conditions>(listParameters),
       async (c) => {
         const { limit, cursor, fields, locale, ...filters } = c.req.valid('query');
         const selection = selectionOf({ fields, locale });
@@ -39,7 +39,7 @@ export function propertyRoutes() {
     .get(
       '/properties/:slugOrId',
       requireFeedAccess(),
-      itemQuery<typeof itemParameters, Conditions>(itemParameters),
+      validQuery<typeof itemParameters, Conditions>(itemParameters),
       async (c) => {
         const request = itemRequestOf(c.req.param('slugOrId'), selectionOf(c.req.valid('query')));
         if (request === undefined) throw noSuchProperty();
@@ -49,14 +49,14 @@ export function propertyRoutes() {
     .get(
       '/locations',
       requireFeedAccess(),
-      listQuery<typeof locationParameters, Conditions>(locationParameters),
+      validQuery<typeof locationParameters, Conditions>(locationParameters),
       async (c) => {
         const { limit, cursor, locale } = c.req.valid('query');
         const request = await locationsRequestOf(selectionOf({ locale }), limit, cursor);
         return sends<Answered<ListOf<LocationResource>> | NotModified>(await answer(c, request));
       },
     )
-    .get('/property-changes', requireFeedAccess(), changesQuery(), async (c) => {
+    .get('/property-changes', requireFeedAccess(), validQuery(changeParameters), async (c) => {
       const { limit, after: cursor, fields, locale } = c.req.valid('query');
       const after =
         cursor === undefined
@@ -68,9 +68,4 @@ export function propertyRoutes() {
       const body = await changesJson(page, selectionOf({ fields, locale }));
       return sends<Answered<ChangeList>>(new Response(body, { headers }));
     });
-}
-
-/** The words of other lists for `after`. */
-function changesQuery() {
-  return listQuery(changeParameters, { cursor: 'after', resume_cursor: 'after' }, 'after');
 }
