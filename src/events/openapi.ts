@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { keyWith } from '../auth/openapi.ts';
 import { invalidCursor } from '../http/cursor.ts';
 import { uuid } from '../http/uuid.ts';
-import { chapter, unknownParameterOf } from '../openapi/chapter.ts';
+import { chapter, refusalOfQuery } from '../openapi/chapter.ts';
 import { noStore } from '../openapi/headers.ts';
 import { pageOf } from '../openapi/words.ts';
 import { listParameters } from './filters.ts';
@@ -86,7 +86,10 @@ export const eventChapter = chapter(tag, {
         },
       },
       refusals: [
-        { description: 'The query has a parameter.', errors: [unknownParameterOf(z.object({}))] },
+        {
+          description: 'The query has a parameter.',
+          errors: [refusalOfQuery(z.object({}), { sort: ['type'] })],
+        },
         { description: 'No event has this id.', errors: [noSuchEvent()] },
       ],
     },

@@ -14,7 +14,7 @@ type QueryValidator<S extends z.ZodObject, Parts> = MiddlewareHandler<
   string,
   { in: QueryOf<z.input<S>> & Parts; out: { query: z.output<S> } }
 >;
-type QueryOf<Query> = Partial<Query> extends Query ? { query?: Query } : { query: Query };
+type QueryOf<Query> = Query extends Record<string, never> ? object : { query: Query };
 
 /**
  * Validates the query: each parameter at most once, unless it is a list itself. `aliases` are names that
@@ -24,20 +24,17 @@ type QueryOf<Query> = Partial<Query> extends Query ? { query?: Query } : { query
  * a cursor that is alone at fault is left to the code that decodes it. Unknown parameters are bad too: an
  * answer that ignores `sort=price` or `bedrooms=3` looks as if it was sorted or filtered.
  */
-export function validQuery<S extends z.ZodObject, Parts = unknown>(
+export function validQuery<S extends z.ZodObject, Parts = object>(
   schema: S,
   aliases: Readonly<Record<string, string>> = {},
 ): QueryValidator<S, Parts> {
-  const pager = pagerOf(schema.shape);
   const validate = zValidator('query', schema, async (result, c) => {
     const sent = c.req.queries();
-    const unknown = Object.keys(sent).filter((name) => !Object.hasOwn(schema.shape, name));
-    if (result.success && unknown.length === 0) return;
-    const problems = [
-      ...unknown.flatMap((name) => unknownParameter(name, schema, aliases) ?? []),
-      ...(result.success ? [] : parameterProblems(result.error.issues, sent)),
-    ];
+    if (result.success && Object.keys(sent).every((name) => Object.hasOwn(schema.shape, name)))
+      return;
+    const problems = queryProblems(schema, sent, aliases);
     if (!isNonEmpty(problems)) return;
+    const pager = pagerOf(schema.shape);
     const [cursor] = (pager && sent[pager]) ?? [];
     const isNamed = problems.some(({ path }) => path === pager);
     if (cursor !== undefined && pager && !isNamed && !(await isIntact(cursor))) {
@@ -47,6 +44,21 @@ export function validQuery<S extends z.ZodObject, Parts = unknown>(
   });
   // Only the types differ: Hono's client reads `Parts` from them.
   return (c, next) => validate(c as never, next);
+}
+
+/** Returns the problems of a query, unknown parameters first, each under its name. */
+export function queryProblems(
+  schema: z.ZodObject,
+  sent: Readonly<Record<string, string[]>>,
+  aliases: Readonly<Record<string, string>> = {},
+): Problem[] {
+  const unknown = Object.keys(sent).filter((name) => !Object.hasOwn(schema.shape, name));
+  const values = Object.entries(sent).map(([name, all]) => [name, all.length > 1 ? all : all[0]]);
+  const issues = schema.safeParse(Object.fromEntries(values)).error?.issues ?? [];
+  return [
+    ...unknown.flatMap((name) => unknownParameter(name, schema, aliases) ?? []),
+    ...parameterProblems(issues, sent),
+  ];
 }
 
 /** The parameters that a list may take its cursors in. */
@@ -69,7 +81,7 @@ const USUAL_WORDS = { lang: 'locale', language: 'locale', location_slug: 'locati
 
 /** Parameters that links and caches append: campaigns, click ids, and names that begin with `_`. */
 const APPENDED =
-  /^(utm_.*|_.*|[a-z]*clid|gclsrc|gbraid|wbraid|igshid|srsltid|li_fat_id|mc_[ce]id)$/i;
+  /^(utm_.*|_.*|[a-z]*clk?id|gclsrc|gbraid|wbraid|igshid|srsltid|li_fat_id|mc_[ce]id)$/i;
 
 /** A name with brackets behind it. Anchored at both ends, so that no name takes more than one pass. */
 const IN_BRACKETS = /^([^[]*)(?:\[[^[\]]*\])+$/;
@@ -78,10 +90,10 @@ const IN_BRACKETS = /^([^[]*)(?:\[[^[\]]*\])+$/;
  * Returns the problem of a parameter that the schema lacks, or undefined for one that links append. It
  * names the parameter that is meant, if another case, brackets or a foreign word tell.
  */
-export function unknownParameter(
+function unknownParameter(
   name: string,
   { shape }: z.ZodObject,
-  aliases: Readonly<Record<string, string>> = {},
+  aliases: Readonly<Record<string, string>>,
 ): Problem | undefined {
   if (APPENDED.test(name)) return undefined;
   const known = Object.keys(shape);

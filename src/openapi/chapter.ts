@@ -11,7 +11,7 @@ import type {
   ZodOpenApiResponseObject,
 } from 'zod-openapi';
 import { type ApiError, internalError, validationError } from '../http/errors.ts';
-import { unknownParameter } from '../http/query.ts';
+import { queryProblems } from '../http/query.ts';
 import { errorBody } from '../http/render-error.ts';
 import type { Parsed } from '../http/validate.ts';
 import { rateLimitExceeded, tooManyAtOnce } from '../rate-limit/middleware.ts';
@@ -153,11 +153,11 @@ export function refusalOf(parsed: Parsed<unknown>): ApiError {
   return validationError(parsed.problems);
 }
 
-/** Returns the error of a parameter that a query does not have. */
-export function unknownParameterOf(query: z.ZodObject): ApiError {
-  const problem = unknownParameter('sort', query);
-  if (problem === undefined) throw new Error('the example of a refusal is valid');
-  return validationError([problem]);
+/** Returns the error of a query: `refusalOfQuery(listParameters, { limit: ['101'] })`. */
+export function refusalOfQuery(query: z.ZodObject, sent: Record<string, string[]>): ApiError {
+  const [first, ...rest] = queryProblems(query, sent);
+  if (first === undefined) throw new Error('the example of a refusal is valid');
+  return validationError([first, ...rest]);
 }
 
 /** A JSON body: its schema and examples. */

@@ -9,12 +9,11 @@ import { CATALOGUE, type ErrorCode, MAX_PATH_CHARACTERS, MAX_PROBLEMS } from '..
 /** The message, and the path of the request, repeat what a caller sent. */
 const MAX_ECHOED_CHARACTERS = 300_000;
 
-/** A request id: 1 to 200 characters of a field value (RFC 9110 section 5.5), in a pattern of every dialect. */
-export const requestIdText = z
-  .string()
-  .min(1)
-  .max(200)
-  .regex(/^[^\x00-\x08\x0a-\x1f\x7f]*$/);
+/** A field value (RFC 9110 section 5.5), in a form that every dialect of patterns reads. */
+const FIELD_VALUE = '^[^\\x00-\\x08\\x0a-\\x1f\\x7f]*$';
+
+/** A request id. */
+export const requestIdText = z.string().min(1).max(200).regex(new RegExp(FIELD_VALUE));
 
 const CODES = Object.keys(CATALOGUE) as ErrorCode[];
 

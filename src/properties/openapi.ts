@@ -3,9 +3,8 @@
 import * as z from 'zod';
 import { FEED_ACCESS } from '../auth/openapi.ts';
 import { invalidCursor } from '../http/cursor.ts';
-import { validationError } from '../http/errors.ts';
 import { parseWith } from '../http/validate.ts';
-import { type Answer, chapter, refusalOf } from '../openapi/chapter.ts';
+import { type Answer, chapter, refusalOf, refusalOfQuery } from '../openapi/chapter.ts';
 import { described } from '../openapi/described.ts';
 import { pageOf, pageWords } from '../openapi/words.ts';
 import { changeList } from './change.ts';
@@ -24,13 +23,6 @@ import {
 import { headers, requestHeaders } from './openapi-headers.ts';
 import { anyProperty } from './resource.ts';
 import { changeParameters, itemParameters, locationParameters } from './selection.ts';
-
-/** The refusal of a language, under the name of its parameter: a query has no path inside a value. */
-function unknownLanguage() {
-  const parsed = parseWith(itemParameters, { locale: 'de' });
-  if (parsed.ok) throw new Error('the example of a refusal is valid');
-  return validationError([{ path: 'locale', message: parsed.problems[0].message }]);
-}
 
 const notModified: Answer = {
   description: 'You hold the current answer: `If-None-Match` names it. There is no body.',
@@ -116,7 +108,7 @@ export const propertyChapter = chapter(tag, {
       refusals: [
         {
           description: 'A parameter is not valid.',
-          errors: [unknownLanguage()],
+          errors: [refusalOfQuery(itemParameters, { locale: ['de'] })],
         },
         {
           description: 'No listing has this slug or id, or it is hidden.',

@@ -49,15 +49,28 @@ function appThatThrows(thrown: unknown) {
 }
 
 describe('the request id', () => {
-  it.each(['a', 'trace:1/2.3', 'x'.repeat(200), '~ !"#$%&'])('%j is echoed exactly', async (id) => {
+  it.each([
+    'a',
+    'trace:1/2.3',
+    'x'.repeat(200),
+    '~ !"#$%&',
+    'a\tb',
+    'é',
+    'Ж'.repeat(200),
+    '\u{1f3e1}'.repeat(200),
+    '\u0085',
+  ])('%j is echoed exactly', async (id) => {
     const response = await get(LIST, { headers: { 'X-Request-ID': id } });
     expect(response.headers.get('X-Request-ID')).toBe(id);
   });
 
-  it.each(['x'.repeat(201), 'é', ''])('%j is replaced by a fresh one', async (id) => {
-    const response = await get(LIST, { headers: { 'X-Request-ID': id } });
-    expect(response.headers.get('X-Request-ID')).toMatch(/^req_[0-9a-f]{32}$/);
-  });
+  it.each(['x'.repeat(201), 'é'.repeat(201), 'a\ufffd', ''])(
+    '%j is replaced by a fresh one',
+    async (id) => {
+      const response = await get(LIST, { headers: { 'X-Request-ID': id } });
+      expect(response.headers.get('X-Request-ID')).toMatch(/^req_[0-9a-f]{32}$/);
+    },
+  );
 
   it('is another one for each request', async () => {
     const ids = await Promise.all(

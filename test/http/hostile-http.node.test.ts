@@ -86,6 +86,21 @@ function bytes(...parts: (string | number)[]): Uint8Array {
   );
 }
 
+describe('a request id', () => {
+  const answerTo = async (...id: (string | number)[]) => {
+    const head = bytes(`GET /api/health HTTP/1.1\r\n${HOST}X-Request-ID: `, ...id, '\r\n\r\n');
+    return /^X-Request-ID: (.*)\r$/im.exec(await exchange([head]))?.[1];
+  };
+
+  it.each(['a\tb', 'naïve Ж \u{1f3e1}'])('in UTF-8 comes back byte by byte: %s', async (id) => {
+    expect(await answerTo(id)).toBe(id);
+  });
+
+  it('in Latin-1 is replaced: its bytes could not come back', async () => {
+    expect(await answerTo('na', 0xef, 've')).toMatch(/^req_[0-9a-f]{32}$/);
+  });
+});
+
 describe('the length of a body', () => {
   it.each<[string, Bytes[], number]>([
     ['that is missing', [INGEST, `\r\n${BODY}`], 400],

@@ -50,7 +50,7 @@ describe('the deployed bundle', () => {
 describe('a stack of the deployed bundle', () => {
   it('is told in lines of src by `npm run stack`', () => {
     const lines = readFileSync(join(directory, 'index.js'), 'utf8').split('\n');
-    // A text that stands in src/config.ts alone, where the error is made.
+    // A text that stands in src/http/render-error.ts alone, where the error is made.
     const line = lines.findIndex((each) => each.includes('malformed configuration: '));
     const column = lines[line]?.indexOf('malformed configuration: ') ?? -1;
     const place = `index.js:${line + 1}:${column + 1}`;
@@ -59,12 +59,12 @@ describe('a stack of the deployed bundle', () => {
       encoding: 'utf8',
       input,
     });
-    const source = readFileSync('src/config.ts', 'utf8').split('\n');
+    const source = readFileSync('src/http/render-error.ts', 'utf8').split('\n');
     const expected = source.findIndex((each) => each.includes('malformed configuration: ')) + 1;
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(stdout).toMatch(
       new RegExp(
-        `^{"cause":"Error: x\\n    at aB \\(src/config\\.ts:${expected}:\\d+\\)\\n    at async index\\.js:99999:1"}\\n$`,
+        `^{"cause":"Error: x\\n    at aB \\(src/http/render-error\\.ts:${expected}:\\d+\\)\\n    at async index\\.js:99999:1"}\\n$`,
       ),
     );
   });

@@ -183,7 +183,7 @@ describe('dev', () => {
     // The stack is in lines of src, with the names of functions.
     await expect
       .poll(faulty.output)
-      .toMatch(/"cause":"[^"]*\bat requireConfig\w* \(src\/config\.ts:\d+:\d+\)/);
+      .toMatch(/"cause":"[^"]*\bat guard\w* \(src\/http\/render-error\.ts:\d+:\d+\)/);
     expect(await faulty.stop('SIGINT')).toBe(0);
   });
 
