@@ -21,7 +21,7 @@ export async function checkDependencies(
     checkOne('rate_limiter', async () => {
       // A limit of 0 grants nothing, so that nothing is stored.
       const id = env.RATE_COUNTER.idFromName('health');
-      const lease = await env.RATE_COUNTER.get(id).lease('default', 0, 1);
+      const lease = await env.RATE_COUNTER.get(id).grant('default', 0, 1);
       // What an object returns keeps its call open until it is disposed of.
       lease[Symbol.dispose]();
     }),

@@ -2,8 +2,9 @@
  * The Durable Object that counts one client's requests.
  *
  * An object loses its memory after some ten seconds without a call, so a window has to be stored. A
- * window that has granted its first lease only is not: an eviction forgets a first lease at most, and
- * never that a window is full.
+ * window that has granted its first lease only is not stored: the isolate that got the lease remembers
+ * the window, and tells it with its next call. When the client has changed its isolate by then, the first
+ * lease is forgotten. A full window never is.
  */
 
 import { DurableObject } from 'cloudflare:workers';
@@ -15,6 +16,7 @@ import {
   isOver,
   type Lease,
   type Window,
+  windowAt,
 } from './lease.ts';
 
 /**
@@ -34,13 +36,24 @@ export class RateCounter extends DurableObject<Env> {
 
   /**
    * Grants up to `wanted` requests of the `limit` per window, and debits them. The sum of the grants
-   * is exact: nothing is awaited between read and write.
+   * is exact: nothing is awaited between read and write. `remembered` is the latest window that the isolate
+   * knows, as of its last call. It counts where this object has forgotten its window.
    */
-  lease(counter: CounterName, limit: number, wanted: number): Lease {
-    const { window, lease } = grant(this.#windowOf(counter), limit, wanted, Date.now());
+  grant(counter: CounterName, limit: number, wanted: number, remembered?: Window): Lease {
+    const now = Date.now();
+    const current = windowAt(now, this.#windowOf(counter), remembered);
+    const { window, lease } = grant(current, limit, wanted, now);
     this.#windows.set(counter, window);
     if (lease.granted > 0 && isDueToStore(window, limit)) this.#store(counter, window);
     return lease;
+  }
+
+  /**
+   * Does the same for a Worker of the version before, which tells no window. It goes once no deployed Worker
+   * calls it.
+   */
+  lease(counter: CounterName, limit: number, wanted: number): Lease {
+    return this.grant(counter, limit, wanted);
   }
 
   /** Deletes windows that are over, and sets an alarm for the rest. An idle object stores nothing. */

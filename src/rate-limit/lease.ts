@@ -54,24 +54,36 @@ export function nextLease(limit: number, left: number): number {
   return Math.min(largestLease(limit), partOf(left, LARGEST_PART_OF_LEFT));
 }
 
-/** Grants up to `wanted` requests at `now`, in milliseconds since the epoch. Returns the next state too. */
+/**
+ * Returns the window that counts at `now`, in milliseconds since the epoch: the object's own; where the object
+ * has forgotten it, the window that an isolate remembers; else a new one.
+ */
+export function windowAt(
+  now: number,
+  own: Window | undefined,
+  remembered: Window | undefined,
+): Window {
+  if (own !== undefined && !isOver(own, now)) return own;
+  if (remembered !== undefined && !isOver(remembered, now)) return remembered;
+  return { startedAt: now, hits: 0 };
+}
+
+/** Grants up to `wanted` requests of a window that is not over at `now`. Returns the next state too. */
 export function grant(
-  window: Window | undefined,
+  { startedAt, hits }: Window,
   limit: number,
   wanted: number,
   now: number,
 ): { window: Window; lease: Lease } {
-  const current =
-    window === undefined || isOver(window, now) ? { startedAt: now, hits: 0 } : window;
-  const left = Math.max(0, limit - current.hits);
+  const left = Math.max(0, limit - hits);
   const granted = Math.min(Math.max(1, wanted), nextLease(limit, left));
   return {
-    window: { startedAt: current.startedAt, hits: current.hits + granted },
+    window: { startedAt, hits: hits + granted },
     lease: {
       granted,
       left: left - granted,
-      resetMs: endOf(current) - now,
-      window: current.startedAt,
+      resetMs: endOf({ startedAt, hits }) - now,
+      window: startedAt,
     },
   };
 }

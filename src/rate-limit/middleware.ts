@@ -31,7 +31,8 @@ const SET_BY_CORS = /^(access-control-.*|vary)$/;
 export function rateLimit() {
   const pools = new LRUCache<string, Pool>({ max: MAX_POOLS });
   return createMiddleware<AppEnv>(async function rateLimit(c, next) {
-    const counter = counterOf(c.req.method, c.req.path);
+    const { method, path } = c.req;
+    const counter = counterOf(method, path);
     if (counter === undefined) return next();
     const limit = configOf(c.env).rateLimits[counter];
     const client = clientOf(c.req.header('CF-Connecting-IP'), c.req.header('CF-Worker'));
@@ -40,11 +41,11 @@ export function rateLimit() {
     pools.set(key, pool);
 
     const atOnce = pool.spend(Date.now());
-    const isBegun = isRead(c.req.method) && atOnce?.outcome !== 'refused';
+    const isRead = method === 'GET' || method === 'HEAD';
     const counting = atOnce ?? timed('counter_ms', () => pool.wait(c.env.RATE_COUNTER));
     // The wait outlives its request: the lease that it fetches is for all requests of the client.
     if (counting instanceof Promise) c.executionCtx.waitUntil(counting);
-    const work = isBegun ? next() : undefined;
+    const work = isRead && atOnce?.outcome !== 'refused' ? next() : undefined;
     const count = await counting;
 
     switch (count.outcome) {
@@ -86,10 +87,6 @@ export function tooManyAtOnce(resetMs: number): ApiError {
 function counterOf(method: string, path: string): CounterName | undefined {
   if (method === 'POST' && path === INGEST_PATH) return 'ingest';
   return path.startsWith('/api/') || path === '/api' ? 'default' : undefined;
-}
-
-function isRead(method: string): boolean {
-  return method === 'GET' || method === 'HEAD';
 }
 
 /**

@@ -21,6 +21,7 @@ import {
   largestLease,
   nextLease,
   WINDOW_SECONDS,
+  type Window,
 } from './lease.ts';
 
 /** The longest that a request waits for its counter. */
@@ -79,6 +80,7 @@ export class Pool {
   readonly #counter: CounterName;
   readonly #client: string;
   readonly #limit: number;
+  readonly #first: number;
   readonly #largest: number;
   readonly #calls = new Set<Call>();
   #window: KnownWindow | undefined;
@@ -92,6 +94,7 @@ export class Pool {
     this.#counter = counter;
     this.#client = client;
     this.#limit = limit;
+    this.#first = firstLease(limit);
     this.#largest = largestLease(limit);
   }
 
@@ -120,7 +123,7 @@ export class Pool {
     let failure: Failure | undefined;
     for (let looks = 1; waitedMs < DEADLINE_MS && failure === undefined; looks += 1) {
       const wanted = this.#wantedNow(waitedMs, Date.now());
-      if (wanted > 0) failure = await this.#call(objects, wanted);
+      if (wanted > 0) failure = await this.#call(objects, wanted, DEADLINE_MS - waitedMs);
       else await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
       const count = this.spend(Date.now());
       if (count !== undefined) {
@@ -143,9 +146,8 @@ export class Pool {
   refill(objects: Objects, now: number, context: Pick<ExecutionContext, 'waitUntil'>): void {
     const window = this.#windowAt(now);
     if (window === undefined || now < this.#quietUntil) return;
-    const first = firstLease(this.#limit);
-    const isFirst = this.#limit - window.left <= first;
-    if (isFirst && (this.#held > 0 || first === 1)) return;
+    const isFirst = this.#limit - window.left <= this.#first;
+    if (isFirst && (this.#held > 0 || this.#first === 1)) return;
     const expected = this.#expected(now);
     const held = this.#held + expected - this.#waiting;
     const room = this.#largest - held;
@@ -153,7 +155,7 @@ export class Pool {
     if (room < 1 || next < 1) return;
     // To ask later would bring more, unless so little is left that the next lease fits in already.
     if (held > this.#reserve && next > room) return;
-    context.waitUntil(this.#call(objects, Math.min(room, next)));
+    context.waitUntil(this.#call(objects, Math.min(room, next), DEADLINE_MS));
   }
 
   /**
@@ -172,8 +174,8 @@ export class Pool {
     return Math.max(1, Math.min(room, this.#largestAsk, nextLease(this.#limit, left)));
   }
 
-  /** Calls the client's object, for a second at most, and adds the lease to the pool. Never rejects. */
-  async #call(objects: Objects, wanted: number): Promise<Failure | undefined> {
+  /** Calls the client's object, and adds the lease to the pool. Gives up after `deadlineMs`. Never rejects. */
+  async #call(objects: Objects, wanted: number, deadlineMs: number): Promise<Failure | undefined> {
     const sentAt = Date.now();
     const left = (this.#windowAt(sentAt)?.left ?? this.#limit) - this.#expected(sentAt);
     const call = { sentAt, expected: Math.min(wanted, nextLease(this.#limit, left)) };
@@ -181,7 +183,7 @@ export class Pool {
     const leasing = async () => {
       // A stub that has thrown stays broken: each call takes its own.
       const stub = objects.get(objects.idFromName(this.#client));
-      const lease = await stub.lease(this.#counter, this.#limit, wanted);
+      const lease = await stub.grant(this.#counter, this.#limit, wanted, this.#remembered);
       const { granted, left, resetMs, window } = lease;
       // The result of a remote call keeps the call open until it is disposed of.
       lease[Symbol.dispose]();
@@ -190,7 +192,7 @@ export class Pool {
       this.#add({ granted, left, resetMs, window }, sentAt, Date.now());
     };
     try {
-      await withDeadline(leasing(), DEADLINE_MS, 'rate counter');
+      await withDeadline(leasing(), deadlineMs, 'rate counter');
       return undefined;
     } catch (error) {
       this.#calls.delete(call);
@@ -212,8 +214,6 @@ export class Pool {
       known.endsAt = Math.max(known.endsAt, endsAt);
       known.overAt = Math.min(known.overAt, overAt);
     } else {
-      // A late answer about an earlier window.
-      if ((this.#windowAt(now)?.endsAt ?? 0) > endsAt) return;
       this.#window = { id, left, endsAt, overAt };
       this.#held = 0;
     }
@@ -233,6 +233,15 @@ export class Pool {
       if (now - call.sentAt < PATIENCE_MS) expected += call.expected;
     }
     return expected;
+  }
+
+  /**
+   * The window as the object needs it when it has forgotten it. The object judges whether it is over: this
+   * isolate takes it to be over a little earlier.
+   */
+  get #remembered(): Window | undefined {
+    const window = this.#window;
+    return window && { startedAt: window.id, hits: this.#limit - window.left };
   }
 
   get #isFast(): boolean {

@@ -30,7 +30,7 @@ function brokenCache(call: () => Promise<unknown>) {
 }
 
 function brokenCounter(call: () => Promise<unknown>) {
-  const binding = { idFromName: (name: string) => name, get: () => ({ lease: call }) };
+  const binding = { idFromName: (name: string) => name, get: () => ({ grant: call }) };
   return binding as unknown as Env['RATE_COUNTER'];
 }
 
@@ -243,7 +243,7 @@ describe('GET /api/health/detailed', () => {
     const lease = { granted: 0, left: 0, resetMs: 1, window: 1 };
     const ofLook = { ...lease, [Symbol.dispose]: dispose };
     const ofRequest = { ...lease, granted: 4, left: 96, [Symbol.dispose]: () => {} };
-    const stub = { lease: async (_: string, limit: number) => (limit === 0 ? ofLook : ofRequest) };
+    const stub = { grant: async (_: string, limit: number) => (limit === 0 ? ofLook : ofRequest) };
     const binding = { idFromName: (name: string) => name, get: () => stub };
     const { states } = await read({ RATE_COUNTER: binding as unknown as Env['RATE_COUNTER'] });
     expect(states).toBe('ok ok ok');

@@ -26,7 +26,7 @@ async function lease(client: string, times = 1, counter: CounterName = 'default'
   let left = Number.NaN;
   let resetMs = Number.NaN;
   for (let call = 0; call < times; call += 1) {
-    const answer = await objectOf(client).lease(counter, 100, 10);
+    const answer = await objectOf(client).grant(counter, 100, 10);
     granted += answer.granted;
     ({ left, resetMs } = answer);
   }
@@ -64,19 +64,26 @@ describe('what is stored', () => {
 
   it('is a window that its first lease fills', async () => {
     const client = freshAddress();
-    await objectOf(client).lease('default', 1, 1);
+    await objectOf(client).grant('default', 1, 1);
     expect((await storedIn(client)).windows).toEqual({ default: { startedAt: START, hits: 1 } });
   });
 
   it('is nothing for a request that is refused', async () => {
     const client = freshAddress();
-    expect(await objectOf(client).lease('default', 0, 1)).toMatchObject({
+    expect(await objectOf(client).grant('default', 0, 1)).toMatchObject({
       granted: 0,
       left: 0,
       resetMs: 60_000,
     });
     expect((await storedIn(client)).windows).toEqual({});
   });
+});
+
+it('a Worker of the version before shares the window with one of this version', async () => {
+  const client = freshAddress();
+  await lease(client);
+  const answer = await objectOf(client).lease('default', 100, 10);
+  expect(answer).toMatchObject({ granted: 10, left: 86, resetMs: 60_000 });
 });
 
 describe('an eviction', () => {
@@ -101,6 +108,20 @@ describe('an eviction', () => {
     expect(await lease(client)).toEqual({ granted: 0, left: 0, resetMs: 1 });
     vi.setSystemTime(START + 60_000);
     expect(await lease(client)).toEqual({ granted: 4, left: 96, resetMs: 60_000 });
+  });
+
+  it('forgets nothing that the calling isolate remembers', async () => {
+    const client = freshAddress();
+    await lease(client);
+    vi.setSystemTime(START + 30_000);
+    await evictDurableObject(objectOf(client));
+    const remembered = { startedAt: START, hits: 4 };
+    const answer = await objectOf(client).grant('default', 100, 10, remembered);
+    expect(answer).toMatchObject({ granted: 10, left: 86, resetMs: 30_000, window: START });
+    expect(await storedIn(client)).toEqual({
+      windows: { default: { startedAt: START, hits: 14 } },
+      alarmSeconds: 60,
+    });
   });
 
   it('does not lengthen the window', async () => {

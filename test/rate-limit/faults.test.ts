@@ -7,13 +7,13 @@ import { createApp } from '../../src/app.ts';
 import { expectError, expectStatus, freshAddress, sendWith } from '../support/http.ts';
 
 const LIST = '/api/v1/web/properties';
-type Answer = (counter: string, limit: number, wanted: number) => unknown;
+type Answer = (counter: string, limit: number, wanted: number, remembered?: object) => unknown;
 
 /** A binding whose objects answer with `answer`; it records their calls. */
 function counterThat(answer: Answer) {
   const calls: Parameters<Answer>[] = [];
   const stub = {
-    async lease(...request: Parameters<Answer>) {
+    async grant(...request: Parameters<Answer>) {
       calls.push(request);
       return answer(...request);
     },
@@ -133,7 +133,7 @@ describe('a client known to be over', () => {
     const { calls, changes } = counterThat(() => refused);
     const app = createApp();
     await sendWith(changes, '/api/none', { headers }, app);
-    expect(calls).toEqual([['default', 100, 4]]);
+    expect(calls).toEqual([['default', 100, 4, undefined]]);
     vi.setSystemTime(Date.now() + 5_000);
     const again = await sendWith(changes, '/api/none', { headers }, app);
     expect(again.headers.get('RateLimit')).toBe('"default";r=0;t=8');

@@ -4,7 +4,7 @@ import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
-import { grant, type Window } from '../../src/rate-limit/lease.ts';
+import { grant, type Window, windowAt } from '../../src/rate-limit/lease.ts';
 import { freshAddress } from '../support/http.ts';
 
 beforeEach(() => {
@@ -25,10 +25,12 @@ function isolate(answerAfterMs: (call: number) => number | null = () => 0) {
   const asked: number[] = [];
   const windows = new Map<string, Window>();
   const stubOf = (client: string) => ({
-    async lease(_counter: string, limit: number, wanted: number) {
+    async grant(_counter: string, limit: number, wanted: number) {
       const afterMs = answerAfterMs(asked.push(wanted) - 1);
       if (afterMs === null) throw new Error('out of order');
-      const { window, lease } = grant(windows.get(client), limit, wanted, Date.now());
+      const now = Date.now();
+      const current = windowAt(now, windows.get(client), undefined);
+      const { window, lease } = grant(current, limit, wanted, now);
       windows.set(client, window);
       if (afterMs > 0) await new Promise((resolve) => setTimeout(resolve, afterMs));
       return { ...lease, [Symbol.dispose]: () => {} };
@@ -39,12 +41,12 @@ function isolate(answerAfterMs: (call: number) => number | null = () => 0) {
   return {
     /** The sizes of the leases that were asked for. */
     asked,
-    async send(client: string): Promise<string | null> {
+    async send(client: string) {
       const request = new Request('https://api.example.com/api/none', {
         headers: { 'CF-Connecting-IP': client },
       });
-      const { headers } = await app.fetch(request, bindings, createExecutionContext());
-      return headers.get('X-RateLimit-Remaining');
+      const { status, headers } = await app.fetch(request, bindings, createExecutionContext());
+      return { status, remaining: headers.get('X-RateLimit-Remaining') };
     },
   };
 }
@@ -109,10 +111,42 @@ describe('a request beside a call of another one', () => {
     expect(one.asked).toHaveLength(1);
     await vi.advanceTimersByTimeAsync(1);
     expect(one.asked).toHaveLength(2);
-    expect(await second).not.toBeNull();
+    expect(await second).toEqual({ status: 404, remaining: '95' });
     await vi.advanceTimersByTimeAsync(900);
     await first;
   });
+
+  it('waits a second in all, also when its own call is not answered either', async () => {
+    const log = vi.spyOn(console, 'error').mockReturnValue(undefined);
+    const one = isolate(() => 60_000);
+    const client = freshAddress();
+    const start = Date.now();
+    const answeredAfter: number[] = [];
+    for (const delayMs of [0, 0, 300]) {
+      setTimeout(async () => {
+        await one.send(client);
+        answeredAfter.push(Date.now() - start - delayMs);
+      }, delayMs);
+    }
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(answeredAfter).toEqual([1_000, 1_000, 1_000]);
+    expect(log.mock.calls.map(([line]) => JSON.parse(line).cause)).toEqual([
+      expect.stringContaining('took over 1000 ms'),
+      expect.stringContaining('took over 900 ms'),
+      expect.stringContaining('took over 1000 ms'),
+    ]);
+  });
+});
+
+it('300 requests at once make at most 40 calls, and exactly 100 of them pass', async () => {
+  const one = isolate(() => 15);
+  const client = freshAddress();
+  const answers = Array.from({ length: 300 }, () => one.send(client));
+  await vi.advanceTimersByTimeAsync(1_000);
+  const statuses = (await Promise.all(answers)).map(({ status }) => status);
+  expect(statuses.filter((status) => status === 404)).toHaveLength(100);
+  expect(statuses.filter((status) => status === 429)).toHaveLength(200);
+  expect(one.asked.length).toBeLessThanOrEqual(40);
 });
 
 it('a lease that comes after the second that its request waited is spent by later requests', async () => {
@@ -121,8 +155,8 @@ it('a lease that comes after the second that its request waited is spent by late
   const client = freshAddress();
   const first = one.send(client);
   await vi.advanceTimersByTimeAsync(1_000);
-  expect(await first).toBeNull();
+  expect(await first).toEqual({ status: 404, remaining: null });
   await vi.advanceTimersByTimeAsync(500);
-  expect(await one.send(client)).toBe('99');
+  expect(await one.send(client)).toEqual({ status: 404, remaining: '99' });
   expect(one.asked).toHaveLength(1);
 });

@@ -3,8 +3,10 @@
  * that is evicted loses its memory. It runs on a machine with a clock of its own.
  */
 
-import type { Owner, Scheduler } from './scheduler.ts';
+import type { Scheduler } from './scheduler.ts';
 
+/** An object that has not been called for so long loses its memory. */
+const IDLE_MS = 10_000;
 /** An alarm may come some time after it is due. */
 const MAX_ALARM_DELAY_MS = 2_000;
 /** Far more alarms than an object sets in a run. */
@@ -23,6 +25,8 @@ export type ObjectMachine = {
   setClock(offset: number): void;
   /** Draws the delay of an alarm, from 0 to 1. */
   alarmDelay(): number;
+  /** The object has lost its memory because it was idle, at this true time. */
+  onIdle(at: number): void;
 };
 
 export class CounterObject {
@@ -31,7 +35,7 @@ export class CounterObject {
   readonly #machine: ObjectMachine;
   readonly #storage: Storage = { entries: new Map(), alarm: null };
   #instance: Record<string, Method> | undefined;
-  #lifetime: Owner = { isAlive: true };
+  #idleFrom = Number.POSITIVE_INFINITY;
   #alarms = 0;
 
   constructor(machine: ObjectMachine, clockOffset: number) {
@@ -44,16 +48,12 @@ export class CounterObject {
   }
 
   evict(): void {
-    this.#lifetime.isAlive = false;
-    this.#lifetime = { isAlive: true };
     this.#instance = undefined;
   }
 
   /** Calls a method, which must answer at once, as the platform does: with copies. */
   call(method: string, values: readonly unknown[]): unknown {
-    this.#machine.setClock(this.clockOffset);
-    this.#instance ??= new this.#machine.ObjectClass(this.#context(), {});
-    const instance = this.#instance;
+    const instance = this.#awake();
     const own = instance[method];
     if (typeof own !== 'function') {
       throw new TypeError(`The RPC receiver does not implement the method "${method}".`);
@@ -102,8 +102,19 @@ export class CounterObject {
     this.#alarms += 1;
     if (this.#alarms > MAX_ALARMS) throw new Error('an object sets its alarm again and again');
     this.#storage.alarm = null;
-    this.#machine.setClock(this.clockOffset);
-    this.#instance ??= new this.#machine.ObjectClass(this.#context(), {});
-    void this.#instance.alarm?.();
+    void this.#awake().alarm?.();
+  }
+
+  /** Returns the running instance, a new one after an idle time. */
+  #awake(): Record<string, Method> {
+    const { scheduler, ObjectClass, setClock, onIdle } = this.#machine;
+    if (this.#instance !== undefined && scheduler.now >= this.#idleFrom) {
+      this.evict();
+      onIdle(this.#idleFrom);
+    }
+    this.#idleFrom = scheduler.now + IDLE_MS;
+    setClock(this.clockOffset);
+    this.#instance ??= new ObjectClass(this.#context(), {});
+    return this.#instance;
   }
 }

@@ -19,8 +19,13 @@ import type { CounterCall, Exchange, World } from './world.ts';
 
 const LIMIT = 50;
 const WINDOW_MS = 60_000;
-/** A window that was not stored yet may be forgotten with its first lease: a twenty-fifth of the limit. */
+/**
+ * The first lease of a window, a twenty-fifth of the limit, is not stored. An object that loses its memory forgets
+ * it, unless it is idle and the isolate that it serves tells it.
+ */
 const FIRST_LEASE = 2;
+/** The longest that a request waits for its counter, and the pause between two of its looks. */
+const LONGEST_WAIT_MS = 1_002;
 /** The requests that an isolate may hold while another one needs them: a tenth of the limit. */
 const LARGEST_LEASE = 5;
 /** A Worker of the version before: it calls `lease` for each request, and holds nothing. */
@@ -81,8 +86,24 @@ function planOf(seed: string): Plan {
     if (random.chance(0.3)) operations.push(outage('outage', 'counter', atMs, 5_000));
     if (random.chance(0.2)) operations.push(oldObjects(random.between(0, 70_000)));
   }
+  if (random.chance(0.4)) operations.push(...pausing(random, machines.length));
   const vars = { RATE_LIMIT_DEFAULT: String(LIMIT) };
   return { seed, machines, vars, operations, isSwift, endMs: 400_000 };
+}
+
+/** A client of one isolate that pauses until its object has lost its memory, and then sends all that it can. */
+function pausing(random: Random, machines: number): Operation[] {
+  const machine = random.between(0, machines - 1);
+  const startMs = random.between(0, 100_000);
+  const counts = [...Array.from({ length: 4 }, () => random.between(1, 3)), 60];
+  return counts.flatMap((count, burst) =>
+    Array.from({ length: count }, (_, index) => ({
+      atMs: startMs + burst * 13_000 + random.between(0, 100),
+      name: `pausing ${burst}.${index}`,
+      roughness: 0,
+      perform: (world: World) => request(world, '203.0.113.3', machine, false),
+    })),
+  );
 }
 
 /** Until then, the objects are of the version before. */
@@ -138,7 +159,7 @@ function violationsIn(world: World, plan: Plan): Violation[] {
   const clients = new Set(world.exchanges.map(({ request }) => request.client));
   return [
     ...[...clients].flatMap((client) => {
-      const windows = windowsOf(world, client);
+      const windows = windowsOf(world, client, isFaultless(plan));
       const exchanges = world.exchanges.filter((each) => each.request.client === client);
       const refused = exchanges.filter(({ status }) => status === 429);
       const passed = exchanges.filter(
@@ -150,17 +171,24 @@ function violationsIn(world: World, plan: Plan): Violation[] {
         ...(isCalm(plan) ? neverLess(world, windows, refused, passed) : []),
       ];
     }),
+    ...neverWaitsLong(world),
     ...storesNothing(world),
   ];
 }
 
 /** Reports whether each call takes less than 0.1 s, and none fails. */
-function isCalm({ isSwift, operations }: Plan): boolean {
-  return isSwift === true && operations.every((each) => each.roughness === 0 && !each.isFault);
+function isCalm(plan: Plan): boolean {
+  return plan.isSwift === true && isFaultless(plan);
 }
 
-function windowsOf(world: World, client: string): Window[] {
+function isFaultless({ operations }: Plan): boolean {
+  return operations.every((each) => each.roughness === 0 && !each.isFault);
+}
+
+function windowsOf(world: World, client: string, isFaultless: boolean): Window[] {
   const calls = world.counterCalls.filter((each) => each.client === client);
+  const isolates = new Set(calls.map(({ isolate }) => isolate));
+  const isRemembered = isFaultless && isolates.size === 1;
   const ends = new Set(
     calls.flatMap(({ windowEnd }) => (windowEnd === undefined ? [] : [windowEnd])),
   );
@@ -170,7 +198,8 @@ function windowsOf(world: World, client: string): Window[] {
     const next = sorted[index + 1] ?? Number.POSITIVE_INFINITY;
     const isForgotten = next - WINDOW_MS < end;
     const evictions = world.evictions.filter(
-      ({ client: evicted, at }) => evicted === client && at >= start && at < end,
+      ({ client: evicted, at, isIdle }) =>
+        evicted === client && at >= start && at < end && !(isIdle && isRemembered),
     ).length;
     const mayPass = evictions * FIRST_LEASE + (isForgotten ? 0 : LIMIT);
     return { start, end, isForgotten, mayPass };
@@ -244,6 +273,16 @@ function neverLess(
 function isolatesIn(window: Window, calls: readonly CounterCall[], client: string): Set<string> {
   const own = calls.filter((each) => each.client === client && each.windowEnd === window.end);
   return new Set(own.map(({ isolate }) => isolate));
+}
+
+function neverWaitsLong(world: World): Violation[] {
+  return world.exchanges
+    .filter(({ isolate, status }) => isolate !== OLD_WORKER && status !== undefined)
+    .filter(({ start, end }) => end - start > LONGEST_WAIT_MS)
+    .map(({ task, start, end }) => ({
+      promise: 'a request waits for its counter for a second at most',
+      how: `${task} from ${timeOf(start)} to ${timeOf(end)}`,
+    }));
 }
 
 function storesNothing(world: World): Violation[] {

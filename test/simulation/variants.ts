@@ -112,16 +112,17 @@ export const BAD_FEED: Variants = {
   ],
 };
 
-/** The pool of one isolate. */
+/** The pool of one isolate, and the arithmetic of the object. */
 const POOL = 'rate-limit/pool.ts';
+const LEASE = 'rate-limit/lease.ts';
 
 export const BAD_RATE_LIMIT: Variants = {
   'a lease is debited when it is spent': [
     // The object grants as before, and counts only what each call says it has spent: one request.
     {
-      file: 'rate-limit/lease.ts',
-      text: 'hits: current.hits + granted }',
-      by: 'hits: current.hits + Math.min(1, granted) }',
+      file: LEASE,
+      text: 'hits: hits + granted }',
+      by: 'hits: hits + Math.min(1, granted) }',
     },
   ],
   'a grant replaces the pool': [
@@ -154,10 +155,40 @@ export const BAD_RATE_LIMIT: Variants = {
   ],
   'an eviction forgets a full window': [
     {
-      file: 'rate-limit/lease.ts',
+      file: LEASE,
       text: 'return hits > firstLease(limit) || hits >= limit;',
       by: 'return hits > firstLease(limit) && hits < limit / 2;',
     },
+  ],
+  'an isolate does not tell its object which window it knows': [
+    {
+      file: POOL,
+      text: 'return window && { startedAt: window.id, hits: this.#limit - window.left };',
+      by: 'return window && undefined;',
+    },
+  ],
+  'an object takes over which window it is, and not what is granted of it': [
+    {
+      file: LEASE,
+      text: 'if (remembered !== undefined && !isOver(remembered, now)) return remembered;',
+      by: 'if (remembered !== undefined && !isOver(remembered, now)) return { ...remembered, hits: 0 };',
+    },
+  ],
+  'an object believes an isolate more than itself': [
+    {
+      file: LEASE,
+      text: '  if (own !== undefined && !isOver(own, now)) return own;\n',
+      by: '',
+    },
+    {
+      file: LEASE,
+      text: '  return { startedAt: now, hits: 0 };',
+      by: `  if (own !== undefined && !isOver(own, now)) return own;
+  return { startedAt: now, hits: 0 };`,
+    },
+  ],
+  'a request waits a whole second more for a call of its own': [
+    { file: POOL, text: 'DEADLINE_MS - waitedMs', by: 'DEADLINE_MS' },
   ],
   'a request loses its patience with calls under way': [
     {

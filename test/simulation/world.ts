@@ -181,7 +181,7 @@ export class World {
   readonly fleet: Fleet;
   readonly exchanges: Exchange[] = [];
   readonly counterCalls: CounterCall[] = [];
-  readonly evictions: { client: string; at: number }[] = [];
+  readonly evictions: { client: string; at: number; isIdle: boolean }[] = [];
   readonly machines: Machine[] = [];
   readonly objects = new Map<string, CounterObject>();
   /** Objects of the version before know `lease` only. */
@@ -225,7 +225,7 @@ export class World {
   /** Evicts the counter object of a client. */
   evict(client: string): void {
     countFault('object evicted');
-    this.evictions.push({ client, at: this.scheduler.now });
+    this.evictions.push({ client, at: this.scheduler.now, isIdle: false });
     this.objects.get(client)?.evict();
   }
 
@@ -320,6 +320,10 @@ export class World {
           machine.offset = offset;
         },
         alarmDelay: () => random.next(),
+        onIdle: (at) => {
+          countFault('object idle');
+          this.evictions.push({ client, at, isIdle: true });
+        },
       },
       random.between(-2_000, 2_000),
     );
