@@ -9,11 +9,10 @@ import { eq, gt, lt, type Placeholder, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { pagingParameters } from '../http/paging.ts';
 import { uuid } from '../http/uuid.ts';
+import { millisecondFrom, name, timestamp } from './catalogue.ts';
 import { kinds, kindsInCursor } from './kind-filter.ts';
 import { type EventOrder, eventOrder, isBehind, positionOf } from './order.ts';
 import { events } from './table.ts';
-import { name } from './text.ts';
-import { millisecondFrom, timestamp } from './timestamp.ts';
 
 type Filter = {
   /** Validates the parameter. Two values with the same meaning have the same output. */

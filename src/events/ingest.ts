@@ -1,5 +1,5 @@
 /**
- * Ingests one event: from the body and the key of a request to an outcome.
+ * Ingests an event: from the body and the key of a request to an outcome.
  *
  * D1 decides, and KV is asked beside it. A match in KV answers at once. A mismatch in KV refuses a
  * request only when D1 has failed.
@@ -8,14 +8,11 @@
 import type { Problem } from '../http/errors.ts';
 import type { JsonObject } from '../http/json-body.ts';
 import { logFault } from '../http/log.ts';
-import type { KeyedRequest } from './decision.ts';
-import { conflictDetails } from './difference.ts';
-import { keyIdOf } from './event-id.ts';
-import { fingerprintOf } from './fingerprint.ts';
+import { conflictDetails } from './conflict.ts';
 import { askCache, cacheResponse } from './replay-cache.ts';
-import { parseIngestRequest } from './request.ts';
+import { identityOf, parseIngestRequest } from './request.ts';
 import { type EventResource, idempotentEvent, pendingEvent } from './resource.ts';
-import { acceptKeyed, acceptKeyless, bodyOf, lookUpKey } from './store.ts';
+import { acceptKeyed, acceptKeyless, bodyOf, type KeyedRequest, lookUpKey } from './store.ts';
 
 /** Everything that an ingest needs besides its request. */
 export type IngestContext = {
@@ -27,7 +24,7 @@ export type IngestContext = {
   /** Milliseconds since the epoch. */
   now: number;
   /** Keeps work alive that the response does not wait for. The work must not reject. */
-  inBackground: (work: Promise<void>) => void;
+  background: Pick<ExecutionContext, 'waitUntil'>;
 };
 
 /** The outcome of a request. */
@@ -59,92 +56,74 @@ export async function ingestWithKey(
   context: IngestContext,
 ): Promise<Outcome> {
   const request: KeyedRequest = {
-    keyId: keyIdOf(key),
-    fingerprint: await fingerprintOf(body),
+    ...(await identityOf(key, body)),
     receipt: crypto.randomUUID(),
     now: context.now,
     retentionMs: context.retentionSeconds * 1_000,
   };
-  // Both run at once, and neither rejects.
-  const stored = askStore(body, request, context);
-  const cached = askCache(request, context);
+  // Both calls begin now, and neither promise rejects.
+  const asking = askStore(body, request, context);
+  const askingCache = askCache(request, context);
 
-  const first = await Promise.race([stored, cached]);
+  const first = await Promise.race([asking, askingCache]);
   if (first.kind === 'match') {
-    context.inBackground(logIfFailed(stored));
+    context.background.waitUntil(logFailure(asking));
     return { kind: 'replay', event: idempotentEvent(first.response) };
   }
 
-  const fromStore = await stored;
-  if (fromStore.kind === 'settled') return fromStore.outcome;
+  const stored = await asking;
+  if (stored.kind !== 'failed') return stored;
 
-  // D1 has failed, so KV answers if it can.
-  const fromCache = await cached;
-  switch (fromCache.kind) {
-    case 'match':
-      await logIfFailed(stored);
-      return { kind: 'replay', event: idempotentEvent(fromCache.response) };
-    case 'mismatch':
-      await logIfFailed(stored);
-      return { kind: 'conflict' };
-    case 'unknown':
-      throw fromStore.error;
-  }
+  const cached = await askingCache;
+  if (cached.kind === 'unknown') throw stored.error;
+  await logFailure(asking);
+  return cached.kind === 'match'
+    ? { kind: 'replay', event: idempotentEvent(cached.response) }
+    : { kind: 'conflict' };
 }
 
-type StoreAnswer = { kind: 'settled'; outcome: Outcome } | { kind: 'failed'; error: unknown };
+type Failed = { kind: 'failed'; error: unknown };
 
-/** Asks D1 for the outcome. Never rejects. */
+/**
+ * Asks D1 for the outcome. The events that the key has stored answer before the schema does: a body
+ * that does not fit its schema is looked up, and is invalid only when its key is free. Never rejects.
+ */
 async function askStore(
   body: JsonObject,
   request: KeyedRequest,
   context: IngestContext,
-): Promise<StoreAnswer> {
+): Promise<Outcome | Failed> {
+  const { database, receivedFrom, background } = context;
+  const parsed = parseIngestRequest(body);
   try {
-    return { kind: 'settled', outcome: await settle(body, request, context) };
+    const decision = parsed.ok
+      ? await acceptKeyed(database, { ...parsed.value, received_from: receivedFrom }, request)
+      : await lookUpKey(database, request);
+    switch (decision.kind) {
+      case 'accepted': {
+        const event = pendingEvent(decision.event);
+        background.waitUntil(cacheResponse(event, request, context));
+        return { kind: 'accepted', event };
+      }
+      case 'replay':
+        return { kind: 'replay', event: idempotentEvent(pendingEvent(decision.event)) };
+      case 'conflict': {
+        const held = bodyOf(decision.holder);
+        if (held === undefined) return { kind: 'conflict' };
+        const details = conflictDetails(held, parsed.ok ? parsed.value : body, body);
+        return { kind: 'conflict', details };
+      }
+      case 'free':
+        if (parsed.ok) throw new Error('The guarded insert neither stored an event nor found one.');
+        return { kind: 'invalid', problems: parsed.problems };
+    }
   } catch (error) {
     return { kind: 'failed', error };
   }
 }
 
-/**
- * Settles a request in D1. The events that the key has stored answer before the schema does: a body
- * that does not fit the schema is looked up, and is invalid only when its key is free.
- */
-async function settle(
-  body: JsonObject,
-  request: KeyedRequest,
-  context: IngestContext,
-): Promise<Outcome> {
-  const { database, receivedFrom } = context;
-  const parsed = parseIngestRequest(body);
-  const decision = parsed.ok
-    ? await acceptKeyed(database, { ...parsed.value, received_from: receivedFrom }, request)
-    : await lookUpKey(database, request);
-  switch (decision.kind) {
-    case 'accepted': {
-      const event = pendingEvent(decision.event);
-      context.inBackground(cacheResponse(event, request, context));
-      return { kind: 'accepted', event };
-    }
-    case 'replay':
-      return { kind: 'replay', event: idempotentEvent(pendingEvent(decision.event)) };
-    case 'conflict': {
-      const held = bodyOf(decision.holder);
-      if (held === undefined) return { kind: 'conflict' };
-      return {
-        kind: 'conflict',
-        details: conflictDetails(held, parsed.ok ? parsed.value : body, body),
-      };
-    }
-    case 'free':
-      if (parsed.ok) throw new Error('The guarded insert neither stored an event nor found one.');
-      return { kind: 'invalid', problems: parsed.problems };
-  }
-}
-
 /** Logs a failure of D1 that the caller does not see, because KV has answered. */
-async function logIfFailed(stored: Promise<StoreAnswer>) {
-  const answer = await stored;
+async function logFailure(asking: Promise<Outcome | Failed>): Promise<void> {
+  const answer = await asking;
   if (answer.kind === 'failed') logFault('D1 failed; KV answered', answer.error);
 }

@@ -1,7 +1,7 @@
 /** The query parameter `type` of the list of events: one kind or several. */
 
 import * as z from 'zod';
-import { MAX_NAME_CHARACTERS, NAME_PATTERN, name } from './text.ts';
+import { MAX_NAME_CHARACTERS, NAME_PATTERN, name } from './catalogue.ts';
 
 const MAX_KINDS = 50;
 

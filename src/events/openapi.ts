@@ -1,20 +1,136 @@
-/** The operations that read events, as the OpenAPI document describes them. */
+/** The operations on events, as the OpenAPI document describes them, with their examples. */
 
 import * as z from 'zod';
 import { keyWith } from '../auth/openapi.ts';
 import { invalidCursor } from '../http/cursor.ts';
+import { bodyTooLarge, MAX_BODY_BYTES, notJson } from '../http/json-body.ts';
 import { uuid } from '../http/uuid.ts';
-import { chapter, refusalOfQuery } from '../openapi/chapter.ts';
+import { chapter, type Operation, refusalOf, refusalOfQuery } from '../openapi/chapter.ts';
 import { noStore } from '../openapi/headers.ts';
 import { pageOf } from '../openapi/words.ts';
+import { name } from './catalogue.ts';
+import { conflictDetails, keyInUse } from './conflict.ts';
 import { listParameters } from './filters.ts';
-import { EXAMPLE_EVENT, EXAMPLE_NEXT_CURSOR, EXAMPLE_STORED_EVENT } from './openapi-examples.ts';
-import { ingestOperation } from './openapi-ingest.ts';
+import { acceptedEvent, ingestRequest, storedEventOfAnyKind } from './openapi-schemas.ts';
 import { noSuchEvent, unknownAfterId } from './refusals.ts';
-import { READ_SCOPE } from './scopes.ts';
-import { storedEventOfAnyKind } from './stored-kinds.ts';
+import { IDEMPOTENCY_KEY_HEADER, parseIngestRequest } from './request.ts';
+
+const MAX_BODY_KIB = MAX_BODY_BYTES / 1_024;
 
 const headers = { 'Cache-Control': noStore };
+
+export const EXAMPLE_KEY = 'bk_1001-created';
+const EXAMPLE_BODY = {
+  event_type: 'booking.created',
+  aggregate_id: 'bk_1001',
+  aggregate_type: 'booking',
+  payload: {
+    check_in: '2027-06-01',
+    check_out: '2027-06-08',
+    guests: 2,
+    currency: 'EUR',
+    total_amount: 1450,
+  },
+};
+const EXAMPLE_CANCELLATION = {
+  event_type: 'booking.cancelled',
+  aggregate_id: 'bk_1001',
+  aggregate_type: 'booking',
+  payload: { reason: 'Change of plans', cancelled_at: '2027-02-01T10:00:00Z' },
+};
+/** The stay ends before it begins. */
+const INVALID_BODY = {
+  ...EXAMPLE_BODY,
+  payload: { check_in: '2027-06-08', check_out: '2027-06-01' },
+};
+const OTHER_BODY = { ...EXAMPLE_BODY, payload: { ...EXAMPLE_BODY.payload, guests: 3 } };
+const EXAMPLE_EVENT = {
+  object: 'event',
+  /** The UUID version 5 of the key. */
+  id: 'd4a5f609-9495-587f-a981-0999a35626d6',
+  type: 'booking.created',
+  status: 'pending',
+  created_at: '2027-01-15T09:30:00.000Z',
+};
+const EXAMPLE_STORED_EVENT = {
+  ...EXAMPLE_EVENT,
+  aggregate_id: EXAMPLE_BODY.aggregate_id,
+  aggregate_type: EXAMPLE_BODY.aggregate_type,
+  received_from: 'booking-system',
+  erased_at: null,
+  payload: EXAMPLE_BODY.payload,
+};
+/** The `next_cursor` of the first page of `order=asc&limit=1`. */
+const EXAMPLE_NEXT_CURSOR = 'UX-VGx_KHlJbMSwiZXZlbnRzIiwie1wib3JkZXJcIjpcImFzY1wifSIsMV0';
+
+const ingestOperation: Operation = {
+  operationId: 'ingestEvent',
+  summary: 'Record a domain event',
+  description: `Stores the event once. With an \`Idempotency-Key\` the request can be repeated without harm: the same key and body give the same event, for ever; the same key with another body is refused for 24 hours. Bodies are the same when their JSON says the same, whatever order and white space. The event's id is the UUID version 5 of the key, so that it can be computed beforehand. The body has at most ${MAX_BODY_KIB} KiB and 64 levels.`,
+  access: keyWith('events:write'),
+  headers: {
+    [IDEMPOTENCY_KEY_HEADER]: name.optional().meta({
+      description:
+        'Your name for this event, 1 to 255 characters. Reuse it for a retry, and only for that.',
+      param: { id: IDEMPOTENCY_KEY_HEADER },
+    }),
+  },
+  body: {
+    description: 'The event.',
+    schema: ingestRequest,
+    examples: {
+      created: { summary: 'A booking was made', value: EXAMPLE_BODY },
+      cancelled: { summary: 'It was cancelled', value: EXAMPLE_CANCELLATION },
+    },
+  },
+  answers: {
+    200: {
+      description: 'The event had been accepted before: this is a repeat of its request.',
+      headers: {
+        ...headers,
+        'Idempotent-Replayed': z.literal('true').meta({
+          description: 'This is the stored answer to the first request.',
+          header: { id: 'Idempotent-Replayed' },
+        }),
+      },
+      content: {
+        schema: acceptedEvent,
+        examples: {
+          repeat: {
+            summary: `A repeat with the key ${EXAMPLE_KEY}`,
+            value: { ...EXAMPLE_EVENT, status: 'idempotent' },
+          },
+        },
+      },
+    },
+    202: {
+      description: 'The event is stored.',
+      headers,
+      content: {
+        schema: acceptedEvent,
+        examples: {
+          accepted: {
+            summary: `The first request with the key ${EXAMPLE_KEY}`,
+            value: EXAMPLE_EVENT,
+          },
+        },
+      },
+    },
+  },
+  refusals: [
+    {
+      description: 'The body, or the key, is not valid: nothing was stored.',
+      errors: [refusalOf(parseIngestRequest(INVALID_BODY))],
+    },
+    {
+      description:
+        'The key was used for another body within 24 hours. `details` names up to 50 places that differ.',
+      errors: [keyInUse(conflictDetails(EXAMPLE_BODY, OTHER_BODY, OTHER_BODY))],
+    },
+    { description: `The body has more than ${MAX_BODY_KIB} KiB.`, errors: [bodyTooLarge()] },
+    { description: 'The body is not sent as plain `application/json`.', errors: [notJson()] },
+  ],
+};
 
 const tag = {
   name: 'Events',
@@ -29,7 +145,7 @@ export const eventChapter = chapter(tag, {
       summary: 'List events',
       description:
         'Events in the order of their acceptance, newest first unless `order=asc`. To read on, send `next_cursor` as `cursor` while `has_more` is true. To follow the stream, read with `order=asc` to its end, then ask again with the last id as `after_id`.',
-      access: keyWith(READ_SCOPE),
+      access: keyWith('events:read'),
       query: listParameters,
       answers: {
         200: {
@@ -70,7 +186,7 @@ export const eventChapter = chapter(tag, {
       operationId: 'getEvent',
       summary: 'Get one event',
       description: 'One event with its data, by its id.',
-      access: keyWith(READ_SCOPE),
+      access: keyWith('events:read'),
       examplePath: '/api/v1/events/no-such-event',
       path: z.object({
         id: uuid.meta({ description: 'The event’s id.', param: { example: EXAMPLE_EVENT.id } }),

@@ -10,8 +10,8 @@
 import * as z from 'zod';
 import { logFault } from '../http/log.ts';
 import { withDeadline } from '../storage/deadline.ts';
-import { holdsKey, type KeyedRequest } from './decision.ts';
 import { type EventResource, event } from './resource.ts';
+import { holdsKey, type KeyedRequest } from './store.ts';
 
 const KV_DEADLINE_MS = 1_000;
 
@@ -24,8 +24,8 @@ const cachedResponse = z.strictObject({
 
 type CachedResponse = z.infer<typeof cachedResponse>;
 
-/** KV's knowledge of a request. */
-export type CacheAnswer =
+/** The answer of KV to a request. */
+type CacheAnswer =
   /** The key is held by the same body, which got this response. */
   | { kind: 'match'; response: EventResource }
   /** The key is held by another body. */

@@ -1,25 +1,21 @@
-/** Validates an ingest request: its body and its key. */
+/**
+ * An ingest request as its sender writes it, and as the service knows it again: the body by its
+ * fingerprint, the key by a UUID. Pure.
+ */
 
+import canonicalize from 'canonicalize';
+import { parse, v5 } from 'uuid';
 import * as z from 'zod';
 import type { Problem } from '../http/errors.ts';
 import type { JsonObject } from '../http/json-body.ts';
 import { type Parsed, parseWith } from '../http/validate.ts';
-import { CATALOGUE, type EventType } from './catalogue.ts';
-import { nameOfKind, unionByKind } from './kinds.ts';
-import { name } from './text.ts';
+import { CATALOGUE, type EventType, name } from './catalogue.ts';
 
 /** The request header that carries the key. */
 export const IDEMPOTENCY_KEY_HEADER = 'Idempotency-Key';
 
-const eventType = z.object(CATALOGUE).keyof();
-
-const aggregateFields = {
-  aggregate_id: name.meta({
-    description: 'Identifier of the entity that the event concerns.',
-    examples: ['bk_1001'],
-  }),
-  aggregate_type: name.meta({ description: 'Kind of that entity.', examples: ['booking'] }),
-};
+/** The namespace of the ids. Published in docs/events.md. Another one would give every key another event. */
+const KEY_NAMESPACE = parse('3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4');
 
 /** The body of a request of any kind, as a sender writes it. */
 export type IngestBody = {
@@ -31,58 +27,36 @@ export type IngestBody = {
   };
 }[EventType];
 
-/** Kind of event → schema of its request. */
-const schemas = new Map(eventType.options.map((type) => [type, schemaOf(type)]));
+/** The headers of a request that an ingest reads. */
+export type IngestHeaders = { [IDEMPOTENCY_KEY_HEADER]?: string };
 
-/** A request of any kind: the union has a member for each entry of the catalogue. */
-export const ingestRequest = unionByKind('event_type', [...schemas.values()]).meta({
-  id: 'IngestRequest',
-  description: 'A domain event.',
-});
+/** The kinds of the catalogue. */
+export const eventType = z.object(CATALOGUE).keyof();
+
+const fields = { event_type: eventType, aggregate_id: name, aggregate_type: name };
+
+/** Makes the schema of the requests of one kind. */
+export function requestOf(type: EventType) {
+  return z.strictObject({ ...fields, event_type: z.literal(type), payload: CATALOGUE[type] });
+}
+
+/** Kind of event → schema of its requests. */
+const requests = new Map<unknown, z.ZodType<IngestRequest>>(
+  eventType.options.map((type) => [type, requestOf(type)]),
+);
 
 /** Refuses a kind that the catalogue does not have, and finds the other problems of its request. */
-const schemaOfUnknownKind = z.strictObject({
-  event_type: eventType,
-  ...aggregateFields,
-  payload: z.looseObject({}),
-});
+const requestOfUnknownKind = z.strictObject({ ...fields, payload: z.looseObject({}) });
 
-export type IngestRequest = z.infer<typeof schemaOfUnknownKind>;
+/** A request that fits the schema of its kind. */
+export type IngestRequest = z.infer<typeof requestOfUnknownKind>;
 
 /** Parses a body by the schema of its own `event_type`. */
 export function parseIngestRequest(body: JsonObject): Parsed<IngestRequest> {
-  const type = eventType.safeParse(body.event_type);
-  const schema = (type.success ? schemas.get(type.data) : undefined) ?? schemaOfUnknownKind;
-  const parsed: Parsed<IngestRequest> = parseWith(schema, body);
+  const parsed = parseWith(requests.get(body.event_type) ?? requestOfUnknownKind, body);
   if (parsed.ok) return parsed;
   const [first, ...rest] = parsed.problems;
   return { ok: false, problems: [withAdvice(first), ...rest.map(withAdvice)] };
-}
-
-/**
- * A key has 1 to 255 characters in UTF-8. The runtime replaces bytes that are not UTF-8 by U+FFFD, so
- * two such keys could not be told apart.
- */
-const idempotencyKey = name.refine((key) => !key.includes('\ufffd'), 'must be UTF-8 text');
-const headers = z.object({ [IDEMPOTENCY_KEY_HEADER]: idempotencyKey.optional() });
-
-/** Parses the headers of a request. Its problems have the header's name as their path. */
-export function parseKey(key: string | undefined): Parsed<z.infer<typeof headers>> {
-  return parseWith(headers, { [IDEMPOTENCY_KEY_HEADER]: key });
-}
-
-function schemaOf(type: EventType) {
-  const kind = nameOfKind(type);
-  return z
-    .strictObject({
-      event_type: z.literal(type),
-      ...aggregateFields,
-      payload: CATALOGUE[type].meta({
-        id: `${kind}Payload`,
-        description: 'The event data. Every field is optional; unknown ones are stored as sent.',
-      }),
-    })
-    .meta({ id: `${kind}Request`, description: `An event of the kind \`${type}\`.` });
 }
 
 /** Tells the senders of `event_id`, which was a field once, what to send instead. */
@@ -92,4 +66,39 @@ function withAdvice(problem: Problem): Problem {
     path: 'event_id',
     message: `is no longer a field: send the ${IDEMPOTENCY_KEY_HEADER} header, which sets the event's id`,
   };
+}
+
+/**
+ * A key has 1 to 255 characters in UTF-8. The runtime replaces bytes that are not UTF-8 by U+FFFD, so
+ * two such keys could not be told apart.
+ */
+const idempotencyKey = name.refine((key) => !key.includes('\ufffd'), 'must be UTF-8 text');
+const headers = z.object({ [IDEMPOTENCY_KEY_HEADER]: idempotencyKey.optional() });
+
+/** Parses the key. Its problems have the header's name as their path. */
+export function parseKey(key: string | undefined): Parsed<unknown> {
+  return parseWith(headers, { [IDEMPOTENCY_KEY_HEADER]: key });
+}
+
+/** A request with a key, as the service knows it again. */
+export type Identity = {
+  /** UUID version 5 (RFC 9562 section 5.5) of the key: the id of its first event. Stored in place of the key. */
+  keyId: string;
+  /**
+   * SHA-256 of the body's canonical JSON (RFC 8785), in lower-case hexadecimal: two bodies are the same
+   * when their canonical JSON is, whatever their white space and the order of their fields.
+   */
+  fingerprint: string;
+  /** UUID version 5 of the fingerprint under `keyId`: the id of a later event of the key. */
+  laterId: string;
+};
+
+/** Identifies a request. A caller can compute the same ids. */
+export async function identityOf(key: string, body: JsonObject): Promise<Identity> {
+  const canonical = canonicalize(body);
+  if (canonical === undefined) throw new Error('A JSON object must have a canonical form.');
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(canonical));
+  const fingerprint = new Uint8Array(digest).toHex();
+  const keyId = v5(key, KEY_NAMESPACE);
+  return { keyId, fingerprint, laterId: v5(fingerprint, keyId) };
 }

@@ -14,29 +14,29 @@ import { type ListOf, listJson } from '../http/paging.ts';
 import { validQuery } from '../http/query.ts';
 import { type Answered, sends } from '../http/typed-route.ts';
 import { isUuid } from '../http/uuid.ts';
+import { keyInUse } from './conflict.ts';
 import { filterText, listParameters } from './filters.ts';
 import { type IngestContext, ingestWithKey, ingestWithoutKey, type Outcome } from './ingest.ts';
-import { keyInUse, noSuchEvent, unknownAfterId } from './refusals.ts';
+import { noSuchEvent, unknownAfterId } from './refusals.ts';
 import {
   IDEMPOTENCY_KEY_HEADER,
   type IngestBody,
+  type IngestHeaders,
   parseIngestRequest,
   parseKey,
 } from './request.ts';
-import type { EventResource } from './resource.ts';
-import { READ_SCOPE, WRITE_SCOPE } from './scopes.ts';
-import type { StoredEvent } from './stored-kinds.ts';
+import type { EventResource, StoredEvent } from './resource.ts';
 import { findEvent, findEvents } from './stream.ts';
 
 /** The position in a cursor: the `seq` of the last event of its page. */
 const position = z.int().min(1);
 
-/** The input of a request that sends an event. */
-type IngestParts = { json: IngestBody; header?: { [IDEMPOTENCY_KEY_HEADER]?: string } };
+/** The parts of a request that sends an event. */
+type IngestParts = { json: IngestBody; header?: IngestHeaders };
 
 /** The routes under /api/public/events. */
 export function ingestRoutes() {
-  const scope = requireScope(WRITE_SCOPE);
+  const scope = requireScope('events:write');
   return new Hono<AppEnv>().post('/ingest', scope, jsonObject<IngestParts>(), async (c) => {
     const body = c.req.valid('json');
     const key = c.req.header(IDEMPOTENCY_KEY_HEADER);
@@ -60,7 +60,7 @@ export function eventRoutes() {
   return new Hono<AppEnv>()
     .get(
       '/',
-      requireScope(READ_SCOPE),
+      requireScope('events:read'),
       validQuery(listParameters, { event_type: 'type' }),
       async (c) => {
         const { order, limit, cursor, ...filters } = c.req.valid('query');
@@ -73,7 +73,7 @@ export function eventRoutes() {
         return sends<Answered<ListOf<StoredEvent>>>(json(listJson(page.documents, next)));
       },
     )
-    .get('/:id', requireScope(READ_SCOPE), validQuery(z.object({})), async (c) => {
+    .get('/:id', requireScope('events:read'), validQuery(z.object({})), async (c) => {
       const id = c.req.param('id');
       const document = isUuid(id) ? await findEvent(c.env.DB, id.toLowerCase()) : undefined;
       if (document === undefined) throw noSuchEvent();
@@ -82,18 +82,15 @@ export function eventRoutes() {
 }
 
 function contextOf(c: Context<AppEnv>): IngestContext {
+  const caller = c.get('caller');
   return {
     database: c.env.DB,
     cache: c.env.IDEMPOTENCY,
     retentionSeconds: configOf(c.env).idempotencyRetentionSeconds,
-    receivedFrom: namedCallerOf(c.get('caller')),
+    receivedFrom: caller === undefined || caller === FULL_ACCESS_CALLER ? null : caller,
     now: Date.now(),
-    inBackground: (work) => c.executionCtx.waitUntil(work),
+    background: c.executionCtx,
   };
-}
-
-function namedCallerOf(caller: string | undefined): string | null {
-  return caller === undefined || caller === FULL_ACCESS_CALLER ? null : caller;
 }
 
 function responseTo(outcome: Outcome): Response {

@@ -10,13 +10,31 @@ import { and, desc, eq, max, or, sql } from 'drizzle-orm';
 import { QueryBuilder } from 'drizzle-orm/sqlite-core';
 import { readD1, writeD1 } from '../storage/d1.ts';
 import { type RowOf, statementOf } from '../storage/statement.ts';
-import { type Decision, decide, type KeyedRequest } from './decision.ts';
-import { laterEventIdOf } from './event-id.ts';
-import type { IngestRequest } from './request.ts';
+import type { Identity, IngestRequest } from './request.ts';
 import { events } from './table.ts';
 
 /** An event, and the name of the key that posted it; null for the key that opens everything. */
 export type ReceivedEvent = IngestRequest & { received_from: string | null };
+
+/** A request with a key. */
+export type KeyedRequest = Identity & {
+  /** Random, unique to this request, and stored with the event that it stores. */
+  receipt: string;
+  /** Milliseconds since the epoch. */
+  now: number;
+  retentionMs: number;
+};
+
+/** The answer of D1 to a request with a key. */
+export type Decision =
+  /** This request stored the event. */
+  | { kind: 'accepted'; event: EventOfKey }
+  /** An earlier request stored the same body. */
+  | { kind: 'replay'; event: EventOfKey }
+  /** Another body holds the key. */
+  | { kind: 'conflict'; holder: EventOfKey }
+  /** The key is free, and this body is not stored under it. */
+  | { kind: 'free' };
 
 /**
  * Stores the event, or finds what its key has stored, atomically and in one round trip. A request
@@ -26,13 +44,9 @@ export async function acceptKeyed(
   database: D1Database,
   event: ReceivedEvent,
   request: KeyedRequest,
-): Promise<Decision<EventOfKey>> {
-  const values = {
-    ...valuesOf(event),
-    ...request,
-    laterId: laterEventIdOf(request.keyId, request.fingerprint),
-    heldSince: request.now - request.retentionMs,
-  };
+): Promise<Decision> {
+  const heldSince = request.now - request.retentionMs;
+  const values = { ...event, payload: JSON.stringify(event.payload), ...request, heldSince };
   const [, found] = await writeD1(() =>
     database.batch<EventOfKey>([
       INSERT_UNLESS_HELD.bindTo(database, values),
@@ -43,11 +57,30 @@ export async function acceptKeyed(
 }
 
 /** Finds what the key has stored and stores nothing: for a body that does not fit its schema. */
-export async function lookUpKey(
-  database: D1Database,
-  request: KeyedRequest,
-): Promise<Decision<EventOfKey>> {
+export async function lookUpKey(database: D1Database, request: KeyedRequest): Promise<Decision> {
   return decide(await readD1(() => EVENTS_OF_KEY.rows(database, request)), request);
+}
+
+/**
+ * Decides from the events of the key, newest first. Needs only the newest one and the one with the
+ * request's fingerprint. Pure.
+ *
+ * An event with the request's own receipt was stored by this very request, perhaps in an attempt
+ * whose answer was lost. It is an acceptance, and no other request can mistake it for its own.
+ */
+function decide(events: readonly EventOfKey[], request: KeyedRequest): Decision {
+  const same = events.find(({ fingerprint }) => fingerprint === request.fingerprint);
+  if (same?.receipt === request.receipt) return { kind: 'accepted', event: same };
+  const [newest] = events;
+  if (newest !== undefined && newest !== same && holdsKey(newest.created_at, request)) {
+    return { kind: 'conflict', holder: newest };
+  }
+  return same === undefined ? { kind: 'free' } : { kind: 'replay', event: same };
+}
+
+/** Reports whether an event accepted at `acceptedAt` still holds its key when the request arrives. */
+export function holdsKey(acceptedAt: number, { now, retentionMs }: KeyedRequest): boolean {
+  return acceptedAt + retentionMs > now;
 }
 
 /** Stores an event without a key, under the given id. Writes 3 rows. */
@@ -56,7 +89,7 @@ export async function acceptKeyless(
   event: ReceivedEvent,
   { id, now }: { id: string; now: number },
 ): Promise<void> {
-  const values = { ...valuesOf(event), id, now };
+  const values = { ...event, payload: JSON.stringify(event.payload), id, now };
   await writeD1(() => INSERT.bindTo(database, values).run());
 }
 
@@ -65,10 +98,6 @@ export function bodyOf(event: EventOfKey): unknown {
   const { type, aggregate_id, aggregate_type, payload, erased_at } = event;
   if (erased_at !== null) return undefined;
   return { event_type: type, aggregate_id, aggregate_type, payload: JSON.parse(payload) };
-}
-
-function valuesOf(event: ReceivedEvent) {
-  return { ...event, payload: JSON.stringify(event.payload) };
 }
 
 const given = (name: string) => sql.placeholder(name);

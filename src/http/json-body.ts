@@ -20,14 +20,24 @@ export const MAX_BODY_BYTES = 256 * 1024;
 /** The rest of a body that is too large is read and dropped up to here; then its sender is cut off. */
 const MAX_DROPPED_BYTES = 16 * 1024 * 1024;
 
+/** A result of `JSON.parse`. */
+export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
+export type JsonObject = { [name: string]: JsonValue };
+
 /**
  * Reads the body as a JSON object. The checks run in this order, and the first that fails answers:
  * media type (415), size (413), then as 400 `validation_error` UTF-8, JSON, being an object, and
  * limits, with every place that breaks a limit.
  */
 export async function readJsonObject(request: Request): Promise<JsonObject> {
-  requireJson(request.headers);
-  const value = parse(decode(await readBytes(request)));
+  // Parameters of the media type are ignored, and no coding is undone (RFC 9110 sections 8.3 and 8.4).
+  const [mediaType = ''] = (request.headers.get('Content-Type') ?? '').split(';');
+  if (mediaType.trim().toLowerCase() !== 'application/json') throw notJson();
+  const coding = request.headers.get('Content-Encoding') ?? 'identity';
+  if (coding.trim().toLowerCase() !== 'identity') {
+    throw new ApiError('unsupported_media_type', 'Send the body without a Content-Encoding.');
+  }
+  const value = parse(await readBytes(request));
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw unreadable('The body must be a JSON object.');
   }
@@ -61,16 +71,6 @@ export function notJson(): ApiError {
   return new ApiError('unsupported_media_type', 'Send the body as Content-Type: application/json.');
 }
 
-/** Ignores parameters of the media type, and undoes no coding (RFC 9110 sections 8.3 and 8.4). */
-function requireJson(headers: Headers): void {
-  const [mediaType = ''] = (headers.get('Content-Type') ?? '').split(';');
-  if (mediaType.trim().toLowerCase() !== 'application/json') throw notJson();
-  const coding = (headers.get('Content-Encoding') ?? 'identity').trim().toLowerCase();
-  if (coding !== 'identity') {
-    throw new ApiError('unsupported_media_type', 'Send the body without a Content-Encoding.');
-  }
-}
-
 async function readBytes({ headers, body }: Request): Promise<Uint8Array> {
   const declared = Number(headers.get('Content-Length'));
   // Such a client sends its body only when it is asked for it (RFC 9110 section 10.1.1).
@@ -80,30 +80,22 @@ async function readBytes({ headers, body }: Request): Promise<Uint8Array> {
   const reader = body.getReader();
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for (;;) {
-    const { done, value } = await readChunk(reader);
-    if (done) return joined(chunks, size);
-    size += value.length;
-    if (size > MAX_BODY_BYTES) {
-      await dropRest(reader);
-      throw bodyTooLarge();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      size += value.length;
+      if (size <= MAX_BODY_BYTES) chunks.push(value);
+      // A client that is cut off while it sends loses the answer (RFC 9112 section 9.6): its rest is dropped.
+      else if (size > MAX_BODY_BYTES + MAX_DROPPED_BYTES) break;
     }
-    chunks.push(value);
+  } catch (error) {
+    throw unreadable('The body broke off before its end.', error);
   }
-}
-
-/** Keeps the connection: a client that is cut off while it sends loses the answer (RFC 9112 section 9.6). */
-async function dropRest(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
-  let left = MAX_DROPPED_BYTES;
-  while (left > 0) {
-    const { done, value } = await readChunk(reader);
-    if (done) return;
-    left -= value.length;
+  if (size > MAX_BODY_BYTES) {
+    await reader.cancel();
+    throw bodyTooLarge();
   }
-  await reader.cancel();
-}
-
-function joined(chunks: readonly Uint8Array[], size: number): Uint8Array {
   const bytes = new Uint8Array(size);
   let offset = 0;
   for (const chunk of chunks) {
@@ -113,24 +105,14 @@ function joined(chunks: readonly Uint8Array[], size: number): Uint8Array {
   return bytes;
 }
 
-async function readChunk(reader: ReadableStreamDefaultReader<Uint8Array>) {
-  try {
-    return await reader.read();
-  } catch (error) {
-    throw unreadable('The body broke off before its end.', error);
-  }
-}
-
 /** Drops a byte order mark at the start, as RFC 8259 section 8.1 allows. */
-function decode(bytes: Uint8Array): string {
+function parse(bytes: Uint8Array): JsonValue {
+  let text: string;
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes);
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes);
   } catch (error) {
     throw unreadable('The body is not UTF-8 text.', error);
   }
-}
-
-function parse(text: string): JsonValue {
   try {
     return JSON.parse(text);
   } catch (error) {
@@ -143,40 +125,22 @@ function unreadable(message: string, cause?: unknown): ApiError {
   return validationError([{ path: '', message }], { cause });
 }
 
-/** A result of `JSON.parse`. */
-export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
-export type JsonObject = { [name: string]: JsonValue };
-
 /** Levels of nesting. The body itself is the first. */
 const MAX_DEPTH = 64;
 
 /** Returns the problems of a body in the order of the document, at most `MAX_PROBLEMS`. */
-export function limitProblemsOf(body: JsonValue): Problem[] {
+function limitProblemsOf(body: JsonObject): Problem[] {
   const problems: Problem[] = [];
   const path: PathSegment[] = [];
-  const report = (message: string) => {
-    if (problems.length < MAX_PROBLEMS) problems.push({ path: pathOf(path), message });
-  };
 
-  const visit = (value: JsonValue, depth: number): void => {
-    if (problems.length >= MAX_PROBLEMS) return;
-    if (typeof value === 'string') {
-      if (!value.isWellFormed()) report('must not contain half of a surrogate pair');
-    } else if (typeof value === 'number') {
-      if (!canBeHeld(value)) report('is a number that JavaScript cannot hold; send it as a string');
-    } else if (typeof value === 'object' && value !== null) {
-      if (depth > MAX_DEPTH) report(`is nested deeper than ${MAX_DEPTH} levels`);
-      else visitAll(value, depth);
-    }
-  };
-  const visitAll = (value: JsonValue[] | JsonObject, depth: number): void => {
-    const entries = Array.isArray(value) ? value.entries() : Object.entries(value);
-    for (const [name, child] of entries) {
+  const visit = (container: JsonValue[] | JsonObject, depth: number): void => {
+    const entries = Array.isArray(container) ? container.entries() : Object.entries(container);
+    for (const [name, value] of entries) {
+      if (problems.length >= MAX_PROBLEMS) return;
       path.push(name);
-      if (name === '__proto__') report('is a name that must not be used');
-      else if (typeof name === 'string' && !name.isWellFormed()) {
-        report('is a name with half of a surrogate pair');
-      } else visit(child, depth + 1);
+      const message = limitBrokenBy(name, value, depth + 1);
+      if (message !== undefined) problems.push({ path: pathOf(path), message });
+      else if (typeof value === 'object' && value !== null) visit(value, depth + 1);
       path.pop();
     }
   };
@@ -185,7 +149,25 @@ export function limitProblemsOf(body: JsonValue): Problem[] {
   return problems;
 }
 
-/** Refuses an overflow, and an integer beyond ±(2^53−1), which may not be the one that was sent. */
-function canBeHeld(number: number): boolean {
-  return Number.isInteger(number) ? Number.isSafeInteger(number) : Number.isFinite(number);
+/** Returns the problem of one field or entry itself, without what is in it. */
+function limitBrokenBy(name: PathSegment, value: JsonValue, depth: number): string | undefined {
+  if (name === '__proto__') return 'is a name that must not be used';
+  if (typeof name === 'string' && !name.isWellFormed()) {
+    return 'is a name with half of a surrogate pair';
+  }
+  switch (typeof value) {
+    case 'string':
+      return value.isWellFormed() ? undefined : 'must not contain half of a surrogate pair';
+    case 'number':
+      // An overflow, or an integer beyond ±(2^53−1), which may not be the one that was sent.
+      return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))
+        ? undefined
+        : 'is a number that JavaScript cannot hold; send it as a string';
+    case 'object':
+      return value !== null && depth > MAX_DEPTH
+        ? `is nested deeper than ${MAX_DEPTH} levels`
+        : undefined;
+    default:
+      return undefined;
+  }
 }

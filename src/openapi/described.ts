@@ -10,14 +10,17 @@ import * as z from 'zod';
 /** The words of a field, or its description alone. zod-openapi reads `param`, `header` and `override`. */
 export type Words = string | (z.GlobalMeta & { description: string });
 
-/** The words of a schema. An object needs words for each of its fields but `object`. */
+/**
+ * The words of a schema. An object needs words for each of its fields but `object`; `undefined` for a field
+ * whose schema has words of its own.
+ */
 export type WordsOf<Schema extends z.ZodType> = z.GlobalMeta &
   (Schema extends z.ZodObject<infer Shape>
-    ? { fields: { readonly [Name in Exclude<keyof Shape, 'object'>]: Words } }
+    ? { fields: { readonly [Name in Exclude<keyof Shape, 'object'>]: Words | undefined } }
     : { fields?: never });
 
 /** Object schema → the words of its fields. */
-const fieldWords = new WeakMap<z.ZodType, Readonly<Record<string, Words>>>();
+const fieldWords = new WeakMap<z.ZodType, Readonly<Record<string, Words | undefined>>>();
 /** Schema → the same with its words, so that one schema stays one component. */
 const wordedSchemas = new WeakMap<z.core.$ZodType, z.ZodType>();
 

@@ -1,7 +1,7 @@
 /** Finds the request that an operation's samples make: its path, query and body as its examples show them. */
 
 import * as z from 'zod';
-import { EXAMPLE_KEY } from '../events/openapi-examples.ts';
+import { EXAMPLE_KEY } from '../events/openapi.ts';
 import type { SampledRequest } from './code-samples.ts';
 
 /** Headers that a sample sends where the operation takes them. */

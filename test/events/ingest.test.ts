@@ -402,6 +402,18 @@ describe('the body of a request', () => {
     expect(error).toMatchObject({ code: 'validation_error', param });
   });
 
+  it('is refused with every place that breaks a limit, at most 50', async () => {
+    const two = wrapped('{"a":[-1e400,{"__proto__":{"n":1e999}}],"b":"\\udfff"}');
+    const { details } = await expectError(await ingest(two, freshKey()), 400, 'validation_error');
+    const paths = ['payload.a.0', 'payload.a.1.__proto__', 'payload.b'];
+    expect(details?.map(({ path }) => path)).toEqual(paths);
+    for (const value of ['1e999', '{"__proto__":1}', '{"\\ud83d":1}']) {
+      const many = wrapped(`{"a":[${Array(80).fill(value).join()}]}`);
+      const error = await expectError(await ingest(many, freshKey()), 400, 'validation_error');
+      expect(error.details).toHaveLength(50);
+    }
+  });
+
   it('is refused with the path __proto__ when it has a field of that name', async () => {
     const error = await expectError(await ingest('{"__proto__":{}}'), 400, 'validation_error');
     expect(error.param).toBe('__proto__');

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { FAULTS } from './calls.ts';
 import { type Replacement, Source } from './modules.ts';
 import { Explored, explore, type Part, run, tell } from './simulation.ts';
-import { Fleet } from './world.ts';
+import { Fleet, PROGRAM_FAULTS } from './world.ts';
 
 const MACHINES = 4;
 /** The long form runs this many times as many seeds. */
@@ -23,6 +23,7 @@ export function prove(part: Part, runs: number, variants: Record<string, Replace
       const explored = new Explored();
       const finding = await explore(part, fleet, count, explored);
       expect(await tell(part, fleet, finding)).toBe('');
+      expect([...PROGRAM_FAULTS]).toEqual([]);
       expect(explored.orders.size).toBe(count);
       const { requests, events } = explored;
       console.log(`${count} runs, ${requests} requests, ${events} events`);
@@ -47,7 +48,9 @@ export function prove(part: Part, runs: number, variants: Record<string, Replace
       '%s',
       async (_, replacements) => {
         const fleet = new Fleet(new Source(replacements), MACHINES);
+        PROGRAM_FAULTS.clear();
         const finding = await explore(part, fleet, runs);
+        expect([...PROGRAM_FAULTS], 'the variant is a program').toEqual([]);
         expect(finding?.violation.promise).toBeTypeOf('string');
         console.log(`found by seed ${finding?.plan.seed}: ${finding?.violation.promise}`);
       },

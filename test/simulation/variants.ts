@@ -20,12 +20,12 @@ export const BAD_EVENTS: Variants = {
     UNGUARDED,
     {
       file: 'events/ingest.ts',
-      text: `  const stored = askStore(body, request, context);
-  const cached = askCache(request, context);`,
-      by: `  const cached = askCache(request, context);
-  const known = await cached;
+      text: `  const asking = askStore(body, request, context);
+  const askingCache = askCache(request, context);`,
+      by: `  const askingCache = askCache(request, context);
+  const known = await askingCache;
   if (known.kind === 'mismatch') return { kind: 'conflict' };
-  const stored = askStore(body, request, context);`,
+  const asking = askStore(body, request, context);`,
     },
   ],
   'the key is checked, then the event is inserted': [
@@ -40,9 +40,9 @@ export const BAD_EVENTS: Variants = {
   ],
   'a request does not recognize its own event': [
     {
-      file: 'events/decision.ts',
-      text: 'events.find((event) => event.receipt === request.receipt)',
-      by: 'undefined',
+      file: 'events/store.ts',
+      text: 'same?.receipt === request.receipt',
+      by: 'false',
     },
     { file: 'events/store.ts', text: 'const [, found]', by: 'const [inserted, found]' },
     {

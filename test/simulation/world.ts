@@ -157,10 +157,19 @@ class MachineClock {
           return machine.cache;
         },
       },
-      console: { log: () => {}, error: () => {}, warn: () => {} },
+      console: { log: () => {}, error: notePrograms, warn: () => {} },
       scheduler: { wait: (delay) => new Promise((go) => setTimer(() => go(), delay)) },
     };
   }
+}
+
+/** The faults of programs that cannot run: a name that is not declared, a method that is not there. */
+export const PROGRAM_FAULTS = new Set<string>();
+
+/** Notes such faults from the log of the service. A variant with one of them proves nothing. */
+function notePrograms(line: string): void {
+  const [fault] = /ReferenceError: [^\\"]*|TypeError: [^\\"]*is not a function/.exec(line) ?? [];
+  if (fault !== undefined) PROGRAM_FAULTS.add(fault);
 }
 
 function taskNow(): Task {

@@ -75,6 +75,7 @@ export function eventOperations(id: string): Operation[] {
   });
   const lookup = () => ({
     keyId: crypto.randomUUID(),
+    laterId: crypto.randomUUID(),
     fingerprint: 'f'.repeat(64),
     receipt: crypto.randomUUID(),
     now: Date.now(),

@@ -1,8 +1,21 @@
-/** Finds where two bodies differ. Answers with paths, never with values. Pure. */
+/**
+ * The refusal of a body whose key another body holds, and the paths at which the two bodies differ. It
+ * shows paths and never values. Pure.
+ */
 
-import { MAX_PROBLEMS, type PathSegment, type Problem, pathOf } from '../http/errors.ts';
+import { ApiError, MAX_PROBLEMS, type PathSegment, type Problem, pathOf } from '../http/errors.ts';
+import { IDEMPOTENCY_KEY_HEADER } from './request.ts';
 
 const DIFFERS = 'differs from the request that holds the key';
+
+/** 409 `idempotency_key_in_use`. `differences` is left out when the body that holds the key cannot be read. */
+export function keyInUse(differences?: readonly Problem[]): ApiError {
+  return new ApiError(
+    'idempotency_key_in_use',
+    'This Idempotency-Key was used for another body. Send the first body again, or a new key.',
+    { param: IDEMPOTENCY_KEY_HEADER, ...(differences && { details: differences }) },
+  );
+}
 
 /**
  * Tells the sender of a refused body where it differs from the body that holds the key.

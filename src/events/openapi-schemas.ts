@@ -1,0 +1,180 @@
+/**
+ * Events as the OpenAPI document describes them: what is sent, what is answered, and what is stored. A
+ * request and a stored event have a schema for each kind, so that generated clients know the payload once
+ * they know the kind. The words stand here, so that none is in the deployed bundle.
+ *
+ * An event that was accepted under an earlier schema is read back as it was stored. So a stored payload
+ * has the types of the catalogue and none of its bounds.
+ */
+
+import * as z from 'zod';
+import { described, type Words } from '../openapi/described.ts';
+import { CATALOGUE } from './catalogue.ts';
+import { eventType, requestOf } from './request.ts';
+import { event, storedEvent } from './resource.ts';
+
+/** The words of the fields of payloads, by name. A field that stands in several kinds has the same words. */
+const PAYLOAD_WORDS: Readonly<Record<string, Words>> = {
+  cancelled_at: {
+    description: 'When the booking was cancelled.',
+    examples: ['2027-06-01T12:00:00Z'],
+  },
+  check_in: {
+    description: 'The first day of the stay.',
+    maxLength: 10,
+    examples: ['2027-06-01'],
+  },
+  check_out: {
+    description: 'The day of departure, after `check_in`.',
+    maxLength: 10,
+    examples: ['2027-06-08'],
+  },
+  currency: {
+    pattern: '^[A-Z]{3}$',
+    maxLength: 3,
+    examples: ['EUR'],
+    description: 'ISO 4217 alphabetic code.',
+  },
+  guest_email: {
+    description: 'The email address of the guest.',
+    examples: ['guest@example.com'],
+  },
+  guests: { description: 'The number of guests.', examples: [2] },
+  property_id: 'The id of the listing.',
+  reason: { description: 'Why it was cancelled.', examples: ['Change of plans'] },
+  refund_amount: { description: 'The amount that is paid back.', examples: [1450] },
+  total_amount: { description: 'The price of the whole stay.', examples: [1450] },
+};
+
+const AGGREGATE_WORDS = {
+  aggregate_id: {
+    description: 'Identifier of the entity that the event concerns.',
+    examples: ['bk_1001'],
+  },
+  aggregate_type: { description: 'Kind of that entity.', examples: ['booking'] },
+};
+
+const EVENT_WORDS = {
+  id: 'Identifies the event.',
+  created_at: {
+    description: 'When the event was accepted.',
+    examples: ['2027-01-15T09:30:00.000Z'],
+  },
+};
+
+/** The event as the ingest endpoint returns it. */
+export const acceptedEvent = described(event, {
+  id: 'AcceptedEvent',
+  description: 'An accepted domain event.',
+  fields: {
+    ...EVENT_WORDS,
+    type: { description: 'Kind of the event.', examples: ['booking.created'] },
+    status: '`pending` when accepted; `idempotent` when an identical retry is answered.',
+  },
+});
+
+/** A request of any kind: the union has a member for each entry of the catalogue. */
+export const ingestRequest = described(
+  unionByKind(
+    'event_type',
+    eventType.options.map((type) => {
+      const kind = nameOfKind(type);
+      const request = requestOf(type);
+      described<z.ZodObject>(request.shape.payload, {
+        id: `${kind}Payload`,
+        description: 'The event data. Every field is optional; unknown ones are stored as sent.',
+        fields: PAYLOAD_WORDS,
+      });
+      return described(request, {
+        id: `${kind}Request`,
+        description: `An event of the kind \`${type}\`.`,
+        fields: { event_type: 'Kind of the event.', ...AGGREGATE_WORDS, payload: undefined },
+      });
+    }),
+  ),
+  { id: 'IngestRequest', description: 'A domain event.' },
+);
+
+/** A stored event of any kind. Nothing is parsed with it. */
+export const storedEventOfAnyKind = storedEventOf(CATALOGUE);
+
+/** Makes the union of the stored events of all kinds. */
+export function storedEventOf(catalogue: Readonly<Record<string, z.ZodObject>>) {
+  const members = Object.entries(catalogue).map(([kind, payload]) => {
+    const id = `Stored${nameOfKind(kind)}`;
+    const fields = Object.entries(payload.shape).map(([name, field]) => [name, z.optional(field)]);
+    const storedPayload = described<z.ZodObject>(z.looseObject(Object.fromEntries(fields)), {
+      id: `${id}Payload`,
+      description:
+        'The event data as it was accepted, unknown fields included: the types are those of today, the bounds may have been others.',
+      override: ({ jsonSchema }: { jsonSchema: object }) => keepTypes(jsonSchema),
+      fields: PAYLOAD_WORDS,
+    });
+    return described(storedEvent.extend({ type: z.literal(kind), payload: storedPayload }), {
+      id,
+      description: `A stored event of the kind \`${kind}\`.`,
+      fields: {
+        ...EVENT_WORDS,
+        ...AGGREGATE_WORDS,
+        type: 'Kind of the event.',
+        status: 'Always `pending`: nothing here turns it into something else.',
+        received_from: {
+          description:
+            'Name of the API key that posted the event; null for the key that opens everything.',
+          examples: ['booking-system'],
+        },
+        erased_at: 'When the payload was erased, and became `{}`; null while it is as it was sent.',
+        payload: undefined,
+      },
+    });
+  });
+  return described(unionByKind('type', members), {
+    id: 'StoredEvent',
+    description:
+      'A domain event with its data. A later version of the service may know further kinds: skip the events of kinds that you do not know.',
+  });
+}
+
+/** Returns the part of a schema's name that is the kind's: `booking.created` → `BookingCreated`. */
+function nameOfKind(kind: string): string {
+  return kind
+    .split(/[^A-Za-z0-9]+/)
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('');
+}
+
+/** Makes the union of one schema for each kind. `field` tells the kinds apart. */
+function unionByKind<Member extends z.core.$ZodTypeDiscriminable>(
+  field: string,
+  members: readonly Member[],
+) {
+  const [first, ...others] = members;
+  if (first === undefined) throw new Error('there is no kind of event');
+  return z.discriminatedUnion(field, [first, ...others]);
+}
+
+/** The keywords of a schema besides its bounds. */
+const TYPES = ['type', 'properties', 'items', 'anyOf', 'additionalProperties', 'id', '$ref'];
+const WORDS = ['description', 'examples', 'title'];
+
+/** Removes the bounds from the fields of a schema, and from what is in them. */
+function keepTypes(schema: object): void {
+  if ('properties' in schema) Object.values(schema.properties ?? {}).forEach(removeBounds);
+}
+
+function removeBounds(schema: unknown): void {
+  if (typeof schema !== 'object' || schema === null) return;
+  if ('type' in schema) {
+    const types = [schema.type].flat().map((type) => (type === 'integer' ? 'number' : type));
+    schema.type = types.length === 1 ? types[0] : types;
+  }
+  for (const name of Object.keys(schema)) {
+    if (![...TYPES, ...WORDS].includes(name)) Reflect.deleteProperty(schema, name);
+  }
+  const inside = z
+    .object({ anyOf: z.array(z.unknown()).default([]), items: z.unknown().optional() })
+    .loose()
+    .parse(schema);
+  [...inside.anyOf, inside.items].forEach(removeBounds);
+  keepTypes(schema);
+}
