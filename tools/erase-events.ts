@@ -1,7 +1,7 @@
 /**
  * `npm run erase-events -- --aggregate-type T --aggregate-id ID [--dry-run] [--remote] [--env NAME]
  * [--ledger FILE]`: erases the payloads of an aggregate's events, and appends to the ledger what it erased.
- * With `--again` instead of an aggregate it erases what the ledger has, in a database that was set back.
+ * With `--again` instead of an aggregate it erases what the ledger has for the lineage of the database.
  *
  * Exits with 0 when no event that was meant has its payload any more (or would have), 1 when that is not
  * known, 2 when the command was not understood. It may be repeated after any failure.
@@ -11,8 +11,9 @@ import { existsSync } from 'node:fs';
 import { readArguments, understand } from './command-line/arguments.ts';
 import { UserError } from './command-line/project.ts';
 import { TARGET_OPTIONS, type Target, targetOf } from './command-line/target.ts';
+import { readLineage, refuseUnfinishedRestore } from './database/identity.ts';
 import { findPendingMigrations } from './database/migrations.ts';
-import { nameOfDatabase, openDatabase } from './database/open.ts';
+import { openDatabase } from './database/open.ts';
 import { inLocalTurn } from './development/local-turn.ts';
 import { type Aggregate, countUnerased, eraseAggregate, findAggregate } from './erasure/erase.ts';
 import {
@@ -87,8 +88,9 @@ async function eraseEvents(command: Command): Promise<string> {
   if (command.kind === 'again' || !command.isDryRun) checkLedger(ledger);
   const { database, close } = await openDatabase(target.kind, target.environment);
   try {
+    await refuseUnfinishedRestore(database);
     await requireMigrated(database, target);
-    if (command.kind === 'again') return await eraseAgain(database, target, ledger);
+    if (command.kind === 'again') return await eraseAgain(database, ledger);
     return await eraseOne(database, command);
   } finally {
     // The erasure has its outcome by now, even if closing fails.
@@ -105,13 +107,15 @@ async function requireMigrated(database: D1Database, { kind, environment }: Targ
 
 async function eraseOne(
   database: D1Database,
-  { aggregate, isDryRun, target, ledger }: Extract<Command, { kind: 'aggregate' }>,
+  { aggregate, isDryRun, ledger }: Extract<Command, { kind: 'aggregate' }>,
 ): Promise<string> {
-  const { total, unerased, lastId } = await findAggregate(database, aggregate);
+  const lineage = await readLineage(database);
+  const { total, unerased, lastId, lastAt } = await findAggregate(database, aggregate);
   if (lastId === null) return 'The aggregate has no events: there is nothing to erase.';
   const already = `${total - unerased} of its ${events(total)} had been erased before`;
   if (isDryRun) return `Dry run: ${events(unerased)} would be erased; ${already}.`;
-  const extent = { lastId, now: Date.now() };
+  // The clock of this machine may be behind that of the service.
+  const extent = { lastId, now: Math.max(Date.now(), lastAt) };
   progress = 'It is not known whether anything was erased: run the command again.';
   try {
     await eraseAggregate(database, aggregate, extent);
@@ -124,7 +128,7 @@ async function eraseOne(
   }
   progress = `${events(unerased)} erased, but the ledger does not say so: run the command again.`;
   appendToLedger(ledger, {
-    database: nameOfDatabase(target),
+    lineage,
     aggregate: nameOf(aggregate),
     last_event_id: lastId,
     erased_at: new Date(extent.now).toISOString(),
@@ -132,11 +136,10 @@ async function eraseOne(
   return `Erased ${events(unerased)}; ${already}. The ledger is ${ledger}.`;
 }
 
-async function eraseAgain(database: D1Database, target: Target, ledger: string): Promise<string> {
+async function eraseAgain(database: D1Database, ledger: string): Promise<string> {
   progress = 'A part of it may be erased: run the command again.';
-  const name = nameOfDatabase(target);
-  const erased = await playLedger(database, name, readLedger(ledger));
-  return `Erased again what ${ledger} has for ${name}: ${events(erased)}.`;
+  const erased = await playLedger(database, await readLineage(database), readLedger(ledger));
+  return `Erased again what ${ledger} has for this database: ${events(erased)}.`;
 }
 
 function events(count: number): string {

@@ -1,6 +1,6 @@
 /**
- * `npm run restore -- FILE [--remote] [--env NAME] [--ledger FILE]`: brings an empty database into the
- * state of a backup. What the ledger of erasures has for the database that was backed up stays erased.
+ * `npm run restore -- FILE [--remote] [--env NAME] [--ledger FILE | --no-ledger]`: brings an empty database
+ * into the state of a backup. What the ledger of erasures has for the lineage of the backup stays erased.
  *
  * Exits with 0 when the database holds what the file does, 1 when it does not, 2 when the command was
  * not understood.
@@ -17,14 +17,15 @@ import { loadDump } from './database/dump-file.ts';
 import { openDatabase } from './database/open.ts';
 import { restore } from './database/restore.ts';
 import { inLocalTurn } from './development/local-turn.ts';
-import { LEDGER_OPTION, ledgerFile, readLedger } from './erasure/ledger.ts';
+import { type Erasure, PLAYED_LEDGER_OPTIONS, playedLedger } from './erasure/ledger.ts';
 
-const USAGE = `Usage: npm run restore -- FILE [--remote] [--env NAME] [--ledger FILE]
+const USAGE = `Usage: npm run restore -- FILE [--remote] [--env NAME] [--ledger FILE | --no-ledger]
 
   ${TARGET_USAGE}
-  --ledger FILE  instead of erasures.jsonl`;
+  --ledger FILE  instead of erasures.jsonl
+  --no-ledger    when nothing was ever erased, or erased payloads may come back`;
 
-type Command = { file: string; target: Target; ledger: string };
+type Command = { file: string; target: Target; readErasures: () => Erasure[] };
 
 process.exitCode = await main(process.argv.slice(2));
 
@@ -51,22 +52,22 @@ async function main(args: string[]): Promise<number> {
 }
 
 function parseCommand(args: string[]): Command {
-  const options = { ...TARGET_OPTIONS, ...LEDGER_OPTION };
+  const options = { ...TARGET_OPTIONS, ...PLAYED_LEDGER_OPTIONS };
   const { values, positionals } = readArguments('restore', args, options, {
     allowPositionals: true,
   });
   const target = targetOf(values);
   const [file, ...rest] = positionals;
   if (!file || rest.length > 0) throw new UserError('Name one backup');
-  const ledger = ledgerFile('restore', values.ledger);
-  return { file: userPath('restore', file), target, ledger };
+  const readErasures = playedLedger('restore', values);
+  return { file: userPath('restore', file), target, readErasures };
 }
 
 /** Returns what to tell the user. */
 async function restoreFile(command: Command, progress: { isBegun: boolean }): Promise<string> {
-  const { file, target, ledger } = command;
+  const { file, target, readErasures } = command;
   if (!existsSync(file)) throw new UserError(`there is no file ${file}`);
-  const erasures = readLedger(ledger);
+  const ledger = readErasures();
   const folder = mkdtempSync(join(tmpdir(), 'restore-'));
   try {
     const dump = await loadDump(file, join(folder, 'scratch.sqlite'));
@@ -75,9 +76,13 @@ async function restoreFile(command: Command, progress: { isBegun: boolean }): Pr
       const onBegin = () => {
         progress.isBegun = true;
       };
-      const erased = await restore(database, dump, { ledger: erasures, onBegin });
+      const { when, erased } = await restore(database, dump, { ledger, onBegin });
       const rows = Object.values(dump.counts).reduce((sum, count) => sum + count, 0);
-      return `Restored ${rows} rows of ${dump.name} as it was at ${dump.madeAt}. Erased again: ${erased === 1 ? '1 event' : `${erased} events`}.`;
+      const state = `${rows} rows of ${dump.name} as it was at ${dump.madeAt}`;
+      const erasures = `Erased again: ${erased === 1 ? '1 event' : `${erased} events`}.`;
+      return when === 'now'
+        ? `Restored ${state}. ${erasures}`
+        : `An earlier run has restored ${state}, and nothing was copied now. ${erasures}`;
     } finally {
       dump.scratch.close();
       await close().catch(() => undefined);

@@ -15,6 +15,7 @@ const DEV_KEY = 'dev_key_4f1c09a7b25e4d8391';
 const headers = { 'x-api-key': DEV_KEY };
 const EVENTS = 'SELECT * FROM events ORDER BY seq';
 const LISTINGS = 'SELECT * FROM properties ORDER BY id';
+const IDENTITY = 'SELECT lineage, generation FROM database_identity';
 
 const projects: ProjectCopy[] = [];
 
@@ -94,9 +95,13 @@ afterAll(async () => {
 describe('backup and restore', () => {
   it('bring an empty working copy into the same state, as readers of the service see it', async () => {
     const target = clone();
-    const restored = await target.run('restore.ts', file);
+    const restored = await target.run('restore.ts', file, '--no-ledger');
     expectDone(restored);
     expect(restored.stdout).toContain('Erased again: 0 events');
+    const [own] = target.rows(IDENTITY);
+    const [original] = source.rows(IDENTITY);
+    expect(own?.lineage).toBe(original?.lineage);
+    expect(own?.generation).not.toBe(original?.generation);
     for (const query of [EVENTS, LISTINGS]) expect(target.rows(query)).toEqual(source.rows(query));
     const service = await target.serve(await claimPort());
     expect(await seenBy(service.origin)).toEqual(seen);
@@ -107,27 +112,32 @@ describe('backup and restore', () => {
     expect(target.rows('SELECT max(seq) AS last, count(*) AS n FROM events')).toEqual([
       { last: 4, n: 4 },
     ]);
-    const again = await target.run('restore.ts', file);
-    expect(again).toMatchObject({ code: 1, stdout: '' });
-    expect(again.stderr).toMatch(/the database holds rows already .*: it must be empty/);
-    expect(again.stderr).toContain('Nothing was changed.');
+    const again = await target.run('restore.ts', file, '--no-ledger');
+    expectDone(again);
+    expect(again.stdout).toContain('An earlier run has restored');
+    expect(target.rows(IDENTITY)).toEqual([own]);
+    const taken = await source.run('restore.ts', file, '--no-ledger');
+    expect(taken).toMatchObject({ code: 1, stdout: '' });
+    expect(taken.stderr).toMatch(/the database holds rows already .*: it must be empty/);
+    expect(taken.stderr).toContain('Nothing was changed.');
   });
 
   it('keep erased what the ledger has, and spare what came later', async () => {
     const target = clone();
     const [first, second] = source.rows(EVENTS);
     const erased_at = '2030-01-01T00:00:00.000Z';
-    const line = (aggregate: string, last_event_id: unknown, database = 'local') =>
+    const own = source.rows(IDENTITY)[0]?.lineage;
+    const line = (aggregate: string, last_event_id: unknown, lineage = own) =>
       JSON.stringify({
-        database,
+        lineage,
         aggregate: nameOf('booking', aggregate),
         last_event_id,
         erased_at,
       });
     target.write(
       'erasures.jsonl',
-      // The second names an event that came before those of booking-3; the third another database.
-      `${[line('booking-2', second?.id), line('booking-3', first?.id), line('booking-1', first?.id, 'other')].join('\n')}\n`,
+      // The second names an event that came before those of booking-3; the third another lineage.
+      `${[line('booking-2', second?.id), line('booking-3', first?.id), line('booking-1', first?.id, '0'.repeat(32))].join('\n')}\n`,
     );
     const restored = await target.run('restore.ts', file);
     expectDone(restored);
@@ -153,19 +163,31 @@ describe('backup and restore', () => {
     ];
     for (const [content, message] of cases) {
       const path = target.write('broken.sql', content);
-      const { code, stderr } = await target.run('restore.ts', path);
+      const { code, stderr } = await target.run('restore.ts', path, '--no-ledger');
       expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
       expect(stderr).toContain('Nothing was changed.');
     }
     expect(existsSync(join(target.directory, '.wrangler/state/v3/d1'))).toBe(false);
     const none = await target.run('restore.ts', 'nowhere.sql');
     expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('there is no file')]);
+    const silent = await target.run('restore.ts', file);
+    expect(silent.code).toBe(1);
+    expect(silent.stderr).toMatch(
+      /there is no ledger .*: name it with --ledger FILE, or say --no-ledger/,
+    );
+    expect(silent.stderr).toContain('Nothing was changed.');
   });
 
   it.each([
     ['backup', ['--every'], "Unknown option '--every'"],
     ['backup', ['--env', 'staging'], '--env needs --remote'],
     ['restore', [], 'Name one backup'],
+    [
+      'restore',
+      ['a.sql', '--ledger', 'b.jsonl', '--no-ledger'],
+      '--ledger and --no-ledger exclude each other',
+    ],
+    ['after-time-travel', ['--no-ledgers'], "Unknown option '--no-ledgers'"],
     [
       'restore',
       ['a.sql', '--remote', '--env', 'moon'],
@@ -208,15 +230,47 @@ describe('backup and restore of a deployed database', () => {
         isAfter: true,
       },
     ];
-    const failed = await project.run('restore.ts', file, '--remote');
+    const failed = await project.run('restore.ts', file, '--no-ledger', '--remote');
     expect(failed.code).toBe(1);
     expect(failed.stderr).toContain(
       'The database may hold a part of the backup. Run the same command again: it goes on.',
     );
     const unfinished = await project.run('backup.ts', '--remote');
     expect(unfinished.stderr).toContain('a restore of this database is not finished');
+    const homes = project.write('homes.json', { properties: [] });
+    for (const [program = '', ...args] of [
+      ['import-listings.ts', homes],
+      ['erase-events.ts', '--aggregate-type', 'booking', '--aggregate-id', 'booking-1'],
+      ['after-time-travel.ts', '--no-ledger'],
+    ]) {
+      const refused = await project.run(program, ...args, '--remote');
+      expect([program, refused.code, refused.stderr]).toEqual([
+        program,
+        1,
+        expect.stringContaining(
+          'a restore of this database is not finished: run `npm run restore` again with the same file',
+        ),
+      ]);
+    }
+    // The last call is carried out, and its answer lost.
+    const last = { request: /\/query$/, body: /DROP TABLE IF EXISTS/, status: 502, times: 1 };
+    cloudflare.faults = [
+      { request: /\/(workers|storage)\//, status: 403 },
+      { ...last, isAfter: true },
+    ];
+    const finished = await project.run('restore.ts', file, '--no-ledger', '--remote');
+    expect(finished).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^Restored \d+ rows/),
+    });
+    cloudflare.faults = [];
+    const again = await project.run('restore.ts', file, '--no-ledger', '--remote');
+    expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining('An earlier run') });
+    const generation = () => cloudflare.account.database(NAME).rows(IDENTITY)[0]?.generation;
+    const before = generation();
+    expectDone(await project.run('after-time-travel.ts', '--no-ledger', '--remote'));
+    expect(generation()).not.toBe(before);
     cloudflare.faults = [{ request: /\/(workers|storage)\//, status: 403 }];
-    expectDone(await project.run('restore.ts', file, '--remote'));
     const { account } = cloudflare;
     for (const query of [EVENTS, LISTINGS]) {
       expect(account.database(NAME).rows(query)).toEqual(source.rows(query));
@@ -224,7 +278,7 @@ describe('backup and restore of a deployed database', () => {
 
     const out = join(project.directory, 'remote.sql');
     expectDone(await project.run('backup.ts', '--remote', '--out', out));
-    expectDone(await project.run('restore.ts', out, '--remote', '--env', 'staging'));
+    expectDone(await project.run('restore.ts', out, '--no-ledger', '--remote', '--env', 'staging'));
     expect(account.database(`${NAME}-staging`).rows(EVENTS)).toEqual(source.rows(EVENTS));
     expect(cloudflare.unknown).toEqual([]);
     rmSync(out);

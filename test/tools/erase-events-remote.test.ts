@@ -73,8 +73,9 @@ function ledger(): unknown[] {
     .map((line) => ({ ...JSON.parse(line), erased_at: undefined }));
 }
 
-const lineOf = (database: string) => ({
-  database,
+const lineOf = (name: string) => ({
+  lineage: cloudflare.account.database(name).rows('SELECT lineage FROM database_identity')[0]
+    ?.lineage,
   aggregate: nameOf({ type: 'booking', id: 'anna' }),
   last_event_id: 'e3',
 });
@@ -172,6 +173,15 @@ describe('a remote erasure', () => {
   });
 });
 
+it('an erasure waits until a restore of the database is finished', async () => {
+  cloudflare.account.database(NAME).sqlite.exec('CREATE TABLE _restore_under_way (hash text)');
+  const { code, stderr } = await erase(...OF_ANNA);
+  expect([code, payloads()]).toEqual([1, UNTOUCHED]);
+  expect(stderr).toMatch(
+    /^a restore of this database is not finished: run `npm run restore` again /,
+  );
+});
+
 describe('an erasure again', () => {
   it('erases what the ledger has in a database that was set back, and spares what came later', async () => {
     expect((await erase(...OF_ANNA)).code).toBe(0);
@@ -185,7 +195,7 @@ describe('an erasure again', () => {
     const file = join(project.directory, 'erasures.jsonl');
     expect(await erase('--again')).toEqual({
       code: 0,
-      stdout: `Erased again what ${file} has for ${NAME}: 2 events.\n`,
+      stdout: `Erased again what ${file} has for this database: 2 events.\n`,
       stderr: '',
     });
     expect(payloads()).toEqual([...ERASED, '{"note":"later"}']);

@@ -14,6 +14,7 @@ import { copyWithStore } from '../support/node/stores.ts';
 const KEY = 'erase-events-test-key';
 const GUEST = 'anna.example@guests.example';
 const NOTE = 'allergic to erasers';
+const HERE = '5'.repeat(32);
 const INGEST = '/api/public/events/ingest';
 const OF_GUEST = ['--aggregate-type', 'booking', '--aggregate-id', 'bk-anna'];
 
@@ -119,7 +120,7 @@ describe('erase-events', () => {
     expect(ledgerOf()).not.toContain('bk-anna');
     expect(ledgerOf()).toMatch(/^[^\n]+\n$/);
     expect(JSON.parse(ledgerOf())).toEqual({
-      database: 'local',
+      lineage: project.rows('SELECT lineage FROM database_identity')[0]?.lineage,
       aggregate: nameOf({ type: 'booking', id: 'bk-anna' }),
       last_event_id: last.id,
       erased_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:]{8}\.\d{3}Z$/),
@@ -153,12 +154,12 @@ describe('erase-events', () => {
     ['a folder that is none', 'nowhere/erasures.jsonl', 'cannot be written'],
   ])('changes nothing when the ledger is %s', async (_, ledger, told) => {
     const line = JSON.stringify({
-      database: 'local',
+      lineage: HERE,
       aggregate: 'a'.repeat(64),
       last_event_id: 'x',
       erased_at: '2027-01-01T00:00:00.000Z',
     });
-    writeFileSync(join(project.directory, 'broken.jsonl'), `${line}\n{"database"\n`);
+    writeFileSync(join(project.directory, 'broken.jsonl'), `${line}\n{"lineage"\n`);
     await post('bk-dora', { note: 'dora stays' });
     const { code, stdout, stderr } = await project.run(
       'erase-events.ts',
@@ -206,18 +207,23 @@ describe('a ledger', () => {
         insert.bind('e4', 'anna', 9_000),
         insert.bind('e5', 'carl', 1_000),
         insert.bind('e6', 'carl', 9_000),
+        // The last event that was erased of dora was undone, and came again behind a later one.
+        insert.bind('e7', 'dora', 1_000),
+        insert.bind('e8', 'dora', 8_000),
+        insert.bind('sent-again', 'dora', 9_000),
       ]);
       const file = project.write(
         'played.jsonl',
         [
-          ['here', 'anna', 'e2'],
-          ['here', 'carl', 'not-restored'],
-          ['here', 'nobody', 'e1'],
-          ['elsewhere', 'bert', 'e3'],
+          [HERE, 'anna', 'e2'],
+          [HERE, 'carl', 'not-restored'],
+          [HERE, 'nobody', 'e1'],
+          [HERE, 'dora', 'sent-again'],
+          ['e'.repeat(32), 'bert', 'e3'],
         ]
-          .map(([name, id = '', last_event_id]) =>
+          .map(([lineage, id = '', last_event_id]) =>
             JSON.stringify({
-              database: name,
+              lineage,
               aggregate: nameOf({ type: 'booking', id }),
               last_event_id,
               erased_at: '1970-01-01T00:00:05.000Z',
@@ -225,12 +231,12 @@ describe('a ledger', () => {
           )
           .join('\n'),
       );
-      expect(await playLedger(database, 'here', readLedger(file))).toBe(3);
-      expect(await playLedger(database, 'here', readLedger(file))).toBe(0);
+      expect(await playLedger(database, HERE, readLedger(file))).toBe(4);
+      expect(await playLedger(database, HERE, readLedger(file))).toBe(0);
       const { results } = await database
         .prepare('SELECT id, erased_at FROM events WHERE erased_at IS NOT NULL ORDER BY seq')
         .all();
-      expect(results).toEqual(['e1', 'e2', 'e5'].map((id) => ({ id, erased_at: 5_000 })));
+      expect(results).toEqual(['e1', 'e2', 'e5', 'e7'].map((id) => ({ id, erased_at: 5_000 })));
     } finally {
       await close();
     }

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import * as z from 'zod';
+import { databaseOver } from '../cloudflare/rest-database.ts';
 import { UserError } from '../command-line/project.ts';
 import { type Counts, END, HEAD, MADE, ROWS } from './dump.ts';
 
@@ -110,4 +111,18 @@ function requireCounts(scratch: DatabaseSync, expected: Counts, file: string): v
   );
   if (differing.length === 0) return;
   throw new UserError(`${file} does not hold the rows that it says: ${differing.join(', ')}`);
+}
+
+const query = z.object({ sql: z.string(), params: z.array(z.string()).default([]) });
+const request = z.union([z.object({ batch: z.array(query) }), query]);
+
+/** Returns a SQLite database of this process behind the interface of D1. Its batches are not transactions. */
+export function scratchDatabase(sqlite: DatabaseSync): D1Database {
+  return databaseOver(async (_path, schema, body) => {
+    const parsed = request.parse(body);
+    const queries = 'batch' in parsed ? parsed.batch : [parsed];
+    return schema.parse(
+      queries.map(({ sql, params }) => ({ results: sqlite.prepare(sql).all(...params) })),
+    );
+  });
 }

@@ -19,16 +19,14 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
 import { UserError } from '../command-line/project.ts';
+import { refuseUnfinishedRestore } from './identity.ts';
 import { patiently } from './patiently.ts';
 import { hasIntegerKey, readSchema, tablesIn, writtenColumns } from './schema.ts';
-import { rowSize, type SqlValue, sqlLiteral } from './sql-literal.ts';
 
 export const HEAD = '-- backup of ';
 export const MADE = '-- made ';
 export const ROWS = '-- rows';
 export const END = '-- end ';
-/** The mark that `restore` leaves behind while it is under way. */
-export const RESTORE_MARK = '_restore_under_way';
 
 const MAX_ATTEMPTS = 5;
 /** Pages are of about this size: the next one has as many rows as the average of the last one allows. */
@@ -37,6 +35,7 @@ const FIRST_PAGE_ROWS = 10;
 const MAX_PAGE_ROWS = 500;
 
 const sqlValue = z.union([z.string(), z.number(), z.null()]);
+export type SqlValue = z.infer<typeof sqlValue>;
 
 export type Counts = Readonly<Record<string, number>>;
 
@@ -69,10 +68,8 @@ async function writeAll(
   name: string,
   write: (line: string) => void,
 ): Promise<Counts> {
+  await refuseUnfinishedRestore(database);
   const schema = await readSchema(database);
-  if (schema.some((each) => each.name === RESTORE_MARK)) {
-    throw new UserError('a restore of this database is not finished: run it again first');
-  }
   write(`${HEAD}${name}`);
   write(`${MADE}${new Date().toISOString()}`);
   for (const { sql } of schema) write(`${sql};`);
@@ -128,4 +125,23 @@ async function lastImport(database: D1Database): Promise<string | null> {
   if (results.length === 0) return null;
   const applied = database.prepare(`SELECT import_id FROM import_staging WHERE kind = 'applied'`);
   return patiently(() => applied.first<string>('import_id'));
+}
+
+/**
+ * Every text stays on one line, whatever a reader takes for the end of one, and ends where SQLite ends it:
+ * control characters and Unicode's separators of lines are written in hexadecimal.
+ */
+function sqlLiteral(value: SqlValue): string {
+  if (value === null) return 'NULL';
+  if (typeof value === 'number') return String(value);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these would end a line or a text
+  if (/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/.test(value)) {
+    return `CAST(X'${Buffer.from(value).toString('hex')}' AS TEXT)`;
+  }
+  return `'${value.replaceAll("'", "''")}'`;
+}
+
+/** Returns about how many bytes a row takes. */
+export function rowSize(values: readonly SqlValue[]): number {
+  return values.reduce<number>((sum, value) => sum + String(value).length, 0);
 }

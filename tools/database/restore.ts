@@ -1,18 +1,19 @@
 /**
  * Brings an empty database into the state of a backup.
  *
- * The rows come in batches, so a mark says what is under way: a restore that failed is run again with the
- * same file, and goes on. Nothing else may write to the database meanwhile.
+ * The rows come in batches, so a mark says that a restore is under way: one that failed is run again with
+ * the same file, and goes on. Nothing else may write to the database meanwhile. At its end, one
+ * transaction gives the database the lineage of the backup and a new generation, and takes the mark away.
  */
 
-import { randomBytes } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import * as z from 'zod';
 import { UserError } from '../command-line/project.ts';
 import { type Erasure, playLedger } from '../erasure/ledger.ts';
 import { batchesOf } from './batches.ts';
-import { RESTORE_MARK } from './dump.ts';
-import type { LoadedDump } from './dump-file.ts';
+import { rowSize, type SqlValue } from './dump.ts';
+import { type LoadedDump, scratchDatabase } from './dump-file.ts';
+import { newGeneration, RESTORE_MARK, readLineage } from './identity.ts';
 import { patiently } from './patiently.ts';
 import {
   hasIntegerKey,
@@ -21,22 +22,17 @@ import {
   tablesIn,
   writtenColumns,
 } from './schema.ts';
-import { scratchDatabase } from './scratch.ts';
-import { rowSize, type SqlValue } from './sql-literal.ts';
 
 /** The record of what wrangler has applied. */
 const MIGRATIONS = 'd1_migrations';
-/** A migration writes its one row, so an empty database holds one too. */
+/** A migration writes its one row, so an empty database that was migrated holds a row too. */
 const IDENTITY = 'database_identity';
 
 /** The row of the mark. */
 const mark = z.object({
   hash: z.string(),
-  /**
-   * 1 when the restore began with a database that was migrated by itself: it keeps its own record of
-   * that. The mark of an earlier version of this program does not say so.
-   */
-  keeps_migrations: z.int().default(0),
+  /** 1 when the restore began with a database that was migrated by itself: it keeps its own record of that. */
+  keeps_migrations: z.int(),
 });
 type Mark = z.infer<typeof mark>;
 
@@ -46,23 +42,35 @@ export type RestoreOptions = {
   onBegin: () => void;
 };
 
-/** Restores a backup. Returns how many events the ledger erased in it. Throws a `UserError` for a database that is not empty. */
+export type Restored = {
+  /** `before`: an earlier run has filled the database, which was told of as a failure, or was killed. */
+  when: 'now' | 'before';
+  /** The number of events that the ledger erased. */
+  erased: number;
+};
+
+/** Restores a backup. Throws a `UserError` for a database that is not empty, unless this backup has filled it. */
 export async function restore(
   target: D1Database,
   dump: LoadedDump,
   { ledger, onBegin }: RestoreOptions,
-): Promise<number> {
+): Promise<Restored> {
   const source = scratchDatabase(dump.scratch);
+  const lineage = await readLineage(source);
   const schema = await readSchema(source);
   const tables = tablesIn(await readSchema(target));
   const left = tables.includes(RESTORE_MARK) ? await readMark(target) : undefined;
   if (left !== undefined && left.hash !== dump.hash) {
     throw new UserError('the restore of another file into this database is not finished');
   }
+  if (left === undefined && tables.includes(IDENTITY) && (await isFilledBy(target, dump))) {
+    return { when: 'before', erased: await playLedger(target, lineage, ledger) };
+  }
   if (left === undefined) await requireRestorable(target, source, schema, tables);
   const isMigrated = tables.some((name) => name !== MIGRATIONS);
   const { keeps_migrations } = left ?? { keeps_migrations: isMigrated ? 1 : 0 };
-  const erased = await eraseAgain(dump, ledger);
+  // Before a row is sent: an erased payload does not come back for a moment.
+  const erased = await playLedger(source, lineage, ledger);
 
   onBegin();
   if (left === undefined) {
@@ -74,23 +82,10 @@ export async function restore(
   );
   for (const table of restored) await copy(dump.scratch, target, table);
   await requireCounts(target, dump, restored);
-  await finish(target, dump);
-  return erased;
-}
-
-/** Gives the database the lineage of the backup and a new generation, and takes the mark away, all at once. */
-async function finish(target: D1Database, { scratch, hash }: LoadedDump): Promise<void> {
-  const lineage = scratch.prepare(`SELECT lineage FROM ${IDENTITY}`).get()?.lineage;
-  const identity = target
-    .prepare(`INSERT INTO ${IDENTITY} (lineage, generation, restored_from) VALUES (?, ?, ?)`)
-    .bind(lineage, randomBytes(16).toString('hex'), hash);
-  await patiently(() =>
-    target.batch([
-      target.prepare(`DELETE FROM ${IDENTITY}`),
-      identity,
-      target.prepare(`DROP TABLE IF EXISTS "${RESTORE_MARK}"`),
-    ]),
-  );
+  // The run that left the mark may have copied what was erased since.
+  if (left !== undefined) await playLedger(target, lineage, ledger);
+  await finish(target, lineage, dump.hash);
+  return { when: 'now', erased };
 }
 
 /** Returns the mark of a restore that is not finished. */
@@ -99,18 +94,24 @@ async function readMark(target: D1Database): Promise<Mark> {
   return mark.parse(await patiently(() => statement.first()));
 }
 
-/** Before a row is sent: what was erased does not come back for a moment. */
-async function eraseAgain(
-  { scratch, name }: LoadedDump,
-  ledger: readonly Erasure[],
-): Promise<number> {
-  const columns = scratch.prepare(`SELECT name FROM pragma_table_info('events')`).all();
-  if (columns.length === 0) return 0;
-  // A backup from before erasures can be told by their time has no such column, and gets none.
-  if (!columns.some((column) => column.name === 'erased_at')) {
-    scratch.exec('ALTER TABLE events ADD COLUMN erased_at integer');
-  }
-  return playLedger(scratchDatabase(scratch), name, ledger);
+/** Reports whether a restore of this backup has come to its end in the database. */
+async function isFilledBy(target: D1Database, { hash }: LoadedDump): Promise<boolean> {
+  const statement = target.prepare(`SELECT restored_from FROM ${IDENTITY}`);
+  return (await patiently(() => statement.first('restored_from'))) === hash;
+}
+
+/** Gives the database its lineage and a new generation, and takes the mark away, all at once. It may be repeated. */
+async function finish(target: D1Database, lineage: string, hash: string): Promise<void> {
+  const identity = target
+    .prepare(`INSERT INTO ${IDENTITY} (lineage, generation, restored_from) VALUES (?, ?, ?)`)
+    .bind(lineage, newGeneration(), hash);
+  await patiently(() =>
+    target.batch([
+      target.prepare(`DELETE FROM ${IDENTITY}`),
+      identity,
+      target.prepare(`DROP TABLE IF EXISTS "${RESTORE_MARK}"`),
+    ]),
+  );
 }
 
 async function requireRestorable(

@@ -19,12 +19,15 @@ export type AggregateEvents = {
   unerased: number;
   /** Id of the last of them in the order of the stream; null when there is none. */
   lastId: string | null;
+  /** The latest time at which one of them was accepted, in milliseconds since 1970; 0 when there is none. */
+  lastAt: number;
 };
 
 const found = z.object({
   total: z.int(),
   unerased: z.int(),
   last_id: z.string().nullable(),
+  last_at: z.int(),
 });
 
 const OF_AGGREGATE = 'aggregate_type = ?1 AND aggregate_id = ?2';
@@ -37,23 +40,30 @@ export async function findAggregate(
   const statement = database
     .prepare(
       `SELECT count(*) AS total, count(*) - count(erased_at) AS unerased,
+         coalesce(max(created_at), 0) AS last_at,
          (SELECT id FROM events WHERE ${OF_AGGREGATE} ORDER BY seq DESC LIMIT 1) AS last_id
        FROM events WHERE ${OF_AGGREGATE}`,
     )
     .bind(type, id);
   const row = found.parse(await patiently(() => statement.first()));
-  return { total: row.total, unerased: row.unerased, lastId: row.last_id };
+  return {
+    total: row.total,
+    unerased: row.unerased,
+    lastId: row.last_id,
+    lastAt: row.last_at,
+  };
 }
 
 /**
- * The events of an erasure: up to and including the event `lastId`. When no event has that id, the
- * database holds a state from before it: then those that were accepted until `now` are meant.
+ * The events of an erasure: up to and including the event `lastId`, as it was accepted before `now`. A
+ * database that was set back may lack that event, or hold it at a later place, because its sender has sent
+ * it again: then the events that were accepted until `now` are meant.
  */
 export type Extent = { lastId: string; now: number };
 
 /** Parameters: kind and id of the aggregate, `lastId`, `now`. */
 const UNERASED = `${OF_AGGREGATE} AND erased_at IS NULL
-  AND CASE WHEN EXISTS (SELECT 1 FROM events WHERE id = ?3)
+  AND CASE WHEN EXISTS (SELECT 1 FROM events WHERE id = ?3 AND created_at <= ?4)
     THEN seq <= (SELECT seq FROM events WHERE id = ?3) ELSE created_at <= ?4 END`;
 
 /** Counts the events that an erasure still has to erase. */

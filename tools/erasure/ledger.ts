@@ -31,10 +31,15 @@ const LEDGER = 'erasures.jsonl';
 
 /** The option by which a command is told of another file. */
 export const LEDGER_OPTION = { ledger: { type: 'string' } } as const;
+/** The options of a command that plays a ledger. */
+export const PLAYED_LEDGER_OPTIONS = {
+  ...LEDGER_OPTION,
+  'no-ledger': { type: 'boolean', default: false },
+} as const;
 
 const erasure = z.strictObject({
-  /** Name of the database in wrangler.toml, or `local`. */
-  database: z.string().min(1),
+  /** The lineage of the database: it goes on in a restored one, whatever that is called. */
+  lineage: z.string().regex(/^[0-9a-f]{32}$/),
   /** See `nameOf`. */
   aggregate: z.string().regex(/^[0-9a-f]{64}$/),
   last_event_id: z.string().min(1),
@@ -64,11 +69,33 @@ export function readLedger(file: string): Erasure[] {
     .flatMap((line, index) => (line === '' ? [] : parseLine(line, `${file}:${index + 1}`)));
 }
 
+/**
+ * Returns the reader of the ledger that the npm script `script` is to play; its list is empty with
+ * `--no-ledger`. Throws a `UserError` for options that exclude each other. The reader throws one when there is
+ * no file: erased payloads would come back unnoticed.
+ */
+export function playedLedger(
+  script: string,
+  options: { ledger?: string | undefined; 'no-ledger': boolean },
+): () => Erasure[] {
+  if (options['no-ledger']) {
+    if (options.ledger === undefined) return () => [];
+    throw new UserError('--ledger and --no-ledger exclude each other');
+  }
+  const file = ledgerFile(script, options.ledger);
+  return () => {
+    if (existsSync(file)) return readLedger(file);
+    throw new UserError(
+      `there is no ledger ${file}: name it with --ledger FILE, or say --no-ledger when nothing was ever erased`,
+    );
+  };
+}
+
 /** Appends an erasure, unless the ledger has it, and waits until the disk holds it. */
 export function appendToLedger(file: string, entry: Erasure): void {
   const isKnown = readLedger(file).some(
-    ({ database, aggregate, last_event_id }) =>
-      database === entry.database &&
+    ({ lineage, aggregate, last_event_id }) =>
+      lineage === entry.lineage &&
       aggregate === entry.aggregate &&
       last_event_id === entry.last_event_id,
   );
@@ -95,25 +122,25 @@ export function checkLedger(file: string): void {
 }
 
 /**
- * Erases again, in a database that holds an older state, what the ledger has for `database`. Events that
+ * Erases again, in a database that holds an older state, what the ledger has for its lineage. Events that
  * came after an erasure are spared. Returns how many events were erased. It may be repeated.
  */
 export async function playLedger(
-  connection: D1Database,
-  database: string,
+  database: D1Database,
+  lineage: string,
   ledger: readonly Erasure[],
   { eventsPerPage = EVENTS_PER_PAGE } = {},
 ): Promise<number> {
-  const own = ledger.filter((each) => each.database === database);
+  const own = ledger.filter((each) => each.lineage === lineage);
   if (own.length === 0) return 0;
   const named = new Set(own.map(({ aggregate }) => aggregate));
-  const byName = await findAggregates(connection, named, eventsPerPage);
+  const byName = await findAggregates(database, named, eventsPerPage);
   let erased = 0;
   for (const { aggregate, last_event_id, erased_at } of own) {
     const stored = byName.get(aggregate);
     if (stored === undefined) continue;
     const now = Date.parse(erased_at);
-    erased += await eraseAggregate(connection, stored, { lastId: last_event_id, now });
+    erased += await eraseAggregate(database, stored, { lastId: last_event_id, now });
   }
   return erased;
 }
@@ -125,11 +152,11 @@ const eventRow = z.object({ seq: z.int(), type: z.string(), id: z.string() });
  * a long stream would be larger than D1 gives.
  */
 async function findAggregates(
-  connection: D1Database,
+  database: D1Database,
   names: ReadonlySet<string>,
   eventsPerPage: number,
 ): Promise<Map<string, Aggregate>> {
-  const page = connection.prepare(
+  const page = database.prepare(
     `SELECT seq, aggregate_type AS type, aggregate_id AS id FROM events
      WHERE seq > ? ORDER BY seq LIMIT ?`,
   );

@@ -4,6 +4,7 @@ import { publicSiteUrl } from '../../src/config.ts';
 import { type Output, showProgress } from '../command-line/progress.ts';
 import { UserError } from '../command-line/project.ts';
 import { readWranglerConfig, varsOf } from '../command-line/wrangler-config.ts';
+import { refuseUnfinishedRestore } from '../database/identity.ts';
 import {
   applyMigrations,
   findPendingMigrations,
@@ -75,16 +76,13 @@ async function openMigrated({
 }: LoadOptions): Promise<OpenDatabase> {
   const open = await openDatabase(isRemote ? 'remote' : 'local', environment);
   try {
+    await refuseUnfinishedRestore(open.database);
     const pending = await findPendingMigrations(open.database);
     if (pending.length === 0) return open;
     if (isRemote) {
       throw new UserError('the remote database lacks migrations: run `npm run deploy` first');
     }
-    if (!isDryRun) {
-      applyMigrations('local');
-      return open;
-    }
-    if (pending.length < migrationNames().length) {
+    if (isDryRun && pending.length < migrationNames().length) {
       throw new UserError(
         'the local database lacks migrations, which a dry run does not apply: run `npm run dev` first',
       );
@@ -93,7 +91,12 @@ async function openMigrated({
     await open.close();
     throw error;
   }
+  // Wrangler migrates in a program of its own, and a second one must not have the files open meanwhile.
   await open.close();
+  if (!isDryRun) {
+    applyMigrations('local');
+    return openDatabase('local');
+  }
   const empty = await openDatabase('empty');
   await migrateInMemory(empty.database);
   return empty;

@@ -6,9 +6,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { dump } from '../../../tools/database/dump.ts';
-import { type LoadedDump, loadDump } from '../../../tools/database/dump-file.ts';
+import { type LoadedDump, loadDump, scratchDatabase } from '../../../tools/database/dump-file.ts';
 import { restore } from '../../../tools/database/restore.ts';
-import { scratchDatabase } from '../../../tools/database/scratch.ts';
 import { Database } from '../../support/cloudflare/database.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'backup-file-'));
@@ -151,19 +150,6 @@ describe('a restore that failed in the middle of a migrated database', () => {
     open.push(target);
     file = await backUp(source);
     await failAt('events');
-    await goOn();
-    expect(rows(target, MIGRATIONS)).toEqual(rows(source, MIGRATIONS));
-  });
-
-  it('goes on from a mark that an earlier version of this program left', async () => {
-    target = new DatabaseSync(':memory:');
-    open.push(target);
-    file = await backUp(source);
-    await failAt('events');
-    target.exec(
-      `CREATE TABLE mark AS SELECT hash FROM _restore_under_way; DROP TABLE _restore_under_way;
-       ALTER TABLE mark RENAME TO _restore_under_way`,
-    );
     await goOn();
     expect(rows(target, MIGRATIONS)).toEqual(rows(source, MIGRATIONS));
   });

@@ -6,6 +6,8 @@ import { databaseOver } from '../../../tools/cloudflare/rest-database.ts';
 import { nameOf, playLedger } from '../../../tools/erasure/ledger.ts';
 import { Database } from '../../support/cloudflare/database.ts';
 
+const LINEAGE = '5'.repeat(32);
+
 const query = z.object({ sql: z.string(), params: z.array(z.string()) });
 
 it('is played on a long stream in answers of a bounded size, which leave out no event', async () => {
@@ -24,7 +26,7 @@ it('is played on a long stream in answers of a bounded size, which leave out no 
     return schema.parse([{ results }]);
   });
   const erasureOf = (id: string) => ({
-    database: 'here',
+    lineage: LINEAGE,
     aggregate: nameOf({ type: 'booking', id }),
     last_event_id: 'not-restored',
     erased_at: '1970-01-01T00:00:05.000Z',
@@ -35,7 +37,7 @@ it('is played on a long stream in answers of a bounded size, which leave out no 
     [7, 0],
   ] as const) {
     sizes.length = 0;
-    expect(await playLedger(database, 'here', ledger, { eventsPerPage })).toBe(erased);
+    expect(await playLedger(database, LINEAGE, ledger, { eventsPerPage })).toBe(erased);
     expect(Math.max(...sizes)).toBe(eventsPerPage);
   }
   const left = store.rows('SELECT id FROM events WHERE erased_at IS NULL ORDER BY seq');

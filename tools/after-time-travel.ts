@@ -1,0 +1,63 @@
+/**
+ * `npm run after-time-travel [-- --remote] [--env NAME] [--ledger FILE | --no-ledger]`: what is left to do once
+ * a database was set back in place. It erases again what the ledger of erasures has for the lineage of the
+ * database, and begins a new generation, so that readers that hold a cursor of the undone time begin anew.
+ *
+ * Exits with 0 when both are done, 1 when one may be left, 2 when the command was not understood. It may be
+ * repeated.
+ */
+
+import { readArguments, understand } from './command-line/arguments.ts';
+import { TARGET_OPTIONS, TARGET_USAGE, type Target, targetOf } from './command-line/target.ts';
+import { beginGeneration, readLineage, refuseUnfinishedRestore } from './database/identity.ts';
+import { openDatabase } from './database/open.ts';
+import { inLocalTurn } from './development/local-turn.ts';
+import { type Erasure, PLAYED_LEDGER_OPTIONS, playedLedger, playLedger } from './erasure/ledger.ts';
+
+const USAGE = `Usage: npm run after-time-travel [-- [--remote] [--env NAME] [--ledger FILE | --no-ledger]]
+
+  ${TARGET_USAGE}
+  --ledger FILE  instead of erasures.jsonl
+  --no-ledger    when nothing was ever erased, or erased payloads may come back`;
+
+type Command = { target: Target; readErasures: () => Erasure[] };
+
+process.exitCode = await main(process.argv.slice(2));
+
+async function main(args: string[]): Promise<number> {
+  const command = understand(() => parseCommand(args));
+  if ('problem' in command) {
+    console.error(`${command.problem}.\n\n${USAGE}`);
+    return 2;
+  }
+  try {
+    const run = () => takeUp(command);
+    console.log(await (command.target.kind === 'remote' ? run() : inLocalTurn(run)));
+    return 0;
+  } catch (error) {
+    console.error(`Not done: ${error instanceof Error ? error.message : String(error)}.`);
+    console.error('Run the command again: it may be repeated.');
+    return 1;
+  }
+}
+
+function parseCommand(args: string[]): Command {
+  const options = { ...TARGET_OPTIONS, ...PLAYED_LEDGER_OPTIONS };
+  const { values } = readArguments('after-time-travel', args, options);
+  return { target: targetOf(values), readErasures: playedLedger('after-time-travel', values) };
+}
+
+/** Returns what to tell the user. */
+async function takeUp({ target, readErasures }: Command): Promise<string> {
+  const ledger = readErasures();
+  const { database, close } = await openDatabase(target.kind, target.environment);
+  try {
+    await refuseUnfinishedRestore(database);
+    const erased = await playLedger(database, await readLineage(database), ledger);
+    await beginGeneration(database);
+    const events = erased === 1 ? '1 event' : `${erased} events`;
+    return `Erased again: ${events}. A new generation has begun: cursors from before are refused.`;
+  } finally {
+    await close().catch(() => undefined);
+  }
+}
