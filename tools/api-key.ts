@@ -2,49 +2,82 @@
  * `npm run -s api-key -- --name NAME --scope SCOPE... [--expires YYYY-MM-DD] [--env staging]`: makes a
  * named API key. Prints the key, which is shown this once, and the lines for wrangler.toml.
  *
- * Exits with 0 when it printed a key, 1 when wrangler.toml cannot be read, 2 when an argument was not
- * understood. It writes no file.
+ * Exits with 0 when it printed a key, 2 when an argument was not understood or wrangler.toml cannot be read. It
+ * writes no file.
  */
 
 import { createHash, randomBytes } from 'node:crypto';
-import { understand } from './command-line/arguments.ts';
+import * as z from 'zod';
+import { endOfDay, expiryDate, keyName, type NamedKey, scope } from '../src/auth/named-keys.ts';
+import { readArguments, runCommand } from './command-line/command.ts';
 import { UserError } from './command-line/project.ts';
-import {
-  readWranglerConfig,
-  requireKnownEnvironment,
-  type WranglerConfig,
-} from './command-line/wrangler-config.ts';
-import { type KeyOptions, parseKeyOptions } from './keys/options.ts';
+import { chosenEnvironment, readWranglerConfig } from './command-line/wrangler-config.ts';
 
-const USAGE =
-  'usage: npm run -s api-key -- --name NAME --scope SCOPE... [--expires YYYY-MM-DD] [--env staging]';
+const USAGE = `Usage: npm run -s api-key -- --name NAME --scope SCOPE... [--expires DATE] [--env NAME]
+
+  --name NAME     who holds the key: lower-case words joined by hyphens, such as marketing-site
+  --scope SCOPE   what it opens, repeated or comma-separated: ${scope.options.join(', ')}
+  --expires DATE  the last day on which it is valid, in UTC, such as 2027-06-30
+  --env NAME      an environment of wrangler.toml, such as staging, instead of production`;
 
 /** Says to whoever finds a key what it belongs to: events and property feed. */
 const PREFIX = 'epf';
 const RANDOM_BYTES = 32;
 
-process.exitCode = main(process.argv.slice(2));
+type KeyOptions = Omit<NamedKey, 'sha256'> & { environment: string | undefined };
 
-function main(args: string[]): number {
-  let config: WranglerConfig;
-  try {
-    config = readWranglerConfig();
-  } catch (error) {
-    if (!(error instanceof UserError)) throw error;
-    console.error(error.message);
-    return 1;
+/** The part of a configuration that names the keys there are. It is checked when the service reads it. */
+const knownKeys = z.object({
+  vars: z
+    .object({ API_KEYS: z.array(z.object({ name: z.string() })).catch([]) })
+    .catch({ API_KEYS: [] }),
+});
+
+await runCommand({ usage: USAGE, parse: parseKeyOptions, run: printKey });
+
+function parseKeyOptions(args: string[]): KeyOptions {
+  const { values } = readArguments('api-key', args, {
+    name: { type: 'string' },
+    scope: { type: 'string', multiple: true },
+    expires: { type: 'string' },
+    env: { type: 'string' },
+  });
+  const environment = chosenEnvironment(values.env);
+  const { name, scope: given = [], expires } = values;
+  const scopes = given.flatMap((each) => each.split(','));
+  if (name === undefined) throw new UserError('--name is missing');
+  if (scopes.length === 0) throw new UserError('--scope is missing');
+  requireValid('--name', keyName, name);
+  for (const each of scopes) requireValid('--scope', scope, each);
+  if (expires !== undefined) {
+    requireValid('--expires', expiryDate, expires);
+    if (endOfDay(expires) <= Date.now()) throw new UserError(`--expires ${expires} is in the past`);
   }
-  requireKnownEnvironment();
-  const options = understand(() => parseKeyOptions(args, config));
-  if ('problem' in options) {
-    console.error(`${options.problem} (${USAGE})`);
-    return 2;
+  if (namesIn(environment).includes(name)) {
+    throw new UserError(`--name ${name} is the name of another key in wrangler.toml`);
   }
-  printKey(options);
-  return 0;
+  return {
+    name,
+    scopes: scope.options.filter((each) => scopes.includes(each)),
+    expires,
+    environment,
+  };
 }
 
-function printKey({ name, scopes, expires, environment }: KeyOptions): void {
+function requireValid(option: string, schema: z.ZodType, value: string): void {
+  const { error } = schema.safeParse(value);
+  if (!error) return;
+  throw new UserError(`${option} ${JSON.stringify(value)} ${error.issues[0]?.message}`);
+}
+
+/** Returns the names of the keys that an environment has. */
+function namesIn(environment: string | undefined): string[] {
+  const config = readWranglerConfig();
+  const own = environment === undefined ? config : config.env[environment];
+  return knownKeys.parse(own).vars.API_KEYS.map(({ name }) => name);
+}
+
+function printKey({ name, scopes, expires, environment }: KeyOptions): number {
   const key = `${PREFIX}_${name}_${randomBytes(RANDOM_BYTES).toString('base64url')}`;
   const sha256 = createHash('sha256').update(key).digest('hex');
   const table = environment === undefined ? 'vars' : `env.${environment}.vars`;
@@ -59,4 +92,5 @@ function printKey({ name, scopes, expires, environment }: KeyOptions): void {
     'The key, shown this once. Below it: lines for the end of wrangler.toml. Then: npm run types\n',
   );
   console.log(`${key}\n\n${lines.join('\n')}`);
+  return 0;
 }

@@ -19,7 +19,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
-import { readArguments, understand } from './command-line/arguments.ts';
+import { readArguments, runCommand } from './command-line/command.ts';
 import { userPath } from './command-line/npm.ts';
 import { PROJECT_DIRECTORY, UserError } from './command-line/project.ts';
 import { TARGET_OPTIONS, TARGET_USAGE, type Target, targetOf } from './command-line/target.ts';
@@ -37,14 +37,9 @@ const CHUNK = 1_000_000;
 
 type Command = { target: Target; out: string | undefined };
 
-process.exitCode = await main(process.argv.slice(2));
+await runCommand({ usage: USAGE, parse: parseCommand, run });
 
-async function main(args: string[]): Promise<number> {
-  const command = understand(() => parseCommand(args));
-  if ('problem' in command) {
-    console.error(`${command.problem}.\n\n${USAGE}`);
-    return 2;
-  }
+async function run(command: Command): Promise<number> {
   try {
     const { path, counts } = await backUp(command);
     const rows = Object.values(counts).reduce((sum, count) => sum + count, 0);

@@ -1,60 +1,58 @@
 /**
- * `npm run bench`: measures the production bundle in workerd against the floor of its design.
+ * `npm run bench`: measures the production bundle in workerd, each operation against a health read.
  *
- * `--quick` takes fewer and shorter rounds. `--scale` measures the service alone, at growing tables.
- * `--floor` measures the floor alone, with and without its parts. `--latency` measures the service with
- * production's hops added; `--counter`, `--d1`, `--kv` and `--edge` set their milliseconds.
+ * `--quick` takes fewer and shorter rounds. `--scale` measures at growing tables. `--latency` adds production's
+ * hops; `--counter`, `--d1`, `--kv` and `--edge` set their milliseconds.
  */
 
-import { measureAgainstFloor } from './bench/against-floor.ts';
-import { measureFloorModes } from './bench/floor-modes.ts';
-import { measureLatency } from './bench/latency.ts';
-import { measureScale } from './bench/scale.ts';
-import { readArguments, understand } from './command-line/arguments.ts';
-import { requireKnownEnvironment } from './command-line/wrangler-config.ts';
+import { readArguments, runCommand } from './command-line/command.ts';
+import { UserError } from './command-line/project.ts';
 
-requireKnownEnvironment();
+const USAGE = `Usage: npm run bench [-- [--quick] [--scale | --latency [--counter MS] [--d1 MS] [--kv MS] [--edge MS]]]
 
-const USAGE =
-  'usage: npm run bench -- [--quick] [--scale | --floor | --latency [--counter MS] [--d1 MS] [--kv MS] [--edge MS]]';
+  --quick    fewer and shorter rounds
+  --scale    how times grow with the tables
+  --latency  how long requests take with the hops of production added
+  --counter, --d1, --kv, --edge MS
+             the milliseconds of each hop instead of those in docs/performance.md`;
+
 const flag = { type: 'boolean', default: false } as const;
 const hop = (milliseconds: string) => ({ type: 'string', default: milliseconds }) as const;
 // docs/performance.md has the sources of these defaults.
 const hops = { counter: hop('15'), d1: hop('30'), kv: hop('20'), edge: hop('7') };
-const options = { quick: flag, scale: flag, floor: flag, latency: flag, ...hops };
-const values = understand(() => readArguments('bench', process.argv.slice(2), options).values);
-if ('problem' in values) {
-  console.error(`${values.problem}\n${USAGE}`);
-  process.exit(2);
+const options = { quick: flag, scale: flag, latency: flag, ...hops };
+
+await runCommand({ usage: USAGE, parse: parseSettings, run: measure });
+
+function parseSettings(args: string[]) {
+  const { counter, d1, kv, edge, ...flags } = readArguments('bench', args, options).values;
+  const delays = {
+    counter: millisecondsOf(counter),
+    d1: millisecondsOf(d1),
+    kv: millisecondsOf(kv),
+    edge: millisecondsOf(edge),
+  };
+  return { ...flags, delays };
 }
 
-// Short rounds: both sides of a ratio meet the same moment of the machine.
-const rounds = values.quick ? { rounds: 5, seconds: 0.6 } : { rounds: 21, seconds: 1 };
-
-if (values.latency) {
-  const clients = values.quick ? { 1: 30, 10: 5, 100: 1 } : { 1: 100, 10: 20, 100: 4 };
-  const { counter, d1, kv, edge } = values;
-  await measureLatency(
-    {
-      counter: millisecondsOf(counter),
-      d1: millisecondsOf(d1),
-      kv: millisecondsOf(kv),
-      edge: millisecondsOf(edge),
-    },
-    { clients, isSteady: !values.quick },
-  );
-} else if (values.scale) {
-  await measureScale(values.quick ? { rounds: 1, seconds: 0.2 } : { rounds: 5, seconds: 0.5 });
-} else if (values.floor) {
-  await measureFloorModes(rounds);
-} else {
-  await measureAgainstFloor(rounds);
+async function measure(settings: ReturnType<typeof parseSettings>): Promise<number> {
+  const { quick, scale, latency, delays } = settings;
+  if (latency) {
+    const { measureLatency } = await import('./bench/latency.ts');
+    const clients = quick ? { 1: 30, 10: 5, 100: 1 } : { 1: 100, 10: 20, 100: 4 };
+    await measureLatency(delays, { clients, isSteady: !quick });
+  } else if (scale) {
+    const { measureScale } = await import('./bench/scale.ts');
+    await measureScale(quick ? { rounds: 1, seconds: 0.2 } : { rounds: 5, seconds: 0.5 });
+  } else {
+    const { measureRates } = await import('./bench/rates.ts');
+    // Short rounds: both sides of a ratio meet the same moment of the machine.
+    await measureRates(quick ? { rounds: 5, seconds: 0.6 } : { rounds: 21, seconds: 1 });
+  }
+  return 0;
 }
 
 function millisecondsOf(text: string): number {
-  if (!/^\d{1,4}$/.test(text)) {
-    console.error(`${text} is no number of milliseconds up to 9999\n${USAGE}`);
-    process.exit(2);
-  }
-  return Number(text);
+  if (/^\d{1,4}$/.test(text)) return Number(text);
+  throw new UserError(`${text} is no number of milliseconds up to 9999`);
 }

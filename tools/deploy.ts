@@ -15,7 +15,7 @@ import { Refused } from './cloudflare/api.ts';
 import { type DeployedVersion, untilItServes } from './cloudflare/deployed-health.ts';
 import { ensureDatabase, ensureNamespace } from './cloudflare/resources.ts';
 import { type Wrangler, wranglerFor } from './cloudflare/wrangler.ts';
-import { readArguments, understand } from './command-line/arguments.ts';
+import { readArguments, runCommand } from './command-line/command.ts';
 import { currentCommit } from './command-line/git.ts';
 import { MIGRATIONS_DIRECTORY, UserError } from './command-line/project.ts';
 import {
@@ -43,14 +43,9 @@ const uploaded = z.looseObject({
 /** The facts that an operator needs when a step fails. */
 type Progress = { isMigrationBegun: boolean; isUploadBegun: boolean };
 
-process.exitCode = await main(process.argv.slice(2));
+await runCommand({ usage: USAGE, parse: parseCommand, run });
 
-async function main(args: string[]): Promise<number> {
-  const command = understand(() => parseCommand(args));
-  if ('problem' in command) {
-    console.error(`${command.problem}. Nothing was done.\n\n${USAGE}`);
-    return 2;
-  }
+async function run(command: Command): Promise<number> {
   const progress: Progress = { isMigrationBegun: false, isUploadBegun: false };
   try {
     const deployment = deploymentOf(readWranglerConfig(), command.environment);

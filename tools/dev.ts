@@ -5,9 +5,8 @@
  * given an argument. It goes on serving when every answer is a 500, and says why it is not ready.
  */
 
+import { readArguments, runCommand } from './command-line/command.ts';
 import { watchNpm } from './command-line/npm.ts';
-import { UserError } from './command-line/project.ts';
-import { requireKnownEnvironment } from './command-line/wrangler-config.ts';
 import { applicationKeyLines } from './development/application-keys.ts';
 import { readVars } from './development/dev-vars.ts';
 import { firstRequests } from './development/first-requests.ts';
@@ -20,33 +19,30 @@ const STOP_DEADLINE_MS = 5_000;
 /** The service's last lines come within this time after its end. */
 const LAST_LINES_MS = 1_000;
 
-requireKnownEnvironment();
+const USAGE = `Usage: npm run dev
 
-if (process.argv.length > 2) {
-  console.error('dev takes no arguments. Another port: PORT=4000 npm run dev');
-  process.exit(2);
-}
+Sets the working copy up, and serves it on port 3001. Another port: PORT=4000 npm run dev`;
 
 /** The running service, once the set-up is done. */
 let service: LocalService | undefined;
 let isStopping = false;
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
-watchNpm(stop);
-// The reader of the output has gone.
-for (const output of [process.stdout, process.stderr]) output.on('error', stop);
 
-try {
+await runCommand({ usage: USAGE, parse: (args) => readArguments('dev', args, {}), run: develop });
+
+/** Sets the working copy up and serves it. This program ends when the service does. */
+async function develop(): Promise<number> {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
+  watchNpm(stop);
+  // The reader of the output has gone.
+  for (const output of [process.stdout, process.stderr]) output.on('error', stop);
   const port = portOf(process.env.PORT, readVars('local').get('PORT'));
   await requireFreePort(port);
   await prepareDevelopment();
   service = await serve(port);
-} catch (error) {
-  if (!(error instanceof UserError)) throw error;
-  console.error(error.message);
-  process.exit(1);
+  return 0;
 }
 
-/** Starts the service, and says how to use it once it is ready. This program ends when it does. */
+/** Starts the service, and says how to use it once it is ready. */
 async function serve(port: number): Promise<LocalService> {
   const debuggerPort = await findDebuggerPort(port);
   let isAnnounced = false;

@@ -8,9 +8,9 @@
  */
 
 import { existsSync } from 'node:fs';
-import { readArguments, understand } from './command-line/arguments.ts';
+import { readArguments, runCommand } from './command-line/command.ts';
 import { UserError } from './command-line/project.ts';
-import { TARGET_OPTIONS, type Target, targetOf } from './command-line/target.ts';
+import { TARGET_OPTIONS, TARGET_USAGE, type Target, targetOf } from './command-line/target.ts';
 import { readLineage, refuseUnfinishedRestore } from './database/identity.ts';
 import { findPendingMigrations } from './database/migrations.ts';
 import { openDatabase } from './database/open.ts';
@@ -26,8 +26,12 @@ import {
   readLedger,
 } from './erasure/ledger.ts';
 
-const USAGE =
-  'usage: npm run erase-events -- (--aggregate-type T --aggregate-id ID [--dry-run] | --again) [--remote] [--env NAME] [--ledger FILE]';
+const USAGE = `Usage: npm run erase-events -- (--aggregate-type T --aggregate-id ID [--dry-run] | --again) [--remote] [--env NAME] [--ledger FILE]
+
+  --dry-run      count what would be erased, and change nothing
+  --again        erase what the ledger has, in a database that was set back
+  ${TARGET_USAGE}
+  --ledger FILE  instead of erasures.jsonl`;
 
 type Command = { target: Target; ledger: string } & (
   | { kind: 'aggregate'; aggregate: Aggregate; isDryRun: boolean }
@@ -37,14 +41,9 @@ type Command = { target: Target; ledger: string } & (
 /** The lines that tell the user how far an erasure has come when it fails. */
 let progress = 'Nothing was changed.';
 
-process.exitCode = await main(process.argv.slice(2));
+await runCommand({ usage: USAGE, parse: parseCommand, run });
 
-async function main(args: string[]): Promise<number> {
-  const command = understand(() => parseCommand(args));
-  if ('problem' in command) {
-    console.error(`${command.problem} (${USAGE})`);
-    return 2;
-  }
+async function run(command: Command): Promise<number> {
   try {
     const erase = () => eraseEvents(command);
     console.log(await (command.target.kind === 'remote' ? erase() : inLocalTurn(erase)));

@@ -6,19 +6,24 @@
  * 2 when the command was not understood. Problems go to stderr, one per line.
  */
 
+import { runCommand } from './command-line/command.ts';
 import { watchNpm } from './command-line/npm.ts';
-import { requireKnownEnvironment } from './command-line/wrangler-config.ts';
 import { inLocalTurn } from './development/local-turn.ts';
+import { USAGE } from './import/arguments.ts';
 import { runImportCommand } from './import/command.ts';
 import { loadListings } from './import/load-listings.ts';
 
-requireKnownEnvironment();
 watchNpm(() => process.exit(1));
-process.exitCode = await runImportCommand(process.argv.slice(2), {
-  output: process.stdout,
-  errors: process.stderr,
-  load: (read, options) => {
-    const load = () => loadListings(read, options);
-    return options.isRemote ? load() : inLocalTurn(load);
-  },
+await runCommand({
+  usage: USAGE,
+  parse: (args) => args,
+  run: (args) =>
+    runImportCommand(args, {
+      output: process.stdout,
+      errors: process.stderr,
+      load: (read, options) => {
+        const load = () => loadListings(read, options);
+        return options.isRemote ? load() : inLocalTurn(load);
+      },
+    }),
 });

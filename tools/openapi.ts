@@ -1,7 +1,13 @@
 /** `npm run -s openapi`: prints the OpenAPI document, and nothing else. */
 
 import { createOpenApiDocument } from '../src/openapi/document.ts';
-import { requireKnownEnvironment } from './command-line/wrangler-config.ts';
+import { readArguments, runCommand } from './command-line/command.ts';
 
-requireKnownEnvironment();
-console.log(JSON.stringify(createOpenApiDocument(), null, 2));
+await runCommand({
+  usage: 'Usage: npm run -s openapi\n\nPrints the OpenAPI document, and nothing else.',
+  parse: (args) => readArguments('openapi', args, {}),
+  run: () => {
+    console.log(JSON.stringify(createOpenApiDocument(), null, 2));
+    return 0;
+  },
+});

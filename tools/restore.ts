@@ -9,7 +9,7 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readArguments, understand } from './command-line/arguments.ts';
+import { readArguments, runCommand } from './command-line/command.ts';
 import { userPath } from './command-line/npm.ts';
 import { UserError } from './command-line/project.ts';
 import { TARGET_OPTIONS, TARGET_USAGE, type Target, targetOf } from './command-line/target.ts';
@@ -27,18 +27,13 @@ const USAGE = `Usage: npm run restore -- FILE [--remote] [--env NAME] [--ledger 
 
 type Command = { file: string; target: Target; readErasures: () => Erasure[] };
 
-process.exitCode = await main(process.argv.slice(2));
+await runCommand({ usage: USAGE, parse: parseCommand, run });
 
-async function main(args: string[]): Promise<number> {
-  const command = understand(() => parseCommand(args));
-  if ('problem' in command) {
-    console.error(`${command.problem}.\n\n${USAGE}`);
-    return 2;
-  }
+async function run(command: Command): Promise<number> {
   const progress = { isBegun: false };
   try {
-    const run = () => restoreFile(command, progress);
-    console.log(await (command.target.kind === 'remote' ? run() : inLocalTurn(run)));
+    const bringBack = () => restoreFile(command, progress);
+    console.log(await (command.target.kind === 'remote' ? bringBack() : inLocalTurn(bringBack)));
     return 0;
   } catch (error) {
     console.error(`Not restored: ${error instanceof Error ? error.message : String(error)}.`);

@@ -2,21 +2,24 @@
  * `npm test`: everything that must pass. The checks run first, side by side; the tests follow when all
  * of them have passed. The last line counts tests; a check that failed counts as one.
  *
- * `npm test -- FILE...` runs the named test files only, without the checks.
+ * `npm test -- FILE...` runs the named test files and folders only, without the checks.
  * `FULL=1` turns on the long forms of the load, fault and crash tests.
  *
  * Exits with 0 when all has passed, 1 when something has not, 2 when an argument was not understood.
  */
 
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { freemem, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import * as z from 'zod';
+import { readArguments, runCommand } from './command-line/command.ts';
 import { userPath } from './command-line/npm.ts';
-import { requireKnownEnvironment } from './command-line/wrangler-config.ts';
+import { UserError } from './command-line/project.ts';
 
-const USAGE = 'usage: npm test [-- FILE...]';
+const USAGE = `Usage: npm test [-- FILE...]
+
+Runs the checks, and then all tests. With names of test files or folders it runs only these, without the checks.`;
 /** A file system in memory, on Linux. */
 const MEMORY = '/dev/shm';
 /** Far more than the files of a run take at a time. */
@@ -42,18 +45,22 @@ const report = z.object({
 
 type Outcome = { passed: number; failed: number; skipped: number };
 
-requireKnownEnvironment();
+await runCommand({ usage: USAGE, parse: parseFiles, run: runAll });
 
-process.exitCode = await main(process.argv.slice(2));
+/** Returns the test files that are named, or that are in the folders which are named. */
+function parseFiles(args: string[]): string[] {
+  const { positionals } = readArguments('test', args, {}, { allowPositionals: true });
+  return positionals.flatMap((path) => {
+    const place = relative(process.cwd(), userPath('test', path));
+    const files = place.endsWith('.test.ts')
+      ? globSync(place)
+      : globSync(join(place, '**/*.test.ts'), { exclude: ['**/node_modules'] });
+    if (files.length === 0) throw new UserError(`There is no test file ${path}`);
+    return files;
+  });
+}
 
-async function main(args: readonly string[]): Promise<number> {
-  const files = args.map((path) => userPath('test', path));
-  const unknown = args.filter((_, index) => !isTestFile(files[index] ?? ''));
-  if (unknown.length > 0) {
-    for (const path of unknown) console.error(`There is no test file ${path}`);
-    console.error(USAGE);
-    return 2;
-  }
+async function runAll(files: readonly string[]): Promise<number> {
   process.env.CI ??= 'true';
   const scratch = mkdtempSync(join(hasRoomInMemory() ? MEMORY : tmpdir(), 'npm-test-'));
   process.env.TMPDIR = scratch;
@@ -84,16 +91,12 @@ function hasRoomInMemory(): boolean {
   }
 }
 
-function isTestFile(path: string): boolean {
-  return path.endsWith('.test.ts') && existsSync(path);
-}
-
 /** Runs all checks at once. Each one's output is shown whole, when it has ended. */
 async function runChecks(): Promise<boolean> {
   const results = await Promise.all(
     CHECKS.map(async ({ name, program, args }) => {
       const startedAt = Date.now();
-      const { status, output } = await run(program, args, 'pipe');
+      const { status, output } = await run(program, args, 'kept');
       const seconds = ((Date.now() - startedAt) / 1_000).toFixed(1);
       const hasPassed = status === 0;
       if (!hasPassed) console.log(output.trimEnd());
@@ -108,7 +111,7 @@ async function runChecks(): Promise<boolean> {
 async function runTests(files: readonly string[], scratch: string): Promise<Outcome> {
   const reportFile = join(scratch, 'report.json');
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`];
-  const { status } = await run('vitest', ['run', ...reporters, ...files], 'inherit');
+  const { status } = await run('vitest', ['run', ...reporters, ...files], 'shown');
   const result = readReport(reportFile);
   if (result === undefined) {
     console.error('Vitest left no report: it ended before its tests did.');
@@ -128,18 +131,20 @@ function readReport(file: string): z.infer<typeof report> | undefined {
   }
 }
 
-/** Runs a program to its end. `output` is what it printed when its output goes through a pipe. */
+/** Runs a program to its end, and keeps or shows what it prints: a pipe that is closed must not end it. */
 function run(
   program: string,
   args: readonly string[],
-  output: 'pipe' | 'inherit',
+  output: 'kept' | 'shown',
 ): Promise<{ status: number | null; output: string }> {
   return new Promise((resolve) => {
-    const child = spawn(program, args, { stdio: ['ignore', output, output] });
+    const stdio = output === 'shown' && process.stdout.isTTY ? 'inherit' : 'pipe';
+    const child = spawn(program, args, { stdio: ['ignore', stdio, stdio] });
     let printed = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream?.on('data', (data: Buffer) => {
-        printed += data.toString();
+        if (output === 'shown') process.stdout.write(data);
+        else printed += data.toString();
       });
     }
     child.on('error', (error) => resolve({ status: null, output: error.message }));

@@ -6,14 +6,16 @@
  * was not understood.
  */
 
-import { parseArgs } from 'node:util';
 import { importJWK, SignJWT } from 'jose';
+import { readArguments, runCommand } from './command-line/command.ts';
 import { UserError } from './command-line/project.ts';
-import { requireKnownEnvironment } from './command-line/wrangler-config.ts';
 import { createDevVars, readVars } from './development/dev-vars.ts';
 import { type DevelopmentKey, ensureDevelopmentKeys } from './development/key-pair.ts';
 
-const USAGE = 'usage: npm run -s token -- [--permission AREA:LEVEL]... [--expires 30s|15m|1h|7d]';
+const USAGE = `Usage: npm run -s token [-- [--permission AREA:LEVEL]... [--expires 30s|15m|1h|7d]]
+
+  --permission AREA:LEVEL  what the token opens: tool-web:viewer unless it is said
+  --expires TIME           when it ends: after an hour unless it is said`;
 /** The permission that opens the property feed. */
 const DEFAULT_PERMISSION = 'tool-web:viewer';
 const AREA_AND_LEVEL = /^[^\s:]+:[^\s:]+$/;
@@ -28,14 +30,9 @@ const SECONDS_PER_UNIT = new Map([
 type Vars = ReadonlyMap<string, string>;
 type TokenOptions = { permissions: readonly string[]; lifetimeSeconds: number };
 
-requireKnownEnvironment();
+await runCommand({ usage: USAGE, parse: parseOptions, run: printToken });
 
-const options = parseOptions(process.argv.slice(2));
-if ('problem' in options) {
-  console.error(`${options.problem}\n${USAGE}`);
-  process.exit(2);
-}
-try {
+async function printToken(options: TokenOptions): Promise<number> {
   const directory = process.cwd();
   createDevVars(directory);
   const key = await ensureDevelopmentKeys(directory);
@@ -43,34 +40,23 @@ try {
   const problem = whyRefused(vars, key);
   if (problem !== undefined) console.error(`The local service will refuse this token: ${problem}.`);
   console.log(await sign(key, vars, options));
-} catch (error) {
-  if (!(error instanceof UserError)) throw error;
-  console.error(error.message);
-  process.exit(1);
+  return 0;
 }
 
-function parseOptions(args: string[]): TokenOptions | { problem: string } {
-  let values: { permission?: string[]; expires?: string };
-  try {
-    ({ values } = parseArgs({
-      args,
-      options: {
-        permission: { type: 'string', multiple: true },
-        expires: { type: 'string' },
-      },
-    }));
-  } catch (error) {
-    return { problem: error instanceof Error ? error.message : String(error) };
-  }
+function parseOptions(args: string[]): TokenOptions {
+  const { values } = readArguments('token', args, {
+    permission: { type: 'string', multiple: true },
+    expires: { type: 'string' },
+  });
   const { permission: permissions = [DEFAULT_PERMISSION], expires = '1h' } = values;
   const malformed = permissions.find((permission) => !AREA_AND_LEVEL.test(permission));
   if (malformed !== undefined) {
-    return { problem: `--permission ${malformed}: must be AREA:LEVEL, such as tool-web:viewer` };
+    throw new UserError(`--permission ${malformed}: must be AREA:LEVEL, such as tool-web:viewer`);
   }
   const [, amount, unit = ''] = LIFETIME.exec(expires) ?? [];
   const lifetimeSeconds = Number(amount) * (SECONDS_PER_UNIT.get(unit) ?? Number.NaN);
   if (Number.isNaN(lifetimeSeconds)) {
-    return { problem: `--expires ${expires}: must be a number with s, m, h or d, such as 1h` };
+    throw new UserError(`--expires ${expires}: must be a number with s, m, h or d, such as 1h`);
   }
   return { permissions, lifetimeSeconds };
 }

@@ -180,10 +180,10 @@ describe('dev', () => {
     );
     expect(faulty.output()).not.toMatch(/^Ready/m);
     expect((await fetch(`${faulty.origin}/api/health`)).status).toBe(500);
-    // The stack is in lines of src, with the names of functions.
+    // The bundle is not minified: its stack names functions.
     await expect
       .poll(faulty.output)
-      .toMatch(/"cause":"[^"]*\bat guard\w* \(src\/http\/render-error\.ts:\d+:\d+\)/);
+      .toMatch(/"cause":"[^"]*\bat guard\w* \(file:[^)]*\/dev-worker\.js:\d+:\d+\)/);
     expect(await faulty.stop('SIGINT')).toBe(0);
   });
 

@@ -18,7 +18,7 @@ function npmTest(folder: string, ...files: string[]) {
 
 describe('npm test -- FILE', () => {
   it('runs that file only, by its path from where the user stands, and counts its tests', () => {
-    const { status, stdout } = npmTest('test/tools', 'database/database-config.test.ts');
+    const { status, stdout } = npmTest('test/tools', 'erasure/ledger.test.ts');
     expect(status).toBe(0);
     expect(stdout.trimEnd().split('\n').at(-1)).toMatch(/^[1-9]\d* passed, 0 failed$/);
     expect(stdout).not.toContain('format and lint');
@@ -28,11 +28,16 @@ describe('npm test -- FILE', () => {
     expect(existsSync(scratch)).toBe(false);
   });
 
-  it.each(['no-such.test.ts', '../package.json', '--help'])('refuses %s', (file) => {
-    expect(npmTest('test', 'architecture.test.ts', file)).toEqual({
-      status: 2,
-      stdout: '',
-      stderr: `There is no test file ${file}\nusage: npm test [-- FILE...]\n`,
-    });
+  it('runs the files of a folder', () => {
+    const { status, stdout } = npmTest('.', 'test/tools/cloudflare');
+    expect({ status, stdout }).toMatchObject({ status: 0 });
+    expect(stdout).toContain('cloudflare/placeholders.test.ts');
+    expect(stdout).not.toContain('api-key.test.ts');
+  });
+
+  it.each(['no-such.test.ts', 'no-such-folder', '../package.json'])('refuses %s', (file) => {
+    const { status, stdout, stderr } = npmTest('test', 'architecture.test.ts', file);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toMatch(`There is no test file ${file}. Nothing was done.\n\nUsage: npm test`);
   });
 });

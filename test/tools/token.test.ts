@@ -176,6 +176,6 @@ describe('token', () => {
   ])('refuses %j %j with status 2', (...args) => {
     const { status, stdout, stderr } = token(...args);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
-    expect(stderr).toContain('usage: npm run -s token');
+    expect(stderr).toContain('Usage: npm run -s token');
   });
 });

@@ -4,10 +4,10 @@
  * each sends its requests one after the other.
  */
 
+import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { migrateInMemory } from '../database/migrations.ts';
-import { type Answered, type Connection, connectTo } from './asking.ts';
 import { buildBundle } from './bundle.ts';
 import type { Hop } from './delayed.ts';
 import { storeListings } from './fill.ts';
@@ -43,6 +43,44 @@ const COLUMNS: readonly Column[] = [
   { title: 'KV', width: 5 },
   { title: 'edge', width: 5 },
 ];
+
+type Answered = { status: number; headers: IncomingHttpHeaders; milliseconds: number };
+
+type Connection = {
+  /** Sends the request from a client's address, and reads the answer to its end. */
+  ask(call: Call, client: string): Promise<Answered>;
+  close(): void;
+};
+
+/** Makes a connection, which carries one request at a time. */
+function connectTo(url: URL): Connection {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  return {
+    ask({ method, path, headers, body }, client) {
+      return new Promise((resolve, reject) => {
+        const startedAt = performance.now();
+        const sent = request(
+          new URL(path, url).href,
+          { agent, method, headers: { ...headers, 'CF-Connecting-IP': client } },
+          (answer) => {
+            answer.on('error', reject);
+            answer.on('end', () =>
+              resolve({
+                status: answer.statusCode ?? 0,
+                headers: answer.headers,
+                milliseconds: performance.now() - startedAt,
+              }),
+            );
+            answer.resume();
+          },
+        );
+        sent.on('error', reject);
+        sent.end(body);
+      });
+    },
+    close: () => agent.destroy(),
+  };
+}
 
 /** Measures every operation for every size of client, and prints the table. */
 export async function measureLatency(delays: Delays, extent: Extent): Promise<void> {

@@ -14,9 +14,6 @@ import { unstable_readConfig } from 'wrangler';
 const HOST = '127.0.0.1';
 const WORKER = 'measured';
 
-/** The flags that the user has set. */
-const OWN_V8_FLAGS = process.env.MINIFLARE_WORKERD_V8_FLAGS ?? '';
-
 /** D1 as Miniflare gives it to Node. */
 export type Database = Awaited<ReturnType<Miniflare['getD1Database']>>;
 
@@ -25,8 +22,6 @@ export type Runtime = {
   /** Leads straight to the Worker. */
   url: URL;
   database: Database;
-  /** V8's inspector of the Worker; undefined unless `hasInspector` was set. */
-  inspectorUrl: URL | undefined;
   stop(): Promise<void>;
 };
 
@@ -36,10 +31,6 @@ export type LogLine = { level: string; message: string };
 export type RuntimeOptions = {
   /** Called with every line that the Worker logs. Shows faults unless it is given. */
   onLog?: (line: LogLine) => void;
-  /** Opens V8's inspector, which costs some speed. */
-  hasInspector?: boolean;
-  /** Flags for V8, separated by spaces, beside those of the environment. */
-  v8Flags?: string;
 };
 
 /** Vars, and bindings that are plain data. */
@@ -49,7 +40,7 @@ export type Vars = Readonly<Record<string, string | Readonly<Record<string, stri
 export async function startRuntime(
   script: string,
   vars: Vars,
-  { onLog = showFaults, hasInspector = false, v8Flags = '' }: RuntimeOptions = {},
+  { onLog = showFaults }: RuntimeOptions = {},
 ): Promise<Runtime> {
   const config = unstable_readConfig({ config: 'wrangler.toml' }, { hideWarnings: true });
   const worker = {
@@ -64,24 +55,18 @@ export async function startRuntime(
     durableObjects: { RATE_COUNTER: { className: 'RateCounter', useSQLite: true } },
     unsafeDirectSockets: [{ host: HOST, port: 0 }],
   };
-  // Miniflare takes them from the environment only.
-  process.env.MINIFLARE_WORKERD_V8_FLAGS = `${OWN_V8_FLAGS} ${v8Flags}`.trim();
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       host: HOST,
       port: 0,
       workers: [worker],
       handleStructuredLogs: onLog,
-      ...(hasInspector && { inspectorPort: 0 }),
     }),
   );
   await miniflare.ready;
   return {
     url: await miniflare.unsafeGetDirectURL(),
     database: await miniflare.getD1Database('DB'),
-    inspectorUrl: hasInspector
-      ? new URL(`/core:user:${WORKER}`, await miniflare.getInspectorURL())
-      : undefined,
     stop: () => miniflare.dispose(),
   };
 }

@@ -1,19 +1,20 @@
-/**
- * Measures how the figures grow with the tables: the time of each operation against its time at the
- * smallest size, and the rows that it reads, as D1 counts them.
- */
+/** Measures how the time of each operation grows with the tables: its time at each size, and the ratio of the last to the first. */
 
-import { join } from 'node:path';
-import type { Position } from '../../src/properties/store.ts';
-import { migrateInMemory } from '../database/migrations.ts';
-import { buildBundle } from './bundle.ts';
-import { askOnce } from './contenders.ts';
 import { fillEvents, fillListings } from './fill.ts';
 import { startLoad } from './load.ts';
-import { metered } from './metered.ts';
-import { eventOperations, feedOperations, type Operation } from './operations.ts';
-import { type Runtime, startRuntime } from './runtime.ts';
-import { API_KEY, feedCall, ingestCall, parsePage } from './scenarios.ts';
+import type { Call } from './load-thread.ts';
+import { startProduction } from './production.ts';
+import type { Rounds } from './rates.ts';
+import {
+  API_KEY,
+  askOnce,
+  deepCursor,
+  EVENT,
+  feedCall,
+  ingestCall,
+  PUBLIC_SITE_URL,
+  readCall,
+} from './scenarios.ts';
 import { median } from './statistics.ts';
 import { type Column, number, tableHead, tableLine } from './table.ts';
 
@@ -22,43 +23,34 @@ const EVENTS = [0, 1_000_000];
 const DEEPEST_PAGE = 400;
 const MEASURED_EVENTS = 30;
 
-/** The number of rounds of each operation at each size, and the length of one. */
-export type Scale = { rounds: number; seconds: number };
+type Operations = Readonly<Record<string, Call>>;
 
-/** Milliseconds per request and rows read at each size, by operation. */
-type Sizes = Map<string, { milliseconds: number; rows: number }[]>;
+/** Milliseconds per request at each size, by operation. */
+type Sizes = Map<string, number[]>;
 
 /** Measures every operation at every size and prints the tables. */
-export async function measureScale(settings: Scale): Promise<void> {
-  const service = buildBundle('src/index.ts', join('dist', 'bench', 'service'));
-  const runtime = await startRuntime(service, {
+export async function measureScale({ rounds, seconds }: Rounds): Promise<void> {
+  const runtime = await startProduction({
+    PUBLIC_SITE_URL,
     API_KEY,
     FEED_CACHE_SECONDS: '0',
     RATE_LIMIT_DEFAULT: '1000000',
   });
   const load = startLoad();
-  const measure = async (operation: Operation) => {
-    const rates: number[] = [];
-    for (let round = 0; round < settings.rounds; round += 1) {
-      const order = { call: operation.call, connections: 1, seconds: settings.seconds };
-      rates.push(await load.rateOf(runtime.url, order));
-    }
-    const meter = metered(runtime.database);
-    await operation.read(meter.database);
-    return { milliseconds: 1_000 / median(rates), rows: meter.rowsRead };
-  };
-  const measureAll = async (operations: readonly Operation[], sizes: Sizes) => {
-    for (const operation of operations) {
-      const bySize = sizes.get(operation.name) ?? [];
-      sizes.set(operation.name, [...bySize, await measure(operation)]);
+  const measureAll = async (operations: Operations, sizes: Sizes) => {
+    for (const [name, call] of Object.entries(operations)) {
+      const rates: number[] = [];
+      for (let round = 0; round < rounds; round += 1) {
+        rates.push(await load.rateOf(runtime.url, { call, connections: 1, seconds }));
+      }
+      sizes.set(name, [...(sizes.get(name) ?? []), 1_000 / median(rates)]);
     }
   };
 
-  await migrateInMemory(runtime.database);
   const feed: Sizes = new Map();
   for (const size of LISTINGS) {
     await fillListings(runtime.database, size);
-    await measureAll(feedOperations(await deepPage(runtime)), feed);
+    await measureAll(feedOperations(await deepCursor(runtime, DEEPEST_PAGE)), feed);
   }
   print('listings', LISTINGS, feed);
 
@@ -75,37 +67,42 @@ export async function measureScale(settings: Scale): Promise<void> {
   await Promise.all([load.stop(), runtime.stop()]);
 }
 
-/** Finds the last full page that another follows, at most 400 deep. */
-async function deepPage(runtime: Runtime): Promise<{ cursor: string; after: Position }> {
-  let deep: { cursor: string; after: Position } | undefined;
-  let page = parsePage(await askOnce(runtime, feedCall('')));
-  for (let depth = 1; depth < DEEPEST_PAGE; depth += 1) {
-    const last = page.data.at(-1);
-    if (page.next_cursor === null || last === undefined) break;
-    const next = parsePage(await askOnce(runtime, feedCall(`?cursor=${page.next_cursor}`)));
-    if (!next.has_more) break;
-    deep = { cursor: page.next_cursor, after: [last.display_order, last.id] };
-    page = next;
-  }
-  if (deep === undefined) throw new Error('the feed has no deep page');
-  return deep;
+/** Even the smallest table fills a page of two under every filter. */
+function feedOperations(deep: string): Operations {
+  const filters = [
+    'status=listed&type=ski',
+    'status=coming_soon',
+    'status=listed,sold_out&type=ski',
+    'status=listed,coming_soon,sold_out',
+  ];
+  return {
+    'first page': feedCall(''),
+    'page up to 400 deep': feedCall(`?cursor=${deep}`),
+    'item by slug': feedCall('/home-41'),
+    ...Object.fromEntries(filters.map((query) => [query, feedCall(`?limit=2&${query}`)])),
+  };
+}
+
+/** `id` is the id of a stored event. */
+function eventOperations(id: string): Operations {
+  return {
+    'ingest, no key': ingestCall({}),
+    'ingest, fresh keys': { ...ingestCall({}), hasFreshKeys: true },
+    'list of events': readCall('/api/v1/events'),
+    'one event': readCall(`/api/v1/events/${id}`),
+    'events of an aggregate': readCall(`/api/v1/events?aggregate_id=${EVENT.aggregate_id}`),
+  };
 }
 
 function print(what: string, sizes: readonly number[], figures: Sizes): void {
   const columns: Column[] = [
-    { title: `milliseconds, by ${what}`, width: 44 },
+    { title: `milliseconds, by ${what}`, width: 36 },
     ...sizes.map((size) => ({ title: number(size), width: 9 })),
     { title: 'ratio', width: 5 },
-    { title: 'rows read', width: 9 },
   ];
   console.log(`\n${tableHead(columns)}`);
-  for (const [name, bySize] of figures) {
-    const times = bySize.map(({ milliseconds }) => milliseconds);
-    const cells = [
-      ...times.map((time) => number(time, 2)),
-      number((times.at(-1) ?? 0) / (times[0] ?? 0), 2),
-      [...new Set(bySize.map(({ rows }) => rows))].join(', '),
-    ];
-    console.log(tableLine(columns, [name, ...cells]));
+  for (const [name, times] of figures) {
+    const ratio = number((times.at(-1) ?? 0) / (times[0] ?? 0), 2);
+    console.log(tableLine(columns, [name, ...times.map((time) => number(time, 2)), ratio]));
   }
 }

@@ -1,7 +1,5 @@
 /** The service's D1 database in a command-line program. */
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openAccount, requireRights } from '../cloudflare/account.ts';
 import { getDatabase } from '../cloudflare/resources.ts';
@@ -9,8 +7,13 @@ import { restDatabase } from '../cloudflare/rest-database.ts';
 import { STATE_DIRECTORY, WRANGLER_ENVIRONMENT } from '../command-line/project.ts';
 import type { Target } from '../command-line/target.ts';
 import { deploymentOf, readWranglerConfig } from '../command-line/wrangler-config.ts';
-import { databaseConfig } from './database-config.ts';
 import { superviseRuntime } from './runtime.ts';
+
+/**
+ * The wrangler configuration of a local database: a D1 binding without ids. Wrangler names its local state by the
+ * binding then, as it does for `dev`, where wrangler.toml has the same name as `preview_database_id`.
+ */
+const LOCAL_CONFIG = join(import.meta.dirname, 'wrangler.json');
 
 const BUSY_WARNING = /workerd\/util\/sqlite\.c\+\+.*SQLITE_BUSY/s;
 
@@ -40,22 +43,10 @@ async function openRemote(environment: string | undefined): Promise<OpenDatabase
 /** Opens the database of a working copy's state, or without one a database in memory. The caller closes it. */
 export async function openState(directory: string | undefined): Promise<OpenDatabase> {
   const { getPlatformProxy } = await loadWrangler();
-  const { name, compatibility_date } = readWranglerConfig();
-  const config = databaseConfig({
-    ...(name !== undefined && { name }),
-    ...(compatibility_date !== undefined && { compatibility_date }),
-  });
-  const scratch = mkdtempSync(join(tmpdir(), 'database-config-'));
-  const configPath = join(scratch, 'wrangler.json');
-  writeFileSync(configPath, JSON.stringify(config));
   const restoreWarnings = silenceBusyWarnings();
-  const cleanUp = () => {
-    restoreWarnings();
-    rmSync(scratch, { recursive: true, force: true });
-  };
   try {
     const { env, dispose } = await getPlatformProxy<{ DB: D1Database }>({
-      configPath,
+      configPath: LOCAL_CONFIG,
       persist: directory === undefined ? false : { path: directory },
       remoteBindings: false,
       environment: '',
@@ -64,11 +55,11 @@ export async function openState(directory: string | undefined): Promise<OpenData
       database: env.DB,
       close: async () => {
         await dispose();
-        cleanUp();
+        restoreWarnings();
       },
     };
   } catch (error) {
-    cleanUp();
+    restoreWarnings();
     throw error;
   }
 }

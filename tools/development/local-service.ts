@@ -10,7 +10,6 @@ import {
   wranglerCommand,
 } from '../command-line/project.ts';
 import { isReloadLine, isRequestLine, parseLogLine } from './output.ts';
-import { readableStack } from './readable-stack.ts';
 
 /** The Worker that development serves. */
 const ENTRY = 'src/openapi/dev-worker.ts';
@@ -58,7 +57,7 @@ export function startLocalService({ port, debuggerPort, onReload }: ServiceOptio
         if (logged.fault !== undefined) faults.set(logged.requestId, logged.fault);
         return;
       }
-      if (!isRequestLine(line)) to.write(`${readableStack(line)}\n`);
+      if (!isRequestLine(line)) to.write(`${line}\n`);
       if (isReloadLine(line)) onReload();
     });
   relay(child.stdout, process.stdout);

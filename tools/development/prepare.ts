@@ -1,9 +1,16 @@
 /** First-time set-up of a working copy. Each step does nothing when its work is done already. */
 
+import { readFileSync } from 'node:fs';
+import * as z from 'zod';
+import { SAMPLE_LISTINGS, UserError } from '../command-line/project.ts';
+import { applyMigrations, findPendingMigrations } from '../database/migrations.ts';
+import { openDatabase } from '../database/open.ts';
+import { patiently } from '../database/patiently.ts';
+import { readListingsFile } from '../import/file.ts';
+import { loadListings } from '../import/load-listings.ts';
 import { ensureApplicationKeys } from './application-keys.ts';
 import { createDevVars } from './dev-vars.ts';
 import { ensureDevelopmentKeys } from './key-pair.ts';
-import { isDatabaseReady } from './local-database.ts';
 import { inLocalTurn } from './local-turn.ts';
 
 /** Sets up what is missing. Of two programs that begin at the same moment, the second finds it done. */
@@ -16,8 +23,28 @@ async function prepare(): Promise<void> {
   if (createDevVars()) console.log('Created .dev.vars from .dev.vars.example.');
   await ensureDevelopmentKeys();
   ensureApplicationKeys();
-  if (isDatabaseReady()) return;
-  // What fills a database takes half a second to load: only the first start needs it.
-  const { fillDatabase } = await import('./fill-database.ts');
-  await fillDatabase();
+  if (await migrate()) await loadSampleListings();
+}
+
+/** Migrates the local database. Returns whether it is without listings. */
+async function migrate(): Promise<boolean> {
+  const { database, close } = await openDatabase('local');
+  try {
+    const pending = await findPendingMigrations(database);
+    if (pending.length > 0) {
+      applyMigrations('local');
+      console.log(`Migrated the local database: ${pending.join(', ')}.`);
+    }
+    const any = database.prepare('SELECT EXISTS (SELECT 1 FROM properties) AS found');
+    return z.int().parse(await patiently(() => any.first('found'))) === 0;
+  } finally {
+    await close();
+  }
+}
+
+async function loadSampleListings(): Promise<void> {
+  const read = readListingsFile(readFileSync(SAMPLE_LISTINGS));
+  const outcome = await loadListings(read, { isRemote: false, isDryRun: false });
+  if (outcome.kind === 'refused') throw new UserError('the sample listings do not fit the store');
+  console.log(`Loaded ${outcome.listings.added} sample listings.`);
 }

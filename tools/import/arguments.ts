@@ -1,6 +1,6 @@
 /** The arguments of `import-listings`. */
 
-import { readArguments } from '../command-line/arguments.ts';
+import { readArguments } from '../command-line/command.ts';
 import { TARGET_OPTIONS, targetOf } from '../command-line/target.ts';
 import { type Hook, parseHook } from './notify.ts';
 import type { Pruning } from './prune.ts';

@@ -9,7 +9,7 @@ export const API_KEY = 'soak-key';
 export const PUBLIC_SITE_URL = 'https://www.example.com';
 export const LISTINGS = 300;
 /** The number of addresses that the requests come from, in turn. */
-export const CLIENTS = 100;
+const CLIENTS = 100;
 
 const FEED = '/api/v1/web/properties';
 const INGEST = '/api/public/events/ingest';

@@ -1,6 +1,9 @@
-/** An import that is killed, in whatever way, leaves no process behind, and no lock. */
+/** An import that is killed, in whatever way, leaves no process behind, no lock and no file. */
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { propertyOf } from '../../support/node/listings-file.ts';
 import type { ProjectCopy } from '../../support/node/project-copy.ts';
@@ -13,12 +16,17 @@ const PROGRAMS = {
   npm: ['npm', 'run', 'import-listings', '--', 'many.json'],
 };
 
+/** The temporary directory of the imports. */
+const temporary = mkdtempSync(join(tmpdir(), 'killed-'));
 let project: ProjectCopy;
 
 beforeAll(async () => {
   project = await copyWithStore('empty');
 });
-afterAll(() => project.remove());
+afterAll(async () => {
+  await project.remove();
+  rmSync(temporary, { recursive: true, force: true });
+});
 
 /** Starts a program as the leader of a process group; resolves when it has printed a count. */
 async function startImport([command = '', ...args]: readonly string[]): Promise<ChildProcess> {
@@ -34,6 +42,7 @@ async function startImport([command = '', ...args]: readonly string[]): Promise<
   project.write('many.json', { properties });
   const child = spawn(command, args, {
     cwd: project.directory,
+    env: { ...process.env, TMPDIR: temporary },
     detached: true,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -57,6 +66,11 @@ function survivorsOf(group: number | undefined): string[] {
   });
 }
 
+/** Node's cache of compiled code stays for the next program. */
+function filesLeft(): string[] {
+  return readdirSync(temporary).filter((name) => name !== 'node-compile-cache');
+}
+
 const EVERY_KILL = (['SIGKILL', 'SIGTERM', 'SIGINT'] as const).flatMap((signal) => [
   { signal, to: 'program' as const },
   { signal, to: 'npm' as const },
@@ -67,13 +81,15 @@ const KILLS = EVERY_KILL.filter(
     process.env.FULL || signal === 'SIGKILL' || (signal === 'SIGINT' && to === 'npm'),
 );
 
-describe('an import leaves nothing running', () => {
+describe('an import leaves nothing running, and no file', () => {
   it.each(KILLS)('when $signal is sent to $to', async ({ signal, to }) => {
     const child = await startImport(PROGRAMS[to]);
     try {
       expect(survivorsOf(child.pid).join()).toContain('workerd');
+      expect(filesLeft()).toEqual([expect.stringContaining('local-database-')]);
       child.kill(signal);
       await expect.poll(() => survivorsOf(child.pid), { timeout: 10_000 }).toEqual([]);
+      expect(filesLeft()).toEqual([]);
     } finally {
       const left = survivorsOf(child.pid);
       if (left.length > 0 && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');

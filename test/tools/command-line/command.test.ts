@@ -1,0 +1,151 @@
+/** The commands of package.json: their usage, the arguments that they refuse, and a reader that ends early. */
+
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import * as z from 'zod';
+import { readArguments } from '../../../tools/command-line/command.ts';
+import type { ProjectCopy } from '../../support/node/project-copy.ts';
+import { copyWithStore } from '../../support/node/stores.ts';
+
+/** The environment of a user who may not deploy. */
+const NO_RIGHTS = { CLOUDFLARE_API_TOKEN: 'none', CLOUDFLARE_ACCOUNT_ID: 'none' };
+/** Scripts that run another program. */
+const TOOLS_OWN = ['watch', 'format', 'migration', 'types'];
+
+const { scripts } = z
+  .object({ scripts: z.record(z.string(), z.string()) })
+  .parse(JSON.parse(readFileSync('package.json', 'utf8')));
+const commands = Object.keys(scripts).filter((script) => !TOOLS_OWN.includes(script));
+
+function run(command: string, args: readonly string[]) {
+  const env = { ...process.env, ...NO_RIGHTS };
+  const { status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8', env });
+  return { status, stdout, stderr };
+}
+
+const npmRun = (...args: string[]) => run('npm', ['run', '-s', ...args]);
+
+/** Runs the program of a script without npm, which would take half a second more. */
+function program(script: string, ...args: string[]) {
+  const [, file = ''] = /\bnode (tools\/\S+\.ts)$/.exec(scripts[script] ?? '') ?? [];
+  return run(process.execPath, [file, ...args]);
+}
+
+describe('every command of package.json', () => {
+  it('is a program of the project, or known as one that is not', () => {
+    expect(commands.length).toBeGreaterThan(10);
+    for (const script of commands) expect(scripts[script]).toMatch(/^(exec )?node tools\/\S+\.ts$/);
+  });
+
+  it.each(commands)(
+    '%s answers --help with its usage and 0, and an unknown option with 2',
+    (script) => {
+      const { status, stdout, stderr } = program(script, '--help');
+      expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+      const usage = new RegExp(`^Usage: npm (run (-s )?)?${script}( |\\n)`);
+      expect(stdout).toMatch(usage);
+      const unknown = program(script, '--no-such-option');
+      expect(unknown).toMatchObject({ status: 2, stdout: '' });
+      expect(unknown.stderr).toContain("Unknown option '--no-such-option'");
+      expect(unknown.stderr.endsWith(stdout)).toBe(true);
+    },
+  );
+});
+
+describe('a reader that ends early', () => {
+  let project: ProjectCopy;
+  beforeAll(async () => {
+    project = await copyWithStore('empty');
+  });
+  afterAll(() => project.remove());
+
+  it('leaves an import its work, and its exit code', () => {
+    const line = 'node tools/import-listings.ts tools/samples/listings.json | head -c 1';
+    const { status, stderr } = spawnSync('bash', ['-c', `set -o pipefail; ${line}`], {
+      cwd: project.directory,
+      encoding: 'utf8',
+    });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    const query = `SELECT count(*) AS stored, sum(rendering LIKE 'pending%') AS pending FROM properties`;
+    expect(project.rows(query)).toEqual([{ stored: 71, pending: 0 }]);
+  });
+});
+
+describe('by npm', () => {
+  it('a deployment does nothing when npm has kept its --dry-run', () => {
+    const { status, stdout, stderr } = npmRun('deploy', '--dry-run');
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toContain(
+      'npm kept --dry-run for itself: write -- before the arguments. Nothing was done.\n\nUsage: npm run deploy',
+    );
+  });
+
+  it('an import does nothing when npm has kept its --remote', () => {
+    const { status, stdout, stderr } = npmRun('import-listings', 'no-such-file.json', '--remote');
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toContain('npm kept --remote for itself: write -- before the arguments');
+  });
+
+  it('a soak does nothing when npm has kept its --seconds', () => {
+    const { status, stderr } = npmRun('soak', '--seconds=5');
+    expect(status).toBe(2);
+    expect(stderr).toContain('npm kept --seconds for itself: write -- before the arguments');
+  });
+
+  it('an import gets its options after --', () => {
+    expect(npmRun('import-listings', '--', 'no-such-file.json', '--dry-run')).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: 'There is no file no-such-file.json\nNothing was changed.\n',
+    });
+  });
+});
+
+describe('the arguments of a command', () => {
+  const options = {
+    flag: { type: 'boolean', default: false },
+    'two-words': { type: 'string' },
+  } as const;
+  const read = (...args: string[]) => readArguments('own', args, options).values;
+
+  afterEach(() => vi.unstubAllEnvs());
+
+  it.each([
+    ['flag', 'true'],
+    ['flag', 'all'],
+    ['dry_run', 'true'],
+    ['two_words', 'value'],
+    ['two_words', 'true'],
+    ['two_words', ''],
+  ])('are not read when npm has kept npm_config_%s=%j', (name, value) => {
+    vi.stubEnv('npm_lifecycle_event', 'own');
+    vi.stubEnv(`npm_config_${name}`, value);
+    const kept = `npm kept --${name.replace('_', '-')} for itself: write -- before the arguments`;
+    expect(() => read()).toThrow(kept);
+    vi.stubEnv('npm_lifecycle_event', 'another');
+    expect(read()).toEqual({ flag: false });
+  });
+
+  it('are read when a flag was given to it, or npm has it off', () => {
+    vi.stubEnv('npm_lifecycle_event', 'own');
+    for (const value of ['', 'false']) {
+      vi.stubEnv('npm_config_flag', value);
+      expect(read('--two-words', 'a')).toEqual({ flag: false, 'two-words': 'a' });
+    }
+    vi.stubEnv('npm_config_flag', 'true');
+    expect(read('--flag')).toEqual({ flag: true });
+  });
+});
+
+it.each([
+  ['deploy', '--dry-run', "Unknown option '--dry-run'. Nothing was done.\n\nUsage: "],
+  ['dev', '--port', "Unknown option '--port'. Nothing was done.\n\nUsage: "],
+  ['soak', 'minutes', "Unexpected argument 'minutes'. Nothing was done.\n\nUsage: "],
+  ['soak', '--seconds=0', '--seconds must be a number above 0. Nothing was done.\n\nUsage: '],
+  ['bench', '--d1=fast', 'fast is no number of milliseconds up to 9999. Nothing was done.'],
+])('%s does nothing when it is given %s', (script, argument, message) => {
+  const { status, stdout, stderr } = program(script, argument);
+  expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+  expect(stderr.startsWith(message)).toBe(true);
+});

@@ -1,0 +1,38 @@
+/** The tests that `npm run watch` runs for a saved file: ../support/node/watched-tests.ts. */
+
+import { describe, expect, it } from 'vitest';
+import { CODE, watchedTests } from '../support/node/watched-tests.ts';
+
+const testsOf = (file: string) => {
+  const match = CODE.exec(file);
+  return match === null ? undefined : watchedTests(match);
+};
+
+describe('a saved file', () => {
+  it('of a capability runs the tests of its folder and those of every route', () => {
+    const files = testsOf('/home/anna/feed/src/health/routes.ts');
+    expect(files).toEqual(['test/health/health.test.ts', 'test/contract.test.ts']);
+  });
+
+  it('of the top of src runs what every route shares', () => {
+    const files = testsOf('src/app.ts') ?? [];
+    expect(files).toContain('test/http/conventions.test.ts');
+    expect(files).toContain('test/contract.test.ts');
+    expect(files.length).toBeLessThan(20);
+  });
+
+  it.each([
+    ['tools/soak/run.ts', ['test/tools/soak.test.ts']],
+    ['tools/token.ts', ['test/tools/token.test.ts']],
+    ['tools/erasure/ledger.ts', ['test/tools/erasure/ledger.test.ts']],
+  ])('%s runs %j', (file, files) => {
+    expect(testsOf(file)).toEqual(files);
+  });
+
+  it.each(['test/health/health.test.ts', 'test/support/http.ts', 'docs/runbook.md'])(
+    '%s is left to Vitest',
+    (file) => {
+      expect(testsOf(file)).toBeUndefined();
+    },
+  );
+});
