@@ -7,7 +7,7 @@
  * repeated.
  */
 
-import { readArguments, understand } from './command-line/arguments.ts';
+import { readArguments, runCommand } from './command-line/command.ts';
 import { TARGET_OPTIONS, TARGET_USAGE, type Target, targetOf } from './command-line/target.ts';
 import { beginGeneration, readLineage, refuseUnfinishedRestore } from './database/identity.ts';
 import { openDatabase } from './database/open.ts';
@@ -22,17 +22,12 @@ const USAGE = `Usage: npm run after-time-travel [-- [--remote] [--env NAME] [--l
 
 type Command = { target: Target; readErasures: () => Erasure[] };
 
-process.exitCode = await main(process.argv.slice(2));
+await runCommand({ usage: USAGE, parse: parseCommand, run });
 
-async function main(args: string[]): Promise<number> {
-  const command = understand(() => parseCommand(args));
-  if ('problem' in command) {
-    console.error(`${command.problem}.\n\n${USAGE}`);
-    return 2;
-  }
+async function run(command: Command): Promise<number> {
   try {
-    const run = () => takeUp(command);
-    console.log(await (command.target.kind === 'remote' ? run() : inLocalTurn(run)));
+    const work = () => takeUp(command);
+    console.log(await (command.target.kind === 'remote' ? work() : inLocalTurn(work)));
     return 0;
   } catch (error) {
     console.error(`Not done: ${error instanceof Error ? error.message : String(error)}.`);
