@@ -80,7 +80,11 @@ function announceReady(port: number, debuggerPort: number): void {
   console.log(`\nDebugger: ws://127.0.0.1:${debuggerPort}/ws`);
   const keys = applicationKeyLines(vars);
   if (keys.length > 0) console.log(`\nKeys of the applications:\n\n${keys.join('\n')}`);
-  const requests = firstRequests(`http://localhost:${port}`, apiKey);
+  const origin = `http://localhost:${port}`;
+  if (vars.get('ENVIRONMENT') === 'development') {
+    console.log(`\nPreview of the listings: ${origin}/preview\nAPI: ${origin}/api/docs`);
+  }
+  const requests = firstRequests(origin, apiKey);
   console.log(`\nReady. Try:\n\n${requests.join('\n')}\n`);
 }
 

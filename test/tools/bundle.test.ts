@@ -32,9 +32,9 @@ describe('the deployed bundle', () => {
     expect(length).toBeLessThanOrEqual(MAX_GZIPPED_BYTES);
   });
 
-  it('has nothing of the documentation page and of the OpenAPI document', () => {
+  it('has nothing of the documentation page, of the preview and of the OpenAPI document', () => {
     const text = readFileSync(join(directory, 'index.js'), 'utf8');
-    const foreignText = [/swagger/i, /operationId/, /listProperties/, /api\/docs/];
+    const foreignText = [/swagger/i, /operationId/, /listProperties/, /api\/docs/, /\/preview/];
     expect(text.includes('/api/v1/web')).toBe(true);
     expect(foreignText.filter((each) => each.test(text))).toEqual([]);
 

@@ -117,6 +117,14 @@ describe('dev', () => {
     expect(service.output()).not.toMatch(/\[wrangler:info\] GET /);
   });
 
+  it('prints the addresses of the preview and of the API page', async () => {
+    for (const path of ['/preview', '/api/docs']) {
+      const address = `${service.origin}${path}`;
+      expect(service.output()).toContain(`: ${address}\n`);
+      expect((await fetch(address)).headers.get('Content-Type')).toMatch(/^text\/html/);
+    }
+  });
+
   it('prints the address of a debugger that answers', async () => {
     const [, url = ''] = /^Debugger: (ws:.*)$/m.exec(service.output()) ?? [];
     const targets = await (await fetch(`http://${new URL(url).host}/json`)).json();

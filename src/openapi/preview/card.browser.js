@@ -80,11 +80,11 @@ export function titleOf({ title, name }, language) {
 }
 
 /**
- * Makes the note behind a text that stands in for a missing one.
+ * Makes the note behind a text that stands in for a missing one, and a space before it.
  * @param {string | undefined} note
  */
 export function noteOf(note) {
-  return note === undefined ? undefined : element('span', { class: 'note' }, note);
+  return note === undefined ? [] : [' ', element('span', { class: 'note' }, note)];
 }
 
 /**

@@ -310,7 +310,6 @@ function missingPanel(onChoose) {
         count.textContent = length.toLocaleString('en');
         button.disabled = length === 0 && !isChosen;
         button.setAttribute('aria-pressed', String(isChosen));
-        button.setAttribute('aria-label', sentenceOf(kind, length));
         button.title = sentenceOf(kind, length);
       }
       const lacking = listings.filter(({ missing }) => missing.size > 0).length;

@@ -17,25 +17,31 @@ export type HiddenProperty = Omit<Property, 'status'> & { status: 'hidden' };
 /** A page ends behind this many listings. */
 const PAGE_LISTINGS = 100;
 
+/** Asks for the hidden listings behind one that was told before, or for the one of a slug. */
+export type HiddenRequest = { afterId?: string | undefined; slug?: string | undefined };
+
 /**
- * Finds a page of hidden listings in the order of the feed. `afterId` is the id of the last listing of the
- * page before. `next` is the `afterId` of the next page, or null when there is none.
+ * Finds a page of hidden listings, in the order of the feed. `next` is the `afterId` of the next page, or null
+ * when there is none.
  */
-export async function findHiddenPage(
+export async function findHidden(
   database: D1Database,
   publicSiteUrl: string,
-  afterId: string | undefined,
+  request: HiddenRequest,
 ): Promise<{ listings: HiddenProperty[]; next: string | null }> {
-  const { display_order, id, status } = properties;
-  const place = sql`(${display_order}, ${id})`;
-  const isBehind =
-    afterId === undefined
-      ? undefined
-      : sql`${place} > (select ${display_order}, ${id} from ${properties} where ${id} = ${afterId})`;
+  const { display_order, id, slug, status } = properties;
+  const isBehind = sql`(${display_order}, ${id}) >
+    (select ${display_order}, ${id} from ${properties} where ${id} = ${request.afterId})`;
   const query = drizzle(database)
     .select({ id, source: properties.source })
     .from(properties)
-    .where(and(eq(status, 'hidden'), isBehind))
+    .where(
+      and(
+        eq(status, 'hidden'),
+        request.afterId === undefined ? undefined : isBehind,
+        request.slug === undefined ? undefined : eq(slug, request.slug),
+      ),
+    )
     .orderBy(asc(display_order), asc(id))
     .limit(PAGE_LISTINGS + 1);
   const rows = await readD1(() => query.all());
@@ -44,20 +50,6 @@ export async function findHiddenPage(
     listings: page.map((row) => hiddenPropertyOf(row.source, publicSiteUrl)),
     next: rows.length > page.length ? (page.at(-1)?.id ?? null) : null,
   };
-}
-
-/** Finds one hidden listing by its slug. */
-export async function findHidden(
-  database: D1Database,
-  publicSiteUrl: string,
-  slug: string,
-): Promise<HiddenProperty | undefined> {
-  const query = drizzle(database)
-    .select({ source: properties.source })
-    .from(properties)
-    .where(and(eq(properties.slug, slug), eq(properties.status, 'hidden')));
-  const row = await readD1(() => query.get());
-  return row && hiddenPropertyOf(row.source, publicSiteUrl);
 }
 
 function hiddenPropertyOf(stored: string, publicSiteUrl: string): HiddenProperty {

@@ -85,15 +85,16 @@ export async function readCatalogue(apiKey, onProgress) {
  */
 export async function readListing(slug, apiKey) {
   const name = encodeURIComponent(slug);
-  for (const path of [`/api/v1/web/properties/${name}?fresh=true`, `/preview/hidden/${name}`]) {
-    try {
-      const { body } = await ask(path, apiKey);
-      return /** @type {Listing} */ (body);
-    } catch (error) {
-      if (!(error instanceof Refusal) || error.status !== 404) throw error;
-    }
+  const hidden = await ask(`${HIDDEN}slug=${name}`, apiKey);
+  const [found] = /** @type {ListPage} */ (hidden.body).data;
+  if (found !== undefined) return found;
+  try {
+    const { body } = await ask(`/api/v1/web/properties/${name}?fresh=true`, apiKey);
+    return /** @type {Listing} */ (body);
+  } catch (error) {
+    if (error instanceof Refusal && error.status === 404) return undefined;
+    throw error;
   }
-  return undefined;
 }
 
 /**

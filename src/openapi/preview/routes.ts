@@ -7,13 +7,12 @@
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import { type AppEnv, type Config, configOf } from '../../config.ts';
-import { resourceMissing } from '../../http/errors.ts';
 import card from './card.browser.js';
 import cardStyle from './card.css';
 import catalogue from './catalogue.browser.js';
 import catalogueStyle from './catalogue.css';
 import element from './element.browser.js';
-import { findHidden, findHiddenPage } from './hidden.ts';
+import { findHidden } from './hidden.ts';
 import listing from './listing.browser.js';
 import listingStyle from './listing.css';
 import missing from './missing.browser.js';
@@ -48,18 +47,14 @@ export function previewRoutes() {
     .get('/preview', page)
     .get('/preview/listings/:slug', page)
     .get('/preview/hidden.json', async (c) => {
+      const { cursor, slug } = c.req.query();
       const { publicSiteUrl } = configOf(c.env);
-      const after = c.req.query('cursor');
-      const { listings, next } = await findHiddenPage(c.env.DB, publicSiteUrl, after);
+      const { listings, next } = await findHidden(c.env.DB, publicSiteUrl, {
+        afterId: cursor,
+        slug,
+      });
       c.header('Cache-Control', 'no-store');
       return c.json({ object: 'list', data: listings, has_more: next !== null, next_cursor: next });
-    })
-    .get('/preview/hidden/:slug', async (c) => {
-      const { publicSiteUrl } = configOf(c.env);
-      const found = await findHidden(c.env.DB, publicSiteUrl, c.req.param('slug'));
-      if (found === undefined) throw resourceMissing('There is no hidden listing at this path.');
-      c.header('Cache-Control', 'no-store');
-      return c.json(found);
     })
     .get('/preview/preview.css', (c) => file(c, STYLE, 'text/css'));
   for (const [name, text] of Object.entries(SCRIPTS)) {
