@@ -10,8 +10,7 @@ import { missingOf, photosWithoutAlt } from './missing.browser.js';
 /** @typedef {ReturnType<typeof summaryOf>} Summary */
 /** @typedef {{ data: Listing[], next_cursor: string | null }} ListPage */
 
-const PAGE = 'limit=100&fresh=true';
-const FEED = `/api/v1/web/properties?status=listed,coming_soon,sold_out&${PAGE}`;
+const FEED = '/api/v1/web/properties?status=listed,coming_soon,sold_out&limit=100';
 const HIDDEN = '/preview/hidden.json?';
 /** The requests of the rate limit that are left to the editor while pages are read. */
 const KEPT_REQUESTS = 15;
@@ -89,7 +88,7 @@ export async function readListing(slug, apiKey) {
   const [found] = /** @type {ListPage} */ (hidden.body).data;
   if (found !== undefined) return found;
   try {
-    const { body } = await ask(`/api/v1/web/properties/${name}?fresh=true`, apiKey);
+    const { body } = await ask(`/api/v1/web/properties/${name}`, apiKey);
     return /** @type {Listing} */ (body);
   } catch (error) {
     if (error instanceof Refusal && error.status === 404) return undefined;
