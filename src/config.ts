@@ -7,7 +7,7 @@
  */
 
 import * as z from 'zod';
-import { developmentKeys, namedKeys } from './auth/named-keys.ts';
+import { developmentKeys, namedKeys } from './auth/api-key.ts';
 
 /** Tells Hono about this Worker's bindings, and what middleware leaves on the context. */
 export type AppEnv = {

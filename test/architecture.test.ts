@@ -58,11 +58,11 @@ describe('the source tree', () => {
   });
 
   it.each([
-    // The form of a key in the configuration is told by `auth`.
+    // The form of a key in the configuration stands in `auth`.
     [
       'http, storage and config',
       /^(http|storage|config)\b/,
-      /^((http|storage)\/|(config|version)\.ts|auth\/named-keys\.ts|openapi\/error-resource\.ts)/,
+      /^((http|storage)\/|(config|version)\.ts|auth\/api-key\.ts|openapi\/error-resource\.ts)/,
     ],
     ['auth', /^auth\//, /^((auth|http|storage)\/|config\.ts|openapi\/chapter\.ts)/],
   ])('has nothing above %s that they import', (_, own, mayImport) => {

@@ -8,7 +8,7 @@
 
 import { createHash, randomBytes } from 'node:crypto';
 import * as z from 'zod';
-import { endOfDay, expiryDate, keyName, type NamedKey, scope } from '../src/auth/named-keys.ts';
+import { endOfDay, expiryDate, keyName, type NamedKey, scope } from '../src/auth/api-key.ts';
 import { readArguments, runCommand } from './command-line/command.ts';
 import { UserError } from './command-line/project.ts';
 import { chosenEnvironment, readWranglerConfig } from './command-line/wrangler-config.ts';

@@ -1,11 +1,16 @@
-/** The `Authorization: Bearer` credential: a JWT of the identity provider (RFC 6750, RFC 7519). */
+/**
+ * The `Authorization: Bearer` credential: a JWT of the identity provider (RFC 6750, RFC 7519), and the
+ * permissions in it.
+ */
 
-import { decodeJwt, errors, type JWTPayload, type JWTVerifyOptions, jwtVerify } from 'jose';
+import { errors, type JWTPayload, type JWTVerifyOptions, jwtVerify, UnsecuredJWT } from 'jose';
+import * as z from 'zod';
 import type { Config } from '../config.ts';
 import { logFault } from '../http/log.ts';
-import { CLOCK_TOLERANCE_SECONDS, findBadClaim } from './claims.ts';
-import { type FindKey, keySetOf } from './key-set.ts';
-import { KeySetUnavailable } from './remote-key-set.ts';
+import { type FindKey, KeySetUnavailable, keySetOf, type TokenRequest } from './key-set.ts';
+
+/** The difference of clocks that is forgiven. */
+const CLOCK_TOLERANCE_SECONDS = 30;
 
 /** Asymmetric algorithms only: a published key must not verify a token that it could also have signed. */
 const ASYMMETRIC_ALGORITHMS = [
@@ -29,6 +34,10 @@ const ASYMMETRIC_ALGORITHMS = [
 const BEARER_JWT =
   /^[Bb][Ee][Aa][Rr][Ee][Rr] +([\w-]+\.[\w-]+\.(?:[\w-]{4})+(?:[\w-][AQgw]|[\w-]{2}[AEIMQUYcgkosw048])?)$/;
 
+/** The header of an unsecured JWT (RFC 7519 section 6): `{"alg":"none"}`. */
+const UNSECURED_HEADER = 'eyJhbGciOiJub25lIn0';
+
+/** A token, judged. */
 export type Bearer =
   /** `permissions` is the claim as it stands in the token. */
   | { outcome: 'valid'; permissions: unknown }
@@ -36,37 +45,39 @@ export type Bearer =
   | { outcome: 'invalid'; fault: string };
 
 /**
- * Judges the `Authorization` header of the request at `requestUrl`. No token is valid without issuer, audience
- * and key set.
- * Throws `KeySetUnavailable` when the keys cannot be had that a token of good claims needs.
+ * Judges the `Authorization` header of a request. No token is valid without issuer, audience and key set.
+ * Throws `KeySetUnavailable` when a token of good claims needs keys that cannot be had.
  */
 export async function judgeBearer(
   authorization: string,
   jwt: Config['jwt'],
-  requestUrl: string,
+  request: TokenRequest,
 ): Promise<Bearer> {
   const [, token] = BEARER_JWT.exec(authorization) ?? [];
-  const findKey = keySetOf(jwt, requestUrl);
+  const findKey = keySetOf(jwt, request);
   if (token === undefined) return invalid('not a bearer token in compact form');
   if (findKey === undefined) return invalid('no key set is configured');
   if (jwt.issuer === '' || jwt.audience === '')
     return invalid('no issuer or audience is configured');
+  const options = {
+    issuer: jwt.issuer,
+    audience: jwt.audience,
+    requiredClaims: ['exp'],
+    clockTolerance: CLOCK_TOLERANCE_SECONDS,
+  };
   try {
     // A claim that rules the token out costs no signature, and needs no provider to be refused.
-    const badClaim = findBadClaim(decodeJwt(token), jwt, Date.now());
-    if (badClaim !== undefined) return invalid(`${codeOf(badClaim)} ${badClaim}`);
-    const claims = await verify(token, findKey, {
-      algorithms: ASYMMETRIC_ALGORITHMS,
-      issuer: jwt.issuer,
-      audience: jwt.audience,
-      requiredClaims: ['exp'],
-      clockTolerance: CLOCK_TOLERANCE_SECONDS,
-    });
+    UnsecuredJWT.decode(`${UNSECURED_HEADER}.${token.split('.')[1]}.`, options);
+    const verifying = { ...options, algorithms: ASYMMETRIC_ALGORITHMS };
+    const claims = await verify(token, findKey, verifying);
     return { outcome: 'valid', permissions: claims.permissions };
   } catch (error) {
     if (error instanceof KeySetUnavailable) throw error;
+    if (error instanceof errors.JWTClaimValidationFailed || error instanceof errors.JWTExpired) {
+      return invalid(`${error.code} ${error.claim}`);
+    }
     if (error instanceof errors.JOSEError) return invalid(error.code);
-    // A malformed or short key of the set is to be ignored (RFC 7517 section 5), but not in silence.
+    // A malformed or short key of the set is ignored (RFC 7517 section 5), but not in silence.
     logFault('a key of the key set cannot be used', error);
     return invalid('the key cannot be used');
   }
@@ -74,11 +85,6 @@ export async function judgeBearer(
 
 function invalid(fault: string): Bearer {
   return { outcome: 'invalid', fault };
-}
-
-/** Returns the code that jose has for a bad claim. */
-function codeOf(claim: string): string {
-  return claim === 'exp' ? errors.JWTExpired.code : errors.JWTClaimValidationFailed.code;
 }
 
 /** Verifies a token. One without a `kid` is tried with each key that fits its algorithm. */
@@ -100,4 +106,21 @@ async function verify(
     }
     throw new errors.JWSSignatureVerificationFailed();
   }
+}
+
+/** Ascending: each level includes those before it. */
+const LEVELS = ['viewer', 'editor', 'admin'] as const;
+
+/** The strength of a permission in its area. */
+export type Level = (typeof LEVELS)[number];
+
+/** Skips entries that are not strings, and a claim of another form. */
+const permissionsClaim = z.array(z.unknown()).catch([]);
+
+/** Reports whether the claim `permissions`, `area:level` strings, holds `area` at `level` or higher. */
+export function allows(permissions: unknown, area: string, level: Level): boolean {
+  const sufficient = LEVELS.slice(LEVELS.indexOf(level)).map((enough) => `${area}:${enough}`);
+  return permissionsClaim
+    .parse(permissions)
+    .some((held) => sufficient.some((enough) => held === enough));
 }

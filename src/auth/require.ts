@@ -1,7 +1,7 @@
 /**
- * The middlewares that routes put before their handlers: who may call which route.
+ * Who may call which route: the middlewares that routes put before their handlers, and their refusals.
  *
- * Each of them carries its declaration, which `declaredAccess` reads. A test walks the routes of the
+ * Each middleware carries its declaration, which `declaredAccess` reads. A test walks the routes of the
  * service: a route without a declaration fails it, and so does one that the document describes otherwise.
  */
 
@@ -9,12 +9,10 @@ import type { Context, MiddlewareHandler } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import type { AppEnv } from '../config.ts';
 import { configOf } from '../config.ts';
+import { ApiError } from '../http/errors.ts';
 import { note } from '../http/log.ts';
-import { identifyKey, type SentKey } from './api-key.ts';
-import { judgeBearer } from './bearer.ts';
-import { type Scope, TOKEN_CALLER } from './named-keys.ts';
-import { allows } from './permissions.ts';
-import { API_KEY_REFUSALS, FEED_PERMISSION, FEED_REFUSALS, FEED_SCOPE } from './refusals.ts';
+import { identifyKey, type Scope, type SentKey, TOKEN_CALLER } from './api-key.ts';
+import { allows, judgeBearer, type Level } from './bearer.ts';
 
 /** The callers that a route admits: anybody, or whose key has the scope. */
 export type DeclaredAccess = 'open' | Scope;
@@ -76,7 +74,10 @@ export function requireFeedAccess() {
       }
       const authorization = c.req.header('Authorization');
       if (authorization !== undefined) {
-        const bearer = await judgeBearer(authorization, configOf(c.env).jwt, c.req.url);
+        const bearer = await judgeBearer(authorization, configOf(c.env).jwt, {
+          url: c.req.url,
+          inBackground: (work) => c.executionCtx.waitUntil(work),
+        });
         if (bearer.outcome === 'invalid') note({ token_fault: bearer.fault });
         else if (allows(bearer.permissions, FEED_PERMISSION.area, FEED_PERMISSION.level)) {
           admit(c, TOKEN_CALLER);
@@ -120,4 +121,64 @@ function noteKey(key: SentKey | undefined): void {
   if (key === undefined) return;
   if (key.outcome !== 'unknown') note({ caller: key.caller });
   if (key.outcome !== 'valid') note({ key_fault: key.fault });
+}
+
+/** The permission that opens the property feed to a user. */
+export const FEED_PERMISSION = { area: 'tool-web', level: 'viewer' } as const satisfies {
+  area: string;
+  level: Level;
+};
+
+/** The scope that opens the property feed to a key. */
+export const FEED_SCOPE = 'feed:read' satisfies Scope;
+
+const API_KEY_CHALLENGE = 'ApiKey realm="api", header="x-api-key"';
+const BEARER_CHALLENGE = 'Bearer realm="api"';
+const FEED_CHALLENGES = `${BEARER_CHALLENGE}, ${API_KEY_CHALLENGE}`;
+const FEED_PERMISSION_TEXT = `${FEED_PERMISSION.area}:${FEED_PERMISSION.level}`;
+
+/** The refusals of routes that accept an API key only. A 401 names the credentials that are accepted (RFC 9110 section 11.6.1). */
+export const API_KEY_REFUSALS = {
+  required: () => required('Send an API key in the x-api-key header.', API_KEY_CHALLENGE),
+  invalid: () => invalid(API_KEY_CHALLENGE),
+  /** The key is valid, and opens something else. */
+  denied: (scope: Scope) => keyDenied(scope, keyChallenge(scope)),
+};
+
+/** The refusals of the property feed. */
+export const FEED_REFUSALS = {
+  required: () =>
+    required('Send an API key in the x-api-key header, or a bearer token.', FEED_CHALLENGES),
+  invalid: () => invalid(FEED_CHALLENGES),
+  /** RFC 6750 section 3.1 names what was wrong with the token. */
+  invalidToken: () => invalid(`${BEARER_CHALLENGE}, error="invalid_token", ${API_KEY_CHALLENGE}`),
+  denied: () =>
+    new ApiError('permission_denied', `The token lacks the permission ${FEED_PERMISSION_TEXT}.`, {
+      headers: {
+        'WWW-Authenticate': `${BEARER_CHALLENGE}, error="insufficient_scope", scope="${FEED_PERMISSION_TEXT}"`,
+      },
+    }),
+  keyDenied: () => keyDenied(FEED_SCOPE, `${BEARER_CHALLENGE}, ${keyChallenge(FEED_SCOPE)}`),
+};
+
+function keyChallenge(scope: Scope): string {
+  return `${API_KEY_CHALLENGE}, error="insufficient_scope", scope="${scope}"`;
+}
+
+function keyDenied(scope: Scope, challenges: string): ApiError {
+  return new ApiError('permission_denied', `The API key lacks the scope ${scope}.`, {
+    headers: { 'WWW-Authenticate': challenges },
+  });
+}
+
+function required(message: string, challenges: string): ApiError {
+  return new ApiError('authentication_required', message, {
+    headers: { 'WWW-Authenticate': challenges },
+  });
+}
+
+function invalid(challenges: string): ApiError {
+  return new ApiError('authentication_invalid', 'The credentials sent are not valid here.', {
+    headers: { 'WWW-Authenticate': challenges },
+  });
 }

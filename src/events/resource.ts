@@ -1,7 +1,7 @@
 /** The event resource, as the ingest endpoint and the list of events return it. */
 
 import * as z from 'zod';
-import { keyName } from '../auth/named-keys.ts';
+import { keyName } from '../auth/api-key.ts';
 import { lowerCaseUuid } from '../http/uuid.ts';
 import { type CATALOGUE, type EventType, name } from './catalogue.ts';
 

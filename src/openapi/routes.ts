@@ -5,7 +5,7 @@
 
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
-import type { DevelopmentKey } from '../auth/named-keys.ts';
+import type { DevelopmentKey } from '../auth/api-key.ts';
 import type { AppEnv } from '../config.ts';
 import { configOf } from '../config.ts';
 import { createOpenApiDocument } from './document.ts';

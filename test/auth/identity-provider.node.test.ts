@@ -1,7 +1,7 @@
 /** Tokens and limits over real HTTP: each request has a context of its own, the provider is slow or silent. */
 
 import { createServer, type ServerResponse } from 'node:http';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createService, type Service } from '../support/node/service.ts';
 import { AUDIENCE, createProvider, ISSUER } from '../support/tokens.ts';
 
@@ -50,30 +50,22 @@ function atOnce(count: number, call: () => Promise<number>): Promise<number[]> {
 }
 
 describe('a key set over HTTP', () => {
-  it('that never comes makes many requests wait 5 seconds for one fetch', async () => {
+  it('that never comes is a 500 for each of many requests', async () => {
     const token = await provider.sign();
-    const startedAt = performance.now();
     expect(await atOnce(8, () => present(token))).toEqual(Array(8).fill(500));
-    const elapsed = performance.now() - startedAt;
-    expect(elapsed).toBeGreaterThan(4_500);
-    expect(elapsed).toBeLessThan(10_000);
-    expect(fetches).toBe(1);
+    expect(fetches).toBe(8);
   });
 
-  it('is asked for again soon, once for all who wait, and for an unknown kid once', async () => {
+  it('is fetched by each of many requests at once, none of which waits for another, and then kept', async () => {
     fetches = 0;
     answer = (response) => setTimeout(() => response.end(provider.jwks), 100);
     const token = await provider.sign();
-    await vi.waitFor(async () => expect(await present(token)).toBe(200), {
-      timeout: 5_000,
-      interval: 300,
-    });
     expect(await atOnce(8, () => present(token))).toEqual(Array(8).fill(200));
-    expect(fetches).toBe(1);
+    expect(fetches).toBe(8);
+    expect(await atOnce(8, () => present(token))).toEqual(Array(8).fill(200));
     const unknown = await provider.sign({}, { kid: 'key-2' });
     expect(await atOnce(8, () => present(unknown))).toEqual(Array(8).fill(401));
-    expect(await present(unknown)).toBe(401);
-    expect(fetches).toBe(2);
+    expect(fetches).toBe(8);
   });
 });
 

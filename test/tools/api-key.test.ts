@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { parse } from 'smol-toml';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { namedKeys } from '../../src/auth/named-keys.ts';
+import { namedKeys } from '../../src/auth/api-key.ts';
 import { ProjectCopy } from '../support/node/project-copy.ts';
 
 let project: ProjectCopy;

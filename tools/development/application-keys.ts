@@ -11,7 +11,7 @@ import {
   type DevelopmentKey,
   developmentKeys,
   type Scope,
-} from '../../src/auth/named-keys.ts';
+} from '../../src/auth/api-key.ts';
 import { PROJECT_DIRECTORY, UserError } from '../command-line/project.ts';
 import { DEV_VARS_FILE, parseDevVars } from './dev-vars.ts';
 

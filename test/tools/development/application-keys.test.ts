@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { developmentKeys } from '../../../src/auth/named-keys.ts';
+import { developmentKeys } from '../../../src/auth/api-key.ts';
 import {
   applicationKeyLines,
   ensureApplicationKeys,
