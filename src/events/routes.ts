@@ -15,7 +15,7 @@ import { validQuery } from '../http/query.ts';
 import { type Answered, sends } from '../http/typed-route.ts';
 import { isUuid } from '../http/uuid.ts';
 import { keyInUse } from './conflict.ts';
-import { filterText, listParameters } from './filters.ts';
+import { listParameters } from './filters.ts';
 import { type IngestContext, ingestWithKey, ingestWithoutKey, type Outcome } from './ingest.ts';
 import { noSuchEvent, unknownAfterId } from './refusals.ts';
 import {
@@ -64,10 +64,9 @@ export function eventRoutes() {
       validQuery(listParameters, { event_type: 'type' }),
       async (c) => {
         const { order, limit, cursor, ...filters } = c.req.valid('query');
-        const scope = { list: 'events', filters: filterText(filters, order) };
-        const start =
-          cursor === undefined ? {} : { after_seq: await decodeCursor(cursor, scope, position) };
-        const page = await findEvents(c.env.DB, { ...filters, ...start, order, limit });
+        const scope = { list: 'events', filters: { order, ...filters } };
+        const after_seq = await decodeCursor(cursor, scope, position);
+        const page = await findEvents(c.env.DB, { ...filters, after_seq, order, limit });
         if (page === undefined) throw unknownAfterId();
         const next = page.next === null ? null : await encodeCursor(scope, page.next);
         return sends<Answered<ListOf<StoredEvent>>>(json(listJson(page.documents, next)));

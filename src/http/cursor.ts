@@ -5,20 +5,18 @@
  * elsewhere. It keeps no secret: a forged cursor leads to rows that its forger may list anyway, and
  * its position is still validated.
  *
- * Long filters stand in it as their SHA-256: a cursor has to fit into an address, beside the filters
- * themselves.
+ * The filters stand in it as the head of their SHA-256, because an address has to hold both the cursor and
+ * the filters.
  */
 
 import * as z from 'zod';
 import { ApiError } from './errors.ts';
 
 /** Raise it when the meaning of a position changes: older cursors then answer `invalid_cursor`. */
-const VERSION = 1;
+const VERSION = 2;
 const CHECK_BYTES = 8;
-/** A longer cursor is refused before it is decoded. The longest that this service makes has some 7,100. */
-export const MAX_CURSOR_CHARACTERS = 8_000;
-/** The size in JSON up to which filters stand in a cursor as they are. */
-const MAX_FILTER_BYTES = 5_000;
+/** A longer cursor is refused before it is decoded. The longest that this service makes has some 500. */
+export const MAX_CURSOR_CHARACTERS = 1_000;
 const BASE64URL = { alphabet: 'base64url' } as const;
 
 const encoder = new TextEncoder();
@@ -26,8 +24,8 @@ const encoder = new TextEncoder();
 /** The list and the filters that a cursor was made for. It fits no other. */
 export type CursorScope = {
   list: string;
-  /** The filters in canonical form, without `limit`. */
-  filters: string;
+  /** The filters in canonical form, without `limit`: equal filters have equal JSON texts. */
+  filters?: object;
 };
 
 /** Makes the cursor for the rows after `position`. */
@@ -37,7 +35,7 @@ export async function encodeCursor(scope: CursorScope, position: unknown): Promi
 
 /** Makes a cursor's bytes, before base64url. The tools call it: Node has no `toBase64`. */
 export async function cursorBytes(scope: CursorScope, position: unknown): Promise<Uint8Array> {
-  const filters = await filtersInCursor(scope.filters);
+  const filters = await digestOfFilters(scope);
   const text = encoder.encode(JSON.stringify([VERSION, scope.list, filters, position]));
   const bytes = new Uint8Array(CHECK_BYTES + text.length);
   bytes.set(await checkOf(text));
@@ -46,19 +44,20 @@ export async function cursorBytes(scope: CursorScope, position: unknown): Promis
 }
 
 /**
- * Returns the position that a cursor carries.
+ * Returns the position that a cursor carries; undefined without a cursor, for the first page.
  * Throws `invalid_cursor` unless `encodeCursor` made the cursor under this scope. `param` is the
  * parameter that the cursor came in.
  */
 export async function decodeCursor<Position>(
-  cursor: string,
+  cursor: string | undefined,
   scope: CursorScope,
   positionSchema: z.ZodType<Position>,
   param = 'cursor',
-): Promise<Position> {
+): Promise<Position | undefined> {
+  if (cursor === undefined) return undefined;
   const text = await readText(cursor);
   if (text === undefined) throw invalidCursor(param);
-  const filters = await filtersInCursor(scope.filters);
+  const filters = await digestOfFilters(scope);
   const content = z
     .tuple([z.literal(VERSION), z.literal(scope.list), z.literal(filters), positionSchema])
     .safeParse(parseJson(text));
@@ -98,20 +97,17 @@ function parseJson(text: Uint8Array): unknown {
   }
 }
 
-/** Returns the filters as a cursor has them. */
-async function filtersInCursor(filters: string): Promise<string> {
-  if (encoder.encode(JSON.stringify(filters)).length <= MAX_FILTER_BYTES) return filters;
-  const digest = await digestOf(encoder.encode(filters));
+/** Returns the head of the filters' SHA-256 in hexadecimal digits; an empty text for a list without filters. */
+async function digestOfFilters({ filters }: CursorScope): Promise<string> {
+  if (filters === undefined) return '';
+  const head = await checkOf(encoder.encode(JSON.stringify(filters)));
   // Node has no `toHex`.
-  return `sha256:${Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+  return Array.from(head, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
+/** Returns the head of a text's SHA-256. */
 async function checkOf(text: Uint8Array): Promise<Uint8Array> {
-  return (await digestOf(text)).subarray(0, CHECK_BYTES);
-}
-
-async function digestOf(text: Uint8Array): Promise<Uint8Array> {
-  return new Uint8Array(await crypto.subtle.digest('SHA-256', text));
+  return new Uint8Array(await crypto.subtle.digest('SHA-256', text)).subarray(0, CHECK_BYTES);
 }
 
 function toBase64Url(bytes: Uint8Array): string {

@@ -14,7 +14,7 @@ export type ChangePlace =
   | { kind: 'changes'; seq: number };
 
 /** The cursors of the list: they are made without filters. */
-export const CHANGES_SCOPE: CursorScope = { list: 'property-changes', filters: '' };
+export const CHANGES_SCOPE: CursorScope = { list: 'property-changes' };
 
 const sequence = z.int().min(0);
 

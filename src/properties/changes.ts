@@ -1,142 +1,124 @@
 /**
- * The list of changes: one D1 round trip to the primary, so that a reader sees what an import that has
- * ended wrote.
+ * The reads of the list of changes: one D1 round trip to the primary, so that a reader sees what an import that
+ * has ended wrote.
  *
  * A listing has one place in the list, that of its latest change. A reader that starts from nothing gets
- * the public listings first, by their places, and then everything that came after its start, removals
- * too. Removals before its start are no news to it, and are not read.
+ * the public listings first, by their places, and then all changes that came after its start, removals
+ * too. Removals before its start are skipped.
  */
 
-import { type SQL, sql } from 'drizzle-orm';
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm';
+import { listJson } from '../http/paging.ts';
 import { readD1 } from '../storage/d1.ts';
 import {
-  byteLengthOf,
-  itemOf,
-  lastThatFits,
-  NO_ID,
-  type Place,
-  shareOfPage,
+  given,
+  LAST_THAT_FITS,
+  ROWS,
+  SHARE,
   takePage,
-} from '../storage/page-bound.ts';
+  valuesOfPage,
+  WALKED,
+  withLastThatFits,
+} from '../storage/page.ts';
 import { type Statement, statementOf, type Values } from '../storage/statement.ts';
-import type { ChangePlace } from './change.ts';
+import { type ChangePlace, changeCursor } from './change.ts';
+import type { Selection } from './parameters.ts';
 import { renderingOf } from './render.ts';
-import { behind, bytes, columnsOf, documentOf } from './store.ts';
+import { cutProperty } from './selection.ts';
+import { behind, documentOf, LISTING_BYTES, type ListingText, listingTextWhere } from './store.ts';
 import { fromNewestChange, isInChanges, properties } from './table.ts';
 
-/** An item: `document` is the property as JSON text, null for one that was removed. */
-export type Change = {
-  id: string;
-  slug: string;
-  changedAt: number | null;
-  document: string | null;
+/** Asks for at most `limit` changes after a place, or from the beginning. */
+export type ChangesRequest = {
+  limit: number;
+  after: ChangePlace | undefined;
+  selection: Selection;
 };
 
-export type ChangePage = {
-  changes: Change[];
-  hasMore: boolean;
-  /** The place where a reader goes on, whether or not there is more now. */
-  resume: ChangePlace;
-};
-
-type ChangeRow = {
-  part: 'catalogue' | 'change' | 'newest';
-  change_seq: number;
-  id: string;
-  slug: string;
-  status: string;
-  changed_at: number | null;
-  removed_slug: string | null;
-  catalogue_end: string | null;
-  current_document: string | null;
-  stale_source: string | null;
-};
+type Listing = typeof properties.$inferSelect;
+type ChangeRow = ListingText &
+  Pick<Listing, 'change_seq' | 'id' | 'slug' | 'status' | 'changed_at' | 'removed_slug'> & {
+    part: 'catalogue' | 'change' | 'newest';
+    catalogue_end: string | null;
+  };
 
 type Ordered = readonly [seq: number, id: string];
 
 /**
- * Finds the page after a place, or the first one. Reads at most `limit + 1` rows. Sizes that have to be
- * added up cost more: see page-bound.ts.
+ * Reads the page after a place, or the first one, as JSON text of a `PropertyChangeList`. Reads at most
+ * `limit + 1` rows. Sizes that have to be added up cost more: see page.ts.
  */
-export async function findChanges(
+export async function readChanges(
   database: D1Database,
   publicSiteUrl: string,
-  { limit, after }: { limit: number; after: ChangePlace | undefined },
-): Promise<ChangePage> {
+  { limit, after, selection }: ChangesRequest,
+): Promise<string> {
   const read = (statement: Statement<ChangeRow>, values: Values) => {
     const session = database.withSession('first-primary');
-    const given = { ...values, rendering: renderingOf(publicSiteUrl), share: shareOfPage(limit) };
-    return readD1(() => statement.rows(session, given));
+    const all = { ...valuesOfPage(limit), ...values, rendering: renderingOf(publicSiteUrl) };
+    return readD1(() => statement.rows(session, all));
   };
-  const take = (rows: ChangeRow[]) => takePage(itemsOf(rows.slice(0, limit), publicSiteUrl));
+  const take = (rows: readonly ChangeRow[]) =>
+    takePage(rows, limit, (row) => propertyOf(row, publicSiteUrl));
+  const answer = async (items: readonly Item[], hasMore: boolean, resume: ChangePlace) => {
+    const cursor = await changeCursor(resume);
+    const documents = items.map((item) => changeJson(item, selection));
+    return listJson(documents, hasMore ? cursor : null, { resume_cursor: cursor });
+  };
 
-  switch (after?.kind) {
-    case undefined: {
-      const rows = await read(FIRST, { rows: limit });
-      const newest = rows.find(({ part }) => part === 'newest');
-      const catalogue = rows.filter(({ part }) => part === 'catalogue');
-      const items = take(catalogue);
-      const hasMore = isBefore(items.at(-1)?.row, endOfCatalogue(newest));
-      return pageOf(items, catalogue[items.length], newest?.change_seq ?? 0, hasMore);
-    }
-    case 'catalogue': {
-      const { seq, start } = after;
-      const rows = await read(CATALOGUE, { seq, id: after.id, start, rows: limit + 1 });
-      const items = take(rows);
-      return pageOf(items, rows[items.length], start, items.length < rows.length);
-    }
-    case 'changes': {
-      const rows = await read(CHANGES, { start: after.seq, rows: limit + 1 });
-      const items = take(rows);
-      return pageOf(items, rows[items.length], after.seq, items.length < rows.length);
-    }
+  if (after === undefined) {
+    const rows = await read(FIRST, { rows: limit });
+    const newest = rows.find(({ part }) => part === 'newest');
+    const { items } = take(rows.filter(({ part }) => part === 'catalogue'));
+    const hasMore = isBefore(items.at(-1)?.row, endOfCatalogue(newest));
+    const start = newest?.change_seq ?? 0;
+    return answer(items, hasMore, placeAfter(items, undefined, start, hasMore));
   }
+  const start = after.kind === 'catalogue' ? after.start : after.seq;
+  const rows =
+    after.kind === 'catalogue'
+      ? await read(CATALOGUE, { seq: after.seq, id: behind(after.id), start })
+      : await read(CHANGES, { seq: after.seq, id: '' });
+  const { items, hasMore } = take(rows);
+  return answer(items, hasMore, placeAfter(items, rows[items.length], start, hasMore));
+}
+
+/** A change, and the JSON text of its property: empty for a removed one. */
+type Item = { row: ChangeRow; document: string };
+
+/** Returns the JSON text of a change's property, empty for a removed one; undefined when it was left out. */
+function propertyOf(row: ChangeRow, publicSiteUrl: string): string | undefined {
+  return row.status === 'hidden' ? '' : documentOf(row, publicSiteUrl);
+}
+
+function changeJson({ row, document }: Item, selection: Selection): string {
+  const isRemoved = row.status === 'hidden';
+  const change = {
+    object: 'property_change',
+    id: row.id,
+    slug: isRemoved ? (row.removed_slug ?? row.slug) : row.slug,
+    change: isRemoved ? 'removed' : 'published',
+    changed_at: row.changed_at === null ? null : new Date(row.changed_at).toISOString(),
+  };
+  const property = isRemoved ? 'null' : cutProperty(document, selection);
+  return `${JSON.stringify(change).slice(0, -1)},"property":${property}}`;
 }
 
 /**
- * Makes the items of a page, up to the first that the page cannot hold, whose texts are null. A removed
- * listing has no document.
+ * Returns the place of the last item, in the catalogue only while more of the catalogue follows. `next` is the row
+ * behind the items, as far as one was read.
  */
-function* itemsOf(rows: readonly ChangeRow[], publicSiteUrl: string): Generator<Item> {
-  for (const row of rows) {
-    const document = row.status === 'hidden' ? null : documentOf(row, publicSiteUrl);
-    if (document === undefined) return;
-    yield { row, document, bytes: document === null ? 0 : byteLengthOf(document) };
-  }
-}
-
-type Item = { row: ChangeRow; document: string | null; bytes: number };
-
-/** Makes the page of its items. `next` is the row behind them, as far as one was read. */
-function pageOf(
+function placeAfter(
   items: readonly Item[],
   next: ChangeRow | undefined,
   start: number,
   hasMore: boolean,
-): ChangePage {
-  return {
-    changes: items.map(({ row, document }) => changeOf(row, document)),
-    hasMore,
-    resume: placeAfter(items.at(-1)?.row, next, start, hasMore),
-  };
-}
-
-function changeOf(row: ChangeRow, document: string | null): Change {
-  const slug = row.status === 'hidden' ? (row.removed_slug ?? row.slug) : row.slug;
-  return { id: row.id, slug, changedAt: row.changed_at, document };
-}
-
-/** Returns the place of the last item, in the catalogue only while more of the catalogue follows. */
-function placeAfter(
-  last: ChangeRow | undefined,
-  next: ChangeRow | undefined,
-  start: number,
-  hasMore: boolean,
 ): ChangePlace {
-  if (last === undefined) return { kind: 'changes', seq: start };
-  if (last.part === 'change') return { kind: 'changes', seq: last.change_seq };
-  const isEnd = !hasMore || next?.part === 'change';
-  if (isEnd) return { kind: 'changes', seq: start };
+  const last = items.at(-1)?.row;
+  if (last?.part === 'change') return { kind: 'changes', seq: last.change_seq };
+  if (last === undefined || !hasMore || next?.part === 'change') {
+    return { kind: 'changes', seq: start };
+  }
   return { kind: 'catalogue', seq: last.change_seq, id: last.id, start };
 }
 
@@ -154,66 +136,54 @@ function isBefore(last: ChangeRow | undefined, end: Ordered | undefined): boolea
 }
 
 // The partial indexes have these conditions word for word, which SQLite looks for. Either index fits the
-// catalogue, but one has the removed listings in it too: so each statement names its own.
+// catalogue, but one has the removed listings in it too: so each range names its own.
 const isPublic = sql`${properties.status} <> 'hidden'`;
 
-const { change_seq, id } = properties;
-const given = (name: string) => sql`${sql.placeholder(name)}`;
+const { change_seq, id, slug, status, changed_at, removed_slug } = properties;
+const bytes = sql`iif(${isPublic}, ${LISTING_BYTES}, 0)`;
+const item = sql`json_array(${bytes}, ${change_seq}, ${id} || ' ') as item`;
+const change = sql`${change_seq}, ${id}, ${slug}, ${status}, ${changed_at}, ${removed_slug},
+  null as catalogue_end, ${listingTextWhere(sql`${isPublic}
+    and (${LISTING_BYTES} <= ${SHARE} or (${change_seq}, ${id}) <= ${LAST_THAT_FITS})`)}`;
 
-/** The size of an item towards the bound of its page. */
-const size = sql`iif(${isPublic}, ${bytes}, 0)`;
+type SqlPlace = readonly [seq: SQLWrapper, id: SQLWrapper];
 
-/** Tells whether a page of this size holds the listing, which shows its texts then. A hidden one never does. */
-const isWanted = sql`${isPublic} and (${bytes} <= ${given('share')}
-  or (${change_seq}, ${id}) <= (select item->>1, item->>2 from last_that_fits))`;
-const { current_document, stale_source } = columnsOf(isWanted);
-const columns = sql`${change_seq}, ${id}, ${properties.slug}, ${properties.status},
-  ${properties.changed_at}, ${properties.removed_slug}, ${properties.catalogue_end},
-  ${current_document.sql} as current_document, ${stale_source.sql} as stale_source`;
+/** Selects columns of the public listings behind a place in the catalogue, in order. */
+const inCatalogue = (columns: SQL, [seq, afterId]: SqlPlace, end: SQL, limit: SQL) => sql`
+  select 'catalogue' as part, ${columns} from ${properties} indexed by properties_by_publication
+  where ${isPublic} and (${change_seq}, ${id}) > (${seq}, ${afterId}) and ${change_seq} <= ${end}
+  order by change_seq, id limit ${limit}`;
 
-/** Selects columns of the items behind a place, in order. */
-type Range = (columns: SQL, place: Place, rows: SQL) => SQL;
-
-const inCatalogue =
-  (end: SQL): Range =>
-  (columns, [seq, after], rows) =>
-    sql`
-    select 'catalogue' as part, ${columns}
-    from ${properties} indexed by properties_by_publication
-    where ${isPublic} and (${change_seq}, ${id}) > (${seq}, ${after}) and ${change_seq} <= ${end}
-    order by change_seq, id limit ${rows}`;
-
-const inChanges: Range = (columns, [seq], rows) => sql`
+const inChanges = (columns: SQL, seq: SQLWrapper, limit: SQL) => sql`
   select 'change' as part, ${columns} from ${properties} indexed by properties_by_change
-  where ${isInChanges} and ${change_seq} > ${seq} order by change_seq limit ${rows}`;
+  where ${isInChanges} and ${change_seq} > ${seq} order by change_seq limit ${limit}`;
 
-/** SQLite reads the changes only when the catalogue does not fill the page. */
-const inBoth =
-  (end: SQL): Range =>
-  (columns, [seq, after], rows) =>
-    sql`
-    select * from (${inCatalogue(end)(columns, [seq, after], rows)})
-    union all select * from (${inChanges(columns, [sql`max(${seq}, ${end})`, after], rows)})
-    limit ${rows}`;
+/** Selects from the first public listings. */
+const first = (columns: SQL, place: SqlPlace, limit: SQL) =>
+  inCatalogue(columns, place, sql.raw(String(Number.MAX_SAFE_INTEGER)), limit);
 
-const pageSql = (range: Range, start: Place) => {
-  const item = sql`${itemOf(size, change_seq, behind(id))} as item`;
-  const next = (place: Place) => sql`select item from (${range(item, place, sql`1`)})`;
-  return sql<ChangeRow>`with last_that_fits as (${lastThatFits(start, next, sql.placeholder('rows'))})
-    select * from (${range(columns, start, sql`${given('rows')} + 0`)})`;
-};
+/**
+ * Selects from the rest of the catalogue, and then from the changes after `start`. SQLite reads the changes only
+ * when the catalogue does not fill the page.
+ */
+const rest = (columns: SQL, [seq, afterId]: SqlPlace, limit: SQL) => sql`
+  select * from (${inCatalogue(columns, [seq, afterId], given('start'), limit)})
+  union all select * from (${inChanges(columns, sql`max(${seq}, ${given('start')})`, limit)})
+  limit ${limit}`;
 
-const newest = sql`
-  select 'newest' as part, ${change_seq}, ${id}, '' as slug, ${properties.status},
-    null as changed_at, null as removed_slug, ${properties.catalogue_end},
-    null as current_document, null as stale_source
-  ${fromNewestChange}`;
+const BEGINNING = [sql`-1`, sql`''`] as const;
+const FIRST = statementOf(sql<ChangeRow>`
+  ${withLastThatFits(BEGINNING, sql`select item from (${first(item, WALKED, sql`1`)})`)}
+  select * from (${first(change, BEGINNING, ROWS)})
+  union all select * from (
+    select 'newest' as part, ${change_seq}, ${id}, '' as slug, ${status}, null as changed_at,
+      null as removed_slug, ${properties.catalogue_end}, 0 as is_current, null as text
+    ${fromNewestChange})`);
 
-const BEGINNING: Place = [sql`-1`, NO_ID];
-const NO_END = sql.raw(String(Number.MAX_SAFE_INTEGER));
-const start = given('start');
-
-const FIRST = statementOf(sql<ChangeRow>`${pageSql(inCatalogue(NO_END), BEGINNING)}
-  union all select * from (${newest})`);
-const CATALOGUE = statementOf(pageSql(inBoth(start), [given('seq'), behind(given('id'))]));
-const CHANGES = statementOf(pageSql(inChanges, [start, NO_ID]));
+const AFTER = [given('seq'), given('id')] as const;
+const CATALOGUE = statementOf(sql<ChangeRow>`
+  ${withLastThatFits(AFTER, sql`select item from (${rest(item, WALKED, sql`1`)})`)}
+  ${rest(change, AFTER, ROWS)}`);
+const CHANGES = statementOf(sql<ChangeRow>`
+  ${withLastThatFits(AFTER, sql`select item from (${inChanges(item, WALKED[0], sql`1`)})`)}
+  ${inChanges(change, AFTER[0], ROWS)}`);

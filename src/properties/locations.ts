@@ -1,105 +1,100 @@
-/** The locations that listings may name, for sites that offer the filter `location_id`. */
+/** The reads of locations: what listings may name, for sites that offer the filter `location_id`. */
 
-import { type SQL, sql } from 'drizzle-orm';
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import * as z from 'zod';
+import type { CursorScope } from '../http/cursor.ts';
+import { uuid } from '../http/uuid.ts';
 import { readD1 } from '../storage/d1.ts';
 import {
-  byteLengthOf,
-  itemOf,
-  lastThatFits,
-  NO_ID,
-  type Place,
-  shareOfPage,
+  given,
+  LAST_THAT_FITS,
+  type Page,
+  pageOf,
+  ROWS,
+  SHARE,
   takePage,
-} from '../storage/page-bound.ts';
+  valuesOfPage,
+  WALKED,
+  withLastThatFits,
+} from '../storage/page.ts';
 import { statementOf } from '../storage/statement.ts';
-import { location } from './resource.ts';
+import { locationResource } from './resource.ts';
 import { locations } from './table.ts';
+import { slug as slugText } from './text.ts';
 
-/** A location as a resource of its own. */
-export const locationResource = z
-  .strictObject({ object: z.literal('location'), ...location.shape })
-  .meta({ id: 'LocationResource', description: 'A place that listings may name.' });
-
-export type LocationResource = z.infer<typeof locationResource>;
-
-/** The place of a location in the list: by slug, those without one last, then by id. */
+/** The position of a location in the list: by slug, those without one last, then by id. */
 export type LocationPosition = readonly [slug: string | null, id: string];
 
+/** A position as a cursor carries it. */
+export const locationPosition: z.ZodType<LocationPosition> = z
+  .tuple([slugText.nullable(), uuid])
+  .readonly();
+
+export const LOCATIONS_SCOPE: CursorScope = { list: 'locations' };
+
+/** Asks for at most `limit` locations after a position, or from the beginning. */
 export type LocationsRequest = { limit: number; after?: LocationPosition | undefined };
 
 /** A location. Its name is null when the page cannot hold it. */
 type LocationRow = Omit<typeof locations.$inferSelect, 'name'> & { name: string | null };
 
+/** Comes in the place of the slug that a location lacks, behind every slug. */
+const NO_SLUG = '~';
+
 /**
- * Finds a page of locations, from the nearest replica. Reads at most `limit + 2` rows. Sizes that have to be
- * added up cost more: see page-bound.ts.
+ * Finds a page of locations, as JSON texts of `LocationResource`, from the nearest replica. Reads at most
+ * `limit + 2` rows. Sizes that have to be added up cost more: see page.ts.
  */
 export async function findLocations(
   database: D1Database,
-  { limit, after }: LocationsRequest,
-): Promise<{ documents: string[]; next: LocationPosition | null }> {
+  { limit, after = ['', ''] }: LocationsRequest,
+): Promise<Page<LocationPosition>> {
   const session = database.withSession('first-unconstrained');
-  const [slug, id] = after ?? ['', ''];
+  const [slug, id] = after;
+  // The slug alone is the place of a location that has one.
   const place = slug === null ? { slug: NO_SLUG, id } : { slug, id: '' };
-  const values = { ...place, rows: limit + 1, share: shareOfPage(limit) };
-  const rows = await readD1(() => PAGE.rows(session, values));
-  const page = takePage(itemsOf(rows.slice(0, limit)));
-  const last = page.at(-1);
-  return {
-    documents: page.map(({ document }) => document),
-    next: rows.length > page.length && last ? [last.slug, last.id] : null,
-  };
+  const rows = await readD1(() => PAGE.rows(session, { ...place, ...valuesOfPage(limit) }));
+  return pageOf(takePage(rows, limit, documentOf), ({ slug, id }) => [slug, id]);
 }
 
-/** Makes the items of a page, up to the first that the page cannot hold, whose name is null. */
-function* itemsOf(rows: readonly LocationRow[]) {
-  for (const { id, slug, name } of rows) {
-    if (name === null) return;
-    const resource = { object: 'location', id, slug, name: JSON.parse(name) };
-    const document = JSON.stringify(locationResource.parse(resource));
-    yield { id, slug, document, bytes: byteLengthOf(document) };
-  }
+function documentOf({ id, slug, name }: LocationRow): string | undefined {
+  if (name === null) return undefined;
+  const resource = { object: 'location', id, slug, name: JSON.parse(name) };
+  return JSON.stringify(locationResource.parse(resource));
 }
 
-/** Takes the place of the slug that a location lacks. It is behind every slug. */
-const NO_SLUG = '~';
-
-const given = (name: string) => sql`${sql.placeholder(name)}`;
-const { slug, id, name } = locations;
+const { id, slug, name } = locations;
 const bytes = sql`octet_length(${name})`;
 
-/** The place of a location: the id tells those without a slug apart. */
-const IN_SLUGS: Place = [sql`${slug}`, NO_ID];
-const WITHOUT_SLUG: Place = [sql.raw(`'${NO_SLUG}'`), sql`${id}`];
+/** The place of a location with a slug, and that of one without. */
+const NAMED = sql`${slug}, ''`;
+const NAMELESS = sql.raw(`'${NO_SLUG}', id`);
 
-/** Selects columns of the locations behind a place, in order. */
-function listed(columnsAt: (place: Place) => SQL, [afterSlug, afterId]: Place, rows: SQL): SQL {
-  // SQLite would rather take the unique index of slugs, and sort those without one at each read.
-  const from = sql`from ${locations} indexed by locations_by_slug`;
-  // It reads those without a slug only when there is room for them.
-  return sql`
-    select * from (select ${columnsAt(IN_SLUGS)} ${from}
-      where ${slug} > ${afterSlug} order by slug limit ${rows})
-    union all select * from (select ${columnsAt(WITHOUT_SLUG)} ${from}
-      where ${slug} is null and ${id} > ${afterId} order by id limit ${rows})
-    limit ${rows}`;
-}
+/**
+ * Selects columns of the locations behind a place, in order. SQLite reads those without a slug only when there
+ * is room for them. It would rather take the unique index of slugs, and sort those without one at each read.
+ */
+const listed = (
+  named: SQL,
+  nameless: SQL,
+  [afterSlug, afterId]: readonly [SQLWrapper, SQLWrapper],
+  limit: SQL,
+) => sql`
+  select * from (select ${named} from ${locations} indexed by locations_by_slug
+    where ${slug} > ${afterSlug} order by slug limit ${limit})
+  union all select * from (select ${nameless} from ${locations} indexed by locations_by_slug
+    where ${slug} is null and ${id} > ${afterId} order by id limit ${limit})
+  limit ${limit}`;
 
-/** The texts of a location that no page of this size holds are null. */
-function columnsAt([orderedBy, ownId]: Place): SQL {
-  const isWanted = sql`${bytes} <= ${given('share')}
-    or (${orderedBy}, ${ownId}) <= (select item->>1, item->>2 from last_that_fits)`;
-  return sql`${id}, ${slug}, case when ${isWanted} then ${name} end as name`;
-}
+const START = [given('slug'), given('id')] as const;
 
-function nextItem(place: Place): SQL {
-  const item = ([orderedBy, ownId]: Place) => sql`${itemOf(bytes, orderedBy, ownId)} as item`;
-  return sql`select item from (${listed(item, place, sql`1`)})`;
-}
-
-const START: Place = [given('slug'), given('id')];
+/** Selects a location, without its name where no such page can hold it. */
+const columnsAt = (place: SQL) => sql`${id}, ${slug},
+  case when ${bytes} <= ${SHARE} or (${place}) <= ${LAST_THAT_FITS} then ${name} end as name`;
+const itemAt = (place: SQL) => sql`json_array(${bytes}, ${place}) as item`;
+const NEXT = sql`
+  select item from (${listed(itemAt(NAMED), itemAt(NAMELESS), WALKED, sql`1`)})`;
 
 const PAGE = statementOf(sql<LocationRow>`
-  with last_that_fits as (${lastThatFits(START, nextItem, sql.placeholder('rows'))})
-  ${listed(columnsAt, START, sql`${given('rows')} + 0`)}`);
+  ${withLastThatFits(START, NEXT)}
+  ${listed(columnsAt(NAMED), columnsAt(NAMELESS), START, ROWS)}`);

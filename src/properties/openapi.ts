@@ -9,8 +9,6 @@ import { described } from '../openapi/described.ts';
 import { pageOf, pageWords } from '../openapi/words.ts';
 import { changeList } from './change.ts';
 import { noSuchProperty } from './feed.ts';
-import { listParameters } from './filters.ts';
-import { locationResource } from './locations.ts';
 import {
   EXAMPLE_CHANGES,
   EXAMPLE_FIRST_CHANGES,
@@ -21,8 +19,13 @@ import {
   EXAMPLE_PROPERTY,
 } from './openapi-examples.ts';
 import { headers, requestHeaders } from './openapi-headers.ts';
-import { anyProperty } from './resource.ts';
-import { changeParameters, itemParameters, locationParameters } from './selection.ts';
+import {
+  changeParameters,
+  itemParameters,
+  listParameters,
+  locationParameters,
+} from './parameters.ts';
+import { anyProperty, locationResource } from './resource.ts';
 
 const notModified: Answer = {
   description: 'You hold the current answer: `If-None-Match` names it. There is no body.',

@@ -1,20 +1,25 @@
 /** Requests of the feed as data: how they are made of what a client sent, and how they read D1. */
 
-import * as z from 'zod';
-import { type CursorScope, decodeCursor, encodeCursor } from '../http/cursor.ts';
+import { decodeCursor, encodeCursor } from '../http/cursor.ts';
 import { listJson } from '../http/paging.ts';
-import { isUuid, uuid } from '../http/uuid.ts';
-import { type FeedFilters, filterTextOf } from './filters.ts';
-import { findLocations, type LocationPosition, type LocationsRequest } from './locations.ts';
-import { cutLocation, cutProperty, type Selection } from './selection.ts';
+import { isUuid } from '../http/uuid.ts';
+import {
+  findLocations,
+  LOCATIONS_SCOPE,
+  type LocationsRequest,
+  locationPosition,
+} from './locations.ts';
+import type { FeedFilters, Selection } from './parameters.ts';
+import { cutLocation, cutProperty } from './selection.ts';
 import {
   findDocument,
   findPage,
   type ListingKey,
   type PageRequest,
-  type Position,
+  position,
+  propertiesScope,
 } from './store.ts';
-import { isSlug, order, slug } from './text.ts';
+import { isSlug } from './text.ts';
 
 /** A request. Requests for the same have the same JSON text. */
 export type FeedRequest = (
@@ -25,9 +30,6 @@ export type FeedRequest = (
   selection: Selection;
 };
 
-const position: z.ZodType<Position> = z.tuple([order, uuid]).readonly();
-const locationPosition: z.ZodType<LocationPosition> = z.tuple([slug.nullable(), uuid]).readonly();
-
 /** Returns the request for a page. Throws `invalid_cursor` for a cursor that was not made under the filters. */
 export async function pageRequestOf(
   filters: FeedFilters,
@@ -35,8 +37,7 @@ export async function pageRequestOf(
   limit: number,
   cursor: string | undefined,
 ): Promise<FeedRequest> {
-  const after =
-    cursor === undefined ? undefined : await decodeCursor(cursor, scopeOf(filters), position);
+  const after = await decodeCursor(cursor, propertiesScope(filters), position);
   return { kind: 'page', filters, limit, after, selection };
 }
 
@@ -52,8 +53,7 @@ export async function locationsRequestOf(
   limit: number,
   cursor: string | undefined,
 ): Promise<FeedRequest> {
-  const after =
-    cursor === undefined ? undefined : await decodeCursor(cursor, LOCATIONS, locationPosition);
+  const after = await decodeCursor(cursor, LOCATIONS_SCOPE, locationPosition);
   return { kind: 'locations', limit, after, selection };
 }
 
@@ -73,19 +73,13 @@ export async function load(
       const { documents, next } = await findPage(database, publicSiteUrl, request);
       return listJson(
         documents.map(cut),
-        next && (await encodeCursor(scopeOf(request.filters), next)),
+        next && (await encodeCursor(propertiesScope(request.filters), next)),
       );
     }
     case 'locations': {
       const { documents, next } = await findLocations(database, request);
       const named = documents.map((document) => cutLocation(document, request.selection));
-      return listJson(named, next && (await encodeCursor(LOCATIONS, next)));
+      return listJson(named, next && (await encodeCursor(LOCATIONS_SCOPE, next)));
     }
   }
-}
-
-const LOCATIONS: CursorScope = { list: 'locations', filters: '' };
-
-function scopeOf(filters: FeedFilters): CursorScope {
-  return { list: 'properties', filters: filterTextOf(filters) };
 }

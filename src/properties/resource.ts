@@ -22,6 +22,11 @@ export const location = z
   .strictObject({ id: lowerCaseUuid, slug: slug.nullable(), name: localeMap })
   .meta({ id: 'PropertyLocation', description: 'A place that listings name.' });
 
+/** A location as a resource of its own. */
+export const locationResource = z
+  .strictObject({ object: z.literal('location'), ...location.shape })
+  .meta({ id: 'LocationResource', description: 'A place that listings may name.' });
+
 /** An amenity as a listing shows it. */
 export const amenity = z
   .strictObject({ slug, label: localeMap })
@@ -146,6 +151,7 @@ export const anyProperty = z.union([
   }),
 ]);
 
+export type LocationResource = z.infer<typeof locationResource>;
 export type Property = z.infer<typeof property>;
 export type PropertyCard = z.infer<typeof propertyCard>;
 export type AnyProperty = z.infer<typeof anyProperty>;

@@ -9,14 +9,17 @@ import type { ListOf } from '../http/paging.ts';
 import { validQuery } from '../http/query.ts';
 import { type Answered, type NotModified, sends } from '../http/typed-route.ts';
 import { CHANGES_SCOPE, type ChangeList, changePlace } from './change.ts';
-import { changesJson } from './change-json.ts';
-import { findChanges } from './changes.ts';
+import { readChanges } from './changes.ts';
 import { createFeed, noSuchProperty } from './feed.ts';
-import { listParameters } from './filters.ts';
-import type { LocationResource } from './locations.ts';
+import {
+  changeParameters,
+  itemParameters,
+  listParameters,
+  locationParameters,
+  selectionOf,
+} from './parameters.ts';
 import { itemRequestOf, locationsRequestOf, pageRequestOf } from './request.ts';
-import type { AnyProperty } from './resource.ts';
-import { changeParameters, itemParameters, locationParameters, selectionOf } from './selection.ts';
+import type { AnyProperty, LocationResource } from './resource.ts';
 
 /** The headers of a reader who holds an answer already. */
 type Conditions = { header?: { 'If-None-Match'?: string } };
@@ -58,14 +61,11 @@ export function propertyRoutes() {
     )
     .get('/property-changes', requireFeedAccess(), validQuery(changeParameters), async (c) => {
       const { limit, after: cursor, fields, locale } = c.req.valid('query');
-      const after =
-        cursor === undefined
-          ? undefined
-          : await decodeCursor(cursor, CHANGES_SCOPE, changePlace, 'after');
+      const after = await decodeCursor(cursor, CHANGES_SCOPE, changePlace, 'after');
       const { publicSiteUrl } = configOf(c.env);
-      const page = await findChanges(c.env.DB, publicSiteUrl, { limit, after });
+      const selection = selectionOf({ fields, locale });
+      const body = await readChanges(c.env.DB, publicSiteUrl, { limit, after, selection });
       const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
-      const body = await changesJson(page, selectionOf({ fields, locale }));
       return sends<Answered<ChangeList>>(new Response(body, { headers }));
     });
 }

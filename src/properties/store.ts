@@ -1,81 +1,71 @@
-/** The feed's reads: one D1 round trip for a page or an item, from the nearest replica. */
+/** The feed's reads of listings: one D1 round trip for a page or an item, from the nearest replica. */
 
-import { and, asc, eq, ne, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
-import { QueryBuilder, type SelectedFields } from 'drizzle-orm/sqlite-core';
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm';
+import * as z from 'zod';
+import type { CursorScope } from '../http/cursor.ts';
+import { uuid } from '../http/uuid.ts';
 import { readD1 } from '../storage/d1.ts';
 import {
-  byteLengthOf,
-  itemOf,
-  lastThatFits,
-  NO_ID,
-  type Place,
-  shareOfPage,
+  given,
+  LAST_THAT_FITS,
+  type Page,
+  pageOf,
+  ROWS,
+  SHARE,
   takePage,
-} from '../storage/page-bound.ts';
-import {
-  type RowOf,
-  type Statement,
-  statementOf,
-  statementsOf,
-  type Values,
-} from '../storage/statement.ts';
-import { exactFiltersOf, type FeedFilters } from './filters.ts';
+  valuesOfPage,
+  WALKED,
+  withLastThatFits,
+} from '../storage/page.ts';
+import { type Statement, statementOf, statementsOf, type Values } from '../storage/statement.ts';
+import type { FeedFilters } from './parameters.ts';
 import { render, renderingOf } from './render.ts';
 import { source } from './source.ts';
-import { properties } from './table.ts';
+import { FILTER_COLUMNS, properties } from './table.ts';
+import { order } from './text.ts';
 
 /** The position of a listing in the feed, which is sorted by `display_order`, then `id`, ascending. */
 export type Position = readonly [displayOrder: number, id: string];
 
+/** A position as a cursor carries it. */
+export const position: z.ZodType<Position> = z.tuple([order, uuid]).readonly();
+
 /** Asks for at most `limit` listings after a position, or from the beginning. */
 export type PageRequest = { filters: FeedFilters; limit: number; after?: Position | undefined };
-
-export type FeedPage = {
-  /** Wire resources as JSON texts. */
-  documents: string[];
-  /** The position of the last listing when more follow, else null. */
-  next: Position | null;
-};
 
 /** The key of one listing. */
 export type ListingKey = { id: string } | { slug: string };
 
+/** Returns the scope of the cursors of a list with these filters. */
+export function propertiesScope(filters: FeedFilters): CursorScope {
+  return { list: 'properties', filters };
+}
+
+/** Comes before every position: orders are 32-bit integers. */
+const BEGINNING: Position = [-2_147_483_649, ''];
+
 /**
- * Finds a page of public listings. Reads `limit + 1` rows for one status, and at most twice as many
- * for each of several, which are a range each. Sizes that have to be added up cost more: see page-bound.ts.
+ * Finds a page of public listings, as JSON texts of `Property`. Reads `limit + 1` rows, and one more for each
+ * further status. Sizes that have to be added up cost more: see page.ts.
  */
 export async function findPage(
   database: D1Database,
   publicSiteUrl: string,
   request: PageRequest,
-): Promise<FeedPage> {
-  const { filters, limit, after } = request;
-  const rows = await readRows(database, publicSiteUrl, pageStatement(request), {
-    ...Object.fromEntries(filters.status.map((status, index) => [`status${index}`, status])),
-    ...Object.fromEntries(exactFiltersOf(filters)),
-    ...(after && { afterOrder: after[0], afterId: after[1] }),
-    rows: limit + 1,
-    share: shareOfPage(limit * filters.status.length),
+): Promise<Page<Position>> {
+  const { filters, limit, after = BEGINNING } = request;
+  const rows = await readRows(database, publicSiteUrl, pageStatement(filters), {
+    ...Object.fromEntries(filters.status.map((each, index) => [`status${index}`, each])),
+    ...Object.fromEntries(namesOf(filters).map((name) => [name, filters[name] ?? null])),
+    afterOrder: after[0],
+    afterId: behind(after[1]),
+    ...valuesOfPage(limit, filters.status.length),
   });
-  const page = takePage(itemsOf(rows.slice(0, limit), publicSiteUrl));
-  const last = page.at(-1);
-  return {
-    documents: page.map(({ document }) => document),
-    next: rows.length > page.length && last ? [last.display_order, last.id] : null,
-  };
+  const taken = takePage(rows, limit, (row) => documentOf(row, publicSiteUrl));
+  return pageOf(taken, ({ display_order, id }) => [display_order, id]);
 }
 
-/** Makes the items of a page, up to the first that the page cannot hold, whose texts are null. */
-function* itemsOf(rows: readonly PageRow[], publicSiteUrl: string) {
-  for (const { bytes, ...row } of rows) {
-    const document = documentOf(row, publicSiteUrl);
-    if (document === undefined) return;
-    // The database knows the size of what it gives as it is stored.
-    yield { ...row, document, bytes: row.current_document ? bytes : byteLengthOf(document) };
-  }
-}
-
-/** Finds the wire resource of one public listing, as JSON text. */
+/** Finds one public listing, as JSON text of a `Property`. */
 export async function findDocument(
   database: D1Database,
   publicSiteUrl: string,
@@ -83,123 +73,95 @@ export async function findDocument(
 ): Promise<string | undefined> {
   const [row] =
     'id' in key
-      ? await readRows(database, publicSiteUrl, BY_ID, { key: key.id })
-      : await readRows(database, publicSiteUrl, BY_SLUG, { key: key.slug });
+      ? await readRows(database, publicSiteUrl, BY_ID, key)
+      : await readRows(database, publicSiteUrl, BY_SLUG, key);
   return row && documentOf(row, publicSiteUrl);
 }
 
 /** Reads from the nearest replica. It may lag, and the caches make answers older than that anyway. */
-function readRows<Row extends FeedRow>(
+function readRows<Row>(
   database: D1Database,
   publicSiteUrl: string,
   statement: Statement<Row>,
   values: Values,
 ): Promise<Row[]> {
   const session = database.withSession('first-unconstrained');
-  const rendering = renderingOf(publicSiteUrl);
-  return readD1(() => statement.rows(session, { ...values, rendering }));
+  return readD1(() =>
+    statement.rows(session, { ...values, rendering: renderingOf(publicSiteUrl) }),
+  );
 }
 
-/** Tells whether a document was rendered by these rules for this site. */
-const isCurrent = sql`${properties.rendering} = ${sql.placeholder('rendering')}`;
+/**
+ * Returns a text that sorts behind an id and before any other id. SQLite starts reading at a place, not behind
+ * it, and would read the listing with the id again.
+ */
+export function behind(id: string): string {
+  return `${id} `;
+}
 
-/** The place of a listing in the feed, and what `documentOf` needs of it: texts only where `isWanted`. */
-export const columnsOf = (isWanted: SQL) => {
-  const document = sql<string | null>`
-    case when ${isCurrent} and ${isWanted} then ${properties.document} end`;
-  const source = sql<string | null>`
-    case when not ${isCurrent} and ${isWanted} then ${properties.source} end`;
-  return {
-    display_order: properties.display_order,
-    id: properties.id,
-    current_document: document.as('current_document'),
-    stale_source: source.as('stale_source'),
-  };
-};
-const listings = () => new QueryBuilder().select(columnsOf(sql`true`)).from(properties);
+/** A listing as JSON text, of a `Property` when these rules rendered it for this site, else of a `Source`. */
+export type ListingText = { text: string | null; is_current: number };
+
+const isCurrent = sql`${properties.rendering} = ${given('rendering')}`;
+
+/** Selects a `ListingText`. `text` is null where `isWanted` is false. */
+export const listingTextWhere = (isWanted: SQL) => sql`${isCurrent} as is_current,
+  case when ${isWanted} then iif(${isCurrent}, ${properties.document}, ${properties.source}) end as text`;
 
 /**
  * The size of a listing, towards the bound of its page. A source counts by half until it is rendered:
- * it is usually larger than what it renders to.
+ * it is usually larger than the `Property` made of it.
  */
-export const bytes = sql<number>`
-  case when ${isCurrent} then octet_length(${properties.document})
-    else octet_length(${properties.source}) / 2 end`;
+export const LISTING_BYTES = sql`
+  iif(${isCurrent}, octet_length(${properties.document}), octet_length(${properties.source}) / 2)`;
 
-const isPublic = ne(properties.status, 'hidden');
-const key = sql.placeholder('key');
-const BY_ID = statementOf(listings().where(and(eq(properties.id, key), isPublic)));
-const BY_SLUG = statementOf(listings().where(and(eq(properties.slug, key), isPublic)));
-
-/** A listing with its document when that is current, else with the source to render. */
-type FeedRow = RowOf<typeof BY_ID>;
-type PageRow = FeedRow & { bytes: number };
-
-/** Pages with as many statuses and the same filters differ in values only. */
-const pageStatement = statementsOf(pageQuery, ({ filters, after }) =>
-  [filters.status.length, ...exactFiltersOf(filters).map(([name]) => name), !!after].join(),
-);
-
-/** Selects a page, and the listing behind it. The texts of a listing that no such page holds are null. */
-function pageQuery(request: PageRequest): SQL<PageRow> {
-  const { display_order, id } = properties;
-  const after: Place | undefined = request.after && [given('afterOrder'), behind(given('afterId'))];
-  const next = (place: Place) => {
-    const item = itemOf(bytes, display_order, behind(id)).as('item');
-    return sql`select item from (${listed(request, { display_order, id, item }, place, sql`1`)})`;
-  };
-  const last = lastThatFits(after ?? BEGINNING, next, sql.placeholder('rows'));
-  const isWanted = sql`(${bytes} <= ${given('share')}
-    or (${display_order}, ${id}) <= (select item->>1, item->>2 from last_that_fits))`;
-  const columns = { ...columnsOf(isWanted), size: bytes.as('bytes') };
-  // Written once for all ranges, because D1 binds at most 100 values.
-  return sql<PageRow>`with last_that_fits as (${last})
-    ${listed(request, columns, after, sql`${given('rows')} + 0`)}`;
-}
-
-const given = (name: string) => sql`${sql.placeholder(name)}`;
-
-/**
- * SQLite starts reading at a place, not behind it, and would read the listing there again. An id and a
- * space sort behind that id and before any other.
- */
-export const behind = (id: SQLWrapper) => sql`${id} || ' '`;
-
-/** A place that every listing comes behind: orders are 32-bit integers. */
-const BEGINNING: Place = [sql.raw('-2147483649'), NO_ID];
-
-/** Selects columns of the listings behind a place, in order. Each status is a range of its own. */
-function listed(
-  { filters }: PageRequest,
-  columns: SelectedFields,
-  place: Place | undefined,
-  rows: SQL,
-): SQL {
-  const { display_order, id, status } = properties;
-  const ranges = filters.status.map((_, index) => {
-    const isInRange = and(
-      eq(status, sql.placeholder(`status${index}`)),
-      ...exactFiltersOf(filters).map(([name]) => eq(properties[name], sql.placeholder(name))),
-      place && sql`(${display_order}, ${id}) > (${place[0]}, ${place[1]})`,
-    );
-    const range = new QueryBuilder().select(columns).from(properties).where(isInRange);
-    return sql`${range.orderBy(asc(display_order), asc(id)).getSQL()} limit ${rows}`;
-  });
-  const [first, ...rest] = ranges;
-  if (first === undefined) throw new Error('a page needs at least one status');
-  if (rest.length === 0) return first;
-  const all = ranges.map((range) => sql`select * from (${range})`);
-  return sql`${sql.join(all, sql` union all `)} order by display_order, id limit ${rows}`;
-}
-
-/**
- * Returns the wire resource of a public listing as JSON text: as it is stored, or rendered now.
- * Returns undefined for a row without texts.
- */
+/** Returns a listing as JSON text of a `Property`; undefined when its text was left out. */
 export function documentOf(
-  { current_document, stale_source }: Pick<FeedRow, 'current_document' | 'stale_source'>,
+  { text, is_current }: ListingText,
   publicSiteUrl: string,
 ): string | undefined {
-  if (stale_source === null) return current_document ?? undefined;
-  return JSON.stringify(render(source.parse(JSON.parse(stale_source)), publicSiteUrl));
+  if (text === null) return undefined;
+  return is_current ? text : JSON.stringify(render(source.parse(JSON.parse(text)), publicSiteUrl));
+}
+
+const { display_order, id, status, slug } = properties;
+
+const BY_ID = statementOf(sql<ListingText>`
+  select ${listingTextWhere(sql`true`)} from ${properties}
+  where ${id} = ${given('id')} and ${status} <> 'hidden'`);
+
+const BY_SLUG = statementOf(sql<ListingText>`
+  select ${listingTextWhere(sql`true`)} from ${properties}
+  where ${slug} = ${given('slug')} and ${status} <> 'hidden'`);
+
+type PageRow = ListingText & { display_order: number; id: string };
+
+/** Pages with as many statuses and the same filters differ in values only. */
+const pageStatement = statementsOf(pageQuery, (filters) =>
+  [filters.status.length, ...namesOf(filters)].join(),
+);
+
+function namesOf(filters: FeedFilters) {
+  return FILTER_COLUMNS.filter((name) => filters[name] !== undefined);
+}
+
+/** Selects a page, and the listing behind it. Each status is one range of one index, and SQLite merges the ranges. */
+function pageQuery(filters: FeedFilters): SQL<PageRow> {
+  const exact = namesOf(filters).map((name) => sql`and ${properties[name]} = ${given(name)} `);
+  const listed = (columns: SQL, [afterOrder, afterId]: readonly [SQLWrapper, SQLWrapper]) => {
+    const ranges = filters.status.map(
+      (_, index) => sql`
+        select ${display_order}, ${id}, ${columns} from ${properties}
+        where ${status} = ${given(`status${index}`)} ${sql.join(exact)}
+          and (${display_order}, ${id}) > (${afterOrder}, ${afterId})`,
+    );
+    return sql`${sql.join(ranges, sql` union all `)} order by display_order, id`;
+  };
+  const start = [given('afterOrder'), given('afterId')] as const;
+  const item = sql`json_array(${LISTING_BYTES}, ${display_order}, ${id} || ' ') as item`;
+  const isWanted = sql`
+    (${LISTING_BYTES} <= ${SHARE} or (${display_order}, ${id}) <= ${LAST_THAT_FITS})`;
+  return sql<PageRow>`
+    ${withLastThatFits(start, sql`select item from (${listed(item, WALKED)} limit 1)`)}
+    ${listed(listingTextWhere(isWanted), start)} limit ${ROWS}`;
 }

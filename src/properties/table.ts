@@ -4,7 +4,7 @@ import { type SQLWrapper, sql } from 'drizzle-orm';
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 
 /**
- * The columns that the feed filters by, besides `status`: filters.ts has a filter for each.
+ * The columns that the feed filters by, besides `status`: parameters.ts has a filter for each.
  *
  * The import writes these two. A later one goes to the end, and is computed from `source`, so that it
  * covers the listings that are stored already:
@@ -24,8 +24,8 @@ const filterColumns = {
 
 export type FilterColumn = keyof typeof filterColumns;
 
-// Object.keys forgets the names.
-const FILTER_COLUMNS = Object.keys(filterColumns) as FilterColumn[];
+/** The names of these columns. Object.keys forgets them. */
+export const FILTER_COLUMNS = Object.keys(filterColumns) as FilterColumn[];
 
 /**
  * One row per listing: what filters and order need, what was imported, and the answer made from it.

@@ -3,14 +3,7 @@
  * to write a statement than D1 takes to bind values to it.
  */
 
-import {
-  fillPlaceholders,
-  type Placeholder,
-  type Query,
-  SQL,
-  type SQLWrapper,
-  sql,
-} from 'drizzle-orm';
+import { fillPlaceholders, type Query, SQL } from 'drizzle-orm';
 import { SQLiteAsyncDialect } from 'drizzle-orm/sqlite-core';
 
 /** Values by the name of their `sql.placeholder`. */
@@ -60,12 +53,4 @@ export function statementsOf<Request, Row>(
     known.set(shape, statement);
     return statement;
   };
-}
-
-/**
- * Limits a query to a bound number of rows. SQLite prepares a statement anew each time that a bare
- * `limit ?` is bound, because its planner looks at the value; it does not look at an expression.
- */
-export function limited<Row>(query: SQLWrapper & TypedQuery<Row>, rows: Placeholder): SQL<Row> {
-  return sql<Row>`${query.getSQL()} limit ${rows} + 0`;
 }

@@ -12,9 +12,8 @@ import { detailedHealth, health } from '../../src/health/resource.ts';
 import { CATALOGUE as ERRORS } from '../../src/http/errors.ts';
 import { errorResource } from '../../src/openapi/error-resource.ts';
 import { changeList } from '../../src/properties/change.ts';
-import { locationResource } from '../../src/properties/locations.ts';
 import { EXAMPLE_CHANGES, EXAMPLE_LOCATIONS } from '../../src/properties/openapi-examples.ts';
-import { property } from '../../src/properties/resource.ts';
+import { locationResource, property } from '../../src/properties/resource.ts';
 import { TEST_VARS } from '../support/vars.ts';
 import {
   anchorsOf,

@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type * as z from 'zod';
 import { changeList } from '../../src/properties/change.ts';
 import type { Source } from '../../src/properties/source.ts';
-import { byteLengthOf } from '../../src/storage/page-bound.ts';
+import { byteLengthOf } from '../../src/storage/page.ts';
 import { counting } from '../support/counting.ts';
 import { expectError, expectStatus, get, sendWith } from '../support/http.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';

@@ -3,8 +3,8 @@
 import { env } from 'cloudflare:workers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { listOf } from '../../src/http/paging.ts';
-import { locationResource } from '../../src/properties/locations.ts';
-import { byteLengthOf } from '../../src/storage/page-bound.ts';
+import { locationResource } from '../../src/properties/resource.ts';
+import { byteLengthOf } from '../../src/storage/page.ts';
 import { counting } from '../support/counting.ts';
 import { expectError, expectStatus, get, sendWith } from '../support/http.ts';
 import { tapD1 } from '../support/tap.ts';

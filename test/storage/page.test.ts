@@ -2,9 +2,9 @@
 
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { FeedFilters } from '../../src/properties/filters.ts';
+import type { FeedFilters } from '../../src/properties/parameters.ts';
 import { findPage, type PageRequest } from '../../src/properties/store.ts';
-import { byteLengthOf, takePage } from '../../src/storage/page-bound.ts';
+import { byteLengthOf, takePage } from '../../src/storage/page.ts';
 import { counting } from '../support/counting.ts';
 import { expectStatus, sendWith } from '../support/http.ts';
 import { PUBLIC_SITE_URL, sourceOf, storeListings } from '../support/listings.ts';
@@ -23,8 +23,9 @@ describe('a page', () => {
     ['nothing behind one that does not fit', [3 * MIB, 2 * MIB, 1], 1],
     ['one item, however large', [5 * MIB, 1], 1],
   ])('takes %s', (_, sizes, count) => {
-    const items = sizes.map((bytes) => ({ bytes }));
-    expect(takePage(items)).toEqual(items.slice(0, count));
+    const { items, hasMore } = takePage(sizes, 10, (bytes) => 'a'.repeat(bytes));
+    expect(items.map(({ row }) => row)).toEqual(sizes.slice(0, count));
+    expect(hasMore).toBe(count < sizes.length);
   });
 });
 
@@ -192,21 +193,25 @@ describe('a page of listings', () => {
     }
   });
 
-  it('reads for each of several statuses twice limit + 1 rows, or three times where it cuts the page late', async () => {
-    const early = await readSki('status=listed,coming_soon,sold_out&limit=24');
-    expect(Math.max(...early.sizes)).toBe(6);
-    for (const rows of early.rows) expect(rows).toBeLessThanOrEqual(3 * 2 * 25);
+  it('reads one more row per further status, and five for each listing of a page that it has to cut', async () => {
     const all = `location_id=${PLACE.id}&status=listed,coming_soon,sold_out`;
-    const late = await readAll(`/api/v1/web/properties?${all}&limit=100`);
-    expect(late.sizes).toEqual([95, 15]);
-    for (const rows of late.rows) expect(rows).toBeLessThanOrEqual(3 * 3 * 101);
+    for (const [path, limit] of [
+      ['type=ski&status=listed,coming_soon,sold_out', 24],
+      [all, 100],
+    ] as const) {
+      const cut = await readAll(`/api/v1/web/properties?${path}&limit=${limit}`);
+      expect(cut.pages.length).toBeGreaterThan(1);
+      for (const [page, rows] of cut.rows.entries()) {
+        expect(rows).toBeLessThanOrEqual(limit + 3 + 5 * ((cut.sizes[page] ?? 0) + 3));
+      }
+    }
   });
 
   it('reads as little where other rules rendered the listings', async () => {
     const site = 'https://other.example.org';
     for (const [status, most] of [
       [['listed'], 25 + 2 * (24 + 3)],
-      [[...statuses], 3 * 3 * 25],
+      [[...statuses], 27 + 5 * (24 + 3)],
     ] as const) {
       const { env: counted, costs } = counting(env);
       const filters: FeedFilters = { status: [...status], type: 'ski' };
