@@ -65,7 +65,8 @@ export function eventRoutes() {
       async (c) => {
         const { order, limit, cursor, ...filters } = c.req.valid('query');
         const scope = { list: 'events', filters: { order, ...filters } };
-        const after_seq = await decodeCursor(cursor, scope, position);
+        const after_seq =
+          cursor === undefined ? undefined : await decodeCursor(cursor, scope, position);
         const page = await findEvents(c.env.DB, { ...filters, after_seq, order, limit });
         if (page === undefined) throw unknownAfterId();
         const next = page.next === null ? null : await encodeCursor(scope, page.next);

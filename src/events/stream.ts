@@ -10,7 +10,6 @@ import { readD1 } from '../storage/d1.ts';
 import {
   given,
   type Page,
-  pageOf,
   ROWS,
   SHARE,
   takePage,
@@ -43,13 +42,15 @@ export async function findEvents(
   database: D1Database,
   { order, limit, after_seq, after_id, ...filters }: EventPageRequest,
 ): Promise<Page<number> | undefined> {
-  const pageIn = (rows: readonly PageRow[]) =>
-    pageOf(takePage(rows, limit, documentOf), ({ seq }) => seq);
+  const pageOf = (rows: readonly PageRow[]) => {
+    const { documents, end } = takePage(rows, limit, documentOf);
+    return { documents, next: end?.seq ?? null };
+  };
   const values = { ...filters, ...valuesOfPage(limit) };
   if (after_id === undefined) {
     const statement = pageStatement({ order, filters, begin: 'seq' });
     const start = after_seq ?? BEGINNING[order];
-    return pageIn(await readD1(() => statement.rows(database, { ...values, start })));
+    return pageOf(await readD1(() => statement.rows(database, { ...values, start })));
   }
   const statement = pageStatement({
     order,
@@ -63,7 +64,7 @@ export async function findEvents(
       statement.bindTo(database, { ...values, start }),
     ]),
   );
-  return anchor?.results.length === 0 ? undefined : pageIn(page?.results ?? []);
+  return anchor?.results.length === 0 ? undefined : pageOf(page?.results ?? []);
 }
 
 /** Reads one event as JSON text. `id` is in lower case. */

@@ -44,17 +44,16 @@ export async function cursorBytes(scope: CursorScope, position: unknown): Promis
 }
 
 /**
- * Returns the position that a cursor carries; undefined without a cursor, for the first page.
+ * Returns the position that a cursor carries.
  * Throws `invalid_cursor` unless `encodeCursor` made the cursor under this scope. `param` is the
  * parameter that the cursor came in.
  */
 export async function decodeCursor<Position>(
-  cursor: string | undefined,
+  cursor: string,
   scope: CursorScope,
   positionSchema: z.ZodType<Position>,
   param = 'cursor',
-): Promise<Position | undefined> {
-  if (cursor === undefined) return undefined;
+): Promise<Position> {
   const text = await readText(cursor);
   if (text === undefined) throw invalidCursor(param);
   const filters = await digestOfFilters(scope);
@@ -97,12 +96,11 @@ function parseJson(text: Uint8Array): unknown {
   }
 }
 
-/** Returns the head of the filters' SHA-256 in hexadecimal digits; an empty text for a list without filters. */
+/** Returns the head of the filters' SHA-256 as a text; an empty one for a list without filters. */
 async function digestOfFilters({ filters }: CursorScope): Promise<string> {
   if (filters === undefined) return '';
-  const head = await checkOf(encoder.encode(JSON.stringify(filters)));
-  // Node has no `toHex`.
-  return Array.from(head, (byte) => byte.toString(16).padStart(2, '0')).join('');
+  // Node has no `toHex`: the bytes stand there as numbers.
+  return (await checkOf(encoder.encode(JSON.stringify(filters)))).join();
 }
 
 /** Returns the head of a text's SHA-256. */

@@ -58,8 +58,12 @@ export async function readChanges(
     const all = { ...valuesOfPage(limit), ...values, rendering: renderingOf(publicSiteUrl) };
     return readD1(() => statement.rows(session, all));
   };
-  const take = (rows: readonly ChangeRow[]) =>
-    takePage(rows, limit, (row) => propertyOf(row, publicSiteUrl));
+  const take = (rows: readonly ChangeRow[]): Item[] => {
+    const { documents } = takePage(rows, limit, (row) => propertyOf(row, publicSiteUrl));
+    return rows
+      .slice(0, documents.length)
+      .map((row, index) => ({ row, document: documents[index] ?? '' }));
+  };
   const answer = async (items: readonly Item[], hasMore: boolean, resume: ChangePlace) => {
     const cursor = await changeCursor(resume);
     const documents = items.map((item) => changeJson(item, selection));
@@ -69,7 +73,7 @@ export async function readChanges(
   if (after === undefined) {
     const rows = await read(FIRST, { rows: limit });
     const newest = rows.find(({ part }) => part === 'newest');
-    const { items } = take(rows.filter(({ part }) => part === 'catalogue'));
+    const items = take(rows.filter(({ part }) => part === 'catalogue'));
     const hasMore = isBefore(items.at(-1)?.row, endOfCatalogue(newest));
     const start = newest?.change_seq ?? 0;
     return answer(items, hasMore, placeAfter(items, undefined, start, hasMore));
@@ -79,7 +83,8 @@ export async function readChanges(
     after.kind === 'catalogue'
       ? await read(CATALOGUE, { seq: after.seq, id: behind(after.id), start })
       : await read(CHANGES, { seq: after.seq, id: '' });
-  const { items, hasMore } = take(rows);
+  const items = take(rows);
+  const hasMore = items.length < rows.length;
   return answer(items, hasMore, placeAfter(items, rows[items.length], start, hasMore));
 }
 

@@ -9,7 +9,6 @@ import {
   given,
   LAST_THAT_FITS,
   type Page,
-  pageOf,
   ROWS,
   SHARE,
   takePage,
@@ -54,7 +53,8 @@ export async function findLocations(
   // The slug alone is the place of a location that has one.
   const place = slug === null ? { slug: NO_SLUG, id } : { slug, id: '' };
   const rows = await readD1(() => PAGE.rows(session, { ...place, ...valuesOfPage(limit) }));
-  return pageOf(takePage(rows, limit, documentOf), ({ slug, id }) => [slug, id]);
+  const { documents, end } = takePage(rows, limit, documentOf);
+  return { documents, next: end ? [end.slug, end.id] : null };
 }
 
 function documentOf({ id, slug, name }: LocationRow): string | undefined {

@@ -9,7 +9,6 @@ import {
   given,
   LAST_THAT_FITS,
   type Page,
-  pageOf,
   ROWS,
   SHARE,
   takePage,
@@ -54,15 +53,16 @@ export async function findPage(
   request: PageRequest,
 ): Promise<Page<Position>> {
   const { filters, limit, after = BEGINNING } = request;
+  const { status, ...exact } = filters;
   const rows = await readRows(database, publicSiteUrl, pageStatement(filters), {
-    ...Object.fromEntries(filters.status.map((each, index) => [`status${index}`, each])),
-    ...Object.fromEntries(namesOf(filters).map((name) => [name, filters[name] ?? null])),
+    ...Object.fromEntries(status.map((each, index) => [`status${index}`, each])),
+    ...exact,
     afterOrder: after[0],
     afterId: behind(after[1]),
-    ...valuesOfPage(limit, filters.status.length),
+    ...valuesOfPage(limit, status.length),
   });
-  const taken = takePage(rows, limit, (row) => documentOf(row, publicSiteUrl));
-  return pageOf(taken, ({ display_order, id }) => [display_order, id]);
+  const { documents, end } = takePage(rows, limit, (row) => documentOf(row, publicSiteUrl));
+  return { documents, next: end ? [end.display_order, end.id] : null };
 }
 
 /** Finds one public listing, as JSON text of a `Property`. */

@@ -9,19 +9,17 @@ class DeadlineExceeded extends Error {
  * Resolves as `work` does, or rejects with `DeadlineExceeded` after `milliseconds`.
  * The work itself goes on; its result after the deadline is ignored.
  */
-export function withDeadline<T>(work: Promise<T>, milliseconds: number, what: string): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      reject(new DeadlineExceeded(`${what} took over ${milliseconds} ms`));
-    }, milliseconds);
-    const settle =
-      <Value>(outcome: (value: Value) => void) =>
-      (value: Value) => {
-        clearTimeout(timer);
-        outcome(value);
-      };
-    work.then(settle(resolve), settle(reject));
-  });
+export async function withDeadline<T>(
+  work: Promise<T>,
+  milliseconds: number,
+  what: string,
+): Promise<T> {
+  const done = await firstWithin(
+    work.then((value) => ({ value })),
+    milliseconds,
+  );
+  if (done === undefined) throw new DeadlineExceeded(`${what} took over ${milliseconds} ms`);
+  return done.value;
 }
 
 /** Resolves as `work` does, or with undefined after `milliseconds`. The work itself goes on. */

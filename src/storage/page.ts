@@ -55,33 +55,25 @@ export function withLastThatFits(start: readonly [SQLWrapper, SQLWrapper], next:
 
 /**
  * Takes the items of a page from the rows that were read: at most `limit`, and up to the bound in bytes.
- * `documentOf` makes the JSON text of a row, or undefined when that text was left out.
+ * `documentOf` makes the JSON text of a row, or undefined when that text was left out. Returns the texts, and the
+ * row that the next page begins behind: undefined on the last page.
  */
 export function takePage<Row>(
   rows: readonly Row[],
   limit: number,
   documentOf: (row: Row) => string | undefined,
-): { items: { row: Row; document: string }[]; hasMore: boolean } {
-  const items: { row: Row; document: string }[] = [];
+): { documents: string[]; end: Row | undefined } {
+  const documents: string[] = [];
   let total = 0;
   for (const row of rows.slice(0, limit)) {
     const document = documentOf(row);
     if (document === undefined) break;
     total += byteLengthOf(document);
-    if (items.length > 0 && total > MAX_PAGE_BYTES) break;
-    items.push({ row, document });
+    if (documents.length > 0 && total > MAX_PAGE_BYTES) break;
+    documents.push(document);
   }
-  return { items, hasMore: items.length < rows.length };
-}
-
-/** Returns a page of these items. `placeOf` returns the place of a row. */
-export function pageOf<Row, Place>(
-  { items, hasMore }: ReturnType<typeof takePage<Row>>,
-  placeOf: (row: Row) => Place,
-): Page<Place> {
-  const last = items.at(-1);
-  const documents = items.map(({ document }) => document);
-  return { documents, next: hasMore && last ? placeOf(last.row) : null };
+  const isLast = documents.length === rows.length;
+  return { documents, end: isLast ? undefined : rows[documents.length - 1] };
 }
 
 /** Returns the size of a text in UTF-8. */

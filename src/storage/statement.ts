@@ -6,8 +6,8 @@
 import { fillPlaceholders, type Query, SQL } from 'drizzle-orm';
 import { SQLiteAsyncDialect } from 'drizzle-orm/sqlite-core';
 
-/** Values by the name of their `sql.placeholder`. */
-export type Values = Readonly<Record<string, string | number | null>>;
+/** Values by the name of their `sql.placeholder`. One that no placeholder names may be undefined. */
+export type Values = Readonly<Record<string, string | number | null | undefined>>;
 
 /** A D1 database, or a session of one. */
 export type Connection = Pick<D1Database, 'prepare'>;

@@ -4,8 +4,6 @@ import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
-import { answerOf } from '../../src/properties/answer.ts';
-import { createMemoryCache } from '../../src/properties/memory-cache.ts';
 import { property } from '../../src/properties/resource.ts';
 import {
   API_KEY,
@@ -253,30 +251,5 @@ describe('when D1 never answers', () => {
     const stale = await pending;
     await expectStatus(stale, 200);
     expect(stale.headers.get('Age')).toBe('66');
-  });
-});
-
-describe('the isolate memory', () => {
-  const answer = (bytes: number) => answerOf(new Uint8Array(bytes), '"x"', 0);
-
-  it('is bounded in bytes, the least recently used out first', () => {
-    const memory = createMemoryCache(10_000);
-    memory.put('a', answer(4_000));
-    memory.put('b', answer(4_000));
-    memory.find('a');
-    memory.put('c', answer(4_000));
-    expect([memory.find('a'), memory.find('b'), memory.find('c')].map(Boolean)).toEqual([
-      true,
-      false,
-      true,
-    ]);
-  });
-
-  it('takes nothing larger than itself, and nothing at all with a bound of 0', () => {
-    const small = createMemoryCache(1_000);
-    small.put('a', answer(2_000));
-    const none = createMemoryCache(0);
-    none.put('a', answer(1));
-    expect([small.find('a'), none.find('a')]).toEqual([undefined, undefined]);
   });
 });

@@ -71,43 +71,47 @@ export const BAD_EVENTS: Variants = {
   ],
 };
 
+/** The two files of the feed's cache. */
+const CACHE = 'properties/cache.ts';
+const FEED = 'properties/feed.ts';
+
 export const BAD_FEED: Variants = {
   'an answer of the edge cache counts as new': [
     {
-      file: 'properties/edge-cache.ts',
-      text: 'answerOf(body, etag, readAt)',
-      by: 'answerOf(body, etag, Date.now())',
+      file: CACHE,
+      text: "this.#cachedAt('edge', answerOf(body, etag, readAt))",
+      by: "this.#cachedAt('edge', answerOf(body, etag, Date.now()))",
     },
   ],
   'a stale answer stands in for ever': [
     {
-      file: 'properties/feed.ts',
-      text: ' || !cache.mayStandIn(answer)) throw error;',
-      by: ') throw error;',
+      file: CACHE,
+      text: 'this.#staleMs > 0 && ageMs <= this.#staleMs',
+      by: 'this.#staleMs > 0',
     },
   ],
   'an answer is given until it has been renewed': [
     {
-      file: 'properties/cache.ts',
-      text: "kind: ageOf(answer) < lifetimeMs ? 'fresh'",
-      by: "kind: ageOf(answer) < 2 * lifetimeMs ? 'fresh'",
+      file: CACHE,
+      text: 'if (ageMs >= this.#freshMs) {',
+      by: 'if (ageMs >= 2 * this.#freshMs) {',
     },
   ],
   'an answer that came while D1 failed is overlooked': [
     {
-      file: 'properties/feed.ts',
-      text: "const remembered = cache.findInMemory(key);\n  if (remembered.kind === 'fresh') return hitInMemory(cache, remembered.answer);\n  if (atEdge",
-      by: "if (remembered.kind === 'fresh') return hitInMemory(cache, remembered.answer);\n  if (atEdge",
+      file: FEED,
+      text: 'const remembered = asked.cache.findInMemory(asked.key);',
+      by: 'const remembered = earlier;',
     },
     {
-      file: 'properties/feed.ts',
-      text: 'return findStandIn(job, await asking, first.error);',
-      by: 'return findStandIn(job, await asking, first.error, remembered);',
+      file: FEED,
+      text: 'return standIn(asked, await asking, first.error);',
+      by: 'return standIn(asked, await asking, first.error, remembered);',
     },
     {
-      file: 'properties/feed.ts',
-      text: 'atEdge: Cached, error: unknown): Outcome {',
-      by: 'atEdge: Cached, error: unknown, remembered): Outcome {',
+      file: FEED,
+      text: 'atEdge: Cached | undefined, error: unknown): Given {',
+      by: 'atEdge: Cached | undefined, error: unknown, earlier): Given {',
     },
   ],
 };

@@ -23,9 +23,9 @@ describe('a page', () => {
     ['nothing behind one that does not fit', [3 * MIB, 2 * MIB, 1], 1],
     ['one item, however large', [5 * MIB, 1], 1],
   ])('takes %s', (_, sizes, count) => {
-    const { items, hasMore } = takePage(sizes, 10, (bytes) => 'a'.repeat(bytes));
-    expect(items.map(({ row }) => row)).toEqual(sizes.slice(0, count));
-    expect(hasMore).toBe(count < sizes.length);
+    const { documents, end } = takePage(sizes, 10, (bytes) => 'a'.repeat(bytes));
+    expect(documents.map(({ length }) => length)).toEqual(sizes.slice(0, count));
+    expect(end).toBe(count < sizes.length ? sizes[count - 1] : undefined);
   });
 });
 
