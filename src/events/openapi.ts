@@ -61,7 +61,7 @@ const EXAMPLE_STORED_EVENT = {
   payload: EXAMPLE_BODY.payload,
 };
 /** The `next_cursor` of the first page of `order=asc&limit=1`. */
-const EXAMPLE_NEXT_CURSOR = 'UX-VGx_KHlJbMSwiZXZlbnRzIiwie1wib3JkZXJcIjpcImFzY1wifSIsMV0';
+const EXAMPLE_NEXT_CURSOR = 'GjSO3SuGGkdbMiwiZXZlbnRzIiwiOTMsMTI2LDExOCw3OCwxNCwxMTAsOTAsMTY2IiwxXQ';
 
 const ingestOperation: Operation = {
   operationId: 'ingestEvent',

@@ -9,7 +9,7 @@ export const EXAMPLE_LOCATION_ID = 'e16037e3-44f6-4e6b-8589-6880896284e3';
 
 /** The `next_cursor` of the example's page: it leads to the listings of the location that follow the example. */
 export const EXAMPLE_NEXT_CURSOR =
-  'jeNPPy7pyLJbMSwicHJvcGVydGllcyIsIntcInN0YXR1c2VzXCI6W1wibGlzdGVkXCJdLFwibG9jYXRpb25JZFwiOlwiZTE2MDM3ZTMtNDRmNi00ZTZiLTg1ODktNjg4MDg5NjI4NGUzXCJ9IixbMjEwLCJiNzE0MTg1OS02NGFlLTQ5ZmQtODdiYy05ZDVhMGEyY2MxOGIiXV0';
+  'so6BdcrgwQFbMiwicHJvcGVydGllcyIsIjEwOSwyMjUsMTQ0LDIwNywyMzQsMTYzLDE3MCw2MyIsWzIxMCwiYjcxNDE4NTktNjRhZS00OWZkLTg3YmMtOWQ1YTBhMmNjMThiIl1d';
 
 /** The sample listing `sa-domu-rubia`, without what the web does not show. */
 const example = source.parse({
@@ -134,10 +134,10 @@ export const EXAMPLE_CHANGES = {
   ],
   has_more: false,
   next_cursor: null,
-  resume_cursor: 'N1ykARhhDZ5bMSwicHJvcGVydHktY2hhbmdlcyIsIiIsWzJdXQ',
+  resume_cursor: 'MBdSmJTZo2VbMiwicHJvcGVydHktY2hhbmdlcyIsIiIsWzJdXQ',
 };
 
-const CURSOR_TO_THE_REMOVAL = 'PiOFP4mBuBVbMSwicHJvcGVydHktY2hhbmdlcyIsIiIsWzFdXQ';
+const CURSOR_TO_THE_REMOVAL = '97IK8zvwzG1bMiwicHJvcGVydHktY2hhbmdlcyIsIiIsWzFdXQ';
 
 /** The first page of the same changes with `limit=1`. */
 export const EXAMPLE_FIRST_CHANGES = {
@@ -167,7 +167,7 @@ export const EXAMPLE_LOCATIONS = {
   ],
   has_more: true,
   next_cursor:
-    '4b_WIyI8M05bMSwibG9jYXRpb25zIiwiIixbImNvbG9yYWRvIiwiMzVlMjg1ZDEtNmMzOC00ZDJkLWE3NDYtODQzNGJiOTUzMzkwIl1d',
+    '9lyGHX5mH05bMiwibG9jYXRpb25zIiwiIixbImNvbG9yYWRvIiwiMzVlMjg1ZDEtNmMzOC00ZDJkLWE3NDYtODQzNGJiOTUzMzkwIl1d',
 };
 
 /** The last page of the same locations. */
