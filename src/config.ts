@@ -69,6 +69,7 @@ const vars = {
   CORS_ORIGINS: commaSeparated.pipe(z.array(origin)),
   RATE_LIMIT_DEFAULT: wholeNumber(1, MAX_INT32),
   RATE_LIMIT_INGEST: wholeNumber(1, MAX_INT32),
+  JURISDICTION: z.enum(['', 'eu', 'us', 'fedramp']).default(''),
   /** At least 60: the shortest expiry of a KV entry. */
   IDEMPOTENCY_RETENTION_SECONDS: wholeNumber(60, 31_536_000),
   FEED_CACHE_SECONDS: wholeNumber(0, 3_600),
@@ -93,6 +94,11 @@ const varsSchema = z.object(vars).transform((values) => ({
   corsOrigins: values.CORS_ORIGINS,
   /** Requests per window, by counter. */
   rateLimits: { default: values.RATE_LIMIT_DEFAULT, ingest: values.RATE_LIMIT_INGEST },
+  /** Where the counters are, undefined for anywhere. The local runtime knows no jurisdictions. */
+  jurisdiction:
+    values.JURISDICTION === '' || values.ENVIRONMENT === DEVELOPMENT
+      ? undefined
+      : values.JURISDICTION,
   idempotencyRetentionSeconds: values.IDEMPOTENCY_RETENTION_SECONDS,
   feedCacheSeconds: values.FEED_CACHE_SECONDS,
   feedStaleSeconds: values.FEED_STALE_SECONDS,
@@ -137,6 +143,14 @@ export function configOf(env: Env): Config {
   const config = read(env);
   configs.set(env, config);
   return config;
+}
+
+/** Returns the counters of the clients, which are in the jurisdiction of this deployment. */
+export function countersOf(env: Env): Env['RATE_COUNTER'] {
+  const { jurisdiction } = configOf(env);
+  return jurisdiction === undefined
+    ? env.RATE_COUNTER
+    : env.RATE_COUNTER.jurisdiction(jurisdiction);
 }
 
 function read(env: Env): Config {

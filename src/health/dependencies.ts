@@ -2,6 +2,7 @@
 
 import { getTableColumns, getTableName } from 'drizzle-orm';
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
+import { countersOf } from '../config.ts';
 import { logFault } from '../http/log.ts';
 import { readD1 } from '../storage/d1.ts';
 import { withDeadline } from '../storage/deadline.ts';
@@ -20,8 +21,9 @@ export async function checkDependencies(
     checkOne('idempotency_cache', () => env.IDEMPOTENCY.get('health')),
     checkOne('rate_limiter', async () => {
       // A limit of 0 grants nothing, so that nothing is stored.
-      const id = env.RATE_COUNTER.idFromName('health');
-      const lease = await env.RATE_COUNTER.get(id).grant('default', 0, 1);
+      const counters = countersOf(env);
+      const stub = counters.get(counters.idFromName('health'));
+      const lease = await stub.grant('default', 0, 1);
       // What an object returns keeps its call open until it is disposed of.
       lease[Symbol.dispose]();
     }),

@@ -42,7 +42,7 @@ export function rateLimit() {
 
     const atOnce = pool.spend(Date.now());
     const isRead = method === 'GET' || method === 'HEAD';
-    const counting = atOnce ?? timed('counter_ms', () => pool.wait(c.env.RATE_COUNTER));
+    const counting = atOnce ?? timed('counter_ms', () => pool.wait(c.env));
     // The wait outlives its request: the lease that it fetches is for all requests of the client.
     if (counting instanceof Promise) c.executionCtx.waitUntil(counting);
     const work = isRead && atOnce?.outcome !== 'refused' ? next() : undefined;
@@ -50,7 +50,7 @@ export function rateLimit() {
 
     switch (count.outcome) {
       case 'allowed':
-        pool.refill(c.env.RATE_COUNTER, Date.now(), c.executionCtx);
+        pool.refill(c.env, Date.now(), c.executionCtx);
         await (work ?? next());
         setRateLimitHeaders(c.res.headers, counter, limit, count);
         return undefined;

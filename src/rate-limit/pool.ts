@@ -11,9 +11,9 @@
  * `PATIENCE_MS`.
  */
 
+import { countersOf } from '../config.ts';
 import { logFault } from '../http/log.ts';
 import { withDeadline } from '../storage/deadline.ts';
-import type { RateCounter } from './counter.ts';
 import {
   type CounterName,
   firstLease,
@@ -56,9 +56,6 @@ export type Count =
   | Failure;
 
 type Failure = { outcome: 'overloaded' } | { outcome: 'uncounted' };
-
-/** The objects that count, one per client. */
-type Objects = DurableObjectNamespace<RateCounter>;
 
 /** A call of the object that is under way. */
 type Call = { readonly sentAt: number; readonly expected: number };
@@ -114,7 +111,7 @@ export class Pool {
   }
 
   /** Waits for a request that `spend` can spend, a second at most. Never rejects. */
-  async wait(objects: Objects): Promise<Count> {
+  async wait(env: Env): Promise<Count> {
     const startedAt = Date.now();
     // Many waits at the start of a window say nothing about the client's rate.
     if (this.#calls.size > 0 && this.#windowAt(startedAt) !== undefined) this.#timesDry += 1;
@@ -123,7 +120,7 @@ export class Pool {
     let failure: Failure | undefined;
     for (let looks = 1; waitedMs < DEADLINE_MS && failure === undefined; looks += 1) {
       const wanted = this.#wantedNow(waitedMs, Date.now());
-      if (wanted > 0) failure = await this.#call(objects, wanted, DEADLINE_MS - waitedMs);
+      if (wanted > 0) failure = await this.#call(env, wanted, DEADLINE_MS - waitedMs);
       else await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
       const count = this.spend(Date.now());
       if (count !== undefined) {
@@ -143,7 +140,7 @@ export class Pool {
    * Fetches the next lease ahead, in the background, when few requests are held. A first lease is spent before
    * that: most clients send no more.
    */
-  refill(objects: Objects, now: number, context: Pick<ExecutionContext, 'waitUntil'>): void {
+  refill(env: Env, now: number, context: Pick<ExecutionContext, 'waitUntil'>): void {
     const window = this.#windowAt(now);
     if (window === undefined || now < this.#quietUntil) return;
     const isFirst = this.#limit - window.left <= this.#first;
@@ -155,7 +152,7 @@ export class Pool {
     if (room < 1 || next < 1) return;
     // To ask later would bring more, unless so little is left that the next lease fits in already.
     if (held > this.#reserve && next > room) return;
-    context.waitUntil(this.#call(objects, Math.min(room, next), DEADLINE_MS));
+    context.waitUntil(this.#call(env, Math.min(room, next), DEADLINE_MS));
   }
 
   /**
@@ -175,14 +172,15 @@ export class Pool {
   }
 
   /** Calls the client's object, and adds the lease to the pool. Gives up after `deadlineMs`. Never rejects. */
-  async #call(objects: Objects, wanted: number, deadlineMs: number): Promise<Failure | undefined> {
+  async #call(env: Env, wanted: number, deadlineMs: number): Promise<Failure | undefined> {
     const sentAt = Date.now();
     const left = (this.#windowAt(sentAt)?.left ?? this.#limit) - this.#expected(sentAt);
     const call = { sentAt, expected: Math.min(wanted, nextLease(this.#limit, left)) };
     this.#calls.add(call);
     const leasing = async () => {
       // A stub that has thrown stays broken: each call takes its own.
-      const stub = objects.get(objects.idFromName(this.#client));
+      const counters = countersOf(env);
+      const stub = counters.get(counters.idFromName(this.#client));
       const lease = await stub.grant(this.#counter, this.#limit, wanted, this.#remembered);
       const { granted, left, resetMs, window } = lease;
       // The result of a remote call keeps the call open until it is disposed of.

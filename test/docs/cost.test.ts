@@ -11,6 +11,7 @@ import { createApp } from '../../src/app.ts';
 import { type Costs, counting } from '../support/counting.ts';
 import { bookingCreated, expectEvent, ingestInit } from '../support/events.ts';
 import { expectStatus, freshAddress, sendWith } from '../support/http.ts';
+import { namedKey } from '../support/keys.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';
 
 const LIST = '/api/v1/web/properties';
@@ -31,6 +32,11 @@ const PRICES = {
 };
 /** Taken, not counted: 1 ms of processor at $0.02, an object awake for 2 ms of 128 MB at $12.50 a GB-second. */
 const PROCESSOR_AND_DURATION = 0.02 + 0.0032;
+/** The most bytes that the line of a request has in the log: see `the log` below. */
+const LINE_BYTES = 400;
+/** Dollars per GB that is written to the log, and per GB and month that is stored there. Lines are stored for 7 days. */
+const LOG = { ingested: 0.25, stored: 0.1 };
+const dollarsOfLines = (bytes: number) => (bytes / 1_000) * (LOG.ingested + (LOG.stored * 7) / 30);
 /** The counter's share of a request of a client that sends ten per window: see `the counter` below. */
 const OF_TEN = { calls: 2 / 10, rows: 2 / 10, alarms: 1 / 10 };
 
@@ -39,6 +45,7 @@ function dollarsAMillion(costs: Costs, { calls, rows, alarms } = OF_TEN): number
   return (
     PRICES.request +
     PROCESSOR_AND_DURATION +
+    dollarsOfLines(LINE_BYTES) +
     PRICES.d1RowRead * costs.d1RowsRead +
     PRICES.d1RowWritten * costs.d1RowsWritten +
     PRICES.kvRead * costs.kvReads +
@@ -107,27 +114,27 @@ describe('the feed', () => {
     ['?limit=100', 101],
     ['/home-7', 1],
   ])(
-    '%s takes one round trip to D1 and reads %d rows: at most $0.70',
+    '%s takes one round trip to D1 and reads %d rows: at most $0.80',
     async (query, d1RowsRead) => {
       const costs = await costOf(`${LIST}${query}`);
       expect(costs).toEqual({ ...ONE_READ, d1RowsRead });
-      expect(dollarsAMillion(costs)).toBeLessThanOrEqual(0.7);
+      expect(dollarsAMillion(costs)).toBeLessThanOrEqual(0.8);
     },
   );
 
-  it('takes a page of 25 from D1 for at most $0.60', async () => {
-    expect(dollarsAMillion(await costOf(LIST))).toBeLessThanOrEqual(0.6);
+  it('takes a page of 25 from D1 for at most $0.75', async () => {
+    expect(dollarsAMillion(await costOf(LIST))).toBeLessThanOrEqual(0.75);
   });
 
   it.each(['?limit=7', '/home-8'])(
-    '%s takes nothing but the counter from memory and from the edge: at most $0.60',
+    '%s takes nothing but the counter from memory and from the edge: at most $0.75, its line in the log included',
     async (query) => {
       const app = createApp();
       await costOf(`${LIST}${query}`, { app, vars: CACHED });
       for (const isolate of [app, createApp()]) {
         const costs = await costOf(`${LIST}${query}`, { app: isolate, vars: CACHED });
         expect(costs).toEqual(NOTHING);
-        expect(dollarsAMillion(costs)).toBeLessThanOrEqual(0.6);
+        expect(dollarsAMillion(costs)).toBeLessThanOrEqual(0.75);
       }
     },
   );
@@ -199,11 +206,11 @@ describe('the counter', () => {
 
   it('is told of for a client of one request and of as many as the limit allows', () => {
     expect(told).toEqual([
-      ['1', '1', '0', '0.47'],
-      ['3', '1', '0', '0.37'],
-      ['4', '2', '2', '0.94'],
-      ['10', '2', '2', '0.57'],
-      ['100', '≤ 25', '≤ 25', '≤ 0.61'],
+      ['1', '1', '0', '0.58'],
+      ['3', '1', '0', '0.48'],
+      ['4', '2', '2', '1.05'],
+      ['10', '2', '2', '0.68'],
+      ['100', '≤ 25', '≤ 25', '≤ 0.72'],
     ]);
   });
 
@@ -225,6 +232,39 @@ describe('the counter', () => {
       expect(dollars).toBe(Number(sum.toFixed(2)));
     },
   );
+});
+
+describe('the log', () => {
+  /** Sends a request as production does, and returns the bytes of the lines that it writes. */
+  async function bytesOf(path: string, init: RequestInit, app: ReturnType<typeof createApp>) {
+    const logged = vi.spyOn(console, 'log').mockReturnValue(undefined);
+    const id = '85618485-0318-4883-ac9d-45220dd7cc37';
+    const CF_VERSION_METADATA = { id, tag: '8ee1a43', timestamp: '' };
+    const key = await namedKey('booking-system-of-the-agency', ['feed:read', 'events:write']);
+    const headers = new Headers(init.headers);
+    headers.set('x-api-key', key.key);
+    headers.set('CF-Connecting-IP', freshAddress());
+    const changes = { ...CACHED, CF_VERSION_METADATA, API_KEYS: [key.entry] };
+    const request = { ...init, headers, cf: { colo: 'MAD' } };
+    const response = await sendWith(changes, path, request, app);
+    expect(response.status).toBeLessThan(300);
+    const lines = logged.mock.calls.map(([line]) => String(line));
+    logged.mockRestore();
+    return lines.map((line) => new TextEncoder().encode(line).length);
+  }
+
+  it('has one line per request, of at most 400 bytes', async () => {
+    const app = createApp();
+    const ingest = ingestInit(bookingCreated(), crypto.randomUUID());
+    const sizes = [
+      await bytesOf(`${LIST}?limit=9`, {}, app),
+      await bytesOf(`${LIST}?limit=9`, {}, app),
+      await bytesOf(INGEST, ingest, app),
+      await bytesOf(INGEST, ingest, app),
+    ];
+    expect(sizes.map((lines) => lines.length)).toEqual([1, 1, 1, 1]);
+    expect(Math.max(...sizes.flat())).toBeLessThanOrEqual(LINE_BYTES);
+  });
 });
 
 describe('docs/cost.md', () => {
@@ -306,6 +346,13 @@ describe('docs/cost.md', () => {
     expect(text.replace(/\s+/g, ' ')).toContain(
       `makes the $${memory.toFixed(2)} of a feed read from memory`,
     );
+    const [line = [], average = []] = rowsOf('size of an event in the log');
+    expect(rowsOf('price of the log').map(([, price]) => Number(price))).toEqual([
+      LOG.ingested,
+      LOG.stored,
+    ]);
+    expect(line.slice(1)).toEqual([String(LINE_BYTES), dollarsOfLines(LINE_BYTES).toFixed(2)]);
+    expect(average.slice(1)).toEqual(['4840', dollarsOfLines(4_840).toFixed(2)]);
     const ofKv = PRICES.kvRead + PRICES.kvWrite;
     expect(text).toContain(`pays $${ofKv.toFixed(2)} of its $${keyed.toFixed(2)}`);
     expect(text).toContain(`($${PROCESSOR_AND_DURATION.toFixed(4)})`);

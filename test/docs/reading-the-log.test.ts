@@ -278,7 +278,9 @@ describe('the fields', () => {
 
 it('the version of the service stands for a deployment without a name', async () => {
   for (const CF_VERSION_METADATA of [undefined, { id: '', tag: '', timestamp: '' }]) {
-    await send('no-version', '/api/health', {}, { CF_VERSION_METADATA } as Changes);
+    const changes = { ...vars, CF_VERSION_METADATA } as Changes;
+    const headers = { 'X-Request-ID': 'no-version' };
+    await sendWith(changes, '/api/health', { headers }, createApp());
     expect(lines.at(-1)).toMatchObject({ request_id: 'no-version', version: '1.0.0' });
   }
 });

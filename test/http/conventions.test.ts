@@ -229,6 +229,7 @@ describe('a malformed var', () => {
     ['CORS_ORIGINS', 'null'],
     ['RATE_LIMIT_DEFAULT', 'many'],
     ['RATE_LIMIT_INGEST', '0'],
+    ['JURISDICTION', 'EU'],
     ['IDEMPOTENCY_RETENTION_SECONDS', '59'],
     ['FEED_CACHE_SECONDS', '-1'],
     ['FEED_MEMORY_BYTES', ''],

@@ -181,6 +181,32 @@ it('a request that is broken off while it lets others pass first ceases to wait 
   for (const answer of await Promise.all(answers)) await expectStatus(answer, 404);
 });
 
+it.each(['eu', 'us', 'fedramp'] as const)(
+  'the counters are in the jurisdiction %s where the var says so, and also for health',
+  async (JURISDICTION) => {
+    const asked: string[] = [];
+    const { calls, changes } = counterThat(() => allowed);
+    const binding = {
+      jurisdiction: (name: string) => {
+        asked.push(name);
+        return changes.RATE_COUNTER;
+      },
+    };
+    const RATE_COUNTER = binding as unknown as Env['RATE_COUNTER'];
+    const response = await sendWith({ RATE_COUNTER, JURISDICTION }, '/api/health/detailed');
+    await expectStatus(response, 200);
+    expect(response.headers.get('RateLimit')).toBe('"default";r=98;t=13');
+    expect(await response.json()).toMatchObject({ status: 'ok' });
+    expect(asked).toEqual([JURISDICTION, JURISDICTION]);
+    expect(calls).toHaveLength(2);
+  },
+);
+
+it('the counters of a developer are in no jurisdiction: the local runtime knows none', async () => {
+  const response = await sendWith({ ENVIRONMENT: 'development', JURISDICTION: 'eu' }, '/api/none');
+  expect(response.headers.get('RateLimit')).toContain('"default";r=');
+});
+
 describe('a slow answer', () => {
   const headers = { 'CF-Connecting-IP': freshAddress() };
 

@@ -10,6 +10,7 @@ export const TEST_VARS = {
   FEED_MEMORY_BYTES: '8388608',
   RATE_LIMIT_DEFAULT: '100',
   RATE_LIMIT_INGEST: '200',
+  JURISDICTION: '',
   JWT_ISSUER: 'https://identity.example.com/',
   JWT_AUDIENCE: 'events-and-property-feed',
   JWT_JWKS_URL: '',

@@ -49,7 +49,8 @@ export async function startRuntime(
     script,
     ...(config.compatibility_date && { compatibilityDate: config.compatibility_date }),
     compatibilityFlags: config.compatibility_flags,
-    bindings: { ...config.vars, ...vars },
+    // The local runtime knows no jurisdictions.
+    bindings: { ...config.vars, JURISDICTION: '', ...vars },
     d1Databases: ['DB'],
     kvNamespaces: ['IDEMPOTENCY'],
     durableObjects: { RATE_COUNTER: { className: 'RateCounter', useSQLite: true } },
