@@ -14,7 +14,6 @@ import { QueryBuilder } from 'drizzle-orm/sqlite-core';
 import { fromNewestChange, importStaging, properties } from '../../src/properties/table.ts';
 import { statementOf } from '../../src/storage/statement.ts';
 import { patiently } from '../database/patiently.ts';
-import { NotApplied, OutcomeUnknown } from './consequence.ts';
 import type { Staging } from './staging.ts';
 
 /** The guard's failure: a row of the staging table cannot be null. */
@@ -104,6 +103,16 @@ const LAST_IMPORT = statementOf(
     .from(importStaging)
     .where(eq(importStaging.kind, 'applied')),
 );
+
+/** An import failed, and it was read back from the store that it was not applied. */
+export class NotApplied extends Error {
+  override readonly name = 'NotApplied';
+}
+
+/** An import sent its transaction, and it cannot be read back whether it was applied. */
+export class OutcomeUnknown extends Error {
+  override readonly name = 'OutcomeUnknown';
+}
 
 /** Another import was applied since this one began: everything has to be checked again. */
 export class Overtaken extends Error {

@@ -12,6 +12,7 @@ export type StoredListing = {
   status: string;
   /** Null for a hidden listing, and for one whose rendering was interrupted. */
   document: string | null;
+  source: string;
   change_seq: number;
   changed_at: number | null;
   removed_slug: string | null;

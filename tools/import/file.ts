@@ -1,34 +1,65 @@
 /**
- * A listings file, read whole: its records, and everything that is wrong in the file by itself.
- * plan.ts finds what is wrong against the store. Pure.
+ * A listings file, read whole: its records, the keys in them, and everything that is wrong in the file by
+ * itself. plan.ts finds what is wrong against the store. Pure.
  */
 
 import * as z from 'zod';
 import { pathOf } from '../../src/http/errors.ts';
+import { uuid } from '../../src/http/uuid.ts';
 import { parseWith } from '../../src/http/validate.ts';
 import type { Amenity, Location } from '../../src/properties/source.ts';
+import { isSlug } from '../../src/properties/text.ts';
 import { type JsonLoss, lossesOf } from './json-text.ts';
-import { keysOf, type RecordKeys } from './keys.ts';
-import type { ImportProblem } from './problem.ts';
-import { type WrittenListing, writtenAmenity, writtenListing, writtenLocation } from './records.ts';
-import { repeatedEntries, repeatedKeys } from './repeats.ts';
-
-type ProblemAtPath = Omit<ImportProblem, 'record'>;
+import { type ImportProblem, nameOf, type RecordName, THE_FILE } from './problem.ts';
+import {
+  amenityPatch,
+  type FileListing,
+  isMap,
+  listingPatch,
+  locationPatch,
+  type Patch,
+  withId,
+  withMediaIds,
+  writtenAmenity,
+  writtenListing,
+  writtenLocation,
+} from './records.ts';
 
 /** A record: its name in messages, the keys in it, and its value when that is valid. */
-export type FileRecord<T> = { name: string; keys: RecordKeys; value: T | undefined };
+export type FileRecord<T> = {
+  name: RecordName;
+  keys: RecordKeys;
+  /** The field that gives the record its id. */
+  idField: 'id' | 'hid' | 'slug';
+  value: T | undefined;
+};
 
 /** The records of a file, valid or not, in its order. */
-export type ListingsFile = {
-  locations: FileRecord<Location>[];
-  amenities: FileRecord<Amenity>[];
-  properties: FileRecord<WrittenListing>[];
+type Records<L, A, P> = {
+  locations: FileRecord<L>[];
+  amenities: FileRecord<A>[];
+  properties: FileRecord<P>[];
 };
+
+/** A file whose records take the place of the stored ones. */
+export type WholeFile = Records<Location, Amenity, FileListing> & { isPatch: false };
+
+/** A file whose records give what is to change in the stored ones. */
+export type PatchFile = Records<Patch, Patch, Patch> & { isPatch: true };
+
+export type ListingsFile = WholeFile | PatchFile;
+
+/** A readable file, with the problems found in it alone. */
+export type ReadListings = { kind: 'read'; file: ListingsFile; problems: ImportProblem[] };
 
 export type ReadFile =
   /** Some or all records could not be looked at, so the file is not compared with the store. */
-  | { kind: 'unreadable'; problems: ImportProblem[] }
-  | { kind: 'read'; file: ListingsFile; problems: ImportProblem[] };
+  { kind: 'unreadable'; problems: ImportProblem[] } | ReadListings;
+
+/** A record as it was read, and its place in the file: `properties[3]`, `row 12`. */
+export type RawRecord = { place: string; value: unknown };
+
+type Section = 'locations' | 'amenities' | 'properties';
 
 const records = z.array(z.unknown()).default([]);
 const sections = z.strictObject({
@@ -43,8 +74,8 @@ const readableSections = z.object({
   properties: records.catch([]),
 });
 
-/** Reads the bytes of a listings file: every record, and every problem found in the file alone. */
-export function readListingsFile(bytes: Uint8Array): ReadFile {
+/** Reads the bytes of a listings file in JSON: every record, and every problem found in the file alone. */
+export function readListingsFile(bytes: Uint8Array, { isPatch = false } = {}): ReadFile {
   const content = parseJson(bytes);
   if (!content.ok) return unreadable([{ path: '', message: content.message }]);
   // Nobody can tell which of two sections the records of the other were to replace.
@@ -54,34 +85,50 @@ export function readListingsFile(bytes: Uint8Array): ReadFile {
   const parsed = whole.ok ? whole : parseWith(readableSections, content.value);
   if (!parsed.ok) return unreadable(parsed.problems);
 
-  const problems = whole.ok ? [] : ofTheFile(whole.problems);
-  const isWithoutSection = problems.some(({ path }) => path in parsed.value);
-  const file: ListingsFile = {
-    locations: readSection('locations', writtenLocation, parsed.value.locations, problems),
-    amenities: readSection('amenities', writtenAmenity, parsed.value.amenities, problems),
-    properties: readSection('properties', writtenListing, parsed.value.properties, problems),
-  };
-  const inListings = file.properties.flatMap((listing) => [
-    ...repeatedEntries(listing),
-    ...heroProblems(listing),
-  ]);
+  const ofTheFile = whole.ok ? [] : whole.problems.map(inFile);
+  const { file, problems } = readRecords(
+    {
+      locations: placed('locations', parsed.value.locations),
+      amenities: placed('amenities', parsed.value.amenities),
+      properties: placed('properties', parsed.value.properties),
+    },
+    isPatch,
+  );
   const lost = content.losses.map((loss) => lossIn(file, loss));
-  const all = [...problems, ...lost, ...repeatedKeys(file), ...inListings];
-  return isWithoutSection
+  const all = [...ofTheFile, ...lost, ...problems];
+  return ofTheFile.some(({ path }) => path in parsed.value)
     ? { kind: 'unreadable', problems: all }
     : { kind: 'read', file, problems: all };
+}
+
+/** Reads the records of a file, and finds every problem in them. */
+export function readRecords(raw: Record<Section, RawRecord[]>, isPatch: boolean) {
+  const problems: ImportProblem[] = [];
+  const read = <T>(section: Section, schema: z.ZodType<T>) =>
+    raw[section].map((record) => readRecord(section, record, schema, isPatch, problems));
+  const file: ListingsFile = isPatch
+    ? {
+        isPatch,
+        locations: read('locations', locationPatch),
+        amenities: read('amenities', amenityPatch),
+        properties: read('properties', listingPatch),
+      }
+    : {
+        isPatch,
+        locations: read('locations', writtenLocation),
+        amenities: read('amenities', writtenAmenity),
+        properties: read('properties', writtenListing),
+      };
+  // The records of a patch are told apart when their stored records are known.
+  if (!file.isPatch) problems.push(...repeatedKeys(file));
+  return { file, problems };
 }
 
 function parseJson(
   bytes: Uint8Array,
 ): { ok: true; value: unknown; losses: JsonLoss[] } | { ok: false; message: string } {
-  let text: string;
-  try {
-    // The decoder drops a byte order mark at the head.
-    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes);
-  } catch {
-    return { ok: false, message: 'is not UTF-8 text' };
-  }
+  const text = utf8Of(bytes);
+  if (text === undefined) return { ok: false, message: 'is not UTF-8 text' };
   try {
     return { ok: true, value: JSON.parse(text), losses: lossesOf(text) };
   } catch (error) {
@@ -89,12 +136,23 @@ function parseJson(
   }
 }
 
-function unreadable(problems: readonly ProblemAtPath[]): ReadFile {
-  return { kind: 'unreadable', problems: ofTheFile(problems) };
+/** Decodes UTF-8, and drops a byte order mark at the head. Other bytes give undefined. */
+export function utf8Of(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes);
+  } catch {
+    return undefined;
+  }
 }
 
-function ofTheFile(problems: readonly ProblemAtPath[]): ImportProblem[] {
-  return problems.map((problem) => ({ record: 'the file', ...problem }));
+type ProblemAtPath = Omit<ImportProblem, 'record'>;
+
+function unreadable(problems: readonly ProblemAtPath[]): ReadFile {
+  return { kind: 'unreadable', problems: problems.map(inFile) };
+}
+
+function inFile(problem: ProblemAtPath): ImportProblem {
+  return { record: THE_FILE, ...problem };
 }
 
 function atPath({ path, message }: JsonLoss): ProblemAtPath {
@@ -104,37 +162,163 @@ function atPath({ path, message }: JsonLoss): ProblemAtPath {
 /** Tells a loss by its record, when it is in one. */
 function lossIn(file: ListingsFile, { path, message }: JsonLoss): ImportProblem {
   const [section, index, ...rest] = path;
-  const records = Object.entries(file).find(([name]) => name === section)?.[1] ?? [];
-  const record = typeof index === 'number' ? records[index] : undefined;
+  const records = Object.entries(file).find(([name]) => name === section)?.[1];
+  const record = Array.isArray(records) && typeof index === 'number' ? records[index] : undefined;
   return record === undefined
-    ? { record: 'the file', ...atPath({ path, message }) }
+    ? inFile(atPath({ path, message }))
     : { record: record.name, ...atPath({ path: rest, message }) };
 }
 
-/** Reads the records of a section, and adds what is wrong with them to `problems`. */
-function readSection<S extends z.ZodType>(
-  section: string,
-  schema: S,
-  values: readonly unknown[],
+function placed(section: Section, values: readonly unknown[]): RawRecord[] {
+  return values.map((value, index) => ({ place: `${section}[${index}]`, value }));
+}
+
+/** Reads a record, and adds what is wrong with it to `problems`. */
+function readRecord<T>(
+  section: Section,
+  { place, value }: RawRecord,
+  schema: z.ZodType<T>,
+  isPatch: boolean,
   problems: ImportProblem[],
-): FileRecord<z.output<S>>[] {
-  return values.map((value, index) => {
-    const keys = keysOf(value);
-    const name = `${section}[${index}]${labelOf(keys)}`;
-    const parsed = parseWith(schema, value);
-    if (parsed.ok) return { name, keys, value: parsed.value };
-    for (const problem of parsed.problems) problems.push({ record: name, ...problem });
-    return { name, keys, value: undefined };
+): FileRecord<T> {
+  const record = isPatch ? value : identified(section, value);
+  const name = { place, key: keyIn(value) };
+  const keys = keysOf(record);
+  const hasId = isMap(value) && value.id !== undefined;
+  const idField = hasId ? 'id' : keys.hid === undefined ? 'slug' : 'hid';
+  const parsed = parseWith(schema, record);
+  const found = parsed.ok ? [] : parsed.problems;
+  const ofKeys = [
+    ...doubleReferences(value),
+    ...repeatedEntries(keys),
+    ...(isPatch ? [] : heroProblems(keys)),
+  ];
+  for (const problem of [...found, ...ofKeys]) {
+    problems.push({ record: name, value: valueAt(value, problem), ...problem });
+  }
+  return { name, keys, idField, value: parsed.ok ? parsed.value : undefined };
+}
+
+/** Gives a record of a file an id, where it has none. Amenities are known by their slug. */
+function identified(section: Section, value: unknown): unknown {
+  if (!isMap(value) || section === 'amenities') return value;
+  return section === 'locations'
+    ? withId(value, 'slug')
+    : withMediaIds(withId(value, 'hid', 'slug'));
+}
+
+const idOrNone = uuid.optional().catch(undefined);
+const textOrNone = z.string().min(1).optional().catch(undefined);
+const slugOrNone = z.string().refine(isSlug).optional().catch(undefined);
+const medium = z.looseObject({ id: idOrNone, url: textOrNone });
+const media = z.array(medium.transform(({ id, url }) => id ?? url).catch(undefined)).catch([]);
+
+/**
+ * The keys in a record of any kind: its own, and those of the records that it refers to. They are read
+ * leniently, so that a record with a bad field is still checked against the others.
+ */
+const keys = z.object({
+  id: idOrNone,
+  hid: textOrNone,
+  slug: slugOrNone,
+  location_id: idOrNone,
+  location: slugOrNone,
+  hero_photo_id: idOrNone,
+  photos: media,
+  videos: media,
+  amenities: z.array(slugOrNone).catch([]),
+});
+
+/** A key that is missing or malformed is `undefined`, in the lists too. A photo or video without an id has its address there. */
+export type RecordKeys = z.output<typeof keys>;
+
+/** Returns the keys in a record of any kind. */
+export function keysOf(record: unknown): RecordKeys {
+  return keys.safeParse(record).data ?? keys.parse({});
+}
+
+/** Returns the first field by which a reader knows a record, however malformed it is. */
+function keyIn(record: unknown): RecordName['key'] {
+  if (!isMap(record)) return undefined;
+  for (const field of ['slug', 'hid', 'name', 'id']) {
+    const value = record[field];
+    if (typeof value === 'string' && value !== '') return { field, value };
+  }
+  return undefined;
+}
+
+/** Returns the value at fault. A field that is not known is at fault itself. */
+function valueAt(record: unknown, { path, message }: ProblemAtPath): unknown {
+  if (path === '' || message.startsWith('is not a field')) return undefined;
+  return path.split('.').reduce<unknown>((value, name) => {
+    if (Array.isArray(value)) return value[Number(name)];
+    return isMap(value) ? value[name] : undefined;
+  }, record);
+}
+
+/** Returns a problem for every id and slug that an earlier record has. */
+export function repeatedKeys({ locations, amenities, properties }: WholeFile): ImportProblem[] {
+  return [
+    ...repeatsOf(locations, ['id', 'slug']),
+    ...repeatsOf(amenities, ['slug']),
+    ...repeatsOf(properties, ['id', 'slug']),
+  ];
+}
+
+function repeatsOf(
+  records: readonly FileRecord<unknown>[],
+  fields: readonly ('id' | 'slug')[],
+): ImportProblem[] {
+  const problems = fields.flatMap((field) =>
+    repeated(records, ({ keys }) => keys[field]).map(({ entry, first }): ImportProblem => {
+      const path = field === 'id' ? entry.idField : field;
+      const message =
+        path === field
+          ? `repeats that of ${nameOf(first.name)}`
+          : `gives the id of ${nameOf(first.name)}`;
+      return { record: entry.name, path, message, value: entry.keys[path] };
+    }),
+  );
+  // An id that follows from a slug repeats with the slug.
+  return [...new Map(problems.map((each) => [`${each.record.place} ${each.path}`, each])).values()];
+}
+
+/** Returns a problem for every photo, video and amenity that a listing has twice. */
+function repeatedEntries({ photos, videos, amenities }: RecordKeys): ProblemAtPath[] {
+  return Object.entries({ photos, videos, amenities }).flatMap(([list, listed]) =>
+    repeated([...listed.entries()], ([, key]) => key).map(({ entry, first }) => ({
+      path: `${list}.${entry[0]}`,
+      message: `repeats ${list}.${first[0]}`,
+      value: entry[1],
+    })),
+  );
+}
+
+/** Returns the entries whose key an earlier one has, each with that one. */
+function repeated<T>(entries: readonly T[], keyOf: (entry: T) => string | undefined) {
+  const firsts = new Map<string, T>();
+  return entries.flatMap((entry) => {
+    const key = keyOf(entry);
+    const first = key === undefined ? undefined : firsts.get(key);
+    if (first !== undefined) return [{ entry, first }];
+    if (key !== undefined) firsts.set(key, entry);
+    return [];
   });
 }
 
-function labelOf({ slug, id }: RecordKeys): string {
-  if (slug !== undefined) return ` (slug ${JSON.stringify(slug)})`;
-  return id === undefined ? '' : ` (id ${JSON.stringify(id)})`;
+/** Returns a problem for a location or a hero photo that is named in two ways. */
+function doubleReferences(record: unknown): ProblemAtPath[] {
+  const pairs = { location: 'location_id', hero_photo: 'hero_photo_id' };
+  return Object.entries(pairs).flatMap(([path, other]) =>
+    isMap(record) && record[path] !== undefined && record[other] !== undefined
+      ? [{ path, message: `must not stand beside ${other}` }]
+      : [],
+  );
 }
 
-function heroProblems({ name, keys }: FileRecord<WrittenListing>): ImportProblem[] {
-  if (keys.hero_photo_id === undefined || keys.photos.includes(keys.hero_photo_id)) return [];
+/** Returns a problem for a hero photo that is none of the listing's photos. */
+export function heroProblems({ hero_photo_id, photos }: RecordKeys): ProblemAtPath[] {
+  if (hero_photo_id === undefined || photos.includes(hero_photo_id)) return [];
   const message = 'must be the id of one of the photos of this listing';
-  return [{ record: name, path: 'hero_photo_id', message }];
+  return [{ path: 'hero_photo_id', message, value: hero_photo_id }];
 }

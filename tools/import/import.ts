@@ -7,17 +7,25 @@
  * the listing itself.
  */
 
-import type { Source } from '../../src/properties/source.ts';
+import { type Source, source } from '../../src/properties/source.ts';
 import { affectedListings } from './affected.ts';
 import { applyStaged, findLastImport, Overtaken } from './apply.ts';
-import { countsOf, type ImportCounts } from './counts.ts';
-import type { ReadFile } from './file.ts';
-import { type Plan, planImport, type Stored } from './plan.ts';
-import type { ImportProblem } from './problem.ts';
-import { type Pruned, type Pruning, prune } from './prune.ts';
+import { differencesOf, recordDifferences } from './differences.ts';
+import type { ReadListings } from './file.ts';
+import { completePatch } from './patch.ts';
+import {
+  isTooMany,
+  type Plan,
+  type Pruning,
+  planImport,
+  prune,
+  type Stored,
+  sizeProblems,
+} from './plan.ts';
+import { type ImportProblem, THE_FILE } from './problem.ts';
+import { type QualityWarning, qualityOf } from './quality.ts';
 import { renderApplied } from './rendering.ts';
 import { jsonBatchesOf, type StagedRow, stagedRowOf } from './rows.ts';
-import { sizeProblems } from './sizes.ts';
 import {
   discardStaged,
   findDiffering,
@@ -31,14 +39,40 @@ import { findPublicIds, findResumeCursor, findSources, findStored } from './stor
 /** An import gives up after so many attempts, each overtaken by another import. */
 const MAX_ATTEMPTS = 10;
 
-/** A readable file, with the problems found in it alone. */
-export type ReadListings = Extract<ReadFile, { kind: 'read' }>;
+/** The records of one kind in the file, by what became of them. */
+export type Counts = { added: number; changed: number; unchanged: number };
+
+/** A listing that the import changes, and how: `price_from 118000 → 121000`. */
+export type ChangedListing = {
+  /** The slug that it has in the store. */
+  slug: string;
+  /** `outside` the file: it shows a location or an amenity that the file changes. `pruned`: it is hidden. */
+  reason: 'file' | 'outside' | 'pruned';
+  changes: string[];
+};
+
+/** What an import changes, for its report. */
+export type Findings = {
+  /** The slugs of new listings. */
+  added: string[];
+  /** Every changed listing; in a dry run only. */
+  changed: ChangedListing[];
+  /** The changes of stored locations and amenities; in a dry run only. */
+  changedRecords: string[];
+  /** Each field, language and gallery that is emptied, with the slugs of its stored listings. */
+  emptied: Map<string, string[]>;
+};
 
 /** The outcome of an import, or of a dry run. */
 export type ImportOutcome =
-  | { kind: 'refused'; problems: ImportProblem[] }
-  | ({
+  | { kind: 'refused'; problems: ImportProblem[]; findings?: Findings }
+  | {
       kind: 'accepted';
+      listings: Counts;
+      locations: Counts;
+      amenities: Counts;
+      findings: Findings;
+      quality: QualityWarning[];
       /** The number of listings outside the file that show a changed location or amenity. */
       affected: number;
       /** The number of public listings that the file does not name: pruning has hidden them. */
@@ -49,7 +83,7 @@ export type ImportOutcome =
       resumeCursor: string | null;
       /** Tells whether rendering was interrupted: what is left is rendered when it is read. */
       isRenderingLeft: boolean;
-    } & ImportCounts);
+    };
 
 export type ImportOptions = {
   database: D1Database;
@@ -59,6 +93,8 @@ export type ImportOptions = {
   isDryRun: boolean;
   /** The fate of the public listings that the file does not name. */
   pruning: Pruning;
+  /** Lets a file that is no patch empty something of more than a fifth of the public listings. */
+  allowEmptied?: boolean;
   /** Called after each batch with the number of listings that have been through a phase. */
   onProgress: (phase: 'checked' | 'rendered', done: number, total: number) => void;
 };
@@ -81,20 +117,18 @@ export async function importListings(
 }
 
 async function attemptImport(read: ReadListings, options: ImportOptions): Promise<ImportOutcome> {
-  const { database, publicSiteUrl, onProgress } = options;
+  const { database, publicSiteUrl, isDryRun, pruning, onProgress } = options;
   const lastImport = await findLastImport(database);
   const stored = await findStored(database, read.file);
-  const plan = planImport(read.file, stored);
+  const { file, problems: ofPatch } = read.file.isPatch
+    ? completePatch(read.file, stored)
+    : { file: read.file, problems: [] };
+  const plan = planImport(file, stored, publicSiteUrl);
   const pruned =
-    options.pruning === 'none'
-      ? NOTHING_PRUNED
-      : prune(read.file, await findPublicIds(database), options.pruning);
-  const problems = [
-    ...read.problems,
-    ...plan.problems,
-    ...oversized(plan, read, publicSiteUrl),
-    ...pruned.problems,
-  ];
+    pruning === 'none'
+      ? { ids: [], problems: [] }
+      : prune(file, await findPublicIds(database), pruning);
+  const problems = [...read.problems, ...ofPatch, ...plan.problems, ...pruned.problems];
   if (problems.length > 0) return { kind: 'refused', problems };
 
   const staging: Staging = {
@@ -103,30 +137,45 @@ async function attemptImport(read: ReadListings, options: ImportOptions): Promis
     publicSiteUrl,
     stagedRows: 0,
   };
-  const written = await writeAll(
-    staging,
-    { plan, stored, lastImport, pruned: pruned.ids },
-    options,
-  );
+  const work = { plan, stored, lastImport, pruned: pruned.ids, isPatch: read.file.isPatch };
+  const written = await writeAll(staging, work, options);
   if (written.kind === 'refused') return written;
+  const { findings, ofFile } = written;
+  const added = findings.added.length;
   return {
     kind: 'accepted',
-    ...countsOf(read.file, plan, stored, written.ofFile),
+    listings: { added, changed: ofFile - added, unchanged: plan.sources.length - ofFile },
+    locations: countsOf(file.locations, plan.changedLocations, stored.locations, ({ id }) => id),
+    amenities: countsOf(
+      file.amenities,
+      plan.changedAmenities,
+      stored.amenities,
+      (each) => each.slug,
+    ),
+    findings,
+    quality: qualityOf(plan.sources),
     affected: written.affected,
     pruned: pruned.ids.length,
     changes: written.changes,
     // The import is done, even if this read fails.
     resumeCursor:
-      written.changes > 0 && !options.isDryRun
-        ? await findResumeCursor(database).catch(() => null)
-        : null,
+      written.changes > 0 && !isDryRun ? await findResumeCursor(database).catch(() => null) : null,
     isRenderingLeft: !(await renderApplied(staging, written.batches, (done, total) =>
       onProgress('rendered', done, total),
     )),
   };
 }
 
-const NOTHING_PRUNED: Pruned = { ids: [], problems: [] };
+function countsOf<T>(
+  inFile: readonly unknown[],
+  written: readonly T[],
+  stored: readonly T[],
+  keyOf: (record: T) => string,
+): Counts {
+  const known = new Set(stored.map(keyOf));
+  const added = written.filter((each) => !known.has(keyOf(each))).length;
+  return { added, changed: written.length - added, unchanged: inFile.length - written.length };
+}
 
 /** The store that an import was checked against, and its plan. */
 type Work = {
@@ -135,6 +184,7 @@ type Work = {
   lastImport: string | null;
   /** The ids of the listings to be hidden. */
   pruned: readonly string[];
+  isPatch: boolean;
 };
 
 type Written = {
@@ -142,6 +192,7 @@ type Written = {
   ofFile: number;
   affected: number;
   changes: number;
+  findings: Findings;
   /** The batches in which something was staged; their listings are to be rendered. */
   batches: StagedRow[][];
 };
@@ -149,36 +200,71 @@ type Refused = Extract<ImportOutcome, { kind: 'refused' }>;
 
 /**
  * Stages everything that differs from the store, and applies it, unless a listing outside the file
- * would become too large by what the file changes in it.
+ * would become too large by what the file changes in it, or too much would be emptied.
  */
 async function writeAll(
   staging: Staging,
-  { plan, stored, lastImport, pruned }: Work,
-  { isDryRun, onProgress }: ImportOptions,
+  { plan, stored, lastImport, pruned, isPatch }: Work,
+  { isDryRun, allowEmptied, onProgress }: ImportOptions,
 ): Promise<Written | Refused> {
-  const written: Written = { kind: 'written', ofFile: 0, affected: 0, changes: 0, batches: [] };
+  const findings: Findings = {
+    added: [],
+    changed: [],
+    changedRecords: isDryRun ? changedRecords(plan, stored) : [],
+    emptied: new Map(),
+  };
+  const written: Written = {
+    kind: 'written',
+    ofFile: 0,
+    affected: 0,
+    changes: 0,
+    findings,
+    batches: [],
+  };
+  const emptiedListings = new Set<string>();
   const isPruned = new Set(pruned);
-  const write = async (batch: StagedRow[]) => {
-    const { rows, changes } = await (isDryRun ? findDiffering : stageListings)(staging, batch);
+  const write = async (batch: StagedRow[], reason: ChangedListing['reason']) => {
+    const { rows, replaced, changes } = await (isDryRun ? findDiffering : stageListings)(
+      staging,
+      batch,
+    );
     if (rows.length > 0) written.batches.push(rows);
     written.changes += changes;
+    for (const { listing } of rows) {
+      const text = replaced.get(listing.id);
+      if (text === undefined) {
+        findings.added.push(listing.slug);
+        continue;
+      }
+      const old = source.parse(JSON.parse(text));
+      const { changes, emptied } = differencesOf(old, listing);
+      const because = isPruned.has(listing.id) ? 'pruned' : reason;
+      if (isDryRun) findings.changed.push({ slug: old.slug, reason: because, changes });
+      if (emptied.length > 0 && old.status !== 'hidden') emptiedListings.add(old.id);
+      for (const field of emptied) {
+        const slugs = findings.emptied.get(field) ?? [];
+        slugs.push(old.slug);
+        findings.emptied.set(field, slugs);
+      }
+    }
     return rows;
   };
   try {
     let done = 0;
     for (const batch of jsonBatchesOf(rowsOf(plan.sources))) {
-      written.ofFile += (await write(batch)).length;
+      written.ofFile += (await write(batch, 'file')).length;
       done += batch.length;
       onProgress('checked', done, plan.sources.length);
     }
     const problems: ImportProblem[] = [];
     for await (const listings of affectedListings(staging.database, plan, stored, isPruned)) {
       for (const listing of listings) {
-        problems.push(...sizeProblems(listing, storedName(listing), staging.publicSiteUrl));
+        const name = { place: 'the stored listing', key: { field: 'slug', value: listing.slug } };
+        problems.push(...sizeProblems(listing, name, staging.publicSiteUrl));
       }
       if (problems.length > 0) continue;
       for (const batch of jsonBatchesOf(rowsOf(listings))) {
-        for (const { listing } of await write(batch)) {
+        for (const { listing } of await write(batch, 'outside')) {
           if (!isPruned.delete(listing.id)) written.affected += 1;
         }
       }
@@ -186,11 +272,18 @@ async function writeAll(
     for await (const listings of findSources(staging.database, [...isPruned])) {
       if (problems.length > 0) break;
       const hidden = listings.map((listing) => ({ ...listing, status: 'hidden' as const }));
-      for (const batch of jsonBatchesOf(rowsOf(hidden))) await write(batch);
+      for (const batch of jsonBatchesOf(rowsOf(hidden))) await write(batch, 'pruned');
+    }
+    if (!isPatch && !allowEmptied && emptiedListings.size > 0) {
+      const publicListings = (await findPublicIds(staging.database)).length;
+      if (isTooMany(emptiedListings.size, publicListings)) {
+        const message = `would empty something of ${emptiedListings.size} of the ${publicListings} public listings, more than a fifth: --patch keeps what a file leaves out, and --allow-emptied empties it`;
+        problems.push({ record: THE_FILE, path: '', message });
+      }
     }
     if (problems.length > 0) {
       await discard(staging);
-      return { kind: 'refused', problems };
+      return { kind: 'refused', problems, findings };
     }
     if (!isDryRun) {
       await stageLocations(staging, plan.changedLocations);
@@ -213,14 +306,20 @@ function* rowsOf(listings: Iterable<Source>): Generator<StagedRow> {
   for (const listing of listings) yield stagedRowOf(listing);
 }
 
-function oversized(plan: Plan, { file }: ReadListings, publicSiteUrl: string): ImportProblem[] {
-  const names = new Map(file.properties.map(({ keys, name }) => [keys.id, name]));
-  return plan.sources.flatMap((listing) =>
-    sizeProblems(listing, names.get(listing.id) ?? storedName(listing), publicSiteUrl),
-  );
-}
-
-/** Names a listing that is not in the file. */
-function storedName({ slug }: Source): string {
-  return `the stored listing ${JSON.stringify(slug)}`;
+/** Returns a line for each stored location and amenity that the file changes. */
+function changedRecords({ changedLocations, changedAmenities }: Plan, stored: Stored): string[] {
+  const locations = new Map(stored.locations.map((each) => [each.id, each]));
+  const amenities = new Map(stored.amenities.map((each) => [each.slug, each]));
+  const line = (what: string, changes: string[]) =>
+    changes.length === 0 ? [] : [`${what}: ${changes.join('; ')}`];
+  return [
+    ...changedLocations.flatMap((each) => {
+      const old = locations.get(each.id) ?? each;
+      return line(`location ${old.slug ?? old.id}`, recordDifferences(old, each));
+    }),
+    ...changedAmenities.flatMap((each) => {
+      const old = amenities.get(each.slug) ?? each;
+      return line(`amenity ${each.slug}`, recordDifferences(old, each));
+    }),
+  ];
 }

@@ -13,9 +13,9 @@ import {
 } from '../database/migrations.ts';
 import { type OpenDatabase, openDatabase } from '../database/open.ts';
 import { readVars } from '../development/dev-vars.ts';
-import type { ReadFile } from './file.ts';
-import { type ImportOutcome, importListings, type ReadListings } from './import.ts';
-import type { Pruning } from './prune.ts';
+import type { ReadFile, ReadListings } from './file.ts';
+import { type ImportOutcome, importListings } from './import.ts';
+import type { Pruning } from './plan.ts';
 
 export type LoadOptions = {
   isRemote: boolean;
@@ -23,6 +23,7 @@ export type LoadOptions = {
   /** An environment of wrangler.toml, for the remote database; undefined for production. */
   environment?: string | undefined;
   pruning?: Pruning;
+  allowEmptied?: boolean;
   /** Shows the progress; stdout unless it is given. */
   output?: Output;
 };
@@ -47,7 +48,7 @@ export async function loadInto(
   { database, close }: OpenDatabase,
   read: ReadListings,
   publicSiteUrl: string,
-  { isDryRun, pruning = 'none', output = process.stdout }: LoadOptions,
+  { isDryRun, pruning = 'none', allowEmptied = false, output = process.stdout }: LoadOptions,
 ): Promise<ImportOutcome> {
   const progress = showProgress(output);
   try {
@@ -56,6 +57,7 @@ export async function loadInto(
       publicSiteUrl,
       isDryRun,
       pruning,
+      allowEmptied,
       onProgress: (phase, done, total) => progress.update(`listings ${phase}`, done, total),
     });
   } finally {

@@ -1,17 +1,21 @@
 /**
- * The plan of an import: the records of the file with their references resolved, and everything
- * about them that is wrong against the store. Pure: what the store holds is a parameter.
+ * The plan of an import: the records of the file with their references resolved, and everything about
+ * them that is wrong against the store. Pure: what the store holds is a parameter.
  */
 
+import { cardOf, render } from '../../src/properties/render.ts';
 import type { Amenity, Location, Source } from '../../src/properties/source.ts';
-import type { FileRecord, ListingsFile } from './file.ts';
-import type { ImportProblem } from './problem.ts';
-import type { WrittenListing } from './records.ts';
+import type { FileRecord, WholeFile } from './file.ts';
+import { counted, type ImportProblem, type RecordName, THE_FILE } from './problem.ts';
+import type { FileListing } from './records.ts';
+import { stagedRowOf } from './rows.ts';
 
 /** The records that the store holds under the keys of the file. */
 export type Stored = {
-  /** The listings and locations that have an id or a slug of the file. */
+  /** The listings that have an id or a slug of the file. */
   listings: readonly { id: string; slug: string }[];
+  /** Of a patch: the listings that its records name. */
+  sources: readonly Source[];
   locations: readonly Location[];
   amenities: readonly Amenity[];
 };
@@ -27,38 +31,42 @@ export type Plan = {
   sources: Source[];
 };
 
-/** Resolves the file against the store. */
-export function planImport(file: ListingsFile, stored: Stored): Plan {
-  const locations = new Map(stored.locations.map((each) => [each.id, each]));
-  const amenities = new Map(stored.amenities.map((each) => [each.slug, each]));
+/** The locations and amenities that listings may name, by their keys. */
+type Known = { locations: Map<string, Location>; amenities: Map<string, Amenity> };
+
+/** Resolves the file against the store. `publicSiteUrl` has no trailing slash. */
+export function planImport(file: WholeFile, stored: Stored, publicSiteUrl: string): Plan {
+  const known: Known = { locations: new Map(), amenities: new Map() };
+  for (const { location, amenities } of stored.sources) {
+    if (location !== null) known.locations.set(location.id, location);
+    for (const each of amenities) known.amenities.set(each.slug, each);
+  }
+  for (const each of stored.locations) known.locations.set(each.id, each);
+  for (const each of stored.amenities) known.amenities.set(each.slug, each);
   const changedLocations = valuesOf(file.locations).filter(
-    (each) => !equals(each, locations.get(each.id)),
+    (each) => !equals(each, known.locations.get(each.id)),
   );
   const changedAmenities = valuesOf(file.amenities).filter(
-    (each) => !equals(each, amenities.get(each.slug)),
+    (each) => !equals(each, known.amenities.get(each.slug)),
   );
-  for (const each of changedLocations) locations.set(each.id, each);
-  for (const each of changedAmenities) amenities.set(each.slug, each);
+  for (const each of changedLocations) known.locations.set(each.id, each);
+  for (const each of changedAmenities) known.amenities.set(each.slug, each);
 
-  const knownLocations = new Set([
-    ...locations.keys(),
-    ...file.locations.map(({ keys }) => keys.id),
-  ]);
-  const knownAmenities = new Set([
-    ...amenities.keys(),
-    ...file.amenities.map(({ keys }) => keys.slug),
-  ]);
+  const bySlug = new Map([...known.locations.values()].map((each) => [each.slug, each]));
+  const resolved = file.properties.flatMap(({ name, value }) =>
+    value === undefined ? [] : [{ name, source: sourceOf(value, known, bySlug) }],
+  );
   return {
     problems: [
       ...slugCollisions(file.locations, stored.locations, 'location'),
       ...slugCollisions(file.properties, stored.listings, 'listing'),
-      ...file.properties.flatMap((record) =>
-        danglingReferences(record, knownLocations, knownAmenities),
-      ),
+      ...unknownReferences(file, known),
+      ...file.properties.flatMap(heroProblems),
+      ...resolved.flatMap(({ name, source }) => sizeProblems(source, name, publicSiteUrl)),
     ],
     changedLocations,
     changedAmenities,
-    sources: valuesOf(file.properties).map((each) => sourceOf(each, locations, amenities)),
+    sources: resolved.map(({ source }) => source),
   };
 }
 
@@ -72,48 +80,116 @@ function slugCollisions(
   const kept = new Map(
     stored.filter(({ id }) => !replaced.has(id)).map(({ id, slug }) => [slug, id]),
   );
-  return records.flatMap(({ name, keys }) => {
+  return records.flatMap(({ name, keys, idField }) => {
     const holder = keys.slug === undefined ? undefined : kept.get(keys.slug);
     if (holder === undefined) return [];
-    return [{ record: name, path: 'slug', message: `is that of the stored ${what} ${holder}` }];
+    const advice = idField === 'id' ? '' : ': give that id, or import the file with --patch';
+    const message = `is that of the stored ${what} ${holder}${advice}`;
+    return [{ record: name, path: 'slug', message, value: keys.slug }];
   });
 }
 
-function danglingReferences(
-  { name, keys }: FileRecord<WrittenListing>,
-  locations: ReadonlySet<string | undefined>,
-  amenities: ReadonlySet<string | undefined>,
+/** Returns a problem for each name of a location or an amenity that is neither in the file nor in the store. */
+function unknownReferences(
+  { locations, amenities, properties }: WholeFile,
+  known: Known,
 ): ImportProblem[] {
-  const problems = keys.amenities.flatMap((slug, index) =>
-    slug === undefined || amenities.has(slug)
-      ? []
-      : [
-          {
-            record: name,
-            path: `amenities.${index}`,
-            message: `names ${JSON.stringify(slug)}, an amenity that is neither in the file nor in the store`,
-          },
-        ],
-  );
-  if (keys.location_id !== undefined && !locations.has(keys.location_id)) {
-    const message = 'names a location that is neither in the file nor in the store';
-    problems.unshift({ record: name, path: 'location_id', message });
-  }
-  return problems;
+  const inFile = (records: readonly FileRecord<unknown>[], field: 'id' | 'slug') =>
+    records.map(({ keys }) => keys[field]);
+  const locationIds = new Set([...known.locations.keys(), ...inFile(locations, 'id')]);
+  const locationSlugs = new Set([
+    ...[...known.locations.values()].map(({ slug }) => slug),
+    ...inFile(locations, 'slug'),
+  ]);
+  const amenitySlugs = new Set([...known.amenities.keys(), ...inFile(amenities, 'slug')]);
+  return properties.flatMap(({ name: record, keys }) => {
+    const unknown = (path: string, what: string, key: string | undefined, all: Set<unknown>) =>
+      key === undefined || all.has(key)
+        ? []
+        : [{ record, path, subject: `${what} ${JSON.stringify(key)}`, message: 'is not known' }];
+    return [
+      ...unknown('location_id', 'location', keys.location_id, locationIds),
+      ...unknown('location', 'location', keys.location, locationSlugs),
+      ...keys.amenities.flatMap((slug, index) =>
+        unknown(`amenities.${index}`, 'amenity', slug, amenitySlugs),
+      ),
+    ];
+  });
+}
+
+function heroProblems({ name, value }: FileRecord<FileListing>): ImportProblem[] {
+  const { hero_photo, photos = [] } = value ?? {};
+  if (typeof hero_photo !== 'string' || photos.some(({ url }) => url === hero_photo)) return [];
+  const message = 'must be the address of one of the photos of this listing';
+  return [{ record: name, path: 'hero_photo', message, value: hero_photo }];
 }
 
 /** Puts what a listing names into it. A name that is not known has its problem already. */
 function sourceOf(
-  listing: WrittenListing,
-  locations: ReadonlyMap<string, Location>,
-  amenities: ReadonlyMap<string, Amenity>,
+  listing: FileListing,
+  { locations, amenities }: Known,
+  locationsBySlug: ReadonlyMap<string | null, Location>,
 ): Source {
-  const { location_id, amenities: slugs, ...own } = listing;
+  const { location_id, location: slug, hero_photo, amenities: slugs, ...own } = listing;
+  const named = slug === undefined ? locations.get(location_id ?? '') : locationsBySlug.get(slug);
   return {
     ...own,
-    location: location_id === null ? null : (locations.get(location_id) ?? null),
-    amenities: slugs.flatMap((slug) => amenities.get(slug) ?? []),
+    ...(hero_photo !== undefined && {
+      hero_photo_id: own.photos.find(({ url }) => url === hero_photo)?.id ?? null,
+    }),
+    location: slug === null ? null : (named ?? null),
+    amenities: slugs.flatMap((each) => amenities.get(each) ?? []),
   };
+}
+
+/** D1 holds 2 MB a row, for the source and for its document and card: each of the two gets a little less than half. */
+const MAX_BYTES = 900_000;
+
+/** Returns a problem for a listing that is too large. */
+export function sizeProblems(
+  listing: Source,
+  record: RecordName,
+  publicSiteUrl: string,
+): ImportProblem[] {
+  const tooLarge = (to: string, bytes: number): ImportProblem[] =>
+    bytes <= MAX_BYTES
+      ? []
+      : [
+          {
+            record,
+            path: '',
+            message: `is too large to ${to}: ${bytes} bytes, at most ${MAX_BYTES}`,
+          },
+        ];
+  const stored = tooLarge('store', Buffer.byteLength(stagedRowOf(listing).json));
+  if (stored.length > 0) return stored;
+  const document = render(listing, publicSiteUrl);
+  const rendered = JSON.stringify([document, document && cardOf(document)]);
+  return tooLarge('show', Buffer.byteLength(rendered));
+}
+
+/** The fate of the public listings that a file does not name. `some`: at most a fifth of them is hidden. */
+export type Pruning = 'none' | 'some' | 'all';
+
+/** No more than this share of the public listings is hidden or emptied, unless the user says so. */
+const MAX_SHARE = 1 / 5;
+
+/** Reports whether so many of the public listings are more than a fifth. */
+export function isTooMany(count: number, publicListings: number): boolean {
+  return count > publicListings * MAX_SHARE;
+}
+
+/** Returns the ids of the public listings that a file does not name, or the problem that there are too many of them. */
+export function prune(
+  file: WholeFile,
+  publicIds: readonly string[],
+  pruning: Pruning,
+): { ids: string[]; problems: ImportProblem[] } {
+  const named = new Set(file.properties.map(({ keys }) => keys.id));
+  const ids = publicIds.filter((id) => !named.has(id));
+  if (pruning === 'all' || !isTooMany(ids.length, publicIds.length)) return { ids, problems: [] };
+  const message = `leaves out ${ids.length} of the ${counted(publicIds.length, 'public listing')}, more than a fifth: --prune=all hides them all`;
+  return { ids, problems: [{ record: THE_FILE, path: '', message }] };
 }
 
 function valuesOf<T>(records: readonly FileRecord<T>[]): T[] {

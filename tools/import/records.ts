@@ -1,39 +1,266 @@
-/** The records of a listings file (docs/listings-file.md). */
+/**
+ * The records of a listings file (docs/listings-file.md): the ids that they get, what they may hold, and
+ * how a patch is merged into a stored record. Pure.
+ */
 
+import { parse, v5 } from 'uuid';
 import * as z from 'zod';
 import { uuid } from '../../src/http/uuid.ts';
 import { localized } from '../../src/properties/locale-map.ts';
 import { amenity, location } from '../../src/properties/resource.ts';
-import { ownFields, photo, video } from '../../src/properties/source.ts';
-import { MAX_LIST_ENTRIES, slug } from '../../src/properties/text.ts';
-import { writtenRichText } from './written-rich-text.ts';
-import { writtenUrl } from './written-url.ts';
+import {
+  MAX_NESTING,
+  type RichText,
+  type RichTextNode,
+  richText,
+} from '../../src/properties/rich-text.ts';
+import { ownFields, photo, type Source, video } from '../../src/properties/source.ts';
+import { httpUrl, MAX_LIST_ENTRIES, slug } from '../../src/properties/text.ts';
+
+/** Published in docs/listings-file.md: another namespace would give every record another id. */
+const ID_NAMESPACE = parse('dab30d73-9ba7-4be9-995d-d83048c8cdd4');
+
+/** Sites write URLs into pages, where these would end an attribute or a tag. */
+const UNSAFE_IN_URL = /["'<>\s]/;
+
+/** A URL, in normal form. Credentials in it would be seen by every visitor. */
+const writtenUrl = httpUrl
+  .transform((value, context) => {
+    const refuse = (message: string) => {
+      context.addIssue({ code: 'custom', message });
+      return z.NEVER;
+    };
+    // The URL parser drops these silently.
+    if (/[\t\n\r]/.test(value)) return refuse('must not contain line breaks or tabs');
+    const url = URL.parse(escaped(value.trim()));
+    // A host is decoded again.
+    if (url === null || UNSAFE_IN_URL.test(url.href)) {
+      return refuse('must be an absolute http or https URL');
+    }
+    if (url.username || url.password) return refuse('must not contain credentials');
+    return url.href;
+  })
+  .pipe(httpUrl);
+
+function escaped(url: string): string {
+  return url.replace(new RegExp(UNSAFE_IN_URL, 'g'), (character) =>
+    character === "'" ? '%27' : encodeURIComponent(character),
+  );
+}
+
+/**
+ * Rich text with bounded attributes and marks. They show nowhere, but SQLite cannot read JSON that is
+ * nested deeper.
+ */
+const writtenRichText = richText.pipe(
+  z.custom<RichText>().superRefine((value, context) => {
+    if (typeof value === 'string') return;
+    for (const path of pathsOfDeepFields(value, [])) {
+      const message = `must be nested at most ${MAX_NESTING} levels deep`;
+      context.addIssue({ code: 'custom', path, message });
+    }
+  }),
+);
+
+/** Returns the paths of the fields of nodes that are nested too deep, the nodes' own content apart. */
+function pathsOfDeepFields(node: RichTextNode, path: PropertyKey[]): PropertyKey[][] {
+  // The schema has looked at the content, except that of a text node, which must not have any.
+  const hasContent = node.type !== 'text';
+  const others = Object.entries(node).filter(([name]) => !(hasContent && name === 'content'));
+  return [
+    ...others
+      .filter(([, value]) => isDeeperThan(MAX_NESTING, value))
+      .map(([name]) => [...path, name]),
+    ...((hasContent && node.content) || []).flatMap((child, index) =>
+      pathsOfDeepFields(child, [...path, 'content', index]),
+    ),
+  ];
+}
+
+/** Reports whether a value has more levels of objects and lists, itself included. No recursion: it may be deep. */
+function isDeeperThan(levels: number, value: unknown): boolean {
+  let level = [value].filter(isContainer);
+  for (let depth = 0; depth < levels && level.length > 0; depth += 1) {
+    level = level.flatMap((container) => Object.values(container).filter(isContainer));
+  }
+  return level.length > 0;
+}
 
 /** A list of a listing. It may be left out. */
 const listOf = <Entry extends z.ZodType>(entry: Entry) =>
   z.array(entry).max(MAX_LIST_ENTRIES).default([]);
 
-/**
- * A property. It names its location by id, and its amenities by slug, in the order to show. Rules that
- * are younger than stored listings stand here, and not in the schema by which those are read.
- */
-export const writtenListing = z.strictObject({
+/** A listing in the form of a file: it names its location by id or slug, and its amenities by slug. */
+export const fileListing = z.strictObject({
   ...ownFields,
-  description: localized(writtenRichText).default({}),
-  financial_analysis_url: writtenUrl.nullable().default(null),
-  photos: listOf(photo.extend({ url: writtenUrl })),
-  videos: listOf(video.extend({ url: writtenUrl })),
   location_id: uuid.nullable().default(null),
+  location: slug.nullable().exactOptional(),
+  hero_photo: writtenUrl.nullable().exactOptional(),
   amenities: listOf(slug),
 });
 
-/** A location. Its id is read in either case, and its slug may be left out. */
+const writtenPhoto = photo.extend({ url: writtenUrl });
+const writtenVideo = video.extend({ url: writtenUrl });
+
+/** A listing of a file. Rules that are younger than stored listings stand here, and not in the store's schema. */
+export const writtenListing = fileListing.extend({
+  description: localized(writtenRichText).default({}),
+  financial_analysis_url: writtenUrl.nullable().default(null),
+  photos: listOf(writtenPhoto),
+  videos: listOf(writtenVideo),
+});
+
+/** A location of a file. Its id is read in either case, and its slug may be left out. */
 export const writtenLocation = location.extend({
   id: uuid,
   slug: location.shape.slug.default(null),
 });
 
-/** An amenity. */
+/** An amenity of a file. */
 export const writtenAmenity = amenity;
 
-export type WrittenListing = z.infer<typeof writtenListing>;
+export type FileListing = z.infer<typeof fileListing>;
+
+/** Returns a stored listing in the form of a file. */
+export function fileListingOf({ location, amenities, ...own }: Source): FileListing {
+  return {
+    ...own,
+    location_id: location?.id ?? null,
+    amenities: amenities.map((each) => each.slug),
+  };
+}
+
+/** A record as a patch gives it: the fields that it changes, and null for an emptied field or language. */
+export type Patch = Record<string, unknown>;
+
+/** Returns the schema of a patch of a record: every field may be left out. */
+function patchOf(record: z.ZodObject) {
+  const fields = Object.entries(record.shape).map(([name, schema]) => [
+    name,
+    z.exactOptional(emptiable(schema)),
+  ]);
+  return z.strictObject(Object.fromEntries(fields));
+}
+
+/** Lets null stand for the default of a field, and take a language away. A field without a default is no null. */
+function emptiable(schema: z.core.$ZodType): z.core.$ZodType {
+  const inner = schema instanceof z.ZodDefault ? schema.unwrap() : schema;
+  if (inner instanceof z.ZodObject) {
+    return z.nullable(localized(z.nullable(inner.shape.en.unwrap())));
+  }
+  if (!(schema instanceof z.ZodDefault)) return schema;
+  const empty = schema.def.defaultValue;
+  return z.pipe(
+    z.nullable(inner),
+    z.transform((value) => value ?? empty),
+  );
+}
+
+export const locationPatch: z.ZodType<Patch> = patchOf(writtenLocation);
+export const amenityPatch: z.ZodType<Patch> = patchOf(writtenAmenity);
+/** Photos and videos may leave fields out too: see `mergedMedia`. */
+export const listingPatch: z.ZodType<Patch> = patchOf(
+  writtenListing.extend({
+    photos: listOf(patchOf(writtenPhoto)),
+    videos: listOf(patchOf(writtenVideo)),
+  }),
+);
+
+/**
+ * Merges a patch into a record in the form of a file, languages one by one; into `{}` for a new record.
+ * The result is to be parsed.
+ */
+export function merged(record: Patch, patch: Patch): Patch {
+  const isNew = Object.keys(record).length === 0;
+  const changes = Object.entries(patch).flatMap(([name, value]) => {
+    const old = record[name];
+    if (!isMap(old ?? value)) return isNew && value === null ? [] : [[name, value]];
+    const languages = Object.entries({ ...(isMap(old) && old), ...(isMap(value) && value) });
+    const left = value === null ? [] : languages.filter(([, text]) => text !== null);
+    return [[name, Object.fromEntries(left)]];
+  });
+  return { ...record, ...Object.fromEntries(changes) };
+}
+
+/** Merges a patch into a listing in the form of a file; into `{}` for a new one. The result is to be parsed. */
+export function mergedListing(listing: Patch, patch: Patch): Patch {
+  const record = merged(listing, patch);
+  if ('photos' in patch) record.photos = mergedPhotos(listing.photos, patch.photos);
+  if ('videos' in patch) {
+    record.videos = mergedEntries(listing.videos, patch.videos).map(({ whole }) => whole);
+  }
+  const photos = mapsIn(record.photos).map(({ id }) => id);
+  if (!('hero_photo_id' in patch) && !photos.includes(record.hero_photo_id)) {
+    record.hero_photo_id = null;
+  }
+  return record;
+}
+
+/** The fields of a new photo that a patch gives by its address alone. */
+const NEW_PHOTO = { alt: {}, section: 'gallery', web_visible: true };
+
+/**
+ * Returns the photos that take the place of the stored ones. A photo without `web_sort_order` keeps its
+ * own, or comes behind the photo before it. Where that is not the order of the patch, it is numbered by
+ * its place.
+ */
+function mergedPhotos(stored: unknown, given: unknown): Patch[] {
+  let last = Number.NEGATIVE_INFINITY;
+  let isInOrder = true;
+  const photos = mergedEntries(stored, given).map(({ entry, whole }) => {
+    const order = Number(whole.web_sort_order ?? Math.max(last, 0) + 1);
+    isInOrder &&= order >= last;
+    last = order;
+    return { entry, whole: { ...NEW_PHOTO, ...whole, web_sort_order: order } };
+  });
+  if (isInOrder) return photos.map(({ whole }) => whole);
+  return photos.map(({ entry, whole }, index) => ({
+    ...whole,
+    web_sort_order: entry.web_sort_order ?? index + 1,
+  }));
+}
+
+/** Merges each entry of a list into the stored entry that has its id, or its address when it has no id. */
+function mergedEntries(stored: unknown, given: unknown): { entry: Patch; whole: Patch }[] {
+  return mapsIn(given).map((entry) => {
+    const key = entry.id === undefined ? 'url' : 'id';
+    const old = mapsIn(stored).find((each) => each[key] === entry[key]);
+    return { entry, whole: withId(merged(old ?? {}, entry), 'url') };
+  });
+}
+
+function mapsIn(list: unknown): Patch[] {
+  return Array.isArray(list) ? list.filter(isMap) : [];
+}
+
+/** Returns a listing of a file in which every photo and video has an id. */
+export function withMediaIds(listing: Patch): Patch {
+  const lists = (['photos', 'videos'] as const).flatMap((name) => {
+    const list = listing[name];
+    if (!Array.isArray(list)) return [];
+    return [[name, list.map((entry: unknown) => (isMap(entry) ? withId(entry, 'url') : entry))]];
+  });
+  return { ...listing, ...Object.fromEntries(lists) };
+}
+
+/**
+ * Returns a record with an id: its own, or the UUID that follows from the first of the keys that it has,
+ * which is the same for ever.
+ */
+export function withId(record: Patch, ...keys: ('hid' | 'slug' | 'url')[]): Patch {
+  if (record.id !== undefined) return record;
+  for (const name of keys) {
+    const key = name === 'url' ? writtenUrl.safeParse(record.url).data : record[name];
+    if (typeof key === 'string' && key !== '') return { id: v5(key, ID_NAMESPACE), ...record };
+  }
+  return record;
+}
+
+/** Reports whether a value is an object and no list. */
+export function isMap(value: unknown): value is Patch {
+  return isContainer(value) && !Array.isArray(value);
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,25 +1,34 @@
-/** The lines in which `import-listings` tells its user about an import. */
+/** The lines in which a command tells its user about an import. */
 
-import type { LoadCommand } from './arguments.ts';
-import type { Counts } from './counts.ts';
-import type { ImportOutcome } from './import.ts';
+import type { ChangedListing, Counts, Findings, ImportOutcome } from './import.ts';
 import { type Hook, notify } from './notify.ts';
-import { type ImportProblem, problemLine } from './problem.ts';
+import type { Pruning } from './plan.ts';
+import { counted, type ImportProblem, printable, problemLines } from './problem.ts';
 
 /** The outcome of an import that was done, or would be. */
 type Accepted = Extract<ImportOutcome, { kind: 'accepted' }>;
 
+/** So many listings are named where listings are counted, and so many new ones. */
+const NAMED = 3;
+const NAMED_NEW = 50;
+
 /** Returns what was done, or would be. */
 export function summaryLines(
-  { listings, locations, amenities, affected, pruned, isRenderingLeft }: Accepted,
-  { isDryRun, pruning }: Pick<LoadCommand, 'isDryRun' | 'pruning'>,
+  outcome: Accepted,
+  { isDryRun, pruning }: { isDryRun: boolean; pruning: Pruning },
 ): string[] {
+  const { listings, locations, amenities, quality, affected, pruned, isRenderingLeft } = outcome;
   const lines = [
     summaryLine(listings, 'listing', 'listings'),
     summaryLine(locations, 'location', 'locations'),
     summaryLine(amenities, 'amenity', 'amenities'),
   ];
-  if (isDryRun) lines.unshift('Dry run: nothing was written. An import would give:');
+  if (isDryRun) {
+    lines.unshift(
+      'Dry run: nothing was written. An import would give:',
+      ...changeLines(outcome.findings),
+    );
+  }
   if (affected > 0) {
     lines.push(
       `Rendered anew, because their location or amenities changed: ${affected} other listings`,
@@ -36,19 +45,45 @@ export function summaryLines(
   if (!written && pruned === 0) {
     lines.push('Nothing changed: the store already holds all of it.');
   }
+  for (const { warning, slugs } of quality) {
+    lines.push(`Worth a look: ${warning}: ${countedListings(slugs)}`);
+  }
   if (pruning !== 'none') {
     lines.push(`Hidden, because the file does not name them: ${counted(pruned, 'listing')}`);
   }
   return lines;
 }
 
-/** Returns a line for each problem of a refused file, and their number. */
-export function problemLines(problems: readonly ImportProblem[]): string[] {
-  const noun = problems.length === 1 ? 'problem' : 'problems';
+/** Returns a line for every listing that would change, in groups. */
+export function changeLines({ added, changed, changedRecords }: Findings): string[] {
+  const of = (reason: ChangedListing['reason'], head: string[]) => {
+    const lines = changed
+      .filter((each) => each.reason === reason)
+      .map(({ slug, changes }) => `${slug}: ${changes.join('; ') || 'rendered anew'}`);
+    return lines.length === 0 ? [] : [...head, ...lines];
+  };
   return [
-    ...problems.map((problem) => visible(problemLine(problem))),
-    `${problems.length} ${noun}. Nothing was changed.`,
-  ];
+    ...of('file', []),
+    ...changedRecords,
+    ...of('outside', ['Outside the file, because their location or amenities change:']),
+    ...of('pruned', ['Hidden, because the file does not name them:']),
+    ...(added.length === 0 ? [] : [`New: ${named(added, NAMED_NEW)}`]),
+  ].map(printable);
+}
+
+/** Returns a warning for each field, language and gallery of stored listings that is emptied. */
+export function emptiedLines({ emptied }: Findings, isDone: boolean): string[] {
+  const verb = isDone ? 'emptied' : 'would empty';
+  return [...emptied].map(
+    ([field, slugs]) => `Warning: ${verb} ${field} of ${countedListings(slugs)}`,
+  );
+}
+
+/** Returns a line for each problem of a refused file, and their number. */
+export function refusalLines(problems: readonly ImportProblem[]): string[] {
+  const lines = problemLines(problems);
+  const kinds = lines.length === problems.length ? '' : ` of ${counted(lines.length, 'kind')}`;
+  return [...lines, `${counted(problems.length, 'problem')}${kinds}. Nothing was changed.`];
 }
 
 /** Tells the hook of the changes, or finds what it would be told. Returns what to tell the user. A hook that fails is a warning. */
@@ -79,20 +114,17 @@ export async function tellHook(
     : { isWarning: true, line: `Warning: ${message}` };
 }
 
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+/** Returns `62 listings: casa-a, casa-b, casa-c and 59 more`. */
+function countedListings(slugs: readonly string[]): string {
+  return `${counted(slugs.length, 'listing')}: ${named(slugs, NAMED)}`;
+}
+
+function named(slugs: readonly string[], most: number): string {
+  const more = slugs.length - most;
+  return `${slugs.slice(0, most).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 function summaryLine({ added, changed, unchanged }: Counts, one: string, many: string): string {
   const total = added + changed + unchanged;
   return `${total} ${total === 1 ? one : many}: ${added} added, ${changed} changed, ${unchanged} unchanged`;
-}
-
-/** Escapes control characters, so that a file's text cannot steer the terminal or begin a line. */
-function visible(text: string): string {
-  return text.replace(
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not reach a terminal
-    /[\u0000-\u001f\u007f-\u009f]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
 }

@@ -24,6 +24,8 @@ const DIFFERING = `FROM json_each(?1) AS new LEFT JOIN properties AS old ON old.
 export type StagedListings = {
   /** The listings that the store does not hold as they are. */
   rows: StagedRow[];
+  /** The stored sources that they take the place of, by id, as JSON. */
+  replaced: ReadonlyMap<string, string>;
   /** The number of them that the feed shows otherwise from then on. */
   changes: number;
 };
@@ -33,8 +35,8 @@ export async function findDiffering(
   staging: Staging,
   batch: readonly StagedRow[],
 ): Promise<StagedListings> {
-  const { rows, changes } = await differing(staging, batch);
-  return { rows: rows.map(({ row }) => row), changes };
+  const { rows, ...found } = await differing(staging, batch);
+  return { rows: rows.map(({ row }) => row), ...found };
 }
 
 /** Stages the listings that the store does not hold as they are. */
@@ -42,7 +44,7 @@ export async function stageListings(
   staging: Staging,
   batch: readonly StagedRow[],
 ): Promise<StagedListings> {
-  const { rows, changes } = await differing(staging, batch);
+  const { rows, ...found } = await differing(staging, batch);
   for (const part of jsonBatchesOf(rows)) {
     const insert = staging.database
       .prepare(
@@ -52,29 +54,31 @@ export async function stageListings(
       .bind(jsonOf(part), staging.importId);
     await stage(staging, insert);
   }
-  return { rows: rows.map(({ row }) => row), changes };
+  return { rows: rows.map(({ row }) => row), ...found };
 }
 
 /** Finds the rows of a batch that are to be staged, each with the columns of its latest change. */
 async function differing({ database, publicSiteUrl }: Staging, batch: readonly StagedRow[]) {
   const statement = database
     .prepare(
-      `SELECT new.value->>'id' AS id, old.slug, old.status, old.document, old.change_seq,
+      `SELECT new.value->>'id' AS id, old.slug, old.status, old.document, old.source, old.change_seq,
          old.changed_at, old.removed_slug, old.catalogue_end, old.former_slugs ${DIFFERING}`,
     )
     .bind(jsonOf(batch), renderingOf(publicSiteUrl));
   const { results } = await patiently(() => statement.all<StoredListing | Missing>());
   const stored = new Map(results.map((each) => [each.id, each]));
+  const replaced = new Map<string, string>();
   let changes = 0;
   const rows = batch.flatMap((row) => {
     const found = stored.get(row.listing.id);
     if (found === undefined) return [];
     const old = found.slug === null ? undefined : found;
+    if (old !== undefined) replaced.set(old.id, old.source);
     const columns = changeColumnsOf(old, row.listing, publicSiteUrl);
     if (columns.change_seq === null) changes += 1;
     return [{ row, json: `${row.json.slice(0, -1)},"change":${JSON.stringify(columns)}}` }];
   });
-  return { rows, changes };
+  return { rows, replaced, changes };
 }
 
 /** A listing of the batch that the store does not hold. */

@@ -28,6 +28,13 @@ const LISTINGS = statementOf(
     .from(properties)
     .where(or(inArray(properties.id, keys), inArray(properties.slug, keys))),
 );
+/** It reads every listing: nothing else asks for a listing by its `hid`. */
+const LISTINGS_BY_HID = statementOf(
+  new QueryBuilder()
+    .select({ id: properties.id, slug: properties.slug })
+    .from(properties)
+    .where(inArray(sql`${properties.source}->>'$.hid'`, keys)),
+);
 const LOCATIONS = statementOf(
   new QueryBuilder()
     .select()
@@ -73,21 +80,30 @@ const USERS = statementOf(
     .limit(SOURCES_PER_QUERY),
 );
 
-/** Finds what the store holds under the ids and slugs that the file names. */
+/** Finds what the store holds under the keys that the file names. */
 export async function findStored(database: D1Database, file: ListingsFile): Promise<Stored> {
   const keysIn = (section: 'locations' | 'amenities' | 'properties') =>
     file[section].flatMap((record) => [record.keys.id, record.keys.slug]);
   const named = file.properties.map((record) => record.keys);
   const locationRows = await rowsByKeys(database, LOCATIONS, [
     ...keysIn('locations'),
-    ...named.map(({ location_id }) => location_id),
+    ...named.flatMap(({ location_id, location }) => [location_id, location]),
   ]);
   const amenityRows = await rowsByKeys(database, AMENITIES, [
     ...keysIn('amenities'),
     ...named.flatMap(({ amenities }) => amenities),
   ]);
+  const listings = await rowsByKeys(database, LISTINGS, keysIn('properties'));
+  const sources: Source[] = [];
+  if (file.isPatch) {
+    const hids = named.map(({ id, hid }) => (id === undefined ? hid : undefined));
+    const ids = [...listings, ...(await rowsByKeys(database, LISTINGS_BY_HID, hids))];
+    const unique = [...new Set(ids.map(({ id }) => id))];
+    for await (const page of findSources(database, unique)) sources.push(...page);
+  }
   return {
-    listings: await rowsByKeys(database, LISTINGS, keysIn('properties')),
+    listings,
+    sources,
     locations: locationRows.map((row) =>
       writtenLocation.parse({ ...row, name: JSON.parse(row.name) }),
     ),

@@ -10,14 +10,14 @@ export function propertyOf(fields: Record<string, unknown> & { slug: string }): 
   return { id: randomUUID(), name: 'Home', status: 'listed', display_order: 0, ...fields };
 }
 
-/** Returns a file with one location, the bay, and one amenity, wifi. */
+/** Returns a file with one location, the bay, and one amenity, wifi, in the languages of the samples. */
 export function fileOf(
   properties: readonly Property[],
   names: { bay?: string; wifi?: string } = {},
 ) {
   return {
     locations: [{ id: BAY, slug: 'bay', name: { en: names.bay ?? 'The bay' } }],
-    amenities: [{ slug: 'wifi', label: { en: names.wifi ?? 'Wi-Fi' } }],
+    amenities: [{ slug: 'wifi', label: { en: names.wifi ?? 'Wi-Fi', es: 'Wifi', fr: 'Wi-Fi' } }],
     properties,
   };
 }

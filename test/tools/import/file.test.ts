@@ -4,6 +4,11 @@ import { problemLine } from '../../../tools/import/problem.ts';
 
 const ID = '5f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42';
 const OTHER_ID = '6f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42';
+// Computed by Python's uuid.uuid5.
+const LOCATION_OF_SLUG = '71add1fe-794e-5ece-bba1-b7df74a74a65';
+const ID_OF_HID = '0a733ae9-ac99-5d39-aff9-63cd6fd581fc';
+const ID_OF_SLUG = '26c49cef-45d2-575d-8fdf-e0df5d9f275d';
+const ID_OF_URL = '4459ad89-5545-5454-9fa1-749010c760b7';
 const home = { id: ID, slug: 'home', name: 'Home', status: 'listed', display_order: 1 };
 const photo = {
   id: OTHER_ID,
@@ -16,6 +21,18 @@ const photo = {
 function linesOf(content: unknown): string[] {
   const text = typeof content === 'string' ? content : JSON.stringify(content);
   return readListingsFile(new TextEncoder().encode(text)).problems.map(problemLine);
+}
+
+function listingsOf(content: unknown) {
+  const read = readListingsFile(new TextEncoder().encode(JSON.stringify(content)));
+  expect(read.problems).toEqual([]);
+  return read.kind === 'read' ? read.file.properties.map(({ value }) => value) : [];
+}
+
+/** A listing's fields with a URL, each with this one. */
+function addresses(url: string) {
+  const video = { id: OTHER_ID, url, type: 'hero', web_visible: true, sort_order: 1 };
+  return { financial_analysis_url: url, photos: [{ ...photo, url }], videos: [video] };
 }
 
 describe('a listings file', () => {
@@ -65,14 +82,18 @@ describe('a listings file', () => {
     [
       'a status',
       { ...home, status: 'sold' },
-      'status must be one of listed, coming_soon, sold_out, hidden',
+      'status "sold" must be one of listed, coming_soon, sold_out, hidden',
     ],
     [
       'a url',
       { ...home, photos: [{ ...photo, url: 'javascript:1' }] },
-      'photos.0.url must be an absolute http or https URL',
+      'photos.0.url "javascript:1" must be an absolute http or https URL',
     ],
-    ['a NUL', { ...home, title: { es: 'a\0b' } }, 'title.es must not contain NUL (U+0000)'],
+    [
+      'a NUL',
+      { ...home, title: { es: 'a\0b' } },
+      'title.es "a\\u0000b" must not contain NUL (U+0000)',
+    ],
     [
       'a NUL in rich text',
       {
@@ -84,31 +105,44 @@ describe('a listings file', () => {
           },
         },
       },
-      'description.en.content.0.content.0.text must not contain NUL (U+0000)',
+      'description.en.content.0.content.0.text "\\u0000" must not contain NUL (U+0000)',
     ],
     [
       'half of a surrogate pair',
       { ...home, title: { es: 'a\ud800b' } },
-      'title.es must not contain half of a surrogate pair',
+      'title.es "a\\ud800b" must not contain half of a surrogate pair',
     ],
     [
       'half of a surrogate pair in a url',
       { ...home, photos: [{ ...photo, url: 'https://images.example.com/\udc00' }] },
-      'photos.0.url must be an absolute http or https URL',
+      'photos.0.url "https://images.example.com/\\udc00" must be an absolute http or https URL',
     ],
-    ['a list in place of a text', { ...home, hid: ['x'] }, 'hid must be of type string'],
-    ['an empty name', { ...home, name: '' }, 'name must be at least 1 character long'],
-    ['an order', { ...home, display_order: 2 ** 31 }, 'display_order must be at most 2147483647'],
-    ['a repeated photo', { ...home, photos: [photo, photo] }, 'photos.1.id repeats photos.0.id'],
+    ['a list in place of a text', { ...home, hid: ['x'] }, 'hid ["x"] must be of type string'],
+    ['an empty name', { ...home, name: '' }, 'name "" must be at least 1 character long'],
+    [
+      'an order',
+      { ...home, display_order: 2 ** 31 },
+      'display_order 2147483648 must be at most 2147483647',
+    ],
+    [
+      'a repeated photo',
+      { ...home, photos: [photo, photo] },
+      `photos.1 "${OTHER_ID}" repeats photos.0`,
+    ],
     [
       'a repeated amenity',
       { ...home, amenities: ['wifi', 'pool', 'wifi'] },
-      'amenities.2 repeats amenities.0',
+      'amenities.2 "wifi" repeats amenities.0',
+    ],
+    [
+      'a location by two keys',
+      { ...home, location: 'bay', location_id: ID },
+      'location "bay" must not stand beside location_id',
     ],
     [
       'a foreign hero photo',
       { ...home, photos: [photo], hero_photo_id: ID },
-      'hero_photo_id must be the id of one of the photos of this listing',
+      `hero_photo_id "${ID}" must be the id of one of the photos of this listing`,
     ],
   ])('names %s that is wrong by record and path', (_, property, problem) => {
     expect(linesOf({ properties: [property] })).toEqual([
@@ -181,13 +215,13 @@ describe('a listings file', () => {
       const paragraph = `{"type":"paragraph","attrs":${deep},"content":[${text}]}`;
       const document = `{"type":"doc","content":[${paragraph}]}`;
       const content = JSON.stringify({ properties: [{ ...home, description: { fr: 0 } }] });
-      const record = 'properties[0] (slug "home"): description.fr.content.0';
-      const message = 'must be nested at most 64 levels deep';
-      expect(linesOf(content.replace('{"fr":0}', `{"fr":${document}}`))).toEqual([
-        `${record}.attrs ${message}`,
-        `${record}.content.0.marks ${message}`,
-        `${record}.content.0.content ${message}`,
-      ]);
+      const paths = ['attrs', 'content.0.marks', 'content.0.content'];
+      expect(linesOf(content.replace('{"fr":0}', `{"fr":${document}}`))).toEqual(
+        paths.map(
+          (path) =>
+            `properties[0] (slug "home"): description.fr.content.0.${path} ["…"] must be nested at most 64 levels deep`,
+        ),
+      );
     },
   );
 
@@ -199,42 +233,32 @@ describe('a listings file', () => {
 
   it.each([
     [' https://a.example/1.jpg', 'must be an absolute http or https URL'],
-    ['https://a.example/1.jpg ', 'must not contain white space'],
-    ['https://a.example/a b', 'must not contain white space'],
-    ['https://a.example/a\nb', 'must not contain white space'],
-    ['https://a.example/a\tb', 'must not contain white space'],
-    ['https://a.example/a\u00a0b', 'must not contain white space'],
-    ['https://a.example/"onload="x', 'must not contain white space, quotation marks'],
-    [`https://a.example/'onload='x`, 'must not contain white space, quotation marks'],
-    ['https://a.example/<script>', 'must not contain white space, quotation marks or angle'],
+    ['https://a.example/a\nb', 'must not contain line breaks or tabs'],
+    ['https://a.example/a\tb', 'must not contain line breaks or tabs'],
+    ['https://a.example/1.jpg\n', 'must not contain line breaks or tabs'],
+    [`https://o'brien.example/`, 'must be an absolute http or https URL'],
     ['https://user@a.example/', 'must not contain credentials'],
     ['https://user:secret@a.example/', 'must not contain credentials'],
     ['https://:secret@a.example/', 'must not contain credentials'],
   ])('must not have the URL %j anywhere', (url, message) => {
-    const video = { id: OTHER_ID, url, type: 'hero', web_visible: true, sort_order: 1 };
-    const lines = linesOf({
-      properties: [
-        { ...home, financial_analysis_url: url, photos: [{ ...photo, url }], videos: [video] },
-      ],
-    });
+    const lines = linesOf({ properties: [{ ...home, ...addresses(url) }] });
     expect(lines).toEqual(
-      ['financial_analysis_url', 'photos.0.url', 'videos.0.url'].map((path) =>
-        expect.stringContaining(`properties[0] (slug "home"): ${path} ${message}`),
+      ['financial_analysis_url', 'photos.0.url', 'videos.0.url'].map(
+        (path) => `properties[0] (slug "home"): ${path} ${JSON.stringify(url)} ${message}`,
       ),
     );
   });
 
-  it('has its URLs in normal form', () => {
-    const url = 'HTTPS://IMAGES.Example.com:443/a/../é.jpg';
-    const normal = 'https://images.example.com/%C3%A9.jpg';
-    const video = { id: OTHER_ID, url, type: 'hero', web_visible: true, sort_order: 1 };
-    const content = {
-      properties: [
-        { ...home, financial_analysis_url: url, photos: [{ ...photo, url }], videos: [video] },
-      ],
-    };
-    const read = readListingsFile(new TextEncoder().encode(JSON.stringify(content)));
-    expect(read.kind === 'read' && read.file.properties[0]?.value).toMatchObject({
+  it.each([
+    ['HTTPS://IMAGES.Example.com:443/a/../é.jpg', 'https://images.example.com/%C3%A9.jpg'],
+    [`https://a.example/Casa d'Or 1.jpg `, 'https://a.example/Casa%20d%27Or%201.jpg'],
+    ['https://a.example/a\u00a0b', 'https://a.example/a%C2%A0b'],
+    ['https://a.example/"onload="x', 'https://a.example/%22onload=%22x'],
+    [`https://a.example/?q='#'`, 'https://a.example/?q=%27#%27'],
+    ['https://a.example/<script>', 'https://a.example/%3Cscript%3E'],
+  ])('has the URL %j in normal form', (url, normal) => {
+    const [listing] = listingsOf({ properties: [{ ...home, ...addresses(url) }] });
+    expect(listing).toMatchObject({
       financial_analysis_url: normal,
       photos: [{ url: normal }],
       videos: [{ url: normal }],
@@ -250,9 +274,7 @@ describe('a listings file', () => {
     const amenities = Array.from({ length: 200_000 }, () => 'wifi');
     const lines = linesOf({ properties: [{ ...home, amenities }] });
     expect(lines).toHaveLength(200_000);
-    expect(lines[0]).toBe(
-      'properties[0] (slug "home"): amenities must be a list of at most 1000 entries',
-    );
+    expect(lines[0]).toMatch(/: amenities \["wifi",.*… must be a list of at most 1000 entries$/);
   });
 
   it('counts the characters of a text, not the halves of those beyond U+FFFF', () => {
@@ -275,9 +297,9 @@ describe('a listings file', () => {
       { ...home, id: ID.toUpperCase(), slug: 'second', status: 'x' },
     ];
     expect(linesOf({ properties }).sort()).toEqual([
-      'properties[1] (slug "home"): slug repeats that of properties[0] (slug "home")',
-      'properties[2] (slug "second"): id repeats that of properties[0] (slug "home")',
-      'properties[2] (slug "second"): status must be one of listed, coming_soon, sold_out, hidden',
+      'properties[1] (slug "home"): slug "home" repeats that of properties[0] (slug "home")',
+      `properties[2] (slug "second"): id "${ID}" repeats that of properties[0] (slug "home")`,
+      'properties[2] (slug "second"): status "x" must be one of listed, coming_soon, sold_out, hidden',
     ]);
     const place = { id: ID, slug: null, name: {} };
     expect(linesOf({ locations: [place, { ...place, id: OTHER_ID }] })).toEqual([]);
@@ -288,7 +310,7 @@ describe('a listings file', () => {
 
   it('lists every problem of every record', () => {
     const lines = linesOf({ properties: [1, { slug: 'a' }, { ...home, name: '', beds: -1 }] });
-    expect(lines).toHaveLength(1 + 4 + 2);
+    expect(lines).toHaveLength(1 + 3 + 2);
   });
 
   it.each([
@@ -305,9 +327,64 @@ describe('a listings file', () => {
     expect(read.kind).toBe(kind);
     expect(read.problems.map(problemLine)).toEqual([
       `the file: ${message}`,
-      'properties[0] (slug "home"): beds must be at least 0',
-      expect.stringMatching(/^properties\[1] \(slug "home"\): id repeats that of/),
-      expect.stringMatching(/^properties\[1] \(slug "home"\): slug repeats that of/),
+      'properties[0] (slug "home"): beds -1 must be at least 0',
+      expect.stringMatching(/^properties\[1] \(slug "home"\): id ".*" repeats that of/),
+      expect.stringMatching(/^properties\[1] \(slug "home"\): slug "home" repeats that of/),
     ]);
+  });
+
+  describe('without ids', () => {
+    const { id: _, ...own } = home;
+    const { id: __, ...picture } = photo;
+    const video = { url: photo.url, type: 'hero', web_visible: true, sort_order: 1 };
+
+    it('gets them from hid, slug and url, the same for ever', () => {
+      const written = { ...own, hid: 'H-1', photos: [picture], videos: [video] };
+      const read = readListingsFile(
+        new TextEncoder().encode(
+          JSON.stringify({
+            locations: [{ slug: 'mallorca', name: {} }],
+            properties: [written, { ...own, slug: 'casa-marea' }],
+          }),
+        ),
+      );
+      expect(read.kind === 'read' && [read.problems, read.file]).toMatchObject([
+        [],
+        {
+          // uuidv5 of mallorca, H-1, casa-marea and the address, under dab30d73-9ba7-4be9-995d-d83048c8cdd4
+          locations: [{ value: { id: LOCATION_OF_SLUG } }],
+          properties: [
+            { value: { id: ID_OF_HID, photos: [{ id: ID_OF_URL }], videos: [{ id: ID_OF_URL }] } },
+            { value: { id: ID_OF_SLUG } },
+          ],
+        },
+      ]);
+    });
+
+    it('tells by the field that was written that two give the same id', () => {
+      const properties = [
+        { ...own, hid: 'H-1', slug: 'a' },
+        { ...own, hid: 'H-1', slug: 'b' },
+        {
+          ...own,
+          slug: 'c',
+          photos: [picture, { ...picture, url: 'HTTPS://images.example.com/1.jpg' }],
+        },
+        { ...own, slug: 'c' },
+      ];
+      expect(linesOf({ properties })).toEqual([
+        expect.stringMatching(/^properties\[2\] \(slug "c"\): photos\.1 ".*" repeats photos\.0$/),
+        'properties[1] (slug "b"): hid "H-1" gives the id of properties[0] (slug "a")',
+        'properties[3] (slug "c"): slug "c" repeats that of properties[2] (slug "c")',
+      ]);
+    });
+
+    it('names a listing by hid or name when its slug is missing', () => {
+      const properties = [{ hid: 'H-7', name: 'Casa' }, { name: 'Casa' }, { slug: 'Bad Slug' }];
+      const lines = linesOf({ properties });
+      for (const name of ['[0] (hid "H-7")', '[1] (name "Casa")', '[2] (slug "Bad Slug")']) {
+        expect(lines.some((line) => line.startsWith(`properties${name}: `))).toBe(true);
+      }
+    });
   });
 });

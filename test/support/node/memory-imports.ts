@@ -1,0 +1,76 @@
+/** The commands of an editor in this process, on a database in memory. */
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Source, source } from '../../../src/properties/source.ts';
+import { migrateInMemory } from '../../../tools/database/migrations.ts';
+import { openDatabase } from '../../../tools/database/open.ts';
+import { runImportCommand, runStatusCommand } from '../../../tools/import/command.ts';
+import { loadInto } from '../../../tools/import/load-listings.ts';
+import { TEST_VARS } from '../vars.ts';
+import type { Finished } from './project-copy.ts';
+
+export type MemoryImports = {
+  database: D1Database;
+  /** Imports a file: a text or bytes as they are, anything else as JSON. */
+  load: (content: unknown, ...options: string[]) => Promise<Finished>;
+  loadSheet: (content: string, ...options: string[]) => Promise<Finished>;
+  setStatus: (...args: string[]) => Promise<Finished>;
+  /** Returns what is stored of a listing. */
+  stored: (slug: string) => Promise<Source | undefined>;
+  /** Empties the database. */
+  clear: () => Promise<void>;
+  close: () => Promise<void>;
+};
+
+export async function openMemoryImports(): Promise<MemoryImports> {
+  const { database, close } = await openDatabase('empty');
+  await migrateInMemory(database);
+  const directory = mkdtempSync(join(tmpdir(), 'imports-'));
+  const run = async (command: typeof runImportCommand, args: string[]): Promise<Finished> => {
+    const printed = { output: '', errors: '' };
+    const writeTo = (name: keyof typeof printed) => ({
+      write: (text: string) => {
+        printed[name] += text;
+        return true;
+      },
+    });
+    const open = { database, close: async () => {} };
+    const code = await command(args, {
+      output: writeTo('output'),
+      errors: writeTo('errors'),
+      load: async (read, options) =>
+        read.kind === 'unreadable'
+          ? { kind: 'refused', problems: read.problems }
+          : loadInto(open, read, TEST_VARS.PUBLIC_SITE_URL, options),
+    });
+    return { code, stdout: printed.output, stderr: printed.errors };
+  };
+  const load = (name: string, content: unknown, options: string[]) => {
+    const path = join(directory, name);
+    const isRaw = typeof content === 'string' || content instanceof Uint8Array;
+    writeFileSync(path, isRaw ? content : JSON.stringify(content));
+    return run(runImportCommand, [path, ...options]);
+  };
+  return {
+    database,
+    load: (content, ...options) => load('listings.json', content, options),
+    loadSheet: (content, ...options) => load('homes.csv', content, options),
+    setStatus: (...args) => run(runStatusCommand, args),
+    async stored(slug) {
+      const select = database.prepare('SELECT source FROM properties WHERE slug = ?');
+      const row = await select.bind(slug).first<{ source: string }>();
+      return row === null ? undefined : source.parse(JSON.parse(row.source));
+    },
+    async clear() {
+      for (const table of ['properties', 'locations', 'amenities', 'import_staging']) {
+        await database.exec(`DELETE FROM ${table}`);
+      }
+    },
+    async close() {
+      await close();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,256 @@
+/** `--patch`: only what the file gives is changed. */
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { BAY, fileOf, propertyOf } from '../../support/node/listings-file.ts';
+import { type MemoryImports, openMemoryImports } from '../../support/node/memory-imports.ts';
+import type { Finished } from '../../support/node/project-copy.ts';
+
+const photo = (number: number, fields: object = {}) => ({
+  id: `00000000-0000-4000-8000-00000000000${number}`,
+  url: `https://images.example.com/${number}.jpg`,
+  alt: { en: `View ${number}`, es: `Vista ${number}` },
+  section: 'hero',
+  web_visible: true,
+  web_sort_order: number * 10,
+  ...fields,
+});
+
+const whole = {
+  slug: 'casa-marea',
+  hid: 'H-1',
+  name: 'Casa Marea',
+  title: { en: 'House', es: 'Casa', fr: 'Maison' },
+  description: { en: 'Four rooms', fr: 'Quatre pièces' },
+  price_from: 118000,
+  city: 'Andratx',
+  photos: [photo(1), photo(2)],
+  hero_photo_id: photo(1).id,
+  location_id: BAY,
+  amenities: ['wifi'],
+  is_early_access: true,
+};
+
+let imports: MemoryImports;
+beforeAll(async () => {
+  imports = await openMemoryImports();
+});
+beforeEach(async () => {
+  expectDone(
+    await imports.load(fileOf([propertyOf(whole), propertyOf({ slug: 'other', hid: 'H-2' })])),
+  );
+});
+afterEach(() => imports.clear());
+afterAll(() => imports.close());
+
+function expectDone(finished: Finished): void {
+  expect(finished).toMatchObject({ code: 0, stderr: '' });
+}
+
+const patch = (...properties: object[]) => imports.load({ properties }, '--patch');
+
+describe('a patch', () => {
+  it.each([{ slug: 'casa-marea' }, { hid: 'H-1' }])(
+    'changes only what it gives, in the listing %o',
+    async (key) => {
+      const before = await imports.stored('casa-marea');
+      const done = await patch({ ...key, price_from: 121000, title: { fr: 'La maison' } });
+      expectDone(done);
+      expect(done.stdout).toContain('1 listing: 0 added, 1 changed, 0 unchanged');
+      expect(await imports.stored('casa-marea')).toEqual({
+        ...before,
+        price_from: 121000,
+        title: { en: 'House', es: 'Casa', fr: 'La maison' },
+      });
+      const again = await patch({ ...key, price_from: 121000, title: { fr: 'La maison' } });
+      expect(again.stdout).toContain('Nothing changed');
+    },
+  );
+
+  it('names a listing by id, and then changes its slug and hid', async () => {
+    const { id } = (await imports.stored('casa-marea')) ?? {};
+    expectDone(await patch({ id, slug: 'casa-nueva', hid: 'H-9' }));
+    expect(await imports.stored('casa-marea')).toBeUndefined();
+    expect(await imports.stored('casa-nueva')).toMatchObject({
+      id,
+      hid: 'H-9',
+      name: 'Casa Marea',
+    });
+  });
+
+  it('empties a field and takes a language away by null', async () => {
+    const done = await patch({
+      slug: 'casa-marea',
+      city: null,
+      title: { fr: null },
+      description: null,
+      amenities: null,
+      location: null,
+      is_early_access: null,
+    });
+    expect(done.code).toBe(0);
+    expect(await imports.stored('casa-marea')).toMatchObject({
+      city: null,
+      title: { en: 'House', es: 'Casa' },
+      description: {},
+      amenities: [],
+      location: null,
+      is_early_access: false,
+      price_from: 118000,
+    });
+    expect(done.stderr.trim().split('\n').sort()).toEqual(
+      ['amenities', 'city', 'description.en', 'description.fr', 'location', 'title.fr'].map(
+        (field) => `Warning: emptied ${field} of 1 listing: casa-marea`,
+      ),
+    );
+    const required = await patch({ slug: 'casa-marea', name: null });
+    expect(required.stderr).toContain('name null must be of type string');
+  });
+
+  it('replaces a list, and keeps the fields of photos that it names by address or id', async () => {
+    const { photos = [] } = (await imports.stored('casa-marea')) ?? {};
+    const [first, second] = photos;
+    const added = 'https://images.example.com/a%20b.jpg';
+    const replaced = await patch({
+      slug: 'casa-marea',
+      photos: [
+        { url: second?.url, alt: { fr: 'Vue 2', es: null } },
+        { id: first?.id, section: 'gallery' },
+        { url: 'https://images.example.com/a b.jpg' },
+      ],
+    });
+    expect(replaced.stderr).toBe('Warning: emptied photos.alt.es of 1 listing: casa-marea\n');
+    expect(await imports.stored('casa-marea')).toMatchObject({
+      hero_photo_id: first?.id,
+      photos: [
+        { ...second, alt: { en: 'View 2', fr: 'Vue 2' }, web_sort_order: 1 },
+        { ...first, section: 'gallery', web_sort_order: 2 },
+        { url: added, alt: {}, section: 'gallery', web_visible: true, web_sort_order: 3 },
+      ],
+    });
+    expectDone(await patch({ slug: 'casa-marea', hero_photo: added }));
+    const now = await imports.stored('casa-marea');
+    expect(now?.hero_photo_id).toBe(now?.photos[2]?.id);
+    const gone = await patch({ slug: 'casa-marea', photos: [{ url: first?.url }] });
+    expect(gone.stderr).toBe('Warning: emptied hero_photo of 1 listing: casa-marea\n');
+    expect(await imports.stored('casa-marea')).toMatchObject({ hero_photo_id: null });
+  });
+
+  it('keeps the order numbers of photos that are given in their order', async () => {
+    const before = await imports.stored('casa-marea');
+    const same = await patch({
+      slug: 'casa-marea',
+      photos: before?.photos.map(({ url }) => ({ url })),
+    });
+    expect(same.stdout).toContain('Nothing changed');
+    const more = [...(before?.photos ?? []), { url: 'https://images.example.com/3.jpg' }];
+    expectDone(await patch({ slug: 'casa-marea', photos: more.map(({ url }) => ({ url })) }));
+    const { photos = [] } = (await imports.stored('casa-marea')) ?? {};
+    expect(photos.map(({ web_sort_order }) => web_sort_order)).toEqual([10, 20, 21]);
+  });
+
+  it('refuses a hero photo that is none of the photos', async () => {
+    const { stderr } = await patch(
+      { slug: 'casa-marea', hero_photo: 'https://images.example.com/9.jpg' },
+      { slug: 'other', hero_photo_id: photo(1).id },
+    );
+    expect(stderr).toContain(
+      'properties[0] (slug "casa-marea"): hero_photo "https://images.example.com/9.jpg" must be the address of one of the photos of this listing',
+    );
+    expect(stderr).toContain('properties[1] (slug "other"): hero_photo_id ');
+  });
+
+  it('merges locations and amenities in the same way', async () => {
+    expectDone(
+      await imports.load(
+        {
+          locations: [
+            { slug: 'bay', name: { fr: 'La baie' } },
+            { slug: 'coast', name: { en: 'The coast' } },
+          ],
+          amenities: [
+            { slug: 'wifi', label: { es: 'Red', fr: 'Réseau' } },
+            { slug: 'pool', label: { en: 'Pool' } },
+          ],
+          properties: [{ slug: 'other', location: 'coast', amenities: ['pool', 'wifi'] }],
+        },
+        '--patch',
+      ),
+    );
+    expect(await imports.stored('casa-marea')).toMatchObject({
+      location: { id: BAY, slug: 'bay', name: { en: 'The bay', fr: 'La baie' } },
+      amenities: [{ slug: 'wifi', label: { en: 'Wi-Fi', es: 'Red', fr: 'Réseau' } }],
+    });
+    expect(await imports.stored('other')).toMatchObject({
+      location: { slug: 'coast' },
+      amenities: [{ slug: 'pool' }, { slug: 'wifi' }],
+    });
+    const lacking = await imports.load(
+      { locations: [{ slug: 'hills' }], amenities: [{ slug: 'sauna' }] },
+      '--patch',
+    );
+    expect(lacking.stderr.trim().split('\n')).toEqual([
+      'locations[0] (slug "hills"): no location is stored under this slug, and a new one needs name',
+      'amenities[0] (slug "sauna"): no amenity is stored under this slug, and a new one needs label',
+      '2 problems. Nothing was changed.',
+    ]);
+  });
+
+  it('adds a listing that it names anew, with what a new one needs', async () => {
+    const lacking = await patch({ slug: 'nueva', beds: 2 });
+    expect(lacking.stderr.split('\n')[0]).toBe(
+      'properties[0] (slug "nueva"): no listing is stored under this slug, and a new one needs name, status, display_order',
+    );
+    const fields = {
+      name: 'Nueva',
+      status: 'listed',
+      display_order: 1,
+      title: { en: 'New', fr: null },
+    };
+    expectDone(await patch({ slug: 'nueva', beds: 2, photos: [{ url: photo(1).url }], ...fields }));
+    expect(await imports.stored('nueva')).toMatchObject({ beds: 2, title: { en: 'New' } });
+  });
+
+  it('finds every problem of the records together', async () => {
+    const { stderr } = await patch(
+      { slug: 'casa-marea', beds: 'two' },
+      { hid: 'H-1', beds: 3 },
+      { hid: 'H-2', slug: 'casa-marea' },
+      { beds: 1 },
+      { slug: 'casa-marea', bed: 1 },
+    );
+    expect(stderr.trim().split('\n')).toEqual([
+      'properties[0] (slug "casa-marea"): beds "two" must be of type number',
+      'properties[4] (slug "casa-marea"): bed is not a field of this resource',
+      'properties[3]: names no listing: give its slug, hid or id',
+      expect.stringMatching(
+        /^properties\[1\] \(hid "H-1"\): hid "H-1" gives the id of properties\[0\]/,
+      ),
+      expect.stringMatching(/^slug repeats that of properties\[0\]/),
+      expect.stringMatching(/problems/),
+    ]);
+  });
+
+  it('lets two listings swap their slugs, and refuses the slug of a listing that keeps it', async () => {
+    const [one, two] = [await imports.stored('casa-marea'), await imports.stored('other')];
+    const taken = await patch({ hid: 'H-2', slug: 'casa-marea' });
+    expect(taken.stderr).toContain('slug "casa-marea" is that of the stored listing');
+    const kept = await patch({ hid: 'H-2', slug: 'casa-marea' }, { hid: 'H-1', beds: 1 });
+    expect(kept.stderr).toContain('repeats that of properties[0]');
+    expectDone(await patch({ hid: 'H-2', slug: 'casa-marea' }, { hid: 'H-1', slug: 'other' }));
+    expect([await imports.stored('casa-marea'), await imports.stored('other')]).toEqual([
+      { ...two, slug: 'casa-marea' },
+      { ...one, slug: 'other' },
+    ]);
+  });
+
+  it('asks which listing is meant by a hid that several have', async () => {
+    expectDone(await imports.load({ properties: [propertyOf({ slug: 'double', hid: 'H-1' })] }));
+    const unclear = await patch({ hid: 'H-1', beds: 3 });
+    expect(unclear.stderr).toContain(
+      'properties[0] (hid "H-1"): hid "H-1" is that of several stored listings: name one by its slug or id',
+    );
+    expectDone(await patch({ hid: 'H-1', slug: 'double', beds: 3 }));
+    expect(await imports.stored('double')).toMatchObject({ beds: 3 });
+    expect(await imports.stored('casa-marea')).toMatchObject({ beds: null });
+  });
+});

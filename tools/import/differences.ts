@@ -1,0 +1,160 @@
+/**
+ * The difference between a stored listing and the one that takes its place: parts of a line for the editor,
+ * and what is emptied. Pure.
+ */
+
+import { LOCALES } from '../../src/properties/locale-map.ts';
+import { plainTextOf } from '../../src/properties/rich-text.ts';
+import type { Amenity, Location, Source } from '../../src/properties/source.ts';
+import { counted, shown } from './problem.ts';
+import { isMap } from './records.ts';
+
+export type Differences = {
+  /** `price_from 118000 → 121000`, `title.fr removed`, `3 photos removed`. */
+  changes: string[];
+  /** The fields, languages and galleries that hold nothing any more: `title.fr`, `amenities.label.es`. */
+  emptied: string[];
+};
+
+/** A long text is shown from a little before the place where it begins to differ. */
+const CONTEXT_CHARACTERS = 15;
+/** So many entries of a list are shown with their differences, the others are counted. */
+const SHOWN_ENTRIES = 2;
+
+/** Returns the differences of two listings. */
+export function differencesOf(old: Source, now: Source): Differences {
+  const found: Differences = { changes: [], emptied: [] };
+  const before = fieldsOf(old);
+  const after = fieldsOf(now);
+  for (const name of Object.keys(before)) compare(name, before[name], after[name], found);
+  if (found.changes.length === 0 && !isSame(old.description, now.description)) {
+    found.changes.push('description has other markup');
+  }
+  compareList('photos', old.photos, now.photos, (each) => nameOfAddress(each.url), found);
+  compareList('videos', old.videos, now.videos, (each) => nameOfAddress(each.url), found);
+  const wasShown = old.photos.some((each) => each.web_visible);
+  if (now.photos.length > 0 && wasShown && !now.photos.some((each) => each.web_visible)) {
+    found.emptied.push('gallery');
+  }
+  const features = ({ unique_features }: Source) =>
+    unique_features.map((each) => ({ id: each.icon_slug, ...each }));
+  compareList('unique_features', features(old), features(now), ({ id }) => id, found);
+  const offered = ({ amenities }: Source) => amenities.map((each) => ({ id: each.slug, ...each }));
+  compareList('amenities', offered(old), offered(now), ({ id }) => id, found);
+  return { changes: found.changes, emptied: [...new Set(found.emptied)] };
+}
+
+/** Returns what a location or an amenity of the store loses or gets. */
+export function recordDifferences<T extends Location | Amenity>(old: T, now: T): string[] {
+  const found: Differences = { changes: [], emptied: [] };
+  compareFields(old, now, '', found);
+  return found.changes;
+}
+
+/** Returns the fields that are compared by their values. */
+function fieldsOf(listing: Source): Record<string, unknown> {
+  const { id, photos, videos, unique_features, amenities, hero_photo_id, ...fields } = listing;
+  const texts = LOCALES.flatMap((locale) => {
+    const text = listing.description[locale];
+    return text === undefined ? [] : [[locale, plainTextOf(text)]];
+  });
+  return {
+    ...fields,
+    description: Object.fromEntries(texts),
+    hero_photo: photos.find((each) => each.id === hero_photo_id)?.url ?? null,
+  };
+}
+
+/** Compares a field. The languages of a text, and the fields of one location, are compared one by one. */
+function compare(name: string, old: unknown, now: unknown, found: Differences): void {
+  if (isSame(old, now)) return;
+  if (isMap(old) && isMap(now) && old.id === now.id) {
+    compareFields(old, now, `${name}.`, found);
+    return;
+  }
+  if (isEmpty(now)) found.emptied.push(name);
+  found.changes.push(`${name} ${changeOf(old, now)}`);
+}
+
+function compareFields(
+  old: Readonly<Record<string, unknown>>,
+  now: Readonly<Record<string, unknown>>,
+  prefix: string,
+  found: Differences,
+): void {
+  for (const key of new Set([...Object.keys(old), ...Object.keys(now)])) {
+    compare(`${prefix}${key}`, old[key], now[key], found);
+  }
+}
+
+function changeOf(old: unknown, now: unknown): string {
+  if (now === undefined) return 'removed';
+  if (old === undefined) return `added: ${shown(now)}`;
+  if (typeof old !== 'string' || typeof now !== 'string') return `${nameOf(old)} → ${nameOf(now)}`;
+  let common = 0;
+  while (common < old.length && old[common] === now[common]) common += 1;
+  const start = Math.max(0, common - CONTEXT_CHARACTERS);
+  const cut = (text: string) => shown(start === 0 ? text : `…${text.slice(start).toWellFormed()}`);
+  return `${cut(old)} → ${cut(now)}`;
+}
+
+/** Shows a value. A location is shown by its slug. */
+function nameOf(value: unknown): string {
+  if (isMap(value)) return shown(value.slug ?? value.id);
+  return isEmpty(value) ? 'none' : shown(value);
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === null || value === undefined;
+}
+
+function isSame(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+/** Compares a list by the ids of its entries: those that came and went, and the fields of those that stay. */
+function compareList<T extends { id: string }>(
+  name: string,
+  old: readonly T[],
+  now: readonly T[],
+  labelOf: (entry: T) => string,
+  found: Differences,
+): void {
+  if (isSame(old, now)) return;
+  const changes: string[] = [];
+  const one = name === 'amenities' ? 'amenity' : name.replace(/s$/, '').replace('_', ' ');
+  const many = name.replace('_', ' ');
+  const tell = (entries: readonly T[], verb: string) => {
+    if (entries.length > 0) changes.push(`${counted(entries.length, one, many)} ${verb}`);
+    if (entries.length > 0 && name === 'amenities') {
+      changes.push(`${changes.pop()} (${entries.map(labelOf).join(', ')})`);
+    }
+  };
+  const before = new Map(old.map((each) => [each.id, each]));
+  const ids = new Set(now.map(({ id }) => id));
+  tell(
+    now.filter(({ id }) => !before.has(id)),
+    'added',
+  );
+  tell(
+    old.filter(({ id }) => !ids.has(id)),
+    'removed',
+  );
+  const changed = now.flatMap((entry) => {
+    const own: Differences = { changes: [], emptied: [] };
+    compareFields(before.get(entry.id) ?? entry, entry, '', own);
+    found.emptied.push(...own.emptied.map((field) => `${name}.${field}`));
+    return own.changes.length === 0 ? [] : [`${one} ${labelOf(entry)}: ${own.changes.join(', ')}`];
+  });
+  changes.push(...changed.slice(0, SHOWN_ENTRIES));
+  const more = changed.length - SHOWN_ENTRIES;
+  if (more > 0) changes.push(`${counted(more, `more ${one}`, `more ${many}`)} changed`);
+  if (changes.length === 0) changes.push(`${many} in another order`);
+  if (old.length > 0 && now.length === 0) found.emptied.push(name);
+  found.changes.push(...changes);
+}
+
+/** Returns the last part of an address: `1.jpg`. */
+function nameOfAddress(url: string): string {
+  return url.split('/').at(-1) || url;
+}
