@@ -189,14 +189,14 @@ describe('--notify', () => {
 
   it('that fails is a warning: the import is done', async () => {
     answers.push(500, 302, 404);
-    const changed = homes.slice(5, 6).map((each) => ({ ...each, name: 'Once more' }));
+    const changed = homes.slice(4, 5).map((each) => ({ ...each, name: 'Once more' }));
     const done = await load({ properties: changed }, '--notify', address);
     expect(done.code).toBe(0);
     expect(done.stderr).toBe(
       `Warning: ${new URL(address).host} was not notified: it answered 404, three times. The import is done.\n`,
     );
     expect(
-      project.rows(`SELECT source->>'name' AS name FROM properties WHERE slug = 'home-5'`),
+      project.rows(`SELECT source->>'name' AS name FROM properties WHERE slug = 'home-4'`),
     ).toEqual([{ name: 'Once more' }]);
   });
 
