@@ -1,6 +1,6 @@
 /**
- * `npm run import-listings -- FILE [--dry-run] [--remote] [--env NAME] [--prune] [--notify URL]`: loads
- * a listings file.
+ * `npm run import-listings -- FILE [--dry-run] [--patch] [--remote] [--env NAME] [--prune] [--notify URL]`:
+ * loads a listings file.
  *
  * Exits with 0 when the file is in the store (or would be), 1 when it is not or when that is not known,
  * 2 when the command was not understood. Problems go to stderr, one per line.
@@ -8,22 +8,13 @@
 
 import { runCommand } from './command-line/command.ts';
 import { watchNpm } from './command-line/npm.ts';
-import { inLocalTurn } from './development/local-turn.ts';
-import { USAGE } from './import/arguments.ts';
-import { runImportCommand } from './import/command.ts';
-import { loadListings } from './import/load-listings.ts';
+import { IMPORT_USAGE, runImportCommand } from './import/command.ts';
+import { loadInTurn } from './import/load-listings.ts';
 
 watchNpm(() => process.exit(1));
 await runCommand({
-  usage: USAGE,
+  usage: IMPORT_USAGE,
   parse: (args) => args,
   run: (args) =>
-    runImportCommand(args, {
-      output: process.stdout,
-      errors: process.stderr,
-      load: (read, options) => {
-        const load = () => loadListings(read, options);
-        return options.isRemote ? load() : inLocalTurn(load);
-      },
-    }),
+    runImportCommand(args, { output: process.stdout, errors: process.stderr, load: loadInTurn }),
 });

@@ -5,12 +5,13 @@
 
 import { readFileSync } from 'node:fs';
 import { NoAnswer } from '../cloudflare/api.ts';
-import { readArguments } from '../command-line/arguments.ts';
+import { readArguments } from '../command-line/command.ts';
 import { userPath } from '../command-line/npm.ts';
 import type { Output } from '../command-line/progress.ts';
 import { UserError } from '../command-line/project.ts';
 import { TARGET_OPTIONS, TARGET_USAGE, targetOf } from '../command-line/target.ts';
 import { OutcomeUnknown } from './apply.ts';
+import { readSheet } from './csv.ts';
 import { type ReadFile, readListingsFile, readRecords } from './file.ts';
 import type { ImportOutcome } from './import.ts';
 import type { LoadOptions } from './load-listings.ts';
@@ -57,7 +58,6 @@ const OPTIONS = {
   ...TARGET_OPTIONS,
   'dry-run': { type: 'boolean', default: false },
   notify: { type: 'string' },
-  help: { type: 'boolean', short: 'h', default: false },
 } as const;
 
 /** Runs `import-listings`. Returns its exit code. */
@@ -71,7 +71,7 @@ export function runStatusCommand(args: string[], context: ImportContext): Promis
 }
 
 /** Reads the arguments of `import-listings`, and `PUBLISH_HOOK_SECRET` of the environment. */
-function parseImport(args: string[]): ImportCommand | 'help' {
+function parseImport(args: string[]): ImportCommand {
   // parseArgs knows no option with a value that may be left out.
   const isPruningAll = args.includes('--prune=all');
   const odd = args.find((arg) => /^--prune=(?!all$)/.test(arg));
@@ -86,7 +86,6 @@ function parseImport(args: string[]): ImportCommand | 'help' {
   const { values, positionals } = readArguments('import-listings', given, options, {
     allowPositionals: true,
   });
-  if (values.help) return 'help';
   const [path = '', ...rest] = positionals;
   if (path === '') throw new Error('Name a listings file.');
   if (rest.length > 0) throw new Error('Name one listings file only.');
@@ -94,20 +93,22 @@ function parseImport(args: string[]): ImportCommand | 'help' {
     ...sharedOptions(values),
     pruning: isPruningAll ? 'all' : values.prune ? 'some' : 'none',
     allowEmptied: values['allow-emptied'],
-    read: () => readListingsFile(readBytes(path), { isPatch: values.patch }),
+    read: () =>
+      /\.csv$/i.test(path)
+        ? readSheet(readBytes(path))
+        : readListingsFile(readBytes(path), { isPatch: values.patch }),
   };
 }
 
 /** Reads the arguments of `set-status`. */
-function parseStatus(args: string[]): ImportCommand | 'help' {
+function parseStatus(args: string[]): ImportCommand {
   const { values, positionals } = readArguments('set-status', args, OPTIONS, {
     allowPositionals: true,
   });
-  if (values.help) return 'help';
   const [status, ...slugs] = positionals;
   if (status === undefined || slugs.length === 0) throw new Error('Name a status and a slug.');
-  const properties = [...new Set(slugs)].map((slug, index) => ({
-    place: `listing ${index + 1}`,
+  const properties = [...new Set(slugs)].map((slug) => ({
+    place: slug,
     value: { slug, status },
   }));
   return {
@@ -138,22 +139,18 @@ function sharedOptions(values: {
 
 async function run(
   usage: string,
-  parse: () => ImportCommand | 'help',
+  parse: () => ImportCommand,
   { output, errors, load }: ImportContext,
 ): Promise<number> {
   const print = (line: string) => output.write(`${line}\n`);
   const complain = (line: string) => errors.write(`${line}\n`);
-  let command: ImportCommand | 'help';
+  let command: ImportCommand;
   try {
     command = parse();
   } catch (error) {
     complain(messageOf(error));
     if (!(error instanceof UserError)) complain(`\n${usage}`);
     return 2;
-  }
-  if (command === 'help') {
-    print(usage);
-    return 0;
   }
   const { isDryRun, hook, read } = command;
   try {

@@ -182,7 +182,7 @@ function readRecord<T>(
   problems: ImportProblem[],
 ): FileRecord<T> {
   const record = isPatch ? value : identified(section, value);
-  const name = { place, key: keyIn(value) };
+  const name = recordName(place, value);
   const keys = keysOf(record);
   const hasId = isMap(value) && value.id !== undefined;
   const idField = hasId ? 'id' : keys.hid === undefined ? 'slug' : 'hid';
@@ -237,14 +237,14 @@ export function keysOf(record: unknown): RecordKeys {
   return keys.safeParse(record).data ?? keys.parse({});
 }
 
-/** Returns the first field by which a reader knows a record, however malformed it is. */
-function keyIn(record: unknown): RecordName['key'] {
-  if (!isMap(record)) return undefined;
+/** Names a record by its place and the first field by which a reader knows it, however malformed that is. */
+export function recordName(place: string, record: unknown): RecordName {
+  if (!isMap(record)) return { place };
   for (const field of ['slug', 'hid', 'name', 'id']) {
     const value = record[field];
-    if (typeof value === 'string' && value !== '') return { field, value };
+    if (typeof value === 'string' && value !== '') return { place, key: { field, value } };
   }
-  return undefined;
+  return { place };
 }
 
 /** Returns the value at fault. A field that is not known is at fault itself. */

@@ -13,6 +13,7 @@ import {
 } from '../database/migrations.ts';
 import { type OpenDatabase, openDatabase } from '../database/open.ts';
 import { readVars } from '../development/dev-vars.ts';
+import { inLocalTurn } from '../development/local-turn.ts';
 import type { ReadFile, ReadListings } from './file.ts';
 import { type ImportOutcome, importListings } from './import.ts';
 import type { Pruning } from './plan.ts';
@@ -27,6 +28,12 @@ export type LoadOptions = {
   /** Shows the progress; stdout unless it is given. */
   output?: Output;
 };
+
+/** Imports into the database, when no other program is writing to the local one. */
+export function loadInTurn(read: ReadFile, options: LoadOptions): Promise<ImportOutcome> {
+  const load = () => loadListings(read, options);
+  return options.isRemote ? load() : inLocalTurn(load);
+}
 
 /**
  * Imports into the database. The local one is migrated first, except in a dry run, and the caller
@@ -68,14 +75,14 @@ export async function loadInto(
 }
 
 /**
- * Opens a database that has every table. A dry run migrates nothing: it takes a database without
+ * Opens a database that has every table. A dry run, or an export, migrates nothing: it takes a database without
  * tables for an empty one, and refuses one of an older state.
  */
-async function openMigrated({
+export async function openMigrated({
   isRemote,
   isDryRun,
   environment,
-}: LoadOptions): Promise<OpenDatabase> {
+}: Pick<LoadOptions, 'isRemote' | 'isDryRun' | 'environment'>): Promise<OpenDatabase> {
   const open = await openDatabase(isRemote ? 'remote' : 'local', environment);
   try {
     await refuseUnfinishedRestore(open.database);

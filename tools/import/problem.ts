@@ -2,7 +2,7 @@
 
 /** The record that a problem is of, as its reader finds it. */
 export type RecordName = {
-  /** `properties[3]`, `row 12` of a sheet, `the file`, `the stored listing`. */
+  /** `properties[3]`, `row 12` of a sheet, the slug in the arguments of a command, `the file`, `the stored listing`. */
   place: string;
   /** A key of the record, or its name: `slug`, `casa-marea`. */
   key?: { field: string; value: string } | undefined;
@@ -24,7 +24,9 @@ export const THE_FILE: RecordName = { place: 'the file' };
 
 /** Returns `properties[3] (slug "casa-marea")`. */
 export function nameOf({ place, key }: RecordName): string {
-  return key === undefined ? place : `${place} (${key.field} ${JSON.stringify(key.value)})`;
+  return key === undefined || key.value === place
+    ? place
+    : `${place} (${key.field} ${JSON.stringify(key.value)})`;
 }
 
 const SHOWN_CHARACTERS = 60;

@@ -15,7 +15,7 @@ export type MemoryImports = {
   database: D1Database;
   /** Imports a file: a text or bytes as they are, anything else as JSON. */
   load: (content: unknown, ...options: string[]) => Promise<Finished>;
-  loadSheet: (content: string, ...options: string[]) => Promise<Finished>;
+  loadSheet: (content: string | Uint8Array, ...options: string[]) => Promise<Finished>;
   setStatus: (...args: string[]) => Promise<Finished>;
   /** Returns what is stored of a listing. */
   stored: (slug: string) => Promise<Source | undefined>;

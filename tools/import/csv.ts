@@ -1,0 +1,132 @@
+/**
+ * A listings file as a spreadsheet (docs/listings-file.md): each row is a record of a patch, and problems are
+ * told by row and column. Pure.
+ */
+
+import { CsvError, parse } from 'csv-parse/sync';
+import type * as z from 'zod';
+import { LOCALES } from '../../src/properties/locale-map.ts';
+import { type ReadFile, readRecords, recordName, utf8Of } from './file.ts';
+import { type ImportProblem, THE_FILE } from './problem.ts';
+import { type Patch, writtenListing } from './records.ts';
+
+/** How a cell is read. A list of addresses or slugs has `|` or line breaks between them. */
+type Kind = 'text' | 'number' | 'boolean' | 'photos' | 'list';
+
+/** The columns that a sheet may have, by name: the fields of a listing, a text in a language as `title.en`. */
+const COLUMNS: ReadonlyMap<string, Kind> = new Map(
+  Object.entries(writtenListing.shape).flatMap(([name, schema]) => columnsOf(name, schema)),
+);
+
+const NUMBER = /^-?\d+(\.\d+)?$/;
+const BOOLEANS: Readonly<Record<string, boolean>> = {
+  true: true,
+  yes: true,
+  false: false,
+  no: false,
+};
+const BETWEEN_ENTRIES = /[|\r\n]+/;
+
+/** The words of a sheet for what the schema says of JSON. */
+const SHEET_WORDS: Readonly<Record<string, string>> = {
+  'must be of type number': 'must be a number such as 118000 or 118000.5',
+  'must be a whole number': 'must be a whole number such as 12',
+  'must be of type boolean': 'must be yes, no, true or false',
+};
+
+function columnsOf(name: string, schema: z.ZodType): [string, Kind][] {
+  const accepts = (value: unknown) => schema.safeParse(value).success;
+  if (name === 'photos') return [[name, 'photos']];
+  if (name === 'amenities') return [[name, 'list']];
+  if (accepts([])) return [];
+  if (accepts({})) return LOCALES.map((locale) => [`${name}.${locale}`, 'text']);
+  return [[name, accepts(1) ? 'number' : accepts(true) ? 'boolean' : 'text']];
+}
+
+/** Reads the bytes of a sheet: UTF-8, a header row, commas or semicolons. */
+export function readSheet(bytes: Uint8Array): ReadFile {
+  const text = utf8Of(bytes);
+  if (text === undefined) return unreadable('is not UTF-8 text: save it as "CSV UTF-8"');
+  let rows: string[][];
+  try {
+    const head = text.slice(0, text.search(/[\r\n]|$/));
+    const delimiter = head.includes(';') ? ';' : ',';
+    rows = parse(text, { delimiter, relax_column_count: true });
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    return unreadable(`is not CSV: ${error.message}`);
+  }
+  const [header = [], ...others] = rows.map((row) => row.map((cell) => cell.trim()));
+  if (header.join('') === '') return unreadable('has no header row');
+  const problems = headerProblems(header);
+  const records = others.flatMap((cells, index) => {
+    if (cells.join('') === '') return [];
+    // A spreadsheet counts from 1, and the header is its first row.
+    const place = `row ${index + 2}`;
+    const value = recordOf(header, cells);
+    const stray = cells.find((cell, column) => cell !== '' && !header[column]);
+    if (stray !== undefined) {
+      const message = 'stands in a column without a name';
+      problems.push({ record: recordName(place, value), path: '', message, value: stray });
+    }
+    return [{ place, value }];
+  });
+  const read = readRecords({ locations: [], amenities: [], properties: records }, true);
+  const inWordsOfSheet = read.problems.map((problem) => ({
+    ...problem,
+    message: SHEET_WORDS[problem.message] ?? problem.message,
+  }));
+  return { kind: 'read', file: read.file, problems: [...problems, ...inWordsOfSheet] };
+}
+
+function headerProblems(header: readonly string[]): ImportProblem[] {
+  const record = { place: 'row 1' };
+  return header.flatMap((name, index) => {
+    if (name === '') return [];
+    if (header.indexOf(name) < index) {
+      return [{ record, path: '', message: 'heads two columns', value: name }];
+    }
+    if (COLUMNS.has(name)) return [];
+    const message = `is no column: the columns are ${[...COLUMNS.keys()].join(', ')}`;
+    return [{ record, path: '', message, value: name }];
+  });
+}
+
+/** Returns the record of a row. An empty cell changes nothing. */
+function recordOf(header: readonly string[], cells: readonly string[]): Patch {
+  const record: Patch = {};
+  const texts: Record<string, Record<string, string>> = {};
+  for (const [index, name] of header.entries()) {
+    const kind = COLUMNS.get(name);
+    const cell = cells[index] ?? '';
+    if (kind === undefined || cell === '') continue;
+    const [field = '', locale] = name.split('.');
+    if (locale === undefined) {
+      record[field] = valueOfCell(kind, cell);
+    } else {
+      texts[field] = { ...texts[field], [locale]: cell };
+    }
+  }
+  return { ...record, ...texts };
+}
+
+/** Returns the value of a cell. One that is no number, or neither yes nor no, stays a text, which the schema refuses. */
+function valueOfCell(kind: Kind, cell: string): unknown {
+  const entries = cell.split(BETWEEN_ENTRIES).flatMap((entry) => entry.trim() || []);
+  switch (kind) {
+    case 'number':
+      return NUMBER.test(cell) ? Number(cell) : cell;
+    case 'boolean':
+      return BOOLEANS[cell.toLowerCase()] ?? cell;
+    case 'photos':
+      return entries.map((url) => ({ url }));
+    case 'list':
+      return entries;
+    case 'text':
+      return cell;
+  }
+}
+
+function unreadable(message: string): ReadFile {
+  return { kind: 'unreadable', problems: [{ record: THE_FILE, path: '', message }] };
+}
