@@ -112,7 +112,7 @@ describe('the program import-listings', () => {
     for (const args of [[], ['a.json', 'b.json'], ['--wet-run', 'a.json']]) {
       const { code, stderr } = await project.run(IMPORT, ...args);
       expect(code).toBe(2);
-      expect(stderr).toContain('Usage: npm run import-listings -- FILE [--dry-run] [--remote]');
+      expect(stderr).toContain('Usage: npm run import-listings -- FILE [--dry-run] [--patch]');
     }
   });
 
