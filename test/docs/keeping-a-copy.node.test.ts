@@ -104,6 +104,19 @@ describe('the program of docs/keeping-a-copy.md', () => {
     expect(copied()).toContain(added.id);
   });
 
+  it('keeps a listing that takes the slug of one that the same import hides', async () => {
+    const [old, heir] = [propertyOf({ slug: 'villa' }), propertyOf({ slug: 'heir' })];
+    const load = (...properties: object[]) =>
+      project.run('import-listings.ts', project.write('villa.json', { properties }));
+    expect(await load(old, heir)).toMatchObject({ code: 0 });
+    await keep();
+    const hidden = { ...old, slug: 'former-villa', status: 'hidden' };
+    expect(await load({ ...heir, slug: 'villa' }, hidden)).toMatchObject({ code: 0 });
+    expect((await keep()).slice(0, -1)).toEqual(['removed villa', 'published villa']);
+    expect(copied()).toEqual(publicIds());
+    expect(copied()).toContain(heir.id);
+  });
+
   it('begins again when its cursor is not known', async () => {
     const file = join(directory, 'copy', 'copy.json');
     writeFileSync(file, JSON.stringify({ cursor: 'gone', listings: { gone: {} } }));

@@ -8,7 +8,7 @@ import { ProjectCopy } from '../support/node/project-copy.ts';
 const NAME = 'events-and-property-feed';
 const isFull = process.env.FULL === '1';
 
-/** In an order in which each finds what it needs. The rollback is run by deploy.test.ts. */
+/** In an order in which each finds what it needs. deploy.test.ts runs the rollback, and drill.test.ts the drills. */
 const LINES = [
   'secret put API_KEY --env=',
   'deployments list --env=',
@@ -23,6 +23,8 @@ const LINES = [
 const ELSEWHERE = [
   'rollback VERSION_ID --env= --message "why"',
   'secret put API_KEY --env=staging',
+  `d1 delete ${NAME}-staging`,
+  `d1 create ${NAME}-staging --location weur`,
 ];
 /** The lines that are not to be run, or need a person. */
 const NOT_RUN = ['deploy --env typo', 'login'];

@@ -6,7 +6,6 @@ import { Database } from './database.ts';
 import { metadataOf, Worker } from './worker.ts';
 
 export const ACCOUNT_ID = 'a'.repeat(32);
-const BOOKMARK = '00000085-0000024c-00004c6d-8e61117bf38d7adb71b934ebbf891683';
 
 type Request = { query: URLSearchParams; body: Buffer; contentType: string; parts: string[] };
 type Route = [pattern: RegExp, answer: (request: Request) => Answer];
@@ -80,12 +79,17 @@ export class Account {
       /^POST \/d1\/database\/([^/]+)\/(query|raw)$/,
       ({ parts: [id, kind], body }) => this.#byId(id).query(body, kind === 'raw'),
     ],
-    [/^GET \/d1\/database\/([^/]+)\/time_travel\/bookmark$/, () => result({ bookmark: BOOKMARK })],
+    [
+      /^GET \/d1\/database\/([^/]+)\/time_travel\/bookmark$/,
+      ({ parts: [id] }) => result({ bookmark: this.#byId(id).bookmark() }),
+    ],
     [
       /^POST \/d1\/database\/([^/]+)\/time_travel\/restore$/,
       ({ parts: [id], query }) => {
-        this.#byId(id).restoredTo = query.get('bookmark');
-        return result({ bookmark: query.get('bookmark'), previous_bookmark: BOOKMARK });
+        const database = this.#byId(id);
+        const previous_bookmark = database.bookmark();
+        database.travelTo(query.get('bookmark'));
+        return result({ bookmark: query.get('bookmark'), previous_bookmark });
       },
     ],
 

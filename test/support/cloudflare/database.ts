@@ -14,8 +14,10 @@ export class Database {
   readonly uuid = randomUUID();
   readonly name: string;
   readonly location: unknown;
-  /** The bookmark that Time Travel was last asked for. The rows stay as they are. */
+  /** The bookmark that Time Travel was last asked for. */
   restoredTo: string | null = null;
+  /** The rows of each table at each bookmark that was given. */
+  readonly #history = new Map<string, Record<string, Record<string, unknown>[]>>();
   readonly sqlite = new DatabaseSync(':memory:');
 
   constructor(name: string, location?: unknown) {
@@ -50,6 +52,37 @@ export class Database {
   /** Returns the rows of a query. */
   rows(sql: string): Record<string, unknown>[] {
     return this.sqlite.prepare(sql).all() as Record<string, unknown>[];
+  }
+
+  /** Returns the bookmark of the present state. */
+  bookmark(): string {
+    const tables = this.#tables().map((table) => [table, this.rows(`SELECT * FROM "${table}"`)]);
+    const number = this.#history.size.toString(16).padStart(8, '0');
+    const bookmark = `${number}-0000024c-00004c6d-8e61117bf38d7adb71b934ebbf891683`;
+    this.#history.set(bookmark, Object.fromEntries(tables));
+    return bookmark;
+  }
+
+  /** Sets the rows back to a bookmark. With another text for one they stay as they are. */
+  travelTo(bookmark: string | null): void {
+    this.restoredTo = bookmark;
+    const state = this.#history.get(bookmark ?? '');
+    if (state === undefined) return;
+    for (const table of this.#tables()) {
+      this.sqlite.exec(`DELETE FROM "${table}"`);
+      for (const row of state[table] ?? []) {
+        const columns = Object.keys(row).map((name) => `"${name}"`);
+        const insert = `INSERT INTO "${table}" (${columns}) VALUES (${columns.map(() => '?')})`;
+        this.sqlite.prepare(insert).run(...(Object.values(row) as SQLInputValue[]));
+      }
+    }
+  }
+
+  #tables(): string[] {
+    const tables = this.rows(
+      `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`,
+    );
+    return tables.map(({ name }) => String(name));
   }
 
   /** Runs one statement, several in one text, or a batch: each time as one transaction. */

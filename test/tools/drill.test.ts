@@ -1,0 +1,180 @@
+/**
+ * The drills of the runbook, walked line by line against a stand-in of Cloudflare: nothing erased comes back, in a
+ * clone, in staging, in a renamed database, and by Time Travel. `FULL=1` walks the deployments in them too.
+ */
+
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { CloudflareStandIn } from '../support/cloudflare/stand-in.ts';
+import { type Finished, ProjectCopy } from '../support/node/project-copy.ts';
+
+const NAME = 'events-and-property-feed';
+const PAYLOADS = 'SELECT aggregate_id, payload FROM events ORDER BY seq';
+const PERSONAL = '{"note":"personal"}';
+const isFull = process.env.FULL === '1';
+
+let cloudflare: CloudflareStandIn;
+let operator: ProjectCopy;
+let others: ProjectCopy[];
+
+beforeEach(async () => {
+  cloudflare = await new CloudflareStandIn().start();
+  operator = new ProjectCopy();
+  operator.environment = cloudflare.environment;
+  others = [];
+  const production = cloudflare.account.createDatabase(NAME);
+  production.migrate();
+  for (const guest of ['anna', 'bert', 'carl']) send(NAME, guest);
+  cloudflare.account.createDatabase(`${NAME}-staging`).migrate();
+});
+afterEach(async () => {
+  expect(cloudflare.unknown).toEqual([]);
+  await Promise.all([operator, ...others].map((project) => project.remove()));
+  await cloudflare.stop();
+});
+
+function send(name: string, guest: string): void {
+  cloudflare.account
+    .database(name)
+    .sqlite.prepare(
+      `INSERT INTO events (id, type, aggregate_type, aggregate_id, created_at, payload)
+       VALUES (?, 'booking.created', 'booking', ?, 1000, '${PERSONAL}')`,
+    )
+    .run(`${guest}-1`, guest);
+}
+
+/** The guests whose payloads are there. */
+function knownIn(rows: Record<string, unknown>[]): unknown[] {
+  return rows.filter(({ payload }) => payload === PERSONAL).map(({ aggregate_id }) => aggregate_id);
+}
+const known = (name: string) => knownIn(cloudflare.account.database(name).rows(PAYLOADS));
+
+/** The commands of a section, in their order. */
+function commandsOf(path: string, heading: string): string[] {
+  const text = readFileSync(path, 'utf8');
+  const section = text.split(`\n${heading}\n`)[1]?.split(/\n#/)[0] ?? '';
+  return [...section.matchAll(/`(n(?:pm run|px wrangler) [^`]+)`/g)].map(([, line = '']) => line);
+}
+
+/** Runs a command of a document to its good end. */
+async function walk(project: ProjectCopy, line: string): Promise<Finished> {
+  const [runner, , ...words] = line.split(' ');
+  const [script, ...args] = words.filter((word) => word !== '--');
+  const run = () =>
+    runner === 'npx' ? project.wrangler(words) : project.run(`${script}.ts`, ...args);
+  const isSkipped = script === 'deploy' && !isFull;
+  const finished = isSkipped ? { code: 0, stdout: '', stderr: '' } : await run();
+  expect({ line, ...finished }).toMatchObject({ code: 0, stderr: '' });
+  return finished;
+}
+
+const erase = (guest: string) =>
+  walk(
+    operator,
+    `npm run erase-events -- --aggregate-type booking --aggregate-id ${guest} --remote`,
+  );
+
+describe('what was erased since the backup stays erased', () => {
+  it('in the drill on the own machine', async () => {
+    const lines = commandsOf('docs/runbook.md', '### The drill on your own machine');
+    expect(lines).toEqual([
+      'npm run backup -- --remote --out backups/drill.sql',
+      'npm run restore -- ../REPO/backups/drill.sql --ledger ../REPO/erasures.jsonl',
+      'npm run dev',
+    ]);
+    mkdirSync(join(operator.directory, 'backups'));
+    const [backup = '', restore = ''] = lines;
+    await walk(operator, backup);
+    await erase('anna');
+    const clone = new ProjectCopy();
+    others.push(clone);
+    const { stdout } = await walk(clone, restore.replaceAll('../REPO', operator.directory));
+    expect(stdout).toContain('Erased again: 1 event.');
+    expect(knownIn(clone.rows(PAYLOADS))).toEqual(['bert', 'carl']);
+  });
+
+  it('in the drill in staging, and what is erased later goes there too', async () => {
+    const lines = commandsOf('docs/runbook.md', '### The drill in staging');
+    expect(lines).toEqual([
+      'npm run backup -- --remote --out backups/drill.sql',
+      `npx wrangler d1 delete ${NAME}-staging`,
+      `npx wrangler d1 create ${NAME}-staging --location weur`,
+      'npm run restore -- backups/drill.sql --remote --env staging',
+      'npm run deploy -- --env staging',
+      'npm run deploy -- --env staging',
+    ]);
+    const [backup = '', ...rest] = lines;
+    await walk(operator, backup);
+    await erase('anna');
+    for (const line of rest.slice(0, 4)) await walk(operator, line);
+    expect(known(`${NAME}-staging`)).toEqual(['bert', 'carl']);
+    await erase('bert');
+    await walk(operator, 'npm run erase-events -- --again --remote --env staging');
+    expect(known(`${NAME}-staging`)).toEqual(['carl']);
+    expect(known(NAME)).toEqual(['carl']);
+  });
+
+  it('when the database was moved and renamed, and an older backup comes back', async () => {
+    await walk(operator, 'npm run backup -- --remote --out backups/weekly.sql');
+    const lines = commandsOf('docs/events.md', '### When it must go at once');
+    expect(lines).toEqual([
+      'npm run backup -- --remote',
+      `npx wrangler d1 create ${NAME}-2 --location weur`,
+      'npm run restore -- backups/FILE.sql --remote',
+      'npm run deploy',
+      `npx wrangler d1 delete ${NAME}`,
+    ]);
+    await erase('anna');
+    const [backup = '', create = '', restore = '', deploy = '', remove = ''] = lines;
+    const { stdout } = await walk(operator, backup);
+    const [, file = ''] = /^backups\/(.+)\.sql:/.exec(stdout) ?? [];
+    rename(NAME, `${NAME}-2`);
+    await walk(operator, create);
+    await walk(operator, restore.replace('FILE', file));
+    await walk(operator, deploy);
+    await walk(operator, remove);
+    await erase('bert');
+    expect(known(`${NAME}-2`)).toEqual(['carl']);
+    // The new database is lost, and only the weekly backup is left.
+    cloudflare.account.databases.length = 0;
+    cloudflare.account.createDatabase(`${NAME}-2`);
+    const back = await walk(operator, 'npm run restore -- backups/weekly.sql --remote');
+    expect(back.stdout).toContain('Erased again: 2 events.');
+    expect(known(`${NAME}-2`)).toEqual(['carl']);
+  });
+
+  it('after Time Travel, which begins a new generation', async () => {
+    const lines = commandsOf('docs/runbook.md', '## Restore from Time Travel');
+    expect(lines).toEqual([
+      `npx wrangler d1 time-travel info ${NAME} --timestamp 2026-11-21T12:00:00Z`,
+      'npm run deploy',
+      `npx wrangler d1 time-travel restore ${NAME} --bookmark BOOKMARK`,
+      'npm run deploy',
+      'npm run after-time-travel -- --remote',
+    ]);
+    const [info = '', , restore = '', , after = ''] = lines;
+    const { stdout } = await walk(operator, info);
+    const [bookmark = 'none'] = /[0-9a-f]{8}-0000024c-00004c6d-[0-9a-f]{32}/.exec(stdout) ?? [];
+    await erase('anna');
+    send(NAME, 'undone');
+    const identity = () =>
+      cloudflare.account.database(NAME).rows('SELECT * FROM database_identity')[0];
+    const before = identity();
+    await walk(operator, restore.replace('BOOKMARK', bookmark));
+    expect(known(NAME)).toEqual(['anna', 'bert', 'carl']);
+    expect((await walk(operator, after)).stdout).toContain('Erased again: 1 event.');
+    expect(known(NAME)).toEqual(['bert', 'carl']);
+    expect(identity()?.lineage).toBe(before?.lineage);
+    expect(identity()?.generation).not.toBe(before?.generation);
+  });
+});
+
+function rename(name: string, successor: string): void {
+  const path = join(operator.directory, 'wrangler.toml');
+  const text = readFileSync(path, 'utf8');
+  operator.write(
+    'wrangler.toml',
+    text.replace(`database_name = "${name}"`, `database_name = "${successor}"`),
+  );
+}
