@@ -82,10 +82,14 @@ export function resourceMissing(message: string): ApiError {
   return new ApiError('resource_missing', message);
 }
 
-/** 500 `internal_error`. `cause` is logged; nothing of it is shown. */
-export function internalError(cause?: unknown): ApiError {
+/**
+ * 500 `internal_error`. `cause` is logged; nothing of it is shown. `retryAfterSeconds`, a whole number, is
+ * known of faults that pass.
+ */
+export function internalError(cause?: unknown, retryAfterSeconds?: number): ApiError {
   return new ApiError('internal_error', 'An unexpected error occurred. Retry with backoff.', {
     cause,
+    ...(retryAfterSeconds && { headers: { 'Retry-After': String(retryAfterSeconds) } }),
   });
 }
 

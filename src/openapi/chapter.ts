@@ -81,8 +81,9 @@ const ANY_TIME: readonly Refusal[] = [
     errors: [rateLimitExceeded(100, 42_000), tooManyAtOnce(1_000)],
   },
   {
-    description: 'The service failed: retry with growing pauses.',
-    errors: [internalError()],
+    description:
+      'The service failed: retry with growing pauses, or after `Retry-After` seconds where that is told.',
+    errors: [internalError(), internalError(undefined, 3)],
   },
 ];
 

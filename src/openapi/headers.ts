@@ -164,8 +164,19 @@ const broughtByErrors: Readonly<Record<string, z.ZodType>> = {
   ),
 };
 
+/** `Retry-After` of a status that has it at times only. */
+const retryAfterAtTimes = header(
+  'Retry-After-At-Times',
+  z.int32().min(1).optional(),
+  'Seconds to wait before the request is sent again, when the database has failed.',
+);
+
 /** The headers that any of the errors brings along. */
 export function headersOfErrors(errors: readonly ApiError[]): Record<string, z.ZodType> {
   const names = new Set(errors.flatMap(({ headers }) => Object.keys(headers)));
-  return Object.fromEntries(Object.entries(broughtByErrors).filter(([name]) => names.has(name)));
+  const brought = Object.entries(broughtByErrors).filter(([name]) => names.has(name));
+  const isSure = (name: string) => errors.every(({ headers }) => name in headers);
+  return Object.fromEntries(
+    brought.map(([name, schema]) => [name, isSure(name) ? schema : retryAfterAtTimes]),
+  );
 }

@@ -5,7 +5,8 @@
  * at times. A call may run twice here, so it must be one that may.
  */
 
-import { noteMore, timed } from '../http/log.ts';
+import { internalError } from '../http/errors.ts';
+import { logFault, noteMore, timed } from '../http/log.ts';
 import { withDeadline } from './deadline.ts';
 
 const D1_READ_DEADLINE_MS = 5_000;
@@ -19,9 +20,32 @@ const RETRY_WINDOW_MS = 1_500;
 /** The longest pause, up to a half shorter, before a locked database is asked again. */
 const LOCKED_PAUSE_MS = 200;
 
-/** The texts of faults that pass by themselves, besides locks. */
-const PASSING_FAULT =
-  /Network connection lost|storage caused object to be reset|reset because its code was updated|internal error/i;
+/**
+ * The texts of faults that pass by themselves, besides locks. All but the last two stand in D1's list of
+ * errors (developers.cloudflare.com/d1/observability/debug-d1, as of August 2026), which says to retry them.
+ */
+const PASSING_FAULTS = [
+  'Network connection lost',
+  'reset because its code was updated',
+  // While it starts up, and in the storage.
+  'storage caused object to be reset',
+  'Cannot resolve D1 DB due to transient issue on remote node',
+  'Replica disconnected from primary',
+  "Can't read from request stream because client disconnected",
+  // D1 spreads a long queue over a new object. A query of this service takes no such time by itself.
+  'storage operation exceeded timeout which caused object to be reset',
+  // D1's own text for every other fault of the platform: `D1_ERROR: internal error; reference = ...`.
+  'internal error',
+  // Seen by operators when a database moves (cloudflare/workers-sdk).
+  'this D1 DB instance is no longer active',
+];
+const PASSING_FAULT = new RegExp(PASSING_FAULTS.join('|'), 'i');
+
+/**
+ * The texts of a database that has too much to do, from the same list. More attempts would add to it,
+ * and a query that needed too much memory or processor time would need it again.
+ */
+const OVERLOADED = /overloaded|exceeded its memory limit|exceeded its CPU time limit/i;
 
 /**
  * The texts of a lock that another program holds, as an import does locally for seconds when it
@@ -29,25 +53,67 @@ const PASSING_FAULT =
  */
 const LOCKED = /SQLITE_BUSY|database is locked|Failed to get session commit token/i;
 
-/** Reads within 5 s in all. */
+/** Reads within 5 s in all. Throws 500 `internal_error` with `Retry-After` when D1 fails. */
 export function readD1<T>(call: () => Promise<T>): Promise<T> {
   return callWithin(D1_READ_DEADLINE_MS, 'D1 read', call);
 }
 
-/** Writes within 10 s in all. The write must be one that may run twice. */
-export function writeD1<T>(call: () => Promise<T>): Promise<T> {
-  return callWithin(D1_WRITE_DEADLINE_MS, 'D1 write', call);
+/** Writes within 10 s in all, and throws as `readD1` does. The write must be one that may run twice. */
+export async function writeD1<T extends D1Result | D1Result[]>(call: () => Promise<T>): Promise<T> {
+  const answer = await callWithin(D1_WRITE_DEADLINE_MS, 'D1 write', call);
+  const [result] = [answer].flat();
+  if (result !== undefined) warnOfSize(result.meta.size_after);
+  return answer;
 }
 
+/** The time of the first failure since D1 last answered this isolate. */
+let failingSince: number | undefined;
+
 /** Calls within a time limit. The request's line in the log tells how long it took, and in how many attempts. */
-function callWithin<T>(deadlineMs: number, what: string, call: () => Promise<T>): Promise<T> {
+async function callWithin<T>(deadlineMs: number, what: string, call: () => Promise<T>): Promise<T> {
   const attempt = () => {
     noteMore('database_attempts', 1);
     return call();
   };
-  return timed('database_ms', () =>
-    withDeadline(repeatPassingFaults(attempt, deadlineMs), deadlineMs, what),
-  );
+  try {
+    const answer = await timed('database_ms', () =>
+      withDeadline(repeatPassingFaults(attempt, deadlineMs), deadlineMs, what),
+    );
+    failingSince = undefined;
+    return answer;
+  } catch (error) {
+    failingSince ??= Date.now();
+    throw internalError(error, retryAfterSeconds(Date.now() - failingSince));
+  }
+}
+
+const MIN_RETRY_SECONDS = 2;
+const MAX_RETRY_SECONDS = 30;
+
+/**
+ * Returns the pause that a client is asked to make, once D1 has failed for `lastedMs`: 2 s at first, then a
+ * quarter of that time, at most 30 s, and up to a half more by chance, so that clients do not return at once.
+ */
+function retryAfterSeconds(lastedMs: number): number {
+  const seconds = Math.min(Math.max(MIN_RETRY_SECONDS, lastedMs / 4_000), MAX_RETRY_SECONDS);
+  return Math.ceil(seconds * (1 + Math.random() / 2));
+}
+
+/** A database holds 10 GB, which D1 counts in decimal (developers.cloudflare.com/d1/platform/limits). */
+const MAX_DATABASE_BYTES = 10_000_000_000;
+const WARNED_SHARE = 0.7;
+const WARNING_PAUSE_MS = 3_600_000;
+
+let warnedAt = Number.NEGATIVE_INFINITY;
+
+/** Logs that the database fills up, once per hour and isolate. A result of D1 tells the size. */
+function warnOfSize(bytes: number): void {
+  if (!(bytes >= WARNED_SHARE * MAX_DATABASE_BYTES)) return;
+  const now = Date.now();
+  if (now - warnedAt < WARNING_PAUSE_MS) return;
+  warnedAt = now;
+  const percent = Math.floor((100 * bytes) / MAX_DATABASE_BYTES);
+  logFault('the database fills up', new Error(`${bytes} bytes are ${percent} % of D1's limit`));
 }
 
 async function repeatPassingFaults<T>(call: () => Promise<T>, deadlineMs: number): Promise<T> {
@@ -82,6 +148,7 @@ function pauseAfter(
 
 /** Reports whether a fault passes by itself, as a lock does. */
 export function isPassingFault(error: unknown): boolean {
+  if (isFault(error, OVERLOADED)) return false;
   return isFault(error, LOCKED) || isFault(error, PASSING_FAULT);
 }
 

@@ -5,6 +5,7 @@ import { env } from 'cloudflare:workers';
 import { Hono } from 'hono';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
+import { failingD1 } from '../support/faults.ts';
 import {
   API_KEY,
   expectDocumented,
@@ -56,15 +57,15 @@ describe('the request id', () => {
     '~ !"#$%&',
     'a\tb',
     'é',
-    'Ж'.repeat(200),
-    '\u{1f3e1}'.repeat(200),
+    `Ж${'x'.repeat(199)}`,
+    `\u{1f3e1}${'x'.repeat(199)}`,
     '\u0085',
   ])('%j is echoed exactly', async (id) => {
     const response = await get(LIST, { headers: { 'X-Request-ID': id } });
     expect(response.headers.get('X-Request-ID')).toBe(id);
   });
 
-  it.each(['x'.repeat(201), 'é'.repeat(201), 'a\ufffd', ''])(
+  it.each(['x'.repeat(201), `é${'x'.repeat(200)}`, 'a\ufffd', ''])(
     '%j is replaced by a fresh one',
     async (id) => {
       const response = await get(LIST, { headers: { 'X-Request-ID': id } });
@@ -171,6 +172,17 @@ describe('an unexpected failure', () => {
       });
     },
   );
+});
+
+it('a failure of D1 is a 500 that says when to come back', async () => {
+  const logged = vi.spyOn(console, 'error').mockReturnValue(undefined);
+  const DB = failingD1(env.DB, { when: 'before commit' });
+  for (const path of [`${LIST}/some-home`, '/api/v1/events']) {
+    const response = await call(path, { DB });
+    await expectError(response, 500, 'internal_error');
+    expect(response.headers.get('Retry-After')).toMatch(/^\d+$/);
+  }
+  logged.mockRestore();
 });
 
 describe('one log line a request', () => {
