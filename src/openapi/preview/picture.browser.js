@@ -38,13 +38,17 @@ export function pictureOf({ url, alt }, { language, scenery, isFirst, isCaptione
     const text = localized(alt, language);
     append(
       frame,
-      element('span', { class: 'unloaded' }, 'Photo not loaded'),
-      !isCaptioned &&
-        element(
-          'span',
-          { class: 'alt', lang: text?.language },
-          text?.text ?? 'A photo without alt text',
-        ),
+      element(
+        'span',
+        { class: 'told' },
+        element('span', { class: 'unloaded' }, 'Photo not loaded'),
+        !isCaptioned &&
+          element(
+            'span',
+            { class: 'alt', lang: text?.language },
+            text?.text ?? 'A photo without alt text',
+          ),
+      ),
     );
   });
   return frame;
