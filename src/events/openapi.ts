@@ -61,7 +61,8 @@ const EXAMPLE_STORED_EVENT = {
   payload: EXAMPLE_BODY.payload,
 };
 /** The `next_cursor` of the first page of `order=asc&limit=1`. */
-const EXAMPLE_NEXT_CURSOR = 'GjSO3SuGGkdbMiwiZXZlbnRzIiwiOTMsMTI2LDExOCw3OCwxNCwxMTAsOTAsMTY2IiwxXQ';
+const EXAMPLE_NEXT_CURSOR =
+  'GjSO3SuGGkdbMiwiZXZlbnRzIiwiOTMsMTI2LDExOCw3OCwxNCwxMTAsOTAsMTY2IiwxXQ';
 
 const ingestOperation: Operation = {
   operationId: 'ingestEvent',
