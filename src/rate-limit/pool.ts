@@ -26,7 +26,7 @@ import {
 
 /** The longest that a request waits for its counter. */
 const DEADLINE_MS = 1_000;
-/** The time for which a waiting request relies on the calls of others. */
+/** The time for which waiting requests rely on a call of another request. */
 const PATIENCE_MS = 100;
 const LOOK_EVERY_MS = 2;
 /** After a failed call no lease is fetched ahead for so long. */
@@ -119,7 +119,7 @@ export class Pool {
     let waitedMs = 0;
     let failure: Failure | undefined;
     for (let looks = 1; waitedMs < DEADLINE_MS && failure === undefined; looks += 1) {
-      const wanted = this.#wantedNow(waitedMs, Date.now());
+      const wanted = this.#wantedNow(startedAt + waitedMs);
       if (wanted > 0) failure = await this.#call(env, wanted, DEADLINE_MS - waitedMs);
       else await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
       const count = this.spend(Date.now());
@@ -159,14 +159,14 @@ export class Pool {
    * Returns how many requests a waiting request asks for; 0 while it relies on calls under way, or when
    * nothing is left in the window.
    */
-  #wantedNow(waitedMs: number, now: number): number {
+  #wantedNow(now: number): number {
     const window = this.#windowAt(now);
     if (window?.left === 0) return 0;
     const expected = this.#expected(now);
     const left = (window?.left ?? this.#limit) - expected;
     // Calls under way bring enough, or have asked for all that is left.
     const isComing = expected > 0 && (this.#waiting <= expected || left <= 0);
-    if (isComing && waitedMs < PATIENCE_MS) return 0;
+    if (isComing) return 0;
     const room = this.#largest + this.#waiting - expected;
     return Math.max(1, Math.min(room, this.#largestAsk, nextLease(this.#limit, left)));
   }
