@@ -79,6 +79,8 @@ export type ImportOutcome =
       pruned: number;
       /** The number of listings that the feed shows otherwise from now on. */
       changes: number;
+      /** The public slugs of these, former ones too. */
+      slugs: ReadonlySet<string>;
       /** The cursor that a reader of all changes holds now; null when nothing changed, or in a dry run. */
       resumeCursor: string | null;
       /** Tells whether rendering was interrupted: what is left is rendered when it is read. */
@@ -157,6 +159,7 @@ async function attemptImport(read: ReadListings, options: ImportOptions): Promis
     affected: written.affected,
     pruned: pruned.ids.length,
     changes: written.changes,
+    slugs: written.slugs,
     // The import is done, even if this read fails.
     resumeCursor:
       written.changes > 0 && !isDryRun ? await findResumeCursor(database).catch(() => null) : null,
@@ -192,6 +195,7 @@ type Written = {
   ofFile: number;
   affected: number;
   changes: number;
+  slugs: Set<string>;
   findings: Findings;
   /** The batches in which something was staged; their listings are to be rendered. */
   batches: StagedRow[][];
@@ -218,18 +222,20 @@ async function writeAll(
     ofFile: 0,
     affected: 0,
     changes: 0,
+    slugs: new Set(),
     findings,
     batches: [],
   };
   const emptiedListings = new Set<string>();
   const isPruned = new Set(pruned);
   const write = async (batch: StagedRow[], reason: ChangedListing['reason']) => {
-    const { rows, replaced, changes } = await (isDryRun ? findDiffering : stageListings)(
+    const { rows, replaced, changes, slugs } = await (isDryRun ? findDiffering : stageListings)(
       staging,
       batch,
     );
     if (rows.length > 0) written.batches.push(rows);
     written.changes += changes;
+    for (const slug of slugs) written.slugs.add(slug);
     for (const { listing } of rows) {
       const text = replaced.get(listing.id);
       if (text === undefined) {

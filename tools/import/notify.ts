@@ -10,8 +10,11 @@ const DEADLINE_MS = 10_000;
 /** The address, and the key of `PUBLISH_HOOK_SECRET` when there is one. */
 export type Hook = { url: URL; key: Uint8Array | undefined };
 
-/** The message to a hook. */
-export type FeedChanged = { changes: number; resumeCursor: string };
+/** A message names so many slugs at most. */
+const MAX_SLUGS = 100;
+
+/** The message to a hook. `slugs` are those of the changed listings, former ones too. */
+export type FeedChanged = { changes: number; slugs: readonly string[]; resumeCursor: string };
 
 /** The outcome of the request, as a line for the operator. */
 export type Notified = { isDelivered: boolean; message: string };
@@ -34,9 +37,14 @@ export function parseHook(address: string, secret: string | undefined): Hook | s
 /** Sends the request, three times at most. Never throws. */
 export async function notify(
   { url, key }: Hook,
-  { changes, resumeCursor }: FeedChanged,
+  { changes, slugs, resumeCursor }: FeedChanged,
 ): Promise<Notified> {
-  const body = JSON.stringify({ type: 'feed.changed', changes, resume_cursor: resumeCursor });
+  const body = JSON.stringify({
+    type: 'feed.changed',
+    changes,
+    slugs: slugs.length > MAX_SLUGS ? null : slugs,
+    resume_cursor: resumeCursor,
+  });
   const id = `msg_${randomUUID()}`;
   let failure = '';
   for (const pauseMs of [...PAUSES_MS, 0]) {

@@ -81,7 +81,8 @@ function causeLine(problems: readonly ImportProblem[]): string {
   if (first === undefined) return '';
   if (problems.length === 1) return problemLine(first);
   const { record, path, message, value, subject } = first;
-  const cause = [subject ?? path.replace(/\.\d+/g, '.*'), message].filter(Boolean).join(' ');
+  const field = isOfSheet(record) ? columnOf(path) : path.replace(/\.\d+/g, '.*');
+  const cause = [subject ?? field, message].filter(Boolean).join(' ');
   const records = new Set(problems.map((each) => each.record.place)).size;
   const often = `${problems.length === records ? '' : `${problems.length} times in `}${counted(records, ...nounOf(record))}`;
   const where =

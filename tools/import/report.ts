@@ -89,7 +89,7 @@ export function refusalLines(problems: readonly ImportProblem[]): string[] {
 /** Tells the hook of the changes, or finds what it would be told. Returns what to tell the user. A hook that fails is a warning. */
 export async function tellHook(
   hook: Hook,
-  { changes, resumeCursor }: Accepted,
+  { changes, slugs, resumeCursor }: Accepted,
   isDryRun: boolean,
 ): Promise<{ isWarning: boolean; line: string }> {
   const { host } = hook.url;
@@ -108,7 +108,7 @@ export async function tellHook(
       line: `Warning: ${host} was not notified: the database did not say where the changes end.`,
     };
   }
-  const { isDelivered, message } = await notify(hook, { changes, resumeCursor });
+  const { isDelivered, message } = await notify(hook, { changes, slugs: [...slugs], resumeCursor });
   return isDelivered
     ? { isWarning: false, line: `${message.slice(0, -1)} of ${counts}.` }
     : { isWarning: true, line: `Warning: ${message}` };

@@ -28,6 +28,8 @@ export type StagedListings = {
   replaced: ReadonlyMap<string, string>;
   /** The number of them that the feed shows otherwise from then on. */
   changes: number;
+  /** The public slugs of these, former ones too. */
+  slugs: readonly string[];
 };
 
 /** Finds the listings that would be staged. Writes nothing. */
@@ -68,6 +70,7 @@ async function differing({ database, publicSiteUrl }: Staging, batch: readonly S
   const { results } = await patiently(() => statement.all<StoredListing | Missing>());
   const stored = new Map(results.map((each) => [each.id, each]));
   const replaced = new Map<string, string>();
+  const slugs: string[] = [];
   let changes = 0;
   const rows = batch.flatMap((row) => {
     const found = stored.get(row.listing.id);
@@ -75,10 +78,15 @@ async function differing({ database, publicSiteUrl }: Staging, batch: readonly S
     const old = found.slug === null ? undefined : found;
     if (old !== undefined) replaced.set(old.id, old.source);
     const columns = changeColumnsOf(old, row.listing, publicSiteUrl);
-    if (columns.change_seq === null) changes += 1;
+    if (columns.change_seq === null) {
+      changes += 1;
+      const { slug, status } = row.listing;
+      const last = status === 'hidden' ? columns.removed_slug : slug;
+      slugs.push(...(last === null ? [] : [last]), ...columns.former_slugs);
+    }
     return [{ row, json: `${row.json.slice(0, -1)},"change":${JSON.stringify(columns)}}` }];
   });
-  return { rows, replaced, changes };
+  return { rows, replaced, changes, slugs };
 }
 
 /** A listing of the batch that the store does not hold. */

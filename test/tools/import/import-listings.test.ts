@@ -162,8 +162,8 @@ describe('import-listings', () => {
     expect(documentOf('left-over')).toMatchObject({ object: 'property', slug: 'left-over' });
   });
 
-  it('accepts the example of docs/listings-file.md', async () => {
-    const [example = ''] = codeBlocksOf('docs/listings-file.md', 'json');
+  it('accepts the whole file of docs/listings-file.md', async () => {
+    const [, example = ''] = codeBlocksOf('docs/listings-file.md', 'json');
     expectDone(await load(example, '--dry-run'));
   });
 

@@ -120,6 +120,7 @@ describe('--prune', () => {
 const event = z.strictObject({
   type: z.literal('feed.changed'),
   changes: z.int(),
+  slugs: z.array(z.string()).nullable(),
   resume_cursor: z.string(),
 });
 
@@ -133,8 +134,9 @@ describe('--notify', () => {
     const [request, ...others] = received;
     expect(others).toEqual([]);
     expect(request?.method).toBe('POST');
-    const { changes, resume_cursor } = event.parse(JSON.parse(request?.body ?? ''));
+    const { changes, slugs, resume_cursor } = event.parse(JSON.parse(request?.body ?? ''));
     expect(changes).toBe(3);
+    expect(slugs).toEqual(['home-5', 'home-6', 'home-7']);
     const [newest] = project.rows('SELECT max(change_seq) AS seq FROM properties');
     const text = Buffer.from(resume_cursor, 'base64url').subarray(8).toString();
     expect(JSON.parse(text)).toEqual([2, 'property-changes', '', [newest?.seq]]);
@@ -173,6 +175,25 @@ describe('--notify', () => {
     const dry = await load({ properties: homes.slice(5, 6) }, '--notify', address, '--dry-run');
     expect(lastLine(dry.stdout)).toBe(`Would notify ${new URL(address).host} of 1 change.`);
     expect(received).toEqual([]);
+  });
+
+  it('names the slugs of changed listings, former ones too, and of more than a hundred none', async () => {
+    const slugsOf = async (content: object, ...options: string[]) => {
+      const done = await load(content, '--notify', address, ...options);
+      expect(done.code).toBe(0);
+      return event.parse(JSON.parse(received.pop()?.body ?? '')).slugs;
+    };
+    const one = propertyOf({ slug: 'first-slug' });
+    expect(await slugsOf({ properties: [one] })).toEqual(['first-slug']);
+    const renamed = { ...one, slug: 'second-slug' };
+    expect(await slugsOf({ properties: [renamed] })).toEqual(['second-slug', 'first-slug']);
+    const hidden = { ...renamed, status: 'hidden' };
+    expect(await slugsOf({ properties: [hidden] })).toEqual(['second-slug', 'first-slug']);
+    const many = Array.from({ length: 101 }, (_, index) => propertyOf({ slug: `many-${index}` }));
+    expect(await slugsOf({ properties: many.slice(1) })).toHaveLength(100);
+    expect(
+      await slugsOf({ properties: many.map((each) => ({ ...each, name: 'Other' })) }),
+    ).toBeNull();
   });
 
   it('tries three times under one id, and has no signature without a secret', async () => {

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { exportListings } from '../../../tools/import/export.ts';
+import { codeBlocksOf } from '../../docs/markdown.ts';
 import { type MemoryImports, openMemoryImports } from '../../support/node/memory-imports.ts';
 
 const SAMPLES = readFileSync('tools/samples/listings.json', 'utf8');
@@ -271,5 +272,19 @@ describe('quality', () => {
       'Worth a look: a gallery without any alt text: 1 listing: no-alt',
       'Worth a look: a video address that is a page and no file: 1 listing: page',
     ]);
+  });
+});
+
+it('the patch of docs/listings-file.md is accepted', async () => {
+  const [patch = '', whole = ''] = codeBlocksOf('docs/listings-file.md', 'json');
+  const other = { hid: 'H-2002', slug: 'h-2002', name: 'Home', status: 'listed', display_order: 1 };
+  for (const content of [whole, { properties: [other] }]) {
+    expect(await imports.load(content)).toMatchObject({ code: 0, stderr: '' });
+  }
+  expect((await imports.load(patch, '--patch')).code).toBe(0);
+  expect(await imports.stored('casa-marea')).toMatchObject({
+    price_from: 121000,
+    title: { en: 'House above the harbour', es: 'Casa sobre el puerto' },
+    bedrooms: 4,
   });
 });
