@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { type CursorScope, encodeCursor } from '../http/cursor.ts';
 import { cursorText, listOf } from '../http/paging.ts';
 import { lowerCaseUuid, uuid } from '../http/uuid.ts';
-import { anyProperty, property } from './resource.ts';
+import { property } from './resource.ts';
 
 /** A place in the list of changes. */
 export type ChangePlace =
@@ -36,35 +36,17 @@ export function changeCursor(place: ChangePlace): Promise<string> {
   return encodeCursor(CHANGES_SCOPE, positionOf(place));
 }
 
-const changedAt = z.iso
-  .datetime()
-  .max(30)
-  .nullable()
-  .meta({
-    description:
-      'When an import made the change; null for a listing that was stored before the list existed. The order is not that of these times.',
-    examples: ['2027-01-15T09:30:00.000Z'],
-  });
-
 /** An item of the list. */
-export const propertyChange = z
-  .strictObject({
-    object: z.literal('property_change'),
-    id: lowerCaseUuid.meta({ description: 'Identifies the property.' }),
-    slug: property.shape.slug.meta({
-      description: 'The slug of the property; of a removed one the last that was public.',
-    }),
-    change: z.enum(['published', 'removed']).meta({
-      description: '`published`: it is public, new or changed. `removed`: it is hidden now.',
-    }),
-    changed_at: changedAt,
-    property: anyProperty.nullable().meta({
-      description: 'The property as it is now; null when it was removed.',
-    }),
-  })
-  .meta({ id: 'PropertyChange', description: 'The latest change of a listing.' });
-
-export type ChangeList = z.infer<typeof changeList>;
+export const propertyChange = z.strictObject({
+  object: z.literal('property_change'),
+  id: lowerCaseUuid,
+  slug: property.shape.slug,
+  change: z.enum(['published', 'removed']),
+  changed_at: z.iso.datetime().max(30).nullable(),
+  property: property.nullable(),
+});
 
 /** A page of changes. */
 export const changeList = listOf(propertyChange).extend({ resume_cursor: cursorText });
+
+export type ChangeList = z.infer<typeof changeList>;

@@ -22,17 +22,17 @@ import {
 } from '../storage/page.ts';
 import { type Statement, statementOf, type Values } from '../storage/statement.ts';
 import { type ChangePlace, changeCursor } from './change.ts';
-import type { Selection } from './parameters.ts';
+import { inLanguages } from './locale-map.ts';
 import { renderingOf } from './render.ts';
-import { cutProperty } from './selection.ts';
-import { behind, documentOf, LISTING_BYTES, type ListingText, listingTextWhere } from './store.ts';
+import { property } from './resource.ts';
+import { behind, documentOf, type ListingText, listingBytes, listingTextWhere } from './store.ts';
 import { fromNewestChange, isInChanges, properties } from './table.ts';
 
 /** Asks for at most `limit` changes after a place, or from the beginning. */
 export type ChangesRequest = {
   limit: number;
   after: ChangePlace | undefined;
-  selection: Selection;
+  locale: readonly string[] | undefined;
 };
 
 type Listing = typeof properties.$inferSelect;
@@ -51,7 +51,7 @@ type Ordered = readonly [seq: number, id: string];
 export async function readChanges(
   database: D1Database,
   publicSiteUrl: string,
-  { limit, after, selection }: ChangesRequest,
+  { limit, after, locale }: ChangesRequest,
 ): Promise<string> {
   const read = (statement: Statement<ChangeRow>, values: Values) => {
     const session = database.withSession('first-primary');
@@ -66,7 +66,7 @@ export async function readChanges(
   };
   const answer = async (items: readonly Item[], hasMore: boolean, resume: ChangePlace) => {
     const cursor = await changeCursor(resume);
-    const documents = items.map((item) => changeJson(item, selection));
+    const documents = items.map((item) => changeJson(item, locale));
     return listJson(documents, hasMore ? cursor : null, { resume_cursor: cursor });
   };
 
@@ -93,10 +93,10 @@ type Item = { row: ChangeRow; document: string };
 
 /** Returns the JSON text of a change's property, empty for a removed one; undefined when it was left out. */
 function propertyOf(row: ChangeRow, publicSiteUrl: string): string | undefined {
-  return row.status === 'hidden' ? '' : documentOf(row, publicSiteUrl);
+  return row.status === 'hidden' ? '' : documentOf(row, publicSiteUrl, 'document');
 }
 
-function changeJson({ row, document }: Item, selection: Selection): string {
+function changeJson({ row, document }: Item, locale: ChangesRequest['locale']): string {
   const isRemoved = row.status === 'hidden';
   const change = {
     object: 'property_change',
@@ -105,8 +105,8 @@ function changeJson({ row, document }: Item, selection: Selection): string {
     change: isRemoved ? 'removed' : 'published',
     changed_at: row.changed_at === null ? null : new Date(row.changed_at).toISOString(),
   };
-  const property = isRemoved ? 'null' : cutProperty(document, selection);
-  return `${JSON.stringify(change).slice(0, -1)},"property":${property}}`;
+  const shown = isRemoved ? 'null' : inLanguages(property, document, locale);
+  return `${JSON.stringify(change).slice(0, -1)},"property":${shown}}`;
 }
 
 /**
@@ -145,11 +145,15 @@ function isBefore(last: ChangeRow | undefined, end: Ordered | undefined): boolea
 const isPublic = sql`${properties.status} <> 'hidden'`;
 
 const { change_seq, id, slug, status, changed_at, removed_slug } = properties;
-const bytes = sql`iif(${isPublic}, ${LISTING_BYTES}, 0)`;
+const publicBytes = listingBytes('document');
+const bytes = sql`iif(${isPublic}, ${publicBytes}, 0)`;
 const item = sql`json_array(${bytes}, ${change_seq}, ${id} || ' ') as item`;
 const change = sql`${change_seq}, ${id}, ${slug}, ${status}, ${changed_at}, ${removed_slug},
-  null as catalogue_end, ${listingTextWhere(sql`${isPublic}
-    and (${LISTING_BYTES} <= ${SHARE} or (${change_seq}, ${id}) <= ${LAST_THAT_FITS})`)}`;
+  null as catalogue_end, ${listingTextWhere(
+    sql`${isPublic}
+    and (${publicBytes} <= ${SHARE} or (${change_seq}, ${id}) <= ${LAST_THAT_FITS})`,
+    'document',
+  )}`;
 
 type SqlPlace = readonly [seq: SQLWrapper, id: SQLWrapper];
 

@@ -58,14 +58,17 @@ export class Feed {
 
   /**
    * Answers with 200 or 304. Throws the 404 of a missing listing, and the error of D1 when no cached answer is young
-   * enough to stand in.
+   * enough to stand in. With `fresh` D1's primary is asked, past both levels of the cache, and no older answer stands
+   * in; the cache has the answer afterwards.
    */
-  async answer(c: Context<AppEnv>, request: FeedRequest): Promise<Response> {
+  async answer(c: Context<AppEnv>, request: FeedRequest, fresh?: 'true'): Promise<Response> {
     const config = configOf(c.env);
     this.#cache ??= new FeedCache(config);
     const asked = { c, request, key: JSON.stringify(request), cache: this.#cache };
     const given =
-      config.feedCacheSeconds === 0 ? await readUncached(asked) : await this.#find(asked);
+      config.feedCacheSeconds === 0 || fresh !== undefined
+        ? await readPastCache(asked, fresh !== undefined)
+        : await this.#find(asked);
     note({ cache: given.source });
     return responseOf(given, c.req.header('If-None-Match'));
   }
@@ -146,12 +149,15 @@ function standIn(asked: Asked, atEdge: Cached | undefined, error: unknown): Give
   return { answer: younger.answer, source: 'stale', cacheStatus };
 }
 
-/** Reads while `FEED_CACHE_SECONDS` is 0. */
-async function readUncached(asked: Asked): Promise<Given> {
-  const read = await readAnswer(asked);
+/** Reads while `FEED_CACHE_SECONDS` is 0, or for a request that asks for a fresh answer. */
+async function readPastCache(asked: Asked, isFreshAsked: boolean): Promise<Given> {
+  const isOff = configOf(asked.c.env).feedCacheSeconds === 0;
+  const from = isFreshAsked ? 'first-primary' : 'first-unconstrained';
+  const read = isOff ? await readAnswer(asked, from) : await readIntoCache(asked, from);
   if (read.kind === 'failed') throw read.error;
   if (read.kind === 'missing') throw noSuchProperty();
-  const cacheStatus = 'edge; fwd=bypass, isolate; fwd=bypass';
+  const because = isOff ? 'bypass' : 'request';
+  const cacheStatus = `edge; fwd=${because}, isolate; fwd=${because}`;
   return { answer: read.answer, source: 'database', cacheStatus };
 }
 
@@ -170,20 +176,27 @@ async function renew(asked: Asked): Promise<boolean> {
 }
 
 /** Reads the answer from D1 into the cache. Never rejects. */
-async function readIntoCache(asked: Asked): Promise<Read> {
+async function readIntoCache(asked: Asked, from?: D1SessionConstraint): Promise<Read> {
   const { c, key, cache } = asked;
-  const read = await readAnswer(asked);
+  const read = await readAnswer(asked, from);
   if (read.kind === 'read') c.executionCtx.waitUntil(cache.put(c.req.url, key, read.answer));
   // Otherwise a removed listing would come back once D1 fails.
   if (read.kind === 'missing') c.executionCtx.waitUntil(cache.remove(c.req.url, key));
   return read;
 }
 
-/** Reads the answer from D1. Never rejects. */
-async function readAnswer({ c, request }: Asked): Promise<Read> {
+/**
+ * Reads the answer from D1. Never rejects. The nearest replica may lag, and the caches make answers older than that
+ * anyway.
+ */
+async function readAnswer(
+  { c, request }: Asked,
+  from: D1SessionConstraint = 'first-unconstrained',
+): Promise<Read> {
   const readAt = Date.now();
   try {
-    const json = await readJson(c.env.DB, configOf(c.env).publicSiteUrl, request);
+    const session = c.env.DB.withSession(from);
+    const json = await readJson(session, configOf(c.env).publicSiteUrl, request);
     if (json === undefined) return { kind: 'missing' };
     return { kind: 'read', answer: await makeAnswer(json, readAt) };
   } catch (error) {

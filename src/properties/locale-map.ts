@@ -17,13 +17,7 @@ export function localized<S extends z.ZodType>(schema: S) {
 }
 
 /** A text in some of the languages. A blank text is no text: parsing drops it. */
-export const localeMap = localized(text)
-  .overwrite((map) => mapLocales(map, (value) => value))
-  .meta({
-    id: 'LocaleMap',
-    description: 'A text in each language that has one; it can be empty.',
-    examples: [{ en: 'Sea view', es: 'Vistas al mar', fr: 'Vue sur la mer' }],
-  });
+export const localeMap = localized(text).overwrite((map) => mapLocales(map, (value) => value));
 
 /** Makes a text of the value in each language, and leaves out the languages whose text is blank. */
 export function mapLocales<T>(
@@ -36,4 +30,45 @@ export function mapLocales<T>(
     return made.trim() === '' ? [] : [[locale, made]];
   });
   return Object.fromEntries(entries);
+}
+
+/**
+ * Returns a document, which is JSON text that fits the schema, with the chosen languages of each text. A language
+ * that a text lacks is absent. `undefined` chooses all languages.
+ */
+export function inLanguages(
+  schema: z.ZodObject,
+  document: string,
+  locale: readonly string[] | undefined,
+): string {
+  return locale === undefined
+    ? document
+    : JSON.stringify(cutTexts(schema, JSON.parse(document), locale));
+}
+
+/** Returns a value with the chosen languages of each text that its schema has in it, at any depth. */
+function cutTexts(schema: z.core.$ZodType, value: unknown, locale: readonly string[]): unknown {
+  if (schema instanceof z.ZodNullable) {
+    return value === null ? null : cutTexts(schema.unwrap(), value, locale);
+  }
+  if (schema instanceof z.ZodArray && Array.isArray(value)) {
+    return value.map((entry: unknown) => cutTexts(schema.element, entry, locale));
+  }
+  if (schema instanceof z.ZodObject && typeof value === 'object' && value !== null) {
+    const entries = Object.entries(value);
+    if (isLocaleMap(schema)) {
+      return Object.fromEntries(entries.filter(([language]) => locale.includes(language)));
+    }
+    return Object.fromEntries(
+      entries.map(([name, each]) => {
+        const field: z.core.$ZodType | undefined = schema.shape[name];
+        return [name, field ? cutTexts(field, each, locale) : each];
+      }),
+    );
+  }
+  return value;
+}
+
+function isLocaleMap({ shape }: z.ZodObject): boolean {
+  return Object.keys(shape).join() === LOCALES.join();
 }

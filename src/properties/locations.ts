@@ -16,7 +16,7 @@ import {
   WALKED,
   withLastThatFits,
 } from '../storage/page.ts';
-import { statementOf } from '../storage/statement.ts';
+import { type Connection, statementOf } from '../storage/statement.ts';
 import { locationResource } from './resource.ts';
 import { locations } from './table.ts';
 import { slug as slugText } from './text.ts';
@@ -41,18 +41,16 @@ type LocationRow = Omit<typeof locations.$inferSelect, 'name'> & { name: string 
 const NO_SLUG = '~';
 
 /**
- * Finds a page of locations, as JSON texts of `LocationResource`, from the nearest replica. Reads at most
- * `limit + 2` rows. Sizes that have to be added up cost more: see page.ts.
+ * Finds a page of locations, as JSON texts of `LocationResource`. Reads at most `limit + 2` rows. Sizes that have to be added up cost more: see page.ts.
  */
 export async function findLocations(
-  database: D1Database,
+  connection: Connection,
   { limit, after = ['', ''] }: LocationsRequest,
 ): Promise<Page<LocationPosition>> {
-  const session = database.withSession('first-unconstrained');
   const [slug, id] = after;
   // The slug alone is the place of a location that has one.
   const place = slug === null ? { slug: NO_SLUG, id } : { slug, id: '' };
-  const rows = await readD1(() => PAGE.rows(session, { ...place, ...valuesOfPage(limit) }));
+  const rows = await readD1(() => PAGE.rows(connection, { ...place, ...valuesOfPage(limit) }));
   const { documents, end } = takePage(rows, limit, documentOf);
   return { documents, next: end ? [end.slug, end.id] : null };
 }

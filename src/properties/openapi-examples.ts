@@ -1,7 +1,9 @@
 /** Examples of the feed: what it answers with the sample listings loaded. */
 
-import { render } from './render.ts';
-import { type Property, property } from './resource.ts';
+import type * as z from 'zod';
+import { inLanguages } from './locale-map.ts';
+import { cardOf, render } from './render.ts';
+import { type Property, property, propertyCard } from './resource.ts';
 import { source } from './source.ts';
 
 /** The location of the example. */
@@ -106,7 +108,16 @@ export const EXAMPLE_PROPERTY: Property = property.parse(
   render(example, 'https://www.example.com'),
 );
 
-/** A page of changes with `fields=slug,price_from`: the example has changed, another listing was hidden. */
+/** The second page of cards with `location=sardinia&limit=1&locale=en`. */
+export const EXAMPLE_CARDS = {
+  object: 'list',
+  data: [inEnglish(propertyCard, cardOf(EXAMPLE_PROPERTY))],
+  has_more: true,
+  next_cursor:
+    'XfKVkRNI9ShbMiwicHJvcGVydHktY2FyZHMiLCIxNjQsMTM5LDU2LDIxLDIzMyw3MCwxODcsMTI4IixbMjEwLCJiNzE0MTg1OS02NGFlLTQ5ZmQtODdiYy05ZDVhMGEyY2MxOGIiXV0',
+};
+
+/** A page of changes with `locale=en`: the example has changed, another listing was hidden. */
 export const EXAMPLE_CHANGES = {
   object: 'list',
   data: [
@@ -116,12 +127,7 @@ export const EXAMPLE_CHANGES = {
       slug: EXAMPLE_PROPERTY.slug,
       change: 'published',
       changed_at: '2027-01-15T09:30:00.000Z',
-      property: {
-        object: 'property',
-        id: EXAMPLE_PROPERTY.id,
-        slug: EXAMPLE_PROPERTY.slug,
-        price_from: EXAMPLE_PROPERTY.price_from,
-      },
+      property: inEnglish(property, EXAMPLE_PROPERTY),
     },
     {
       object: 'property_change',
@@ -184,6 +190,11 @@ export const EXAMPLE_LAST_LOCATIONS = {
   has_more: false,
   next_cursor: null,
 };
+
+/** Returns a resource as `locale=en` gives it. */
+function inEnglish(schema: z.ZodObject, resource: object): unknown {
+  return JSON.parse(inLanguages(schema, JSON.stringify(resource), ['en']));
+}
 
 function textIn(en: string, es: string, fr: string) {
   return { en, es, fr };

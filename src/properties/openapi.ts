@@ -5,11 +5,12 @@ import { FEED_ACCESS } from '../auth/openapi.ts';
 import { invalidCursor } from '../http/cursor.ts';
 import { parseWith } from '../http/validate.ts';
 import { type Answer, chapter, refusalOf, refusalOfQuery } from '../openapi/chapter.ts';
-import { described } from '../openapi/described.ts';
-import { pageOf, pageWords } from '../openapi/words.ts';
+import { pageOf } from '../openapi/words.ts';
+import './openapi-schemas.ts';
 import { changeList } from './change.ts';
 import { noSuchProperty } from './feed.ts';
 import {
+  EXAMPLE_CARDS,
   EXAMPLE_CHANGES,
   EXAMPLE_FIRST_CHANGES,
   EXAMPLE_LAST_LOCATIONS,
@@ -25,7 +26,7 @@ import {
   listParameters,
   locationParameters,
 } from './parameters.ts';
-import { anyProperty, locationResource } from './resource.ts';
+import { locationResource, property, propertyCard } from './resource.ts';
 
 const notModified: Answer = {
   description: 'You hold the current answer: `If-None-Match` names it. There is no body.',
@@ -51,7 +52,7 @@ export const propertyChapter = chapter(tag, {
           description: 'A page of listings.',
           headers,
           content: {
-            schema: pageOf(anyProperty, 'PropertyList', 'A page of listings.'),
+            schema: pageOf(property, 'PropertyList', 'A page of listings.'),
             examples: {
               page: {
                 summary: `The second page of location_id=${EXAMPLE_LOCATION_ID}&limit=1`,
@@ -79,6 +80,45 @@ export const propertyChapter = chapter(tag, {
       ],
     },
   },
+  '/api/v1/web/property-cards': {
+    get: {
+      operationId: 'listPropertyCards',
+      summary: 'List cards of the public listings',
+      description:
+        'The list of listings for an overview page: the same parameters, order and paging, and of each listing the fields of a card, as in the listing. A page has a fraction of the bytes.',
+      access: FEED_ACCESS,
+      query: listParameters,
+      headers: requestHeaders,
+      answers: {
+        200: {
+          description: 'A page of cards.',
+          headers,
+          content: {
+            schema: pageOf(propertyCard, 'PropertyCardList', 'A page of cards.'),
+            examples: {
+              page: {
+                summary: 'The second page of location=sardinia&limit=1&locale=en',
+                value: EXAMPLE_CARDS,
+              },
+            },
+          },
+        },
+        304: notModified,
+      },
+      refusals: [
+        {
+          description: 'A parameter is not valid.',
+          errors: [
+            refusalOfQuery(listParameters, {
+              location: ['sardinia'],
+              location_id: [EXAMPLE_LOCATION_ID],
+            }),
+            invalidCursor(),
+          ],
+        },
+      ],
+    },
+  },
   '/api/v1/web/properties/{slugOrId}': {
     get: {
       operationId: 'getProperty',
@@ -102,7 +142,7 @@ export const propertyChapter = chapter(tag, {
           description: 'The listing.',
           headers,
           content: {
-            schema: anyProperty,
+            schema: property,
             examples: { property: { summary: 'A listed home', value: EXAMPLE_PROPERTY } },
           },
         },
@@ -138,18 +178,10 @@ export const propertyChapter = chapter(tag, {
             }),
           },
           content: {
-            schema: described(changeList, {
-              id: 'PropertyChangeList',
-              description: 'A page of changes.',
-              fields: {
-                ...pageWords,
-                resume_cursor:
-                  'Where to go on, now or at any later time: send it as `after`. It is there on the last page too.',
-              },
-            }),
+            schema: changeList,
             examples: {
               page: {
-                summary: 'What came after an earlier read, for fields=slug,price_from',
+                summary: 'What came after an earlier read, for locale=en',
                 value: EXAMPLE_CHANGES,
               },
               more: {
@@ -176,7 +208,7 @@ export const propertyChapter = chapter(tag, {
       operationId: 'listLocations',
       summary: 'List the locations',
       description:
-        'The locations that listings may name, by `slug`, those without one last, then by `id`: what the filter `location_id` takes. A location is there whether or not a public listing names it.',
+        'The locations that listings may name, by `slug`, those without one last, then by `id`: what the filters `location` and `location_id` take. A location is there whether or not a public listing names it.',
       access: FEED_ACCESS,
       query: locationParameters,
       headers: requestHeaders,

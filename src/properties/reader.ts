@@ -2,9 +2,10 @@
 
 import { encodeCursor } from '../http/cursor.ts';
 import { listJson } from '../http/paging.ts';
+import type { Connection } from '../storage/statement.ts';
+import { inLanguages } from './locale-map.ts';
 import { findLocations, LOCATIONS_SCOPE, type LocationsRequest } from './locations.ts';
-import type { Selection } from './parameters.ts';
-import { cutLocation, cutProperty } from './selection.ts';
+import { locationResource, property, propertyCard } from './resource.ts';
 import {
   findDocument,
   findPage,
@@ -18,28 +19,32 @@ export type FeedRequest = (
   | ({ kind: 'page' } & PageRequest)
   | { kind: 'item'; key: ListingKey }
   | ({ kind: 'locations' } & LocationsRequest)
-) & { selection: Selection };
+) & {
+  /** The languages that every text is cut to; undefined for all of them. */
+  locale: readonly string[] | undefined;
+};
 
 /** Reads the answer to a request, as JSON text; undefined when there is no such listing. */
 export async function readJson(
-  database: D1Database,
+  connection: Connection,
   publicSiteUrl: string,
   request: FeedRequest,
 ): Promise<string | undefined> {
-  const { selection } = request;
+  const { locale } = request;
   switch (request.kind) {
     case 'item': {
-      const document = await findDocument(database, publicSiteUrl, request.key);
-      return document && cutProperty(document, selection);
+      const document = await findDocument(connection, publicSiteUrl, request.key);
+      return document && inLanguages(property, document, locale);
     }
     case 'page': {
-      const { documents, next } = await findPage(database, publicSiteUrl, request);
-      const items = documents.map((document) => cutProperty(document, selection));
-      return listJson(items, next && (await encodeCursor(propertiesScope(request.filters), next)));
+      const { documents, next } = await findPage(connection, publicSiteUrl, request);
+      const schema = request.shows === 'card' ? propertyCard : property;
+      const items = locale ? documents.map((each) => inLanguages(schema, each, locale)) : documents;
+      return listJson(items, next && (await encodeCursor(propertiesScope(request), next)));
     }
     case 'locations': {
-      const { documents, next } = await findLocations(database, request);
-      const items = documents.map((document) => cutLocation(document, selection));
+      const { documents, next } = await findLocations(connection, request);
+      const items = documents.map((each) => inLanguages(locationResource, each, locale));
       return listJson(items, next && (await encodeCursor(LOCATIONS_SCOPE, next)));
     }
   }

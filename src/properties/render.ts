@@ -1,7 +1,8 @@
 /** The field rules: how a stored listing becomes its wire resource (docs/property-feed.md). Pure. */
 
+import * as z from 'zod';
 import { mapLocales } from './locale-map.ts';
-import { type Property, type PropertyCard, property } from './resource.ts';
+import { type Property, type PropertyCard, property, propertyCard } from './resource.ts';
 import { plainTextOf } from './rich-text.ts';
 import type { Source } from './source.ts';
 
@@ -39,49 +40,12 @@ export function render(source: Source, publicSiteUrl: string): Property | null {
   };
 }
 
+/** Drops the fields that a card does not have. */
+const card = z.object(propertyCard.shape);
+
 /** Returns the card of a listing. */
 export function cardOf(listing: Property): PropertyCard {
-  const {
-    id,
-    slug,
-    name,
-    status,
-    title,
-    type,
-    bedrooms,
-    bathrooms,
-    capacity,
-    size,
-    city,
-    price_from,
-    fraction_from,
-    hero_image,
-    location,
-    url,
-    display_order,
-    is_early_access,
-  } = listing;
-  return {
-    object: 'property_card',
-    id,
-    slug,
-    name,
-    status,
-    title,
-    type,
-    bedrooms,
-    bathrooms,
-    capacity,
-    size,
-    city,
-    price_from,
-    fraction_from,
-    hero_image,
-    location,
-    url,
-    display_order,
-    is_early_access,
-  };
+  return card.parse({ ...listing, object: 'property_card' });
 }
 
 type Photo = Source['photos'][number];

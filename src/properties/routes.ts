@@ -1,6 +1,7 @@
-/** The feed: listings, one listing, what changed, and the locations that listings name. */
+/** The feed: listings, their cards, one listing, what changed, and the locations that listings name. */
 
 import { Hono } from 'hono';
+import type * as z from 'zod';
 import { requireFeedAccess } from '../auth/require.ts';
 import type { AppEnv } from '../config.ts';
 import { configOf } from '../config.ts';
@@ -18,10 +19,10 @@ import {
   itemParameters,
   listParameters,
   locationParameters,
-  selectionOf,
 } from './parameters.ts';
-import type { AnyProperty, LocationResource } from './resource.ts';
-import { type ListingKey, position, propertiesScope } from './store.ts';
+import type { FeedRequest } from './reader.ts';
+import type { LocationResource, Property, PropertyCard } from './resource.ts';
+import { type ListingKey, type PageRequest, position, propertiesScope } from './store.ts';
 import { isSlug } from './text.ts';
 
 /** The headers of a reader who holds an answer already. */
@@ -30,31 +31,25 @@ type Conditions = { header?: { 'If-None-Match'?: string } };
 /** Mounted at /api/v1/web. */
 export function propertyRoutes() {
   const feed = new Feed();
+  const listQuery = validQuery<typeof listParameters, Conditions>(listParameters);
   return new Hono<AppEnv>()
-    .get(
-      '/properties',
-      requireFeedAccess(),
-      validQuery<typeof listParameters, Conditions>(listParameters),
-      async (c) => {
-        const { limit, cursor, fields, locale, ...filters } = c.req.valid('query');
-        const after =
-          cursor === undefined
-            ? undefined
-            : await decodeCursor(cursor, propertiesScope(filters), position);
-        const selection = selectionOf({ fields, locale });
-        const response = await feed.answer(c, { kind: 'page', filters, limit, after, selection });
-        return sends<Answered<ListOf<AnyProperty>> | NotModified>(response);
-      },
-    )
+    .get('/properties', requireFeedAccess(), listQuery, async (c) => {
+      const answer = await feed.answer(c, ...(await pageAsked(c.req.valid('query'), 'document')));
+      return sends<Answered<ListOf<Property>> | NotModified>(answer);
+    })
+    .get('/property-cards', requireFeedAccess(), listQuery, async (c) => {
+      const answer = await feed.answer(c, ...(await pageAsked(c.req.valid('query'), 'card')));
+      return sends<Answered<ListOf<PropertyCard>> | NotModified>(answer);
+    })
     .get(
       '/properties/:slugOrId',
       requireFeedAccess(),
       validQuery<typeof itemParameters, Conditions>(itemParameters),
       async (c) => {
+        const { locale, fresh } = c.req.valid('query');
         const key = keyOf(c.req.param('slugOrId'));
-        const selection = selectionOf(c.req.valid('query'));
-        const response = await feed.answer(c, { kind: 'item', key, selection });
-        return sends<Answered<AnyProperty> | NotModified>(response);
+        const answer = await feed.answer(c, { kind: 'item', key, locale }, fresh);
+        return sends<Answered<Property> | NotModified>(answer);
       },
     )
     .get(
@@ -62,28 +57,38 @@ export function propertyRoutes() {
       requireFeedAccess(),
       validQuery<typeof locationParameters, Conditions>(locationParameters),
       async (c) => {
-        const { limit, cursor, locale } = c.req.valid('query');
+        const { limit, cursor, locale, fresh } = c.req.valid('query');
         const after =
           cursor === undefined
             ? undefined
             : await decodeCursor(cursor, LOCATIONS_SCOPE, locationPosition);
-        const selection = selectionOf({ locale });
-        const response = await feed.answer(c, { kind: 'locations', limit, after, selection });
-        return sends<Answered<ListOf<LocationResource>> | NotModified>(response);
+        const answer = await feed.answer(c, { kind: 'locations', limit, after, locale }, fresh);
+        return sends<Answered<ListOf<LocationResource>> | NotModified>(answer);
       },
     )
     .get('/property-changes', requireFeedAccess(), validQuery(changeParameters), async (c) => {
-      const { limit, after: cursor, fields, locale } = c.req.valid('query');
+      const { limit, after: cursor, locale } = c.req.valid('query');
       const after =
         cursor === undefined
           ? undefined
           : await decodeCursor(cursor, CHANGES_SCOPE, changePlace, 'after');
       const { publicSiteUrl } = configOf(c.env);
-      const selection = selectionOf({ fields, locale });
-      const body = await readChanges(c.env.DB, publicSiteUrl, { limit, after, selection });
+      const body = await readChanges(c.env.DB, publicSiteUrl, { limit, after, locale });
       const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
       return sends<Answered<ChangeList>>(new Response(body, { headers }));
     });
+}
+
+/** Returns the request for a page that a query asks for, and its `fresh`. */
+async function pageAsked(
+  { limit, cursor, locale, fresh, ...filters }: z.output<typeof listParameters>,
+  shows: PageRequest['shows'],
+): Promise<[FeedRequest, 'true' | undefined]> {
+  const after =
+    cursor === undefined
+      ? undefined
+      : await decodeCursor(cursor, propertiesScope({ shows, filters }), position);
+  return [{ kind: 'page', shows, filters, limit, after, locale }, fresh];
 }
 
 /** Returns the key that a path names: an id or a slug. Throws the 404 for a name that no listing can have. */

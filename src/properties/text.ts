@@ -28,8 +28,7 @@ export const httpUrl = z
   })
   .refine((value) => URL.canParse(value) && value.isWellFormed(), {
     error: 'must be an absolute http or https URL',
-  })
-  .meta({ examples: ['https://www.example.com/casa-marea'] });
+  });
 
 const SLUG_FORM = /^[a-z0-9]+(?:[-_][a-z0-9]+)*$/;
 const SLUG_MESSAGE =
@@ -40,8 +39,7 @@ export const slug = z
   .string()
   .max(MAX_SLUG_CHARACTERS)
   .regex(SLUG_FORM, SLUG_MESSAGE)
-  .refine((value) => !isUuid(value), { error: 'must not be a UUID' })
-  .meta({ examples: ['casa-marea'] });
+  .refine((value) => !isUuid(value), { error: 'must not be a UUID' });
 
 /** Reports whether any listing can have this slug. */
 export function isSlug(value: string): boolean {

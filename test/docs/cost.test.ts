@@ -279,8 +279,7 @@ describe('docs/cost.md', () => {
     'feed, page of 25 from D1': () => costOf(LIST),
     'feed, page of 100 from D1': () => costOf(`${LIST}?limit=100`),
     'feed, listing from D1': () => costOf(`${LIST}/home-9`),
-    'feed, 25 cards from D1': () =>
-      costOf(`${LIST}?fields=slug,title,hero_image,location,price_from&locale=en`),
+    'feed, 25 cards from D1': () => costOf('/api/v1/web/property-cards?locale=en'),
     'changes, first page of 25': () => costOf(CHANGES),
     'changes, nothing new': async () => {
       let after = '';

@@ -232,7 +232,7 @@ describe('an example of an answer', () => {
 
   it('is that of the OpenAPI document, where it comes from there', () => {
     const [changes, location] = examplesOf('docs/property-feed.md');
-    expect(changes).toEqual(EXAMPLE_CHANGES);
+    expect(changes).toEqual({ ...EXAMPLE_CHANGES, data: EXAMPLE_CHANGES.data.slice(1) });
     expect(location).toEqual(EXAMPLE_LOCATIONS.data[0]);
   });
 });

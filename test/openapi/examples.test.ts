@@ -26,6 +26,7 @@ const { paths } = z
   .parse(createOpenApiDocument());
 
 const FEED = '/api/v1/web/properties';
+const CARDS = '/api/v1/web/property-cards';
 const CHANGES = '/api/v1/web/property-changes';
 const LOCATIONS = '/api/v1/web/locations';
 const EVENTS = '/api/v1/events';
@@ -85,6 +86,14 @@ describe('the examples', () => {
     expect(answer(FEED, 'get', 200, 'page')).toEqual(await second.json());
   });
 
+  it('show a page of cards as the feed gives it, its cursor included', async () => {
+    const query = 'location=sardinia&limit=1&locale=en';
+    const first = await (await get(`${CARDS}?${query}`)).json<{ next_cursor: string }>();
+    const second = await get(`${CARDS}?${query}&cursor=${first.next_cursor}`);
+    await expectStatus(second, 200);
+    expect(answer(CARDS, 'get', 200, 'page')).toEqual(await second.json());
+  });
+
   it('show the last page as the feed gives it', async () => {
     const last = await get(`${FEED}?location_id=${SARDINIA}&type=ski`);
     await expectStatus(last, 200);
@@ -114,6 +123,9 @@ describe('the examples', () => {
     [400, 'validation_error', FEED, `${FEED}?limit=101`, {}],
     [400, 'invalid_cursor', FEED, `${FEED}?cursor=x`, {}],
     [401, 'authentication_invalid', FEED, FEED, { headers: anonymous }],
+    [400, 'validation_error', CARDS, `${CARDS}?location=sardinia&location_id=${SARDINIA}`, {}],
+    [400, 'invalid_cursor', CARDS, `${CARDS}?cursor=x`, {}],
+    [401, 'authentication_invalid', CARDS, CARDS, { headers: anonymous }],
     [400, 'validation_error', `${FEED}/{slugOrId}`, `${FEED}/no-such-home?locale=de`, {}],
     [404, 'resource_missing', `${FEED}/{slugOrId}`, `${FEED}/no-such-home`, {}],
     [400, 'validation_error', CHANGES, `${CHANGES}?limit=101`, {}],
@@ -143,13 +155,16 @@ describe('the examples', () => {
     expect(shown).toEqual(withoutIds(await response.json()));
   });
 
-  it.each([FEED, CHANGES, LOCATIONS, EVENTS])('show how %s asks for credentials', async (path) => {
-    const request = new Request(`https://api.example.com${path}`);
-    const response = await exports.default.fetch(request);
-    await expectStatus(response, 401);
-    const shown = withoutIds(answer(path, 'get', 401, 'authentication_required'));
-    expect(shown).toEqual(withoutIds(await response.json()));
-  });
+  it.each([FEED, CARDS, CHANGES, LOCATIONS, EVENTS])(
+    'show how %s asks for credentials',
+    async (path) => {
+      const request = new Request(`https://api.example.com${path}`);
+      const response = await exports.default.fetch(request);
+      await expectStatus(response, 401);
+      const shown = withoutIds(answer(path, 'get', 401, 'authentication_required'));
+      expect(shown).toEqual(withoutIds(await response.json()));
+    },
+  );
 
   it('show how a valid key or token is refused that does not open the operation', async () => {
     const [site, booking] = [
@@ -229,7 +244,7 @@ describe('the example of the list of changes', () => {
     )
       .bind(at)
       .run();
-    const query = `fields=slug,price_from&after=${all.resume_cursor}`;
+    const query = `locale=en&after=${all.resume_cursor}`;
     const response = await get(`${CHANGES}?${query}`);
     await expectStatus(response, 200);
     expect(answer(CHANGES, 'get', 200, 'page')).toEqual(await response.json());

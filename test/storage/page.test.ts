@@ -215,7 +215,7 @@ describe('a page of listings', () => {
     ] as const) {
       const { env: counted, costs } = counting(env);
       const filters: FeedFilters = { status: [...status], type: 'ski' };
-      const page = await findPage(counted.DB, site, { filters, limit: 24 });
+      const page = await findPage(counted.DB, site, { shows: 'document', filters, limit: 24 });
       expect(page.documents).toHaveLength(6);
       expect(costs.d1RoundTrips).toBe(1);
       expect(costs.d1RowsRead).toBeLessThanOrEqual(most);
@@ -228,7 +228,12 @@ describe('a page of listings', () => {
       const sizes: number[] = [];
       let after: PageRequest['after'];
       do {
-        const page = await findPage(env.DB, site, { filters, limit: 100, after });
+        const page = await findPage(env.DB, site, {
+          shows: 'document',
+          filters,
+          limit: 100,
+          after,
+        });
         sizes.push(page.documents.length);
         after = page.next ?? undefined;
       } while (after !== undefined);

@@ -10,14 +10,6 @@ export const BOOKING = {
   payload: { check_in: '2027-06-01', check_out: '2027-06-08', guests: 2, note: 'kept as sent' },
 };
 
-/** The whole listing of the two types that the document has for one. */
-type Whole<Listing> = Extract<Listing, { is_early_access: boolean }>;
-
-/** Reports whether a listing is whole. Use it on answers to requests without `fields`. */
-export const isWhole = <Listing extends { id: string }>(
-  listing: Listing,
-): listing is Whole<Listing> => 'is_early_access' in listing;
-
 /** Prints the answers as one line of JSON. The types are those that a client has to know. */
 export function report(
   list: readonly { slug: string; status: string }[] | undefined,

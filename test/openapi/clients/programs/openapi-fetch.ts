@@ -2,7 +2,7 @@
 
 import createClient from 'openapi-fetch';
 import type { paths } from '../generated/openapi-typescript';
-import { BOOKING, isWhole, KEY, ORIGIN, report } from './common';
+import { BOOKING, KEY, ORIGIN, report } from './common';
 
 const api = createClient<paths>({
   baseUrl: ORIGIN,
@@ -25,12 +25,7 @@ async function main() {
   const events = await api.GET('/api/v1/events', { params: { query: { limit: 1 } } });
   const event = events.data?.data[0];
   const guests = event?.type === 'booking.created' ? event.payload.guests : undefined;
-  report(
-    list.data?.data?.filter(isWhole),
-    item.data && isWhole(item.data) ? item.data : undefined,
-    sent,
-    guests,
-  );
+  report(list.data?.data, item.data, sent, guests);
 }
 
 void main();
