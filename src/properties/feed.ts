@@ -21,6 +21,14 @@ import { type FeedRequest, readJson } from './reader.ts';
 
 /** D1 is asked beside the edge cache when that has not answered by then. */
 const EDGE_HEAD_START_MS = 20;
+/** An older answer that may stand in is given when D1 has not answered by then. */
+const D1_HEAD_START_MS = 300;
+/** A read that takes longer counts as failed: D1 has been seen to stall for more than a minute. */
+const SLOW_READ_MS = 2_000;
+/** The time after a failed read in which older answers are given at once. */
+const FAILING_MS = 5_000;
+/** A read of D1 has ended by then, or was cut off with its request. */
+const PROBE_MS = 6_000;
 /** The time after which another request may renew an answer: the first renewal has failed, or was cut off. */
 const RENEWAL_RETRY_MS = 6_000;
 /** Far more than are renewed at a time. */
@@ -55,6 +63,10 @@ export class Feed {
   #cache: FeedCache | undefined;
   /** Key → the time at which a renewal began, in milliseconds since the epoch. */
   readonly #renewals = new LRUCache<string, number>({ max: MAX_RENEWALS });
+  /** The time until which D1 counts as failing, in milliseconds since the epoch. */
+  #failingUntil = 0;
+  /** The time until which a read is taken to be finding out whether D1 is back. */
+  #probedUntil = 0;
 
   /**
    * Answers with 200 or 304. Throws the 404 of a missing listing, and the error of D1 when no cached answer is young
@@ -67,7 +79,7 @@ export class Feed {
     const asked = { c, request, key: JSON.stringify(request), cache: this.#cache };
     const given =
       config.feedCacheSeconds === 0 || fresh !== undefined
-        ? await readPastCache(asked, fresh !== undefined)
+        ? await this.#readPastCache(asked, fresh !== undefined)
         : await this.#find(asked);
     note({ cache: given.source });
     return responseOf(given, c.req.header('If-None-Match'));
@@ -86,25 +98,51 @@ export class Feed {
       if (atEdge.state === 'due') this.#renew(asked);
       return hit(asked, atEdge, remembered);
     }
-    // The read goes on when the edge cache is faster: its answer is cached.
-    const reading = readIntoCache(asked);
+    const older = standIn(remembered, atEdge);
+    if (older !== undefined && this.#isFailing()) {
+      if (this.#mayProbe()) c.executionCtx.waitUntil(this.#probe(asked));
+      return older;
+    }
+    // The read goes on when an answer is given before it ends: its own is cached.
+    const reading = this.#read(asked);
     c.executionCtx.waitUntil(reading);
     const lateHit = asking.then(
       async (found): Promise<LateHit | Read> => (isFresh(found) ? { kind: 'hit', found } : reading),
     );
-    const first = await Promise.race([reading, lateHit]);
-    switch (first.kind) {
-      case 'hit':
-        return hit(asked, first.found, remembered);
-      case 'missing':
-        throw noSuchProperty();
-      case 'read': {
-        const cacheStatus = `${statusOf('edge', atEdge)}, ${statusOf('isolate', remembered)}`;
-        return { answer: first.answer, source: 'database', cacheStatus };
-      }
-      case 'failed':
-        return standIn(asked, await asking, first.error);
+    const racing = Promise.race([reading, lateHit]);
+    const first = await firstWithin(racing, D1_HEAD_START_MS);
+    if (first === undefined) {
+      const found = standIn(remembered, await firstWithin(asking, 0));
+      if (found !== undefined) return found;
     }
+    return outcomeOf(asked, first ?? (await racing), { remembered, atEdge, asking });
+  }
+
+  /** Reports whether older answers are given at once: D1 has failed lately, or is being probed. */
+  #isFailing(): boolean {
+    return Date.now() < Math.max(this.#failingUntil, this.#probedUntil);
+  }
+
+  /** One read at a time finds out whether D1 is back. */
+  #mayProbe(): boolean {
+    return Date.now() >= this.#probedUntil;
+  }
+
+  async #probe(asked: Asked): Promise<void> {
+    this.#probedUntil = Date.now() + PROBE_MS;
+    await this.#read(asked);
+    this.#probedUntil = 0;
+  }
+
+  /** Reads the answer from D1 into the cache, and notes whether D1 is failing. Never rejects. */
+  async #read(asked: Asked, from?: D1SessionConstraint): Promise<Read> {
+    const reading = readIntoCache(asked, from);
+    const inTime = await firstWithin(reading, SLOW_READ_MS);
+    if (inTime === undefined) this.#failingUntil = Date.now() + FAILING_MS;
+    const read = inTime ?? (await reading);
+    const isFailing = inTime === undefined || read.kind === 'failed';
+    this.#failingUntil = isFailing ? Date.now() + FAILING_MS : 0;
+    return read;
   }
 
   /** Renews an answer in the background, unless another request of this isolate does. */
@@ -113,9 +151,59 @@ export class Feed {
     const now = Date.now();
     if (now - (this.#renewals.get(key) ?? 0) < RENEWAL_RETRY_MS) return;
     this.#renewals.set(key, now);
-    c.executionCtx.waitUntil(
-      renew(asked).then((isRenewed) => isRenewed && this.#renewals.delete(key)),
-    );
+    c.executionCtx.waitUntil(this.#renewNow(asked));
+  }
+
+  async #renewNow(asked: Asked): Promise<void> {
+    const { c, key, cache } = asked;
+    // Another isolate may have renewed it.
+    const atEdge = await cache.findAtEdge(c.req.url, key);
+    if (atEdge?.state === 'fresh') {
+      cache.remember(key, atEdge.answer);
+    } else {
+      const read = await this.#read(asked);
+      if (read.kind === 'failed') {
+        logFault('D1 failed: an answer could not be renewed', read.error);
+        return;
+      }
+    }
+    this.#renewals.delete(key);
+  }
+
+  /** Reads while `FEED_CACHE_SECONDS` is 0, or for a request that asks for a fresh answer. */
+  async #readPastCache(asked: Asked, isFreshAsked: boolean): Promise<Given> {
+    const isOff = configOf(asked.c.env).feedCacheSeconds === 0;
+    const from = isFreshAsked ? 'first-primary' : 'first-unconstrained';
+    const read = isOff ? await readAnswer(asked, from) : await this.#read(asked, from);
+    if (read.kind === 'failed') throw read.error;
+    if (read.kind === 'missing') throw noSuchProperty();
+    const because = isOff ? 'bypass' : 'request';
+    const cacheStatus = `edge; fwd=${because}, isolate; fwd=${because}`;
+    return { answer: read.answer, source: 'database', cacheStatus };
+  }
+}
+
+/** The answers that were found before D1 has answered. */
+type Found = {
+  remembered: Cached | undefined;
+  atEdge: Cached | undefined;
+  /** The edge cache may answer after D1. */
+  asking: Promise<Cached | undefined>;
+};
+
+async function outcomeOf(asked: Asked, first: Read | LateHit, found: Found): Promise<Given> {
+  const { remembered, atEdge, asking } = found;
+  switch (first.kind) {
+    case 'hit':
+      return hit(asked, first.found, remembered);
+    case 'missing':
+      throw noSuchProperty();
+    case 'read': {
+      const cacheStatus = `${statusOf('edge', atEdge)}, ${statusOf('isolate', remembered)}`;
+      return { answer: first.answer, source: 'database', cacheStatus };
+    }
+    case 'failed':
+      return afterFailure(asked, await asking, first.error);
   }
 }
 
@@ -130,49 +218,30 @@ function hit({ key, cache }: Asked, found: Fresh, remembered: Cached | undefined
   return { answer, source: level, cacheStatus };
 }
 
-/**
- * Gives an answer when D1 has failed: the younger one of both levels, because memory may be too small for
- * it. Throws D1's error when no cached answer is young enough.
- */
-function standIn(asked: Asked, atEdge: Cached | undefined, error: unknown): Given {
+/** Gives an answer when D1 has failed. Throws D1's error when no cached answer is young enough. */
+function afterFailure(asked: Asked, atEdge: Cached | undefined, error: unknown): Given {
   // D1 may have taken seconds to fail: another request may have read the answer meanwhile.
   const remembered = asked.cache.findInMemory(asked.key);
   if (isFresh(remembered)) return hit(asked, remembered, undefined);
   if (isFresh(atEdge)) return hit(asked, atEdge, remembered);
+  const older = standIn(remembered, atEdge);
+  if (older === undefined) throw error;
+  logFault('D1 failed: an older answer was given', error);
+  return older;
+}
+
+/**
+ * Gives the younger of the older answers that may stand in while D1 fails, because memory may be too small for it.
+ * Returns undefined when there is none.
+ */
+function standIn(remembered: Cached | undefined, atEdge: Cached | undefined): Given | undefined {
   const [younger] = [remembered, atEdge]
     .filter((cached) => cached !== undefined)
     .filter(({ state }) => state === 'stale')
     .sort((a, b) => b.answer.readAt - a.answer.readAt);
-  if (younger === undefined) throw error;
-  logFault('D1 failed: an older answer was given', error);
+  if (younger === undefined) return undefined;
   const cacheStatus = `${statusOf('edge', atEdge)}, ${statusOf('isolate', remembered)}`;
   return { answer: younger.answer, source: 'stale', cacheStatus };
-}
-
-/** Reads while `FEED_CACHE_SECONDS` is 0, or for a request that asks for a fresh answer. */
-async function readPastCache(asked: Asked, isFreshAsked: boolean): Promise<Given> {
-  const isOff = configOf(asked.c.env).feedCacheSeconds === 0;
-  const from = isFreshAsked ? 'first-primary' : 'first-unconstrained';
-  const read = isOff ? await readAnswer(asked, from) : await readIntoCache(asked, from);
-  if (read.kind === 'failed') throw read.error;
-  if (read.kind === 'missing') throw noSuchProperty();
-  const because = isOff ? 'bypass' : 'request';
-  const cacheStatus = `edge; fwd=${because}, isolate; fwd=${because}`;
-  return { answer: read.answer, source: 'database', cacheStatus };
-}
-
-/** Renews a cached answer. Returns false when D1 has failed. */
-async function renew(asked: Asked): Promise<boolean> {
-  const { c, key, cache } = asked;
-  // Another isolate may have renewed it.
-  const atEdge = await cache.findAtEdge(c.req.url, key);
-  if (atEdge?.state === 'fresh') {
-    cache.remember(key, atEdge.answer);
-    return true;
-  }
-  const read = await readIntoCache(asked);
-  if (read.kind === 'failed') logFault('D1 failed: an answer could not be renewed', read.error);
-  return read.kind !== 'failed';
 }
 
 /** Reads the answer from D1 into the cache. Never rejects. */

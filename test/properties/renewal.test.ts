@@ -269,6 +269,100 @@ describe('an edge cache that answers after D1', () => {
   });
 });
 
+describe('a stall of D1', () => {
+  /** Stops the clock and the timers at a time after the start. */
+  function stopAtSecond(seconds: number) {
+    const toFake = ['Date', 'setTimeout', 'clearTimeout'] as const;
+    vi.useFakeTimers({ toFake: [...toFake], now: START + seconds * 1_000 });
+  }
+
+  /** Returns a database that answers once the gate is open, and tells when it is asked. */
+  function stalling() {
+    const gate = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<void>();
+    const DB = tapD1(env.DB, async (call) => {
+      asked.resolve();
+      await gate.promise;
+      return call();
+    });
+    return { DB, open: gate.resolve, asked: asked.promise };
+  }
+
+  it('lets an older answer stand in after 300 ms, and keeps the answer that comes at last', async () => {
+    const one = isolate();
+    await one.tell();
+    await rename('After');
+    stopAtSecond(61);
+    const { DB, open, asked } = stalling();
+    let isAnswered = false;
+    const asking = one.ask({ DB }).finally(() => {
+      isAnswered = true;
+    });
+    await asked;
+    await vi.advanceTimersByTimeAsync(299);
+    expect(isAnswered).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    const { response, settled } = await asking;
+    await expectStatus(response, 200);
+    expect(response.headers.get('Age')).toBe('61');
+    expect(response.headers.get('Cache-Status')).toBe('edge; fwd=stale, isolate; fwd=stale');
+    open();
+    await settled;
+    expect(await one.tell()).toBe('After: isolate; hit; ttl=59');
+  });
+
+  it('is waited out at once after a read of 2 s, while one read at a time asks for its end', async () => {
+    const one = isolate();
+    await one.tell();
+    await rename('After');
+    stopAtSecond(61);
+    const first = stalling();
+    const asking = one.ask({ DB: first.DB });
+    await first.asked;
+    await vi.advanceTimersByTimeAsync(2_000);
+    await expectStatus((await asking).response, 200);
+    expect(one.counted.reads).toBe(2);
+
+    const second = stalling();
+    for (let times = 0; times < 5; times += 1) {
+      // The timers stand still: nothing waits for D1.
+      const { response } = await one.ask({ DB: second.DB });
+      expect(response.headers.get('Age')).toBe('63');
+    }
+    expect(one.counted.reads).toBe(3);
+
+    second.open();
+    first.open();
+    await vi.waitFor(async () => {
+      const { response } = await one.ask({ DB: failingD1(env.DB, { when: 'before commit' }) });
+      expect(property.parse(await response.json()).name).toBe('After');
+    });
+  });
+
+  it('ends for the requests after it with the first read that answers in time', async () => {
+    const one = isolate();
+    await one.tell();
+    atSecond(61);
+    await one.tell({ DB: failingD1(env.DB, { when: 'before commit' }) });
+    await rename('After');
+    expect(await one.tell()).toBe('Before: edge; fwd=stale, isolate; fwd=stale');
+    expect(await one.tell()).toBe('After: isolate; hit; ttl=60');
+    atSecond(122);
+    await rename('Later');
+    expect(await one.tell()).toBe('Later: edge; fwd=stale, isolate; fwd=stale');
+  });
+
+  it('is over 5 s after a read that failed, as far as nothing else is known', async () => {
+    const one = isolate();
+    await one.tell();
+    await rename('After');
+    atSecond(61);
+    await one.tell({ DB: failingD1(env.DB, { when: 'before commit' }) });
+    atSecond(66);
+    expect(await one.tell()).toBe('After: edge; fwd=stale, isolate; fwd=stale');
+  });
+});
+
 describe('two requests for one answer on a cold isolate', () => {
   it('are both answered when one read of D1 hangs', async () => {
     const one = isolate();
