@@ -2,9 +2,9 @@
  * `npm run deploy [-- --env staging]`: brings the service up on the operator's account, or a new version
  * of it. It may be run again after any failure: each step finds what an earlier run has done.
  *
- * What can be known before data is touched is checked first: credentials and rights, the bundle, the
- * migrations. Exits with 0 when the new version serves, 1 when it does not, 2 when the command was not
- * understood.
+ * What can be known before data is touched is checked first: names and routes, credentials and rights, the bundle,
+ * the migrations. Exits with 0 when the new version serves, 1 when nothing has changed that serves, 2 when a version
+ * was deployed and something after that failed.
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
@@ -12,105 +12,155 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { type Account, openAccount, requireRights } from './cloudflare/account.ts';
 import { Refused } from './cloudflare/api.ts';
-import { type DeployedVersion, untilItServes } from './cloudflare/deployed-health.ts';
-import { ensureDatabase, ensureNamespace } from './cloudflare/resources.ts';
+import { AfterDeployment, EXIT, release } from './cloudflare/release.ts';
+import {
+  checkDatabase,
+  createDatabase,
+  createNamespace,
+  findDatabase,
+  findNamespace,
+} from './cloudflare/resources.ts';
+import { restDatabase } from './cloudflare/rest-database.ts';
+import { requireRoutes } from './cloudflare/routes.ts';
+import { boundTo, findServed } from './cloudflare/versions.ts';
 import { type Wrangler, wranglerFor } from './cloudflare/wrangler.ts';
 import { readArguments, runCommand } from './command-line/command.ts';
 import { currentCommit } from './command-line/git.ts';
 import { MIGRATIONS_DIRECTORY, UserError } from './command-line/project.ts';
 import {
   chosenEnvironment,
+  commandFor,
   type Deployment,
   deploymentOf,
   readWranglerConfig,
+  requireOwnResources,
 } from './command-line/wrangler-config.ts';
+import { refuseUnfinishedRestore } from './database/identity.ts';
 import { faultsOfMigration } from './database/migration-rules.ts';
+import { findPendingMigrations } from './database/migrations.ts';
 
-const USAGE = `Usage: npm run deploy [-- [--env NAME] [--location HINT]]
+const USAGE = `Usage: npm run deploy [-- [--env NAME] [--location HINT] [--create]]
 
   --env NAME        an environment of wrangler.toml, such as staging, instead of production
-  --location HINT   where a new database is created: weur, eeur, wnam, enam, apac or oc`;
+  --location HINT   where a new database is created: weur, eeur, wnam, enam, apac or oc
+  --create          creates a database or namespace that a Worker which exists lacks`;
 
 const LOCATIONS = ['weur', 'eeur', 'wnam', 'enam', 'apac', 'oc'];
 
-/** The line of wrangler's report that tells of an upload. */
-const uploaded = z.looseObject({
-  type: z.literal('deploy'),
-  version_id: z.string(),
-  targets: z.array(z.string()).nullish(),
+type Request = {
+  environment: string | undefined;
+  location: string | undefined;
+  mayCreate: boolean;
+};
+
+/** What an operator needs to know when a step fails. */
+type Progress = { isMigrationBegun: boolean };
+
+await runCommand({
+  usage: USAGE,
+  misunderstood: EXIT.notDeployed,
+  parse: parseRequest,
+  run,
 });
 
-/** The facts that an operator needs when a step fails. */
-type Progress = { isMigrationBegun: boolean; isUploadBegun: boolean };
-
-await runCommand({ usage: USAGE, parse: parseCommand, run });
-
-async function run(command: Command): Promise<number> {
-  const progress: Progress = { isMigrationBegun: false, isUploadBegun: false };
-  try {
-    const deployment = deploymentOf(readWranglerConfig(), command.environment);
-    await deploy(deployment, command.location, progress);
-    return 0;
-  } catch (error) {
-    if (!(error instanceof UserError)) throw error;
-    console.error(`Not deployed: ${error.message}.`);
-    console.error(consequence(progress));
-    return 1;
-  }
-}
-
-type Command = { environment: string | undefined; location: string | undefined };
-
-function parseCommand(args: string[]): Command {
+function parseRequest(args: string[]): Request {
   const { values } = readArguments('deploy', args, {
     env: { type: 'string' },
     location: { type: 'string' },
+    create: { type: 'boolean', default: false },
   });
-  const { env, location } = values;
+  const { env, location, create: mayCreate } = values;
   if (location !== undefined && !LOCATIONS.includes(location)) {
     throw new UserError(`--location ${location}: must be one of ${LOCATIONS.join(', ')}`);
   }
-  return { environment: chosenEnvironment(env), location };
+  return { environment: chosenEnvironment(env), location, mayCreate };
 }
 
-async function deploy(
-  deployment: Deployment,
-  location: string | undefined,
-  progress: Progress,
-): Promise<void> {
-  const account = await openAccount(deployment);
-  await requireRights(account, ['workers', 'd1', 'kv']);
-  await requireSubdomain(account, deployment);
-  await requireBundle(deployment);
-  requireAdditiveMigrations();
-
-  const database = await ensureDatabase(account, deployment, location);
-  tell('database', deployment.databaseName, database.isNew);
-  const namespace = await ensureNamespace(account, deployment);
-  tell('KV namespace', deployment.namespaceTitle, namespace.isNew);
-  console.log(
-    `Time Travel bookmark before this deployment: ${await bookmarkOf(account, database.id)}`,
-  );
-
-  const wrangler = wranglerFor(deployment, {
-    ids: { databaseId: database.id, namespaceId: namespace.id },
-    environment: account.environment,
-  });
+async function run(request: Request): Promise<number> {
+  const progress: Progress = { isMigrationBegun: false };
+  const again = `Run \`${commandFor(request.environment, 'deploy')}\` again when the cause is gone.`;
   try {
-    progress.isMigrationBegun = true;
-    await migrate(wrangler);
-    progress.isUploadBegun = true;
-    const version = await upload(wrangler);
-    const served = await untilItServes(version, deployment);
-    console.log(`\nServed now: ${served}`);
-    await remindOfKey(account, deployment);
-  } finally {
-    wrangler.remove();
+    await deploy(request, progress);
+    return EXIT.served;
+  } catch (error) {
+    if (error instanceof AfterDeployment) {
+      console.error(`Deployed to ${titleOf(request)}, but: ${error.message}.`);
+      return EXIT.deployedWithFault;
+    }
+    if (!(error instanceof UserError)) throw error;
+    console.error(`Not deployed to ${titleOf(request)}: ${error.message}.`);
+    console.error(
+      progress.isMigrationBegun
+        ? `The version before it goes on serving. Migrations that were applied stay: it can live with them. ${again}`
+        : `No data was touched, and the version before it goes on serving. ${again}`,
+    );
+    return EXIT.notDeployed;
   }
 }
 
-function tell(what: string, name: string, isNew: boolean): void {
-  console.log(`${what} ${name}: ${isNew ? 'created' : 'found'}`);
+function titleOf({ environment = 'production' }: Pick<Request, 'environment'>): string {
+  return environment;
+}
+
+async function deploy(request: Request, progress: Progress): Promise<void> {
+  const config = readWranglerConfig();
+  requireOwnResources(config, request.environment);
+  const deployment = deploymentOf(config, request.environment);
+  const account = await openAccount(deployment);
+  await requireRights(account, ['workers', 'd1', 'kv']);
+  await requireSubdomain(account, deployment);
+  const hasNewDomain = await requireRoutes(account, deployment);
+  await requireBundle(deployment);
+  requireAdditiveMigrations();
+
+  const ids = await ensureResources(account, deployment, request);
+  const database = restDatabase(account, ids.databaseId);
+  await refuseUnfinishedRestore(database);
+  const bookmark = await bookmarkOf(account, ids.databaseId);
+  console.log(`Time Travel bookmark before this deployment: ${bookmark}`);
+
+  const wrangler = wranglerFor(deployment, { ids, environment: account.environment });
+  try {
+    const pending = await findPendingMigrations(database);
+    progress.isMigrationBegun = true;
+    await migrate(wrangler, pending);
+    const commit = currentCommit();
+    const served = await release({ account, deployment, wrangler, commit, hasNewDomain });
+    console.log(`\nServed now: ${served}`);
+  } finally {
+    wrangler.remove();
+  }
+  await remindOfKey(account, deployment);
+}
+
+/** Finds the database and the namespace, or creates them for a Worker that is new. */
+async function ensureResources(
+  account: Account,
+  deployment: Deployment,
+  { location, mayCreate }: Request,
+): Promise<{ databaseId: string; namespaceId: string }> {
+  const { databaseName, namespaceTitle, worker, environment } = deployment;
+  const found = {
+    database: await findDatabase(account, deployment),
+    namespace: await findNamespace(account, deployment),
+  };
+  const missing = [
+    ...(found.database === undefined ? [`D1 database ${databaseName}`] : []),
+    ...(found.namespace === undefined ? [`KV namespace ${namespaceTitle}`] : []),
+  ];
+  const served = missing.length > 0 ? await findServed(account, worker) : undefined;
+  if (served !== undefined && !mayCreate) {
+    const bound = await boundTo(account, worker, served);
+    throw new UserError(
+      `the account has no ${missing.join(' and no ')}, and the Worker ${worker} serves already, bound to ${bound.join(' and ')}. Is a name in wrangler.toml misspelt? To make a new and empty one: \`${commandFor(environment, 'deploy', '--create')}\``,
+    );
+  }
+  const databaseId = found.database ?? (await createDatabase(account, deployment, location));
+  const size = await checkDatabase(account, deployment, databaseId);
+  console.log(`database ${databaseName}: ${found.database ? 'found' : 'created'}, ${size}`);
+  const namespaceId = found.namespace ?? (await createNamespace(account, deployment));
+  console.log(`KV namespace ${namespaceTitle}: ${found.namespace ? 'found' : 'created'}`);
+  return { databaseId, namespaceId };
 }
 
 /** An account that has none would have one registered in passing, under a name that nobody chose. */
@@ -157,57 +207,24 @@ async function bookmarkOf({ api, path }: Account, databaseId: string): Promise<s
   return (await api.call(known, 'GET', url)).bookmark;
 }
 
-async function migrate(wrangler: Wrangler): Promise<void> {
+async function migrate(wrangler: Wrangler, pending: readonly string[]): Promise<void> {
   const { isDone, output } = await wrangler.run(['d1', 'migrations', 'apply', 'DB', '--remote']);
   if (!isDone) throw new UserError(`a migration failed\n${output}\n`);
-  const names = [...new Set(output.match(/\b\d{4}_\w+\.sql\b/g))];
-  console.log(names.length > 0 ? `migrated: ${names.join(', ')}` : 'no migration is pending');
-}
-
-async function upload(wrangler: Wrangler): Promise<DeployedVersion> {
-  const { id, subject } = currentCommit();
-  const { isDone } = await wrangler.run(['deploy', '--tag', id, '--message', subject], {
-    isShown: true,
-  });
-  if (!isDone) throw new UserError('wrangler could not upload the new version');
-  const entry = uploadIn(wrangler);
-  if (entry === undefined) throw new UserError('wrangler does not say which version it uploaded');
-  return { id: entry.version_id, tag: id, targets: entry.targets ?? [] };
-}
-
-/** Finds the last upload in wrangler's report, which may be missing or no JSON. */
-function uploadIn(wrangler: Wrangler): z.infer<typeof uploaded> | undefined {
-  try {
-    for (const line of wrangler.report().trim().split('\n').reverse()) {
-      const entry = uploaded.safeParse(JSON.parse(line));
-      if (entry.success) return entry.data;
-    }
-  } catch {
-    // There is no report, or no whole one.
-  }
-  return undefined;
+  console.log(pending.length > 0 ? `migrated: ${pending.join(', ')}` : 'no migration is pending');
 }
 
 /** Secrets are put by hand, after the first deployment: nobody can use the service before. */
 async function remindOfKey({ api, path }: Account, deployment: Deployment): Promise<void> {
+  const put = `\`npx wrangler secret put API_KEY --env=${deployment.environment ?? ''}\``;
   const names = z.array(z.looseObject({ name: z.string() }));
-  const secrets = await api.call(
-    names,
-    'GET',
-    `${path}/workers/scripts/${deployment.worker}/secrets`,
-  );
-  if (secrets.some(({ name }) => name === 'API_KEY')) return;
-  const target = `--env=${deployment.environment ?? ''}`;
-  console.log(`No API key is set yet: \`npx wrangler secret put API_KEY ${target}\``);
-}
-
-function consequence({ isMigrationBegun, isUploadBegun }: Progress): string {
-  const again = 'Run the same command again when the cause is gone.';
-  if (isUploadBegun) {
-    return `The database is migrated. Whether the new version serves is not known: \`npx wrangler deployments list\` tells. ${again}`;
+  try {
+    const url = `${path}/workers/scripts/${deployment.worker}/secrets`;
+    const secrets = await api.call(names, 'GET', url);
+    if (!secrets.some(({ name }) => name === 'API_KEY')) {
+      console.log(`No API key is set yet: ${put}`);
+    }
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    throw new AfterDeployment(`whether an API key is set is not known (${error.message}): ${put}`);
   }
-  if (isMigrationBegun) {
-    return `The version before it goes on serving. Migrations before the one that failed are applied, which it can live with. ${again}`;
-  }
-  return `No data was touched, and the version before it goes on serving. ${again}`;
 }

@@ -11,6 +11,7 @@ import { existsSync } from 'node:fs';
 import { readArguments, runCommand } from './command-line/command.ts';
 import { UserError } from './command-line/project.ts';
 import { TARGET_OPTIONS, TARGET_USAGE, type Target, targetOf } from './command-line/target.ts';
+import { commandFor } from './command-line/wrangler-config.ts';
 import { readLineage, refuseUnfinishedRestore } from './database/identity.ts';
 import { findPendingMigrations } from './database/migrations.ts';
 import { openDatabase } from './database/open.ts';
@@ -99,8 +100,7 @@ async function eraseEvents(command: Command): Promise<string> {
 
 async function requireMigrated(database: D1Database, { kind, environment }: Target): Promise<void> {
   if ((await findPendingMigrations(database)).length === 0) return;
-  const deploy = `npm run deploy${environment === undefined ? '' : ` -- --env ${environment}`}`;
-  const command = kind === 'remote' ? deploy : 'npm run dev';
+  const command = kind === 'remote' ? commandFor(environment, 'deploy') : 'npm run dev';
   throw new UserError(`the database lacks migrations: run \`${command}\` first`);
 }
 

@@ -70,12 +70,11 @@ describe('deploy, before it touches anything', () => {
       ['--env', 'stagin'],
       '--env "stagin": wrangler.toml defines no such environment (it defines: staging)',
     ],
-    [['--env', ''], '--env "": wrangler.toml defines no such environment'],
     [['--location', 'moon'], '--location moon: must be one of weur'],
     [['now'], "Unexpected argument 'now'"],
-  ])('refuses %j with 2', async (args, message) => {
+  ])('refuses %j with 1: 2 means that something was deployed', async (args, message) => {
     const { code, stderr } = await deploy(project, ...args);
-    expect(code).toBe(2);
+    expect(code).toBe(1);
     expect(stderr).toContain(message);
   });
 
@@ -113,7 +112,7 @@ describe('deploy, before it touches anything', () => {
     cloudflare.faults = faults;
     const { code, stderr } = await deploy(project);
     expect(code).toBe(1);
-    expect(stderr).toContain(`Not deployed: ${message}`);
+    expect(stderr).toContain(`Not deployed to production: ${message}`);
     expect(stderr).toContain('No data was touched');
   });
 
@@ -133,7 +132,7 @@ describe('deploy, before it touches anything', () => {
     );
     const { code, stderr } = await deploy(other);
     expect(code).toBe(1);
-    expect(stderr).toContain('Not deployed: the bundle cannot be built');
+    expect(stderr).toContain('Not deployed to production: the bundle cannot be built');
     expect(stderr).toContain('missing.ts');
   });
 
@@ -151,7 +150,7 @@ describe('deploy', () => {
     const project = clone();
     const first = await deploy(project, '--location', 'weur');
     expectDone(first);
-    expect(first.stdout).toContain(`database ${NAME}: created`);
+    expect(first.stdout).toContain(`database ${NAME}: created, 0 % of 10 GB`);
     expect(first.stdout).toContain(`KV namespace ${NAME}-idempotency: created`);
     expect(first.stdout).toMatch(/Time Travel bookmark before this deployment: [0-9a-f-]{40}/);
     expect(first.stdout).toMatch(/migrated: 0000_init\.sql, 0001_events\.sql/);
@@ -254,7 +253,7 @@ describe('deploy', () => {
     const { account } = cloudflare;
     const before = account.workers.get(NAME)?.versions.length;
     const project = clone();
-    project.write('migrations/9998_fine.sql', 'CREATE TABLE fine (id text);');
+    project.write('migrations/9998_fine-and-well.sql', 'CREATE TABLE fine (id text);');
     project.write(
       'migrations/9999_wrong.sql',
       'CREATE TABLE wrong (id text);\nALTER TABLE nowhere ADD a text;',
@@ -277,95 +276,70 @@ describe('deploy', () => {
 
 describe.runIf(isFull)('deploy, after a failure in the middle', () => {
   const UNTOUCHED = 'No data was touched, and the version before it goes on serving.';
-  const MIGRATING = 'The version before it goes on serving. Migrations before the one that failed';
-  const UPLOADING = 'The database is migrated. Whether the new version serves is not known';
+  const MIGRATED = 'The version before it goes on serving. Migrations that were applied stay';
   const UPLOAD = /^PUT .*\/workers\/scripts\/[^/]+$/;
 
-  it.each<[what: string, meet: (own: CloudflareStandIn) => void, told: string | undefined]>([
+  it.each<[what: string, meet: (own: CloudflareStandIn) => void, code: number, told: string]>([
     [
       'the database is created and the answer lost',
       failing({ request: /^POST .*\/d1\/database$/, status: 502, times: 1, isAfter: true }),
-      undefined,
+      0,
+      '',
     ],
     [
       'the namespace cannot be created',
       failing({ request: /^POST .*\/namespaces$/, status: 403, times: 1 }),
+      1,
       UNTOUCHED,
     ],
     [
       'the namespace is created and the answer lost',
       failing({ request: /^POST .*\/namespaces$/, status: 0, times: 1, isAfter: true }),
-      undefined,
+      0,
+      '',
     ],
-    ['the bookmark cannot be read', failing({ request: /bookmark$/, status: 500 }), UNTOUCHED],
+    ['the bookmark cannot be read', failing({ request: /bookmark$/, status: 500 }), 1, UNTOUCHED],
     [
       'the migration cannot be sent',
-      failing({ request: /^POST .*\/query$/, status: 500, skip: 1 }),
-      MIGRATING,
+      failing({ request: /^POST .*\/query$/, status: 500, skip: 3 }),
+      1,
+      MIGRATED,
     ],
-    ['the upload fails', failing({ request: UPLOAD, status: 400 }), UPLOADING],
+    ['the upload fails', failing({ request: UPLOAD, status: 400 }), 1, MIGRATED],
     [
       'the upload is done and its answer lost',
       failing({ request: UPLOAD, status: 502, isAfter: true }),
-      UPLOADING,
+      2,
+      'is deployed, but a step of wrangler after that failed',
     ],
     [
       'the new version says that it is down',
       (own) => {
         own.account.isDown = true;
       },
-      UPLOADING,
+      2,
+      'says that it is down: database. Go back: `npm run rollback`',
     ],
-  ])('is repeated: %s', async (_, meet, told) => {
+    [
+      'the keys cannot be looked up once it serves',
+      failing({ request: /\/secrets$/, status: 503 }),
+      2,
+      'Deployed to production, but: whether an API key is set is not known',
+    ],
+  ])('is repeated: %s', async (_, meet, code, told) => {
     const own = await new CloudflareStandIn().start();
     try {
       const project = clone();
       project.environment = own.environment;
       meet(own);
       const failed = await deploy(project);
-      expect(failed.code).toBe(told === undefined ? 0 : 1);
-      if (told !== undefined) {
-        expect(failed.stderr).toMatch(/^Not deployed: /m);
-        expect(failed.stderr).toContain(told);
-      }
+      expect(failed.code).toBe(code);
+      if (code === 1) expect(failed.stderr).toMatch(/^Not deployed to production: /m);
+      expect(failed.stderr).toContain(told);
       own.faults = [];
       own.account.isDown = false;
       expectDone(await deploy(project));
       expect([own.account.databases.length, own.account.namespaces.length]).toEqual([1, 1]);
-      expect(own.unknown).toEqual([]);
-    } finally {
-      await own.stop();
-    }
-  });
-
-  it('is taken back by a rollback, which brings back the secrets of that version and no schema', async () => {
-    const own = await new CloudflareStandIn().start();
-    try {
-      const project = clone();
-      project.environment = own.environment;
-      const put = (key: string) => project.wrangler(['secret', 'put', 'API_KEY', '--env='], key);
-      await deploy(project);
-      await put('old-key');
-      const worker = own.account.workers.get(NAME);
-      const old = worker?.deployments[0]?.versions[0]?.version_id ?? '';
-      project.write('migrations/9999_more.sql', 'CREATE TABLE more (id text);');
-      await deploy(project);
-      await put('new-key');
-      expect(worker?.current.secrets).toEqual({ API_KEY: 'new-key' });
-      const back = await project.wrangler([
-        'rollback',
-        old,
-        '--env=',
-        '--message',
-        'back',
-        '--yes',
-      ]);
-      expect(back.code).toBe(0);
-      expect(worker?.current).toMatchObject({ id: old, secrets: { API_KEY: 'old-key' } });
-      const tables = own.account
-        .database(NAME)
-        .rows(`SELECT name FROM sqlite_schema WHERE name = 'more'`);
-      expect(tables).toHaveLength(1);
       expect(own.unknown).toEqual([]);
     } finally {
       await own.stop();
@@ -392,8 +366,8 @@ describe('deploy, with a wrangler that does not say what it has uploaded', () =>
     expect({ code, lines: stderr.trimEnd().split('\n') }).toEqual({
       code: 1,
       lines: [
-        'Not deployed: wrangler does not say which version it uploaded.',
-        'The database is migrated. Whether the new version serves is not known: `npx wrangler deployments list` tells. Run the same command again when the cause is gone.',
+        'Not deployed to staging: wrangler does not say which version it uploaded.',
+        'The version before it goes on serving. Migrations that were applied stay: it can live with them. Run `npm run deploy -- --env staging` again when the cause is gone.',
       ],
     });
   });

@@ -26,7 +26,7 @@ const RIGHTS = {
 export type Right = keyof typeof RIGHTS;
 
 /** No database, namespace or Worker has it, so what asks for it changes nothing. */
-const NOBODY = '00000000-0000-0000-0000-000000000000';
+export const NOBODY = '00000000-0000-0000-0000-000000000000';
 
 /** Requests that need the right to write, and that find nothing to write to. */
 const PROBES: Record<Right, { method: string; path: string; body?: unknown }> = {

@@ -1,7 +1,6 @@
 /** Asks a version that was just deployed how it is. */
 
 import * as z from 'zod';
-import { UserError } from '../command-line/project.ts';
 import type { Deployment } from '../command-line/wrangler-config.ts';
 
 /** A new version takes some seconds to be served everywhere. */
@@ -23,30 +22,39 @@ const health = z.looseObject({
   dependencies: z.record(z.string(), state),
 });
 
+/** `fault` says which address was asked, and what is wrong with its answer. */
+export type Health =
+  | { kind: 'serves'; sentence: string }
+  | { kind: 'down'; fault: string }
+  | { kind: 'unknown'; fault: string };
+
 /**
- * Returns a sentence that says what is served where, once the version answers that its database is up.
- * Throws a `UserError` when it does not within a minute.
+ * Asks for the detailed health until the version answers, for a minute unless `patienceMs` says otherwise.
  *
  * `SERVICE_ORIGIN` in the environment is asked instead of the Worker's own address, for a machine that
  * reaches the service another way.
  */
-export async function untilItServes(
+export async function healthOf(
   version: DeployedVersion,
   deployment: Deployment,
-): Promise<string> {
+  patienceMs = PATIENCE_MS,
+): Promise<Health> {
+  const { id, tag } = version;
   const origin = process.env.SERVICE_ORIGIN || originOf(version, deployment);
   if (origin === undefined) {
-    return `version ${version.id} (${version.tag}). It has no address yet: add a route, or set workers_dev = true`;
+    const advice = 'It has no address yet: add a route, or set workers_dev = true';
+    return { kind: 'serves', sentence: `version ${id} (${tag}). ${advice}` };
   }
   const url = `${origin}/api/health/detailed`;
-  const waitUntil = Date.now() + PATIENCE_MS;
+  const waitUntil = Date.now() + patienceMs;
   for (;;) {
     const answer = await ask(url, version, deployment);
     if (answer.kind === 'serves') {
-      return `version ${version.id} (${version.tag}) at ${origin}, ${answer.status}`;
+      const sentence = `version ${id} (${tag}) at ${origin}, ${answer.status}`;
+      return { kind: 'serves', sentence };
     }
     if (answer.isFinal || Date.now() > waitUntil) {
-      throw new UserError(`version ${version.id} is uploaded, but ${url} ${answer.why}`);
+      return { kind: answer.isFinal ? 'down' : 'unknown', fault: `${url} ${answer.why}` };
     }
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
   }
@@ -85,8 +93,8 @@ async function ask(url: string, { id }: DeployedVersion, { worker }: Deployment)
 }
 
 /** A custom domain before workers.dev. Routes with patterns lead to nothing that could be asked. */
-function originOf({ targets }: DeployedVersion, { domains }: Deployment): string | undefined {
-  const [domain] = domains;
-  if (domain !== undefined) return `https://${domain}`;
+function originOf({ targets }: DeployedVersion, { routes }: Deployment): string | undefined {
+  const domain = routes.find(({ isCustomDomain }) => isCustomDomain);
+  if (domain !== undefined) return `https://${domain.pattern}`;
   return targets.find((target) => /^https:\/\/[^*/]+$/.test(target));
 }

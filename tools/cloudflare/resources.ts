@@ -2,19 +2,26 @@
 
 import * as z from 'zod';
 import { UserError } from '../command-line/project.ts';
-import type { Deployment } from '../command-line/wrangler-config.ts';
+import { commandFor, type Deployment } from '../command-line/wrangler-config.ts';
 import type { Account } from './account.ts';
 
-const database = z.looseObject({ uuid: z.string(), name: z.string() });
+const listed = z.looseObject({ uuid: z.string(), name: z.string() });
 const namespace = z.looseObject({ id: z.string(), title: z.string() });
+/** https://developers.cloudflare.com/api/resources/d1/subresources/database/methods/get */
+const database = z.looseObject({
+  file_size: z.number().default(0),
+  jurisdiction: z.string().nullish(),
+});
 
-/** A resource, and whether it was made just now. */
-export type Ensured = { id: string; isNew: boolean };
+/** D1's limit on the paid plan, decimal: https://developers.cloudflare.com/d1/platform/limits/ (April 2026). */
+const MAX_DATABASE_BYTES = 10_000_000_000;
+/** From here on the runbook has something to do. */
+const WORRYING_SHARE = 0.7;
 
 /** Returns the id of the deployment's database; undefined when the account has none of its name. */
 export async function findDatabase(account: Account, { databaseName }: Deployment) {
   const path = `${account.path}/d1/database`;
-  const all = await account.api.list(database, path, { name: databaseName });
+  const all = await account.api.list(listed, path, { name: databaseName });
   return all.find(({ name }) => name === databaseName)?.uuid;
 }
 
@@ -22,61 +29,90 @@ export async function findDatabase(account: Account, { databaseName }: Deploymen
 export async function getDatabase(account: Account, deployment: Deployment): Promise<string> {
   const id = await findDatabase(account, deployment);
   if (id !== undefined) return id;
-  const option = deployment.environment === undefined ? '' : ` -- --env ${deployment.environment}`;
   throw new UserError(
-    `the account has no D1 database ${deployment.databaseName}: run \`npm run deploy${option}\` first`,
+    `the account has no D1 database ${deployment.databaseName}: run \`${commandFor(deployment.environment, 'deploy')}\` first`,
   );
 }
 
-/** Finds the database, or creates it: `location` is a hint, such as `weur`. */
-export function ensureDatabase(
+/** Returns the id of the deployment's KV namespace; undefined when the account has none of its title. */
+export async function findNamespace(account: Account, { namespaceTitle }: Deployment) {
+  const all = await account.api.list(namespace, `${account.path}/storage/kv/namespaces`);
+  return all.find(({ title }) => title === namespaceTitle)?.id;
+}
+
+/**
+ * Creates the database in the deployment's jurisdiction, and returns its id. `location` is a hint, such as `weur`:
+ * D1 ignores it beside a jurisdiction.
+ */
+export function createDatabase(
   account: Account,
   deployment: Deployment,
   location: string | undefined,
-): Promise<Ensured> {
-  return ensure(
+): Promise<string> {
+  const jurisdiction = jurisdictionOf(deployment);
+  const body = {
+    name: deployment.databaseName,
+    ...(location !== undefined && { primary_location_hint: location }),
+    ...(jurisdiction !== '' && { jurisdiction }),
+  };
+  return create(
     () => findDatabase(account, deployment),
     () =>
-      account.api.call(database, 'POST', `${account.path}/d1/database`, {
-        body: {
-          name: deployment.databaseName,
-          ...(location !== undefined && { primary_location_hint: location }),
-        },
-        attempts: 1,
-      }),
+      account.api.call(z.unknown(), 'POST', `${account.path}/d1/database`, { body, attempts: 1 }),
   );
 }
 
-/** Finds the KV namespace, or creates it. */
-export function ensureNamespace(
-  account: Account,
-  { namespaceTitle }: Deployment,
-): Promise<Ensured> {
+/** Creates the KV namespace in the deployment's jurisdiction, and returns its id. */
+export function createNamespace(account: Account, deployment: Deployment): Promise<string> {
+  const jurisdiction = jurisdictionOf(deployment);
+  const body = { title: deployment.namespaceTitle, ...(jurisdiction !== '' && { jurisdiction }) };
   const path = `${account.path}/storage/kv/namespaces`;
-  return ensure(
-    async () => {
-      const all = await account.api.list(namespace, path);
-      return all.find(({ title }) => title === namespaceTitle)?.id;
-    },
-    () =>
-      account.api.call(namespace, 'POST', path, { body: { title: namespaceTitle }, attempts: 1 }),
+  return create(
+    () => findNamespace(account, deployment),
+    () => account.api.call(z.unknown(), 'POST', path, { body, attempts: 1 }),
   );
+}
+
+/**
+ * Returns a sentence about a database's size, with the runbook's section where it is worrying. Throws a `UserError`
+ * when the database stands in another jurisdiction than the one that is configured.
+ */
+export async function checkDatabase(
+  { api, path }: Account,
+  deployment: Deployment,
+  id: string,
+): Promise<string> {
+  const { file_size, jurisdiction } = await api.call(database, 'GET', `${path}/d1/database/${id}`);
+  const [stands, wanted] = [jurisdiction ?? '', jurisdictionOf(deployment)];
+  if (stands !== wanted) {
+    const named = (name: string) => (name === '' ? 'no jurisdiction' : `the jurisdiction ${name}`);
+    throw new UserError(
+      `the database ${deployment.databaseName} stands in ${named(stands)}, and JURISDICTION in wrangler.toml asks for ${named(wanted)}. A database cannot be moved: see "Where the data live" in docs/runbook.md`,
+    );
+  }
+  const share = file_size / MAX_DATABASE_BYTES;
+  const size = `${Math.round(share * 100)} % of 10 GB`;
+  return share < WORRYING_SHARE
+    ? size
+    : `${size}: see "When the database fills up" in docs/runbook.md`;
+}
+
+function jurisdictionOf({ vars }: Deployment): string {
+  return vars.get('JURISDICTION') ?? '';
 }
 
 /** An answer that says no, or none at all, may still have created it: then it is found. */
-async function ensure(
+async function create(
   find: () => Promise<string | undefined>,
-  create: () => Promise<unknown>,
-): Promise<Ensured> {
-  const known = await find();
-  if (known !== undefined) return { id: known, isNew: false };
+  ask: () => Promise<unknown>,
+): Promise<string> {
   let fault: unknown;
   try {
-    await create();
+    await ask();
   } catch (error) {
     fault = error;
   }
   const created = await find();
-  if (created !== undefined) return { id: created, isNew: true };
+  if (created !== undefined) return created;
   throw fault ?? new UserError('Cloudflare created it, and does not list it: try again');
 }

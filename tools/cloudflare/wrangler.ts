@@ -33,13 +33,17 @@ export type RunOptions = {
   isShown?: boolean;
 };
 
-/** Makes a wrangler for a deployment. Without ids it can build, and nothing else. */
+/**
+ * Makes a wrangler for a deployment. Without ids it can build, and nothing else. `source` is the directory whose
+ * code it takes; the configuration is always that of the working copy.
+ */
 export function wranglerFor(
   deployment: Deployment,
   remote?: {
     ids: { databaseId: string; namespaceId: string };
     environment: Record<string, string>;
   },
+  source = PROJECT_DIRECTORY,
 ): Wrangler {
   mkdirSync(FOLDER, { recursive: true });
   const folder = mkdtempSync(join(FOLDER, 'generated-'));
@@ -48,7 +52,7 @@ export function wranglerFor(
   const config = readWranglerConfig();
   const filled =
     remote === undefined ? config : withIds(config, deployment.environment, remote.ids);
-  writeFileSync(configFile, JSON.stringify(withAbsolutePaths(filled)));
+  writeFileSync(configFile, JSON.stringify(withAbsolutePaths(filled, source)));
   const environment = {
     ...process.env,
     ...WRANGLER_ENVIRONMENT,
@@ -62,12 +66,14 @@ export function wranglerFor(
       const child = spawn(process.execPath, wranglerCommand(...args, ...target), {
         cwd: PROJECT_DIRECTORY,
         env: environment,
-        stdio: isShown ? ['ignore', 'inherit', 'inherit'] : ['ignore', 'pipe', 'pipe'],
+        stdio: ['ignore', 'pipe', 'pipe'],
       });
       let output = '';
       for (const stream of [child.stdout, child.stderr]) {
-        stream?.on('data', (data: Buffer) => {
-          output += data.toString();
+        // Passed on by this program, which outlives a closed pipe.
+        stream.on('data', (data: Buffer) => {
+          if (isShown) process.stdout.write(data);
+          else output += data.toString();
         });
       }
       return new Promise((resolve) => {
@@ -81,7 +87,7 @@ export function wranglerFor(
 }
 
 /** The configuration stands in another folder than wrangler.toml. */
-function withAbsolutePaths(config: WranglerConfig): WranglerConfig {
+function withAbsolutePaths(config: WranglerConfig, source: string): WranglerConfig {
   const absolute = <T extends Pick<WranglerConfig, 'd1_databases'>>(own: T): T => ({
     ...own,
     d1_databases: own.d1_databases.map((each) => ({
@@ -93,7 +99,7 @@ function withAbsolutePaths(config: WranglerConfig): WranglerConfig {
   });
   return {
     ...absolute(config),
-    ...(config.main !== undefined && { main: join(PROJECT_DIRECTORY, config.main) }),
+    ...(config.main !== undefined && { main: join(source, config.main) }),
     env: Object.fromEntries(Object.entries(config.env).map(([name, own]) => [name, absolute(own)])),
   };
 }

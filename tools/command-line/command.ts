@@ -17,6 +17,8 @@ const DRY_RUN = 'dry-run';
 export type Command<Request> = {
   /** Printed for `--help`, and below a complaint about the arguments. */
   usage: string;
+  /** The exit code for arguments that are not understood, where 2 means something else. */
+  misunderstood?: number;
   parse: (args: string[]) => Request;
   run: (request: Request) => number | Promise<number>;
 };
@@ -26,7 +28,12 @@ export type Command<Request> = {
  * are not understood and for an environment that wrangler.toml does not define, 1 for a `UserError` of `run`, and
  * otherwise what `run` returns.
  */
-export async function runCommand<Request>({ usage, parse, run }: Command<Request>): Promise<void> {
+export async function runCommand<Request>({
+  usage,
+  misunderstood = 2,
+  parse,
+  run,
+}: Command<Request>): Promise<void> {
   for (const output of [process.stdout, process.stderr]) output.on('error', ignoreClosedPipe);
   const args = process.argv.slice(2);
   if (asksForHelp(args)) {
@@ -39,7 +46,7 @@ export async function runCommand<Request>({ usage, parse, run }: Command<Request
     request = parse(args);
   } catch (error) {
     console.error(`${firstLine(error)}. Nothing was done.\n\n${usage}`);
-    process.exitCode = 2;
+    process.exitCode = misunderstood;
     return;
   }
   try {

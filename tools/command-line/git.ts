@@ -1,11 +1,12 @@
-/** The commit that is checked out, to name a version by. */
+/** Commits: the one that is checked out names a version, and an earlier one is brought back. */
 
 import { spawnSync } from 'node:child_process';
-import { PROJECT_DIRECTORY } from './project.ts';
+import { PROJECT_DIRECTORY, UserError } from './project.ts';
 
 /** Cloudflare takes tags of 25 and messages of 100 characters. */
 const TAG_CHARACTERS = 12;
 const MESSAGE_CHARACTERS = 100;
+const MAX_ARCHIVE_BYTES = 256 * 1_024 ** 2;
 
 /** Returns the short id of the commit, with `-dirty` when files differ from it, and its subject line. */
 export function currentCommit(directory = PROJECT_DIRECTORY): { id: string; subject: string } {
@@ -17,6 +18,24 @@ export function currentCommit(directory = PROJECT_DIRECTORY): { id: string; subj
     id: isDirty ? `${id}-dirty` : id,
     subject: `${id} ${subject}`.slice(0, MESSAGE_CHARACTERS),
   };
+}
+
+/** Returns the short id and the subject line of a commit by its id; undefined when the clone has no such commit. */
+export function findCommit(id: string, directory = PROJECT_DIRECTORY): string | undefined {
+  if (!/^[0-9a-f]{7,40}$/.test(id)) return undefined;
+  const subject = git(directory, 'log', '-1', '--format=%s', `${id}^{commit}`, '--');
+  return subject === undefined ? undefined : `${id} ${subject}`;
+}
+
+/** Writes the files of a commit into a folder. Changes nothing of the working copy. */
+export function archiveCommit(id: string, folder: string, directory = PROJECT_DIRECTORY): void {
+  const { status, stdout, stderr } = spawnSync('git', ['archive', '--format=tar', id], {
+    cwd: directory,
+    maxBuffer: MAX_ARCHIVE_BYTES,
+  });
+  if (status !== 0) throw new UserError(`git cannot give the files of ${id}: ${stderr}`);
+  const unpacked = spawnSync('tar', ['-xf', '-', '-C', folder], { input: stdout });
+  if (unpacked.status !== 0) throw new UserError(`tar cannot unpack ${id}: ${unpacked.stderr}`);
 }
 
 function git(directory: string, ...args: string[]): string | undefined {

@@ -17,7 +17,12 @@ const NAMESPACE_BINDING = 'IDEMPOTENCY';
 
 const route = z.union([
   z.string(),
-  z.looseObject({ pattern: z.string(), custom_domain: z.boolean().optional() }),
+  z.looseObject({
+    pattern: z.string(),
+    custom_domain: z.boolean().optional(),
+    zone_id: z.string().optional(),
+    zone_name: z.string().optional(),
+  }),
 ]);
 
 /** The fields that an environment may have. */
@@ -29,9 +34,17 @@ const deployment = z.looseObject({
   routes: z.array(route).optional(),
   vars: z.record(z.string(), z.unknown()).default({}),
   d1_databases: z
-    .array(z.looseObject({ binding: z.string(), database_name: z.string().optional() }))
+    .array(
+      z.looseObject({
+        binding: z.string(),
+        database_name: z.string().optional(),
+        database_id: z.string().optional(),
+      }),
+    )
     .default([]),
-  kv_namespaces: z.array(z.looseObject({ binding: z.string() })).default([]),
+  kv_namespaces: z
+    .array(z.looseObject({ binding: z.string(), id: z.string().optional() }))
+    .default([]),
 });
 
 const wranglerConfig = deployment.extend({
@@ -43,6 +56,14 @@ const wranglerConfig = deployment.extend({
 /** wrangler.toml, with all that it says besides. */
 export type WranglerConfig = z.infer<typeof wranglerConfig>;
 
+/** A pattern or a custom domain that leads visitors to the Worker. */
+export type Route = {
+  pattern: string;
+  isCustomDomain: boolean;
+  /** The zone, when wrangler.toml names it. */
+  zone: { id?: string | undefined; name?: string | undefined };
+};
+
 /** A deployment by its names. */
 export type Deployment = {
   /** The environment in wrangler.toml; undefined for production. */
@@ -53,8 +74,7 @@ export type Deployment = {
   namespaceTitle: string;
   accountId: string | undefined;
   hasWorkersDev: boolean;
-  /** The custom domains that lead to the Worker. */
-  domains: string[];
+  routes: Route[];
   vars: ReadonlyMap<string, string>;
 };
 
@@ -80,7 +100,8 @@ export function chosenEnvironment(
   const { CLOUDFLARE_ENV } = process.env;
   const [name, origin] =
     option === undefined ? [CLOUDFLARE_ENV, 'CLOUDFLARE_ENV'] : [option, '--env'];
-  if (name === undefined || (name === '' && option === undefined)) return undefined;
+  // `--env=` is production, as in wrangler's own commands.
+  if (name === undefined || name === '') return undefined;
   const known = Object.keys(readWranglerConfig(directory).env);
   if (known.includes(name)) return name;
   const list = known.length > 0 ? known.join(', ') : 'none';
@@ -98,6 +119,16 @@ export function requireKnownEnvironment(): void {
     console.error(`${error.message}. Nothing was done.`);
     process.exit(2);
   }
+}
+
+/** Returns a command of the project as it has to be typed for an environment, such as `npm run deploy -- --env staging`. */
+export function commandFor(
+  environment: string | undefined,
+  command: string,
+  ...args: readonly string[]
+): string {
+  const all = [...args, ...(environment === undefined ? [] : ['--env', environment])];
+  return [`npm run ${command}`, ...(all.length > 0 ? ['--', ...all] : [])].join(' ');
 }
 
 /** Returns the vars of an environment. */
@@ -120,7 +151,7 @@ export function deploymentOf(config: WranglerConfig, environment?: string): Depl
   require(own?.kv_namespaces.find(
     ({ binding }) => binding === NAMESPACE_BINDING,
   ), `KV namespace with the binding ${NAMESPACE_BINDING}`);
-  const routes = own?.routes ?? (own?.route === undefined ? [] : [own.route]);
+  const routes = routesOf(config, environment);
   return {
     environment,
     worker,
@@ -128,11 +159,60 @@ export function deploymentOf(config: WranglerConfig, environment?: string): Depl
     namespaceTitle: `${worker}-${NAMESPACE_BINDING.toLowerCase()}`,
     accountId: own?.account_id ?? config.account_id,
     hasWorkersDev: own?.workers_dev ?? config.workers_dev ?? routes.length === 0,
-    domains: routes.flatMap((each) =>
-      typeof each === 'object' && each.custom_domain === true ? [each.pattern] : [],
-    ),
+    routes,
     vars: varsOf(config, environment),
   };
+}
+
+/** Returns the routes of an environment. Wrangler's environments inherit those of the top level. */
+function routesOf(config: WranglerConfig, environment: string | undefined): Route[] {
+  const listed = ({ route, routes }: Pick<WranglerConfig, 'route' | 'routes'>) =>
+    routes ?? (route === undefined ? undefined : [route]);
+  const own = environment === undefined ? undefined : config.env[environment];
+  const routes = (own && listed(own)) ?? listed(config) ?? [];
+  return routes.map((each) => {
+    if (typeof each === 'string') return { pattern: each, isCustomDomain: false, zone: {} };
+    const { pattern, custom_domain = false, zone_id: id, zone_name: name } = each;
+    return { pattern, isCustomDomain: custom_domain, zone: { id, name } };
+  });
+}
+
+/**
+ * Throws a `UserError` when an environment has something in common with another one that leads visitors or data: a
+ * route, the Worker's name, a database or a namespace.
+ */
+export function requireOwnResources(config: WranglerConfig, environment?: string): void {
+  const own = resourcesOf(config, environment);
+  for (const other of [undefined, ...Object.keys(config.env)]) {
+    if (other === environment) continue;
+    const others = resourcesOf(config, other);
+    const shared = [...own].find((resource) => others.has(resource));
+    if (shared === undefined) continue;
+    const title = (name: string | undefined) => name ?? 'production';
+    const inheritor = environment ?? other;
+    const advice = shared.startsWith('the route')
+      ? `environments inherit routes, so write \`routes = []\`, or its own, into [env.${inheritor}] of wrangler.toml`
+      : 'give each its own in wrangler.toml';
+    throw new UserError(
+      `${title(environment)} would share ${shared} with ${title(other)}: ${advice}`,
+    );
+  }
+}
+
+/** Returns what an environment calls its own, each in words. */
+function resourcesOf(config: WranglerConfig, environment: string | undefined): Set<string> {
+  const own = environment === undefined ? config : config.env[environment];
+  const named = (what: string, name: string | undefined) =>
+    name === undefined ? [] : [`${what} ${name}`];
+  return new Set([
+    ...named('the Worker', own?.name),
+    ...(own?.d1_databases ?? []).flatMap(({ database_name, database_id }) => [
+      ...named('the database', database_name),
+      ...named('the database', database_id),
+    ]),
+    ...(own?.kv_namespaces ?? []).flatMap(({ id }) => named('the namespace', id)),
+    ...routesOf(config, environment).map(({ pattern }) => `the route ${pattern}`),
+  ]);
 }
 
 /** Returns the configuration with the ids of a deployment's database and namespace in it. */

@@ -3,7 +3,7 @@
 import { publicSiteUrl } from '../../src/config.ts';
 import { type Output, showProgress } from '../command-line/progress.ts';
 import { UserError } from '../command-line/project.ts';
-import { readWranglerConfig, varsOf } from '../command-line/wrangler-config.ts';
+import { commandFor, readWranglerConfig, varsOf } from '../command-line/wrangler-config.ts';
 import { refuseUnfinishedRestore } from '../database/identity.ts';
 import {
   applyMigrations,
@@ -89,7 +89,9 @@ export async function openMigrated({
     const pending = await findPendingMigrations(open.database);
     if (pending.length === 0) return open;
     if (isRemote) {
-      throw new UserError('the remote database lacks migrations: run `npm run deploy` first');
+      throw new UserError(
+        `the remote database lacks migrations: run \`${commandFor(environment, 'deploy')}\` first`,
+      );
     }
     if (isDryRun && pending.length < migrationNames().length) {
       throw new UserError(

@@ -1,6 +1,7 @@
 /** The contents of an account of the stand-in, and its answers to the calls of the API. */
 
 import { createHash, randomUUID } from 'node:crypto';
+import * as z from 'zod';
 import { type Answer, ApiFault, page, result } from './answer.ts';
 import { Database } from './database.ts';
 import { metadataOf, Worker } from './worker.ts';
@@ -12,7 +13,15 @@ type Route = [pattern: RegExp, answer: (request: Request) => Answer];
 
 export class Account {
   readonly databases: Database[] = [];
-  readonly namespaces: { id: string; title: string; supports_url_encoding: boolean }[] = [];
+  readonly namespaces: {
+    id: string;
+    title: string;
+    supports_url_encoding: boolean;
+    jurisdiction?: unknown;
+  }[] = [];
+  readonly zones: { id: string; name: string }[] = [];
+  /** The custom domains, each with the Worker that it leads to. */
+  readonly domains: { id: string; hostname: string; service: string; zone_id: string }[] = [];
   readonly workers = new Map<string, Worker>();
   /** Reports whether the deployed Worker says that its database is down. */
   isDown = false;
@@ -177,6 +186,37 @@ export class Account {
     [/^(?:GET|PUT) \/workers\/scripts\/([^/]+)\/schedules$/, () => result({ schedules: [] })],
     [/^GET \/workers\/durable_objects\/namespaces$/, ({ query }) => page([], query)],
     [/^GET \/workers\/standard$/, () => result({ standard: true })],
+
+    [
+      /^GET \/zones$/,
+      ({ query }) =>
+        page(
+          this.zones.filter(({ name }) => name === query.get('name')),
+          query,
+        ),
+    ],
+    [
+      /^DELETE \/zones\/([^/]+)\/workers\/routes\/([^/]+)$/,
+      () => {
+        throw new ApiFault(404, 10007, 'The route is not found');
+      },
+    ],
+    [
+      /^GET \/workers\/domains$/,
+      ({ query }) =>
+        page(
+          this.domains.filter(({ hostname }) => hostname === query.get('hostname')),
+          query,
+        ),
+    ],
+    [
+      /^POST \/workers\/scripts\/([^/]+)\/domains\/changeset$/,
+      () => result({ added: [], removed: [], updated: [], conflicting: [] }),
+    ],
+    [
+      /^PUT \/workers\/scripts\/([^/]+)\/domains\/records$/,
+      ({ parts: [service = ''], body }) => this.#leadDomains(service, jsonOf(body)),
+    ],
   ];
 
   #byId(id: string | undefined): Database {
@@ -185,12 +225,13 @@ export class Account {
     return found;
   }
 
-  #createDatabase({ name, primary_location_hint }: Record<string, unknown>): Answer {
+  #createDatabase(body: Record<string, unknown>): Answer {
+    const { name, primary_location_hint, jurisdiction } = body;
     if (typeof name !== 'string') throw new ApiFault(400, 7400, 'name is required');
     if (this.databases.some((each) => each.name === name)) {
       throw new ApiFault(400, 7502, `database with name ${name} already exists`);
     }
-    const database = new Database(name, primary_location_hint);
+    const database = new Database(name, primary_location_hint, jurisdiction);
     this.databases.push(database);
     return result(database.description);
   }
@@ -200,13 +241,13 @@ export class Account {
     return result(null);
   }
 
-  #createNamespace({ title }: Record<string, unknown>): Answer {
+  #createNamespace({ title, jurisdiction }: Record<string, unknown>): Answer {
     if (typeof title !== 'string') throw new ApiFault(400, 10014, 'title is required');
     if (this.namespaces.some((each) => each.title === title)) {
       throw new ApiFault(400, 10014, 'a namespace with this account ID and title already exists');
     }
     const id = createHash('md5').update(randomUUID()).digest('hex');
-    const namespace = { id, title, supports_url_encoding: true };
+    const namespace = { id, title, supports_url_encoding: true, jurisdiction };
     this.namespaces.push(namespace);
     return result(namespace);
   }
@@ -216,6 +257,16 @@ export class Account {
     if (index < 0) throw new ApiFault(404, 10013, 'namespace not found');
     this.namespaces.splice(index, 1);
     return result(null);
+  }
+
+  /** As wrangler asks for it: a domain that led to another Worker leads to this one. */
+  #leadDomains(service: string, { origins }: Record<string, unknown>): Answer {
+    for (const { hostname } of z.array(z.looseObject({ hostname: z.string() })).parse(origins)) {
+      const known = this.domains.findIndex((each) => each.hostname === hostname);
+      if (known >= 0) this.domains.splice(known, 1);
+      this.domains.push({ id: randomUUID(), hostname, service, zone_id: 'z' });
+    }
+    return result({});
   }
 
   #worker(name: string | undefined): Worker {

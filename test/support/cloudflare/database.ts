@@ -14,15 +14,19 @@ export class Database {
   readonly uuid = randomUUID();
   readonly name: string;
   readonly location: unknown;
+  readonly jurisdiction: unknown;
+  /** Bytes, as D1 tells them. */
+  size = 0;
   /** The bookmark that Time Travel was last asked for. */
   restoredTo: string | null = null;
   /** The rows of each table at each bookmark that was given. */
   readonly #history = new Map<string, Record<string, Record<string, unknown>[]>>();
   readonly sqlite = new DatabaseSync(':memory:');
 
-  constructor(name: string, location?: unknown) {
+  constructor(name: string, location?: unknown, jurisdiction: unknown = null) {
     this.name = name;
     this.location = location;
+    this.jurisdiction = jurisdiction;
   }
 
   get description(): object {
@@ -31,7 +35,8 @@ export class Database {
       name: this.name,
       version: 'production',
       num_tables: 0,
-      file_size: 0,
+      file_size: this.size,
+      jurisdiction: this.jurisdiction,
       running_in_region: 'WEUR',
     };
   }

@@ -131,8 +131,11 @@ export class Worker {
 
   /** A secret that is put makes a version of its own, which is deployed. */
   putSecret({ name, text }: Record<string, unknown>): Answer {
-    this.#secrets = { ...this.#secrets, [String(name)]: String(text) };
     const last = this.versions.at(-1);
+    if (last !== undefined && last.id !== this.current.id) {
+      throw new ApiFault(400, 10215, 'Secret edit failed: the latest version is not deployed');
+    }
+    this.#secrets = { ...this.#secrets, [String(name)]: String(text) };
     if (last !== undefined) this.#addVersion({ ...last, annotations: {} });
     return result({ name, type: 'secret_text' });
   }

@@ -1,0 +1,219 @@
+/** What `npm run deploy` refuses so that staging, a misspelt name or a half-filled database harms no production. */
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { healthOf } from '../../tools/cloudflare/deployed-health.ts';
+import { RESTORE_MARK } from '../../tools/database/identity.ts';
+import { CloudflareStandIn } from '../support/cloudflare/stand-in.ts';
+import { Worker } from '../support/cloudflare/worker.ts';
+import { ProjectCopy } from '../support/node/project-copy.ts';
+
+const NAME = 'events-and-property-feed';
+
+let cloudflare: CloudflareStandIn;
+let project: ProjectCopy;
+
+beforeEach(async () => {
+  cloudflare = await new CloudflareStandIn().start();
+  project = new ProjectCopy();
+  project.environment = cloudflare.environment;
+});
+afterEach(async () => {
+  expect(cloudflare.unknown).toEqual([]);
+  await project.remove();
+  await cloudflare.stop();
+});
+
+const deploy = (...args: string[]) => project.run('deploy.ts', ...args);
+
+/** Changes wrangler.toml of the copy. `top` comes before everything. */
+function configure(change: (text: string) => string, top = ''): void {
+  const text = readFileSync(join(project.directory, 'wrangler.toml'), 'utf8');
+  project.write('wrangler.toml', `${top}\n${change(text)}`);
+}
+
+const DOMAIN = 'routes = [{ pattern = "api.example.com", custom_domain = true }]';
+const same = (text: string) => text;
+const withOwnRoutes = (text: string) => text.replace('[env.staging]', '[env.staging]\nroutes = []');
+
+/** Puts a deployed Worker on the account, and the resources that it is bound to. */
+function placeWorker(): void {
+  const { account } = cloudflare;
+  const { uuid } = account.createDatabase(NAME);
+  account.namespaces.push({ id: 'kv', title: `${NAME}-idempotency`, supports_url_encoding: true });
+  const worker = new Worker(NAME);
+  const bindings = [
+    { name: 'DB', type: 'd1', id: uuid },
+    { name: 'IDEMPOTENCY', type: 'kv_namespace', namespace_id: 'kv' },
+  ];
+  worker.upload({ metadata: { bindings, annotations: {} }, files: new Map() });
+  account.workers.set(NAME, worker);
+}
+
+describe('staging', () => {
+  it('does not inherit the domain of production', async () => {
+    configure(withOwnRoutes, DOMAIN);
+    const { code, stdout } = await deploy('--env', 'staging');
+    expect({ code, domains: cloudflare.account.domains }).toEqual({ code: 0, domains: [] });
+    expect(stdout).toContain('Served now: version');
+  });
+
+  it.each([
+    [
+      'the route api.example.com',
+      () => configure(same, DOMAIN),
+      'write `routes = []`, or its own, into [env.staging] of wrangler.toml',
+    ],
+    [
+      `the database ${NAME}`,
+      () => configure((text) => text.replace(`"${NAME}-staging"\npreview`, `"${NAME}"\npreview`)),
+      'give each its own',
+    ],
+    [
+      `the Worker ${NAME}`,
+      () => configure((text) => text.replace(`name = "${NAME}-staging"`, `name = "${NAME}"`)),
+      'give each its own',
+    ],
+    [
+      'the namespace f00d',
+      () => configure((text) => text.replaceAll('preview_id', 'id = "f00d"\npreview_id')),
+      'give each its own',
+    ],
+  ])('is refused when it would share %s with production', async (shared, change, advice) => {
+    change();
+    const before = readFileSync(join(project.directory, 'wrangler.toml'), 'utf8');
+    const { code, stderr } = await deploy('--env', 'staging');
+    expect({ code, before }).toMatchObject({ code: 1 });
+    expect(stderr).toContain(
+      `Not deployed to staging: staging would share ${shared} with production`,
+    );
+    expect(stderr).toContain(advice);
+    expect(stderr).toContain('Run `npm run deploy -- --env staging` again');
+    expect(cloudflare.requests).toEqual([]);
+  });
+});
+
+describe('production', () => {
+  it('is refused too while another environment inherits its route', async () => {
+    configure(same, DOMAIN);
+    const { code, stderr } = await deploy();
+    expect(code).toBe(1);
+    expect(stderr).toContain(
+      'production would share the route api.example.com with staging: environments inherit routes, so write `routes = []`, or its own, into [env.staging] of wrangler.toml',
+    );
+  });
+});
+
+describe('a custom domain', () => {
+  it('needs the right to its zone, which is told before anything is made', async () => {
+    configure(withOwnRoutes, DOMAIN);
+    const lacks =
+      'lacks the permission "Zone · Workers Routes · Edit" for the zone of api.example.com';
+    expect((await deploy()).stderr).toContain(lacks);
+    cloudflare.account.zones.push({ id: 'z', name: 'example.com' });
+    cloudflare.faults = [{ request: /^DELETE \/zones\/z\/workers\/routes/, status: 403 }];
+    const { code, stderr } = await deploy();
+    expect(code).toBe(1);
+    expect(stderr).toContain(lacks);
+    expect(cloudflare.account.databases).toEqual([]);
+  });
+
+  it('that leads to another Worker is not taken over', async () => {
+    configure(withOwnRoutes, DOMAIN);
+    const { zones, domains, databases } = cloudflare.account;
+    zones.push({ id: 'z', name: 'example.com' });
+    domains.push({ id: 'd', hostname: 'api.example.com', service: 'shop', zone_id: 'z' });
+    const { code, stderr } = await deploy();
+    expect(code).toBe(1);
+    expect(stderr).toContain('the custom domain api.example.com leads to the Worker shop');
+    expect([databases, domains[0]?.service]).toEqual([[], 'shop']);
+  });
+
+  it('that is new is led to the Worker, and may take longer than deploy waits', async () => {
+    configure(withOwnRoutes, DOMAIN);
+    cloudflare.account.zones.push({ id: 'z', name: 'example.com' });
+    expect((await deploy()).code).toBe(0);
+    expect(cloudflare.account.domains).toMatchObject([
+      { hostname: 'api.example.com', service: NAME },
+    ]);
+    // Asked at its own address, which nothing answers here.
+    vi.stubEnv('SERVICE_ORIGIN', '');
+    const routes = [{ pattern: 'api.example.invalid', isCustomDomain: true, zone: {} }];
+    const deployment = { routes, worker: NAME } as unknown as Parameters<typeof healthOf>[1];
+    const health = await healthOf({ id: 'v', tag: 't', targets: [] }, deployment, 0);
+    expect(health).toEqual({
+      kind: 'unknown',
+      fault: expect.stringContaining('https://api.example.invalid/api/health/detailed gives no'),
+    });
+  });
+});
+
+describe('a Worker that exists', () => {
+  it('gets no new and empty database for a misspelt name, unless --create is said', async () => {
+    placeWorker();
+    const [bound] = cloudflare.account.databases;
+    configure((text) => text.replace(`database_name = "${NAME}"`, `database_name = "${NAME}s"`));
+    const { code, stderr } = await deploy();
+    expect(code).toBe(1);
+    expect(stderr).toContain(
+      `the account has no D1 database ${NAME}s, and the Worker ${NAME} serves already, bound to the D1 database ${bound?.uuid} and the KV namespace kv`,
+    );
+    expect(stderr).toContain('`npm run deploy -- --create`');
+    expect(cloudflare.account.databases).toHaveLength(1);
+    const created = await deploy('--create');
+    expect({ code: created.code, stderr: created.stderr }).toEqual({ code: 0, stderr: '' });
+    expect(cloudflare.account.databases).toHaveLength(2);
+  });
+});
+
+describe('a database', () => {
+  it('that a restore has not filled is refused', async () => {
+    placeWorker();
+    const database = cloudflare.account.database(NAME);
+    database.sqlite.exec(`CREATE TABLE "${RESTORE_MARK}" (hash text)`);
+    const { code, stderr } = await deploy();
+    expect(code).toBe(1);
+    expect(stderr).toContain('a restore of this database is not finished');
+    expect(database.rows(`SELECT name FROM sqlite_schema WHERE name = 'events'`)).toEqual([]);
+  });
+
+  it('that fills up is told, with where the runbook says what to do', async () => {
+    placeWorker();
+    cloudflare.account.database(NAME).size = 7_300_000_000;
+    const { code, stdout } = await deploy();
+    expect(code).toBe(0);
+    expect(stdout).toContain(
+      `database ${NAME}: found, 73 % of 10 GB: see "When the database fills up" in docs/runbook.md`,
+    );
+  });
+
+  it('is made in the jurisdiction, with the namespace, and refused in another one', async () => {
+    const ask = (jurisdiction: string) => (text: string) =>
+      text
+        .replaceAll(/^JURISDICTION = .*\n/gm, '')
+        .replaceAll(/^(\[(?:env\.staging\.)?vars\])$/gm, `$1\nJURISDICTION = "${jurisdiction}"`);
+    configure(ask('eu'));
+    expect((await deploy('--location', 'weur')).code).toBe(0);
+    expect(cloudflare.account.database(NAME).jurisdiction).toBe('eu');
+    expect(cloudflare.account.namespaces).toMatchObject([{ jurisdiction: 'eu' }]);
+    configure(ask(''));
+    const { code, stderr } = await deploy();
+    expect(code).toBe(1);
+    expect(stderr).toContain(
+      `the database ${NAME} stands in the jurisdiction eu, and JURISDICTION in wrangler.toml asks for no jurisdiction`,
+    );
+  });
+});
+
+describe('a command for a database that lacks migrations', () => {
+  it.each([
+    ['import-listings.ts', ['tools/samples/listings.json']],
+    ['erase-events.ts', ['--aggregate-type', 'booking', '--aggregate-id', 'b']],
+  ])('%s names the environment in what is to be run', async (program, args) => {
+    cloudflare.account.createDatabase(`${NAME}-staging`);
+    const { code, stderr } = await project.run(program, ...args, '--remote', '--env', 'staging');
+    expect(code).toBe(1);
+    expect(stderr).toContain('run `npm run deploy -- --env staging` first');
+  });
+});

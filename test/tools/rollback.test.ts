@@ -1,0 +1,128 @@
+/** An operator's evening: a first deployment, a second, a bad one, back, a key replaced, and a third deployment. */
+
+import { execFileSync } from 'node:child_process';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CloudflareStandIn } from '../support/cloudflare/stand-in.ts';
+import { ProjectCopy } from '../support/node/project-copy.ts';
+
+const NAME = 'events-and-property-feed';
+
+let cloudflare: CloudflareStandIn;
+let project: ProjectCopy;
+
+beforeAll(async () => {
+  cloudflare = await new CloudflareStandIn().start();
+  project = new ProjectCopy();
+  project.environment = cloudflare.environment;
+  project.write('.gitignore', 'node_modules\n.wrangler\n');
+  git('init', '-q');
+});
+afterAll(async () => {
+  expect(cloudflare.unknown).toEqual([]);
+  await project.remove();
+  await cloudflare.stop();
+});
+
+function git(...args: string[]): string {
+  const identity = ['-c', 'user.name=Anna', '-c', 'user.email=anna@example.com'];
+  const run = { cwd: project.directory, encoding: 'utf8' as const };
+  return execFileSync('git', [...identity, ...args], run).trim();
+}
+
+/** Commits what is there. Returns the tag that its deployment gets. */
+function commit(subject: string): string {
+  git('add', '-A');
+  git('commit', '-qm', subject);
+  return git('rev-parse', 'HEAD').slice(0, 12);
+}
+
+const deploy = () => project.run('deploy.ts');
+const rollback = (...args: string[]) => project.run('rollback.ts', ...args);
+const putKey = (key: string) => project.wrangler(['secret', 'put', 'API_KEY', '--env='], key);
+
+/** The version that is served, and whether its code has the line. */
+function served() {
+  const { current } = cloudflare.account.workers.get(NAME) ?? {};
+  const script = current?.files.get('index.js') ?? '';
+  const { tag, secrets } = current ?? {};
+  return { tag, secrets, isBad: script.includes('a bad line') };
+}
+
+describe('rollback', () => {
+  let [first, second] = ['', ''];
+
+  it('is refused while nothing is deployed', async () => {
+    first = commit('the first');
+    const { code, stderr } = await rollback();
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `Not rolled back in production: the account has no Worker ${NAME}. Nothing has changed.\n`,
+    });
+  });
+
+  it('brings the code of before up again, with the key and the vars of today', async () => {
+    expect((await deploy()).code).toBe(0);
+    expect((await putKey('old-key')).code).toBe(0);
+    project.write('src/bad.ts', "export const bad = 'a bad line';\nconsole.log(bad);\n");
+    project.write('src/index.ts', `import './bad.ts';\n${indexOf()}`);
+    project.write('migrations/9999_more.sql', 'CREATE TABLE more (id text);');
+    second = commit('a bad one');
+    expect((await deploy()).code).toBe(0);
+    expect((await putKey('new-key')).code).toBe(0);
+    expect(served()).toMatchObject({ secrets: { API_KEY: 'new-key' }, isBad: true });
+
+    const { code, stdout, stderr } = await rollback();
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(served()).toEqual({ tag: first, secrets: { API_KEY: 'new-key' }, isBad: false });
+    expect(stdout).toMatch(new RegExp(`^ {3}\\S+ {2}${first} {2}.*the first$`, 'm'));
+    expect(stdout).toMatch(new RegExp(`^ {3}\\S+ {2}${second} {2}.*a bad one$`, 'm'));
+    expect(stdout).toMatch(/^→ {2}\S+ {2}a changed secret$/m);
+    expect(stdout).toMatch(
+      new RegExp(`^Served now: version \\S+ \\(${first}\\) at .*, all is up$`, 'm'),
+    );
+    expect(stdout).toContain('Keys and vars are those of today.');
+    expect(stdout).toContain(
+      'The schema and the data are as they were. It does not know 9999_more.sql: it can live with that.',
+    );
+    expect(git('status', '--porcelain')).toBe('');
+  });
+
+  it('leaves a state in which the next key and the next deployment go as usual', async () => {
+    expect(await putKey('third-key')).toMatchObject({ code: 0 });
+    expect(served()).toMatchObject({ secrets: { API_KEY: 'third-key' }, isBad: false });
+    const { code, stderr } = await rollback();
+    expect(code).toBe(1);
+    expect(stderr).toContain('no version before the one that serves is known');
+    expect(await deploy()).toMatchObject({ code: 0, stderr: '' });
+    expect(served()).toMatchObject({ tag: second, secrets: { API_KEY: 'third-key' } });
+  });
+
+  it('goes to the tag that is named, and refuses one that is not known or serves already', async () => {
+    expect((await rollback('--to', 'no-such-tag')).stderr).toBe(
+      'Not rolled back in production: no version has the tag no-such-tag. Nothing has changed.\n',
+    );
+    expect((await rollback('--to', second)).stderr).toContain('serves already');
+    expect(served().tag).toBe(second);
+    expect(await rollback('--to', first)).toMatchObject({ code: 0, stderr: '' });
+    expect(served()).toMatchObject({ tag: first, isBad: false });
+  });
+
+  it('tells one that is down as rolled back with a fault', async () => {
+    cloudflare.account.isDown = true;
+    const { code, stderr } = await rollback('--to', second);
+    cloudflare.account.isDown = false;
+    expect(code).toBe(2);
+    expect(stderr).toContain('Rolled back in production, but: version');
+    expect(stderr).toContain('says that it is down: database');
+  });
+
+  it('is refused for an environment that is not defined', async () => {
+    const { code, stderr } = await rollback('--env', 'prod');
+    expect(code).toBe(1);
+    expect(stderr).toContain('--env "prod": wrangler.toml defines no such environment');
+  });
+});
+
+function indexOf(): string {
+  return execFileSync('cat', ['src/index.ts'], { cwd: project.directory, encoding: 'utf8' });
+}

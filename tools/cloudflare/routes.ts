@@ -1,0 +1,69 @@
+/** The routes of a deployment: whether the credentials may set them, and whether they lead to another Worker. */
+
+import * as z from 'zod';
+import { UserError } from '../command-line/project.ts';
+import type { Deployment, Route } from '../command-line/wrangler-config.ts';
+import { type Account, NOBODY } from './account.ts';
+import { Refused } from './api.ts';
+
+const RIGHT = '"Zone · Workers Routes · Edit"';
+
+const zone = z.looseObject({ id: z.string(), name: z.string() });
+const domain = z.looseObject({ hostname: z.string(), service: z.string() });
+
+/**
+ * Throws a `UserError` when the credentials lack the right to the zone of a route, or when a custom domain leads to
+ * another Worker: without a terminal, wrangler would take it over without a word. Changes nothing. Returns whether a
+ * custom domain is new, so that its certificate has to be made.
+ */
+export async function requireRoutes(account: Account, deployment: Deployment): Promise<boolean> {
+  let hasNewDomain = false;
+  for (const route of deployment.routes) {
+    await requireZone(account, route);
+    if (!route.isCustomDomain) continue;
+    const known = await account.api.list(domain, `${account.path}/workers/domains`, {
+      hostname: route.pattern,
+    });
+    const held = known.find(({ hostname }) => hostname === route.pattern);
+    if (held === undefined) hasNewDomain = true;
+    else if (held.service !== deployment.worker) {
+      throw new UserError(
+        `the custom domain ${route.pattern} leads to the Worker ${held.service}: take it from that Worker first, or name another one in wrangler.toml`,
+      );
+    }
+  }
+  return hasNewDomain;
+}
+
+async function requireZone({ api }: Account, { pattern, zone: named }: Route): Promise<void> {
+  const host = pattern.replace(/^\*?\.?/, '').replace(/\/.*$/, '');
+  const lacks = `the token lacks the permission ${RIGHT} for the zone of ${host}, or the account has no such zone`;
+  try {
+    const id =
+      named.id ?? (await findZone(api, named.name === undefined ? namesOf(host) : [named.name]));
+    if (id === undefined) throw new UserError(lacks);
+    // No zone has a route of this id.
+    const path = `/zones/${id}/workers/routes/${NOBODY.replaceAll('-', '')}`;
+    await api.call(z.unknown(), 'DELETE', path);
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    if (error.isForbidden) throw new UserError(lacks);
+  }
+}
+
+async function findZone(
+  api: Account['api'],
+  names: readonly string[],
+): Promise<string | undefined> {
+  for (const name of names) {
+    const found = (await api.list(zone, '/zones', { name })).find((each) => each.name === name);
+    if (found !== undefined) return found.id;
+  }
+  return undefined;
+}
+
+/** Returns `api.example.com` and `example.com` for the first. */
+function namesOf(host: string): string[] {
+  const labels = host.split('.');
+  return labels.slice(0, -1).map((_, index) => labels.slice(index).join('.'));
+}

@@ -1,0 +1,69 @@
+/** The versions of a deployed Worker. */
+
+import * as z from 'zod';
+import type { Account } from './account.ts';
+import { Refused } from './api.ts';
+
+const deployments = z.looseObject({
+  deployments: z.array(
+    z.looseObject({
+      versions: z.array(z.looseObject({ version_id: z.string(), percentage: z.number() })),
+    }),
+  ),
+});
+const listed = z.looseObject({
+  id: z.string(),
+  number: z.number(),
+  metadata: z.looseObject({ created_on: z.string() }),
+  annotations: z.record(z.string(), z.string()).nullish(),
+});
+const bound = z.looseObject({
+  resources: z.looseObject({ bindings: z.array(z.record(z.string(), z.unknown())).default([]) }),
+});
+
+export type Version = {
+  id: string;
+  number: number;
+  createdAt: string;
+  /** The commit of its code; undefined for a version that a changed secret made. */
+  tag: string | undefined;
+  message: string;
+};
+
+/** Returns the id of the version that most requests get; undefined when there is no Worker of this name. */
+export async function findServed({ api, path }: Account, worker: string) {
+  try {
+    const url = `${path}/workers/scripts/${worker}/deployments`;
+    const [latest] = (await api.call(deployments, 'GET', url)).deployments;
+    return latest?.versions.toSorted((a, b) => b.percentage - a.percentage)[0]?.version_id;
+  } catch (error) {
+    if (error instanceof Refused && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
+/** Returns the latest versions, oldest first. */
+export async function listVersions({ api, path }: Account, worker: string): Promise<Version[]> {
+  const items = z.looseObject({ items: z.array(listed) });
+  const url = `${path}/workers/scripts/${worker}/versions`;
+  const versions = await api.call(items, 'GET', url, { query: { deployable: 'true' } });
+  return versions.items
+    .map(({ id, number, metadata, annotations }) => ({
+      id,
+      number,
+      createdAt: metadata.created_on,
+      tag: annotations?.['workers/tag'],
+      message: annotations?.['workers/message'] ?? '',
+    }))
+    .toSorted((a, b) => a.number - b.number);
+}
+
+/** Returns the ids of the database and the namespace that a version is bound to, each with its kind. */
+export async function boundTo({ api, path }: Account, worker: string, id: string) {
+  const url = `${path}/workers/scripts/${worker}/versions/${id}`;
+  const { bindings } = (await api.call(bound, 'GET', url)).resources;
+  return bindings.flatMap(({ type, id, database_id, namespace_id }) => {
+    if (type === 'd1') return [`the D1 database ${id ?? database_id}`];
+    return type === 'kv_namespace' ? [`the KV namespace ${namespace_id}`] : [];
+  });
+}
