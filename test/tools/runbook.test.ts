@@ -8,7 +8,7 @@ import { ProjectCopy } from '../support/node/project-copy.ts';
 const NAME = 'events-and-property-feed';
 const isFull = process.env.FULL === '1';
 
-/** In an order in which each finds what it needs. deploy.test.ts runs the rollback, and drill.test.ts the drills. */
+/** In an order in which each finds what it needs. drill.test.ts runs the drills. */
 const LINES = [
   'secret put API_KEY --env=',
   'deployments list --env=',
@@ -21,7 +21,6 @@ const LINES = [
   'kv namespace delete --namespace-id ID',
 ];
 const ELSEWHERE = [
-  'rollback VERSION_ID --env= --message "why"',
   'secret put API_KEY --env=staging',
   `d1 delete ${NAME}-staging`,
   `d1 create ${NAME}-staging --location weur`,
