@@ -1,0 +1,53 @@
+/**
+ * Holds a request until its list has something to show: the query parameter `wait`.
+ *
+ * A waiting request looks once a second and sleeps in between, which costs no processor time. When its client
+ * hangs up, the platform cancels the handler without running its `finally`. So a wait is counted by the time at
+ * which it ends at the latest, and a cancelled one leaves the count by itself.
+ */
+
+import * as z from 'zod';
+
+const MAX_WAIT_SECONDS = 25;
+const LOOK_EVERY_MS = 1_000;
+/** The most requests that wait in one isolate. Further ones are answered at once. */
+const MAX_WAITING = 50;
+
+/** The query parameter: whole seconds. */
+export const waitParameter = z
+  .string()
+  .regex(/^\d{1,9}$/, { error: 'must be a whole number', abort: true })
+  .transform(Number)
+  .pipe(z.int().min(1).max(MAX_WAIT_SECONDS))
+  .exactOptional();
+
+/** The waits of this isolate: the time at which each ends at the latest, in milliseconds since the epoch. */
+const waits = new Set<{ endsAt: number }>();
+
+/**
+ * Looks at once, and then once a second, until the result is not empty, the time is over or the client has hung
+ * up. Returns the last result. Without `seconds` it looks once.
+ */
+export async function lookUntil<Result>(
+  look: () => Promise<Result>,
+  isEmpty: (result: Result) => boolean,
+  { seconds = 0, signal }: { seconds?: number | undefined; signal: AbortSignal },
+): Promise<Result> {
+  let result = await look();
+  if (seconds === 0 || !isEmpty(result)) return result;
+  const now = Date.now();
+  for (const other of waits) if (other.endsAt <= now) waits.delete(other);
+  if (waits.size >= MAX_WAITING) return result;
+  const own = { endsAt: now + seconds * 1_000 };
+  waits.add(own);
+  try {
+    for (let left = seconds * 1_000; left > 0 && isEmpty(result) && !signal.aborted; ) {
+      await new Promise((resolve) => setTimeout(resolve, Math.min(left, LOOK_EVERY_MS)));
+      if (!signal.aborted) result = await look();
+      left = own.endsAt - Date.now();
+    }
+    return result;
+  } finally {
+    waits.delete(own);
+  }
+}
