@@ -8,11 +8,19 @@
 import type { Problem } from '../http/errors.ts';
 import type { JsonObject } from '../http/json-body.ts';
 import { logFault } from '../http/log.ts';
+import type { Parsed } from '../http/validate.ts';
 import { conflictDetails } from './conflict.ts';
 import { askCache, cacheResponse } from './replay-cache.ts';
-import { identityOf, parseIngestRequest } from './request.ts';
+import { type Identity, type IngestRequest, identityOf, parseIngestRequest } from './request.ts';
 import { type EventResource, idempotentEvent, pendingEvent } from './resource.ts';
-import { acceptKeyed, acceptKeyless, bodyOf, type KeyedRequest, lookUpKey } from './store.ts';
+import {
+  acceptKeyed,
+  acceptKeyless,
+  bodyOf,
+  type Decision,
+  lookUpKeys,
+  type Receiving,
+} from './store.ts';
 
 /** Everything that an ingest needs besides its request. */
 export type IngestContext = {
@@ -55,15 +63,11 @@ export async function ingestWithKey(
   key: string,
   context: IngestContext,
 ): Promise<Outcome> {
-  const request: KeyedRequest = {
-    ...(await identityOf(key, body)),
-    receipt: crypto.randomUUID(),
-    now: context.now,
-    retentionMs: context.retentionSeconds * 1_000,
-  };
+  const identity = await identityOf(key, body);
+  const request = receivingIn(context);
   // Both calls begin now, and neither promise rejects.
-  const asking = askStore(body, request, context);
-  const askingCache = askCache(request, context);
+  const asking = askStore(body, identity, request, context);
+  const askingCache = askCache(identity, request, context);
 
   const first = await Promise.race([asking, askingCache]);
   if (first.kind === 'match') {
@@ -82,6 +86,16 @@ export async function ingestWithKey(
     : { kind: 'conflict' };
 }
 
+/** Returns the part of a request that all of its events share. */
+export function receivingIn(context: IngestContext): Receiving {
+  return {
+    receipt: crypto.randomUUID(),
+    received_from: context.receivedFrom,
+    now: context.now,
+    retentionMs: context.retentionSeconds * 1_000,
+  };
+}
+
 type Failed = { kind: 'failed'; error: unknown };
 
 /**
@@ -90,35 +104,47 @@ type Failed = { kind: 'failed'; error: unknown };
  */
 async function askStore(
   body: JsonObject,
-  request: KeyedRequest,
+  identity: Identity,
+  request: Receiving,
   context: IngestContext,
 ): Promise<Outcome | Failed> {
-  const { database, receivedFrom, background } = context;
+  const { database, background } = context;
   const parsed = parseIngestRequest(body);
   try {
-    const decision = parsed.ok
-      ? await acceptKeyed(database, { ...parsed.value, received_from: receivedFrom }, request)
-      : await lookUpKey(database, request);
-    switch (decision.kind) {
-      case 'accepted': {
-        const event = pendingEvent(decision.event);
-        background.waitUntil(cacheResponse(event, request, context));
-        return { kind: 'accepted', event };
-      }
-      case 'replay':
-        return { kind: 'replay', event: idempotentEvent(pendingEvent(decision.event)) };
-      case 'conflict': {
-        const held = bodyOf(decision.holder);
-        if (held === undefined) return { kind: 'conflict' };
-        const details = conflictDetails(held, parsed.ok ? parsed.value : body, body);
-        return { kind: 'conflict', details };
-      }
-      case 'free':
-        if (parsed.ok) throw new Error('The guarded insert neither stored an event nor found one.');
-        return { kind: 'invalid', problems: parsed.problems };
+    const [decision] = parsed.ok
+      ? await acceptKeyed(database, [{ ...identity, ...parsed.value }], request)
+      : await lookUpKeys(database, [identity], request);
+    if (decision === undefined) throw new Error('D1 decides for each event');
+    const outcome = outcomeOf(decision, body, parsed);
+    if (outcome.kind === 'accepted') {
+      background.waitUntil(cacheResponse(outcome.event, identity, request, context));
     }
+    return outcome;
   } catch (error) {
     return { kind: 'failed', error };
+  }
+}
+
+/** Returns the outcome of what D1 has decided about a body. Pure. */
+export function outcomeOf(
+  decision: Decision,
+  body: JsonObject,
+  parsed: Parsed<IngestRequest>,
+): Outcome {
+  switch (decision.kind) {
+    case 'accepted':
+      return { kind: 'accepted', event: pendingEvent(decision.event) };
+    case 'replay':
+      return { kind: 'replay', event: idempotentEvent(pendingEvent(decision.event)) };
+    case 'conflict': {
+      const held = bodyOf(decision.holder);
+      if (held === undefined) return { kind: 'conflict' };
+      const details = conflictDetails(held, parsed.ok ? parsed.value : body, body);
+      return { kind: 'conflict', details };
+    }
+    case 'free':
+      if (parsed.ok) throw new Error('The guarded insert neither stored an event nor found one.');
+      return { kind: 'invalid', problems: parsed.problems };
   }
 }
 

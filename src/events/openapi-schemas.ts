@@ -8,10 +8,15 @@
  */
 
 import * as z from 'zod';
+import { MAX_PROBLEMS } from '../http/errors.ts';
 import { described, type Words } from '../openapi/described.ts';
-import { CATALOGUE } from './catalogue.ts';
-import { eventType, requestOf } from './request.ts';
+import { problem } from '../openapi/error-resource.ts';
+import { MAX_BATCH_EVENTS } from './batch.ts';
+import { CATALOGUE, name } from './catalogue.ts';
+import { eventType, idempotencyKey, requestOf } from './request.ts';
 import { event, storedEvent } from './resource.ts';
+
+const MAX_MESSAGE_CHARACTERS = 500;
 
 /** The words of the fields of payloads, by name. A field that stands in several kinds has the same words. */
 const PAYLOAD_WORDS: Readonly<Record<string, Words>> = {
@@ -93,6 +98,79 @@ export const ingestRequest = described(
     }),
   ),
   { id: 'IngestRequest', description: 'A domain event.' },
+);
+
+/** An item of a batch: a request of its kind, with its key. */
+const batchItem = described(
+  unionByKind(
+    'event_type',
+    eventType.options.map((type) => {
+      const id = `${nameOfKind(type)}Item`;
+      const item = requestOf(type).extend({ idempotency_key: idempotencyKey });
+      return described(item, {
+        id,
+        description: `An event of the kind \`${type}\`, with its key.`,
+        fields: {
+          event_type: 'Kind of the event.',
+          ...AGGREGATE_WORDS,
+          payload: undefined,
+          idempotency_key: {
+            description:
+              'Your name for this event, as the header `Idempotency-Key` of a single one.',
+            examples: ['bk_1001-created'],
+          },
+        },
+      });
+    }),
+  ),
+  { id: 'BatchItem', description: 'An event with its key.' },
+);
+
+/** The body of a batch. */
+export const ingestBatchRequest = described(
+  z.strictObject({ events: z.array(batchItem).min(1).max(MAX_BATCH_EVENTS) }),
+  {
+    id: 'IngestBatch',
+    description: 'Events in the order in which they are to be stored.',
+    fields: { events: 'The events. No two of them have the same key.' },
+  },
+);
+
+/** The outcome of one event of a batch. */
+export const ingestResult = described(
+  z.strictObject({
+    object: z.literal('ingest_result'),
+    idempotency_key: name,
+    outcome: z.enum(['accepted', 'replayed', 'conflict']),
+    event: event.nullable(),
+    error: described(
+      z.strictObject({
+        code: z.literal('idempotency_key_in_use'),
+        message: z.string().min(1).max(MAX_MESSAGE_CHARACTERS),
+        details: z.array(problem).min(1).max(MAX_PROBLEMS).optional(),
+      }),
+      {
+        id: 'IngestConflict',
+        description: 'Another body holds the key.',
+        fields: {
+          code: 'What went wrong, for programs.',
+          message: 'What is wrong, for people.',
+          details: 'Up to 50 places at which the body differs from the one that holds the key.',
+        },
+      },
+    ).nullable(),
+  }),
+  {
+    id: 'IngestResult',
+    description: 'The outcome of one event of a batch.',
+    fields: {
+      idempotency_key: 'The key of the event, as it was sent.',
+      outcome:
+        '`accepted`: stored by this request. `replayed`: stored before. `conflict`: another body holds the key, and this one is not stored.',
+      event: 'The event; null for a conflict.',
+      error: 'Null unless another body holds the key.',
+    },
+  },
 );
 
 /** A stored event of any kind. Nothing is parsed with it. */

@@ -3,15 +3,23 @@
 import * as z from 'zod';
 import { keyWith } from '../auth/openapi.ts';
 import { invalidCursor } from '../http/cursor.ts';
+import { type Problem, validationError } from '../http/errors.ts';
 import { bodyTooLarge, MAX_BODY_BYTES, notJson } from '../http/json-body.ts';
 import { uuid } from '../http/uuid.ts';
 import { chapter, type Operation, refusalOf, refusalOfQuery } from '../openapi/chapter.ts';
 import { noStore } from '../openapi/headers.ts';
 import { pageOf } from '../openapi/words.ts';
+import { BATCH_BOUNDS } from './batch.ts';
 import { name } from './catalogue.ts';
 import { conflictDetails, keyInUse } from './conflict.ts';
 import { listParameters } from './filters.ts';
-import { acceptedEvent, ingestRequest, storedEventOfAnyKind } from './openapi-schemas.ts';
+import {
+  acceptedEvent,
+  ingestBatchRequest,
+  ingestRequest,
+  ingestResult,
+  storedEventOfAnyKind,
+} from './openapi-schemas.ts';
 import { noSuchEvent, unknownAfterId } from './refusals.ts';
 import { IDEMPOTENCY_KEY_HEADER, parseIngestRequest } from './request.ts';
 
@@ -128,7 +136,85 @@ const ingestOperation: Operation = {
         'The key was used for another body within 24 hours. `details` names up to 50 places that differ.',
       errors: [keyInUse(conflictDetails(EXAMPLE_BODY, OTHER_BODY, OTHER_BODY))],
     },
-    { description: `The body has more than ${MAX_BODY_KIB} KiB.`, errors: [bodyTooLarge()] },
+    {
+      description: `The body has more than ${MAX_BODY_KIB} KiB.`,
+      errors: [bodyTooLarge(MAX_BODY_BYTES)],
+    },
+    { description: 'The body is not sent as plain `application/json`.', errors: [notJson()] },
+  ],
+};
+
+const BATCH_KIB = BATCH_BOUNDS.maxBytes / 1_024;
+const EXAMPLE_CANCELLATION_KEY = 'bk_1001-cancelled';
+const EXAMPLE_BATCH = {
+  events: [
+    { idempotency_key: EXAMPLE_KEY, ...EXAMPLE_BODY },
+    { idempotency_key: EXAMPLE_CANCELLATION_KEY, ...EXAMPLE_CANCELLATION },
+  ],
+};
+const REPEATED_KEY: [Problem] = [
+  { path: 'events.1.idempotency_key', message: 'is the key of events.0 too' },
+];
+
+const batchOperation: Operation = {
+  operationId: 'ingestEvents',
+  summary: 'Record up to 100 domain events',
+  description: `Stores the events in one transaction, in the order sent: for an outbox that sends what it has gathered, and for a backfill. Each event has its own key, and the guarantee of a single event. So a batch may always be sent again as it is. The body has at most ${BATCH_KIB} KiB, each event at most ${MAX_BODY_KIB} KiB and 64 levels. It is one request of the rate limit.`,
+  access: keyWith('events:write'),
+  body: {
+    description: 'The events.',
+    schema: ingestBatchRequest,
+    examples: { outbox: { summary: 'Two events of a booking', value: EXAMPLE_BATCH } },
+  },
+  answers: {
+    200: {
+      description: 'One result per event, in the order sent.',
+      headers,
+      content: {
+        schema: pageOf(ingestResult, 'IngestResultList', 'The results of a batch, all of them.'),
+        examples: {
+          results: {
+            summary: 'The first event had been stored before, the second one is stored now',
+            value: {
+              object: 'list',
+              data: [
+                {
+                  object: 'ingest_result',
+                  idempotency_key: EXAMPLE_KEY,
+                  outcome: 'replayed',
+                  event: { ...EXAMPLE_EVENT, status: 'idempotent' },
+                  error: null,
+                },
+                {
+                  object: 'ingest_result',
+                  idempotency_key: EXAMPLE_CANCELLATION_KEY,
+                  outcome: 'accepted',
+                  event: {
+                    ...EXAMPLE_EVENT,
+                    id: '8297629a-82f5-5eb4-978c-f38305436113',
+                    type: 'booking.cancelled',
+                  },
+                  error: null,
+                },
+              ],
+              has_more: false,
+              next_cursor: null,
+            },
+          },
+        },
+      },
+    },
+  },
+  refusals: [
+    {
+      description:
+        'Something in the batch is not valid, and its key does not hold it: nothing was stored.',
+      errors: [validationError(REPEATED_KEY)],
+    },
+    {
+      description: `The body has more than ${BATCH_KIB} KiB.`,
+      errors: [bodyTooLarge(BATCH_BOUNDS.maxBytes)],
+    },
     { description: 'The body is not sent as plain `application/json`.', errors: [notJson()] },
   ],
 };
@@ -140,6 +226,7 @@ const tag = {
 
 export const eventChapter = chapter(tag, {
   '/api/public/events/ingest': { post: ingestOperation },
+  '/api/public/events/ingest/batch': { post: batchOperation },
   '/api/v1/events': {
     get: {
       operationId: 'listEvents',

@@ -10,8 +10,9 @@
 import * as z from 'zod';
 import { logFault } from '../http/log.ts';
 import { withDeadline } from '../storage/deadline.ts';
+import type { Identity } from './request.ts';
 import { type EventResource, event } from './resource.ts';
-import { holdsKey, type KeyedRequest } from './store.ts';
+import { holdsKey, type Receiving } from './store.ts';
 
 const KV_DEADLINE_MS = 1_000;
 
@@ -37,14 +38,15 @@ type CacheContext = { cache: KVNamespace; retentionSeconds: number };
 
 /** Asks KV about a request. Never rejects. */
 export async function askCache(
-  request: KeyedRequest,
+  { keyId, fingerprint }: Identity,
+  request: Receiving,
   { cache }: CacheContext,
 ): Promise<CacheAnswer> {
   try {
-    const value = await withDeadline(cache.get(request.keyId, 'json'), KV_DEADLINE_MS, 'KV read');
+    const value = await withDeadline(cache.get(keyId, 'json'), KV_DEADLINE_MS, 'KV read');
     const { data: entry } = cachedResponse.safeParse(value);
     if (!entry || !holdsKey(entry.accepted_at, request)) return { kind: 'unknown' };
-    const isSameBody = entry.fingerprint === request.fingerprint;
+    const isSameBody = entry.fingerprint === fingerprint;
     return isSameBody ? { kind: 'match', response: entry.response } : { kind: 'mismatch' };
   } catch (error) {
     logFault('KV read failed', error);
@@ -55,7 +57,8 @@ export async function askCache(
 /** Caches the response to the request that stored the event. Never rejects. */
 export async function cacheResponse(
   response: EventResource,
-  { keyId, fingerprint, now }: KeyedRequest,
+  { keyId, fingerprint }: Identity,
+  { now }: Receiving,
   { cache, retentionSeconds }: CacheContext,
 ): Promise<void> {
   const entry: CachedResponse = { fingerprint, accepted_at: now, response };

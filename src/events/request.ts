@@ -72,7 +72,7 @@ function withAdvice(problem: Problem): Problem {
  * A key has 1 to 255 characters in UTF-8. The runtime replaces bytes that are not UTF-8 by U+FFFD, so
  * two such keys could not be told apart.
  */
-const idempotencyKey = name.refine((key) => !key.includes('\ufffd'), 'must be UTF-8 text');
+export const idempotencyKey = name.refine((key) => !key.includes('\ufffd'), 'must be UTF-8 text');
 const headers = z.object({ [IDEMPOTENCY_KEY_HEADER]: idempotencyKey.optional() });
 
 /** Parses the key. Its problems have the header's name as their path. */
@@ -91,14 +91,17 @@ export type Identity = {
   fingerprint: string;
   /** UUID version 5 of the fingerprint under `keyId`: the id of a later event of the key. */
   laterId: string;
+  /** The size of the body's canonical JSON in UTF-8. */
+  bytes: number;
 };
 
 /** Identifies a request. A caller can compute the same ids. */
 export async function identityOf(key: string, body: JsonObject): Promise<Identity> {
   const canonical = canonicalize(body);
   if (canonical === undefined) throw new Error('A JSON object must have a canonical form.');
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(canonical));
+  const bytes = new TextEncoder().encode(canonical);
+  const digest = await crypto.subtle.digest('SHA-256', bytes);
   const fingerprint = new Uint8Array(digest).toHex();
   const keyId = v5(key, KEY_NAMESPACE);
-  return { keyId, fingerprint, laterId: v5(fingerprint, keyId) };
+  return { keyId, fingerprint, laterId: v5(fingerprint, keyId), bytes: bytes.length };
 }

@@ -14,6 +14,7 @@ import { type ListOf, listJson } from '../http/paging.ts';
 import { validQuery } from '../http/query.ts';
 import { type Answered, sends } from '../http/typed-route.ts';
 import { isUuid } from '../http/uuid.ts';
+import { BATCH_BOUNDS, type BatchBody, type IngestResult, ingestBatch } from './batch.ts';
 import { keyInUse } from './conflict.ts';
 import { listParameters } from './filters.ts';
 import { type IngestContext, ingestWithKey, ingestWithoutKey, type Outcome } from './ingest.ts';
@@ -36,23 +37,37 @@ type IngestParts = { json: IngestBody; header?: IngestHeaders };
 
 /** The routes under /api/public/events. */
 export function ingestRoutes() {
-  const scope = requireScope('events:write');
-  return new Hono<AppEnv>().post('/ingest', scope, jsonObject<IngestParts>(), async (c) => {
-    const body = c.req.valid('json');
-    const key = c.req.header(IDEMPOTENCY_KEY_HEADER);
-    const parsedKey = parseKey(key);
-    if (!parsedKey.ok) {
-      const parsedBody = parseIngestRequest(body);
-      const others = parsedBody.ok ? [] : parsedBody.problems;
-      throw validationError([...parsedKey.problems, ...others]);
-    }
-    const context = contextOf(c);
-    const outcome =
-      key === undefined ? ingestWithoutKey(body, context) : ingestWithKey(body, key, context);
-    // A client that hangs up must not cut the commit off from the work that follows it.
-    c.executionCtx.waitUntil(outcome.catch(() => undefined));
-    return sends<Answered<EventResource, 200 | 202>>(responseTo(await outcome));
-  });
+  return new Hono<AppEnv>()
+    .post('/ingest', requireScope('events:write'), jsonObject<IngestParts>(), async (c) => {
+      const body = c.req.valid('json');
+      const key = c.req.header(IDEMPOTENCY_KEY_HEADER);
+      const parsedKey = parseKey(key);
+      if (!parsedKey.ok) {
+        const parsedBody = parseIngestRequest(body);
+        const others = parsedBody.ok ? [] : parsedBody.problems;
+        throw validationError([...parsedKey.problems, ...others]);
+      }
+      const context = contextOf(c);
+      const outcome =
+        key === undefined ? ingestWithoutKey(body, context) : ingestWithKey(body, key, context);
+      // A client that hangs up must not cut the commit off from the work that follows it.
+      c.executionCtx.waitUntil(outcome.catch(() => undefined));
+      return sends<Answered<EventResource, 200 | 202>>(responseTo(await outcome));
+    })
+    .post(
+      '/ingest/batch',
+      requireScope('events:write'),
+      jsonObject<{ json: BatchBody }>(BATCH_BOUNDS),
+      async (c) => {
+        const header = c.req.header(IDEMPOTENCY_KEY_HEADER);
+        const work = ingestBatch(c.req.valid('json'), header, contextOf(c));
+        c.executionCtx.waitUntil(work.catch(() => undefined));
+        const outcome = await work;
+        if (outcome.kind === 'invalid') throw validationError(outcome.problems);
+        const results = outcome.results.map((result) => JSON.stringify(result));
+        return sends<Answered<ListOf<IngestResult>>>(json(listJson(results, null)));
+      },
+    );
 }
 
 /** The routes under /api/v1/events. */

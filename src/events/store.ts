@@ -6,26 +6,26 @@
  * every statement here may run twice.
  */
 
-import { and, desc, eq, max, or, sql } from 'drizzle-orm';
-import { QueryBuilder } from 'drizzle-orm/sqlite-core';
+import { sql } from 'drizzle-orm';
 import { readD1, writeD1 } from '../storage/d1.ts';
-import { type RowOf, statementOf } from '../storage/statement.ts';
+import { statementOf } from '../storage/statement.ts';
 import type { Identity, IngestRequest } from './request.ts';
-import { events } from './table.ts';
+import type { events } from './table.ts';
 
 /** An event, and the name of the key that posted it; null for the key that opens everything. */
 export type ReceivedEvent = IngestRequest & { received_from: string | null };
 
-/** A request with a key. */
-export type KeyedRequest = Identity & {
-  /** Random, unique to this request, and stored with the event that it stores. */
+/** The part of a request that all of its events share. */
+export type Receiving = {
+  /** Random, unique to this request, and stored with each event that it stores. */
   receipt: string;
+  received_from: string | null;
   /** Milliseconds since the epoch. */
   now: number;
   retentionMs: number;
 };
 
-/** The answer of D1 to a request with a key. */
+/** The answer of D1 to an event with a key. */
 export type Decision =
   /** This request stored the event. */
   | { kind: 'accepted'; event: EventOfKey }
@@ -37,49 +37,66 @@ export type Decision =
   | { kind: 'free' };
 
 /**
- * Stores the event, or finds what its key has stored, atomically and in one round trip. A request
- * that stores its event writes 4 rows, any other request none. The decision is never `free`.
+ * Stores each event, or finds what its key has stored, in the order given, atomically and in one round trip. An
+ * event that is stored writes 4 rows, any other none. No two events have the same key. No decision is `free`.
  */
 export async function acceptKeyed(
   database: D1Database,
-  event: ReceivedEvent,
-  request: KeyedRequest,
-): Promise<Decision> {
-  const heldSince = request.now - request.retentionMs;
-  const values = { ...event, payload: JSON.stringify(event.payload), ...request, heldSince };
+  events: readonly (Identity & IngestRequest)[],
+  request: Receiving,
+): Promise<Decision[]> {
+  const { receipt, received_from, now, retentionMs } = request;
+  const values = { receipt, received_from, now, heldSince: now - retentionMs };
   const [, found] = await writeD1(() =>
     database.batch<EventOfKey>([
-      INSERT_UNLESS_HELD.bindTo(database, values),
-      EVENTS_OF_KEY.bindTo(database, values),
+      INSERT_UNLESS_HELD.bindTo(database, { ...values, events: JSON.stringify(events) }),
+      EVENTS_OF_KEYS.bindTo(database, { keys: keysOf(events) }),
     ]),
   );
-  return decide(found?.results ?? [], request);
+  return decide(events, found?.results ?? [], request);
 }
 
-/** Finds what the key has stored and stores nothing: for a body that does not fit its schema. */
-export async function lookUpKey(database: D1Database, request: KeyedRequest): Promise<Decision> {
-  return decide(await readD1(() => EVENTS_OF_KEY.rows(database, request)), request);
+/** Finds what each key has stored and stores nothing: for bodies that do not fit their schema. */
+export async function lookUpKeys(
+  database: D1Database,
+  identities: readonly Identity[],
+  request: Receiving,
+): Promise<Decision[]> {
+  const keys = keysOf(identities);
+  const found = await readD1(() => EVENTS_OF_KEYS.rows(database, { keys }));
+  return decide(identities, found, request);
 }
 
 /**
- * Decides from the events of the key, newest first. Needs only the newest one and the one with the
- * request's fingerprint. Pure.
+ * Decides for each event from what its key has stored. `found` has the events of each key, newest first; it
+ * needs only the newest one and the one with the same fingerprint. Pure.
  *
  * An event with the request's own receipt was stored by this very request, perhaps in an attempt
  * whose answer was lost. It is an acceptance, and no other request can mistake it for its own.
  */
-function decide(events: readonly EventOfKey[], request: KeyedRequest): Decision {
-  const same = events.find(({ fingerprint }) => fingerprint === request.fingerprint);
-  if (same?.receipt === request.receipt) return { kind: 'accepted', event: same };
-  const [newest] = events;
-  if (newest !== undefined && newest !== same && holdsKey(newest.created_at, request)) {
-    return { kind: 'conflict', holder: newest };
-  }
-  return same === undefined ? { kind: 'free' } : { kind: 'replay', event: same };
+function decide(
+  identities: readonly Identity[],
+  found: readonly EventOfKey[],
+  request: Receiving,
+): Decision[] {
+  const byKey = Map.groupBy(found, (event) => event.key_id);
+  return identities.map(({ keyId, fingerprint }) => {
+    const ofKey = byKey.get(keyId) ?? [];
+    const same = ofKey.find((event) => event.fingerprint === fingerprint);
+    if (same?.receipt === request.receipt) return { kind: 'accepted', event: same };
+    const [newest] = ofKey;
+    if (newest !== undefined && newest !== same && holdsKey(newest.created_at, request)) {
+      return { kind: 'conflict', holder: newest };
+    }
+    return same === undefined ? { kind: 'free' } : { kind: 'replay', event: same };
+  });
 }
 
 /** Reports whether an event accepted at `acceptedAt` still holds its key when the request arrives. */
-export function holdsKey(acceptedAt: number, { now, retentionMs }: KeyedRequest): boolean {
+export function holdsKey(
+  acceptedAt: number,
+  { now, retentionMs }: Pick<Receiving, 'now' | 'retentionMs'>,
+): boolean {
   return acceptedAt + retentionMs > now;
 }
 
@@ -109,57 +126,67 @@ const INSERT = statementOf(sql`
   on conflict do nothing
 `);
 
+/** Writes the keys for `EVENTS_OF_KEYS`, each with the fingerprint that is looked for. */
+function keysOf(identities: readonly Identity[]): string {
+  return JSON.stringify(identities.map(({ keyId, fingerprint }) => [keyId, fingerprint]));
+}
+
 /**
- * Inserts unless an event holds the key or the key has ever stored this body. The first event of a
- * key takes the key's own UUID as its id.
+ * Inserts each event unless another one holds its key or the key has ever stored this body. The first event of
+ * a key takes the key's own UUID as its id. `events` is JSON text: a statement has 100 parameters at most.
  */
 const INSERT_UNLESS_HELD = statementOf(sql`
+  with event as materialized (
+    select key as place, value->>'keyId' as key_id, value->>'laterId' as later_id,
+      value->>'fingerprint' as fingerprint, value->>'event_type' as type,
+      value->>'aggregate_type' as aggregate_type, value->>'aggregate_id' as aggregate_id,
+      value->'payload' as payload
+    from json_each(${given('events')})
+  )
   insert into events
     (id, key_id, fingerprint, receipt, type, aggregate_type, aggregate_id, created_at, payload,
       received_from)
   select
-    case when exists (select 1 from events where key_id = ${given('keyId')})
-      then ${given('laterId')} else ${given('keyId')} end,
-    ${given('keyId')}, ${given('fingerprint')}, ${given('receipt')}, ${given('event_type')},
-    ${given('aggregate_type')}, ${given('aggregate_id')}, ${given('now')}, ${given('payload')},
-    ${given('received_from')}
+    case when exists (select 1 from events as known where known.key_id = event.key_id)
+      then later_id else key_id end,
+    key_id, fingerprint, ${given('receipt')}, type, aggregate_type, aggregate_id, ${given('now')},
+    payload, ${given('received_from')}
+  from event
   where not exists (
-    select 1 from events
-    where key_id = ${given('keyId')}
-      and (created_at > ${given('heldSince')} or fingerprint = ${given('fingerprint')})
+    select 1 from events as known
+    where known.key_id = event.key_id
+      and (known.created_at > ${given('heldSince')} or known.fingerprint = event.fingerprint)
   )
+  order by place
   on conflict do nothing
 `);
 
-const isOfKey = eq(events.key_id, given('keyId'));
-const isSameBody = eq(events.fingerprint, given('fingerprint'));
-/** The payload is read only where `conflictDetails` needs it: for an event with another body. */
-const comparedPayload = sql<string>`case when ${isSameBody} then '{}' else ${events.payload} end`;
-const comparedErasure = sql<
-  number | null
->`case when ${isSameBody} then null else ${events.erased_at} end`;
-const newestSeq = new QueryBuilder()
-  .select({ seq: max(events.seq) })
-  .from(events)
-  .where(isOfKey);
+/** An event that a key has stored. */
+type EventOfKey = Pick<
+  typeof events.$inferSelect,
+  | 'key_id'
+  | 'id'
+  | 'type'
+  | 'created_at'
+  | 'fingerprint'
+  | 'receipt'
+  | 'aggregate_type'
+  | 'aggregate_id'
+  | 'payload'
+  | 'erased_at'
+>;
 
-/** The key's newest event and the one with this fingerprint, newest first: at most two rows. */
-const EVENTS_OF_KEY = statementOf(
-  new QueryBuilder()
-    .select({
-      id: events.id,
-      type: events.type,
-      created_at: events.created_at,
-      fingerprint: events.fingerprint,
-      receipt: events.receipt,
-      aggregate_type: events.aggregate_type,
-      aggregate_id: events.aggregate_id,
-      payload: comparedPayload.as('payload'),
-      erased_at: comparedErasure.as('erased_at'),
-    })
-    .from(events)
-    .where(and(isOfKey, or(isSameBody, eq(events.seq, newestSeq))))
-    .orderBy(desc(events.seq)),
-);
-
-type EventOfKey = RowOf<typeof EVENTS_OF_KEY>;
+/**
+ * Each key's newest event and the one with the key's fingerprint, newest first: at most two rows per key. The
+ * payload is read only where the bodies are compared: for an event with another body.
+ */
+const EVENTS_OF_KEYS = statementOf(sql<EventOfKey>`
+  select key_id, events.id, events.type, created_at, fingerprint, receipt, aggregate_type, aggregate_id,
+    case when fingerprint = wanted.value->>1 then '{}' else payload end as payload,
+    case when fingerprint = wanted.value->>1 then null else erased_at end as erased_at
+  from json_each(${given('keys')}) as wanted cross join events
+  where key_id = wanted.value->>0
+    and (fingerprint = wanted.value->>1
+      or seq = (select max(seq) from events as known where known.key_id = wanted.value->>0))
+  order by seq desc
+`);

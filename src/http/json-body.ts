@@ -15,8 +15,9 @@ import {
   validationError,
 } from './errors.ts';
 
-/** A longer body is a 413. */
+/** The bounds of a body that holds one resource. */
 export const MAX_BODY_BYTES = 256 * 1024;
+export const MAX_BODY_DEPTH = 64;
 /** The rest of a body that is too large is read and dropped up to here; then its sender is cut off. */
 const MAX_DROPPED_BYTES = 16 * 1024 * 1024;
 
@@ -24,46 +25,53 @@ const MAX_DROPPED_BYTES = 16 * 1024 * 1024;
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
 export type JsonObject = { [name: string]: JsonValue };
 
-/**
- * Reads the body as a JSON object. The checks run in this order, and the first that fails answers:
- * media type (415), size (413), then as 400 `validation_error` UTF-8, JSON, being an object, and
- * limits, with every place that breaks a limit.
- */
-export async function readJsonObject(request: Request): Promise<JsonObject> {
-  // Parameters of the media type are ignored, and no coding is undone (RFC 9110 sections 8.3 and 8.4).
-  const [mediaType = ''] = (request.headers.get('Content-Type') ?? '').split(';');
-  if (mediaType.trim().toLowerCase() !== 'application/json') throw notJson();
-  const coding = request.headers.get('Content-Encoding') ?? 'identity';
-  if (coding.trim().toLowerCase() !== 'identity') {
-    throw new ApiError('unsupported_media_type', 'Send the body without a Content-Encoding.');
-  }
-  const value = parse(await readBytes(request));
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw unreadable('The body must be a JSON object.');
-  }
-  const [first, ...rest] = limitProblemsOf(value);
-  if (first !== undefined) throw validationError([first, ...rest]);
-  return value;
-}
+/** The bounds of a body. */
+type Bounds = {
+  /** A longer body is a 413. */
+  maxBytes: number;
+  /** Levels of nesting. The body itself is the first. */
+  maxDepth: number;
+};
 
 /**
- * Reads the body as `readJsonObject` does, for `c.req.valid('json')`. `Parts` are the types of what a
- * caller sends, for Hono's client: the handler validates the body and reads the headers itself.
+ * Reads the body as a JSON object, for `c.req.valid('json')`. The checks run in this order, and the first that
+ * fails answers: media type (415), size (413), then as 400 `validation_error` UTF-8, JSON, being an object, and
+ * limits, with every place that breaks a limit.
+ *
+ * `Parts` are the types of what a caller sends, for Hono's client: the handler validates the body and reads the
+ * headers itself.
  */
-export function jsonObject<Parts extends { json: object }>(): MiddlewareHandler<
+export function jsonObject<Parts extends { json: object }>({
+  maxBytes = MAX_BODY_BYTES,
+  maxDepth = MAX_BODY_DEPTH,
+}: Partial<Bounds> = {}): MiddlewareHandler<
   AppEnv,
   string,
   { in: Parts; out: { json: JsonObject } }
 > {
   return async function jsonObject(c, next) {
-    c.req.addValidatedData('json', await readJsonObject(c.req.raw));
+    const { headers } = c.req.raw;
+    // Parameters of the media type are ignored, and no coding is undone (RFC 9110 sections 8.3 and 8.4).
+    const [mediaType = ''] = (headers.get('Content-Type') ?? '').split(';');
+    if (mediaType.trim().toLowerCase() !== 'application/json') throw notJson();
+    const coding = headers.get('Content-Encoding') ?? 'identity';
+    if (coding.trim().toLowerCase() !== 'identity') {
+      throw new ApiError('unsupported_media_type', 'Send the body without a Content-Encoding.');
+    }
+    const value = parse(await readBytes(c.req.raw, maxBytes));
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      throw unreadable('The body must be a JSON object.');
+    }
+    const [first, ...rest] = limitProblemsOf(value, maxDepth);
+    if (first !== undefined) throw validationError([first, ...rest]);
+    c.req.addValidatedData('json', value);
     await next();
   };
 }
 
 /** 413 `payload_too_large`. */
-export function bodyTooLarge(): ApiError {
-  return new ApiError('payload_too_large', `The body may have at most ${MAX_BODY_BYTES} bytes.`);
+export function bodyTooLarge(maxBytes: number): ApiError {
+  return new ApiError('payload_too_large', `The body may have at most ${maxBytes} bytes.`);
 }
 
 /** 415 `unsupported_media_type`, for another content type or none. */
@@ -71,11 +79,11 @@ export function notJson(): ApiError {
   return new ApiError('unsupported_media_type', 'Send the body as Content-Type: application/json.');
 }
 
-async function readBytes({ headers, body }: Request): Promise<Uint8Array> {
+async function readBytes({ headers, body }: Request, maxBytes: number): Promise<Uint8Array> {
   const declared = Number(headers.get('Content-Length'));
   // Such a client sends its body only when it is asked for it (RFC 9110 section 10.1.1).
   const isToCome = headers.has('Expect');
-  if (declared > (isToCome ? MAX_BODY_BYTES : MAX_DROPPED_BYTES)) throw bodyTooLarge();
+  if (declared > (isToCome ? maxBytes : MAX_DROPPED_BYTES)) throw bodyTooLarge(maxBytes);
   if (body === null) return new Uint8Array();
   const reader = body.getReader();
   const chunks: Uint8Array[] = [];
@@ -85,16 +93,16 @@ async function readBytes({ headers, body }: Request): Promise<Uint8Array> {
       const { done, value } = await reader.read();
       if (done) break;
       size += value.length;
-      if (size <= MAX_BODY_BYTES) chunks.push(value);
+      if (size <= maxBytes) chunks.push(value);
       // A client that is cut off while it sends loses the answer (RFC 9112 section 9.6): its rest is dropped.
-      else if (size > MAX_BODY_BYTES + MAX_DROPPED_BYTES) break;
+      else if (size > maxBytes + MAX_DROPPED_BYTES) break;
     }
   } catch (error) {
     throw unreadable('The body broke off before its end.', error);
   }
-  if (size > MAX_BODY_BYTES) {
+  if (size > maxBytes) {
     await reader.cancel();
-    throw bodyTooLarge();
+    throw bodyTooLarge(maxBytes);
   }
   const bytes = new Uint8Array(size);
   let offset = 0;
@@ -125,11 +133,8 @@ function unreadable(message: string, cause?: unknown): ApiError {
   return validationError([{ path: '', message }], { cause });
 }
 
-/** Levels of nesting. The body itself is the first. */
-const MAX_DEPTH = 64;
-
 /** Returns the problems of a body in the order of the document, at most `MAX_PROBLEMS`. */
-function limitProblemsOf(body: JsonObject): Problem[] {
+function limitProblemsOf(body: JsonObject, maxDepth: number): Problem[] {
   const problems: Problem[] = [];
   const path: PathSegment[] = [];
 
@@ -138,9 +143,13 @@ function limitProblemsOf(body: JsonObject): Problem[] {
     for (const [name, value] of entries) {
       if (problems.length >= MAX_PROBLEMS) return;
       path.push(name);
-      const message = limitBrokenBy(name, value, depth + 1);
+      const isContainer = typeof value === 'object' && value !== null;
+      const message =
+        isContainer && depth >= maxDepth
+          ? `is nested deeper than ${MAX_BODY_DEPTH} levels`
+          : limitBrokenBy(name, value);
       if (message !== undefined) problems.push({ path: pathOf(path), message });
-      else if (typeof value === 'object' && value !== null) visit(value, depth + 1);
+      else if (isContainer) visit(value, depth + 1);
       path.pop();
     }
   };
@@ -149,25 +158,18 @@ function limitProblemsOf(body: JsonObject): Problem[] {
   return problems;
 }
 
-/** Returns the problem of one field or entry itself, without what is in it. */
-function limitBrokenBy(name: PathSegment, value: JsonValue, depth: number): string | undefined {
+/** Returns the problem of a name, or of a value that is no container. */
+function limitBrokenBy(name: PathSegment, value: JsonValue): string | undefined {
   if (name === '__proto__') return 'is a name that must not be used';
   if (typeof name === 'string' && !name.isWellFormed()) {
     return 'is a name with half of a surrogate pair';
   }
-  switch (typeof value) {
-    case 'string':
-      return value.isWellFormed() ? undefined : 'must not contain half of a surrogate pair';
-    case 'number':
-      // An overflow, or an integer beyond ±(2^53−1), which may not be the one that was sent.
-      return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))
-        ? undefined
-        : 'is a number that JavaScript cannot hold; send it as a string';
-    case 'object':
-      return value !== null && depth > MAX_DEPTH
-        ? `is nested deeper than ${MAX_DEPTH} levels`
-        : undefined;
-    default:
-      return undefined;
+  if (typeof value === 'string' && !value.isWellFormed()) {
+    return 'must not contain half of a surrogate pair';
   }
+  // An overflow, or an integer beyond ±(2^53−1), which may not be the one that was sent.
+  const isLost =
+    typeof value === 'number' &&
+    (Number.isInteger(value) ? !Number.isSafeInteger(value) : !Number.isFinite(value));
+  return isLost ? 'is a number that JavaScript cannot hold; send it as a string' : undefined;
 }

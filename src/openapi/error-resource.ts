@@ -26,7 +26,7 @@ const message = echo.min(1).meta({
 });
 
 /** One problem of the request. */
-const problem = z
+export const problem = z
   .strictObject({
     path: z
       .string()

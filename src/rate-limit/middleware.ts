@@ -18,7 +18,7 @@ import { clientOf } from './client-address.ts';
 import { type CounterName, WINDOW_SECONDS } from './lease.ts';
 import { Pool } from './pool.ts';
 
-const INGEST_PATH = '/api/public/events/ingest';
+const INGEST_PATHS = ['/api/public/events/ingest', '/api/public/events/ingest/batch'];
 /** Far more clients than one isolate meets in a window. */
 const MAX_POOLS = 10_000;
 /** The wait of a client that overloads its own object. */
@@ -85,7 +85,7 @@ export function tooManyAtOnce(resetMs: number): ApiError {
 
 /** Returns the counter of a request; requests outside of /api are not counted. */
 function counterOf(method: string, path: string): CounterName | undefined {
-  if (method === 'POST' && path === INGEST_PATH) return 'ingest';
+  if (method === 'POST' && INGEST_PATHS.includes(path)) return 'ingest';
   return path.startsWith('/api/') || path === '/api' ? 'default' : undefined;
 }
 

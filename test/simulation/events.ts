@@ -27,13 +27,29 @@ const FOLLOWER = '203.0.113.9';
 const BODIES = { A: 1, B: 2, C: 3, invalid: 0 };
 type BodyName = keyof typeof BODIES;
 
-const bodyOf = (name: BodyName, aggregateId: string) =>
-  JSON.stringify({
-    event_type: 'booking.created',
-    aggregate_type: 'booking',
-    aggregate_id: aggregateId,
-    payload: { guests: BODIES[name] },
+const bodyOf = (name: BodyName, aggregateId: string) => ({
+  event_type: 'booking.created',
+  aggregate_type: 'booking',
+  aggregate_id: aggregateId,
+  payload: { guests: BODIES[name] },
+});
+
+type Sent = ReturnType<typeof bodyOf>;
+
+/** Makes the events of a batch. One of them at most does not fit its schema. */
+function batchOf(random: Random): (Sent & { idempotency_key: string })[] {
+  const keys = random.pick([
+    ['k', 'l'],
+    ['l', 'k'],
+    ['m', 'k', 'l'],
+    ['k', 'm'],
+  ]);
+  const invalid = random.chance(0.2) ? random.pick(keys) : undefined;
+  return keys.map((key) => {
+    const body = key === invalid ? 'invalid' : random.pick<BodyName>(['A', 'A', 'B']);
+    return { idempotency_key: key, ...bodyOf(body, key) };
   });
+}
 
 export const EVENTS: Part = { planOf, finish: followToTheEnd, violationsIn };
 
@@ -66,8 +82,30 @@ function planOf(seed: string): Plan {
               path: '/api/public/events/ingest',
               client: '203.0.113.1',
               headers: key === null ? {} : { 'Idempotency-Key': key },
-              body: bodyOf(body, key ?? name),
+              body: JSON.stringify(bodyOf(body, key ?? name)),
               label: `key ${key ?? 'none'}, body ${body}`,
+            },
+            hangUpMs,
+          ),
+      });
+    }
+    for (let index = random.between(0, 2); index > 0; index -= 1) {
+      const machine = random.between(0, machines.length - 1);
+      const events = batchOf(random);
+      const hangUpMs = random.chance(0.1) ? random.between(1, 500) : undefined;
+      operations.push({
+        atMs: startMs + random.between(0, spreadMs),
+        name: `batch ${burst}.${index}`,
+        roughness: roughness(),
+        perform: (world) =>
+          world.send(
+            machine,
+            {
+              method: 'POST',
+              path: '/api/public/events/ingest/batch',
+              client: '203.0.113.1',
+              body: JSON.stringify({ events }),
+              label: `a batch of ${events.map(({ idempotency_key }) => idempotency_key).join()}`,
             },
             hangUpMs,
           ),
@@ -128,31 +166,67 @@ async function followToTheEnd(world: World): Promise<void> {
 type Row = {
   id: string;
   key_id: string | null;
+  receipt: string | null;
   payload: string;
   created_at: number;
   aggregate_id: string;
 };
 
+/** One event as a request sent it, and the answer to it: for an item of a batch, the status that a single one gets. */
+type Told = {
+  task: string;
+  start: number;
+  end: number;
+  key: string | null;
+  event: Sent;
+  status?: number;
+  id?: string;
+};
+
+const STATUSES: Record<string, number> = { accepted: 202, replayed: 200, conflict: 409 };
+
+/** Returns the events of a request. */
+function toldIn({ task, start, end, request, status, body }: Exchange): Told[] {
+  const sent = JSON.parse(request.body ?? '');
+  const times = { task, start, end };
+  const answer = status === undefined ? {} : { status };
+  if (sent.events === undefined) {
+    const key = request.headers?.['Idempotency-Key'] ?? null;
+    return [{ ...times, key, event: sent, ...answer, id: Object(body).id }];
+  }
+  const items: (Sent & { idempotency_key: string })[] = sent.events;
+  return items.flatMap(({ idempotency_key: key, ...event }, index) => {
+    const told = { ...times, key, event };
+    const result = Object(body).data?.[index];
+    if (result !== undefined) {
+      return [{ ...told, status: STATUSES[result.outcome] ?? 0, id: result.event?.id }];
+    }
+    // A batch that is refused says it of the item that does not fit, and has stored none.
+    const isRefused = status === 400 && event.payload.guests !== BODIES.invalid;
+    return isRefused ? [] : [{ ...told, ...answer }];
+  });
+}
+
 function violationsIn(world: World): Violation[] {
   const rows = world.fleet.primary.rows('select * from events order by seq') as unknown as Row[];
-  const sent = world.exchanges.filter(({ request }) => request.method === 'POST');
+  const requests = world.exchanges.filter(({ request }) => request.method === 'POST');
+  const sent = requests.flatMap(toldIn);
   return [
     ...storedOnce(rows, sent),
+    ...batchesAreWhole(rows, requests),
     ...followerMissesNone(rows, followed.get(world) ?? []),
-    ...['k', 'l'].flatMap((key) => linearizable(key, rows, sent)),
+    ...['k', 'l', 'm'].flatMap((key) => linearizable(key, rows, sent)),
   ];
 }
 
-function storedOnce(rows: readonly Row[], sent: readonly Exchange[]): Violation[] {
+function storedOnce(rows: readonly Row[], sent: readonly Told[]): Violation[] {
   const promise = 'every acknowledged event is stored, once, under its id';
   const violations: Violation[] = [];
-  for (const { request, status, body, task } of sent) {
+  for (const { event, status, id, task } of sent) {
     if (status !== 200 && status !== 202) continue;
-    const { id } = body as { id: string };
     const stored = rows.filter((row) => row.id === id);
-    const { payload, aggregate_id } = JSON.parse(request.body ?? '') as Record<string, unknown>;
-    const isIt = stored[0]?.payload === JSON.stringify(payload);
-    if (stored.length !== 1 || !isIt || stored[0]?.aggregate_id !== aggregate_id) {
+    const isIt = stored[0]?.payload === JSON.stringify(event.payload);
+    if (stored.length !== 1 || !isIt || stored[0]?.aggregate_id !== event.aggregate_id) {
       violations.push({ promise, how: `${task} was told of ${id}: ${JSON.stringify(stored)}` });
     }
   }
@@ -164,6 +238,29 @@ function storedOnce(rows: readonly Row[], sent: readonly Exchange[]): Violation[
   return violations;
 }
 
+/** The events that one request has stored have its receipt: they stand side by side, in the order sent. */
+function batchesAreWhole(rows: readonly Row[], requests: readonly Exchange[]): Violation[] {
+  const promise = 'the events of a batch are stored next to each other, in the order sent, or not';
+  const violations: Violation[] = [];
+  for (const [receipt, own] of Map.groupBy(rows, (row) => row.receipt)) {
+    const first = rows.findIndex((row) => row.receipt === receipt);
+    if (receipt === null || rows.slice(first, first + own.length).every((row) => own.includes(row)))
+      continue;
+    violations.push({ promise, how: `receipt ${receipt}: ${JSON.stringify(rows)}` });
+  }
+  for (const { task, body } of requests) {
+    const results: { outcome: string; event: { id: string } | null }[] = Object(body).data ?? [];
+    const accepted = results.filter(({ outcome }) => outcome === 'accepted');
+    const ids = accepted.map(({ event }) => event?.id);
+    const first = rows.findIndex(({ id }) => id === ids[0]);
+    const stored = rows.slice(first, first + ids.length).map(({ id }) => id);
+    if (ids.length > 0 && stored.join() !== ids.join()) {
+      violations.push({ promise, how: `${task} was told of ${ids}, stored are ${stored}` });
+    }
+  }
+  return violations;
+}
+
 function followerMissesNone(rows: readonly Row[], seen: readonly string[]): Violation[] {
   const stored = rows.map(({ id }) => id);
   if (JSON.stringify(stored) === JSON.stringify(seen)) return [];
@@ -172,7 +269,7 @@ function followerMissesNone(rows: readonly Row[], seen: readonly string[]): Viol
 }
 
 /** What a request could tell of itself: its body, and the clock readings that it may have taken. */
-type Call = { exchange: Exchange; body: BodyName; earliest: number; latest: number };
+type Call = { told: Told; body: BodyName; earliest: number; latest: number };
 
 /** The state of a key: the events that it has stored, oldest first. The last one holds it. */
 type State = readonly { body: BodyName; id: string; at: number }[];
@@ -206,7 +303,7 @@ function allowedIn(
   return [...allowed, { status: 202, id: row.id, next: [...state, event] }];
 }
 
-function linearizable(key: string, rows: readonly Row[], sent: readonly Exchange[]): Violation[] {
+function linearizable(key: string, rows: readonly Row[], sent: readonly Told[]): Violation[] {
   const promise = 'the answers to a key are those of requests that come one by one';
   const keyId = v5(key, NAMESPACE);
   const stored = rows.filter(({ key_id }) => key_id === keyId);
@@ -214,19 +311,19 @@ function linearizable(key: string, rows: readonly Row[], sent: readonly Exchange
     return [{ promise: 'the first event of a key has the id of the key', how: stored[0].id }];
   }
   const calls = sent
-    .filter(({ request }) => request.headers?.['Idempotency-Key'] === key)
-    .map((exchange): Call => {
-      const { guests } = JSON.parse(exchange.request.body ?? '').payload;
+    .filter((told) => told.key === key)
+    .map((told): Call => {
+      const { guests } = told.event.payload;
       const body =
         (Object.keys(BODIES) as BodyName[]).find((name) => BODIES[name] === guests) ?? 'A';
-      const earliest = exchange.start - MAX_CLOCK_ERROR_MS;
-      return { exchange, body, earliest, latest: exchange.end + MAX_CLOCK_ERROR_MS };
+      const earliest = told.start - MAX_CLOCK_ERROR_MS;
+      return { told, body, earliest, latest: told.end + MAX_CLOCK_ERROR_MS };
     });
   if (hasOrder(calls, [], stored, new Set())) return [];
-  const told = calls.map(({ exchange: { task, status, start, end } }) => {
+  const history = calls.map(({ told: { task, status, start, end } }) => {
     return `${task} ${status ?? 'no answer'} ${timeOf(start)} to ${timeOf(end)}`;
   });
-  return [{ promise, how: `key ${key}, ${stored.length} events\n${told.join('\n')}` }];
+  return [{ promise, how: `key ${key}, ${stored.length} events\n${history.join('\n')}` }];
 }
 
 /** Looks for an order of the calls that explains all answers (Wing and Gong's search). */
@@ -237,25 +334,21 @@ function hasOrder(
   failed: Set<string>,
 ): boolean {
   // A request without an answer, or with a 500, may have done its work or not.
-  const mustCome = left.filter(({ exchange }) => isAnswered(exchange));
+  const mustCome = left.filter(({ told }) => isAnswered(told));
   if (mustCome.length === 0 && state.length === rows.length) return true;
-  const position = `${state.length} ${left.map(({ exchange }) => exchange.task).join()}`;
+  const position = `${state.length} ${left.map(({ told }) => told.task).join()}`;
   if (failed.has(position)) return false;
-  const firstEnd = Math.min(...mustCome.map(({ exchange }) => exchange.end));
+  const firstEnd = Math.min(...mustCome.map(({ told }) => told.end));
   for (const call of left) {
-    if (call.exchange.start > firstEnd) continue;
+    const { told } = call;
+    if (told.start > firstEnd) continue;
     const rest = left.filter((other) => other !== call);
     for (const { status, id, next } of allowedIn(state, call, rows)) {
-      const { exchange } = call;
-      const told = Object(exchange.body).id;
-      if (
-        isAnswered(exchange) &&
-        (exchange.status !== status || (id !== undefined && told !== id))
-      ) {
+      if (isAnswered(told) && (told.status !== status || (id !== undefined && told.id !== id))) {
         continue;
       }
       // Without an answer, only an acceptance makes a difference.
-      if (!isAnswered(exchange) && status !== 202) continue;
+      if (!isAnswered(told) && status !== 202) continue;
       if (hasOrder(rest, next, rows, failed)) return true;
     }
   }
@@ -264,6 +357,6 @@ function hasOrder(
 }
 
 /** A 500 leaves it open what was done. */
-function isAnswered({ status }: Exchange): boolean {
+function isAnswered({ status }: Told): boolean {
   return status !== undefined && status < 500;
 }

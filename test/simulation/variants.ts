@@ -11,8 +11,8 @@ type Variants = Record<string, Replacement[]>;
 /** Inserts whatever the key holds. */
 const UNGUARDED: Replacement = {
   file: 'events/store.ts',
-  text: 'where not exists (\n    select 1 from events',
-  by: 'where true or exists (\n    select 1 from events',
+  text: 'where not exists (\n    select 1 from events as known',
+  by: 'where true or exists (\n    select 1 from events as known',
 };
 
 export const BAD_EVENTS: Variants = {
@@ -20,12 +20,12 @@ export const BAD_EVENTS: Variants = {
     UNGUARDED,
     {
       file: 'events/ingest.ts',
-      text: `  const asking = askStore(body, request, context);
-  const askingCache = askCache(request, context);`,
-      by: `  const askingCache = askCache(request, context);
+      text: `  const asking = askStore(body, identity, request, context);
+  const askingCache = askCache(identity, request, context);`,
+      by: `  const askingCache = askCache(identity, request, context);
   const known = await askingCache;
   if (known.kind === 'mismatch') return { kind: 'conflict' };
-  const asking = askStore(body, request, context);`,
+  const asking = askStore(body, identity, request, context);`,
     },
   ],
   'the key is checked, then the event is inserted': [
@@ -33,8 +33,8 @@ export const BAD_EVENTS: Variants = {
     {
       file: 'events/store.ts',
       text: '  const [, found] = await writeD1(() =>',
-      by: `  const before = await lookUpKey(database, request);
-  if (before.kind !== 'free') return before;
+      by: `  const before = await lookUpKeys(database, events, request);
+  if (before.every(({ kind }) => kind !== 'free')) return before;
   const [, found] = await writeD1(() =>`,
     },
   ],
@@ -47,19 +47,43 @@ export const BAD_EVENTS: Variants = {
     { file: 'events/store.ts', text: 'const [, found]', by: 'const [inserted, found]' },
     {
       file: 'events/store.ts',
-      text: 'return decide(found?.results ?? [], request);',
-      by: `if (inserted?.meta.changes) return { kind: 'accepted', event: found.results[0] };
-  return decide(found?.results ?? [], request);`,
+      text: 'return decide(events, found?.results ?? [], request);',
+      by: `const decisions = decide(events, found?.results ?? [], request);
+  if (!inserted?.meta.changes) return decisions;
+  return decisions.map((each) => (each.kind === 'replay' ? { ...each, kind: 'accepted' } : each));`,
     },
   ],
   'the retention is compared the wrong way round': [
-    { file: 'events/store.ts', text: 'and (created_at >', by: 'and (created_at <' },
+    { file: 'events/store.ts', text: 'and (known.created_at >', by: 'and (known.created_at <' },
   ],
   'each attempt without a key has an id of its own': [
     {
       file: 'events/store.ts',
       text: 'INSERT.bindTo(database, values)',
       by: 'INSERT.bindTo(database, { ...values, id: crypto.randomUUID() })',
+    },
+  ],
+  'the events of a batch are stored one by one': [
+    {
+      file: 'events/store.ts',
+      text: '  const { receipt, received_from, now, retentionMs } = request;',
+      by: `  if (events.length > 1) {
+    const decisions = [];
+    for (const event of events) decisions.push(...(await acceptKeyed(database, [event], request)));
+    return decisions;
+  }
+  const { receipt, received_from, now, retentionMs } = request;`,
+    },
+  ],
+  'a batch is stored in the reverse order': [
+    { file: 'events/store.ts', text: 'order by place', by: 'order by place desc' },
+  ],
+  'a batch that is refused stores the events that fit': [
+    {
+      file: 'events/batch.ts',
+      text: '  if (isNonEmpty(problems)) return',
+      by: `  if (isNonEmpty(problems) && fitting.length > 0) await acceptKeyed(database, fitting, request);
+  if (isNonEmpty(problems)) return`,
     },
   ],
   'an entry of KV is valid for as long as KV has it': [

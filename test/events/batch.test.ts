@@ -1,0 +1,292 @@
+/** A batch of events: each item has the guarantee of a single event, and all are stored or none is. */
+
+import { env } from 'cloudflare:workers';
+import { v5 } from 'uuid';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { counting } from '../support/counting.ts';
+import { bookingCreated, expectEvent, ingest, ingestInit, listEvents } from '../support/events.ts';
+import { CONNECTION_LOST, failingD1 } from '../support/faults.ts';
+import { expectError, expectStatus, sendWith } from '../support/http.ts';
+
+const PATH = '/api/public/events/ingest/batch';
+const NAMESPACE = '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4';
+const HOUR_MS = 3_600_000;
+
+type Item = Record<string, unknown>;
+type Result = {
+  object: string;
+  idempotency_key: string;
+  outcome: string;
+  event: { id: string; status: string } | null;
+  error: { code: string; message: string; details?: { path: string }[] } | null;
+};
+
+const freshKey = () => crypto.randomUUID();
+const item = (key: string, fields: Item = {}): Item => ({
+  ...bookingCreated(fields),
+  idempotency_key: key,
+});
+const items = (count: number, fields: Item = {}) =>
+  Array.from({ length: count }, () => item(freshKey(), fields));
+const sendBatch = (events: unknown, changes: Partial<Env> = {}, init: RequestInit = {}) =>
+  sendWith(changes, PATH, { ...ingestInit({ events }), ...init });
+
+async function resultsOf(response: Response): Promise<Result[]> {
+  await expectStatus(response, 200);
+  const list = await response.json<{ data: Result[]; has_more: boolean; next_cursor: null }>();
+  expect(list).toMatchObject({ object: 'list', has_more: false, next_cursor: null });
+  return list.data;
+}
+
+const outcomesOf = async (response: Response) =>
+  (await resultsOf(response)).map(({ outcome }) => outcome);
+
+const countOf = (aggregateId: string) =>
+  env.DB.prepare('select count(*) as n from events where aggregate_id = ?')
+    .bind(aggregateId)
+    .first<number>('n');
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('POST /api/public/events/ingest/batch', () => {
+  it('stores the events in the order sent, each under the id of its key', async () => {
+    const aggregate_id = freshKey();
+    const events = items(5, { aggregate_id });
+    const results = await resultsOf(await sendBatch(events));
+    const ids = events.map(({ idempotency_key }) => v5(String(idempotency_key), NAMESPACE));
+    expect(results).toEqual(
+      events.map(({ idempotency_key }, index) => ({
+        object: 'ingest_result',
+        idempotency_key,
+        outcome: 'accepted',
+        event: {
+          object: 'event',
+          id: ids[index],
+          type: 'booking.created',
+          status: 'pending',
+          created_at: expect.any(String),
+        },
+        error: null,
+      })),
+    );
+    const { data } = await listEvents(`order=asc&aggregate_id=${aggregate_id}`);
+    expect(data.map(({ id }) => id)).toEqual(ids);
+  });
+
+  it('replays all of it when it is sent again', async () => {
+    const events = items(3);
+    const first = await resultsOf(await sendBatch(events));
+    const again = await resultsOf(await sendBatch(events));
+    expect(again).toEqual(
+      first.map((result) => ({
+        ...result,
+        outcome: 'replayed',
+        event: { ...result.event, status: 'idempotent' },
+      })),
+    );
+  });
+
+  it('stores a payload as a single request does', async () => {
+    const payload = {
+      guests: 2,
+      note: 'ü "quoted" \\ \u0001 \u2028 😀',
+      numbers: [1e15, -0.5, 5e-324, 1e-7, 0],
+      nested: { a: [null, true, { '': [] }] },
+    };
+    const key = freshKey();
+    await expectEvent(await ingest(bookingCreated({ payload }), key), 202);
+    expect(await outcomesOf(await sendBatch([item(key, { payload })]))).toEqual(['replayed']);
+    const other = freshKey();
+    await sendBatch([item(other, { payload })]);
+    const { results } = await env.DB.prepare('select payload from events where key_id in (?, ?)')
+      .bind(v5(key, NAMESPACE), v5(other, NAMESPACE))
+      .all();
+    expect(results).toEqual(Array(2).fill({ payload: JSON.stringify(payload) }));
+  });
+
+  it('answers each item by its own key: accepted, replayed or a conflict with its details', async () => {
+    const [stored, held, fresh] = [freshKey(), freshKey(), freshKey()];
+    await ingest(bookingCreated(), stored);
+    await ingest(bookingCreated(), held);
+    const results = await resultsOf(
+      await sendBatch([
+        item(held, { payload: { guests: 3, currency: 'EUR' } }),
+        item(fresh),
+        item(stored),
+      ]),
+    );
+    expect(results.map(({ outcome }) => outcome)).toEqual(['conflict', 'accepted', 'replayed']);
+    expect(results[0]).toMatchObject({
+      event: null,
+      error: { code: 'idempotency_key_in_use', details: [{ path: 'payload.guests' }] },
+    });
+    await expectStatus(await ingest(bookingCreated(), fresh), 200);
+  });
+
+  it('a held key answers before the schema, and its item stops nothing', async () => {
+    const [held, fresh] = [freshKey(), freshKey()];
+    await ingest(bookingCreated(), held);
+    const batch = [item(held, { payload: { guests: 0 }, extra: 1 }), item(fresh)];
+    expect(await outcomesOf(await sendBatch(batch))).toEqual(['conflict', 'accepted']);
+  });
+
+  it('after 24 hours a key may carry another body, under an id of its own', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const key = freshKey();
+    await sendBatch([item(key)]);
+    vi.setSystemTime(Date.now() + 24 * HOUR_MS);
+    const other = item(key, { aggregate_id: 'another' });
+    const [result] = await resultsOf(await sendBatch([other]));
+    expect(result?.outcome).toBe('accepted');
+    expect(result?.event?.id).not.toBe(v5(key, NAMESPACE));
+    expect(await outcomesOf(await sendBatch([item(key)]))).toEqual(['conflict']);
+    vi.setSystemTime(Date.now() + 24 * HOUR_MS);
+    expect(await outcomesOf(await sendBatch([item(key)]))).toEqual(['replayed']);
+  });
+
+  it('takes 100 events in one round trip, at 4 rows per event and without KV', async () => {
+    const { env: counted, costs } = counting(env);
+    const events = items(100);
+    expect(await outcomesOf(await sendBatch(events, counted))).toEqual(Array(100).fill('accepted'));
+    expect(costs).toEqual({
+      d1RoundTrips: 1,
+      d1RowsRead: expect.any(Number),
+      d1RowsWritten: 400,
+      kvReads: 0,
+      kvWrites: 0,
+      counterCalls: 1,
+    });
+    const again = counting(env);
+    await sendBatch(events, again.env);
+    expect(again.costs).toMatchObject({ d1RoundTrips: 1, d1RowsWritten: 0, kvWrites: 0 });
+  });
+
+  it('takes two round trips where an item does not fit its schema', async () => {
+    const held = freshKey();
+    await ingest(bookingCreated(), held);
+    const { env: counted, costs } = counting(env);
+    await sendBatch([item(held, { payload: { guests: 0 } }), item(freshKey())], counted);
+    expect(costs).toMatchObject({ d1RoundTrips: 2, d1RowsWritten: 4 });
+  });
+
+  it('is one request of the counter ingest', async () => {
+    const response = await sendBatch(items(2));
+    expect(response.headers.get('RateLimit-Policy')).toContain('"ingest"');
+  });
+});
+
+describe('a batch in which something does not fit', () => {
+  it('names every problem and stores nothing', async () => {
+    const aggregate_id = freshKey();
+    const [twice, held] = [freshKey(), freshKey()];
+    await ingest(bookingCreated({ aggregate_id: 'held' }), held);
+    const response = await sendBatch(
+      [
+        item(freshKey(), { aggregate_id }),
+        item(freshKey(), { aggregate_id, payload: { check_in: 'soon' }, event_id: 'x' }),
+        { ...bookingCreated({ aggregate_id }) },
+        item(twice, { aggregate_id }),
+        'text',
+        item(twice, { aggregate_id }),
+        item(held, { aggregate_id }),
+        item(held, { aggregate_id }),
+        item('', { aggregate_id, event_type: 'none' }),
+      ],
+      {},
+    );
+    const { details, param } = await expectError(response, 400, 'validation_error');
+    expect(details?.map(({ path }) => path)).toEqual([
+      'events.1.payload.check_in',
+      'events.1.event_id',
+      'events.2.idempotency_key',
+      'events.4',
+      'events.5.idempotency_key',
+      'events.7.idempotency_key',
+      'events.8.idempotency_key',
+      'events.8.event_type',
+    ]);
+    expect(param).toBe('events.1.payload.check_in');
+    expect(await countOf(aggregate_id)).toBe(0);
+  });
+
+  it.each<[bound: string, events: unknown, path: string, message: RegExp]>([
+    ['no event', [], 'events', /at least 1/],
+    ['101 events', items(101), 'events', /at most 100/],
+    ['no list', { 0: item('k') }, 'events', /array/],
+    [
+      'an event of over 256 KiB',
+      [item('k', { payload: { text: 'x'.repeat(262_144) } })],
+      'events.0',
+      /at most 262144 bytes/,
+    ],
+  ])('of %s is refused by the name of the bound', async (_, events, path, message) => {
+    const { details } = await expectError(await sendBatch(events), 400, 'validation_error');
+    expect(details).toEqual([{ path, message: expect.stringMatching(message) }]);
+  });
+
+  it('counts the levels of nesting from the event', async () => {
+    const nested = (levels: number) =>
+      JSON.parse(`{"a":${'['.repeat(levels - 2)}${']'.repeat(levels - 2)}}`);
+    const deep = [item(freshKey(), { payload: nested(64) })];
+    expect(await outcomesOf(await sendBatch(deep))).toEqual(['accepted']);
+    const response = await sendBatch([item(freshKey(), { payload: nested(65) })]);
+    const { param } = await expectError(response, 400, 'validation_error');
+    expect(param).toBe(`events.0.payload.a${'.0'.repeat(62)}`);
+  });
+
+  it('takes 1 MiB and no more', async () => {
+    const filled = (bytes: number) => {
+      const text = JSON.stringify({ events: items(100) });
+      return text + ' '.repeat(bytes - text.length);
+    };
+    const body = (bytes: number) => ({ body: filled(bytes) });
+    await expectStatus(await sendBatch([], {}, body(1_048_576)), 200);
+    await expectError(await sendBatch([], {}, body(1_048_577)), 413, 'payload_too_large');
+  });
+
+  it('refuses an unknown field, and the header of a single event', async () => {
+    const init = ingestInit({ events: items(1), source: 'outbox' }, freshKey());
+    const response = await sendWith({}, PATH, init);
+    const { details } = await expectError(response, 400, 'validation_error');
+    expect(details).toEqual([
+      { path: 'source', message: expect.any(String) },
+      { path: 'Idempotency-Key', message: expect.stringContaining('idempotency_key') },
+    ]);
+  });
+});
+
+describe('when D1 fails', () => {
+  it('before the commit, a batch is a 500 and stores nothing', async () => {
+    const aggregate_id = freshKey();
+    const events = items(3, { aggregate_id });
+    const DB = failingD1(env.DB, { when: 'before commit' });
+    await expectError(await sendBatch(events, { DB }), 500, 'internal_error');
+    expect(await countOf(aggregate_id)).toBe(0);
+  });
+
+  it('and the answer is lost after the commit, the batch recognizes its own events', async () => {
+    const DB = failingD1(env.DB, { when: 'after commit', message: CONNECTION_LOST, times: 1 });
+    expect(await outcomesOf(await sendBatch(items(3), { DB }))).toEqual(Array(3).fill('accepted'));
+  });
+});
+
+it('of batches and single events that race for the same keys exactly one is accepted per key', async () => {
+  const keys = [freshKey(), freshKey(), freshKey()];
+  const batches = Array.from({ length: 6 }, (_, index) =>
+    sendBatch((index % 2 === 0 ? keys : keys.toReversed()).map((key) => item(key))),
+  );
+  const singles = keys.map((key) => ingest(bookingCreated(), key));
+  const accepted: string[] = [];
+  for (const result of (await Promise.all(batches)).map(resultsOf)) {
+    for (const { outcome, idempotency_key } of await result) {
+      if (outcome === 'accepted') accepted.push(idempotency_key);
+    }
+  }
+  for (const [index, single] of (await Promise.all(singles)).entries()) {
+    if (single.status === 202) accepted.push(String(keys[index]));
+    else await expectStatus(single, 200);
+  }
+  expect(accepted.toSorted()).toEqual(keys.toSorted());
+});
