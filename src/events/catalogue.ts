@@ -78,10 +78,14 @@ const MAX_REASON_CHARACTERS = 2_000;
 
 const stay = z.looseObject({ check_in: date, check_out: date });
 
+/** The fields that every kind has. `occurred_at` is the time of the fact, and `created_at` of an event the time of its acceptance. */
+const common = { occurred_at: timestamp.optional() };
+
 /** Kind of event → schema of its payload. */
 export const CATALOGUE = {
   'booking.created': z
     .looseObject({
+      ...common,
       property_id: uuid.optional(),
       check_in: date.optional(),
       check_out: date.optional(),
@@ -96,6 +100,7 @@ export const CATALOGUE = {
       when: () => true,
     }),
   'booking.cancelled': z.looseObject({
+    ...common,
     reason: z.string().max(MAX_REASON_CHARACTERS).optional(),
     cancelled_at: timestamp.optional(),
     refund_amount: amount.optional(),

@@ -45,6 +45,11 @@ const PAYLOAD_WORDS: Readonly<Record<string, Words>> = {
     examples: ['guest@example.com'],
   },
   guests: { description: 'The number of guests.', examples: [2] },
+  occurred_at: {
+    description:
+      'The time of the fact. The `created_at` of the event is the time of its acceptance.',
+    examples: ['2027-06-01T12:00:00Z'],
+  },
   property_id: 'The id of the listing.',
   reason: { description: 'Why it was cancelled.', examples: ['Change of plans'] },
   refund_amount: { description: 'The amount that is paid back.', examples: [1450] },

@@ -41,6 +41,7 @@ function schemasOf(catalogue: Parameters<typeof storedEventOf>[0]) {
  */
 const EVER_ACCEPTED: Record<string, Record<string, string | string[]>> = {
   'booking.created': {
+    occurred_at: 'string',
     property_id: 'string',
     check_in: 'string',
     check_out: 'string',
@@ -50,6 +51,7 @@ const EVER_ACCEPTED: Record<string, Record<string, string | string[]>> = {
     guest_email: 'string',
   },
   'booking.cancelled': {
+    occurred_at: 'string',
     reason: 'string',
     cancelled_at: 'string',
     refund_amount: 'number',

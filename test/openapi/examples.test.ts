@@ -221,6 +221,33 @@ describe('the examples', () => {
     await expectStatus(await ingest('cancelled', 'bk_1001-cancelled'), 202);
   });
 
+  it('show a batch as it is answered', async () => {
+    const batch = `${INGEST}/batch`;
+    const examples = paths[batch]?.post?.requestBody?.content['application/json'].examples;
+    const sent = z
+      .object({ events: z.array(z.looseObject({ idempotency_key: z.string() })) })
+      .parse(examples?.outbox?.value);
+    const [first] = sent.events;
+    const init = (events: object[]) => ({
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ events }),
+    });
+    await send(batch, init([first ?? {}]));
+    const response = await send(batch, init(sent.events));
+    await expectStatus(response, 200);
+    const results = await response.json<{ data: { event: { created_at: string } }[] }>();
+    for (const { event } of results.data) event.created_at = '2027-01-15T09:30:00.000Z';
+    expect(answer(batch, 'post', 200, 'results')).toEqual(results);
+    expect(answer(batch, 'post', 400, 'validation_error')).toMatchObject({
+      error: { param: 'events.1.idempotency_key' },
+    });
+    expect(answer(batch, 'post', 413, 'payload_too_large')).toMatchObject({
+      error: { message: 'The body may have at most 1048576 bytes.' },
+    });
+    expect(answer(batch, 'post', 415, 'unsupported_media_type')).toBeDefined();
+  });
+
   it('show a page of events whose cursor leads on', async () => {
     const page = z
       .object({ data: z.array(z.unknown()).length(1), next_cursor: z.string() })
