@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { buildBundle } from '../../tools/bench/bundle.ts';
+import { buildBundle } from '../../tools/bench/production.ts';
 
 const MAX_GZIPPED_BYTES = 96 * 1_024;
 /** Files that are not uploaded: a note, and the map from the bundle to its sources. */

@@ -1,13 +1,23 @@
-/** The production bundle, built as for a deploy, in workerd with a store of its own. */
+/** The production bundle, built as for a deploy, and in workerd with a store of its own. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { wranglerCommand } from '../command-line/project.ts';
 import { migrateInMemory } from '../database/migrations.ts';
-import { buildBundle } from './bundle.ts';
 import { type Runtime, type RuntimeOptions, startRuntime } from './runtime.ts';
 
-const MAIN = 'src/index.ts';
+/** Builds `main` with the bindings and settings of wrangler.toml into `folder`. Returns its script. */
+export function buildBundle(main: string, folder: string): string {
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    wranglerCommand('deploy', main, '--dry-run', '--outdir', folder),
+    { encoding: 'utf8', env: { ...process.env, WRANGLER_SEND_METRICS: 'false' } },
+  );
+  if (status !== 0) throw new Error(`wrangler failed:\n${stdout}${stderr}`);
+  return readFileSync(join(folder, basename(main).replace(/ts$/, 'js')), 'utf8');
+}
 
 /** Builds the bundle, starts it and migrates its database. `vars` are added to those of wrangler.toml. */
 export async function startProduction(
@@ -16,7 +26,7 @@ export async function startProduction(
 ): Promise<Runtime> {
   const folder = mkdtempSync(join(tmpdir(), 'production-'));
   try {
-    const runtime = await startRuntime(buildBundle(MAIN, folder), vars, options);
+    const runtime = await startRuntime(buildBundle('src/index.ts', folder), vars, options);
     await migrateInMemory(runtime.database);
     return runtime;
   } finally {
