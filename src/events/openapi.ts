@@ -220,8 +220,9 @@ const batchOperation: Operation = {
 };
 
 const tag = {
-  name: 'Events',
-  description: 'Accepting domain events once, and reading them back.',
+  name: 'Bookings',
+  description:
+    'For a booking system: sending domain events, each of which is accepted once, and reading them back.',
 };
 
 export const eventChapter = chapter(tag, {

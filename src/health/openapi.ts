@@ -25,7 +25,10 @@ function exampleOf(status: 'ok' | 'degraded' | 'down', dependencies?: Dependenci
   return { object: 'health', status, timestamp: EXAMPLE_TIME, version: VERSION, dependencies };
 }
 
-const tag = { name: 'Health', description: 'Whether the service and what it needs are up.' };
+const tag = {
+  name: 'Operator',
+  description: 'Whether the service and the stores behind it are up.',
+};
 
 export const healthChapter = chapter(tag, {
   '/api/health': {

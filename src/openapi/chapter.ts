@@ -59,7 +59,7 @@ export type Operation = {
   otherAnswers?: Record<number, ZodOpenApiResponseObject>;
 };
 
-/** The operations of one capability, by path and method, under the tag that groups them. */
+/** The operations of one capability, by path and method, under a tag that names their reader. */
 export type Chapter = { tag: { name: string; description: string }; paths: ZodOpenApiPathsObject };
 
 /** The request of an example. */

@@ -14,8 +14,8 @@ import { codeSamplesOf } from './code-samples.ts';
 import { portablePattern } from './portable-pattern.ts';
 import { sampledRequestOf } from './sampled-requests.ts';
 
-/** One for each capability, by the name of its tag. */
-const CHAPTERS = [eventChapter, healthChapter, propertyChapter];
+/** One for each capability, and so for each kind of reader, whom its tag names. */
+const CHAPTERS = [propertyChapter, eventChapter, healthChapter];
 
 const DESCRIPTION = `
 Domain events accepted once, and a public feed of property listings.

@@ -34,8 +34,9 @@ const notModified: Answer = {
 };
 
 const tag = {
-  name: 'Properties',
-  description: 'The public feed of the marketing site’s listings.',
+  name: 'Site',
+  description:
+    'The public feed of listings, what changed in it, and the locations that listings name.',
 };
 
 export const propertyChapter = chapter(tag, {
