@@ -126,6 +126,9 @@ async function attemptImport(read: ReadListings, options: ImportOptions): Promis
     ? completePatch(read.file, stored)
     : { file: read.file, problems: [] };
   const plan = planImport(file, stored, publicSiteUrl);
+  // Planning takes seconds for thousands of listings. A connection that the database closed meanwhile as
+  // idle is noticed now, and not by the next call, which would fail.
+  await new Promise((resolve) => setTimeout(resolve, 0));
   const pruned =
     pruning === 'none'
       ? { ids: [], problems: [] }

@@ -225,6 +225,23 @@ describe('a listings file', () => {
     },
   );
 
+  it('keeps a field named __proto__ in attributes as data: it changes no object, and shows nowhere', () => {
+    const text = '{"type":"text","text":"Hello"}';
+    const attrs = '{"__proto__":{"status":"hidden"}}';
+    const document = `{"type":"doc","content":[{"type":"paragraph","attrs":${attrs},"content":[${text}]}]}`;
+    const file = JSON.stringify({ properties: [{ ...home, description: { en: 0 } }] });
+    for (const isPatch of [false, true]) {
+      const bytes = new TextEncoder().encode(file.replace('{"en":0}', `{"en":${document}}`));
+      const read = readListingsFile(bytes, { isPatch });
+      const [listing] = read.kind === 'read' ? read.file.properties : [];
+      expect([read.problems, JSON.stringify(listing?.value?.description)]).toEqual([
+        [],
+        `{"en":${document}}`,
+      ]);
+    }
+    expect({}).not.toHaveProperty('status');
+  });
+
   it('may nest attributes and marks 64 levels deep', () => {
     const deep = JSON.parse(`${'['.repeat(64)}${']'.repeat(64)}`);
     const description = { en: { type: 'doc', content: [{ type: 'paragraph', marks: deep }] } };
