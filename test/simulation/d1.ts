@@ -35,6 +35,24 @@ export class Database {
     }
   }
 
+  /** The rows of every table. */
+  state(): Map<string, Record<string, unknown>[]> {
+    const tables = this.rows(`select name from sqlite_schema where type = 'table'`);
+    return new Map(tables.map(({ name }) => [String(name), this.rows(`select * from "${name}"`)]));
+  }
+
+  /** Sets every row back to a state that was taken before. */
+  setBack(state: ReturnType<Database['state']>): void {
+    for (const [table, rows] of state) {
+      this.#database.exec(`delete from "${table}"`);
+      for (const row of rows) {
+        const columns = Object.keys(row).map((name) => `"${name}"`);
+        const sql = `insert into "${table}" (${columns}) values (${columns.map(() => '?')})`;
+        this.#statementOf(sql).run(...(Object.values(row) as SQLInputValue[]));
+      }
+    }
+  }
+
   rows(sql: string, ...values: SQLInputValue[]): Record<string, unknown>[] {
     return this.#statementOf(sql).all(...values);
   }
@@ -77,7 +95,10 @@ export function d1Binding(primary: Database, replica: Database, roundTrip: Round
         bind: (...bound: SQLInputValue[]) => statementOf(sql, bound),
         all: run,
         run,
-        first: async () => (await run())?.results[0] ?? null,
+        first: async (column?: string) => {
+          const row = (await run())?.results[0] ?? null;
+          return column === undefined ? row : Reflect.get(Object(row), column);
+        },
       };
     };
     return {

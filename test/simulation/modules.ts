@@ -10,16 +10,19 @@ import { posix } from 'node:path';
 import { compileFunction } from 'node:vm';
 import ts from 'typescript';
 
-/** Path in `src` → text. */
+/** Path in `src`, or from `tools` on for what imports, backs up, restores and erases → text. */
 const SOURCES = new Map(
   Object.entries(
-    import.meta.glob<string>('../../src/**/*.ts', {
-      query: '?raw',
-      import: 'default',
-      eager: true,
-    }),
-  ).map(([path, text]) => [path.replace('../../src/', ''), text]),
+    import.meta.glob<string>(
+      ['../../src/**/*.ts', '../../tools/{import,database,erasure,cloudflare,command-line}/*.ts'],
+      { query: '?raw', import: 'default', eager: true },
+    ),
+  ).map(([path, text]) => [pathFromSource(path), text]),
 );
+
+function pathFromSource(path: string): string {
+  return path.replace(/^(\.\.\/)*(src\/)?/, '');
+}
 
 /** What the modules of a machine find in place of Node's globals. */
 export type Globals = {
@@ -44,7 +47,7 @@ const NAMES = [
   'scheduler',
 ] as const satisfies (keyof Globals)[];
 
-/** Some text of a file of `src`, and what stands in its place. */
+/** Some text of a file of `src` or `tools`, and what stands in its place. */
 export type Replacement = { file: string; text: string; by: string };
 
 type Exports = Record<string, unknown>;
@@ -72,7 +75,7 @@ export class Source {
     for (const { file, text, by } of replacements) {
       const before = texts.get(file) ?? '';
       const places = before.split(text).length - 1;
-      if (places !== 1) throw new Error(`src/${file} has ${places} places of this text:\n${text}`);
+      if (places !== 1) throw new Error(`${file} has ${places} places of this text:\n${text}`);
       texts.set(
         file,
         before.replace(text, () => by),
@@ -89,11 +92,12 @@ export class Source {
       const known = loaded.get(path);
       if (known !== undefined) return known;
       const text = this.#texts.get(path);
-      if (text === undefined) throw new Error(`there is no src/${path}`);
+      if (text === undefined) throw new Error(`there is no ${path}`);
       const exports: Exports = {};
       loaded.set(path, exports);
       const require = (name: string) => {
-        if (name.startsWith('.')) return importOf(posix.join(posix.dirname(path), name));
+        if (name.startsWith('.'))
+          return importOf(pathFromSource(posix.join(posix.dirname(path), name)));
         return loaded.get(name) ?? PACKAGES.get(name);
       };
       compile(path, text)(exports, require, ...values);
@@ -118,7 +122,9 @@ function compile(path: string, text: string): Module {
   const key = `${path}\n${text}`;
   const known = compiled.get(key);
   if (known !== undefined) return known;
-  const { outputText } = ts.transpileModule(text, {
+  // Scripts have no `import.meta`. No path that is made of it is used.
+  const script = text.replaceAll('import.meta', "({ dirname: '/', url: 'file:///' })");
+  const { outputText } = ts.transpileModule(script, {
     fileName: path,
     compilerOptions: {
       module: ts.ModuleKind.CommonJS,
@@ -128,7 +134,7 @@ function compile(path: string, text: string): Module {
     },
   });
   const module = compileFunction(outputText, ['exports', 'require', ...NAMES], {
-    filename: `src/${path}`,
+    filename: path.startsWith('tools/') ? path : `src/${path}`,
   }) as Module;
   compiled.set(key, module);
   return module;

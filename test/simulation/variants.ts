@@ -226,3 +226,65 @@ export const BAD_RATE_LIMIT: Variants = {
     },
   ],
 };
+
+export const BAD_OPERATOR: Variants = {
+  'a restored database has a lineage of its own': [
+    {
+      file: 'tools/database/restore.ts',
+      text: '.bind(lineage, newGeneration(), hash)',
+      by: '.bind(newGeneration(), newGeneration(), hash)',
+    },
+  ],
+  'a restore goes on with a generation': [
+    {
+      file: 'tools/database/restore.ts',
+      text: '.bind(lineage, newGeneration(), hash)',
+      by: ".bind(lineage, 'same', hash)",
+    },
+  ],
+  'a database that is set back goes on with its generation': [
+    {
+      file: 'tools/database/identity.ts',
+      text: 'SET generation = ?, restored_from = NULL',
+      by: 'SET generation = coalesce(generation, ?), restored_from = NULL',
+    },
+  ],
+  'an erasure is forgotten that comes while a restore is broken off': [
+    {
+      file: 'tools/database/restore.ts',
+      text: 'if (left !== undefined) await playLedger(target, lineage, ledger);',
+      by: '',
+    },
+  ],
+  'an event that comes again counts as erased at its new place': [
+    {
+      file: 'tools/erasure/erase.ts',
+      text: 'WHERE id = ?3 AND created_at <= ?4)',
+      by: 'WHERE id = ?3)',
+    },
+  ],
+  'an erasure is known by its last event alone': [
+    { file: 'tools/erasure/erase.ts', text: '(created_at <= ?4\n  OR ', by: '(' },
+  ],
+  'a listing whose rendering was interrupted counts as told': [
+    {
+      file: 'tools/import/change.ts',
+      text: 'if (document === null) return false;',
+      by: 'if (document === null) return true;',
+    },
+  ],
+  'the removals of an import come last': [
+    {
+      file: 'tools/import/apply.ts',
+      text: "ORDER BY row->>'status' <> 'hidden', rowid",
+      by: "ORDER BY row->>'status' = 'hidden', rowid",
+    },
+  ],
+  'places begin again with each import': [
+    {
+      file: 'tools/import/apply.ts',
+      text: 'SELECT CAST(row AS INTEGER)',
+      by: 'SELECT 0 * CAST(row AS INTEGER)',
+    },
+  ],
+};

@@ -11,7 +11,7 @@ import { Random } from './random.ts';
 import { type Owner, Scheduler } from './scheduler.ts';
 
 /** The vars of every run, except those that a run sets. */
-const VARS = {
+export const VARS = {
   ENVIRONMENT: 'production',
   PUBLIC_SITE_URL: 'https://www.example.com',
   CORS_ORIGINS: '',

@@ -125,19 +125,18 @@ describe('backup and restore', () => {
   it('keep erased what the ledger has, and spare what came later', async () => {
     const target = clone();
     const [first, second] = source.rows(EVENTS);
-    const erased_at = '2030-01-01T00:00:00.000Z';
     const own = source.rows(IDENTITY)[0]?.lineage;
-    const line = (aggregate: string, last_event_id: unknown, lineage = own) =>
+    const line = (aggregate: string, last_event_id: unknown, year = 2030, lineage = own) =>
       JSON.stringify({
         lineage,
         aggregate: nameOf('booking', aggregate),
         last_event_id,
-        erased_at,
+        erased_at: `${year}-01-01T00:00:00.000Z`,
       });
     target.write(
       'erasures.jsonl',
-      // The second names an event that came before those of booking-3; the third another lineage.
-      `${[line('booking-2', second?.id), line('booking-3', first?.id), line('booking-1', first?.id, '0'.repeat(32))].join('\n')}\n`,
+      // The second came before the events of booking-3; the third is of another lineage.
+      `${[line('booking-2', second?.id), line('booking-3', first?.id, 2001), line('booking-1', first?.id, 2030, '0'.repeat(32))].join('\n')}\n`,
     );
     const restored = await target.run('restore.ts', file);
     expectDone(restored);

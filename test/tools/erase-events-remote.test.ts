@@ -189,7 +189,7 @@ describe('an erasure again', () => {
     sqlite.exec(`UPDATE events SET payload = '${KEPT}', erased_at = NULL`);
     sqlite.exec(
       `INSERT INTO events (id, type, aggregate_type, aggregate_id, created_at, payload)
-       VALUES ('e4', 'booking.created', 'booking', 'anna', 2000, '{"note":"later"}')`,
+       VALUES ('e4', 'booking.created', 'booking', 'anna', 4102444800000, '{"note":"later"}')`,
     );
     const before = ledger();
     const file = join(project.directory, 'erasures.jsonl');

@@ -55,16 +55,15 @@ export async function findAggregate(
 }
 
 /**
- * The events of an erasure: up to and including the event `lastId`, as it was accepted before `now`. A
- * database that was set back may lack that event, or hold it at a later place, because its sender has sent
- * it again: then the events that were accepted until `now` are meant.
+ * The events of an erasure: those that were accepted until `now`, and those up to the event `lastId`. A database
+ * that was set back may hold events that the erased one did not, may lack `lastId`, or may hold it at a later
+ * place and time, because its sender has sent it again.
  */
 export type Extent = { lastId: string; now: number };
 
 /** Parameters: kind and id of the aggregate, `lastId`, `now`. */
-const UNERASED = `${OF_AGGREGATE} AND erased_at IS NULL
-  AND CASE WHEN EXISTS (SELECT 1 FROM events WHERE id = ?3 AND created_at <= ?4)
-    THEN seq <= (SELECT seq FROM events WHERE id = ?3) ELSE created_at <= ?4 END`;
+const UNERASED = `${OF_AGGREGATE} AND erased_at IS NULL AND (created_at <= ?4
+  OR seq <= (SELECT seq FROM events WHERE id = ?3 AND created_at <= ?4))`;
 
 /** Counts the events that an erasure still has to erase. */
 export async function countUnerased(
