@@ -8,6 +8,7 @@
  */
 
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm';
+import { invalidCursor } from '../http/cursor.ts';
 import { listJson } from '../http/paging.ts';
 import { readD1 } from '../storage/d1.ts';
 import {
@@ -21,7 +22,7 @@ import {
   withLastThatFits,
 } from '../storage/page.ts';
 import { type Statement, statementOf, type Values } from '../storage/statement.ts';
-import { type ChangePlace, changeCursor } from './change.ts';
+import { type ChangePlace, changeCursor, GENERATION } from './change.ts';
 import { inLanguages } from './locale-map.ts';
 import { renderingOf } from './render.ts';
 import { property } from './resource.ts';
@@ -37,7 +38,10 @@ export type ChangesRequest = {
 
 type Listing = typeof properties.$inferSelect;
 type ChangeRow = ListingText &
-  Pick<Listing, 'change_seq' | 'id' | 'slug' | 'status' | 'changed_at' | 'removed_slug'> & {
+  Pick<
+    Listing,
+    'change_seq' | 'id' | 'slug' | 'status' | 'changed_at' | 'removed_slug' | 'former_slugs'
+  > & {
     part: 'catalogue' | 'change' | 'newest';
     catalogue_end: string | null;
   };
@@ -46,17 +50,25 @@ type Ordered = readonly [seq: number, id: string];
 
 /**
  * Reads the page after a place, or the first one, as JSON text of a `PropertyChangeList`. Reads at most
- * `limit + 1` rows. Sizes that have to be added up cost more: see page.ts.
+ * `limit + 1` rows, and the row of the database's generation. Sizes that have to be added up cost more: see page.ts.
+ * Throws `invalid_cursor` for a place of another generation.
  */
 export async function readChanges(
   database: D1Database,
   publicSiteUrl: string,
   { limit, after, locale }: ChangesRequest,
 ): Promise<string> {
-  const read = (statement: Statement<ChangeRow>, values: Values) => {
+  const read = async (statement: Statement<ChangeRow>, values: Values) => {
     const session = database.withSession('first-primary');
     const all = { ...valuesOfPage(limit), ...values, rendering: renderingOf(publicSiteUrl) };
-    return readD1(() => statement.rows(session, all));
+    const statements = [GENERATION.bindTo(session, {}), statement.bindTo(session, all)];
+    const [identity, page] = await readD1(() =>
+      session.batch<ChangeRow & { generation: string }>(statements),
+    );
+    const generation = identity?.results[0]?.generation ?? '';
+    // What a place of another generation stood for has been undone, and may have been given again.
+    if (after !== undefined && after.generation !== generation) throw invalidCursor('after');
+    return { generation, rows: page?.results ?? [] };
   };
   const take = (rows: readonly ChangeRow[]): Item[] => {
     const { documents } = takePage(rows, limit, (row) => propertyOf(row, publicSiteUrl));
@@ -71,21 +83,27 @@ export async function readChanges(
   };
 
   if (after === undefined) {
-    const rows = await read(FIRST, { rows: limit });
+    const { generation, rows } = await read(FIRST, { rows: limit });
     const newest = rows.find(({ part }) => part === 'newest');
     const items = take(rows.filter(({ part }) => part === 'catalogue'));
     const hasMore = isBefore(items.at(-1)?.row, endOfCatalogue(newest));
     const start = newest?.change_seq ?? 0;
-    return answer(items, hasMore, placeAfter(items, undefined, start, hasMore));
+    return answer(items, hasMore, {
+      generation,
+      ...placeAfter(items, undefined, start, hasMore),
+    });
   }
   const start = after.kind === 'catalogue' ? after.start : after.seq;
-  const rows =
+  const { generation, rows } =
     after.kind === 'catalogue'
       ? await read(CATALOGUE, { seq: after.seq, id: behind(after.id), start })
       : await read(CHANGES, { seq: after.seq, id: '' });
   const items = take(rows);
   const hasMore = items.length < rows.length;
-  return answer(items, hasMore, placeAfter(items, rows[items.length], start, hasMore));
+  return answer(items, hasMore, {
+    generation,
+    ...placeAfter(items, rows[items.length], start, hasMore),
+  });
 }
 
 /** A change, and the JSON text of its property: empty for a removed one. */
@@ -102,12 +120,16 @@ function changeJson({ row, document }: Item, locale: ChangesRequest['locale']): 
     object: 'property_change',
     id: row.id,
     slug: isRemoved ? (row.removed_slug ?? row.slug) : row.slug,
+    former_slugs: JSON.parse(row.former_slugs),
     change: isRemoved ? 'removed' : 'published',
     changed_at: row.changed_at === null ? null : new Date(row.changed_at).toISOString(),
   };
   const shown = isRemoved ? 'null' : inLanguages(property, document, locale);
   return `${JSON.stringify(change).slice(0, -1)},"property":${shown}}`;
 }
+
+type Place = DistributiveOmit<ChangePlace, 'generation'>;
+type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
 
 /**
  * Returns the place of the last item, in the catalogue only while more of the catalogue follows. `next` is the row
@@ -118,7 +140,7 @@ function placeAfter(
   next: ChangeRow | undefined,
   start: number,
   hasMore: boolean,
-): ChangePlace {
+): Place {
   const last = items.at(-1)?.row;
   if (last?.part === 'change') return { kind: 'changes', seq: last.change_seq };
   if (last === undefined || !hasMore || next?.part === 'change') {
@@ -144,11 +166,11 @@ function isBefore(last: ChangeRow | undefined, end: Ordered | undefined): boolea
 // catalogue, but one has the removed listings in it too: so each range names its own.
 const isPublic = sql`${properties.status} <> 'hidden'`;
 
-const { change_seq, id, slug, status, changed_at, removed_slug } = properties;
+const { change_seq, id, slug, status, changed_at, removed_slug, former_slugs } = properties;
 const publicBytes = listingBytes('document');
 const bytes = sql`iif(${isPublic}, ${publicBytes}, 0)`;
 const item = sql`json_array(${bytes}, ${change_seq}, ${id} || ' ') as item`;
-const change = sql`${change_seq}, ${id}, ${slug}, ${status}, ${changed_at}, ${removed_slug},
+const change = sql`${change_seq}, ${id}, ${slug}, ${status}, ${changed_at}, ${removed_slug}, ${former_slugs},
   null as catalogue_end, ${listingTextWhere(
     sql`${isPublic}
     and (${publicBytes} <= ${SHARE} or (${change_seq}, ${id}) <= ${LAST_THAT_FITS})`,
@@ -186,7 +208,7 @@ const FIRST = statementOf(sql<ChangeRow>`
   select * from (${first(change, BEGINNING, ROWS)})
   union all select * from (
     select 'newest' as part, ${change_seq}, ${id}, '' as slug, ${status}, null as changed_at,
-      null as removed_slug, ${properties.catalogue_end}, 0 as is_current, null as text
+      null as removed_slug, '[]' as former_slugs, ${properties.catalogue_end}, 0 as is_current, null as text
     ${fromNewestChange})`);
 
 const AFTER = [given('seq'), given('id')] as const;

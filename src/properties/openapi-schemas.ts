@@ -142,6 +142,8 @@ described(propertyChange, {
   fields: {
     id: 'Identifies the property.',
     slug: 'The slug of the property; of a removed one the last that was public.',
+    former_slugs:
+      'The slugs under which the property was public before, newest first, without those that another one has now: for redirects.',
     change: '`published`: it is public, new or changed. `removed`: it is hidden now.',
     changed_at: {
       description:

@@ -3,7 +3,12 @@
 import { and, asc, gt, inArray, ne, or, sql } from 'drizzle-orm';
 import { QueryBuilder } from 'drizzle-orm/sqlite-core';
 import { cursorBytes } from '../../src/http/cursor.ts';
-import { CHANGES_SCOPE, type ChangePlace, positionOf } from '../../src/properties/change.ts';
+import {
+  CHANGES_SCOPE,
+  type ChangePlace,
+  GENERATION,
+  positionOf,
+} from '../../src/properties/change.ts';
 import { type Amenity, type Location, type Source, source } from '../../src/properties/source.ts';
 import { amenities, fromNewestChange, locations, properties } from '../../src/properties/table.ts';
 import { type Statement, statementOf } from '../../src/storage/statement.ts';
@@ -116,7 +121,9 @@ export async function findStored(database: D1Database, file: ListingsFile): Prom
 /** Returns the cursor of the list of changes that a reader of everything holds now. */
 export async function findResumeCursor(database: D1Database): Promise<string> {
   const [newest] = await patiently(() => NEWEST_CHANGE.rows(database, {}));
-  const place: ChangePlace = { kind: 'changes', seq: newest?.change_seq ?? 0 };
+  const [identity] = await patiently(() => GENERATION.rows(database, {}));
+  const generation = identity?.generation ?? '';
+  const place: ChangePlace = { generation, kind: 'changes', seq: newest?.change_seq ?? 0 };
   const bytes = await cursorBytes(CHANGES_SCOPE, positionOf(place));
   return Buffer.from(bytes).toString('base64url');
 }
