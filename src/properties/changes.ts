@@ -57,7 +57,7 @@ export async function readChanges(
   database: D1Database,
   publicSiteUrl: string,
   { limit, after, locale }: ChangesRequest,
-): Promise<string> {
+): Promise<{ json: string; isEmpty: boolean }> {
   const read = async (statement: Statement<ChangeRow>, values: Values) => {
     const session = database.withSession('first-primary');
     const all = { ...valuesOfPage(limit), ...values, rendering: renderingOf(publicSiteUrl) };
@@ -79,7 +79,8 @@ export async function readChanges(
   const answer = async (items: readonly Item[], hasMore: boolean, resume: ChangePlace) => {
     const cursor = await changeCursor(resume);
     const documents = items.map((item) => changeJson(item, locale));
-    return listJson(documents, hasMore ? cursor : null, { resume_cursor: cursor });
+    const json = listJson(documents, hasMore ? cursor : null, { resume_cursor: cursor });
+    return { json, isEmpty: items.length === 0 };
   };
 
   if (after === undefined) {

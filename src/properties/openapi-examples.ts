@@ -142,10 +142,12 @@ export const EXAMPLE_CHANGES = {
   ],
   has_more: false,
   next_cursor: null,
-  resume_cursor: 'MBdSmJTZo2VbMiwicHJvcGVydHktY2hhbmdlcyIsIiIsWzJdXQ',
+  resume_cursor:
+    '49NvB1dVXelbMiwicHJvcGVydHktY2hhbmdlcyIsIiIsWyI1ZDFmMGMyYTliN2U0YzZkOGEzYjFmMGUyZDRjNmI4YSIsMl1d',
 };
 
-const CURSOR_TO_THE_REMOVAL = '97IK8zvwzG1bMiwicHJvcGVydHktY2hhbmdlcyIsIiIsWzFdXQ';
+const CURSOR_TO_THE_REMOVAL =
+  '8kc9PO-B7RtbMiwicHJvcGVydHktY2hhbmdlcyIsIiIsWyI1ZDFmMGMyYTliN2U0YzZkOGEzYjFmMGUyZDRjNmI4YSIsMV1d';
 
 /** The first page of the same changes with `limit=1`. */
 export const EXAMPLE_FIRST_CHANGES = {

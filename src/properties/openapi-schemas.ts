@@ -199,6 +199,11 @@ described(changeParameters, {
   fields: {
     limit: pagingWords.limit,
     locale: LOCALE_WORDS,
+    wait: {
+      description:
+        'With `after`: hold an empty answer for up to so many seconds, until there is a change.',
+      override: { type: 'integer', format: 'int32', minimum: 1, maximum: 25 },
+    },
     after: {
       ...pagingWords.cursor,
       description:

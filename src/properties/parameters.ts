@@ -7,6 +7,7 @@ import * as z from 'zod';
 import { pagingParameters } from '../http/paging.ts';
 import { namesIn } from '../http/query.ts';
 import { uuid } from '../http/uuid.ts';
+import { waitParameter } from '../http/wait.ts';
 import { LOCALES } from './locale-map.ts';
 import { PROPERTY_TYPES, PUBLIC_STATUSES } from './resource.ts';
 import type { FilterColumn } from './table.ts';
@@ -48,8 +49,15 @@ export const itemParameters = z.object({ locale, fresh });
 export const locationParameters = z.object({ locale, fresh, ...pagingParameters });
 
 /** The parameters of the list of changes. */
-export const changeParameters = z.object({
-  locale,
-  limit: pagingParameters.limit,
-  after: pagingParameters.cursor,
-});
+export const changeParameters = z
+  .object({
+    locale,
+    limit: pagingParameters.limit,
+    after: pagingParameters.cursor,
+    wait: waitParameter,
+  })
+  .refine((asked) => asked.wait === undefined || asked.after !== undefined, {
+    path: ['wait'],
+    error: 'needs after',
+    when: () => true,
+  });

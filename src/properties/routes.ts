@@ -10,6 +10,7 @@ import type { ListOf } from '../http/paging.ts';
 import { validQuery } from '../http/query.ts';
 import { type Answered, type NotModified, sends } from '../http/typed-route.ts';
 import { isUuid } from '../http/uuid.ts';
+import { lookUntil } from '../http/wait.ts';
 import { CHANGES_SCOPE, type ChangeList, changePlace } from './change.ts';
 import { readChanges } from './changes.ts';
 import { Feed, noSuchProperty } from './feed.ts';
@@ -67,15 +68,19 @@ export function propertyRoutes() {
       },
     )
     .get('/property-changes', requireFeedAccess(), validQuery(changeParameters), async (c) => {
-      const { limit, after: cursor, locale } = c.req.valid('query');
+      const { limit, after: cursor, locale, wait } = c.req.valid('query');
       const after =
         cursor === undefined
           ? undefined
           : await decodeCursor(cursor, CHANGES_SCOPE, changePlace, 'after');
       const { publicSiteUrl } = configOf(c.env);
-      const body = await readChanges(c.env.DB, publicSiteUrl, { limit, after, locale });
+      const { json } = await lookUntil(
+        () => readChanges(c.env.DB, publicSiteUrl, { limit, after, locale }),
+        ({ isEmpty }) => isEmpty,
+        { seconds: wait, signal: c.req.raw.signal },
+      );
       const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
-      return sends<Answered<ChangeList>>(new Response(body, { headers }));
+      return sends<Answered<ChangeList>>(new Response(json, { headers }));
     });
 }
 

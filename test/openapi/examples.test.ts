@@ -262,11 +262,15 @@ describe('the examples', () => {
 
 describe('the example of the list of changes', () => {
   it('is what a reader gets after a listing was changed and another hidden', async () => {
+    await env.DB.prepare('UPDATE database_identity SET generation = ?')
+      .bind('5d1f0c2a9b7e4c6d8a3b1f0e2d4c6b8a')
+      .run();
     const all = await (await get(`${CHANGES}?limit=100`)).json<{ resume_cursor: string }>();
     const at = Date.parse('2027-01-15T09:30:00.000Z');
     await env.DB.prepare(
       `UPDATE properties SET change_seq = iif(slug = 'sa-domu-rubia', 1, 2), changed_at = ?,
-         status = iif(slug = 'sa-domu-rubia', 'listed', 'hidden'), removed_slug = slug
+         status = iif(slug = 'sa-domu-rubia', 'listed', 'hidden'), removed_slug = slug,
+         former_slugs = iif(slug = 'sa-domu-rubia', '["casa-rossa"]', '[]')
        WHERE slug IN ('sa-domu-rubia', 'casa-ginebrera')`,
     )
       .bind(at)

@@ -175,7 +175,7 @@ describe('hc<Service>', () => {
     >().toExtend<keyof Properties>();
     expectTypeOf<'no_parameter'>().not.toExtend<keyof Properties>();
     type Changes = InferRequestType<typeof changes.$get>['query'];
-    expectTypeOf<keyof Changes>().toEqualTypeOf<'locale' | 'limit' | 'after'>();
+    expectTypeOf<keyof Changes>().toEqualTypeOf<'locale' | 'limit' | 'after' | 'wait'>();
     type Locations = InferRequestType<typeof locations.$get>['query'];
     expectTypeOf<keyof Locations>().toEqualTypeOf<'locale' | 'fresh' | 'limit' | 'cursor'>();
     type Accepted = InferResponseType<typeof ingest.$post, 202>;

@@ -129,8 +129,8 @@ export const BAD_FEED: Variants = {
     },
     {
       file: FEED,
-      text: 'return standIn(asked, await asking, first.error);',
-      by: 'return standIn(asked, await asking, first.error, remembered);',
+      text: 'return afterFailure(asked, await asking, first.error);',
+      by: 'return afterFailure(asked, await asking, first.error, remembered);',
     },
     {
       file: FEED,
