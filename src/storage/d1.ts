@@ -21,8 +21,9 @@ const RETRY_WINDOW_MS = 1_500;
 const LOCKED_PAUSE_MS = 200;
 
 /**
- * The texts of faults that pass by themselves, besides locks. All but the last two stand in D1's list of
- * errors (developers.cloudflare.com/d1/observability/debug-d1, as of August 2026), which says to retry them.
+ * The texts of faults that pass by themselves, besides locks. Most stand in D1's list of errors
+ * (developers.cloudflare.com/d1/observability/debug-d1, as of August 2026), which says to retry them; a text
+ * that others have seen in the field says so.
  */
 const PASSING_FAULTS = [
   'Network connection lost',
@@ -30,13 +31,14 @@ const PASSING_FAULTS = [
   // While it starts up, and in the storage.
   'storage caused object to be reset',
   'Cannot resolve D1 DB due to transient issue on remote node',
+  // Seen in the field, of a read replica.
   'Replica disconnected from primary',
   "Can't read from request stream because client disconnected",
   // D1 spreads a long queue over a new object. A query of this service takes no such time by itself.
   'storage operation exceeded timeout which caused object to be reset',
-  // D1's own text for every other fault of the platform: `D1_ERROR: internal error; reference = ...`.
+  // Seen in the field, as `D1_ERROR: internal error; reference = ...`.
   'internal error',
-  // Seen by operators when a database moves (cloudflare/workers-sdk).
+  // Seen in the field.
   'this D1 DB instance is no longer active',
 ];
 const PASSING_FAULT = new RegExp(PASSING_FAULTS.join('|'), 'i');

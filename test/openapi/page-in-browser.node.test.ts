@@ -8,20 +8,14 @@ import { promisify } from 'node:util';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { createOpenApiDocument } from '../../src/openapi/document.ts';
 import { type DevService, startDevService } from '../support/node/dev-service.ts';
 
 const CHROMIUM = '/usr/bin/chromium';
-const OPERATIONS = [
-  'ingestEvent',
-  'listEvents',
-  'getEvent',
-  'getHealth',
-  'getDetailedHealth',
-  'listProperties',
-  'getProperty',
-  'listPropertyChanges',
-  'listLocations',
-];
+/** Every operation of the document, in its order. */
+const OPERATIONS = Object.values(createOpenApiDocument().paths ?? {})
+  .flatMap((methods) => Object.values(methods))
+  .map((operation) => z.object({ operationId: z.string() }).parse(operation).operationId);
 
 /**
  * The script of axe, which it adds to the page, and the expression that runs it there. Contrast takes half
