@@ -320,12 +320,6 @@ describe.runIf(isFull)('deploy, after a failure in the middle', () => {
       2,
       'says that it is down: database. Go back: `npm run rollback`',
     ],
-    [
-      'the keys cannot be looked up once it serves',
-      failing({ request: /\/secrets$/, status: 503 }),
-      2,
-      'Deployed to production, but: whether an API key is set is not known',
-    ],
   ])('is repeated: %s', async (_, meet, code, told) => {
     const own = await new CloudflareStandIn().start();
     try {
