@@ -9,10 +9,13 @@
 
 import * as z from 'zod';
 import { MAX_PROBLEMS } from '../http/errors.ts';
+import { cursorText, listOf, MAX_PAGE_SIZE } from '../http/paging.ts';
 import { described, type Words } from '../openapi/described.ts';
 import { problem } from '../openapi/error-resource.ts';
+import { pageWords, pagingWords } from '../openapi/words.ts';
 import { MAX_BATCH_EVENTS } from './batch.ts';
-import { CATALOGUE, name } from './catalogue.ts';
+import { CATALOGUE, MAX_NAME_CHARACTERS, NAME_PATTERN, name } from './catalogue.ts';
+import { listParameters, MAX_KINDS } from './filters.ts';
 import { eventType, idempotencyKey, requestOf } from './request.ts';
 import { event, storedEvent } from './resource.ts';
 
@@ -217,6 +220,68 @@ export function storedEventOf(catalogue: Readonly<Record<string, z.ZodObject>>) 
       'A domain event with its data. A later version of the service may know further kinds: skip the events of kinds that you do not know.',
   });
 }
+
+/** A page of stored events. */
+export const eventList = described(
+  listOf(storedEventOfAnyKind).extend({ resume_cursor: cursorText }),
+  {
+    id: 'EventList',
+    description: 'A page of events.',
+    fields: {
+      ...pageWords,
+      resume_cursor:
+        'Opaque, and always there: pass it as `cursor` to go on behind this answer, also when `has_more` is false.',
+    },
+  },
+);
+
+/** Describes a query parameter that lists values: an array, written with commas. */
+function listWords(items: object, maxItems: number, description: string): Words {
+  return {
+    description,
+    param: { style: 'form', explode: false },
+    override: ({ jsonSchema }: { jsonSchema: Record<string, unknown> }) => {
+      delete jsonSchema.anyOf;
+      Object.assign(jsonSchema, { type: 'array', items, minItems: 1, maxItems });
+    },
+  };
+}
+
+described(listParameters, {
+  fields: {
+    order: '`desc`: newest first. `asc`: in the order of acceptance, to follow the stream.',
+    id: listWords(
+      { type: 'string', format: 'uuid', minLength: 36, maxLength: 36 },
+      MAX_PAGE_SIZE,
+      'Only events with these ids, of which the stored ones are answered: comma-separated, repeated, or both.',
+    ),
+    type: listWords(
+      { type: 'string', minLength: 1, maxLength: MAX_NAME_CHARACTERS, pattern: NAME_PATTERN },
+      MAX_KINDS,
+      'Only events of these kinds: comma-separated, repeated, or both.',
+    ),
+    aggregate_type: 'Only events about this kind of entity.',
+    aggregate_id: 'Only events about this entity.',
+    created_after: 'Only events accepted after this time.',
+    created_before: 'Only events accepted before this time.',
+    after_id: 'Only events that follow this one in the chosen order.',
+    ...pagingWords,
+    limit: {
+      ...pagingWords.limit,
+      description: 'Items per page; with `id` the default is 100.',
+    },
+    cursor: {
+      ...pagingWords.cursor,
+      description:
+        'The `next_cursor` or the `resume_cursor` of an earlier answer, unchanged and with the same filters; `limit` and `wait` may change.',
+    },
+    wait: {
+      description:
+        'Whole seconds, with `order=asc` only: an answer that would be empty is held until an event is there, or the time is over.',
+      override: { type: 'integer', format: 'int32', minimum: 1, maximum: 25 },
+    },
+  },
+});
 
 /** Returns the part of a schema's name that is the kind's: `booking.created` → `BookingCreated`. */
 function nameOfKind(kind: string): string {

@@ -15,6 +15,7 @@ import { conflictDetails, keyInUse } from './conflict.ts';
 import { listParameters } from './filters.ts';
 import {
   acceptedEvent,
+  eventList,
   ingestBatchRequest,
   ingestRequest,
   ingestResult,
@@ -68,9 +69,12 @@ const EXAMPLE_STORED_EVENT = {
   erased_at: null,
   payload: EXAMPLE_BODY.payload,
 };
+/** The `resume_cursor` of the last page of the aggregate's two events. */
+const EXAMPLE_LAST_CURSOR =
+  'ETuRZLDAHtpbMiwiZXZlbnRzIiwiNTUsOTMsMTA4LDgwLDE1NywyMTgsMTM2LDIzIixbIjBmNGMxZDlhNmI3ZTRjMmY4YTM1ZDFlMDdiOTJjNjQ4IiwyXV0';
 /** The `next_cursor` of the first page of `order=asc&limit=1`. */
 const EXAMPLE_NEXT_CURSOR =
-  'GjSO3SuGGkdbMiwiZXZlbnRzIiwiOTMsMTI2LDExOCw3OCwxNCwxMTAsOTAsMTY2IiwxXQ';
+  'YM9N3Cano8tbMiwiZXZlbnRzIiwiOTMsMTI2LDExOCw3OCwxNCwxMTAsOTAsMTY2IixbIjBmNGMxZDlhNmI3ZTRjMmY4YTM1ZDFlMDdiOTJjNjQ4IiwxXV0';
 
 const ingestOperation: Operation = {
   operationId: 'ingestEvent',
@@ -233,7 +237,7 @@ export const eventChapter = chapter(tag, {
       operationId: 'listEvents',
       summary: 'List events',
       description:
-        'Events in the order of their acceptance, newest first unless `order=asc`. To read on, send `next_cursor` as `cursor` while `has_more` is true. To follow the stream, read with `order=asc` to its end, then ask again with the last id as `after_id`.',
+        'Events in the order of their acceptance, newest first unless `order=asc`. To read on, send `next_cursor` as `cursor` while `has_more` is true. To follow the stream, read with `order=asc`, and ask again with the last `resume_cursor` as `cursor` and with `wait`.',
       access: keyWith('events:read'),
       query: listParameters,
       answers: {
@@ -241,7 +245,7 @@ export const eventChapter = chapter(tag, {
           description: 'A page of events.',
           headers,
           content: {
-            schema: pageOf(storedEventOfAnyKind, 'EventList', 'A page of events.'),
+            schema: eventList,
             examples: {
               page: {
                 summary: 'The first page of order=asc&limit=1',
@@ -250,6 +254,7 @@ export const eventChapter = chapter(tag, {
                   data: [EXAMPLE_STORED_EVENT],
                   has_more: true,
                   next_cursor: EXAMPLE_NEXT_CURSOR,
+                  resume_cursor: EXAMPLE_NEXT_CURSOR,
                 },
               },
               last_page: {
@@ -259,6 +264,7 @@ export const eventChapter = chapter(tag, {
                   data: [EXAMPLE_STORED_EVENT],
                   has_more: false,
                   next_cursor: null,
+                  resume_cursor: EXAMPLE_LAST_CURSOR,
                 },
               },
             },

@@ -6,7 +6,7 @@ import { FULL_ACCESS_CALLER } from '../auth/api-key.ts';
 import { requireScope } from '../auth/require.ts';
 import type { AppEnv } from '../config.ts';
 import { configOf } from '../config.ts';
-import { decodeCursor, encodeCursor } from '../http/cursor.ts';
+import { decodeCursor, encodeCursor, invalidCursor } from '../http/cursor.ts';
 import { validationError } from '../http/errors.ts';
 import { jsonObject } from '../http/json-body.ts';
 import { note } from '../http/log.ts';
@@ -14,9 +14,10 @@ import { type ListOf, listJson } from '../http/paging.ts';
 import { validQuery } from '../http/query.ts';
 import { type Answered, sends } from '../http/typed-route.ts';
 import { isUuid } from '../http/uuid.ts';
+import { lookUntil } from '../http/wait.ts';
 import { BATCH_BOUNDS, type BatchBody, type IngestResult, ingestBatch } from './batch.ts';
 import { keyInUse } from './conflict.ts';
-import { listParameters } from './filters.ts';
+import { listParameters, pageSizeOf } from './filters.ts';
 import { type IngestContext, ingestWithKey, ingestWithoutKey, type Outcome } from './ingest.ts';
 import { noSuchEvent, unknownAfterId } from './refusals.ts';
 import {
@@ -29,8 +30,11 @@ import {
 import type { EventResource, StoredEvent } from './resource.ts';
 import { findEvent, findEvents } from './stream.ts';
 
-/** The position in a cursor: the `seq` of the last event of its page. */
-const position = z.int().min(1);
+/** The position in a cursor: the database's generation, and the `seq` to go on behind. */
+const position = z.tuple([z.string(), z.int().min(0)]);
+
+/** A page of events. `resume_cursor` is always there. */
+type EventList = ListOf<StoredEvent> & { resume_cursor: string };
 
 /** The parts of a request that sends an event. */
 type IngestParts = { json: IngestBody; header?: IngestHeaders };
@@ -78,14 +82,21 @@ export function eventRoutes() {
       requireScope('events:read'),
       validQuery(listParameters, { event_type: 'type' }),
       async (c) => {
-        const { order, limit, cursor, ...filters } = c.req.valid('query');
+        const { order, limit: _, cursor, wait, ...filters } = c.req.valid('query');
+        const limit = pageSizeOf(c.req.valid('query'));
         const scope = { list: 'events', filters: { order, ...filters } };
-        const after_seq =
-          cursor === undefined ? undefined : await decodeCursor(cursor, scope, position);
-        const page = await findEvents(c.env.DB, { ...filters, after_seq, order, limit });
+        const [generation, after_seq] =
+          cursor === undefined ? [] : await decodeCursor(cursor, scope, position);
+        const page = await lookUntil(
+          () => findEvents(c.env.DB, { ...filters, after_seq, order, limit }),
+          (page) => page?.documents.length === 0,
+          { seconds: wait, signal: c.req.raw.signal },
+        );
         if (page === undefined) throw unknownAfterId();
-        const next = page.next === null ? null : await encodeCursor(scope, page.next);
-        return sends<Answered<ListOf<StoredEvent>>>(json(listJson(page.documents, next)));
+        if (generation !== undefined && generation !== page.generation) throw invalidCursor();
+        const resume_cursor = await encodeCursor(scope, [page.generation, page.resume]);
+        const next = page.hasMore ? resume_cursor : null;
+        return sends<Answered<EventList>>(json(listJson(page.documents, next, { resume_cursor })));
       },
     )
     .get('/:id', requireScope('events:read'), validQuery(z.object({})), async (c) => {

@@ -9,7 +9,6 @@ import { type SQL, sql } from 'drizzle-orm';
 import { readD1 } from '../storage/d1.ts';
 import {
   given,
-  type Page,
   ROWS,
   SHARE,
   takePage,
@@ -18,6 +17,7 @@ import {
   withLastThatFits,
 } from '../storage/page.ts';
 import { statementOf, statementsOf } from '../storage/statement.ts';
+import { databaseIdentity } from '../storage/table.ts';
 import { conditionsOf, type EventFilters, type EventOrder } from './filters.ts';
 import { pendingEvent, storedFields } from './resource.ts';
 import { events } from './table.ts';
@@ -34,37 +34,43 @@ export type EventPageRequest = EventFilters & {
 /** Comes before every position in its order. */
 const BEGINNING = { asc: 0, desc: Number.MAX_SAFE_INTEGER };
 
-/**
- * Reads one page in one round trip, as JSON texts of stored events. Returns undefined when no event has the id
- * `after_id`.
- */
+/** A page of events as JSON texts. */
+export type EventPage = {
+  documents: string[];
+  hasMore: boolean;
+  /** The position to go on behind: nothing of the request's filters stands between the page and it. */
+  resume: number;
+  /** The generation of the database: a position means nothing in another one. */
+  generation: string;
+};
+
+/** Reads one page in one round trip. Returns undefined when no event has the id `after_id`. */
 export async function findEvents(
   database: D1Database,
   { order, limit, after_seq, after_id, ...filters }: EventPageRequest,
-): Promise<Page<number> | undefined> {
-  const pageOf = (rows: readonly PageRow[]) => {
-    const { documents, end } = takePage(rows, limit, documentOf);
-    return { documents, next: end?.seq ?? null };
-  };
-  const values = { ...filters, ...valuesOfPage(limit) };
-  if (after_id === undefined) {
-    const statement = pageStatement({ order, filters, begin: 'seq' });
-    const start = after_seq ?? BEGINNING[order];
-    return pageOf(await readD1(() => statement.rows(database, { ...values, start })));
-  }
-  const statement = pageStatement({
-    order,
-    filters,
-    begin: after_seq === undefined ? 'id' : 'seq',
-  });
-  const start = after_seq ?? after_id;
-  const [anchor, page] = await readD1(() =>
-    database.batch<PageRow>([
-      ANCHOR.bindTo(database, { after_id }),
-      statement.bindTo(database, { ...values, start }),
+): Promise<EventPage | undefined> {
+  const begin = after_seq === undefined && after_id !== undefined ? 'id' : 'seq';
+  const statement = pageStatement({ order, filters, begin });
+  const start = after_seq ?? after_id ?? BEGINNING[order];
+  const values = { ...filters, ...valuesOfPage(limit), start };
+  const [state, page] = await readD1(() =>
+    database.batch<StreamState & PageRow>([
+      STATE.bindTo(database, { after_id: after_id ?? '' }),
+      statement.bindTo(database, values),
     ]),
   );
-  return anchor?.results.length === 0 ? undefined : pageOf(page?.results ?? []);
+  const [stream] = state?.results ?? [];
+  if (stream === undefined) throw new Error('The database has no identity.');
+  const { generation, anchor, newest } = stream;
+  if (after_id !== undefined && anchor === null) return undefined;
+
+  const rows = page?.results ?? [];
+  const { documents, end } = takePage(rows, limit, documentOf);
+  if (end !== undefined) return { documents, hasMore: true, resume: end.seq, generation };
+  const behind = after_seq ?? anchor ?? BEGINNING[order];
+  const last = rows.at(-1)?.seq ?? behind;
+  const resume = order === 'asc' ? Math.max(newest, behind) : last;
+  return { documents, hasMore: false, resume, generation };
 }
 
 /** Reads one event as JSON text. `id` is in lower case. */
@@ -85,8 +91,14 @@ const { seq, payload } = events;
 const columns = sql`${seq}, ${events.id}, ${events.type}, ${events.aggregate_type},
   ${events.aggregate_id}, ${events.created_at}, ${events.received_from}, ${events.erased_at}`;
 
-const ANCHOR = statementOf(
-  sql<PageRow>`select ${seq} from ${events} where ${events.id} = ${given('after_id')}`,
+type StreamState = { generation: string; anchor: number | null; newest: number };
+
+/** The generation of the database, the position of `after_id`, and that of the newest event. */
+const STATE = statementOf(
+  sql<StreamState>`select ${databaseIdentity.generation},
+    (select ${seq} from ${events} where ${events.id} = ${given('after_id')}) as anchor,
+    (select coalesce(max(${seq}), 0) from ${events}) as newest
+    from ${databaseIdentity}`,
 );
 
 const EVENT = statementOf(

@@ -168,6 +168,8 @@ describe('hc<Service>', () => {
       | 'created_after'
       | 'created_before'
       | 'after_id'
+      | 'id'
+      | 'wait'
     >();
     type Properties = InferRequestType<typeof properties.$get>['query'];
     expectTypeOf<

@@ -1,7 +1,7 @@
 /** Posts and reads events in tests. */
 
 import { event, storedEvent } from '../../src/events/resource.ts';
-import { listOf } from '../../src/http/paging.ts';
+import { cursorText, listOf } from '../../src/http/paging.ts';
 import { expectStatus, get, send } from './http.ts';
 
 export type Body = Record<string, unknown>;
@@ -44,5 +44,7 @@ export async function expectEvent(response: Response, status: number) {
 export async function listEvents(query = '') {
   const response = await get(`/api/v1/events?${query}`);
   await expectStatus(response, 200);
-  return listOf(storedEvent).parse(await response.json());
+  return listOf(storedEvent)
+    .extend({ resume_cursor: cursorText })
+    .parse(await response.json());
 }

@@ -1,0 +1,121 @@
+/** Following the stream of events: cursors that go on for ever, ids that are asked for, and waiting. */
+
+import { env } from 'cloudflare:workers';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { counting } from '../support/counting.ts';
+import { bookingCreated, expectEvent, ingest, listEvents } from '../support/events.ts';
+import { callWith, expectError, expectStatus, get, sendWith } from '../support/http.ts';
+import { tapD1 } from '../support/tap.ts';
+
+const LIST = '/api/v1/events';
+const freshKey = () => crypto.randomUUID();
+
+const store = async (aggregate_id: string) =>
+  (await expectEvent(await ingest(bookingCreated({ aggregate_id }), freshKey()), 202)).id;
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('resume_cursor', () => {
+  it('goes on behind the last page, also when the page was empty', async () => {
+    const aggregate_id = freshKey();
+    const query = `order=asc&aggregate_id=${aggregate_id}`;
+    const empty = await listEvents(query);
+    expect(empty).toMatchObject({ data: [], has_more: false, next_cursor: null });
+    const first = await store(aggregate_id);
+    const page = await listEvents(`${query}&cursor=${empty.resume_cursor}`);
+    expect(page.data.map(({ id }) => id)).toEqual([first]);
+    const second = await store(aggregate_id);
+    const next = await listEvents(`${query}&cursor=${page.resume_cursor}`);
+    expect(next.data.map(({ id }) => id)).toEqual([second]);
+  });
+
+  it('is refused in another generation of the database', async () => {
+    const { resume_cursor } = await listEvents('order=asc');
+    const { generation } =
+      (await env.DB.prepare('select generation from database_identity').first<{
+        generation: string;
+      }>()) ?? {};
+    const setTo = (value: unknown) =>
+      env.DB.prepare('update database_identity set generation = ?').bind(value).run();
+    await setTo('another');
+    const response = await get(`${LIST}?order=asc&cursor=${resume_cursor}`);
+    await expectError(response, 400, 'invalid_cursor');
+    await setTo(generation);
+    await expectStatus(await get(`${LIST}?order=asc&cursor=${resume_cursor}`), 200);
+  });
+});
+
+describe('id', () => {
+  it('gives the stored ones of up to 100 ids, at 3 rows per id at most, of which D1 counts one for the list itself', async () => {
+    const stored = [await store('a'), await store('b'), await store('c')];
+    const others = Array.from({ length: 97 }, freshKey);
+    const { env: counted, costs } = counting(env);
+    const query = `${stored.join()},${others.join()}`;
+    const response = await sendWith(counted, `${LIST}?order=asc&id=${query}`, {});
+    await expectStatus(response, 200);
+    const { data } = await response.json<{ data: { id: string }[] }>();
+    expect(data.map(({ id }) => id)).toEqual(stored);
+    expect(costs.d1RoundTrips).toBe(1);
+    expect(costs.d1RowsRead).toBeLessThanOrEqual(300);
+  });
+
+  it('gives 100 events on one page, unless limit is sent', async () => {
+    const ids = [];
+    for (let index = 0; index < 30; index += 1) ids.push(await store('many'));
+    expect((await listEvents(`id=${ids.join()}`)).data).toHaveLength(30);
+    expect((await listEvents(`id=${ids.join('&id=')}&limit=5`)).data).toHaveLength(5);
+  });
+
+  it('takes 100 ids at most, and UUIDs only', async () => {
+    const ids = Array.from({ length: 101 }, freshKey);
+    const error = await expectError(await get(`${LIST}?id=${ids}`), 400, 'validation_error');
+    expect(error.details).toEqual([{ path: 'id', message: 'must be at most 100 ids' }]);
+    await expectError(await get(`${LIST}?id=nope`), 400, 'validation_error');
+  });
+});
+
+describe('wait', () => {
+  it('answers at once when there is something to show', async () => {
+    const aggregate_id = freshKey();
+    await store(aggregate_id);
+    const { data } = await listEvents(`order=asc&wait=25&aggregate_id=${aggregate_id}`);
+    expect(data).toHaveLength(1);
+  });
+
+  it('holds an empty answer until an event is there, and looks once a second', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
+    const aggregate_id = freshKey();
+    let looks = 0;
+    const looked = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const DB = tapD1(env.DB, async (call) => {
+      const results = await call();
+      looked[looks]?.resolve();
+      looks += 1;
+      return results;
+    });
+    const path = `${LIST}?order=asc&wait=25&aggregate_id=${aggregate_id}`;
+    const answer = callWith({ DB }, path, {});
+    await looked[0]?.promise;
+    await store(aggregate_id);
+    expect(looks).toBe(1);
+    while (vi.getTimerCount() === 0) await scheduler.wait(0);
+    await vi.advanceTimersByTimeAsync(1_000);
+    await looked[1]?.promise;
+    const { response } = await answer;
+    const { data } = await response.json<{ data: unknown[] }>();
+    expect(data).toHaveLength(1);
+    expect(looks).toBe(2);
+  });
+
+  it.each([
+    ['wait=5', 'needs order=asc'],
+    ['order=asc&wait=0', 'must be at least 1'],
+    ['order=asc&wait=26', 'must be at most 25'],
+    ['order=asc&wait=1.5', 'must be a whole number'],
+  ])('of %s is refused: %s', async (query, message) => {
+    const error = await expectError(await get(`${LIST}?${query}`), 400, 'validation_error');
+    expect(error.details).toEqual([{ path: 'wait', message }]);
+  });
+});
