@@ -2,9 +2,9 @@
 
 import * as z from 'zod';
 import { keyWith } from '../auth/openapi.ts';
-import { invalidCursor } from '../http/cursor.ts';
 import { type Problem, validationError } from '../http/errors.ts';
 import { bodyTooLarge, MAX_BODY_BYTES, notJson } from '../http/json-body.ts';
+import { invalidCursor } from '../http/paging.ts';
 import { uuid } from '../http/uuid.ts';
 import { chapter, type Operation, refusalOf, refusalOfQuery } from '../openapi/chapter.ts';
 import { noStore } from '../openapi/headers.ts';

@@ -6,11 +6,16 @@ import { FULL_ACCESS_CALLER } from '../auth/api-key.ts';
 import { requireScope } from '../auth/require.ts';
 import type { AppEnv } from '../config.ts';
 import { configOf } from '../config.ts';
-import { decodeCursor, encodeCursor, invalidCursor } from '../http/cursor.ts';
 import { validationError } from '../http/errors.ts';
 import { jsonObject } from '../http/json-body.ts';
 import { note } from '../http/log.ts';
-import { type ListOf, listJson } from '../http/paging.ts';
+import {
+  decodeCursor,
+  encodeCursor,
+  invalidCursor,
+  type ListOf,
+  listJson,
+} from '../http/paging.ts';
 import { validQuery } from '../http/query.ts';
 import { type Answered, sends } from '../http/typed-route.ts';
 import { isUuid } from '../http/uuid.ts';

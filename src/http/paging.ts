@@ -1,7 +1,24 @@
-/** The list resource, and the two parameters that page through it. */
+/**
+ * How lists page: the parameters `limit` and `cursor`, the list resource, and opaque cursors.
+ *
+ * A cursor is base64url of an 8-byte check and a JSON text `[version, list, filters, position]`. The check
+ * is the head of the text's SHA-256. It finds a cursor that was altered, cut or made elsewhere. It keeps no
+ * secret: a forged cursor leads to rows that its forger may list anyway, and its position is still
+ * validated. The filters stand in it as the head of their SHA-256, because an address has to hold both the
+ * cursor and the filters.
+ */
 
 import * as z from 'zod';
-import { MAX_CURSOR_CHARACTERS } from './cursor.ts';
+import { ApiError } from './errors.ts';
+
+/** Raise it when the meaning of a position changes: older cursors then answer `invalid_cursor`. */
+const VERSION = 2;
+const CHECK_BYTES = 8;
+/** A longer cursor is refused before it is decoded. The longest that this service makes has some 500. */
+export const MAX_CURSOR_CHARACTERS = 1_000;
+const BASE64URL = { alphabet: 'base64url' } as const;
+
+const encoder = new TextEncoder();
 
 /** Items per page. */
 export const DEFAULT_PAGE_SIZE = 25;
@@ -13,7 +30,7 @@ export const cursorText = z
   .max(MAX_CURSOR_CHARACTERS)
   .regex(/^[\w-]+$/);
 
-/** `limit` and `cursor`, as every list takes them. cursor.ts decides whether a cursor can be read. */
+/** `limit` and `cursor`, as every list takes them. `decodeCursor` decides whether a cursor can be read. */
 export const pagingParameters = {
   limit: z
     .string()
@@ -49,4 +66,106 @@ export function listJson(
 ): string {
   const others = Object.entries(more).map(([name, value]) => `,"${name}":${JSON.stringify(value)}`);
   return `{"object":"list","data":[${documents.join(',')}],"has_more":${next !== null},"next_cursor":${JSON.stringify(next)}${others.join('')}}`;
+}
+
+/** The list and the filters that a cursor was made for. It fits no other. */
+export type CursorScope = {
+  list: string;
+  /** The filters in canonical form, without `limit`: equal filters have equal JSON texts. */
+  filters?: object;
+};
+
+/** Makes the cursor for the rows after `position`. */
+export async function encodeCursor(scope: CursorScope, position: unknown): Promise<string> {
+  return toBase64Url(await cursorBytes(scope, position));
+}
+
+/** Makes a cursor's bytes, before base64url. The tools call it: Node has no `toBase64`. */
+export async function cursorBytes(scope: CursorScope, position: unknown): Promise<Uint8Array> {
+  const filters = await digestOfFilters(scope);
+  const text = encoder.encode(JSON.stringify([VERSION, scope.list, filters, position]));
+  const bytes = new Uint8Array(CHECK_BYTES + text.length);
+  bytes.set(await checkOf(text));
+  bytes.set(text, CHECK_BYTES);
+  return bytes;
+}
+
+/**
+ * Returns the position that a cursor carries.
+ * Throws `invalid_cursor` unless `encodeCursor` made the cursor under this scope. `param` is the
+ * parameter that the cursor came in.
+ */
+export async function decodeCursor<Position>(
+  cursor: string,
+  scope: CursorScope,
+  positionSchema: z.ZodType<Position>,
+  param = 'cursor',
+): Promise<Position> {
+  const text = await readText(cursor);
+  if (text === undefined) throw invalidCursor(param);
+  const filters = await digestOfFilters(scope);
+  const content = z
+    .tuple([z.literal(VERSION), z.literal(scope.list), z.literal(filters), positionSchema])
+    .safeParse(parseJson(text));
+  if (!content.success) throw invalidCursor(param);
+  return content.data[3];
+}
+
+/** Reports whether `encodeCursor` made the cursor, under any scope. */
+export async function isIntact(cursor: string): Promise<boolean> {
+  return (await readText(cursor)) !== undefined;
+}
+
+/** 400 `invalid_cursor`. */
+export function invalidCursor(param = 'cursor'): ApiError {
+  return new ApiError(
+    'invalid_cursor',
+    'The cursor is not one that this list gave for these filters. Start again without it.',
+    { param },
+  );
+}
+
+/** Returns the text that a cursor carries, or `undefined` when its check does not fit. */
+async function readText(cursor: string): Promise<Uint8Array | undefined> {
+  const bytes = fromBase64Url(cursor);
+  if (bytes === undefined || bytes.length <= CHECK_BYTES) return undefined;
+  const text = bytes.subarray(CHECK_BYTES);
+  const check = await checkOf(text);
+  return check.every((byte, index) => byte === bytes[index]) ? text : undefined;
+}
+
+/** Returns `undefined` for a text that is not JSON: its check can be forged too. */
+function parseJson(text: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(text));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns the head of the filters' SHA-256 as a text; an empty one for a list without filters. */
+async function digestOfFilters({ filters }: CursorScope): Promise<string> {
+  if (filters === undefined) return '';
+  // Node has no `toHex`: the bytes stand there as numbers.
+  return (await checkOf(encoder.encode(JSON.stringify(filters)))).join();
+}
+
+/** Returns the head of a text's SHA-256. */
+async function checkOf(text: Uint8Array): Promise<Uint8Array> {
+  return new Uint8Array(await crypto.subtle.digest('SHA-256', text)).subarray(0, CHECK_BYTES);
+}
+
+function toBase64Url(bytes: Uint8Array): string {
+  return bytes.toBase64({ ...BASE64URL, omitPadding: true });
+}
+
+/** Accepts exactly what `toBase64Url` writes: no white space, no padding, no unused bits. */
+function fromBase64Url(text: string): Uint8Array | undefined {
+  if (text.length > MAX_CURSOR_CHARACTERS) return undefined;
+  try {
+    const bytes = Uint8Array.fromBase64(text, BASE64URL);
+    return toBase64Url(bytes) === text ? bytes : undefined;
+  } catch {
+    return undefined;
+  }
 }

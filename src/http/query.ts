@@ -4,8 +4,8 @@ import { zValidator } from '@hono/zod-validator';
 import type { MiddlewareHandler } from 'hono';
 import * as z from 'zod';
 import type { AppEnv } from '../config.ts';
-import { isIntact } from './cursor.ts';
 import { type Problem, pathOf, validationError } from './errors.ts';
+import { isIntact } from './paging.ts';
 import { isNonEmpty } from './validate.ts';
 
 /** A validator of the query. `Parts` are the types of the other parts that the route reads, for Hono's client. */

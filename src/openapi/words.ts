@@ -1,8 +1,13 @@
 /** The words of the schemas that every capability shares: UUIDs, paging parameters and pages. */
 
 import type * as z from 'zod';
-import { MAX_CURSOR_CHARACTERS } from '../http/cursor.ts';
-import { DEFAULT_PAGE_SIZE, listOf, MAX_PAGE_SIZE, pagingParameters } from '../http/paging.ts';
+import {
+  DEFAULT_PAGE_SIZE,
+  listOf,
+  MAX_CURSOR_CHARACTERS,
+  MAX_PAGE_SIZE,
+  pagingParameters,
+} from '../http/paging.ts';
 import { lowerCaseUuid, uuid } from '../http/uuid.ts';
 import { described, type Words } from './described.ts';
 

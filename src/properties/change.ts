@@ -2,8 +2,7 @@
 
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { type CursorScope, encodeCursor } from '../http/cursor.ts';
-import { cursorText, listOf } from '../http/paging.ts';
+import { type CursorScope, cursorText, encodeCursor, listOf } from '../http/paging.ts';
 import { lowerCaseUuid, uuid } from '../http/uuid.ts';
 import { statementOf } from '../storage/statement.ts';
 import { databaseIdentity } from '../storage/table.ts';

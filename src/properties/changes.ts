@@ -8,8 +8,7 @@
  */
 
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm';
-import { invalidCursor } from '../http/cursor.ts';
-import { listJson } from '../http/paging.ts';
+import { invalidCursor, listJson } from '../http/paging.ts';
 import { readD1 } from '../storage/d1.ts';
 import {
   given,

@@ -2,7 +2,7 @@
 
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import * as z from 'zod';
-import type { CursorScope } from '../http/cursor.ts';
+import type { CursorScope } from '../http/paging.ts';
 import { uuid } from '../http/uuid.ts';
 import { readD1 } from '../storage/d1.ts';
 import {

@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 import { FEED_ACCESS } from '../auth/openapi.ts';
-import { invalidCursor } from '../http/cursor.ts';
+import { invalidCursor } from '../http/paging.ts';
 import { parseWith } from '../http/validate.ts';
 import { type Answer, chapter, refusalOf, refusalOfQuery } from '../openapi/chapter.ts';
 import { pageOf } from '../openapi/words.ts';

@@ -5,14 +5,15 @@ import type * as z from 'zod';
 import { requireFeedAccess } from '../auth/require.ts';
 import type { AppEnv } from '../config.ts';
 import { configOf } from '../config.ts';
-import { decodeCursor } from '../http/cursor.ts';
 import type { ListOf } from '../http/paging.ts';
+import { decodeCursor } from '../http/paging.ts';
 import { validQuery } from '../http/query.ts';
 import { type Answered, type NotModified, sends } from '../http/typed-route.ts';
 import { isUuid } from '../http/uuid.ts';
 import { lookUntil } from '../http/wait.ts';
 import { CHANGES_SCOPE, type ChangeList, changePlace } from './change.ts';
 import { readChanges } from './changes.ts';
+import type { FeedRequest } from './feed.ts';
 import { Feed, noSuchProperty } from './feed.ts';
 import { LOCATIONS_SCOPE, locationPosition } from './locations.ts';
 import {
@@ -21,7 +22,6 @@ import {
   listParameters,
   locationParameters,
 } from './parameters.ts';
-import type { FeedRequest } from './reader.ts';
 import type { LocationResource, Property, PropertyCard } from './resource.ts';
 import { type ListingKey, type PageRequest, position, propertiesScope } from './store.ts';
 import { isSlug } from './text.ts';

@@ -12,7 +12,7 @@ const recipes = chapter
 
 /** A path in backticks, and on the same line of the list a name in capitals or camel case that stands there. */
 const PATH = /`((?:src|test|tools|docs|migrations)\/[\w./-]+\.\w+|wrangler\.toml|package\.json)`/g;
-const STEP = /^\d+\. `([\w./-]+\.ts)`: ([^]*?)(?=\n\d+\. |\n\n|$)/gm;
+const STEP = /^\d+\. `([\w./-]+\.ts)`: ([\s\S]*?)(?=\n\d+\. |\n\n|$)/gm;
 const NAME = /`([A-Z][A-Z_]{3,}|[a-z]+[A-Z]\w+)`/g;
 
 it('finds the recipes', () => {

@@ -2,7 +2,7 @@
 
 import { and, asc, gt, inArray, ne, or, sql } from 'drizzle-orm';
 import { QueryBuilder } from 'drizzle-orm/sqlite-core';
-import { cursorBytes } from '../../src/http/cursor.ts';
+import { cursorBytes } from '../../src/http/paging.ts';
 import {
   CHANGES_SCOPE,
   type ChangePlace,

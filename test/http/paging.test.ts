@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { decodeCursor, encodeCursor } from '../../src/http/cursor.ts';
+import { decodeCursor, encodeCursor } from '../../src/http/paging.ts';
 
 const scope = { list: 'properties', filters: { status: ['listed'] } };
 const position = z.tuple([z.int(), z.string()]);
