@@ -12,8 +12,23 @@ import { isNonEmpty } from './validate.ts';
 type QueryValidator<S extends z.ZodObject, Parts> = MiddlewareHandler<
   AppEnv,
   string,
-  { in: QueryOf<z.input<S>> & Parts; out: { query: z.output<S> } }
+  { in: QueryOf<ClientQuery<z.input<S>, z.output<S>>> & Parts; out: { query: z.output<S> } }
 >;
+
+/**
+ * The query as Hono's client gives it. A URL has texts only, so the input of a schema is text: the numbers and
+ * the names of a list are those of its output.
+ */
+type ClientQuery<In, Out> = {
+  [Name in keyof In]: Name extends keyof Out
+    ? ClientValue<In[Name], NonNullable<Out[Name]>>
+    : never;
+};
+type ClientValue<In, Out> = Out extends number
+  ? number
+  : Out extends readonly (infer Item)[]
+    ? Item | Item[]
+    : In;
 type QueryOf<Query> = Query extends Record<string, never> ? object : { query: Query };
 
 /**

@@ -51,7 +51,7 @@ describe.skipIf(!isFull)('a generated client', () => {
     });
 
   beforeAll(async () => {
-    cpSync(join('test', 'clients'), directory, { recursive: true });
+    cpSync(join('test', 'openapi', 'clients'), directory, { recursive: true });
     const document = await run('npm', ['run', '-s', 'openapi'], { maxBuffer: 1e8 });
     writeFileSync(join(directory, 'openapi.json'), document.stdout);
     service = await startDevService();

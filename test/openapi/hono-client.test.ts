@@ -36,7 +36,7 @@ describe('hc<Service>', () => {
       sourceOf({ slug: 'two', status: 'coming_soon' }),
       sourceOf({ slug: 'three' }),
     ]);
-    const query = { status: ['sold_out', 'coming_soon'], limit: '5' };
+    const query = { status: ['sold_out' as const, 'coming_soon' as const], limit: 5 };
     const response = await properties.$get({ query });
     if (!response.ok) throw new Error(`${response.status}`);
     const page = await response.json();
@@ -53,7 +53,7 @@ describe('hc<Service>', () => {
 
   it('reads a page of cards, whose fields are all there', async () => {
     await storeListings(env.DB, [sourceOf({ slug: 'card', title: { en: 'Card', fr: 'Carte' } })]);
-    const response = await cards.$get({ query: { locale: 'fr', limit: '100', fresh: 'true' } });
+    const response = await cards.$get({ query: { locale: 'fr', limit: 100, fresh: 'true' } });
     if (!response.ok) throw new Error(`${response.status}`);
     const { data } = await response.json();
     expectTypeOf(data).items.toHaveProperty('slug').toEqualTypeOf<string>();
@@ -63,7 +63,7 @@ describe('hc<Service>', () => {
   it('follows the changes from their beginning, and goes on', async () => {
     const [shown, hidden] = [sourceOf(), sourceOf({ status: 'hidden' })];
     await storeListings(env.DB, [shown, hidden]);
-    const first = await changes.$get({ query: { locale: 'en', limit: '100' } });
+    const first = await changes.$get({ query: { locale: 'en', limit: 100 } });
     if (!first.ok) throw new Error(`${first.status}`);
     const page = await first.json();
     expectTypeOf(page.resume_cursor).toEqualTypeOf<string>();
@@ -85,7 +85,7 @@ describe('hc<Service>', () => {
     )
       .bind(crypto.randomUUID(), crypto.randomUUID())
       .run();
-    const response = await locations.$get({ query: { limit: '1', locale: 'fr' } });
+    const response = await locations.$get({ query: { limit: 1, locale: 'fr' } });
     if (!response.ok) throw new Error(`${response.status}`);
     const page = await response.json();
     expectTypeOf(page.data).items.toHaveProperty('slug').toEqualTypeOf<string | null>();
@@ -115,7 +115,7 @@ describe('hc<Service>', () => {
   });
 
   it('knows the envelope of an error by its status', async () => {
-    const response = await properties.$get({ query: { limit: '101' } });
+    const response = await properties.$get({ query: { limit: 101 } });
     expect(response.status).toBe(400);
     if (response.ok || response.status === 304) throw new Error('accepted');
     const { error } = await response.json();
@@ -144,6 +144,14 @@ describe('hc<Service>', () => {
       events[':id'].$get({}),
       // @ts-expect-error: a kind of home that there is not
       properties.$get({ query: { type: 'lake' } }),
+      // @ts-expect-error: a status that cannot be asked for
+      properties.$get({ query: { status: 'hidden' } }),
+      // @ts-expect-error: a status that cannot be asked for, among others
+      properties.$get({ query: { status: ['listed', 'hidden'] } }),
+      // @ts-expect-error: a language that there is not
+      properties.$get({ query: { locale: 'de' } }),
+      // @ts-expect-error: a limit that is no number
+      properties.$get({ query: { limit: 'all' } }),
       // @ts-expect-error: a parameter of the other lists
       changes.$get({ query: { cursor: 'x' } }),
       // @ts-expect-error: locations have no fields to choose
