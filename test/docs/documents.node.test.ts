@@ -59,7 +59,7 @@ describe.each(DOCUMENTS)('%s', (path) => {
   it('fences what is to be run, what is to be read and what is data by their languages', () => {
     const fences = textOf(path).match(/^ *```.*$/gm) ?? [];
     const openings = fences.filter((_, index) => index % 2 === 0);
-    expect(openings.filter((fence) => !/^ *```(sh|bash|ts|json|html)?$/.test(fence))).toEqual([]);
+    expect(openings.filter((fence) => !/^ *```(sh|bash|tsx?|json|html)?$/.test(fence))).toEqual([]);
     expect(fences.length % 2).toBe(0);
   });
 });
