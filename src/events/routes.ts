@@ -17,7 +17,7 @@ import {
   listJson,
 } from '../http/paging.ts';
 import { validQuery } from '../http/query.ts';
-import { type Answered, sends } from '../http/typed-route.ts';
+import type { Answered, Sent } from '../http/typed-route.ts';
 import { isUuid } from '../http/uuid.ts';
 import { lookUntil } from '../http/wait.ts';
 import { BATCH_BOUNDS, type BatchBody, type IngestResult, ingestBatch } from './batch.ts';
@@ -61,7 +61,7 @@ export function ingestRoutes() {
         key === undefined ? ingestWithoutKey(body, context) : ingestWithKey(body, key, context);
       // A client that hangs up must not cut the commit off from the work that follows it.
       c.executionCtx.waitUntil(outcome.catch(() => undefined));
-      return sends<Answered<EventResource, 200 | 202>>(responseTo(await outcome));
+      return responseTo(await outcome) as Sent<Answered<EventResource, 200 | 202>>;
     })
     .post(
       '/ingest/batch',
@@ -74,7 +74,7 @@ export function ingestRoutes() {
         const outcome = await work;
         if (outcome.kind === 'invalid') throw validationError(outcome.problems);
         const results = outcome.results.map((result) => JSON.stringify(result));
-        return sends<Answered<ListOf<IngestResult>>>(json(listJson(results, null)));
+        return json(listJson(results, null)) as Sent<Answered<ListOf<IngestResult>>>;
       },
     );
 }
@@ -101,14 +101,14 @@ export function eventRoutes() {
         if (generation !== undefined && generation !== page.generation) throw invalidCursor();
         const resume_cursor = await encodeCursor(scope, [page.generation, page.resume]);
         const next = page.hasMore ? resume_cursor : null;
-        return sends<Answered<EventList>>(json(listJson(page.documents, next, { resume_cursor })));
+        return json(listJson(page.documents, next, { resume_cursor })) as Sent<Answered<EventList>>;
       },
     )
     .get('/:id', requireScope('events:read'), validQuery(z.object({})), async (c) => {
       const id = c.req.param('id');
       const document = isUuid(id) ? await findEvent(c.env.DB, id.toLowerCase()) : undefined;
       if (document === undefined) throw noSuchEvent();
-      return sends<Answered<StoredEvent>>(json(document));
+      return json(document) as Sent<Answered<StoredEvent>>;
     });
 }
 

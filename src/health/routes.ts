@@ -6,7 +6,7 @@ import { openToAll } from '../auth/require.ts';
 import type { AppEnv } from '../config.ts';
 import { databaseDown } from '../http/errors.ts';
 import { renderError } from '../http/render-error.ts';
-import { type Answered, sends } from '../http/typed-route.ts';
+import type { Answered, Sent } from '../http/typed-route.ts';
 import { VERSION } from '../version.ts';
 import { overallStatus } from './dependencies.ts';
 import { knownDependencies } from './known-dependencies.ts';
@@ -17,14 +17,14 @@ const NO_STORE = { 'Cache-Control': 'no-store' };
 /** Mounted at /api/health. `tables` are those that this version needs. */
 export function healthRoutes(tables: readonly SQLiteTable[]) {
   return new Hono<AppEnv>()
-    .get('/', openToAll(), (c) => sends<Answered<Health>>(c.json(healthOf('ok'), 200, NO_STORE)))
+    .get('/', openToAll(), (c) => c.json(healthOf('ok'), 200, NO_STORE) as Sent<Answered<Health>>)
     .get('/detailed', openToAll(), async (c) => {
       const dependencies = await knownDependencies(c.env, tables);
       const status = overallStatus(dependencies);
       const health = { ...healthOf(status), dependencies, ...deploymentOf(c.env) };
       const response =
         status === 'down' ? renderError(databaseDown(), c, health) : c.json(health, 200, NO_STORE);
-      return sends<Answered<DetailedHealth> | TypedResponse<DownHealth, 503, 'json'>>(response);
+      return response as Sent<Answered<DetailedHealth> | TypedResponse<DownHealth, 503, 'json'>>;
     });
 }
 

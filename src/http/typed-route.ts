@@ -1,6 +1,6 @@
 /**
  * The types of answers for `hc`, Hono's client, where Hono cannot see them: answers are sent as finished
- * bytes. Types only: `sends` returns the response as it is.
+ * bytes. Types only.
  */
 
 import type { TypedResponse } from 'hono';
@@ -26,7 +26,5 @@ export type Answered<Body, Status extends 200 | 202 = 200> =
 /** The answer to an `If-None-Match` that names what there is. It has no body. */
 export type NotModified = TypedResponse<null, 304, 'body'>;
 
-/** States what a response holds: Hono reads it from the type, as it does for `c.json`. */
-export function sends<Told>(response: Response): Response & Told {
-  return response as Response & Told;
-}
+/** A response whose content Hono reads from the type, as it does for `c.json`. */
+export type Sent<Told> = Response & Told;

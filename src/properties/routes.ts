@@ -8,7 +8,7 @@ import { configOf } from '../config.ts';
 import type { ListOf } from '../http/paging.ts';
 import { decodeCursor } from '../http/paging.ts';
 import { validQuery } from '../http/query.ts';
-import { type Answered, type NotModified, sends } from '../http/typed-route.ts';
+import type { Answered, NotModified, Sent } from '../http/typed-route.ts';
 import { isUuid } from '../http/uuid.ts';
 import { lookUntil } from '../http/wait.ts';
 import { CHANGES_SCOPE, type ChangeList, changePlace } from './change.ts';
@@ -36,11 +36,11 @@ export function propertyRoutes() {
   return new Hono<AppEnv>()
     .get('/properties', requireFeedAccess(), listQuery, async (c) => {
       const answer = await feed.answer(c, ...(await pageAsked(c.req.valid('query'), 'document')));
-      return sends<Answered<ListOf<Property>> | NotModified>(answer);
+      return answer as Sent<Answered<ListOf<Property>> | NotModified>;
     })
     .get('/property-cards', requireFeedAccess(), listQuery, async (c) => {
       const answer = await feed.answer(c, ...(await pageAsked(c.req.valid('query'), 'card')));
-      return sends<Answered<ListOf<PropertyCard>> | NotModified>(answer);
+      return answer as Sent<Answered<ListOf<PropertyCard>> | NotModified>;
     })
     .get(
       '/properties/:slugOrId',
@@ -50,7 +50,7 @@ export function propertyRoutes() {
         const { locale, fresh } = c.req.valid('query');
         const key = keyOf(c.req.param('slugOrId'));
         const answer = await feed.answer(c, { kind: 'item', key, locale }, fresh);
-        return sends<Answered<Property> | NotModified>(answer);
+        return answer as Sent<Answered<Property> | NotModified>;
       },
     )
     .get(
@@ -64,7 +64,7 @@ export function propertyRoutes() {
             ? undefined
             : await decodeCursor(cursor, LOCATIONS_SCOPE, locationPosition);
         const answer = await feed.answer(c, { kind: 'locations', limit, after, locale }, fresh);
-        return sends<Answered<ListOf<LocationResource>> | NotModified>(answer);
+        return answer as Sent<Answered<ListOf<LocationResource>> | NotModified>;
       },
     )
     .get('/property-changes', requireFeedAccess(), validQuery(changeParameters), async (c) => {
@@ -80,7 +80,7 @@ export function propertyRoutes() {
         { seconds: wait, signal: c.req.raw.signal },
       );
       const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
-      return sends<Answered<ChangeList>>(new Response(json, { headers }));
+      return new Response(json, { headers }) as Sent<Answered<ChangeList>>;
     });
 }
 
