@@ -10,7 +10,7 @@ import type { Config } from '../config.ts';
 import { logFault } from '../http/log.ts';
 
 /** The scopes of keys. Each route declares the one that it needs: see require.ts. */
-export const SCOPES = ['feed:read', 'events:write', 'events:read'] as const;
+const SCOPES = ['feed:read', 'events:write', 'events:read'] as const;
 
 export type Scope = (typeof SCOPES)[number];
 

@@ -38,7 +38,7 @@ const BEARER_JWT =
 const UNSECURED_HEADER = 'eyJhbGciOiJub25lIn0';
 
 /** A token, judged. */
-export type Bearer =
+type Bearer =
   /** `permissions` is the claim as it stands in the token. */
   | { outcome: 'valid'; permissions: unknown }
   /** `fault` is for the log: jose's code, and the claim where one is at fault. */

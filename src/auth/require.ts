@@ -15,7 +15,7 @@ import { identifyKey, type Scope, type SentKey, TOKEN_CALLER } from './api-key.t
 import { allows, judgeBearer, type Level } from './bearer.ts';
 
 /** The callers that a route admits: anybody, or whose key has the scope. */
-export type DeclaredAccess = 'open' | Scope;
+type DeclaredAccess = 'open' | Scope;
 
 const declarations = new WeakMap<object, DeclaredAccess>();
 
@@ -124,7 +124,7 @@ function noteKey(key: SentKey | undefined): void {
 }
 
 /** The permission that opens the property feed to a user. */
-export const FEED_PERMISSION = { area: 'tool-web', level: 'viewer' } as const satisfies {
+const FEED_PERMISSION = { area: 'tool-web', level: 'viewer' } as const satisfies {
   area: string;
   level: Level;
 };

@@ -37,7 +37,7 @@ export type BatchBody = { events: (IngestBody & { idempotency_key: string })[] }
 export type IngestResult = z.output<typeof ingestResult>;
 
 /** The results in the order of the items, or every problem of the batch. */
-export type BatchOutcome =
+type BatchOutcome =
   | { kind: 'done'; results: IngestResult[] }
   | { kind: 'invalid'; problems: [Problem, ...Problem[]] };
 

@@ -32,7 +32,7 @@ export function conflictDetails(held: unknown, parsed: unknown, sent: unknown): 
 }
 
 /** Returns the paths at which two JSON values differ, in the order of `a`, at most `MAX_PROBLEMS`. */
-export function differingPaths(a: unknown, b: unknown): string[] {
+function differingPaths(a: unknown, b: unknown): string[] {
   const paths: string[] = [];
   const path: PathSegment[] = [];
 

@@ -10,9 +10,8 @@
 import * as z from 'zod';
 import { MAX_PROBLEMS } from '../http/errors.ts';
 import { cursorText, listOf, MAX_PAGE_SIZE } from '../http/paging.ts';
-import { described, type Words } from '../openapi/described.ts';
 import { problem } from '../openapi/error-resource.ts';
-import { pageWords, pagingWords } from '../openapi/words.ts';
+import { described, pageWords, pagingWords, type Words } from '../openapi/words.ts';
 import { MAX_BATCH_EVENTS } from './batch.ts';
 import { CATALOGUE, MAX_NAME_CHARACTERS, NAME_PATTERN, name } from './catalogue.ts';
 import { listParameters, MAX_KINDS } from './filters.ts';

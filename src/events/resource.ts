@@ -48,7 +48,7 @@ export function idempotentEvent(first: EventResource): EventResource {
 }
 
 /** The fields of a stored event beside the first response and its payload. Times are milliseconds since the epoch. */
-export type StoredFields = {
+type StoredFields = {
   aggregate_id: string;
   aggregate_type: string;
   received_from: string | null;

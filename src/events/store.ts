@@ -13,7 +13,7 @@ import type { Identity, IngestRequest } from './request.ts';
 import type { events } from './table.ts';
 
 /** An event, and the name of the key that posted it; null for the key that opens everything. */
-export type ReceivedEvent = IngestRequest & { received_from: string | null };
+type ReceivedEvent = IngestRequest & { received_from: string | null };
 
 /** The part of a request that all of its events share. */
 export type Receiving = {

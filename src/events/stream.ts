@@ -22,7 +22,7 @@ import { conditionsOf, type EventFilters, type EventOrder } from './filters.ts';
 import { pendingEvent, storedFields } from './resource.ts';
 import { events } from './table.ts';
 
-export type EventPageRequest = EventFilters & {
+type EventPageRequest = EventFilters & {
   order: EventOrder;
   limit: number;
   /** The position that the page begins behind. */
@@ -35,7 +35,7 @@ export type EventPageRequest = EventFilters & {
 const BEGINNING = { asc: 0, desc: Number.MAX_SAFE_INTEGER };
 
 /** A page of events as JSON texts. */
-export type EventPage = {
+type EventPage = {
   documents: string[];
   hasMore: boolean;
   /** The position to go on behind: nothing of the request's filters stands between the page and it. */

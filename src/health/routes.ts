@@ -8,8 +8,7 @@ import { databaseDown } from '../http/errors.ts';
 import { renderError } from '../http/render-error.ts';
 import type { Answered, Sent } from '../http/typed-route.ts';
 import { VERSION } from '../version.ts';
-import { overallStatus } from './dependencies.ts';
-import { knownDependencies } from './known-dependencies.ts';
+import { knownDependencies, overallStatus } from './dependencies.ts';
 import type { Deployment, DetailedHealth, DownHealth, Health } from './resource.ts';
 
 const NO_STORE = { 'Cache-Control': 'no-store' };

@@ -21,7 +21,7 @@ export const CATALOGUE = {
 } as const satisfies Record<string, { status: number; type: string }>;
 
 export type ErrorCode = keyof typeof CATALOGUE;
-export type ErrorType = (typeof CATALOGUE)[ErrorCode]['type'];
+type ErrorType = (typeof CATALOGUE)[ErrorCode]['type'];
 
 /** One problem of a request. `path` is dotted (`payload.items.0.id`); `""` is the body as a whole. */
 export type Problem = { path: string; message: string };
@@ -30,7 +30,7 @@ export type Problem = { path: string; message: string };
 export const MAX_PROBLEMS = 50;
 
 /** The optional parts of an error. */
-export type ErrorOptions = {
+type ErrorOptions = {
   /** The offending field, as the caller wrote its name. */
   param?: string;
   details?: readonly Problem[];

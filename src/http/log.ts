@@ -17,7 +17,7 @@ import type { ErrorCode } from './errors.ts';
 import { requestIdOf } from './response-headers.ts';
 
 /** The fields of a request's line besides those that its request and its answer give. */
-export type Notes = {
+type Notes = {
   error_code?: ErrorCode;
   /** Why a bearer token was refused: jose's code, and the claim at fault. */
   token_fault?: string;

@@ -173,13 +173,3 @@ export function namesIn<const Known extends readonly [string, ...string[]]>(name
       return names.filter((known) => listed.has(known));
     });
 }
-
-/** Describes such a parameter for the OpenAPI document. */
-export function listMeta(names: readonly string[], description: string) {
-  const override = ({ jsonSchema }: { jsonSchema: Record<string, unknown> }) => {
-    delete jsonSchema.anyOf;
-    const items = { type: 'string', enum: [...names] };
-    Object.assign(jsonSchema, { type: 'array', items, minItems: 1, maxItems: names.length });
-  };
-  return { description, override, param: { style: 'form' as const, explode: false } };
-}

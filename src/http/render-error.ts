@@ -58,7 +58,7 @@ export function renderError(error: ApiError, c: Context, resource: object = {}):
 }
 
 /** The parts of a request that the envelope repeats: the path as sent, without the query, and an ISO 8601 timestamp. */
-export type ErrorRequest = { id: string; method: string; path: string; answeredAt: string };
+type ErrorRequest = { id: string; method: string; path: string; answeredAt: string };
 
 /** Makes the envelope: `error`, which new clients read, and the top level, which older clients read. */
 export function errorBody(error: ApiError, request: ErrorRequest, hint = '') {

@@ -12,7 +12,7 @@ import type { ApiError } from './errors.ts';
  * The answer to a request that is refused or fails. No operation answers 405, and the one that answers 503
  * says more in it.
  */
-export type ErrorAnswer = TypedResponse<
+type ErrorAnswer = TypedResponse<
   z.output<typeof errorResource>,
   Exclude<ApiError['status'], 405 | 503>,
   'json'

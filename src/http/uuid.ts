@@ -3,7 +3,7 @@
 import * as z from 'zod';
 
 /** A UUID in either case. The OpenAPI document shows this pattern, and a pattern there has no flags. */
-export const UUID_FORM = /^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/;
+const UUID_FORM = /^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/;
 const LOWER_CASE_FORM = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Reports whether the text is a UUID, in either case. */

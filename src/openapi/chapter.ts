@@ -15,9 +15,9 @@ import { queryProblems } from '../http/query.ts';
 import { errorBody } from '../http/render-error.ts';
 import type { Parsed } from '../http/validate.ts';
 import { rateLimitExceeded, tooManyAtOnce } from '../rate-limit/middleware.ts';
-import { worded } from './described.ts';
 import { errorResource, requestIdText } from './error-resource.ts';
 import { commonHeaders, errorHeaders, headersOfErrors } from './headers.ts';
+import { worded } from './words.ts';
 
 /** The credentials that open an operation, and the errors of everybody else. */
 export type Access = {
@@ -29,7 +29,7 @@ export type Access = {
 };
 
 /** An error status: what it means here, and every error of that status as the service throws it. */
-export type Refusal = { description: string; errors: readonly [ApiError, ...ApiError[]] };
+type Refusal = { description: string; errors: readonly [ApiError, ...ApiError[]] };
 
 /** An example, under its name: one line about it, and its value. */
 type Examples = Record<string, { summary: string; value: unknown }>;
@@ -60,7 +60,7 @@ export type Operation = {
 };
 
 /** The operations of one capability, by path and method, under a tag that names their reader. */
-export type Chapter = { tag: { name: string; description: string }; paths: ZodOpenApiPathsObject };
+type Chapter = { tag: { name: string; description: string }; paths: ZodOpenApiPathsObject };
 
 /** The request of an example. */
 type ExampleRequest = { method: string; path: string };

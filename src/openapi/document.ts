@@ -10,9 +10,8 @@ import { healthChapter } from '../health/openapi.ts';
 import { propertyChapter } from '../properties/openapi.ts';
 import { WINDOW_SECONDS } from '../rate-limit/lease.ts';
 import { VERSION } from '../version.ts';
-import { codeSamplesOf } from './code-samples.ts';
+import { codeSamplesOf, sampledRequestOf } from './code-samples.ts';
 import { portablePattern } from './portable-pattern.ts';
-import { sampledRequestOf } from './sampled-requests.ts';
 
 /** One for each capability, and so for each kind of reader, whom its tag names. */
 const CHAPTERS = [propertyChapter, eventChapter, healthChapter];

@@ -6,15 +6,70 @@
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import type { DevelopmentKey } from '../auth/api-key.ts';
-import type { AppEnv } from '../config.ts';
-import { configOf } from '../config.ts';
+import { type AppEnv, configOf } from '../config.ts';
 import { createOpenApiDocument } from './document.ts';
 import { pageDocument } from './page-document.ts';
-import { PAGE_STYLE } from './page-style.ts';
-import { START_SCRIPT } from './start-script.ts';
+
+const PAGE_STYLE = `
+/* No operation describes links: the column is empty, and makes the table wider than a phone. */
+.swagger-ui .responses-table .response-col_links { display: none; }
+.swagger-ui .responses-table .response-col_status { min-width: 4em; }
+
+/* Words, addresses and names of any length break, whatever the font. */
+.swagger-ui { overflow-wrap: anywhere; }
+.swagger-ui :is(code, td, th, h2, h3, h4, a, label, .parameter__name) { overflow-wrap: anywhere; word-break: normal; }
+.swagger-ui :is(select, input, textarea) { min-width: 0; max-width: 100%; }
+
+/* Long texts scroll in their own box, never the page. */
+.swagger-ui .markdown pre, .swagger-ui .renderedMarkdown pre { overflow-x: auto; }
+.swagger-ui .markdown pre > code { white-space: pre; overflow-wrap: normal; }
+.swagger-ui .responses-inner, .swagger-ui .table-container { overflow-x: auto; }
+.swagger-ui .responses-table pre.example { max-height: 12em; }
+`.trimStart();
+
+const START_SCRIPT = `
+const root = document.getElementById('docs');
+
+const ui = SwaggerUIBundle({
+  domNode: root,
+  url: '/api/docs/page.json',
+  deepLinking: true,
+  displayRequestDuration: true,
+  tryItOutEnabled: true,
+  defaultModelsExpandDepth: 0,
+  // The validator's badge would come from another origin.
+  validatorUrl: null,
+  onComplete() {
+    if (root.dataset.apiKey) ui.preauthorizeApiKey('apiKey', root.dataset.apiKey);
+  },
+});
+
+// Swagger UI gives its lists and text fields no name that a screen reader could say.
+const NAMES = [
+  ['select.content-type', 'Content type'],
+  ['select.examples-select-element', 'Example'],
+  ['#servers', 'Server'],
+  ['.body-param select', 'Content type of the request'],
+  ['select', 'Value'],
+  ['textarea', 'Body of the request'],
+];
+
+new MutationObserver(() => {
+  for (const [selector, name] of NAMES) {
+    for (const element of root.querySelectorAll(selector)) {
+      if (!element.ariaLabel) element.ariaLabel = name;
+    }
+  }
+  // A box that scrolls is reached by the keyboard.
+  for (const box of root.querySelectorAll('pre:not([tabindex])')) box.tabIndex = 0;
+}).observe(root, { childList: true, subtree: true });
+document.getElementById('key').addEventListener('change', (event) => {
+  ui.preauthorizeApiKey('apiKey', event.target.value);
+});
+`.trimStart();
 
 /** The texts of Swagger UI's files. */
-export type DocsAssets = { swaggerUi: string; swaggerUiStyle: string };
+type DocsAssets = { swaggerUi: string; swaggerUiStyle: string };
 
 /**
  * Lets the page load from and talk to its own origin only. Swagger UI draws its icons as data URLs

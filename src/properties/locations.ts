@@ -22,7 +22,7 @@ import { locations } from './table.ts';
 import { slug as slugText } from './text.ts';
 
 /** The position of a location in the list: by slug, those without one last, then by id. */
-export type LocationPosition = readonly [slug: string | null, id: string];
+type LocationPosition = readonly [slug: string | null, id: string];
 
 /** A position as a cursor carries it. */
 export const locationPosition: z.ZodType<LocationPosition> = z

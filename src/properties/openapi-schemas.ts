@@ -1,8 +1,7 @@
 /** The words of the feed's schemas in the OpenAPI document: the resources and the query parameters. */
 
-import { described, type Words } from '../openapi/described.ts';
-import { namesWords, pageWords, pagingWords } from '../openapi/words.ts';
-import { changeList, propertyChange } from './change.ts';
+import { described, namesWords, pageWords, pagingWords, type Words } from '../openapi/words.ts';
+import { changeList, propertyChange } from './changes.ts';
 import { LOCALES, localeMap } from './locale-map.ts';
 import {
   changeParameters,

@@ -45,7 +45,7 @@ const PART_OF_FAST_LEASE = 1 / 2;
  * The outcome of counting one request. `overloaded`: the client floods its own object. `uncounted`: the
  * object failed, or did not answer in time.
  */
-export type Count =
+type Count =
   | {
       outcome: 'allowed' | 'refused';
       /** Requests left in the window. */

@@ -20,9 +20,6 @@ export type Statement<Row> = {
   rows(connection: Connection, values: Values): Promise<Row[]>;
 };
 
-/** The row type of a statement. */
-export type RowOf<S> = S extends Statement<infer Row> ? Row : never;
-
 /**
  * A query of Drizzle's builder, or whole SQL. Tables name their columns as the database does, so a
  * row that D1 returns is a row of the query's result type.

@@ -11,7 +11,7 @@ import { event } from '../../src/events/resource.ts';
 import { detailedHealth, health } from '../../src/health/resource.ts';
 import { CATALOGUE as ERRORS } from '../../src/http/errors.ts';
 import { errorResource } from '../../src/openapi/error-resource.ts';
-import { changeList } from '../../src/properties/change.ts';
+import { changeList } from '../../src/properties/changes.ts';
 import { EXAMPLE_CHANGES, EXAMPLE_LOCATIONS } from '../../src/properties/openapi-examples.ts';
 import { locationResource, property } from '../../src/properties/resource.ts';
 import { TEST_VARS } from '../support/vars.ts';

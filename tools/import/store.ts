@@ -8,7 +8,7 @@ import {
   type ChangePlace,
   GENERATION,
   positionOf,
-} from '../../src/properties/change.ts';
+} from '../../src/properties/changes.ts';
 import { type Amenity, type Location, type Source, source } from '../../src/properties/source.ts';
 import { amenities, fromNewestChange, locations, properties } from '../../src/properties/table.ts';
 import { type Statement, statementOf } from '../../src/storage/statement.ts';

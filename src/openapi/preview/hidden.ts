@@ -12,13 +12,13 @@ import { properties } from '../../properties/table.ts';
 import { readD1 } from '../../storage/d1.ts';
 
 /** A listing that the site does not show, with the fields of a property. */
-export type HiddenProperty = Omit<Property, 'status'> & { status: 'hidden' };
+type HiddenProperty = Omit<Property, 'status'> & { status: 'hidden' };
 
 /** A page ends behind this many listings. */
 const PAGE_LISTINGS = 100;
 
 /** Asks for the hidden listings behind one that was told before, or for the one of a slug. */
-export type HiddenRequest = { afterId?: string | undefined; slug?: string | undefined };
+type HiddenRequest = { afterId?: string | undefined; slug?: string | undefined };
 
 /**
  * Finds a page of hidden listings, in the order of the feed. `next` is the `afterId` of the next page, or null

@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import * as z from 'zod';
 import { createSchema } from 'zod-openapi';
-import { described, worded } from '../../src/openapi/described.ts';
+import { described, worded } from '../../src/openapi/words.ts';
 
 const name = z.string();
 const place = z.strictObject({ name, note: z.string() });
