@@ -12,7 +12,7 @@ import { configOf } from '../config.ts';
 import { ApiError } from '../http/errors.ts';
 import { note } from '../http/log.ts';
 import { identifyKey, type Scope, type SentKey, TOKEN_CALLER } from './api-key.ts';
-import { allows, judgeBearer, type Level } from './bearer.ts';
+import { allows, judgeBearer } from './bearer.ts';
 
 /** The callers that a route admits: anybody, or whose key has the scope. */
 type DeclaredAccess = 'open' | Scope;
@@ -124,10 +124,7 @@ function noteKey(key: SentKey | undefined): void {
 }
 
 /** The permission that opens the property feed to a user. */
-const FEED_PERMISSION = { area: 'tool-web', level: 'viewer' } as const satisfies {
-  area: string;
-  level: Level;
-};
+const FEED_PERMISSION = { area: 'tool-web', level: 'viewer' } as const;
 
 /** The scope that opens the property feed to a key. */
 export const FEED_SCOPE = 'feed:read' satisfies Scope;

@@ -1,15 +1,118 @@
-/** `GET /api/health` and `GET /api/health/detailed`: for monitors, without credentials. */
+/**
+ * `GET /api/health` and `GET /api/health/detailed`: for monitors, without credentials.
+ *
+ * The dependencies are checked side by side, each for a bounded time, none by a write. The last look is
+ * remembered for some seconds, so that the endpoint cannot be used to load them.
+ */
 
+import { waitUntil } from 'cloudflare:workers';
+import { getTableColumns, getTableName } from 'drizzle-orm';
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { Hono, type TypedResponse } from 'hono';
 import { openToAll } from '../auth/require.ts';
-import type { AppEnv } from '../config.ts';
+import { type AppEnv, countersOf } from '../config.ts';
 import { databaseDown } from '../http/errors.ts';
+import { logFault } from '../http/log.ts';
 import { renderError } from '../http/render-error.ts';
 import type { Answered, Sent } from '../http/typed-route.ts';
+import { readD1 } from '../storage/d1.ts';
+import { firstWithin, withDeadline } from '../storage/deadline.ts';
 import { VERSION } from '../version.ts';
-import { knownDependencies, overallStatus } from './dependencies.ts';
-import type { Deployment, DetailedHealth, DownHealth, Health } from './resource.ts';
+import type {
+  Dependencies,
+  Dependency,
+  Deployment,
+  DetailedHealth,
+  DownHealth,
+  Health,
+} from './resource.ts';
+
+const CHECK_DEADLINE_MS = 2_000;
+
+/** Looks at every dependency, for 2 s at most. Never rejects; faults are logged under the request's id. */
+async function checkDependencies(env: Env, tables: readonly SQLiteTable[]): Promise<Dependencies> {
+  const query = schemaQuery(tables);
+  const [database, idempotency_cache, rate_limiter] = await Promise.all([
+    checkOne('database', () => readD1(() => env.DB.prepare(query).first())),
+    checkOne('idempotency_cache', () => env.IDEMPOTENCY.get('health')),
+    checkOne('rate_limiter', async () => {
+      // A limit of 0 grants nothing, so that nothing is stored.
+      const counters = countersOf(env);
+      const stub = counters.get(counters.idFromName('health'));
+      const lease = await stub.grant('default', 0, 1);
+      // What an object returns keeps its call open until it is disposed of.
+      lease[Symbol.dispose]();
+    }),
+  ]);
+  return { database, idempotency_cache, rate_limiter };
+}
+
+/** Sums the dependencies up: a `degraded` service works, without the fast path or the limit. */
+function overallStatus(dependencies: Dependencies): 'ok' | 'degraded' | 'down' {
+  if (dependencies.database.status === 'down') return 'down';
+  return Object.values(dependencies).every(({ status }) => status === 'ok') ? 'ok' : 'degraded';
+}
+
+async function checkOne(
+  name: keyof Dependencies,
+  call: () => Promise<unknown>,
+): Promise<Dependency> {
+  const startedAt = Date.now();
+  let status: Dependency['status'] = 'ok';
+  try {
+    await withDeadline(call(), CHECK_DEADLINE_MS, name);
+  } catch (error) {
+    status = 'down';
+    logFault(`health: ${name} is down`, error);
+  }
+  return { status, latency_ms: Date.now() - startedAt };
+}
+
+/**
+ * Names every column of every table and reads no row: D1 refuses it when one is missing, as it is after
+ * a deployment without its migrations.
+ */
+function schemaQuery(tables: readonly SQLiteTable[]): string {
+  const known = tables.map((table) => {
+    const columns = Object.values(getTableColumns(table)).map(
+      ({ name }) => `"${getTableName(table)}"."${name}"`,
+    );
+    return `EXISTS (SELECT ${columns.join(', ')} FROM "${getTableName(table)}" WHERE 0)`;
+  });
+  return `SELECT ${['1', ...known].join(' + ')}`;
+}
+
+const REMEMBERED_MS = 5_000;
+/** Above `CHECK_DEADLINE_MS`. A longer look was cancelled with its request. */
+const LOOK_DEADLINE_MS = 3_000;
+
+type Look = { startedAt: number; result: Promise<Dependencies> };
+
+const looks = new WeakMap<Env, Look>();
+
+/** Returns the state of the dependencies, seen at most 5 s ago. Requests that come meanwhile share one look. */
+async function knownDependencies(env: Env, tables: readonly SQLiteTable[]): Promise<Dependencies> {
+  const look = lastLook(env) ?? beginLook(env, tables);
+  const seen = await firstWithin(look.result, LOOK_DEADLINE_MS);
+  if (seen !== undefined) return seen;
+  // Another follower may have begun the next look already.
+  if (looks.get(env) === look) looks.delete(env);
+  return knownDependencies(env, tables);
+}
+
+function lastLook(env: Env): Look | undefined {
+  const look = looks.get(env);
+  if (look === undefined) return undefined;
+  return Math.abs(Date.now() - look.startedAt) < REMEMBERED_MS ? look : undefined;
+}
+
+function beginLook(env: Env, tables: readonly SQLiteTable[]): Look {
+  const look = { startedAt: Date.now(), result: checkDependencies(env, tables) };
+  looks.set(env, look);
+  // It outlives the request that began it: others may be waiting.
+  waitUntil(look.result);
+  return look;
+}
 
 const NO_STORE = { 'Cache-Control': 'no-store' };
 
