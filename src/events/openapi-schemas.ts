@@ -161,7 +161,10 @@ export const ingestResult = described(
         description: 'Another body holds the key.',
         fields: {
           code: 'What went wrong, for programs.',
-          message: 'What is wrong, for people.',
+          message: {
+            description: 'What is wrong, for people.',
+            examples: ['This Idempotency-Key was used for another body.'],
+          },
           details: 'Up to 50 places at which the body differs from the one that holds the key.',
         },
       },
@@ -171,7 +174,10 @@ export const ingestResult = described(
     id: 'IngestResult',
     description: 'The outcome of one event of a batch.',
     fields: {
-      idempotency_key: 'The key of the event, as it was sent.',
+      idempotency_key: {
+        description: 'The key of the event, as it was sent.',
+        examples: ['bk_1001-created'],
+      },
       outcome:
         '`accepted`: stored by this request. `replayed`: stored before. `conflict`: another body holds the key, and this one is not stored.',
       event: 'The event; null for a conflict.',

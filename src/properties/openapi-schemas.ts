@@ -169,7 +169,10 @@ const LOCALE_WORDS = namesWords(
 const FRESH_WORDS: Words = {
   description:
     'An answer that no cache gave: what an import wrote is in it when the import has ended. For a page that is made anew because of a change.',
-  override: { type: 'boolean', enum: [true] },
+  override: ({ jsonSchema }) => {
+    delete jsonSchema.const;
+    Object.assign(jsonSchema, { type: 'boolean', enum: [true] });
+  },
 };
 
 described(listParameters, {

@@ -145,6 +145,11 @@ export const propertyChapter = chapter(tag, {
                 summary: 'The second page of location=sardinia&limit=1&locale=en',
                 value: EXAMPLE_CARDS,
               },
+              last_page: {
+                summary:
+                  'The last page, here the only one: no home fits location=sardinia&type=ski',
+                value: { object: 'list', data: [], has_more: false, next_cursor: null },
+              },
             },
           },
         },

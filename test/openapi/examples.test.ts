@@ -97,6 +97,12 @@ describe('the examples', () => {
     expect(answer(CARDS, 'get', 200, 'page')).toEqual(await second.json());
   });
 
+  it('show the last page of cards as the feed gives it', async () => {
+    const last = await get(`${CARDS}?location=sardinia&type=ski`);
+    await expectStatus(last, 200);
+    expect(answer(CARDS, 'get', 200, 'last_page')).toEqual(await last.json());
+  });
+
   it('show the last page as the feed gives it', async () => {
     const last = await get(`${FEED}?location_id=${SARDINIA}&type=ski`);
     await expectStatus(last, 200);

@@ -182,11 +182,12 @@ describe('erase-events', () => {
     [[...OF_GUEST, '--env', 'staging'], '--env needs --remote'],
     [['--again', ...OF_GUEST], '--again takes no aggregate and no --dry-run'],
     [['--again', '--dry-run'], '--again takes no aggregate and no --dry-run'],
-  ])('refuses %j in one line, and writes nothing', async (args, told) => {
+  ])('refuses %j in one line above the usage, and writes nothing', async (args, told) => {
     const { code, stdout, stderr } = await project.run('erase-events.ts', ...args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(told);
-    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+    expect(stderr.split('\n').indexOf('')).toBe(1);
+    expect(stderr).toContain('Usage: npm run erase-events');
     expect(ledgerOf()).toBe('');
   });
 });

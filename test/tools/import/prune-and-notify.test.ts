@@ -139,7 +139,13 @@ describe('--notify', () => {
     expect(slugs).toEqual(['home-5', 'home-6', 'home-7']);
     const [newest] = project.rows('SELECT max(change_seq) AS seq FROM properties');
     const text = Buffer.from(resume_cursor, 'base64url').subarray(8).toString();
-    expect(JSON.parse(text)).toEqual([2, 'property-changes', '', [newest?.seq]]);
+    const [identity] = project.rows('SELECT generation FROM database_identity');
+    expect(JSON.parse(text)).toEqual([
+      2,
+      'property-changes',
+      '',
+      [identity?.generation, newest?.seq],
+    ]);
     const headers = request?.headers ?? {};
     const sent = z.record(z.string(), z.string()).parse(headers);
     // The package of Standard Webhooks: it throws for a signature or a time that is wrong.
