@@ -95,6 +95,7 @@ export async function ingestBatch(
 
 const HEADER_PROBLEM: Problem = {
   path: IDEMPOTENCY_KEY_HEADER,
+  field: IDEMPOTENCY_KEY_HEADER,
   message: 'belongs to a single event: each event of a batch has its own idempotency_key',
 };
 
@@ -119,11 +120,16 @@ async function readItem(value: JsonValue): Promise<{ item?: Item; problems: Prob
 function repeatedKey(keys: readonly (string | undefined)[], index: number): Problem[] {
   const first = keys.indexOf(keys[index]);
   if (keys[index] === undefined || first === index) return [];
-  return [{ path: 'idempotency_key', message: `is the key of events.${first} too` }];
+  const field = 'idempotency_key';
+  return [{ path: field, field, message: `is the key of events.${first} too` }];
 }
 
-function within(place: string, { path, message }: Problem): Problem {
-  return { path: pathOf(path === '' ? [place] : [place, path]), message };
+function within(place: string, { path, message, field }: Problem): Problem {
+  return {
+    path: pathOf(path === '' ? [place] : [place, path]),
+    message,
+    field: field === undefined ? 'events' : `events.${field}`,
+  };
 }
 
 function resultOf({ key, body, parsed }: Item, decision: Decision): IngestResult {

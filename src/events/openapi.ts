@@ -21,8 +21,8 @@ import {
   ingestResult,
   storedEventOfAnyKind,
 } from './openapi-schemas.ts';
-import { noSuchEvent, unknownAfterId } from './refusals.ts';
 import { IDEMPOTENCY_KEY_HEADER, parseIngestRequest } from './request.ts';
+import { noSuchEvent, unknownAfterId } from './stream.ts';
 
 const MAX_BODY_KIB = MAX_BODY_BYTES / 1_024;
 

@@ -63,7 +63,7 @@ export function parseIngestRequest(body: JsonObject): Parsed<IngestRequest> {
 function withAdvice(problem: Problem): Problem {
   if (problem.path !== 'event_id') return problem;
   return {
-    path: 'event_id',
+    ...problem,
     message: `is no longer a field: send the ${IDEMPOTENCY_KEY_HEADER} header, which sets the event's id`,
   };
 }

@@ -24,7 +24,6 @@ import { BATCH_BOUNDS, type BatchBody, type IngestResult, ingestBatch } from './
 import { keyInUse } from './conflict.ts';
 import { listParameters, pageSizeOf } from './filters.ts';
 import { type IngestContext, ingestWithKey, ingestWithoutKey, type Outcome } from './ingest.ts';
-import { noSuchEvent, unknownAfterId } from './refusals.ts';
 import {
   IDEMPOTENCY_KEY_HEADER,
   type IngestBody,
@@ -33,7 +32,7 @@ import {
   parseKey,
 } from './request.ts';
 import type { EventResource, StoredEvent } from './resource.ts';
-import { findEvent, findEvents } from './stream.ts';
+import { findEvent, findEvents, noSuchEvent, unknownAfterId } from './stream.ts';
 
 /** The position in a cursor: the database's generation, and the `seq` to go on behind. */
 const position = z.tuple([z.string(), z.int().min(0)]);

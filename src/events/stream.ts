@@ -6,6 +6,7 @@
  */
 
 import { type SQL, sql } from 'drizzle-orm';
+import { type ApiError, resourceMissing, validationError } from '../http/errors.ts';
 import { readD1 } from '../storage/d1.ts';
 import {
   given,
@@ -77,6 +78,17 @@ export async function findEvents(
 export async function findEvent(database: D1Database, id: string): Promise<string | undefined> {
   const [row] = await readD1(() => EVENT.rows(database, { id }));
   return row && documentOf(row);
+}
+
+/** 404 `resource_missing`. */
+export function noSuchEvent(): ApiError {
+  return resourceMissing('There is no such event.');
+}
+
+/** 400 `validation_error`: a list cannot go on from an event that does not exist. */
+export function unknownAfterId(): ApiError {
+  const path = 'after_id';
+  return validationError([{ path, field: path, message: 'must be the id of an existing event' }]);
 }
 
 type EventRow = typeof events.$inferSelect;

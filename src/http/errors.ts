@@ -23,8 +23,11 @@ export const CATALOGUE = {
 export type ErrorCode = keyof typeof CATALOGUE;
 type ErrorType = (typeof CATALOGUE)[ErrorCode]['type'];
 
-/** One problem of a request. `path` is dotted (`payload.items.0.id`); `""` is the body as a whole. */
-export type Problem = { path: string; message: string };
+/**
+ * One problem of a request. `path` is dotted (`payload.items.0.id`); `""` is the body as a whole. `field`, for the
+ * log alone, is the path by the names of a schema, without indices: a caller has written nothing of it.
+ */
+export type Problem = { path: string; message: string; field?: string };
 
 /** The most problems that one answer lists. */
 export const MAX_PROBLEMS = 50;
@@ -34,6 +37,8 @@ type ErrorOptions = {
   /** The offending field, as the caller wrote its name. */
   param?: string;
   details?: readonly Problem[];
+  /** The field of the first problem, for the log. */
+  field?: string | undefined;
   /** Headers that belong to the status: `Allow`, `Retry-After`, `WWW-Authenticate`. */
   headers?: Readonly<Record<string, string>>;
   /** The fault underneath. It is logged and never shown. */
@@ -48,6 +53,7 @@ export class ApiError extends Error {
   readonly type: ErrorType;
   readonly param: string | undefined;
   readonly details: readonly Problem[] | undefined;
+  readonly field: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(code: ErrorCode, message: string, options: ErrorOptions = {}) {
@@ -57,6 +63,7 @@ export class ApiError extends Error {
     this.type = CATALOGUE[code].type;
     this.param = options.param;
     this.details = options.details?.slice(0, MAX_PROBLEMS);
+    this.field = options.field;
     this.headers = options.headers ?? {};
   }
 }
@@ -69,11 +76,12 @@ export function validationError(
   problems: readonly [Problem, ...Problem[]],
   options: { cause?: unknown } = {},
 ): ApiError {
-  const [{ path, message }] = problems;
+  const [{ path, message, field }] = problems;
   return new ApiError('validation_error', path === '' ? message : `${path}: ${message}`, {
     ...options,
     ...(path !== '' && { param: path }),
-    details: problems,
+    details: problems.map(({ path, message }) => ({ path, message })),
+    field,
   });
 }
 
@@ -100,6 +108,11 @@ export function databaseDown(): ApiError {
 
 /** A name of an object, or an index of an array. */
 export type PathSegment = string | number;
+
+/** Writes the names of a path for `field`: without indices; undefined when there is none. */
+export function fieldOf(segments: readonly PropertyKey[]): string | undefined {
+  return segments.filter((segment) => typeof segment === 'string').join('.') || undefined;
+}
 
 /** The most that an answer repeats of a path: its names come from the caller and may be as long as the body. */
 const MAX_REPEATED_CHARACTERS = 500;

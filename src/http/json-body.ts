@@ -148,7 +148,7 @@ function limitProblemsOf(body: JsonObject, maxDepth: number): Problem[] {
         isContainer && depth >= maxDepth
           ? `is nested deeper than ${MAX_BODY_DEPTH} levels`
           : limitBrokenBy(name, value);
-      if (message !== undefined) problems.push({ path: pathOf(path), message });
+      if (message !== undefined) problems.push({ path: pathOf(path), message, ...fieldIn(path) });
       else if (isContainer) visit(value, depth + 1);
       path.pop();
     }
@@ -156,6 +156,18 @@ function limitProblemsOf(body: JsonObject, maxDepth: number): Problem[] {
 
   visit(body, 1);
   return problems;
+}
+
+/** The fields that a path is followed into for the log: it ends before the names of a payload. */
+const FREE_FORM = 'payload';
+const LIST = 'events';
+
+/** Returns the field of a path that the caller wrote, as far as every body has it. */
+function fieldIn([first, index, inner]: readonly PathSegment[]): { field?: string } {
+  if (first === FREE_FORM) return { field: FREE_FORM };
+  if (first !== LIST) return {};
+  const isItem = typeof index === 'number' && inner === FREE_FORM;
+  return { field: isItem ? `${LIST}.${FREE_FORM}` : LIST };
 }
 
 /** Returns the problem of a name, or of a value that is no container. */

@@ -19,6 +19,8 @@ import { requestIdOf } from './response-headers.ts';
 /** The fields of a request's line besides those that its request and its answer give. */
 type Notes = {
   error_code?: ErrorCode;
+  /** The first field at fault, by its name in a schema. */
+  error_param?: string;
   /** Why a bearer token was refused: jose's code, and the claim at fault. */
   token_fault?: string;
   /** Why an API key was refused. */

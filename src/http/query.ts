@@ -53,7 +53,7 @@ export function validQuery<S extends z.ZodObject, Parts = object>(
     const [cursor] = (pager && sent[pager]) ?? [];
     const isNamed = problems.some(({ path }) => path === pager);
     if (cursor !== undefined && pager && !isNamed && !(await isIntact(cursor))) {
-      problems.push({ path: pager, message: 'is not one that this list gave' });
+      problems.push({ path: pager, field: pager, message: 'is not one that this list gave' });
     }
     throw validationError(problems);
   });
@@ -145,6 +145,7 @@ function parameterProblems(
     const value = index === undefined ? values[0] : values.join().split(',')[Number(index)];
     first.set(name, {
       path: name,
+      field: name,
       message: isOnceTooOften ? 'must be given once' : messageFor(issue, value),
     });
   }

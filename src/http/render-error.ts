@@ -31,7 +31,7 @@ function apiErrorOf(thrown: unknown): ApiError {
 
 /** Answers an error. `resource` holds fields that the body has beside the envelope. */
 export function renderError(error: ApiError, c: Context, resource: object = {}): Response {
-  note({ error_code: error.code });
+  note({ error_code: error.code, ...(error.field && { error_param: error.field }) });
   // A URL cannot be parsed when the Host header is no valid authority.
   const url = URL.parse(c.req.url);
   const isLocal = LOCAL_HOSTS.includes(url?.hostname ?? '');

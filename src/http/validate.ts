@@ -1,7 +1,7 @@
 /** Parses what callers send, and names its problems. */
 
 import * as z from 'zod';
-import { type Problem, pathOf } from './errors.ts';
+import { fieldOf, type Problem, pathOf } from './errors.ts';
 
 /** A value that fits its schema, or every problem of one that does not. */
 export type Parsed<T> = { ok: true; value: T } | { ok: false; problems: [Problem, ...Problem[]] };
@@ -20,15 +20,21 @@ export function isNonEmpty<T>(list: T[]): list is [T, ...T[]] {
   return list.length > 0;
 }
 
-/** Returns one problem for each field that a zod issue names. */
+/**
+ * Returns one problem for each field that a zod issue names. The path of an issue has the schema's names; the
+ * name of an unrecognized field stands beside it.
+ */
 function problemsOf(issue: z.core.$ZodIssue): Problem[] {
   const path = issue.path.map(String);
+  const name = fieldOf(issue.path);
+  const field = name === undefined ? {} : { field: name };
   if (issue.code !== 'unrecognized_keys') {
-    return [{ path: pathOf(path), message: issue.message }];
+    return [{ path: pathOf(path), message: issue.message, ...field }];
   }
   return issue.keys.map((key) => ({
     path: pathOf([...path, key]),
     message: 'is not a field of this resource',
+    ...field,
   }));
 }
 

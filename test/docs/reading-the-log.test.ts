@@ -122,6 +122,9 @@ beforeAll(async () => {
   await send('accepted', INGEST, posting('key-1-of-the-log', 'a'));
   await send('replayed', INGEST, posting('key-1-of-the-log', 'a'));
   await send('conflict', INGEST, posting('key-1-of-the-log', 'b'));
+  const unfit = ingestInit(bookingCreated({ payload: { check_in: 'soon' } }));
+  const postedBy = { ...unfit.headers, 'x-api-key': booking.key };
+  await send('bad-payload', INGEST, { ...unfit, headers: postedBy });
   const limits = { RATE_LIMIT_DEFAULT: '1', RATE_LIMIT_INGEST: '1' };
   const address = { 'CF-Connecting-IP': freshAddress() };
   const limited = (headers: Record<string, string>) => ({ headers: { ...headers, ...address } });
@@ -162,6 +165,10 @@ const FOUND: Record<string, { yes: string[]; no: string[] }> = {
   'What is refused, and why': {
     yes: ['missing', 'bad-limit', 'unknown-key', 'no-scope', 'conflict', 'limited', 'd1-down'],
     no: ['read', 'accepted', 'stale'],
+  },
+  'What is refused, from whom': {
+    yes: ['bad-limit', 'bad-payload'],
+    no: ['missing', 'conflict', 'accepted'],
   },
   'Whose key is refused': {
     yes: ['unknown-key', 'expired-key', 'expired-token'],
@@ -258,6 +265,10 @@ describe('the fields', () => {
     expect(line('accepted')).toMatchObject({ outcome: 'accepted', caller: 'booking-system' });
     expect(line('replayed')).toMatchObject({ outcome: 'replayed', status: 200 });
     expect(line('conflict')).toMatchObject({ outcome: 'conflict', status: 409 });
+    expect(line('bad-payload')).toMatchObject({
+      caller: 'booking-system',
+      error_param: 'payload.check_in',
+    });
     expect(line('repeated-call')).toMatchObject({ status: 200, database_attempts: 2 });
     expect(line('repeated-call')?.database_ms).toBeGreaterThanOrEqual(40);
     expect(line('read')).toMatchObject({ database_attempts: 1, counter_ms: expect.any(Number) });

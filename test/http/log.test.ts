@@ -37,6 +37,69 @@ describe('the watch over the log', () => {
   });
 });
 
+describe('the line of a request that does not fit', () => {
+  const body = (changes: object) => ({
+    event_type: 'booking.created',
+    aggregate_id: 'bk_1',
+    aggregate_type: 'booking',
+    payload: {},
+    ...changes,
+  });
+  const ingest = (changes: object) => [INGEST, body(changes)] as const;
+  const batch = (...changes: object[]) =>
+    [
+      `${INGEST}/batch`,
+      { events: changes.map((each, index) => body({ idempotency_key: `log-${index}`, ...each })) },
+    ] as const;
+  const EVENTS = '/api/v1/events';
+
+  it.each([
+    ['payload.check_in', ...ingest({ payload: { check_in: 'soon' } })],
+    ['event_type', ...ingest({ event_type: 'sent.secret' })],
+    ['payload', ...ingest({ payload: { sent: { secret: 2 ** 60 } } })],
+    ['payload', ...ingest({ payload: 'sent' })],
+    [undefined, ...ingest({ sent: 'secret' })],
+    [undefined, ...ingest({ 'payload.sent': 'secret' })],
+    [undefined, ...ingest({ sent: 2 ** 60 })],
+    ['events.payload.check_in', ...batch({}, { payload: { check_in: 'soon' } })],
+    ['events.payload', ...batch({ payload: { sent: 2 ** 60 } })],
+    ['events.idempotency_key', ...batch({ idempotency_key: 7 })],
+    ['events', ...batch({ sent: 'secret' })],
+    ['limit', `${EVENTS}?limit=0`, undefined],
+    ['type', `${EVENTS}?type=a&type=`, undefined],
+    ['after_id', `${EVENTS}?after_id=${crypto.randomUUID()}`, undefined],
+    [undefined, `${EVENTS}?sent=secret`, undefined],
+  ])('names %s, as a schema does', async (field, path, sent) => {
+    const log = vi.spyOn(console, 'log').mockImplementation(() => {});
+    const init = sent && {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(sent),
+    };
+    expect((await send(path, init)).status).toBe(400);
+    const lines = log.mock.calls.map(([line]) => String(line));
+    log.mockRestore();
+    expect(lines).toHaveLength(1);
+    const line: unknown = JSON.parse(lines.join());
+    expect(line).toHaveProperty('error_code', 'validation_error');
+    if (field === undefined) expect(line).not.toHaveProperty('error_param');
+    else expect(line).toHaveProperty('error_param', field);
+    expect(lines.join()).not.toMatch(/sent|secret/);
+  });
+
+  it('names the header of a key that does not fit', async () => {
+    const log = vi.spyOn(console, 'log').mockImplementation(() => {});
+    await send(INGEST, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', 'Idempotency-Key': 'k'.repeat(256) },
+      body: JSON.stringify(body({})),
+    });
+    const [line] = log.mock.calls.map(([line]) => JSON.parse(String(line)));
+    log.mockRestore();
+    expect(line).toHaveProperty('error_param', 'Idempotency-Key');
+  });
+});
+
 describe('a fault of a request', () => {
   const FEED = '/api/v1/web/properties';
   afterEach(() => vi.restoreAllMocks());
