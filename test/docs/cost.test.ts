@@ -163,6 +163,35 @@ describe('an ingest', () => {
   });
 });
 
+/** Makes the request of a batch whose keys are new. */
+function batchOf(size: number): RequestInit {
+  const events = Array.from({ length: size }, () => ({
+    ...bookingCreated(),
+    idempotency_key: crypto.randomUUID(),
+  }));
+  const { headers = {} } = ingestInit(bookingCreated());
+  return { method: 'POST', headers, body: JSON.stringify({ events }) };
+}
+
+describe('a batch of 100', () => {
+  it('takes 400 rows and nothing of KV: at most $4.20 per million events', async () => {
+    const costs = await costOf(`${INGEST}/batch`, { init: batchOf(100) });
+    expect(costs).toMatchObject({ d1RoundTrips: 1, d1RowsWritten: 400, kvReads: 0, kvWrites: 0 });
+    expect(dollarsAMillion(costs) / 100).toBeLessThanOrEqual(4.2);
+  });
+});
+
+describe('a look of a waiting request', () => {
+  it('takes one round trip and at most 3 rows while nothing is new: 26 looks add less than $0.08', async () => {
+    const none = `${EVENTS}?order=asc&aggregate_type=booking&aggregate_id=${crypto.randomUUID()}`;
+    const costs = await costOf(none);
+    expect(costs.d1RoundTrips).toBe(1);
+    expect(costs.d1RowsRead).toBeLessThanOrEqual(3);
+    expect(26 * costs.d1RowsRead * PRICES.d1RowRead).toBeLessThan(0.08);
+    expect(text).toContain('less than $0.08');
+  });
+});
+
 describe('a reading of events', () => {
   it('takes one round trip and as many rows as it gives, about', async () => {
     const ingested = await sendWith({}, INGEST, ingestInit(bookingCreated()));
@@ -304,6 +333,7 @@ describe('docs/cost.md', () => {
     },
     'ingest, new key': () => ingest(crypto.randomUUID()),
     'ingest, no key': () => ingest(),
+    'ingest, batch of 100': () => costOf(`${INGEST}/batch`, { init: batchOf(100) }),
     replay: async () => {
       const key = crypto.randomUUID();
       await ingest(key);
