@@ -91,7 +91,9 @@ async function findRemotely(
   const known = await freshest(url, request);
   const fetchedAt = known.keys.uat;
   try {
-    if (Date.now() >= known.pausedUntil) return await known.remote(header, token);
+    if (Date.now() >= known.pausedUntil) {
+      return await withDeadline(known.remote(header, token), FETCH_DEADLINE_MS, 'key set');
+    }
   } catch (error) {
     if (isAboutToken(error)) throw error;
     logFault('the key set could not be renewed', error);

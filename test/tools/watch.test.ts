@@ -24,7 +24,10 @@ describe('a saved file', () => {
   it.each([
     ['tools/soak/run.ts', ['test/tools/soak.test.ts']],
     ['tools/token.ts', ['test/tools/token.test.ts']],
-    ['tools/erasure/ledger.ts', ['test/tools/erasure/ledger.test.ts']],
+    [
+      'tools/erasure/ledger.ts',
+      ['test/tools/erasure/ledger.test.ts', 'test/tools/erasure/lineage.test.ts'],
+    ],
   ])('%s runs %j', (file, files) => {
     expect(testsOf(file)).toEqual(files);
   });
