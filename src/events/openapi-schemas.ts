@@ -14,9 +14,9 @@ import { problem } from '../openapi/error-resource.ts';
 import { described, pageWords, pagingWords, type Words } from '../openapi/words.ts';
 import { MAX_BATCH_EVENTS } from './batch.ts';
 import { CATALOGUE, MAX_NAME_CHARACTERS, NAME_PATTERN, name } from './catalogue.ts';
-import { listParameters, MAX_KINDS } from './filters.ts';
 import { eventType, idempotencyKey, requestOf } from './request.ts';
 import { event, storedEvent } from './resource.ts';
+import { listParameters, MAX_KINDS } from './stream.ts';
 
 const MAX_MESSAGE_CHARACTERS = 500;
 

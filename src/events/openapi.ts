@@ -12,7 +12,6 @@ import { pageOf } from '../openapi/words.ts';
 import { BATCH_BOUNDS } from './batch.ts';
 import { name } from './catalogue.ts';
 import { conflictDetails, keyInUse } from './conflict.ts';
-import { listParameters } from './filters.ts';
 import {
   acceptedEvent,
   eventList,
@@ -22,7 +21,7 @@ import {
   storedEventOfAnyKind,
 } from './openapi-schemas.ts';
 import { IDEMPOTENCY_KEY_HEADER, parseIngestRequest } from './request.ts';
-import { noSuchEvent, unknownAfterId } from './stream.ts';
+import { listParameters, noSuchEvent, unknownAfterId } from './stream.ts';
 
 const MAX_BODY_KIB = MAX_BODY_BYTES / 1_024;
 

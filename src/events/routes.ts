@@ -22,7 +22,6 @@ import { isUuid } from '../http/uuid.ts';
 import { lookUntil } from '../http/wait.ts';
 import { BATCH_BOUNDS, type BatchBody, type IngestResult, ingestBatch } from './batch.ts';
 import { keyInUse } from './conflict.ts';
-import { listParameters, pageSizeOf } from './filters.ts';
 import { type IngestContext, ingestWithKey, ingestWithoutKey, type Outcome } from './ingest.ts';
 import {
   IDEMPOTENCY_KEY_HEADER,
@@ -32,7 +31,14 @@ import {
   parseKey,
 } from './request.ts';
 import type { EventResource, StoredEvent } from './resource.ts';
-import { findEvent, findEvents, noSuchEvent, unknownAfterId } from './stream.ts';
+import {
+  findEvent,
+  findEvents,
+  listParameters,
+  noSuchEvent,
+  pageSizeOf,
+  unknownAfterId,
+} from './stream.ts';
 
 /** The position in a cursor: the database's generation, and the `seq` to go on behind. */
 const position = z.tuple([z.string(), z.int().min(0)]);

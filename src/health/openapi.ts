@@ -6,11 +6,13 @@ import { databaseDown } from '../http/errors.ts';
 import { chapter, EXAMPLE_TIME, errorExample, json } from '../openapi/chapter.ts';
 import { errorHeaders, noStore } from '../openapi/headers.ts';
 import { VERSION } from '../version.ts';
-import { type Dependencies, detailedHealth, downHealth, health } from './resource.ts';
+import { detailedHealth, downHealth, health } from './resource.ts';
 
 const DETAILED = { method: 'GET', path: '/api/health/detailed' } as const;
 
 const headers = { 'Cache-Control': noStore };
+
+type Dependencies = z.infer<typeof detailedHealth>['dependencies'];
 
 const UP: Dependencies = {
   database: { status: 'ok', latency_ms: 12 },

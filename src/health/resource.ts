@@ -78,10 +78,3 @@ export const downHealth = z
     ...errorFields,
   })
   .meta({ id: 'DownHealth', description: 'The service while its database is down.' });
-
-export type Health = z.infer<typeof health>;
-export type DetailedHealth = z.infer<typeof detailedHealth>;
-export type DownHealth = z.infer<typeof downHealth>;
-export type Dependency = z.infer<typeof dependency>;
-export type Dependencies = z.infer<typeof dependencies>;
-export type Deployment = z.infer<typeof deployment>;

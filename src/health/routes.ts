@@ -9,6 +9,7 @@ import { waitUntil } from 'cloudflare:workers';
 import { getTableColumns, getTableName } from 'drizzle-orm';
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { Hono, type TypedResponse } from 'hono';
+import type * as z from 'zod';
 import { openToAll } from '../auth/require.ts';
 import { type AppEnv, countersOf } from '../config.ts';
 import { databaseDown } from '../http/errors.ts';
@@ -18,14 +19,14 @@ import type { Answered, Sent } from '../http/typed-route.ts';
 import { readD1 } from '../storage/d1.ts';
 import { firstWithin, withDeadline } from '../storage/deadline.ts';
 import { VERSION } from '../version.ts';
-import type {
-  Dependencies,
-  Dependency,
-  Deployment,
-  DetailedHealth,
-  DownHealth,
-  Health,
-} from './resource.ts';
+import type { detailedHealth, downHealth, health } from './resource.ts';
+
+type Health = z.infer<typeof health>;
+type DetailedHealth = z.infer<typeof detailedHealth>;
+type DownHealth = z.infer<typeof downHealth>;
+type Dependencies = DetailedHealth['dependencies'];
+type Dependency = Dependencies[keyof Dependencies];
+type Deployment = NonNullable<DetailedHealth['deployment']>;
 
 const CHECK_DEADLINE_MS = 2_000;
 

@@ -128,6 +128,8 @@ describe.skipIf(!existsSync(CHROMIUM))('the page in Chromium', () => {
   beforeAll(async () => {
     browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
     page = await browser.newPage();
+    // The time limit of the hook holds: a busy machine takes long to open every operation at once.
+    page.setDefaultTimeout(110_000);
     page.on('console', (message) => {
       if (message.type() === 'error' || message.type() === 'warning') {
         complaints.push(`${message.type()}: ${message.text()}`);
