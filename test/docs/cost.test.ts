@@ -199,7 +199,7 @@ describe('a reading of events', () => {
     for (const path of [`/${id}`, '?limit=2', '?limit=2&aggregate_id=bk_1']) {
       const costs = await costOf(`${EVENTS}${path}`);
       expect(costs).toMatchObject({ ...ONE_READ, d1RowsRead: expect.any(Number) });
-      expect(costs.d1RowsRead).toBeLessThanOrEqual(4);
+      expect(costs.d1RowsRead).toBeLessThanOrEqual(5);
     }
   });
 });
