@@ -1,11 +1,11 @@
 /**
- * The client that a request is counted for. Only `CF-Connecting-IP` tells: Cloudflare sets it, while
- * a client may write anything into `X-Forwarded-For`.
+ * Names the client that a request is counted for, by `CF-Connecting-IP`, which Cloudflare sets.
+ * `X-Forwarded-For` is not read: a client may write anything into it.
  */
 
-/** All Workers of other zones come from here; `CF-Worker` names their zone. */
+/** Requests of other zones' Workers all come from this network. `CF-Worker` names the zone. */
 const OTHER_ZONES_WORKERS = '2a06:98c0:3600:0::/64';
-/** The shared bucket of requests whose address is absent or unreadable. */
+/** The client of all requests whose address is absent or unreadable. */
 const UNKNOWN = 'unknown';
 
 const IPV4_OCTET = '(25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)';
@@ -15,8 +15,8 @@ const IPV6_CHARACTERS = /^[\da-f:.]{2,45}$/i;
 const MAX_ZONE_CHARACTERS = 255;
 
 /**
- * Names the client: an IPv4 address, an IPv6 /64 (what one subscriber gets), a zone's Workers, or
- * `unknown`.
+ * Returns the name of a client: an IPv4 address, an IPv6 /64 (the network of one subscriber), `worker ZONE`,
+ * or `unknown`.
  */
 export function clientOf(connectingIp: string | undefined, worker: string | undefined): string {
   if (connectingIp === undefined) return UNKNOWN;
@@ -26,7 +26,7 @@ export function clientOf(connectingIp: string | undefined, worker: string | unde
   return `worker ${worker.slice(0, MAX_ZONE_CHARACTERS).toLowerCase()}`;
 }
 
-/** Returns the /64 of an IPv6 address, or the IPv4 address that it maps (RFC 4291 section 2.5.5.2). */
+/** Returns the /64 of an IPv6 address, or the IPv4 address of an IPv4-mapped one (RFC 4291 section 2.5.5.2). */
 function networkOf(address: string): string | undefined {
   const groups = IPV6_CHARACTERS.test(address) ? groupsOf(address) : undefined;
   if (groups === undefined) return undefined;
@@ -37,7 +37,7 @@ function networkOf(address: string): string | undefined {
   return `${groups.slice(0, 4).join(':')}::/64`;
 }
 
-/** Returns the eight groups of an IPv6 address in their shortest form, as the URL parser reads them. */
+/** Returns the eight groups of an IPv6 address, each in its shortest form. The URL parser reads the address. */
 function groupsOf(address: string): string[] | undefined {
   const url = URL.parse(`http://[${address}]`);
   if (url === null) return undefined;

@@ -1,18 +1,21 @@
 /**
  * The arithmetic of the rate limit. An isolate asks a client's object for several requests at once: a
- * lease. The object debits them when it grants them. Pure: the caller brings the time and keeps the window.
+ * lease. The object debits them when it grants them. The functions are pure: their caller passes the time and keeps
+ * the window.
  *
- * A first lease is small and not stored, so that a client of a few requests costs no row. A later lease
- * is bounded by the requests that are left, so that no isolate holds many that another one needs.
+ * A first lease is small and not stored, so a client of a few requests costs no row. A later lease shrinks with the
+ * requests that are left, so that no isolate holds many requests that another one needs.
  */
 
 /** The length of a window, which begins with the client's first request in it. */
 export const WINDOW_SECONDS = 60;
 const WINDOW_MS = WINDOW_SECONDS * 1_000;
 
-const FIRST_PART_OF_LIMIT = 25;
-const LARGEST_PART_OF_LIMIT = 10;
-const LARGEST_PART_OF_LEFT = 4;
+/** The first lease of a window is a 25th of the limit. */
+const FIRST_LEASE_DIVISOR = 25;
+/** A later lease is at most a tenth of the limit, and at most a quarter of the requests that are left. */
+const LARGEST_LEASE_DIVISOR = 10;
+const LEFT_DIVISOR = 4;
 
 /** The two counters of a client. */
 export type CounterName = 'default' | 'ingest';
@@ -39,24 +42,24 @@ export type Lease = {
 
 /** Returns the size of the first lease of a window. */
 export function firstLease(limit: number): number {
-  return partOf(limit, FIRST_PART_OF_LIMIT);
+  return partOf(limit, FIRST_LEASE_DIVISOR);
 }
 
 /** Returns the number of requests that an isolate may hold unspent. No lease is larger. */
 export function largestLease(limit: number): number {
-  return partOf(limit, LARGEST_PART_OF_LIMIT);
+  return partOf(limit, LARGEST_LEASE_DIVISOR);
 }
 
-/** Returns the size of the next lease of a window that has so many requests `left`, 0 when it is full. */
+/** Returns the size of the next lease of a window with `left` requests: 0 when the window is full. */
 export function nextLease(limit: number, left: number): number {
   if (left <= 0) return 0;
   if (left === limit) return firstLease(limit);
-  return Math.min(largestLease(limit), partOf(left, LARGEST_PART_OF_LEFT));
+  return Math.min(largestLease(limit), partOf(left, LEFT_DIVISOR));
 }
 
 /**
- * Returns the window that counts at `now`, in milliseconds since the epoch: the object's own; where the object
- * has forgotten it, the window that an isolate remembers; else a new one.
+ * Returns the window at `now`, in milliseconds since the epoch: the object's own window, else the window that the
+ * isolate remembers, else a new one.
  */
 export function windowAt(
   now: number,
@@ -68,7 +71,7 @@ export function windowAt(
   return { startedAt: now, hits: 0 };
 }
 
-/** Grants up to `wanted` requests of a window that is not over at `now`. Returns the next state too. */
+/** Grants up to `wanted` requests of a window that is not over at `now`. Returns the lease and the window after it. */
 export function grant(
   { startedAt, hits }: Window,
   limit: number,
@@ -88,14 +91,14 @@ export function grant(
   };
 }
 
-/** Reports whether a window is stored after a grant: beyond its first lease, and when it is full. */
+/** Reports whether a window is stored after a grant: from its second lease on, and when it is full. */
 export function isDueToStore({ hits }: Window, limit: number): boolean {
   return hits > firstLease(limit) || hits >= limit;
 }
 
 /**
- * Reports whether a window is over. A window that begins a whole window in the future is over too: a clock
- * that was set back must not lock a client out.
+ * Reports whether a window is over. A window that begins a whole window in the future is over too: otherwise a clock
+ * that was set back would lock its client out.
  */
 export function isOver({ startedAt }: Window, now: number): boolean {
   return Math.abs(now - startedAt) >= WINDOW_MS;
@@ -106,7 +109,6 @@ export function endOf({ startedAt }: Window): number {
   return startedAt + WINDOW_MS;
 }
 
-/** Returns a part of a number of requests, at least 1. */
-function partOf(requests: number, part: number): number {
-  return Math.max(1, Math.floor(requests / part));
+function partOf(requests: number, divisor: number): number {
+  return Math.max(1, Math.floor(requests / divisor));
 }

@@ -1,9 +1,9 @@
 /**
  * The rate limit of everything under /api, with its headers and its 429.
  *
- * Reads are counted beside their work, so that they take the slower of the two; every other request is
- * counted first. Counting guards the service and must not break it: while a counter fails or stalls, the
- * request passes.
+ * A read runs while it is counted, so it takes as long as the slower of the two. Every other request is counted
+ * before it runs. The limit protects the service and must not stop it: while a counter fails or stalls, requests are
+ * served uncounted.
  */
 
 import type { Context } from 'hono';
@@ -21,10 +21,10 @@ import { Pool } from './pool.ts';
 const INGEST_PATHS = ['/api/public/events/ingest', '/api/public/events/ingest/batch'];
 /** Far more clients than one isolate meets in a window. */
 const MAX_POOLS = 10_000;
-/** The wait of a client that overloads its own object. */
+/** The time after which a client retries that overloads its own object. */
 const OVERLOADED_RESET_MS = 1_000;
 
-/** Headers that a 429 takes over from the response that it replaces: a browser has to be able to read it. */
+/** A 429 keeps these headers of the response that it replaces, so that a browser can read the 429. */
 const SET_BY_CORS = /^(access-control-.*|vary)$/;
 
 /** Refuses with 429 `rate_limit_exceeded`, and sets both header families on every counted response. */
@@ -40,12 +40,12 @@ export function rateLimit() {
     const pool = pools.get(key) ?? new Pool(counter, client, limit);
     pools.set(key, pool);
 
-    const atOnce = pool.spend(Date.now());
+    const immediate = pool.spend(Date.now());
     const isRead = method === 'GET' || method === 'HEAD';
-    const counting = atOnce ?? timed('counter_ms', () => pool.wait(c.env));
-    // The wait outlives its request: the lease that it fetches is for all requests of the client.
+    const counting = immediate ?? timed('counter_ms', () => pool.wait(c.env));
+    // The call goes on when its request is cancelled: all requests of the client share the lease.
     if (counting instanceof Promise) c.executionCtx.waitUntil(counting);
-    const work = isRead && atOnce?.outcome !== 'refused' ? next() : undefined;
+    const work = isRead && immediate?.outcome !== 'refused' ? next() : undefined;
     const count = await counting;
 
     switch (count.outcome) {
@@ -83,7 +83,7 @@ export function tooManyAtOnce(resetMs: number): ApiError {
   });
 }
 
-/** Returns the counter of a request; requests outside of /api are not counted. */
+/** Returns the counter of a request, undefined outside of /api: these requests are not counted. */
 function counterOf(method: string, path: string): CounterName | undefined {
   if (method === 'POST' && INGEST_PATHS.includes(path)) return 'ingest';
   return path.startsWith('/api/') || path === '/api' ? 'default' : undefined;
@@ -113,8 +113,8 @@ function resetSeconds(resetMs: number): number {
 }
 
 /**
- * Answers 429 in place of the response that a read's work may have made by now. Work that is still under
- * way goes on by itself: a refusal does not wait for it.
+ * Answers 429, and drops the response that the handler of a read may have made already. A handler that still runs
+ * is not awaited.
  */
 function refuse(
   c: Context<AppEnv>,
@@ -128,7 +128,7 @@ function refuse(
   for (const [name, value] of c.res.headers) {
     if (SET_BY_CORS.test(name)) response.headers.set(name, value);
   }
-  // Hono merges the headers of the old response into one that is assigned over it.
+  // Without this, Hono merges the headers of the old response into the new one.
   c.res = undefined;
   c.res = response;
 }

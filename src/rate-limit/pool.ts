@@ -1,14 +1,12 @@
 /**
  * The requests of one client that this isolate holds: granted by the client's object and not spent yet.
  *
- * Requests of one isolate share data, but cannot wait for each other's promises on Workers. A request that
- * finds the pool empty while a call is under way therefore looks at the pool again and again. It makes a
- * call of its own when the calls under way bring too little, or take too long: they may be lost with the
- * requests that made them.
+ * Requests of one isolate share data, but cannot wait for each other's promises on Workers. So a request that
+ * finds the pool empty while a call is under way looks at the pool every 2 ms. It makes a call of its own when the
+ * calls under way bring too little, or take too long: a call may be lost with the request that made it.
  *
- * The requests held and asked for, less the requests that wait for them, are at most a tenth of the limit:
- * that is the most that a client can miss elsewhere. More can be held only after calls that took over
- * `PATIENCE_MS`.
+ * The pool holds and asks for at most a tenth of the limit beyond its waiting requests, because other isolates
+ * cannot spend these. Only calls that took over `PATIENCE_MS` can make it more.
  */
 
 import { countersOf } from '../config.ts';
@@ -26,24 +24,24 @@ import {
 
 /** The longest that a request waits for its counter. */
 const DEADLINE_MS = 1_000;
-/** The time for which waiting requests rely on a call of another request. */
+/** A waiting request relies on another request's call for so long. */
 const PATIENCE_MS = 100;
 const LOOK_EVERY_MS = 2;
-/** After a failed call no lease is fetched ahead for so long. */
+/** After a failed call, no lease is fetched ahead for so long. */
 const QUIET_MS = 1_000;
 
 /**
- * The number of held requests at which the next lease is fetched, as a part of the largest lease. A small
- * one makes few calls. It grows by this each time that a request finds the pool empty with a call under way.
+ * The reserve is the number of held requests at which the next lease is fetched, as a part of the largest lease. A
+ * small reserve makes few calls. It grows by one step each time a request finds the pool empty with a call under way.
  */
 const RESERVE_STEP = 1 / 10;
-/** A client that has waited so often is faster than its leases: they are halved, and fetched twice as often. */
+/** After so many waits a client counts as faster than its leases. They are halved, and fetched at half a lease. */
 const TIMES_DRY_UNTIL_FAST = 3;
 const PART_OF_FAST_LEASE = 1 / 2;
 
 /**
- * The outcome of counting one request. `overloaded`: the client floods its own object. `uncounted`: the
- * object failed, or did not answer in time.
+ * The outcome of counting one request. `overloaded`: the client floods its own object. `uncounted`: the object
+ * failed, or did not answer in time.
  */
 type Count =
   | {
@@ -60,15 +58,15 @@ type Failure = { outcome: 'overloaded' } | { outcome: 'uncounted' };
 /** A call of the object that is under way. */
 type Call = { readonly sentAt: number; readonly expected: number };
 
-/** A client's window as this isolate knows it. All times are of the isolate's own clock. */
+/** A client's window as this isolate knows it. All times are by the isolate's own clock. */
 type KnownWindow = {
   /** `Lease.window`. */
   id: number;
   /** Requests of the window that are not granted yet, as of this isolate's last call. */
   left: number;
-  /** The window surely lasts until then: it counts from when a call was sent. */
+  /** The window lasts at least until then: `resetMs` after the call was sent. */
   endsAt: number;
-  /** The window is surely over from then on: it counts from when an answer came. */
+  /** The window is over by then at the latest: `resetMs` after the answer came. */
   overAt: number;
 };
 
@@ -96,8 +94,8 @@ export class Pool {
   }
 
   /**
-   * Spends a held request, or refuses when the window is known to be full. Returns undefined when the request
-   * has to wait: a call may still bring more.
+   * Spends a held request, or refuses when the window is known to be full. Returns undefined when the request has
+   * to wait, because a call may still bring a lease.
    */
   spend(now: number): Count | undefined {
     const window = this.#windowAt(now);
@@ -110,7 +108,7 @@ export class Pool {
     return this.#calls.size > 0 ? undefined : refusalIn(window, now);
   }
 
-  /** Waits for a request that `spend` can spend, a second at most. Never rejects. */
+  /** Waits until `spend` has an outcome, for a second at most. Never rejects. */
   async wait(env: Env): Promise<Count> {
     const startedAt = Date.now();
     // Many waits at the start of a window say nothing about the client's rate.
@@ -137,8 +135,8 @@ export class Pool {
   }
 
   /**
-   * Fetches the next lease ahead, in the background, when few requests are held. A first lease is spent before
-   * that: most clients send no more.
+   * Fetches the next lease in the background when few requests are held. After a first lease it waits until none is
+   * held: most clients send no more requests.
    */
   refill(env: Env, now: number, context: Pick<ExecutionContext, 'waitUntil'>): void {
     const window = this.#windowAt(now);
@@ -150,14 +148,14 @@ export class Pool {
     const room = this.#largest - held;
     const next = Math.min(nextLease(this.#limit, window.left - expected), this.#largestAsk);
     if (room < 1 || next < 1) return;
-    // To ask later would bring more, unless so little is left that the next lease fits in already.
+    // Above the reserve, a later call may bring more, unless the pool has room for the whole next lease.
     if (held > this.#reserve && next > room) return;
     context.waitUntil(this.#call(env, Math.min(room, next), DEADLINE_MS));
   }
 
   /**
-   * Returns how many requests a waiting request asks for; 0 while it relies on calls under way, or when
-   * nothing is left in the window.
+   * Returns how many requests a waiting request asks for: 0 while it relies on calls under way, or when the window
+   * has none left.
    */
   #wantedNow(now: number): number {
     const window = this.#windowAt(now);
@@ -186,7 +184,7 @@ export class Pool {
       // The result of a remote call keeps the call open until it is disposed of.
       lease[Symbol.dispose]();
       this.#calls.delete(call);
-      // A lease that comes after the deadline counts too: the object has debited it.
+      // A lease that comes after the deadline is added too: the object has debited it.
       this.#add({ granted, left, resetMs, window }, sentAt, Date.now());
     };
     try {
@@ -218,13 +216,13 @@ export class Pool {
     this.#held += granted;
   }
 
-  /** Returns the window while it surely lasts. A window that ends too far ahead is of a clock that was set back. */
+  /** Returns the window until `endsAt`. A window that ends too far ahead comes from a clock that was set back. */
   #windowAt(now: number): KnownWindow | undefined {
     const lastsMs = (this.#window?.endsAt ?? now) - now;
     return lastsMs > 0 && lastsMs < 2_000 * WINDOW_SECONDS ? this.#window : undefined;
   }
 
-  /** Returns how many requests the calls under way bring. An older call may be lost with its request. */
+  /** Returns how many requests the calls under way bring. An older call may be lost, and is not counted on. */
   #expected(now: number): number {
     let expected = 0;
     for (const call of this.#calls) {
@@ -234,8 +232,8 @@ export class Pool {
   }
 
   /**
-   * The window as the object needs it when it has forgotten it. The object judges whether it is over: this
-   * isolate takes it to be over a little earlier.
+   * The window from which the object goes on if it has forgotten its own. The object decides whether this window is
+   * over: for this isolate a window ends a little early.
    */
   get #remembered(): Window | undefined {
     const window = this.#window;
@@ -260,12 +258,12 @@ export class Pool {
   }
 }
 
-/** Returns the refusal of a request, undefined while the window has requests left. */
+/** Returns the refusal of a request; undefined while the window has requests left. */
 function refusalIn({ left, overAt }: KnownWindow, now: number): Count | undefined {
   return left > 0 ? undefined : { outcome: 'refused', remaining: 0, resetMs: overAt - now };
 }
 
-/** The platform marks the errors of an object that has more requests than it can serve. */
+/** Reports whether the object has more requests than it can serve. The platform marks such errors. */
 function isOverloaded(error: unknown): boolean {
   return error instanceof Error && 'overloaded' in error && error.overloaded === true;
 }
