@@ -34,8 +34,8 @@ const EXPOSED_HEADERS = [
 const PREFLIGHT_MAX_AGE_SECONDS = 86_400;
 
 /**
- * Answers preflights and marks responses. A bare OPTIONS is no preflight: it goes on to its route,
- * and a known path answers it with 405.
+ * Answers preflights, and sets the headers of CORS on other responses. An OPTIONS without
+ * `Access-Control-Request-Method` is no preflight: it goes on to its route, and a known path answers it with 405.
  */
 export function cors() {
   const handle = honoCors({
@@ -66,7 +66,7 @@ function allowedOrigin(origin: string, listed: readonly string[]): string | null
   return listed.includes(origin) ? origin : null;
 }
 
-/** Tells an OPTIONS of RFC 9110 section 9.3.7 from a browser's preflight. */
+/** Reports whether a request is an OPTIONS of RFC 9110 section 9.3.7, and not a browser's preflight. */
 function isBareOptions(request: HonoRequest): boolean {
   return (
     request.method === 'OPTIONS' && request.header('Access-Control-Request-Method') === undefined

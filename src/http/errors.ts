@@ -1,6 +1,6 @@
 /**
- * The catalogue of errors, the class that carries one, the errors that any route may answer, and the
- * place of a problem as answers name it: `payload.items.0.id`.
+ * The catalogue of errors, the class that carries one, the errors that any route may answer, and the path of a
+ * problem as answers show it: `payload.items.0.id`.
  */
 
 /** Error code → HTTP status and category. A new code is one line here. */
@@ -24,8 +24,8 @@ export type ErrorCode = keyof typeof CATALOGUE;
 type ErrorType = (typeof CATALOGUE)[ErrorCode]['type'];
 
 /**
- * One problem of a request. `path` is dotted (`payload.items.0.id`); `""` is the body as a whole. `field`, for the
- * log alone, is the path by the names of a schema, without indices: a caller has written nothing of it.
+ * One problem of a request. `path` is dotted (`payload.items.0.id`); `""` is the body as a whole. `field` is for the
+ * log: the names of the path that a schema knows, without indices, so that it holds no text of the caller.
  */
 export type Problem = { path: string; message: string; field?: string };
 
@@ -45,7 +45,7 @@ type ErrorOptions = {
   cause?: unknown;
 };
 
-/** An answer other than success. It is thrown anywhere below the routes and rendered in one place. */
+/** An error to answer. Any code below the routes throws it, and `renderError` makes the response. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly code: ErrorCode;
@@ -91,8 +91,8 @@ export function resourceMissing(message: string): ApiError {
 }
 
 /**
- * 500 `internal_error`. `cause` is logged; nothing of it is shown. `retryAfterSeconds`, a whole number, is
- * known of faults that pass.
+ * 500 `internal_error`. `cause` is logged and never shown. `retryAfterSeconds`, a whole number, is given for a
+ * fault that passes by itself.
  */
 export function internalError(cause?: unknown, retryAfterSeconds?: number): ApiError {
   return new ApiError('internal_error', 'An unexpected error occurred. Retry with backoff.', {
@@ -109,18 +109,18 @@ export function databaseDown(): ApiError {
 /** A name of an object, or an index of an array. */
 export type PathSegment = string | number;
 
-/** Writes the names of a path for `field`: without indices; undefined when there is none. */
+/** Returns the names of a path without its indices, for `Problem.field`; undefined when it has none. */
 export function fieldOf(segments: readonly PropertyKey[]): string | undefined {
   return segments.filter((segment) => typeof segment === 'string').join('.') || undefined;
 }
 
-/** The most that an answer repeats of a path: its names come from the caller and may be as long as the body. */
+/** A longer path is cut: its names come from the caller, and may be as long as the body. */
 const MAX_REPEATED_CHARACTERS = 500;
 
-/** The length of the longest path that is written, with the mark of a cut. */
+/** The length of a path that was cut, with its `…`. */
 export const MAX_PATH_CHARACTERS = MAX_REPEATED_CHARACTERS + 1;
 
-/** Writes the path in dots, cut when it is too long; `""` is the body as a whole. */
+/** Joins a path with dots, and cuts a long one; `""` is the body as a whole. */
 export function pathOf(segments: readonly PathSegment[]): string {
   const path = segments.join('.').toWellFormed();
   return path.length > MAX_REPEATED_CHARACTERS

@@ -1,7 +1,6 @@
 /**
- * Reads a JSON request body within bounds. The bytes are counted as they arrive: `Content-Length` is
- * only a hint, since it may lie or be missing. JavaScript must be able to read the body unaltered, and
- * RFC 8785 to write it.
+ * Reads a JSON request body within bounds. The bytes are counted as they arrive: `Content-Length` is only a hint,
+ * since it may be wrong or missing. A value that JavaScript would alter, or that RFC 8785 cannot write, is refused.
  */
 
 import type { MiddlewareHandler } from 'hono';
@@ -18,7 +17,7 @@ import {
 /** The bounds of a body that holds one resource. */
 export const MAX_BODY_BYTES = 256 * 1024;
 export const MAX_BODY_DEPTH = 64;
-/** The rest of a body that is too large is read and dropped up to here; then its sender is cut off. */
+/** The rest of a body that is too large is read and dropped, up to so many bytes. Then the connection is closed. */
 const MAX_DROPPED_BYTES = 16 * 1024 * 1024;
 
 /** A result of `JSON.parse`. */
@@ -38,8 +37,8 @@ type Bounds = {
  * fails answers: media type (415), size (413), then as 400 `validation_error` UTF-8, JSON, being an object, and
  * limits, with every place that breaks a limit.
  *
- * `Parts` are the types of what a caller sends, for Hono's client: the handler validates the body and reads the
- * headers itself.
+ * `Parts` are the types of the body and the headers for Hono's client. They change nothing here: the handler
+ * validates the body, and reads the headers, itself.
  */
 export function jsonObject<Parts extends { json: object }>({
   maxBytes = MAX_BODY_BYTES,
@@ -51,7 +50,7 @@ export function jsonObject<Parts extends { json: object }>({
 > {
   return async function jsonObject(c, next) {
     const { headers } = c.req.raw;
-    // Parameters of the media type are ignored, and no coding is undone (RFC 9110 sections 8.3 and 8.4).
+    // Parameters of the media type are ignored, and no content coding is decoded (RFC 9110 sections 8.3 and 8.4).
     const [mediaType = ''] = (headers.get('Content-Type') ?? '').split(';');
     if (mediaType.trim().toLowerCase() !== 'application/json') throw notJson();
     const coding = headers.get('Content-Encoding') ?? 'identity';
@@ -81,9 +80,9 @@ export function notJson(): ApiError {
 
 async function readBytes({ headers, body }: Request, maxBytes: number): Promise<Uint8Array> {
   const declared = Number(headers.get('Content-Length'));
-  // Such a client sends its body only when it is asked for it (RFC 9110 section 10.1.1).
-  const isToCome = headers.has('Expect');
-  if (declared > (isToCome ? maxBytes : MAX_DROPPED_BYTES)) throw bodyTooLarge(maxBytes);
+  // A client that sends `Expect` waits for a go-ahead before it sends the body (RFC 9110 section 10.1.1).
+  const isHeldBack = headers.has('Expect');
+  if (declared > (isHeldBack ? maxBytes : MAX_DROPPED_BYTES)) throw bodyTooLarge(maxBytes);
   if (body === null) return new Uint8Array();
   const reader = body.getReader();
   const chunks: Uint8Array[] = [];
@@ -94,7 +93,7 @@ async function readBytes({ headers, body }: Request, maxBytes: number): Promise<
       if (done) break;
       size += value.length;
       if (size <= maxBytes) chunks.push(value);
-      // A client that is cut off while it sends loses the answer (RFC 9112 section 9.6): its rest is dropped.
+      // A client whose connection is closed while it sends loses the answer (RFC 9112 section 9.6).
       else if (size > maxBytes + MAX_DROPPED_BYTES) break;
     }
   } catch (error) {
@@ -113,7 +112,7 @@ async function readBytes({ headers, body }: Request, maxBytes: number): Promise<
   return bytes;
 }
 
-/** Drops a byte order mark at the start, as RFC 8259 section 8.1 allows. */
+/** Parses the text of a body, without a byte order mark at its start (RFC 8259 section 8.1). */
 function parse(bytes: Uint8Array): JsonValue {
   let text: string;
   try {
@@ -128,7 +127,7 @@ function parse(bytes: Uint8Array): JsonValue {
   }
 }
 
-/** Names a problem of the body as a whole. */
+/** 400 `validation_error`, for a problem of the body as a whole. */
 function unreadable(message: string, cause?: unknown): ApiError {
   return validationError([{ path: '', message }], { cause });
 }
@@ -158,19 +157,19 @@ function limitProblemsOf(body: JsonObject, maxDepth: number): Problem[] {
   return problems;
 }
 
-/** The fields that a path is followed into for the log: it ends before the names of a payload. */
-const FREE_FORM = 'payload';
-const LIST = 'events';
+/** The fields of a body that the log may name. The names below a payload are the caller's own. */
+const PAYLOAD = 'payload';
+const EVENTS = 'events';
 
-/** Returns the field of a path that the caller wrote, as far as every body has it. */
+/** Returns `Problem.field` for the path of a problem: the path up to `payload`, without indices. */
 function fieldIn([first, index, inner]: readonly PathSegment[]): { field?: string } {
-  if (first === FREE_FORM) return { field: FREE_FORM };
-  if (first !== LIST) return {};
-  const isItem = typeof index === 'number' && inner === FREE_FORM;
-  return { field: isItem ? `${LIST}.${FREE_FORM}` : LIST };
+  if (first === PAYLOAD) return { field: PAYLOAD };
+  if (first !== EVENTS) return {};
+  const isItem = typeof index === 'number' && inner === PAYLOAD;
+  return { field: isItem ? `${EVENTS}.${PAYLOAD}` : EVENTS };
 }
 
-/** Returns the problem of a name, or of a value that is no container. */
+/** Returns the problem of a name and its value, unless the value is an object or a list. */
 function limitBrokenBy(name: PathSegment, value: JsonValue): string | undefined {
   if (name === '__proto__') return 'is a name that must not be used';
   if (typeof name === 'string' && !name.isWellFormed()) {
@@ -179,7 +178,7 @@ function limitBrokenBy(name: PathSegment, value: JsonValue): string | undefined 
   if (typeof value === 'string' && !value.isWellFormed()) {
     return 'must not contain half of a surrogate pair';
   }
-  // An overflow, or an integer beyond ±(2^53−1), which may not be the one that was sent.
+  // An overflow, or an integer beyond ±(2^53−1), which `JSON.parse` may have rounded.
   const isLost =
     typeof value === 'number' &&
     (Number.isInteger(value) ? !Number.isSafeInteger(value) : !Number.isFinite(value));

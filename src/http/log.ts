@@ -1,10 +1,9 @@
 /**
  * The service's log: one JSON object per line, as Workers Logs indexes it, and one line per request.
  *
- * Of what a caller sends, the log holds the request id, the method and the route's pattern, and no
- * credential, key, query or payload. AsyncLocalStorage carries the request across every await and into
- * `waitUntil`: a store logs a fault under the id of its request, and each floor adds notes to the
- * request's line.
+ * The log holds a request's id, its method and the pattern of its route, and no credential, key, query or payload.
+ * AsyncLocalStorage carries the request across every await and into `waitUntil`: a store logs a fault under the id of
+ * its request, and any code may add a field to the request's line.
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
@@ -16,7 +15,7 @@ import { VERSION } from '../version.ts';
 import type { ErrorCode } from './errors.ts';
 import { requestIdOf } from './response-headers.ts';
 
-/** The fields of a request's line besides those that its request and its answer give. */
+/** The fields of a request's line that `note` and `noteMore` add. */
 type Notes = {
   error_code?: ErrorCode;
   /** The first field at fault, by its name in a schema. */
@@ -31,19 +30,19 @@ type Notes = {
   cache?: 'memory' | 'edge' | 'database' | 'stale';
   /** The outcome of posting an event. */
   outcome?: 'accepted' | 'replayed' | 'conflict';
-  /** Milliseconds that calls of the rate counter took. */
+  /** Milliseconds that the request waited for the rate counter. */
   counter_ms?: number;
-  /** Milliseconds that calls of D1 took, added up: calls side by side may take more than the request. */
+  /** Sum of the milliseconds of all calls of D1. Parallel calls may add up to more than the request took. */
   database_ms?: number;
-  /** Attempts at calls of D1: more than there are calls when passing faults were repeated. */
+  /** Attempts at calls of D1. A call that is repeated after a passing fault counts again. */
   database_attempts?: number;
 };
 
 const requests = new AsyncLocalStorage<{ id: string; notes: Notes }>();
 
 /**
- * Logs each request once it is answered; `duration_ms` is the time until then. A counted response says
- * in `Server-Timing` how long its calls took.
+ * Logs each request once it is answered; `duration_ms` is the time until then. Sets `Server-Timing` on each response
+ * of a counted request.
  */
 export function accessLog() {
   let origin: Origin | undefined;
@@ -57,7 +56,7 @@ export function accessLog() {
     if (headers.has('X-RateLimit-Limit') || notes.counter_ms !== undefined) {
       headers.set('Server-Timing', serverTiming(notes, duration));
     }
-    // An isolate stays in its data centre, and reading `cf` costs more than all else of a line.
+    // Read once per isolate, which stays in its data centre: reading `cf` costs more than the rest of the line.
     origin ??= originOf(c);
     logInfo('request', {
       request_id: id,
@@ -71,13 +70,13 @@ export function accessLog() {
   });
 }
 
-/** Adds to the present request's line. A later note replaces an earlier one of its name. */
+/** Adds fields to the current request's line. A later value of a field replaces an earlier one. */
 export function note(notes: Notes): void {
   const request = requests.getStore();
   if (request !== undefined) Object.assign(request.notes, notes);
 }
 
-/** Adds to a sum of the present request's line. */
+/** Adds `more` to a sum in the current request's line. */
 export function noteMore(
   sum: 'counter_ms' | 'database_ms' | 'database_attempts',
   more: number,
@@ -99,7 +98,7 @@ export async function timed<T>(
   }
 }
 
-/** Logs a usual event. A field without a value is left out. */
+/** Logs a line that reports no fault. A field without a value is left out. */
 export function logInfo(
   message: string,
   fields: Readonly<Record<string, string | number | boolean | undefined>>,
@@ -113,7 +112,7 @@ export function logFault(message: string, cause: unknown): void {
   console.error(JSON.stringify({ level: 'error', message, request_id, cause: stackOf(cause) }));
 }
 
-/** Returns the stack of an error, and those of its causes. */
+/** Returns the stacks of an error and of its causes. */
 function stackOf(error: unknown): string {
   if (!(error instanceof Error)) return `a thrown ${typeof error}`;
   const own = error.stack ?? `${error.name}: ${error.message}`;

@@ -2,19 +2,19 @@
  * How lists page: the parameters `limit` and `cursor`, the list resource, and opaque cursors.
  *
  * A cursor is base64url of an 8-byte check and a JSON text `[version, list, filters, position]`. The check
- * is the head of the text's SHA-256. It finds a cursor that was altered, cut or made elsewhere. It keeps no
- * secret: a forged cursor leads to rows that its forger may list anyway, and its position is still
- * validated. The filters stand in it as the head of their SHA-256, because an address has to hold both the
+ * is the head of the text's SHA-256. It finds a cursor that was altered, cut or made elsewhere. It is no
+ * signature: a forged cursor leads to rows that its forger may list anyway, and its position is still
+ * validated. A cursor holds the head of the filters' SHA-256 and not the filters, because a URL has to hold both the
  * cursor and the filters.
  */
 
 import * as z from 'zod';
 import { ApiError } from './errors.ts';
 
-/** Raise it when the meaning of a position changes: older cursors then answer `invalid_cursor`. */
+/** Raise it when the meaning of a position changes: older cursors are then refused with `invalid_cursor`. */
 const VERSION = 2;
 const CHECK_BYTES = 8;
-/** A longer cursor is refused before it is decoded. The longest that this service makes has some 500. */
+/** A longer cursor is refused before it is decoded. The longest of this service has some 500 characters. */
 export const MAX_CURSOR_CHARACTERS = 1_000;
 const BASE64URL = { alphabet: 'base64url' } as const;
 
@@ -57,7 +57,7 @@ export function listOf<Item extends z.ZodType>(item: Item) {
 
 /**
  * Writes a page of documents, which are JSON texts themselves. `next` is the cursor to what follows,
- * or null on the last page. `more` are the fields that this list has besides.
+ * or null on the last page. `more` are further fields of the list, such as `resume_cursor`.
  */
 export function listJson(
   documents: readonly string[],
@@ -68,7 +68,7 @@ export function listJson(
   return `{"object":"list","data":[${documents.join(',')}],"has_more":${next !== null},"next_cursor":${JSON.stringify(next)}${others.join('')}}`;
 }
 
-/** The list and the filters that a cursor was made for. It fits no other. */
+/** The list and the filters that a cursor is made for. It is refused for any other. */
 export type CursorScope = {
   list: string;
   /** The filters in canonical form, without `limit`: equal filters have equal JSON texts. */
@@ -134,7 +134,7 @@ async function readText(cursor: string): Promise<Uint8Array | undefined> {
   return check.every((byte, index) => byte === bytes[index]) ? text : undefined;
 }
 
-/** Returns `undefined` for a text that is not JSON: its check can be forged too. */
+/** Parses the text of a cursor; `undefined` for other text than JSON, whose check may be forged. */
 function parseJson(text: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(text));
@@ -146,7 +146,7 @@ function parseJson(text: Uint8Array): unknown {
 /** Returns the head of the filters' SHA-256 as a text; an empty one for a list without filters. */
 async function digestOfFilters({ filters }: CursorScope): Promise<string> {
   if (filters === undefined) return '';
-  // Node has no `toHex`: the bytes stand there as numbers.
+  // The bytes as decimal numbers: Node, where the tools run, has no `toHex`.
   return (await checkOf(encoder.encode(JSON.stringify(filters)))).join();
 }
 

@@ -16,8 +16,8 @@ type QueryValidator<S extends z.ZodObject, Parts> = MiddlewareHandler<
 >;
 
 /**
- * The query as Hono's client gives it. A URL has texts only, so the input of a schema is text: the numbers and
- * the names of a list are those of its output.
+ * The query as Hono's client takes it. A schema reads text, because a URL holds text only. The client takes the number
+ * or the list of names that the schema makes of this text.
  */
 type ClientQuery<In, Out> = {
   [Name in keyof In]: Name extends keyof Out
@@ -32,12 +32,12 @@ type ClientValue<In, Out> = Out extends number
 type QueryOf<Query> = Query extends Record<string, never> ? object : { query: Query };
 
 /**
- * Validates the query: each parameter at most once, unless it is a list itself. `aliases` are names that
- * another part of the API has for a parameter of this schema.
+ * Validates the query: each parameter at most once, unless it is a list itself. `aliases` maps names that other parts
+ * of the API use to the parameter of this schema that is meant.
  *
- * Throws a `validation_error` with every bad parameter in `details`, an unreadable cursor among them;
- * a cursor that is alone at fault is left to the code that decodes it. Unknown parameters are bad too: an
- * answer that ignores `sort=price` or `bedrooms=3` looks as if it was sorted or filtered.
+ * Throws a `validation_error` with every bad parameter in `details`, an altered cursor among them. When the cursor is
+ * the only bad parameter, it passes: the handler decodes it, and throws `invalid_cursor`. Unknown parameters are bad
+ * too: an answer that ignores `sort=price` or `bedrooms=3` looks as if it was sorted or filtered.
  */
 export function validQuery<S extends z.ZodObject, Parts = object>(
   schema: S,
@@ -49,11 +49,15 @@ export function validQuery<S extends z.ZodObject, Parts = object>(
       return;
     const problems = queryProblems(schema, sent, aliases);
     if (!isNonEmpty(problems)) return;
-    const pager = pagerOf(schema.shape);
-    const [cursor] = (pager && sent[pager]) ?? [];
-    const isNamed = problems.some(({ path }) => path === pager);
-    if (cursor !== undefined && pager && !isNamed && !(await isIntact(cursor))) {
-      problems.push({ path: pager, field: pager, message: 'is not one that this list gave' });
+    const cursorName = cursorParameterOf(schema.shape);
+    const [cursor] = (cursorName && sent[cursorName]) ?? [];
+    const isNamed = problems.some(({ path }) => path === cursorName);
+    if (cursor !== undefined && cursorName && !isNamed && !(await isIntact(cursor))) {
+      problems.push({
+        path: cursorName,
+        field: cursorName,
+        message: 'is not one that this list gave',
+      });
     }
     throw validationError(problems);
   });
@@ -76,12 +80,12 @@ export function queryProblems(
   ];
 }
 
-/** The parameters that a list may take its cursors in. */
-const PAGERS = ['cursor', 'after'];
+/** The parameters that take a cursor. A list has one of them. */
+const CURSOR_PARAMETERS = ['cursor', 'after'];
 
-/** Paging words of other APIs, and of other lists: a client that pages with them would read page one for ever. */
-const PAGING_WORDS = [
-  ...PAGERS,
+/** Paging parameters of other APIs and lists. If one was ignored, its client would read page one for ever. */
+const PAGING_NAMES = [
+  ...CURSOR_PARAMETERS,
   'resume_cursor',
   'next_cursor',
   'starting_after',
@@ -91,19 +95,19 @@ const PAGING_WORDS = [
   'page_token',
 ];
 
-/** Usual words for parameters of this API. */
-const USUAL_WORDS = { lang: 'locale', language: 'locale', location_slug: 'location' };
+/** Usual names elsewhere → the parameter of this API. */
+const USUAL_NAMES = { lang: 'locale', language: 'locale', location_slug: 'location' };
 
 /** Parameters that links and caches append: campaigns, click ids, and names that begin with `_`. */
 const APPENDED =
   /^(utm_.*|_.*|[a-z]*clk?id|gclsrc|gbraid|wbraid|igshid|srsltid|li_fat_id|mc_[ce]id)$/i;
 
-/** A name with brackets behind it. Anchored at both ends, so that no name takes more than one pass. */
+/** A name with brackets at its end. Anchored at both ends, so that a long name takes linear time. */
 const IN_BRACKETS = /^([^[]*)(?:\[[^[\]]*\])+$/;
 
 /**
- * Returns the problem of a parameter that the schema lacks, or undefined for one that links append. It
- * names the parameter that is meant, if another case, brackets or a foreign word tell.
+ * Returns the problem of a parameter that the schema lacks, or undefined for a parameter that links append. Its
+ * message names the parameter that is meant, where the name is an alias, or differs by case or brackets only.
  */
 function unknownParameter(
   name: string,
@@ -112,24 +116,24 @@ function unknownParameter(
 ): Problem | undefined {
   if (APPENDED.test(name)) return undefined;
   const known = Object.keys(shape);
-  const pager = pagerOf(shape);
+  const cursorName = cursorParameterOf(shape);
   const plain = name.replace(IN_BRACKETS, '$1').toLowerCase();
-  const meant = PAGING_WORDS.includes(plain)
-    ? pager
-    : (new Map(Object.entries({ ...USUAL_WORDS, ...aliases })).get(plain) ?? plain);
+  const meant = PAGING_NAMES.includes(plain)
+    ? cursorName
+    : (new Map(Object.entries({ ...USUAL_NAMES, ...aliases })).get(plain) ?? plain);
   const isNearMiss = meant !== undefined && known.includes(meant);
   const advice = isNearMiss
-    ? `${meant === pager ? 'page with' : 'use'} ${meant}`
+    ? `${meant === cursorName ? 'page with' : 'use'} ${meant}`
     : `known are ${known.join(', ') || 'none'}`;
   return { path: pathOf([name]), message: `is not a parameter here: ${advice}` };
 }
 
 /** Returns the parameter that takes a list's cursors; undefined for an item. */
-function pagerOf(shape: object): string | undefined {
-  return PAGERS.find((name) => Object.hasOwn(shape, name));
+function cursorParameterOf(shape: object): string | undefined {
+  return CURSOR_PARAMETERS.find((name) => Object.hasOwn(shape, name));
 }
 
-/** Returns one problem per parameter, under its name: inside a value, a query has no path. */
+/** Returns one problem per parameter. Its path is the parameter's name, even if an entry of a list is bad. */
 function parameterProblems(
   issues: readonly z.core.$ZodIssue[],
   sent: Readonly<Record<string, string[]>>,
@@ -140,19 +144,19 @@ function parameterProblems(
     const name = String(parameter);
     if (first.has(name)) continue;
     const values = sent[name] ?? [];
-    // An entry of a list has a path of its own.
-    const isOnceTooOften = index === undefined && values.length > 1;
+    // The path of an issue has an index where an entry of a list is bad.
+    const isRepeated = index === undefined && values.length > 1;
     const value = index === undefined ? values[0] : values.join().split(',')[Number(index)];
     first.set(name, {
       path: name,
       field: name,
-      message: isOnceTooOften ? 'must be given once' : messageFor(issue, value),
+      message: isRepeated ? 'must be given once' : messageFor(issue, value),
     });
   }
   return [...first.values()];
 }
 
-/** Names a value that is none of those that the parameter takes. */
+/** Returns the message of an issue. For a parameter of fixed values it shows the value that was sent. */
 function messageFor(issue: z.core.$ZodIssue, value: string | undefined): string {
   if (issue.code !== 'invalid_value' || value === undefined) return issue.message;
   const shown = value === '' ? 'an empty value' : pathOf([value]);

@@ -1,6 +1,6 @@
 /**
- * The one renderer of errors: every error is answered with the same envelope, whatever went wrong.
- * It needs nothing that another middleware sets, and it never throws.
+ * The one renderer of errors: every error is answered with the same envelope. It needs nothing that another middleware
+ * sets, and it never throws.
  */
 
 import type { Context, Hono } from 'hono';
@@ -12,7 +12,7 @@ import { ApiError, internalError, validationError } from './errors.ts';
 import { logFault, note } from './log.ts';
 import { requestIdOf } from './response-headers.ts';
 
-/** Answers whatever was thrown, for `app.onError`. The cause of a 5xx is logged and never shown. */
+/** Answers a thrown value, for `app.onError`. The cause of a 5xx is logged and never shown. */
 export function renderThrown(thrown: unknown, c: Context): Response {
   const error = apiErrorOf(thrown);
   if (error.status >= 500) logFault('request failed', error.cause ?? error);
@@ -118,9 +118,8 @@ export function guard() {
 }
 
 /**
- * Adds a route to each path of the service that answers every other method with 405
- * `method_not_allowed` and `Allow`. The access log shows it under the path's own pattern.
- * Called after all other routes.
+ * Adds a route to each path of the service that answers every other method with 405 `method_not_allowed` and
+ * `Allow`. The access log shows such a request under the path's own pattern. Call it after all other routes.
  */
 export function refuseOtherMethods(app: Hono<AppEnv>): void {
   for (const [path, methods] of methodsByPath(app)) {
@@ -132,7 +131,7 @@ export function refuseOtherMethods(app: Hono<AppEnv>): void {
   }
 }
 
-/** Returns the methods of each path: HEAD wherever GET is one. Middleware has no method of its own. */
+/** Returns path → methods. A path with GET has HEAD too. Middleware, whose method is ALL, is skipped. */
 function methodsByPath(app: Hono<AppEnv>): Map<string, Set<string>> {
   const known = new Map<string, Set<string>>();
   for (const { method, path } of app.routes) {

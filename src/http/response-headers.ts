@@ -16,7 +16,7 @@ const SECURITY_HEADERS = Object.entries({
   'Cross-Origin-Resource-Policy': 'cross-origin',
 });
 
-/** Sets the headers on every response. The policy that a development page brings along stays. */
+/** Sets the headers on every response. A development page keeps its own Content-Security-Policy. */
 export function responseHeaders() {
   return createMiddleware<AppEnv>(async function responseHeaders(c, next) {
     await next();
@@ -29,11 +29,12 @@ export function responseHeaders() {
 
 /**
  * A request id that can be sent back as it came: 1 to 200 characters of a field value (RFC 9110 section
- * 5.5). The runtime reads a value as UTF-8 and writes U+FFFD for bytes that are not: these are lost.
+ * 5.5). The runtime reads a value as UTF-8 and replaces other bytes by U+FFFD, so they cannot be sent back.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it excludes them, as a field value does.
 const REPEATABLE_ID = /^[^\x00-\x08\x0a-\x1f\x7f\ufffd]{1,200}$/u;
 
+/** Request → its id. */
 const assigned = new WeakMap<Request, string>();
 
 /**

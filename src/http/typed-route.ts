@@ -1,6 +1,5 @@
 /**
- * The types of answers for `hc`, Hono's client, where Hono cannot see them: answers are sent as finished
- * bytes. Types only.
+ * The types of answers for `hc`, Hono's client. Hono cannot infer them, because answers are sent as finished bytes.
  */
 
 import type { TypedResponse } from 'hono';
@@ -9,8 +8,8 @@ import type { errorResource } from '../openapi/error-resource.ts';
 import type { ApiError } from './errors.ts';
 
 /**
- * The answer to a request that is refused or fails. No operation answers 405, and the one that answers 503
- * says more in it.
+ * The answer to a request that is refused or fails. No operation answers 405, and the 503 of detailed health has a
+ * type of its own.
  */
 type ErrorAnswer = TypedResponse<
   z.output<typeof errorResource>,
@@ -23,8 +22,8 @@ export type Answered<Body, Status extends 200 | 202 = 200> =
   | TypedResponse<Body, Status, 'json'>
   | ErrorAnswer;
 
-/** The answer to an `If-None-Match` that names what there is. It has no body. */
+/** The answer to an `If-None-Match` with the current ETag. It has no body. */
 export type NotModified = TypedResponse<null, 304, 'body'>;
 
-/** A response whose content Hono reads from the type, as it does for `c.json`. */
+/** A response that tells Hono's client the type of its content, as a result of `c.json` does. */
 export type Sent<Told> = Response & Told;

@@ -1,4 +1,4 @@
-/** Parses what callers send, and names its problems. */
+/** Parses values of callers with zod, and puts zod's issues into this API's words. */
 
 import * as z from 'zod';
 import { fieldOf, type Problem, pathOf } from './errors.ts';
@@ -21,8 +21,8 @@ export function isNonEmpty<T>(list: T[]): list is [T, ...T[]] {
 }
 
 /**
- * Returns one problem for each field that a zod issue names. The path of an issue has the schema's names; the
- * name of an unrecognized field stands beside it.
+ * Returns one problem for each field that a zod issue names. `path` has names of the schema only. The names of
+ * unrecognized fields are the caller's, and stand in `keys`.
  */
 function problemsOf(issue: z.core.$ZodIssue): Problem[] {
   const path = issue.path.map(String);
@@ -40,7 +40,7 @@ function problemsOf(issue: z.core.$ZodIssue): Problem[] {
 
 z.config({ customError: wording });
 
-/** Replaces wording that speaks of TypeScript's types; `undefined` leaves zod's own. */
+/** Replaces messages of zod that speak of TypeScript's types; `undefined` keeps zod's message. */
 function wording(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':

@@ -2,15 +2,15 @@
  * Holds a request until its list has something to show: the query parameter `wait`.
  *
  * A waiting request looks once a second and sleeps in between, which costs no processor time. When its client
- * hangs up, the platform cancels the handler without running its `finally`. So a wait is counted by the time at
- * which it ends at the latest, and a cancelled one leaves the count by itself.
+ * hangs up, the platform cancels the handler without running its `finally`. So each wait is counted with its latest
+ * end: a cancelled wait is no longer counted once this end is over.
  */
 
 import * as z from 'zod';
 
 const MAX_WAIT_SECONDS = 25;
 const LOOK_EVERY_MS = 1_000;
-/** The most requests that wait in one isolate. Further ones are answered at once. */
+/** The most requests that wait in one isolate. Further requests are answered at once. */
 const MAX_WAITING = 50;
 
 /** The query parameter: whole seconds. */
@@ -21,7 +21,7 @@ export const waitParameter = z
   .pipe(z.int().min(1).max(MAX_WAIT_SECONDS))
   .exactOptional();
 
-/** The waits of this isolate: the time at which each ends at the latest, in milliseconds since the epoch. */
+/** The waits of this isolate, each with its latest end in milliseconds since the epoch. */
 const waits = new Set<{ endsAt: number }>();
 
 /**
