@@ -74,7 +74,7 @@ describe('the README', () => {
 });
 
 describe('a figure of the README', () => {
-  const { rows } = tableOf('README.md', 'what');
+  const { rows } = tableOf('README.md', 'aspect');
 
   it.each(rows)('is one of the document that it is told in: %s', (_, figures = '', told = '') => {
     const documents = [...told.matchAll(/\]\(([^)]+)\)/g)].map(([, path = '']) => textOf(path));
