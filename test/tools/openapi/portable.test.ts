@@ -114,7 +114,8 @@ describe('a schema', () => {
   ])('%s is told apart by %s', (name, propertyName, created, cancelled) => {
     const refs = [created, cancelled].map((each) => `#/components/schemas/${each}`);
     expect(components.schemas[name]).toMatchObject({
-      oneOf: refs.map(($ref) => ({ $ref })),
+      // A kind that the catalogue gains is a further member.
+      oneOf: expect.arrayContaining(refs.map(($ref) => ({ $ref }))),
       discriminator: {
         propertyName,
         mapping: { 'booking.created': refs[0], 'booking.cancelled': refs[1] },
