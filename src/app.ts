@@ -18,9 +18,9 @@ import { databaseIdentity } from './storage/table.ts';
 /** The tables that this version needs. */
 const TABLES = [databaseIdentity, events, properties, locations, amenities, importStaging];
 
-/** The additions of a development entry. */
+/** The additions of the development entry. */
 export type Extras = {
-  /** The documentation page and its files, by whole paths. */
+  /** The routes of the documentation page and the preview, with their full paths. */
   docs?: Hono<AppEnv>;
 };
 

@@ -9,7 +9,7 @@
 import * as z from 'zod';
 import { developmentKeys, namedKeys } from './auth/api-key.ts';
 
-/** Tells Hono about this Worker's bindings, and what middleware leaves on the context. */
+/** The types of this Worker's bindings, and of the variables that middleware sets on Hono's context. */
 export type AppEnv = {
   Bindings: Env;
   Variables: {
@@ -32,7 +32,7 @@ const wholeNumber = (minimum: number, maximum: number) =>
     .transform(Number)
     .pipe(z.int().min(minimum).max(maximum));
 
-/** The URL parser would take any number of slashes before the host. */
+/** An http(s) URL with exactly two slashes before its host: the URL parser accepts any number. */
 const httpUrl = z
   .url({ protocol: /^https?$/, error: 'must be an http(s) URL' })
   .refine((url) => /^https?:\/\/[^/\\]/i.test(url), { error: 'must be an http(s) URL' });
@@ -77,7 +77,7 @@ const vars = {
   FEED_MEMORY_BYTES: wholeNumber(0, 67_108_864),
   API_KEY: commaSeparated,
   API_KEYS: namedKeys,
-  /** Counts in development only. */
+  /** Read in development only. */
   DEV_API_KEYS: developmentKeys,
   JWT_ISSUER: z.string().default(''),
   JWT_AUDIENCE: z.string().default(''),
@@ -94,7 +94,7 @@ const varsSchema = z.object(vars).transform((values) => ({
   corsOrigins: values.CORS_ORIGINS,
   /** Requests per window, by counter. */
   rateLimits: { default: values.RATE_LIMIT_DEFAULT, ingest: values.RATE_LIMIT_INGEST },
-  /** Where the counters are, undefined for anywhere. The local runtime knows no jurisdictions. */
+  /** The jurisdiction of the counters; undefined for none. The local runtime knows no jurisdictions. */
   jurisdiction:
     values.JURISDICTION === '' || values.ENVIRONMENT === DEVELOPMENT
       ? undefined
@@ -115,7 +115,7 @@ const varsSchema = z.object(vars).transform((values) => ({
   },
 }));
 
-/** Each fault is a sentence that begins with the name of a var. */
+/** The parsed vars. Each fault is a sentence that begins with the name of a malformed var. */
 export type Config = z.infer<typeof varsSchema> & { faults: readonly string[] };
 
 /** The vars that cannot be left out. */
@@ -123,7 +123,7 @@ type NeededVar = {
   [Name in keyof typeof vars]: undefined extends z.input<(typeof vars)[Name]> ? never : Name;
 }[keyof typeof vars];
 
-/** Take the place of vars that are malformed, so that the 500 still has its headers. */
+/** Values in place of malformed vars, so that the 500 still has its headers. */
 const STAND_INS: Readonly<Record<string, string>> = {
   PUBLIC_SITE_URL: 'https://unknown.invalid',
   RATE_LIMIT_DEFAULT: '100',
@@ -145,7 +145,7 @@ export function configOf(env: Env): Config {
   return config;
 }
 
-/** Returns the counters of the clients, which are in the jurisdiction of this deployment. */
+/** Returns the namespace of the clients' counters, in the jurisdiction of this deployment. */
 export function countersOf(env: Env): Env['RATE_COUNTER'] {
   const { jurisdiction } = configOf(env);
   return jurisdiction === undefined

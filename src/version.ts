@@ -1,3 +1,3 @@
-/** The version of the service, as package.json has it; kept here so that none of that file is bundled. */
+/** The version of the service. It repeats the one of package.json, so that the bundle does not hold that file. */
 
 export const VERSION = '1.0.0';

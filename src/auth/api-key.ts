@@ -1,5 +1,5 @@
 /**
- * The `x-api-key` credential: the form of configured keys, and whose key a request sends.
+ * The `x-api-key` credential: the schema of configured keys, and the judgement of the key that a request sends.
  *
  * A configuration holds the SHA-256 of a named key and never the key. A key has 256 random bits, so its
  * hash does not give it away. `config.ts` parses the configured keys, and `npm run api-key` makes new ones.
@@ -14,7 +14,7 @@ const SCOPES = ['feed:read', 'events:write', 'events:read'] as const;
 
 export type Scope = (typeof SCOPES)[number];
 
-/** The names in the log of a key that opens everything, and of a token. No named key may have one of these. */
+/** The `caller` of a request with a key that opens everything, and with a token. No named key may have these names. */
 export const FULL_ACCESS_CALLER = 'api-key';
 export const TOKEN_CALLER = 'bearer';
 const RESERVED_NAMES: readonly string[] = [FULL_ACCESS_CALLER, TOKEN_CALLER];
@@ -24,7 +24,7 @@ const MAX_NAME_CHARACTERS = 40;
 /** Keys with this prefix stand in the repository, or in a developer's files. They are valid in development only. */
 export const DEVELOPMENT_PREFIX = 'dev_';
 
-/** The name of a key's holder, as the log and the events have it. */
+/** The name of a key's holder, which the log and the stored events show. */
 export const keyName = z
   .string()
   .max(MAX_NAME_CHARACTERS, `must have at most ${MAX_NAME_CHARACTERS} characters`)
@@ -36,7 +36,7 @@ export const keyName = z
 
 export const scope = z.enum(SCOPES, { error: `must be one of ${SCOPES.join(', ')}` });
 
-/** A day. The key is valid to its end in UTC. */
+/** The last day of a key, in UTC. */
 export const expiryDate = z.iso.date({ error: 'must be a date such as 2027-06-30' });
 
 const holder = {
@@ -60,18 +60,18 @@ export type NamedKey = z.infer<typeof namedKey>;
 export type DevelopmentKey = z.infer<typeof developmentKey>;
 
 /** The vars `API_KEYS` and `DEV_API_KEYS`: lists, or their JSON text; none when absent or empty. */
-export const namedKeys = listOf(namedKey, ['name', 'sha256']);
-export const developmentKeys = listOf(developmentKey, ['name', 'key']);
+export const namedKeys = keyList(namedKey, ['name', 'sha256']);
+export const developmentKeys = keyList(developmentKey, ['name', 'key']);
 
-/** Returns the first millisecond at which a key that expires on the day is no longer valid. */
+/** Returns the end of a day in UTC, in milliseconds since the epoch. A key that expires on the day is invalid from then on. */
 export function endOfDay(date: string): number {
   const end = new Date(`${date}T00:00:00Z`);
   end.setUTCDate(end.getUTCDate() + 1);
   return end.getTime();
 }
 
-/** The schema of a list of entries, no two of which have the same value in a `unique` field. */
-function listOf<Entry>(entry: z.ZodType<Entry>, unique: readonly (keyof Entry & string)[]) {
+/** Makes the schema of a list of entries. No two entries have the same value in a `unique` field. */
+function keyList<Entry>(entry: z.ZodType<Entry>, unique: readonly (keyof Entry & string)[]) {
   const entries = z
     .array(entry, { error: 'must be a list of keys' })
     .superRefine((list, context) => {
@@ -88,11 +88,11 @@ function listOf<Entry>(entry: z.ZodType<Entry>, unique: readonly (keyof Entry & 
         }
       }
     });
-  return z.preprocess((value) => parsed(value ?? ''), entries);
+  return z.preprocess((value) => parsedJson(value ?? ''), entries);
 }
 
-/** Reads a list that a file of vars holds as text. Text that is no JSON is left to the schema. */
-function parsed(value: unknown): unknown {
+/** Parses a list that `.dev.vars` holds as JSON text. Other text is returned as it is: the schema refuses it. */
+function parsedJson(value: unknown): unknown {
   if (typeof value !== 'string') return value;
   if (value.trim() === '') return [];
   try {
@@ -102,10 +102,10 @@ function parsed(value: unknown): unknown {
   }
 }
 
-/** The parts of the configuration that say which keys there are. */
+/** The part of the configuration that lists the keys. */
 export type KeyConfig = Pick<Config, 'apiKeys' | 'namedKeys' | 'developmentKeys' | 'isDevelopment'>;
 
-/** A key as it was sent, judged. `fault` is for the log: the reason why the key is not valid. */
+/** The judgement of the key that a request sends. `fault` is for the log: the reason why the key is not valid. */
 export type SentKey =
   | { outcome: 'valid'; caller: string; scopes: readonly Scope[] }
   | { outcome: 'expired'; caller: string; fault: 'expired' }
@@ -127,8 +127,8 @@ const knownKeys = new WeakMap<KeyConfig, readonly KnownKey[]>();
 const encoder = new TextEncoder();
 
 /**
- * Identifies the key `sent` at the time `now`. Compares its SHA-256 with that of every configured key,
- * so that the time taken tells nothing about any key.
+ * Judges the key `sent` at the time `now`. Its SHA-256 is compared with the SHA-256 of every configured key, so that
+ * the time of the comparison tells nothing about any key.
  */
 export async function identifyKey(sent: string, config: KeyConfig, now: number): Promise<SentKey> {
   const known = knownKeys.get(config) ?? (await learnKeys(config));
@@ -173,7 +173,7 @@ async function learnKeys(config: KeyConfig): Promise<readonly KnownKey[]> {
     ...unlimited,
   }));
   const known = [...named, ...(await Promise.all([...inDevelopment, ...openingAll]))];
-  // Another request of this isolate may have been here meanwhile.
+  // Another request of this isolate may have logged this meanwhile.
   if (!knownKeys.has(config) && !isDevelopment && apiKeys.some(isDevelopmentKey)) {
     logFault(
       'a development key is ignored',

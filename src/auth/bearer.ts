@@ -2,16 +2,15 @@
  * The `Authorization: Bearer` credential: a JWT of the identity provider (RFC 6750, RFC 7519), the provider's
  * keys that verify it, and the permissions that it carries.
  *
- * The key set whose keys sign valid tokens (RFC 7517): inline, or at the identity provider's address.
+ * The provider's key set (RFC 7517) is a var, or is fetched from the provider's address. jose's remote set fetches
+ * the keys and keeps them for its isolate. The code here adds two things. The keys are cached at the edge too (per
+ * data centre, and only on a custom domain), because isolates are short-lived. And known keys are used for a day
+ * while the provider cannot be reached.
  *
- * jose's remote set fetches the provider's keys and keeps them for its isolate. The code here adds two
- * things. The keys are cached at the edge too (per data centre, and only on a custom domain), because
- * isolates are short-lived. And known keys stay valid for a day while the provider cannot be reached.
- *
- * Requests must not wait for each other's promises on Workers: the follower of a request that is broken
- * off would hang. jose knows that and starts a fetch of its own for each request that finds no fresh keys
- * there (`isCloudflareWorkers` in its jwks/remote.js). So many requests at once to an empty isolate make
- * many fetches, bounded by the rate limit of their clients.
+ * Requests must not wait for each other's promises on Workers: when a request is cancelled, a request that waits for
+ * its fetch hangs. So jose makes a fetch of its own there for each request that finds no fresh keys
+ * (`isCloudflareWorkers` in its jwks/remote.js). Many requests at once to an empty isolate make many fetches, bounded
+ * by the rate limit of their clients.
  */
 
 import {
@@ -37,9 +36,9 @@ import { edgeAddressOf } from '../storage/edge-address.ts';
 
 const FETCH_DEADLINE_MS = 5_000;
 const EDGE_DEADLINE_MS = 1_000;
-/** The provider is asked again after this time: a key that it has withdrawn is refused by then. */
+/** Keys are fetched again after this time: a key that the provider has withdrawn is refused from then on. */
 const FRESH_MS = 600_000;
-/** Keys outlive a provider that cannot be reached by this time. */
+/** While the provider cannot be reached, known keys are used for so long. */
 const USABLE_SECONDS = 86_400;
 /** The pause between two fetches for an unknown `kid`, or for keys that could not be renewed. */
 const COOL_DOWN_MS = 30_000;
@@ -50,7 +49,7 @@ class KeySetUnavailable extends Error {
   override readonly name = 'KeySetUnavailable';
 }
 
-/** The request that brings a token: its address, and how work goes on after its response. */
+/** The request that carries a token: its URL, and a function that lets work go on after the response. */
 type TokenRequest = { url: string; inBackground(work: Promise<unknown>): void };
 
 /** Finds the key that a token names; throws jose's `JWKSNoMatchingKey` when the set lacks it. */
@@ -59,8 +58,8 @@ type FindKey = (header: JWSHeaderParameters, token: FlattenedJWSInput) => Promis
 const inlineSets = new WeakMap<object, FindKey>();
 
 /**
- * Returns the configured key set for a request. An inline set wins over an address; the result is
- * `undefined` when neither is configured. With an address, `FindKey` throws `KeySetUnavailable`.
+ * Returns the configured key set for a request: the set in the vars, else the set at the address, else `undefined`.
+ * The `FindKey` of an address may throw `KeySetUnavailable`.
  */
 function keySetOf({ jwks, jwksUrl }: Config['jwt'], request: TokenRequest): FindKey | undefined {
   if (jwks !== null) {
@@ -72,15 +71,15 @@ function keySetOf({ jwks, jwksUrl }: Config['jwt'], request: TokenRequest): Find
   return (header, token) => findRemotely(jwksUrl, request, header, token);
 }
 
-/** A provider's keys as an isolate knows them. jose puts the keys that it fetches into `keys`, with their time. */
-type Known = {
+/** A provider's key set in this isolate. jose writes the keys that it fetches into `keys`, with the time of the fetch. */
+type KnownSet = {
   keys: JWKSCacheInput;
   remote: ReturnType<typeof createRemoteJWKSet>;
   pausedUntil: number;
 };
 
-/** Address of a key set → its keys. */
-const knownSets = new Map<string, Known>();
+/** Address → key set. */
+const knownSets = new Map<string, KnownSet>();
 
 async function findRemotely(
   url: string,
@@ -108,7 +107,7 @@ async function findRemotely(
   return createLocalJWKSet(known.keys.jwks ?? { keys: [] })(header, token);
 }
 
-/** Reports whether a fault is about the token's key, and not about the provider. */
+/** Reports whether the token is at fault, and not the provider. */
 function isAboutToken(error: unknown): boolean {
   return (
     error instanceof errors.JWKSNoMatchingKey ||
@@ -121,12 +120,12 @@ function isUsable({ uat }: JWKSCacheInput): boolean {
   return uat !== undefined && Date.now() - uat < USABLE_SECONDS * 1_000;
 }
 
-/** Returns the keys of the isolate while they are fresh or the fetches pause, else the youngest that are cached. */
-async function freshest(url: string, request: TokenRequest): Promise<Known> {
+/** Returns the isolate's key set while it is fresh or fetches pause; else the newer of this set and the cached one. */
+async function freshest(url: string, request: TokenRequest): Promise<KnownSet> {
   const known = knownSets.get(url);
   if (known && (known.remote.fresh || Date.now() < known.pausedUntil)) return known;
   const cached = await readAtEdge(url, request);
-  // Another request may have fetched them meanwhile.
+  // Another request may have fetched newer keys meanwhile.
   const present = knownSets.get(url);
   if (present && (present.keys.uat ?? 0) >= (cached.uat ?? 0)) return present;
   const remote = createRemoteJWKSet(new URL(url), {
@@ -141,7 +140,7 @@ async function freshest(url: string, request: TokenRequest): Promise<Known> {
   return made;
 }
 
-/** Drops other kinds of key, and a private key that was published (RFC 7517 section 5). */
+/** A published key set, without keys of unknown kinds and without private keys (RFC 7517 section 5). */
 const publishedSet = z
   .object({ keys: z.array(z.looseObject({ kty: z.string() })) })
   .transform(({ keys }) => ({
@@ -156,10 +155,10 @@ async function fetchUsableKeys(url: string, init: RequestInit): Promise<Response
     : response;
 }
 
-/** Keys and the time at which the provider gave them, in milliseconds since the epoch. */
+/** Cached keys, and the time at which they were fetched (`uat`) in milliseconds since the epoch. */
 const edgeEntry = z.object({ uat: z.number(), jwks: publishedSet });
 
-/** Returns the keys that an isolate of this data centre has cached, or none. Never rejects. */
+/** Returns the keys in the edge cache of this data centre, or none. Never rejects. */
 async function readAtEdge(url: string, request: TokenRequest): Promise<JWKSCacheInput> {
   try {
     const match = caches.default.match(edgeAddressOf(request.url, EDGE_KIND, url));
@@ -171,7 +170,7 @@ async function readAtEdge(url: string, request: TokenRequest): Promise<JWKSCache
   }
 }
 
-/** Caches keys in the data centre. Never rejects. */
+/** Caches keys at the edge. Never rejects. */
 async function cacheAtEdge(
   url: string,
   request: TokenRequest,
@@ -186,10 +185,10 @@ async function cacheAtEdge(
   }
 }
 
-/** The difference of clocks that is forgiven. */
+/** The provider's clock may differ from this one by so much. */
 const CLOCK_TOLERANCE_SECONDS = 30;
 
-/** Asymmetric algorithms only: a published key must not verify a token that it could also have signed. */
+/** Asymmetric algorithms only: with a symmetric one, anybody who has the published key could sign a token. */
 const ASYMMETRIC_ALGORITHMS = [
   'RS256',
   'RS384',
@@ -205,8 +204,8 @@ const ASYMMETRIC_ALGORITHMS = [
 ];
 
 /**
- * The scheme's name is read in either case (RFC 9110 section 11.1). A signature has one spelling: no
- * unused bit of its base64url is set (RFC 4648 section 3.5), so that an altered token is never taken.
+ * The scheme's name is read in either case (RFC 9110 section 11.1). The unused bits of the signature's base64url are
+ * zero (RFC 4648 section 3.5): a signature has one spelling, so that no altered token is valid.
  */
 const BEARER_JWT =
   /^[Bb][Ee][Aa][Rr][Ee][Rr] +([\w-]+\.[\w-]+\.(?:[\w-]{4})+(?:[\w-][AQgw]|[\w-]{2}[AEIMQUYcgkosw048])?)$/;
@@ -214,16 +213,16 @@ const BEARER_JWT =
 /** The header of an unsecured JWT (RFC 7519 section 6): `{"alg":"none"}`. */
 const UNSECURED_HEADER = 'eyJhbGciOiJub25lIn0';
 
-/** A token, judged. */
+/** The judgement of a token. */
 type Bearer =
-  /** `permissions` is the claim as it stands in the token. */
+  /** `permissions` is the claim of the token, not validated. */
   | { outcome: 'valid'; permissions: unknown }
-  /** `fault` is for the log: jose's code, and the claim where one is at fault. */
+  /** `fault` is for the log: jose's code, and the claim at fault if there is one. */
   | { outcome: 'invalid'; fault: string };
 
 /**
- * Judges the `Authorization` header of a request. No token is valid without issuer, audience and key set.
- * Throws `KeySetUnavailable` when a token of good claims needs keys that cannot be had.
+ * Judges the `Authorization` header of a request. No token is valid unless issuer, audience and key set are configured.
+ * Throws `KeySetUnavailable` when a token with valid claims needs keys that cannot be fetched.
  */
 export async function judgeBearer(
   authorization: string,
@@ -243,7 +242,7 @@ export async function judgeBearer(
     clockTolerance: CLOCK_TOLERANCE_SECONDS,
   };
   try {
-    // A claim that rules the token out costs no signature, and needs no provider to be refused.
+    // Claims are checked first: a token with a bad claim is refused without a signature check and without keys.
     UnsecuredJWT.decode(`${UNSECURED_HEADER}.${token.split('.')[1]}.`, options);
     const verifying = { ...options, algorithms: ASYMMETRIC_ALGORITHMS };
     const claims = await verify(token, findKey, verifying);
@@ -254,7 +253,7 @@ export async function judgeBearer(
       return invalid(`${error.code} ${error.claim}`);
     }
     if (error instanceof errors.JOSEError) return invalid(error.code);
-    // A malformed or short key of the set is ignored (RFC 7517 section 5), but not in silence.
+    // A malformed or short key of the set is ignored (RFC 7517 section 5) and logged.
     logFault('a key of the key set cannot be used', error);
     return invalid('the key cannot be used');
   }
@@ -264,7 +263,7 @@ function invalid(fault: string): Bearer {
   return { outcome: 'invalid', fault };
 }
 
-/** Verifies a token. One without a `kid` is tried with each key that fits its algorithm. */
+/** Verifies a token. A token without a `kid` is tried with each key that fits its algorithm. */
 async function verify(
   token: string,
   findKey: FindKey,
@@ -278,20 +277,20 @@ async function verify(
       try {
         return (await jwtVerify(token, key, options)).payload;
       } catch {
-        // This key did not sign it, or cannot be used: the next one may have.
+        // This key did not sign the token, or cannot be used: try the next key.
       }
     }
     throw new errors.JWSSignatureVerificationFailed();
   }
 }
 
-/** Ascending: each level includes those before it. */
+/** Ascending: each level includes the levels before it. */
 const LEVELS = ['viewer', 'editor', 'admin'] as const;
 
 /** The strength of a permission in its area. */
 type Level = (typeof LEVELS)[number];
 
-/** Skips entries that are not strings, and a claim of another form. */
+/** A claim that is not a list grants nothing. */
 const permissionsClaim = z.array(z.unknown()).catch([]);
 
 /** Reports whether the claim `permissions`, `area:level` strings, holds `area` at `level` or higher. */

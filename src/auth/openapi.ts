@@ -24,10 +24,10 @@ export const securitySchemes = {
   },
 } as const;
 
-/** Anybody. */
+/** Access without credentials. */
 export const OPEN: Access = { security: [], refusals: [] };
 
-/** See `requireScope`. */
+/** Access by an API key with the scope: see `requireScope`. */
 export function keyWith(scope: Scope): Access {
   return {
     security: [{ apiKey: [] }],
@@ -45,7 +45,7 @@ export function keyWith(scope: Scope): Access {
   };
 }
 
-/** See `requireFeedAccess`. */
+/** Access to the property feed: see `requireFeedAccess`. */
 export const FEED_ACCESS: Access = {
   security: [{ apiKey: [] }, { bearer: [] }],
   scope: FEED_SCOPE,

@@ -1,8 +1,9 @@
 /**
- * Who may call which route: the middlewares that routes put before their handlers, and their refusals.
+ * Access to the routes: the middleware that each route puts before its handler, and the errors that it throws.
  *
- * Each middleware carries its declaration, which `declaredAccess` reads. A test walks the routes of the
- * service: a route without a declaration fails it, and so does one that the document describes otherwise.
+ * Each middleware declares the access that it grants, and `declaredAccess` returns the declaration. A test walks the
+ * routes of the service. It fails for a route without a declaration, and for one that the OpenAPI document describes
+ * otherwise.
  */
 
 import type { Context, MiddlewareHandler } from 'hono';
@@ -14,17 +15,17 @@ import { note } from '../http/log.ts';
 import { identifyKey, type Scope, type SentKey, TOKEN_CALLER } from './api-key.ts';
 import { allows, judgeBearer } from './bearer.ts';
 
-/** The callers that a route admits: anybody, or whose key has the scope. */
+/** The access to a route: open to all, or the scope that a key needs. */
 type DeclaredAccess = 'open' | Scope;
 
 const declarations = new WeakMap<object, DeclaredAccess>();
 
-/** Returns what a handler declares of its route; undefined for a handler that declares nothing. */
+/** Returns the access that a handler declares; undefined for a handler that declares none. */
 export function declaredAccess(handler: object): DeclaredAccess | undefined {
   return declarations.get(handler);
 }
 
-/** Admits anybody. It does nothing: it is the declaration of a route that needs no credentials. */
+/** Declares that a route needs no credentials. The middleware itself does nothing. */
 export function openToAll() {
   return declare(
     'open',
@@ -58,10 +59,9 @@ export function requireScope(scope: Scope) {
 
 /**
  * Admits readers of the property feed: a key with the scope `feed:read`, or the token of a user who may
- * view the web area. One good credential is enough, whatever stands beside it.
+ * view the web area. One valid credential is enough, even beside an invalid one.
  * Throws 401 as `requireScope` does, 403 `permission_denied` for a valid key without the scope or a valid
- * token without the permission, and `KeySetUnavailable`, a 500, when the keys that would verify a token
- * cannot be had.
+ * token without the permission, and `KeySetUnavailable`, a 500, when the keys that verify a token cannot be fetched.
  */
 export function requireFeedAccess() {
   return declare(
@@ -103,20 +103,20 @@ function declare(
   return middleware;
 }
 
-/** Returns what is known of the key that was sent; undefined when none was. */
+/** Judges the API key that a request sends; undefined when it sends none. */
 async function sentKeyOf(c: Context<AppEnv>): Promise<SentKey | undefined> {
   const sent = c.req.header('x-api-key');
   if (sent === undefined) return undefined;
   return identifyKey(sent, configOf(c.env), Date.now());
 }
 
-/** Notes who calls: for the log, and for the event that the request may store. */
+/** Sets the caller, for the log and for the events that the request may store. */
 function admit(c: Context<AppEnv>, caller: string): void {
   c.set('caller', caller);
   note({ caller });
 }
 
-/** Tells the log of a key that did not open the route. */
+/** Logs the name and the fault of a key that did not open the route. */
 function noteKey(key: SentKey | undefined): void {
   if (key === undefined) return;
   if (key.outcome !== 'unknown') note({ caller: key.caller });
@@ -134,20 +134,20 @@ const BEARER_CHALLENGE = 'Bearer realm="api"';
 const FEED_CHALLENGES = `${BEARER_CHALLENGE}, ${API_KEY_CHALLENGE}`;
 const FEED_PERMISSION_TEXT = `${FEED_PERMISSION.area}:${FEED_PERMISSION.level}`;
 
-/** The refusals of routes that accept an API key only. A 401 names the credentials that are accepted (RFC 9110 section 11.6.1). */
+/** The errors of routes that accept an API key only. A 401 names the accepted credentials (RFC 9110 section 11.6.1). */
 export const API_KEY_REFUSALS = {
   required: () => required('Send an API key in the x-api-key header.', API_KEY_CHALLENGE),
   invalid: () => invalid(API_KEY_CHALLENGE),
-  /** The key is valid, and opens something else. */
+  /** The key is valid and lacks the scope. */
   denied: (scope: Scope) => keyDenied(scope, keyChallenge(scope)),
 };
 
-/** The refusals of the property feed. */
+/** The errors of routes that accept an API key or a token. */
 export const FEED_REFUSALS = {
   required: () =>
     required('Send an API key in the x-api-key header, or a bearer token.', FEED_CHALLENGES),
   invalid: () => invalid(FEED_CHALLENGES),
-  /** RFC 6750 section 3.1 names what was wrong with the token. */
+  /** The challenge has the error code of RFC 6750 section 3.1. */
   invalidToken: () => invalid(`${BEARER_CHALLENGE}, error="invalid_token", ${API_KEY_CHALLENGE}`),
   denied: () =>
     new ApiError('permission_denied', `The token lacks the permission ${FEED_PERMISSION_TEXT}.`, {

@@ -37,7 +37,7 @@ export const healthChapter = chapter(tag, {
     get: {
       operationId: 'getHealth',
       summary: 'Whether the service answers',
-      description: 'Asks nothing of what the service needs. For monitors; no credentials.',
+      description: 'Checks no dependency. For monitors; no credentials.',
       access: OPEN,
       answers: {
         200: {
@@ -54,9 +54,9 @@ export const healthChapter = chapter(tag, {
   '/api/health/detailed': {
     get: {
       operationId: 'getDetailedHealth',
-      summary: 'Whether the service and what it needs are up',
+      summary: 'Whether the service and its dependencies are up',
       description:
-        'The state of each dependency, seen at most 5 seconds ago. `degraded` is a service that does its work without the fast path or the limit. No credentials.',
+        'The state of each dependency, checked at most 5 seconds ago. `degraded`: the service works without its idempotency cache or its rate limiter. No credentials.',
       access: OPEN,
       answers: {
         200: {

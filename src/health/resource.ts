@@ -46,7 +46,7 @@ const dependency = z
     status: z.enum(['ok', 'down']),
     latency_ms: z.int32().min(0).meta({ description: 'How long the check took, in milliseconds.' }),
   })
-  .meta({ id: 'Dependency', description: 'State of something that the service needs.' });
+  .meta({ id: 'Dependency', description: 'State of a dependency.' });
 
 const dependencies = z
   .strictObject({
@@ -54,19 +54,19 @@ const dependencies = z
     idempotency_cache: dependency,
     rate_limiter: dependency,
   })
-  .meta({ id: 'Dependencies', description: 'What the service needs.' });
+  .meta({ id: 'Dependencies', description: 'The dependencies of the service.' });
 
 /** Answers `/api/health/detailed` while the database is up. */
 export const detailedHealth = z
   .strictObject({
     ...common,
     status: z.enum(['ok', 'degraded']).meta({
-      description: '`degraded`: the database is up, something else is down.',
+      description: '`degraded`: the database is up, another dependency is down.',
     }),
     dependencies,
     deployment: deployment.optional(),
   })
-  .meta({ id: 'DetailedHealth', description: 'The service and what it needs.' });
+  .meta({ id: 'DetailedHealth', description: 'The service and its dependencies.' });
 
 /** Answers `/api/health/detailed` while the database is down: the error envelope stands beside the fields. */
 export const downHealth = z

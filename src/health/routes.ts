@@ -1,8 +1,8 @@
 /**
  * `GET /api/health` and `GET /api/health/detailed`: for monitors, without credentials.
  *
- * The dependencies are checked side by side, each for a bounded time, none by a write. The last look is
- * remembered for some seconds, so that the endpoint cannot be used to load them.
+ * The dependencies are checked side by side, each for a bounded time, none by a write. The result is kept for 5 s, so
+ * that the endpoint cannot be used to put load on them.
  */
 
 import { waitUntil } from 'cloudflare:workers';
@@ -30,25 +30,25 @@ type Deployment = NonNullable<DetailedHealth['deployment']>;
 
 const CHECK_DEADLINE_MS = 2_000;
 
-/** Looks at every dependency, for 2 s at most. Never rejects; faults are logged under the request's id. */
+/** Checks every dependency, for 2 s at most. Never rejects; faults are logged under the request's id. */
 async function checkDependencies(env: Env, tables: readonly SQLiteTable[]): Promise<Dependencies> {
   const query = schemaQuery(tables);
   const [database, idempotency_cache, rate_limiter] = await Promise.all([
     checkOne('database', () => readD1(() => env.DB.prepare(query).first())),
     checkOne('idempotency_cache', () => env.IDEMPOTENCY.get('health')),
     checkOne('rate_limiter', async () => {
-      // A limit of 0 grants nothing, so that nothing is stored.
+      // A limit of 0 grants nothing, so the object stores nothing.
       const counters = countersOf(env);
       const stub = counters.get(counters.idFromName('health'));
       const lease = await stub.grant('default', 0, 1);
-      // What an object returns keeps its call open until it is disposed of.
+      // The result of a remote call keeps the call open until it is disposed of.
       lease[Symbol.dispose]();
     }),
   ]);
   return { database, idempotency_cache, rate_limiter };
 }
 
-/** Sums the dependencies up: a `degraded` service works, without the fast path or the limit. */
+/** A `degraded` service works without its idempotency cache or its rate limiter. */
 function overallStatus(dependencies: Dependencies): 'ok' | 'degraded' | 'down' {
   if (dependencies.database.status === 'down') return 'down';
   return Object.values(dependencies).every(({ status }) => status === 'ok') ? 'ok' : 'degraded';
@@ -70,8 +70,8 @@ async function checkOne(
 }
 
 /**
- * Names every column of every table and reads no row: D1 refuses it when one is missing, as it is after
- * a deployment without its migrations.
+ * Writes a query that names every column of every table and reads no row. D1 refuses it when a column is missing, as
+ * after a deployment without its migrations.
  */
 function schemaQuery(tables: readonly SQLiteTable[]): string {
   const known = tables.map((table) => {
@@ -83,41 +83,41 @@ function schemaQuery(tables: readonly SQLiteTable[]): string {
   return `SELECT ${['1', ...known].join(' + ')}`;
 }
 
-const REMEMBERED_MS = 5_000;
-/** Above `CHECK_DEADLINE_MS`. A longer look was cancelled with its request. */
-const LOOK_DEADLINE_MS = 3_000;
+const REUSED_MS = 5_000;
+/** Above `CHECK_DEADLINE_MS`. A check that takes longer was cancelled with the request that began it. */
+const CANCELLED_AFTER_MS = 3_000;
 
-type Look = { startedAt: number; result: Promise<Dependencies> };
+type Check = { startedAt: number; result: Promise<Dependencies> };
 
-const looks = new WeakMap<Env, Look>();
+const checks = new WeakMap<Env, Check>();
 
-/** Returns the state of the dependencies, seen at most 5 s ago. Requests that come meanwhile share one look. */
+/** Returns the state of the dependencies, checked at most 5 s ago. Requests at the same time share one check. */
 async function knownDependencies(env: Env, tables: readonly SQLiteTable[]): Promise<Dependencies> {
-  const look = lastLook(env) ?? beginLook(env, tables);
-  const seen = await firstWithin(look.result, LOOK_DEADLINE_MS);
-  if (seen !== undefined) return seen;
-  // Another follower may have begun the next look already.
-  if (looks.get(env) === look) looks.delete(env);
+  const check = recentCheck(env) ?? beginCheck(env, tables);
+  const dependencies = await firstWithin(check.result, CANCELLED_AFTER_MS);
+  if (dependencies !== undefined) return dependencies;
+  // Another request may have begun the next check already.
+  if (checks.get(env) === check) checks.delete(env);
   return knownDependencies(env, tables);
 }
 
-function lastLook(env: Env): Look | undefined {
-  const look = looks.get(env);
-  if (look === undefined) return undefined;
-  return Math.abs(Date.now() - look.startedAt) < REMEMBERED_MS ? look : undefined;
+function recentCheck(env: Env): Check | undefined {
+  const check = checks.get(env);
+  if (check === undefined) return undefined;
+  return Math.abs(Date.now() - check.startedAt) < REUSED_MS ? check : undefined;
 }
 
-function beginLook(env: Env, tables: readonly SQLiteTable[]): Look {
-  const look = { startedAt: Date.now(), result: checkDependencies(env, tables) };
-  looks.set(env, look);
-  // It outlives the request that began it: others may be waiting.
-  waitUntil(look.result);
-  return look;
+function beginCheck(env: Env, tables: readonly SQLiteTable[]): Check {
+  const check = { startedAt: Date.now(), result: checkDependencies(env, tables) };
+  checks.set(env, check);
+  // The check goes on after the request that began it: other requests may wait for it.
+  waitUntil(check.result);
+  return check;
 }
 
 const NO_STORE = { 'Cache-Control': 'no-store' };
 
-/** Mounted at /api/health. `tables` are those that this version needs. */
+/** Mounted at /api/health. `tables` are the tables that this version needs. */
 export function healthRoutes(tables: readonly SQLiteTable[]) {
   return new Hono<AppEnv>()
     .get('/', openToAll(), (c) => c.json(healthOf('ok'), 200, NO_STORE) as Sent<Answered<Health>>)
@@ -135,7 +135,7 @@ function healthOf(status: 'ok' | 'degraded' | 'down') {
   return { object: 'health', status, timestamp: new Date().toISOString(), version: VERSION };
 }
 
-/** Elsewhere than on Cloudflare and under wrangler there may be no such binding. */
+/** The binding may be missing outside of Cloudflare and wrangler. */
 function deploymentOf({ CF_VERSION_METADATA }: Partial<Env>): { deployment?: Deployment } {
   if (CF_VERSION_METADATA === undefined) return {};
   const { id, tag } = CF_VERSION_METADATA;

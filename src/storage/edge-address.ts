@@ -1,9 +1,9 @@
 /**
- * Addresses in the Cache API. It takes addresses of the request's own zone only. These are under /api, where
- * the service itself answers every request: nothing else is ever cached there.
+ * Addresses of entries in the Cache API, which takes addresses of the request's own zone only. They are under /api,
+ * where the service answers every request itself, so the platform caches nothing else under them.
  */
 
-/** Returns the address of a key. `kind` keeps the keys of one use apart from those of others. */
+/** Returns the address of an entry. `kind` names its use, so that the keys of two uses do not collide. */
 export function edgeAddressOf(requestUrl: string, kind: string, key: string): string {
   // A URL cannot be parsed when the Host header is no valid authority.
   const origin = URL.parse(requestUrl)?.origin ?? 'https://unknown.invalid';

@@ -6,13 +6,13 @@
 import { fillPlaceholders, type Query, SQL } from 'drizzle-orm';
 import { SQLiteAsyncDialect } from 'drizzle-orm/sqlite-core';
 
-/** Values by the name of their `sql.placeholder`. One that no placeholder names may be undefined. */
+/** Name of an `sql.placeholder` → value. A value that no placeholder names may be undefined. */
 export type Values = Readonly<Record<string, string | number | null | undefined>>;
 
 /** A D1 database, or a session of one. */
 export type Connection = Pick<D1Database, 'prepare'>;
 
-/** A written statement. `Row` is what it gives, as its query's tables declare it. */
+/** A written statement. `Row` is the type of its rows, which Drizzle infers from the tables. */
 export type Statement<Row> = {
   /** Binds a value to each placeholder. */
   bindTo(connection: Connection, values: Values): D1PreparedStatement;
@@ -38,7 +38,7 @@ export function statementOf<Row>(query: TypedQuery<Row>): Statement<Row> {
   };
 }
 
-/** Writes one statement for each shape of a request, when a request of that shape first asks for it. */
+/** Writes one statement for each shape of request, at the first request of this shape. */
 export function statementsOf<Request, Row>(
   queryOf: (request: Request) => TypedQuery<Row>,
   shapeOf: (request: Request) => string,

@@ -3,21 +3,20 @@
 import { sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 /**
- * One row, which says what database this is. The migration that makes the table writes it.
+ * One row, which identifies the database. The migration that makes the table writes it.
  *
- * It has no key that stays: restore replaces the row. Statements name no row, because there is one.
+ * Restore replaces the row, its key included, so statements select it without a condition.
  */
 export const databaseIdentity = sqliteTable('database_identity', {
   /**
-   * Names the database and its copies: 32 random hexadecimal digits, made with the database. A backup
-   * carries it, and a restore writes it, whatever the database is called. The ledger of erasures goes by it.
+   * Names the database and its copies: 32 random hexadecimal digits, made with the database. A backup holds it, and
+   * a restore writes it, whatever the name of the database is. The ledger of erasures is kept per lineage.
    */
   lineage: text().primaryKey(),
   /**
    * Names an uninterrupted history: 32 random hexadecimal digits. A new one begins when the database is
-   * made, when `restore` has filled it, and when `after-time-travel` has run. A cursor that goes on later
-   * carries it, and is refused once it is another one, because the places that the cursor knows may have
-   * been undone and given again.
+   * made, when `restore` has filled it, and when `after-time-travel` has run. A cursor to resume by holds it, and is
+   * refused in another generation, where its place may have been undone and assigned again.
    */
   generation: text().notNull(),
   /** SHA-256 of the backup with which the generation began; null when it began otherwise. */
