@@ -69,7 +69,9 @@ const vars = {
   CORS_ORIGINS: commaSeparated.pipe(z.array(origin)),
   RATE_LIMIT_DEFAULT: wholeNumber(1, MAX_INT32),
   RATE_LIMIT_INGEST: wholeNumber(1, MAX_INT32),
-  JURISDICTION: z.enum(['', 'eu', 'us', 'fedramp']).default(''),
+  JURISDICTION: z
+    .enum(['', 'eu', 'us', 'fedramp'], { error: 'must be eu, us, fedramp or empty' })
+    .default(''),
   /** At least 60: the shortest expiry of a KV entry. */
   IDEMPOTENCY_RETENTION_SECONDS: wholeNumber(60, 31_536_000),
   FEED_CACHE_SECONDS: wholeNumber(0, 3_600),
@@ -161,10 +163,13 @@ function read(env: Env): Config {
   const mended = Object.fromEntries(
     issues.map(({ path: [name] }) => [name, STAND_INS[String(name)]]),
   );
-  return {
-    ...varsSchema.parse({ ...effective, ...mended }),
-    faults: issues.map(({ path, message }) => `${path.join('.')} ${message}`),
-  };
+  return { ...varsSchema.parse({ ...effective, ...mended }), faults: faultsOf(effective) };
+}
+
+/** Returns a sentence about each malformed var, which begins with its name. `deploy` asks before it deploys. */
+export function faultsOf(vars: object): string[] {
+  const { error } = varsSchema.safeParse(vars);
+  return (error?.issues ?? []).map(({ path, message }) => `${path.join('.')} ${message}`);
 }
 
 function parseJwks(text: string, context: z.RefinementCtx): z.infer<typeof jwks> | null {

@@ -2,7 +2,7 @@
  * `npm run deploy [-- --env staging]`: brings the service up on the operator's account, or a new version
  * of it. It may be run again after any failure: each step finds what an earlier run has done.
  *
- * What can be known before data is touched is checked first: names and routes, credentials and rights, the bundle,
+ * What can be known before data is touched is checked first: names, routes and vars, credentials and rights, the bundle,
  * the migrations. Exits with 0 when the new version serves, 1 when nothing has changed that serves, 2 when a version
  * was deployed and something after that failed.
  */
@@ -31,9 +31,7 @@ import {
   chosenEnvironment,
   commandFor,
   type Deployment,
-  deploymentOf,
-  readWranglerConfig,
-  requireOwnResources,
+  soundDeploymentOf,
 } from './command-line/wrangler-config.ts';
 import { refuseUnfinishedRestore } from './database/identity.ts';
 import { faultsOfMigration } from './database/migration-rules.ts';
@@ -103,9 +101,7 @@ function titleOf({ environment = 'production' }: Pick<Request, 'environment'>): 
 }
 
 async function deploy(request: Request, progress: Progress): Promise<void> {
-  const config = readWranglerConfig();
-  requireOwnResources(config, request.environment);
-  const deployment = deploymentOf(config, request.environment);
+  const deployment = soundDeploymentOf(request.environment);
   const account = await openAccount(deployment);
   await requireRights(account, ['workers', 'd1', 'kv']);
   await requireSubdomain(account, deployment);

@@ -21,9 +21,7 @@ import { MIGRATIONS_DIRECTORY, PROJECT_DIRECTORY, UserError } from './command-li
 import {
   chosenEnvironment,
   commandFor,
-  deploymentOf,
-  readWranglerConfig,
-  requireOwnResources,
+  soundDeploymentOf,
 } from './command-line/wrangler-config.ts';
 
 const USAGE = `Usage: npm run rollback [-- [--to TAG] [--env NAME]]
@@ -63,9 +61,7 @@ async function run(request: Request): Promise<number> {
 }
 
 async function rollBack({ to, environment }: Request): Promise<void> {
-  const config = readWranglerConfig();
-  requireOwnResources(config, environment);
-  const deployment = deploymentOf(config, environment);
+  const deployment = soundDeploymentOf(environment);
   const account = await openAccount(deployment);
   await requireRights(account, ['workers', 'd1', 'kv']);
   const hasNewDomain = await requireRoutes(account, deployment);

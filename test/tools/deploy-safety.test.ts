@@ -3,8 +3,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { healthOf } from '../../tools/cloudflare/deployed-health.ts';
+import { CloudflareApi } from '../../tools/cloudflare/api.ts';
+import { AfterDeployment, release } from '../../tools/cloudflare/release.ts';
 import { RESTORE_MARK } from '../../tools/database/identity.ts';
+import { ACCOUNT_ID } from '../support/cloudflare/account.ts';
 import { CloudflareStandIn } from '../support/cloudflare/stand-in.ts';
 import { Worker } from '../support/cloudflare/worker.ts';
 import { ProjectCopy } from '../support/node/project-copy.ts';
@@ -139,13 +141,33 @@ describe('a custom domain', () => {
     ]);
     // Asked at its own address, which nothing answers here.
     vi.stubEnv('SERVICE_ORIGIN', '');
+    vi.stubEnv('CLOUDFLARE_API_BASE_URL', cloudflare.base);
     const routes = [{ pattern: 'api.example.invalid', isCustomDomain: true, zone: {} }];
-    const deployment = { routes, worker: NAME } as unknown as Parameters<typeof healthOf>[1];
-    const health = await healthOf({ id: 'v', tag: 't', targets: [] }, deployment, 0);
-    expect(health).toEqual({
-      kind: 'unknown',
-      fault: expect.stringContaining('https://api.example.invalid/api/health/detailed gives no'),
+    const report = JSON.stringify({ type: 'deploy', version_id: 'v1', targets: [] });
+    const ended = release({
+      account: {
+        api: new CloudflareApi('t'),
+        id: 'a',
+        path: `/accounts/${ACCOUNT_ID}`,
+        environment: {},
+      },
+      deployment: {
+        ...{ environment: undefined, worker: NAME, databaseName: NAME, namespaceTitle: NAME },
+        ...{ accountId: undefined, hasWorkersDev: false, routes, vars: new Map() },
+      },
+      wrangler: {
+        run: async () => ({ isDone: true, output: '' }),
+        report: () => report,
+        remove: () => undefined,
+      },
+      commit: { id: 'tag1', subject: 'a domain' },
+      hasNewDomain: true,
+      patienceMs: 0,
     });
+    await expect(ended).rejects.toThrow(AfterDeployment);
+    await expect(ended).rejects.toThrow(
+      /^version v1 \(tag1\) is deployed, and https:\/\/api\.example\.invalid\/api\/health\/detailed gives no usable answer .*\. A custom domain was added: its certificate can take some minutes\. Ask again then; there is nothing to repeat$/,
+    );
   });
 });
 
@@ -197,12 +219,34 @@ describe('a database', () => {
     expect((await deploy('--location', 'weur')).code).toBe(0);
     expect(cloudflare.account.database(NAME).jurisdiction).toBe('eu');
     expect(cloudflare.account.namespaces).toMatchObject([{ jurisdiction: 'eu' }]);
+    configure(ask('europe'));
+    expect((await deploy()).stderr).toContain(
+      'Not deployed to production: [vars] of wrangler.toml: JURISDICTION must be eu, us, fedramp or empty.',
+    );
+    expect((await deploy('--env', 'staging')).stderr).toContain(
+      'Not deployed to staging: [env.staging.vars] of wrangler.toml: JURISDICTION must be',
+    );
     configure(ask(''));
     const { code, stderr } = await deploy();
     expect(code).toBe(1);
     expect(stderr).toContain(
       `the database ${NAME} stands in the jurisdiction eu, and JURISDICTION in wrangler.toml asks for no jurisdiction`,
     );
+  });
+});
+
+describe('once a version is deployed', () => {
+  it('a look-up of the keys that fails is told with 2, and with what to run', async () => {
+    placeWorker();
+    const served = /^GET \/api\/health/;
+    cloudflare.faults = [{ request: /^GET .*\/secrets$/, after: served, status: 503 }];
+    const { code, stdout, stderr } = await deploy();
+    expect(code).toBe(2);
+    expect(stdout).toContain('Served now: version');
+    expect(stderr).toMatch(
+      /^Deployed to production, but: whether an API key is set is not known \(Cloudflare gave no usable answer .*\): `npx wrangler secret put API_KEY --env=`\.$/m,
+    );
+    expect(stderr).not.toContain('Not deployed');
   });
 });
 

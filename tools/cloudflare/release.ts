@@ -35,6 +35,8 @@ export type Release = {
   commit: { id: string; subject: string };
   /** Whether a custom domain is led to a Worker for the first time. */
   hasNewDomain: boolean;
+  /** How long the new version may take to answer: see `healthOf`. */
+  patienceMs?: number;
 };
 
 /**
@@ -75,10 +77,10 @@ async function failedUpload(
 }
 
 async function checkHealth(
-  { deployment, hasNewDomain }: Release,
+  { deployment, hasNewDomain, patienceMs }: Release,
   version: DeployedVersion,
 ): Promise<string> {
-  const health = await healthOf(version, deployment);
+  const health = await healthOf(version, deployment, patienceMs);
   if (health.kind === 'serves') return health.sentence;
   const { id, tag } = version;
   const { environment } = deployment;

@@ -10,6 +10,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse as parseToml } from 'smol-toml';
 import * as z from 'zod';
+import { faultsOf } from '../../src/config.ts';
 import { DATABASE_BINDING, PROJECT_DIRECTORY, UserError } from './project.ts';
 
 const CONFIG_FILE = 'wrangler.toml';
@@ -133,13 +134,27 @@ export function commandFor(
 
 /** Returns the vars of an environment. */
 export function varsOf(config: WranglerConfig, environment?: string): ReadonlyMap<string, string> {
-  const { vars } = environment === undefined ? config : (config.env[environment] ?? config);
+  const { vars } = ownOf(config, environment) ?? config;
   return new Map(Object.entries(vars).map(([name, value]) => [name, textOf(value)]));
+}
+
+/**
+ * Returns the deployment of an environment. Throws a `UserError` when a name is missing, when a var is one that the
+ * Worker would not take, or when the environment shares with another one what leads visitors or data.
+ */
+export function soundDeploymentOf(environment: string | undefined): Deployment {
+  const config = readWranglerConfig();
+  requireOwnResources(config, environment);
+  const { vars } = ownOf(config, environment) ?? config;
+  const faults = faultsOf(vars);
+  if (faults.length === 0) return deploymentOf(config, environment);
+  const table = environment === undefined ? '[vars]' : `[env.${environment}.vars]`;
+  throw new UserError(`${table} of wrangler.toml: ${faults.join('; ')}`);
 }
 
 /** Returns the deployment of an environment. Throws a `UserError` when a name is missing. */
 export function deploymentOf(config: WranglerConfig, environment?: string): Deployment {
-  const own = environment === undefined ? config : config.env[environment];
+  const own = ownOf(config, environment);
   const where =
     environment === undefined ? 'wrangler.toml' : `[env.${environment}] of wrangler.toml`;
   const require = <T>(value: T | undefined, what: string): T => {
@@ -164,6 +179,11 @@ export function deploymentOf(config: WranglerConfig, environment?: string): Depl
   };
 }
 
+/** Returns the part of wrangler.toml that describes an environment. */
+function ownOf(config: WranglerConfig, environment: string | undefined) {
+  return environment === undefined ? config : config.env[environment];
+}
+
 /** Returns the routes of an environment. Wrangler's environments inherit those of the top level. */
 function routesOf(config: WranglerConfig, environment: string | undefined): Route[] {
   const listed = ({ route, routes }: Pick<WranglerConfig, 'route' | 'routes'>) =>
@@ -181,7 +201,7 @@ function routesOf(config: WranglerConfig, environment: string | undefined): Rout
  * Throws a `UserError` when an environment has something in common with another one that leads visitors or data: a
  * route, the Worker's name, a database or a namespace.
  */
-export function requireOwnResources(config: WranglerConfig, environment?: string): void {
+function requireOwnResources(config: WranglerConfig, environment?: string): void {
   const own = resourcesOf(config, environment);
   for (const other of [undefined, ...Object.keys(config.env)]) {
     if (other === environment) continue;
@@ -201,7 +221,7 @@ export function requireOwnResources(config: WranglerConfig, environment?: string
 
 /** Returns what an environment calls its own, each in words. */
 function resourcesOf(config: WranglerConfig, environment: string | undefined): Set<string> {
-  const own = environment === undefined ? config : config.env[environment];
+  const own = ownOf(config, environment);
   const named = (what: string, name: string | undefined) =>
     name === undefined ? [] : [`${what} ${name}`];
   return new Set([

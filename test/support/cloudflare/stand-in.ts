@@ -19,6 +19,8 @@ export type Fault = {
   times?: number;
   /** The number that is let through before. */
   skip?: number;
+  /** Only requests that come after one that matches meet it. */
+  after?: RegExp;
   /** The request is carried out, and only its answer is lost. */
   isAfter?: boolean;
   /** Only requests whose body matches meet it. */
@@ -114,8 +116,12 @@ export class CloudflareStandIn {
   }
 
   #faultFor(name: string, body: string): Fault | undefined {
+    const earlier = this.requests.slice(0, -1);
     const fault = this.faults.find(
-      (each) => each.request.test(name) && (each.body?.test(body) ?? true),
+      ({ request, body: part, after }) =>
+        request.test(name) &&
+        (part?.test(body) ?? true) &&
+        (after === undefined || earlier.some((each) => after.test(each))),
     );
     if (fault === undefined) return undefined;
     if (fault.skip !== undefined && fault.skip > 0) {
