@@ -1,6 +1,7 @@
 /**
- * Describes operations for the OpenAPI document: each states what is its own, and what every
- * operation shares is added here. Only the documentation and the tests read this file.
+ * Writes the operations of a capability for the OpenAPI document. A capability states the parts of an operation that
+ * are its own. This file adds the parts that every operation shares: headers, the request id, 429 and 500. Only the
+ * document and the tests import it.
  */
 
 import * as z from 'zod';
@@ -19,19 +20,19 @@ import { errorResource, requestIdText } from './error-resource.ts';
 import { commonHeaders, errorHeaders, headersOfErrors } from './headers.ts';
 import { worded } from './words.ts';
 
-/** The credentials that open an operation, and the errors of everybody else. */
+/** The credentials that open an operation, and the errors of requests without them. */
 export type Access = {
-  /** Each entry is a sufficient credential; none is needed where there is no entry. */
+  /** Each entry is a sufficient credential. An empty list: no credential is needed. */
   security: Record<string, never[]>[];
-  /** The scope that an API key must have. OpenAPI has scopes for OAuth only: description and `x-scope` say it. */
+  /** The scope that an API key needs. OpenAPI has scopes for OAuth only, so the description and `x-scope` name it. */
   scope?: string;
   refusals: readonly Refusal[];
 };
 
-/** An error status: what it means here, and every error of that status as the service throws it. */
+/** An error status of an operation: its meaning here, and every error of this status that the service throws. */
 type Refusal = { description: string; errors: readonly [ApiError, ...ApiError[]] };
 
-/** An example, under its name: one line about it, and its value. */
+/** Name → example: one line about it, and its value. */
 type Examples = Record<string, { summary: string; value: unknown }>;
 
 /** An answer of success. An answer without a body has no `content`. */
@@ -55,7 +56,7 @@ export type Operation = {
   body?: { description: string; schema: z.ZodType; examples: Examples };
   answers: Record<number, Answer>;
   refusals?: readonly Refusal[];
-  /** Answers that fit none of the forms above. */
+  /** Answers that are neither an `Answer` nor a `Refusal`. */
   otherAnswers?: Record<number, ZodOpenApiResponseObject>;
 };
 
@@ -74,20 +75,20 @@ const requestId = requestIdText.optional().meta({
   param: { id: 'X-Request-ID' },
 });
 
-/** Any request may be answered so. */
-const ANY_TIME: readonly Refusal[] = [
+/** The errors that any request may meet. */
+const COMMON_REFUSALS: readonly Refusal[] = [
   {
     description: 'Too many requests from this address: wait for `Retry-After` seconds.',
     errors: [rateLimitExceeded(100, 42_000), tooManyAtOnce(1_000)],
   },
   {
     description:
-      'The service failed: retry with growing pauses, or after `Retry-After` seconds where that is told.',
+      'The service failed: retry with growing pauses, or after `Retry-After` seconds if the answer has this header.',
     errors: [internalError(), internalError(undefined, 3)],
   },
 ];
 
-/** Writes a capability's operations as OpenAPI does. */
+/** Writes the operations of a capability, by path and method. */
 export function chapter(
   tag: Chapter['tag'],
   operations: Record<string, { get?: Operation; post?: Operation }>,
@@ -133,7 +134,7 @@ function operationOf(
     responses: {
       ...mapValues(stated.answers, answerResponse),
       ...Object.fromEntries(
-        [...refusals, ...access.refusals, ...ANY_TIME].map((refusal) => [
+        [...refusals, ...access.refusals, ...COMMON_REFUSALS].map((refusal) => [
           refusal.errors[0].status,
           refusalResponse(refusal, example),
         ]),
@@ -148,7 +149,7 @@ export function errorExample(error: ApiError, request: ExampleRequest) {
   return errorBody(error, { ...request, id: EXAMPLE_REQUEST_ID, answeredAt: EXAMPLE_TIME });
 }
 
-/** Returns the error of something sent that fails its validation. */
+/** Returns the error of a value that fails its validation. */
 export function refusalOf(parsed: Parsed<unknown>): ApiError {
   if (parsed.ok) throw new Error('the example of a refusal is valid');
   return validationError(parsed.problems);
@@ -176,7 +177,7 @@ function answerResponse({ description, headers, content }: Answer): ZodOpenApiRe
   };
 }
 
-/** Shows each error of the status as an example with the name of its code; a second one of a code has a number too. */
+/** Shows each error as an example, named after its code. A further error of the same code has a number too. */
 function refusalResponse(
   { description, errors }: Refusal,
   request: ExampleRequest,

@@ -1,6 +1,6 @@
 /**
- * The OpenAPI document, put together from the operations of each capability. The schemas in it are
- * those that validate requests, and with which the tests read answers.
+ * The OpenAPI document, made from the chapters of the capabilities, with a code sample for each operation. Its schemas
+ * are the schemas that validate requests, and with which the tests parse answers.
  */
 
 import * as z from 'zod';
@@ -13,19 +13,19 @@ import { WINDOW_SECONDS } from '../rate-limit/lease.ts';
 import { VERSION } from '../version.ts';
 import { portablePattern } from './portable-pattern.ts';
 
-/** The parts of an operation that a sample shows. */
+/** The request that a code sample sends. */
 type SampledRequest = {
-  /** Is in upper case. */
+  /** In upper case. */
   method: string;
-  /** Has its parameters filled in, and a query. */
+  /** With values in place of its parameters, and with the query. */
   path: string;
-  /** The headers besides those of the credentials and the body. */
+  /** Without the key and the content type. */
   headers: Readonly<Record<string, string>>;
   needsKey: boolean;
   body?: unknown;
 };
 
-/** Writes the samples as `x-codeSamples` holds them. `API_URL` and `API_KEY` stand in the environment. */
+/** Writes the samples of `x-codeSamples`. They read `API_URL` and `API_KEY` from the environment. */
 function codeSamplesOf(request: SampledRequest) {
   return [
     { lang: 'Shell', label: 'curl', source: curlOf(request) },
@@ -40,7 +40,7 @@ function curlOf({ method, path, headers, needsKey, body }: SampledRequest): stri
     ...Object.entries(headers).map(([name, value]) => `-H '${name}: ${value}'`),
     ...(body === undefined ? [] : [`-H 'Content-Type: application/json'`]),
     ...(body === undefined ? [] : [`-d '${JSON.stringify(body)}'`]),
-    // curl sends a GET without data, and a POST with it.
+    // Without -X, curl sends a GET, or a POST if there is data.
     ...(method === (body === undefined ? 'GET' : 'POST') ? [] : [`-X ${method}`]),
   ];
   return lines.join(' \\\n  ');
@@ -99,7 +99,7 @@ const operation = z.object({
     .optional(),
 });
 
-/** Returns the request of an operation of the document. `path` is a template. */
+/** Returns the sample request of an operation of the document. `path` is a template. */
 function sampledRequestOf(method: string, path: string, described: unknown): SampledRequest {
   const { parameters, security, requestBody } = operation.parse(described);
   const names = parameters.map((each) =>
@@ -122,7 +122,7 @@ function sampledRequestOf(method: string, path: string, described: unknown): Sam
   };
 }
 
-/** One for each capability, and so for each kind of reader, whom its tag names. */
+/** One chapter per capability. Its tag names its kind of reader. */
 const CHAPTERS = [propertyChapter, eventChapter, healthChapter];
 
 const DESCRIPTION = `
@@ -132,29 +132,29 @@ Domain events accepted once, and a public feed of property listings.
 
 **Errors.** Every answer other than success has the same envelope: branch on \`error.code\`. A path that is not listed here answers 404 \`resource_missing\`, a method that a path does not have 405 \`method_not_allowed\` with an \`Allow\` header. HEAD answers as GET does, without a body.
 
-**Limits.** Each client address has 100 requests in ${WINDOW_SECONDS} seconds, and 200 for the ingestion of events, unless this deployment has other limits. Every answer says which limit holds and what is left; a 429 says in \`Retry-After\` how long to wait.
+**Limits.** Each client address has 100 requests in ${WINDOW_SECONDS} seconds, and 200 for the ingestion of events, unless this deployment has other limits. Every answer has its limit and the number of requests left; a 429 says in \`Retry-After\` how long to wait.
 
 **Retries.** \`X-Should-Retry\` on an error says whether to send the same request again. Give each event an \`Idempotency-Key\`, so that a repeated request stores it once.
 
-**Sizes.** A text of a listing has up to 100,000 characters without NUL, and each of its lists up to 1,000 entries. The schemas do not repeat these bounds: they are no sizes to expect.
+**Sizes.** A text of a listing has up to 100,000 characters without NUL, and each of its lists up to 1,000 entries. The schemas do not repeat these bounds, because usual values are far smaller.
 
 **Request ids.** Every answer carries \`X-Request-ID\`, yours if you send one. Name it when you report a problem.
 `.trim();
 
-/** Bounds beyond these keep a row or an answer in its limits, and say nothing of a value's form. */
-const MAX_TOLD_LENGTH = 2_000;
-const MAX_TOLD_ITEMS = 100;
+/** A larger bound only protects the storage: it says nothing about the usual size of a value. */
+const MAX_USUAL_LENGTH = 2_000;
+const MAX_USUAL_ITEMS = 100;
 
 /** Any text without NUL. */
 const ANY_TEXT = '^[^\\x00]*$';
 
 /**
- * Writes patterns as every dialect reads them, and names the width of integers that fit into 32 bits.
- * `int64` would make wider ones a bigint in some generated clients, which `JSON.stringify` refuses.
+ * Writes patterns as every dialect reads them, and gives integers of at most 32 bits the format `int32`. Wider integers
+ * get no format: `int64` is a bigint in some generated clients, which `JSON.stringify` refuses.
  */
 const writePortably: ZodOpenApiOverride = ({ jsonSchema }) => {
   if (jsonSchema.pattern !== undefined) jsonSchema.pattern = portablePattern(jsonSchema.pattern);
-  // Generators that began with OpenAPI 3.0 know no `const`.
+  // Generators for OpenAPI 3.0 do not know `const`.
   if (typeof jsonSchema.const === 'string') jsonSchema.enum = [jsonSchema.const];
   if (jsonSchema.type !== 'integer') return;
   const { minimum = -Infinity, maximum = Infinity } = jsonSchema;
@@ -163,13 +163,13 @@ const writePortably: ZodOpenApiOverride = ({ jsonSchema }) => {
 };
 
 /**
- * Leaves out of answers what guards the storage of a value and is not its form: mocks made of a bound
- * of 100,000 characters are that long. The introduction tells these bounds in words.
+ * Leaves bounds that only protect the storage out of answers: a mock made from a bound of 100,000 characters is that
+ * long. The introduction of the document states these bounds.
  */
-const leaveGuardsOut: ZodOpenApiOverride = ({ jsonSchema, io }) => {
+const leaveStorageBoundsOut: ZodOpenApiOverride = ({ jsonSchema, io }) => {
   if (io !== 'output') return;
-  if ((jsonSchema.maxLength ?? 0) > MAX_TOLD_LENGTH) delete jsonSchema.maxLength;
-  if ((jsonSchema.maxItems ?? 0) > MAX_TOLD_ITEMS) delete jsonSchema.maxItems;
+  if ((jsonSchema.maxLength ?? 0) > MAX_USUAL_LENGTH) delete jsonSchema.maxLength;
+  if ((jsonSchema.maxItems ?? 0) > MAX_USUAL_ITEMS) delete jsonSchema.maxItems;
   if (jsonSchema.pattern === ANY_TEXT) delete jsonSchema.pattern;
 };
 
@@ -199,7 +199,7 @@ export function createOpenApiDocument() {
     {
       override: (context) => {
         writePortably(context);
-        leaveGuardsOut(context);
+        leaveStorageBoundsOut(context);
       },
     },
   );

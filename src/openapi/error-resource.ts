@@ -1,12 +1,12 @@
 /**
- * The error envelope as callers read it. render-error.ts writes it and nothing parses it: this schema
- * is for the OpenAPI document and the tests.
+ * The schema of the error envelope, for the OpenAPI document and the tests. The Worker writes the envelope in
+ * render-error.ts, and parses none.
  */
 
 import * as z from 'zod';
 import { CATALOGUE, type ErrorCode, MAX_PATH_CHARACTERS, MAX_PROBLEMS } from '../http/errors.ts';
 
-/** The message, and the path of the request, repeat what a caller sent. */
+/** The bound of a message or a path, which may repeat text that the caller sent. */
 const MAX_ECHOED_CHARACTERS = 300_000;
 
 /** A field value (RFC 9110 section 5.5), in a form that every dialect of patterns reads. */
@@ -17,7 +17,7 @@ export const requestIdText = z.string().min(1).max(200).regex(new RegExp(FIELD_V
 
 const CODES = Object.keys(CATALOGUE) as ErrorCode[];
 
-/** A text that may repeat what a caller sent. */
+/** A text that may repeat text of the caller. */
 const echo = z.string().max(MAX_ECHOED_CHARACTERS);
 
 const message = echo.min(1).meta({
@@ -40,9 +40,9 @@ export const problem = z
       examples: ['must be at most 100'],
     }),
   })
-  .meta({ id: 'Problem', description: 'Something that is wrong with the request.' });
+  .meta({ id: 'Problem', description: 'One problem of the request.' });
 
-/** The fields of the envelope. An answer that carries more than an error spreads them. */
+/** The fields of the envelope, for answers that have other fields beside them. */
 export const errorFields = {
   error: z
     .strictObject({
@@ -70,7 +70,7 @@ export const errorFields = {
         .optional()
         .meta({ description: `Every problem of the request, up to ${MAX_PROBLEMS}.` }),
     })
-    .meta({ id: 'ErrorInfo', description: 'What new clients read.' }),
+    .meta({ id: 'ErrorInfo', description: 'The error. New clients read nothing else.' }),
   statusCode: z
     .int32()
     .min(400)
@@ -79,7 +79,7 @@ export const errorFields = {
   timestamp: z.iso
     .datetime({ precision: 3 })
     .max(24)
-    .meta({ description: 'For older clients: when.', deprecated: true }),
+    .meta({ description: 'For older clients: when this answer was made.', deprecated: true }),
   path: echo.regex(/^\//).meta({
     description: 'For older clients: the path of the request, without its query.',
     examples: ['/api/v1/web/properties'],

@@ -49,7 +49,7 @@ const throttled = {
       .max(60)
       .regex(/^"(default|ingest)";r=\d+;t=\d+$/)
       .optional(),
-    'What is left of it as the IETF draft writes it: `"default";r=99;t=60`.',
+    'The requests left and the seconds until the window ends, as the IETF draft writes them: `"default";r=99;t=60`.',
   ),
 };
 
@@ -61,7 +61,7 @@ const timing = {
       .max(100)
       .regex(/^(counter;dur=\d+, )?(database;dur=\d+, )?total;dur=\d+$/)
       .optional(),
-    'Milliseconds that the rate counter, the database and the whole took. The clock of the service advances only while it waits for something.',
+    'Milliseconds that the rate counter, the database and the whole request took. The clock of the service advances only while it waits for something.',
   ),
 };
 
@@ -132,7 +132,7 @@ export const commonHeaders = {
   ...crossOrigin,
 };
 
-/** `Cache-Control` of errors, and of answers that no cache may hold. */
+/** `Cache-Control` of errors, and of other answers that are not cached. */
 export const noStore = header('No-Store', z.literal('no-store'), 'No cache may hold the answer.');
 
 /** The headers of every error. */
@@ -146,8 +146,8 @@ export const errorHeaders = {
   ),
 };
 
-/** Headers that an error brings along, beside those of every error. */
-const broughtByErrors: Readonly<Record<string, z.ZodType>> = {
+/** The headers of single errors, beside the headers of every error. */
+const headersOfSomeErrors: Readonly<Record<string, z.ZodType>> = {
   // RFC 9110 section 11.6.1
   'WWW-Authenticate': header(
     'WWW-Authenticate',
@@ -155,7 +155,7 @@ const broughtByErrors: Readonly<Record<string, z.ZodType>> = {
       .string()
       .max(200)
       .regex(/^(Bearer|ApiKey) /),
-    'Which credentials would be accepted, and for a token what was wrong with it.',
+    'The credentials that the route accepts, and the fault of the token if one was sent.',
   ),
   'Retry-After': header(
     'Retry-After',
@@ -164,19 +164,19 @@ const broughtByErrors: Readonly<Record<string, z.ZodType>> = {
   ),
 };
 
-/** `Retry-After` of a status that has it at times only. */
-const retryAfterAtTimes = header(
+/** `Retry-After` of a status that some errors have without it. */
+const optionalRetryAfter = header(
   'Retry-After-At-Times',
   z.int32().min(1).optional(),
   'Seconds to wait before the request is sent again, when the database has failed.',
 );
 
-/** The headers that any of the errors brings along. */
+/** Returns the headers that some of the errors have, optional unless all of them have it. */
 export function headersOfErrors(errors: readonly ApiError[]): Record<string, z.ZodType> {
   const names = new Set(errors.flatMap(({ headers }) => Object.keys(headers)));
-  const brought = Object.entries(broughtByErrors).filter(([name]) => names.has(name));
-  const isSure = (name: string) => errors.every(({ headers }) => name in headers);
+  const sent = Object.entries(headersOfSomeErrors).filter(([name]) => names.has(name));
+  const isAlwaysSent = (name: string) => errors.every(({ headers }) => name in headers);
   return Object.fromEntries(
-    brought.map(([name, schema]) => [name, isSure(name) ? schema : retryAfterAtTimes]),
+    sent.map(([name, schema]) => [name, isAlwaysSent(name) ? schema : optionalRetryAfter]),
   );
 }

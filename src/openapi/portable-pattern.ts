@@ -1,9 +1,9 @@
 /**
- * Writes a pattern of the code as every reader of the OpenAPI document reads it: ECMAScript with its
- * `u` flag, RE2, Java and Python. Pure.
+ * Rewrites a regular expression of the code for the OpenAPI document, whose readers have other dialects: ECMAScript
+ * with the `u` flag, RE2, Java and Python. Pure.
  *
- * Python's `\d` and `\w` know every script, Java has no `\0`, and an escape that a dialect does not need
- * is an error in another. What has no portable form is left as it is, and a test finds it.
+ * Python's `\d` and `\w` match characters of every script, Java has no `\0`, and an escape that one dialect allows is
+ * an error in another. A pattern without a portable form is not changed, and a test finds it.
  */
 
 const DIGITS = '0-9';
@@ -12,7 +12,7 @@ const WORD_CHARACTERS = '0-9A-Za-z_';
 /** An escape, or any other character. */
 const TOKENS = /\\.|./gs;
 
-/** Returns the same pattern in the forms that all dialects share. */
+/** Returns the same pattern in the syntax that all dialects share. */
 export function portablePattern(pattern: string): string {
   let isInClass = false;
   const written = pattern.match(TOKENS)?.map((token) => {

@@ -28,7 +28,7 @@ const shape = z.looseObject({
 
 type Document = z.infer<typeof shape>;
 
-/** Makes the page's document from the whole one. */
+/** Shortens the document for the page: the headers of every answer move into its introduction. Shows the code samples. */
 function pageDocument(whole: ReturnType<typeof createOpenApiDocument>): Document {
   const document = shape.parse(JSON.parse(JSON.stringify(whole)));
   const common = commonHeadersOf(document);
@@ -97,7 +97,7 @@ const ui = SwaggerUIBundle({
   },
 });
 
-// Swagger UI gives its lists and text fields no name that a screen reader could say.
+// Swagger UI gives its lists and text fields no names for screen readers.
 const NAMES = [
   ['select.content-type', 'Content type'],
   ['select.examples-select-element', 'Example'],
@@ -113,7 +113,7 @@ new MutationObserver(() => {
       if (!element.ariaLabel) element.ariaLabel = name;
     }
   }
-  // A box that scrolls is reached by the keyboard.
+  // The keyboard reaches each box that scrolls.
   for (const box of root.querySelectorAll('pre:not([tabindex])')) box.tabIndex = 0;
 }).observe(root, { childList: true, subtree: true });
 document.getElementById('key').addEventListener('change', (event) => {
@@ -140,7 +140,7 @@ const PAGE_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Serves the page, its document and its files under /api/docs; `/` leads there. */
+/** Serves the page, its document and its files under /api/docs, and redirects `/` there. */
 export function docsRoutes(assets: DocsAssets) {
   return new Hono<AppEnv>()
     .get('/', (c) => c.redirect('/api/docs'))
@@ -163,7 +163,7 @@ function file(c: Context<AppEnv>, text: string, type: string): Response {
   return c.body(text, { headers: { 'Content-Type': `${type}; charset=utf-8` } });
 }
 
-/** The keys stand in the page, for requests to be tried at once, and never in the document. */
+/** Makes the page. It holds the keys with which requests are tried. The document never holds a key. */
 function page(apiKey: string, others: readonly DevelopmentKey[]) {
   const options = others.map(
     ({ name, scopes, key }) => html`<option value="${key}">${name}: ${scopes.join(', ')}</option>`,

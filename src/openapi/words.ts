@@ -1,4 +1,8 @@
-/** The words of the schemas that every capability shares: UUIDs, paging parameters and pages. */
+/**
+ * Gives schemas their words for the OpenAPI document: descriptions, examples and the like. Words do not stand in the
+ * schemas themselves, which the Worker bundles. Here are also the words of the schemas that every capability shares:
+ * UUIDs, paging parameters and pages.
+ */
 
 import * as z from 'zod';
 import {
@@ -14,8 +18,8 @@ import { lowerCaseUuid, uuid } from '../http/uuid.ts';
 export type Words = string | (z.GlobalMeta & { description: string });
 
 /**
- * The words of a schema. An object needs words for each of its fields but `object`; `undefined` for a field
- * whose schema has words of its own.
+ * The words of a schema. An object schema needs words for each field except `object`, or `undefined` for a field whose
+ * schema has its own words.
  */
 type WordsOf<Schema extends z.ZodType> = z.GlobalMeta &
   (Schema extends z.ZodObject<infer Shape>
@@ -24,10 +28,10 @@ type WordsOf<Schema extends z.ZodType> = z.GlobalMeta &
 
 /** Object schema → the words of its fields. */
 const fieldWords = new WeakMap<z.ZodType, Readonly<Record<string, Words | undefined>>>();
-/** Schema → the same with its words, so that one schema stays one component. */
+/** Schema → its copy with words. A schema has one copy, so that it stays one component of the document. */
 const wordedSchemas = new WeakMap<z.core.$ZodType, z.ZodType>();
 
-/** Gives a schema its words, wherever the document shows it, and returns it. */
+/** Registers the words of a schema for every place that shows it, and returns the schema. */
 export function described<Schema extends z.ZodType>(
   schema: Schema,
   { fields, ...words }: WordsOf<Schema>,
@@ -38,7 +42,7 @@ export function described<Schema extends z.ZodType>(
   return schema;
 }
 
-/** Returns the schema with the words that it, its fields and its members were given. */
+/** Returns a copy of the schema with all registered words: its own, and those of its fields and members. */
 export function worded<Schema extends z.ZodType>(schema: Schema): Schema;
 export function worded(schema: z.core.$ZodType): z.ZodType;
 export function worded(schema: z.core.$ZodType): z.ZodType {
@@ -76,7 +80,7 @@ function rebuilt(schema: z.core.$ZodType): z.ZodType {
   throw new Error(`zod's core has no words: ${schema._zod.def.type}`);
 }
 
-/** Copies a schema with other parts. The copy takes over the words of the schema itself. */
+/** Copies a schema with other parts, and with the schema's own words. */
 function withDefinition(schema: z.ZodType, parts: object): z.ZodType {
   const copy = schema.clone({ ...schema.def, ...parts });
   const words = z.globalRegistry.get(schema);
@@ -114,7 +118,7 @@ export const pagingWords = {
 described(pagingParameters.limit, pagingWords.limit);
 described(pagingParameters.cursor, pagingWords.cursor);
 
-/** The words of a page, for a list that has fields besides. */
+/** The words of the fields of every page, for a list that has further fields. */
 export const pageWords = {
   data: 'The items of the page.',
   has_more: 'Whether more items follow.',

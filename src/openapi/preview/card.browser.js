@@ -1,5 +1,5 @@
 // @ts-check
-/** A listing's card, and the parts of it that its page shows too. */
+/** A listing's card, and the parts of a card that the listing's page shows too. */
 
 import { element } from './element.browser.js';
 import { languageOf, markOf } from './missing.browser.js';
@@ -17,7 +17,8 @@ import { counted, LANGUAGES, localized, price, STATUSES, word } from './words.br
 const CARD_COUNTS = /** @satisfies {CountName[]} */ (['bedrooms', 'bathrooms', 'capacity', 'size']);
 
 /**
- * Makes the card of a listing. It shows what the listing lacks in the language, and the kind that is filtered by.
+ * Makes the card of a listing. Its marks name what the listing lacks: in the language, in all languages, and of the
+ * kind `filtered`.
  * @param {Summary} listing
  * @param {Language} language
  * @param {Kind | ''} filtered
@@ -66,8 +67,8 @@ export function cardOf(listing, language, filtered) {
 }
 
 /**
- * Returns the title in the language, else in another one, else the internal name. `note` says which it is, when
- * it is not what visitors should read.
+ * Returns the title in the language, else the title in another language, else the internal name. `note` names the
+ * other language, or says that this is the internal name.
  * @param {{ title: LocaleMap, name: string }} listing
  * @param {Language} language
  * @returns {{ text: string, language?: Language, note?: string }}
@@ -80,7 +81,7 @@ export function titleOf({ title, name }, language) {
 }
 
 /**
- * Makes the note behind a text that stands in for a missing one, and a space before it.
+ * Makes the note after a text that replaces a missing text, with a space before the note.
  * @param {string | undefined} note
  */
 export function noteOf(note) {

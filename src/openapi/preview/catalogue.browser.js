@@ -21,7 +21,7 @@ import { LANGUAGE_CODES, LANGUAGES, localized, STATUSES } from './words.browser.
  * @property {Kind | ''} missing
  */
 
-/** The cards that are added at a time. */
+/** Cards that are shown at first, and added by each click of "Show more". */
 const CARDS = 24;
 
 /**
@@ -44,7 +44,7 @@ export function createCatalogueView(onFilter) {
   });
 
   let limit = CARDS;
-  /** Names the cards that are shown: with another name all of them are made anew. */
+  /** The filters and the language of the cards that are shown. When they change, all cards are made anew. */
   let shown = '';
   /** @type {(() => void) | undefined} */
   let addCards;
@@ -78,10 +78,10 @@ export function createCatalogueView(onFilter) {
       ),
     ],
     heading,
-    /** The listing whose card was opened gets the focus when the editor comes back. @param {string} slug */
+    /** Returns the link of a card, which gets the focus when the editor comes back from its listing. @param {string} slug */
     linkOf: (slug) => cards.querySelector(`a[data-slug="${CSS.escape(slug)}"]`),
     /**
-     * Shows the catalogue as it is known by now.
+     * Shows the part of the catalogue that has been read.
      * @param {Catalogue} catalogue
      * @param {Filters} filters
      * @param {Language} language
@@ -253,8 +253,8 @@ function locationOptions(listings, language) {
 }
 
 /**
- * Makes the panel of the kinds that listings lack: a button for each. A chosen one is chosen no more by a second
- * click.
+ * Makes the panel of what listings lack, with a button for each kind. A second click on a chosen button clears the
+ * choice.
  * @param {(kind: Kind | '') => void} onChoose
  */
 function missingPanel(onChoose) {

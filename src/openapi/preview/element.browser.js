@@ -1,12 +1,12 @@
 // @ts-check
 /** Makes elements. Texts of listings are set as text, never as HTML. */
 
-/** @typedef {Node | string | false | null | undefined} Child What is no node and no text is left out. */
+/** @typedef {Node | string | false | null | undefined} Child Neither a node nor a text: left out. */
 /** @typedef {Readonly<Record<string, string | number | boolean | null | undefined>>} Attributes */
 
 /**
- * Makes an element. An attribute that is true is set without a value; one that is false, null or undefined is
- * left out.
+ * Makes an element. An attribute that is true is set without a value. An attribute that is false, null or undefined
+ * is left out.
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
  * @param {Attributes} [attributes]
@@ -21,7 +21,7 @@ export function element(tag, attributes = {}, ...children) {
 }
 
 /**
- * Makes an element of a drawing.
+ * Makes an element of an SVG drawing.
  * @param {string} tag
  * @param {Attributes} [attributes]
  * @param {...Node} children

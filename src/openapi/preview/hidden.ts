@@ -14,15 +14,15 @@ import { readD1 } from '../../storage/d1.ts';
 /** A listing that the site does not show, with the fields of a property. */
 type HiddenProperty = Omit<Property, 'status'> & { status: 'hidden' };
 
-/** A page ends behind this many listings. */
+/** Listings per page. */
 const PAGE_LISTINGS = 100;
 
-/** Asks for the hidden listings behind one that was told before, or for the one of a slug. */
+/** A request for the hidden listings after the listing `afterId`, or for the listing of a slug. */
 type HiddenRequest = { afterId?: string | undefined; slug?: string | undefined };
 
 /**
- * Finds a page of hidden listings, in the order of the feed. `next` is the `afterId` of the next page, or null
- * when there is none.
+ * Finds a page of hidden listings, in the order of the feed. `next` is the `afterId` of the next page, or null on the
+ * last page.
  */
 export async function findHidden(
   database: D1Database,
@@ -30,7 +30,7 @@ export async function findHidden(
   request: HiddenRequest,
 ): Promise<{ listings: HiddenProperty[]; next: string | null }> {
   const { display_order, id, slug, status } = properties;
-  const isBehind = sql`(${display_order}, ${id}) >
+  const isAfter = sql`(${display_order}, ${id}) >
     (select ${display_order}, ${id} from ${properties} where ${id} = ${request.afterId})`;
   const query = drizzle(database)
     .select({ id, source: properties.source })
@@ -38,7 +38,7 @@ export async function findHidden(
     .where(
       and(
         eq(status, 'hidden'),
-        request.afterId === undefined ? undefined : isBehind,
+        request.afterId === undefined ? undefined : isAfter,
         request.slug === undefined ? undefined : eq(slug, request.slug),
       ),
     )

@@ -176,7 +176,7 @@ function aboutSection({ description }, language) {
   ]);
 }
 
-/** A blank line is between paragraphs, and a line may end inside one. @param {string} text */
+/** A blank line separates paragraphs, which may have line breaks. @param {string} text */
 function paragraphsOf(text) {
   return text.split('\n\n').map((paragraph) => element('p', { class: 'lines' }, paragraph));
 }
@@ -279,7 +279,7 @@ function linkItem(text, url) {
 }
 
 /**
- * Makes a label in the language, else in another one, else its key, with a note that says so.
+ * Makes a label in the language, else in another language, else its key. A note names the replacement.
  * @param {LocaleMap} map
  * @param {string} key
  * @param {Language} language

@@ -19,7 +19,7 @@ export const TEXTS = /** @type {const} */ ({
   alt: 'alt text',
 });
 
-/** What a listing has once. */
+/** What a listing has once, for all languages. */
 export const THINGS = /** @type {const} */ ({
   photo: 'photo',
   cover: 'cover photo',
@@ -27,7 +27,7 @@ export const THINGS = /** @type {const} */ ({
   price: 'price',
 });
 
-/** The kinds, in the order in which they are told. */
+/** The kinds of what a listing may lack, in the order in which the preview shows them. */
 export const KINDS = /** @type {readonly Kind[]} */ ([
   'photo',
   'cover',
@@ -47,7 +47,7 @@ export function missingOf(listing) {
   /** @type {Record<Thing, boolean>} */
   const has = {
     photo: hasPhoto,
-    // A listing without any photo lacks that, not its cover besides.
+    // A listing without any photo lacks a photo, and not a cover as well.
     cover: hero_image !== null || !hasPhoto,
     location: location !== null,
     price: price_from !== null,
@@ -80,7 +80,7 @@ export function photosOf({ gallery, hero_image }) {
 }
 
 /**
- * Says what is missing, as a mark: No French title.
+ * Writes the mark of a missing kind: No French title.
  * @param {Kind} kind
  */
 export function markOf(kind) {
@@ -88,7 +88,7 @@ export function markOf(kind) {
 }
 
 /**
- * Says how many listings lack something: 12 listings without a French title.
+ * Writes how many listings lack a kind: 12 listings without a French title.
  * @param {Kind} kind
  * @param {number} count
  */
@@ -99,7 +99,7 @@ export function sentenceOf(kind, count) {
 }
 
 /**
- * Reports whether a text of the address names a kind.
+ * Reports whether a text of the page's address is a kind.
  * @param {string | null} text
  * @returns {text is Kind}
  */
@@ -108,7 +108,7 @@ export function isKind(text) {
 }
 
 /**
- * Returns the language of a kind, or undefined for one that has none.
+ * Returns the language of a kind; undefined for a kind without a language.
  * @param {Kind} kind
  */
 export function languageOf(kind) {

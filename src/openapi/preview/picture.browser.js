@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * A photo, over a drawing that stands in for it. The drawing is seen while the photo is loaded, and stays with
- * the photo's alt text when it cannot be had.
+ * A photo over a placeholder drawing. The drawing is seen while the photo loads. When the photo cannot be loaded, the
+ * drawing stays, with the photo's alt text.
  */
 
 import { append, drawn, element } from './element.browser.js';
@@ -13,12 +13,12 @@ import { localized } from './words.browser.js';
 
 const WIDTH = 400;
 const HEIGHT = 300;
-/** The colours of a drawing are one of these sets in preview.css. */
+/** The number of colour sets for drawings in the style sheet (`tone-0` and on). */
 const TONES = 4;
 
 /**
- * Makes the picture of a photo. `isFirst`: it is seen at once, so it is loaded at once. `isCaptioned`: its alt text
- * stands below it already.
+ * Makes the picture of a photo. `isFirst`: the photo is visible at once, so it is loaded at once. `isCaptioned`: a
+ * caption shows its alt text already.
  * @param {{ url: string, alt: LocaleMap }} photo
  * @param {{ language: Language, scenery: Scenery, isFirst?: boolean, isCaptioned?: boolean }} options
  */
@@ -141,7 +141,7 @@ function hillsOf(random) {
 }
 
 /**
- * A smooth outline around a height, closed along a line below it.
+ * Returns the path of a smooth outline around a height, closed along the line `below`.
  * @param {() => number} random
  * @param {number} around
  * @param {number} swing
@@ -153,7 +153,7 @@ function hill(random, around, swing, below) {
 }
 
 /**
- * Peaks around a height.
+ * Returns the path of peaks around a height.
  * @param {() => number} random
  * @param {number} around
  * @param {number} swing
@@ -168,7 +168,7 @@ function ridge(random, around, swing) {
 }
 
 /**
- * A thin line on the water.
+ * Returns the path of a thin line on the water.
  * @param {() => number} random
  * @param {number} y
  */

@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * The preview: shows the catalogue or a listing, whichever the page's address names. Filters and language stand
- * in the address, so that a view can be kept and sent.
+ * The preview: shows the catalogue, or the listing that the page's address names. The address holds the filters and
+ * the language, so that a view can be kept and sent.
  */
 
 import { createCatalogueView } from './catalogue.browser.js';
@@ -16,20 +16,20 @@ import { LANGUAGE_CODES } from './words.browser.js';
 /** @typedef {import('./reading.browser.js').Catalogue} Catalogue */
 
 const LISTING_PATH = /^\/preview\/listings\/([^/]+)$/;
-/** Browsers refuse an address that changes with each key that is pressed. */
+/** Browsers limit how often a page changes its address, so it does not change with each key press. */
 const WRITING_PAUSE_MS = 200;
 
 const apiKey = document.body.dataset.apiKey ?? '';
 const main = /** @type {HTMLElement} */ (document.getElementById('main'));
 const view = createCatalogueView(changeFilters);
 
-/** @type {Catalogue | undefined} Read when it is first shown. */
+/** @type {Catalogue | undefined} Read when the catalogue is first shown. */
 let catalogue;
 /** The catalogue's address, to which a listing's page leads back. */
 let cataloguePath = '/preview';
-/** The listing whose page was left last. */
+/** The slug of the listing that was shown last. */
 let lastSlug = '';
-/** Where the catalogue was left. */
+/** The scroll position at which the catalogue was left. */
 let scrollOfCatalogue = 0;
 let filters = filtersOfPage();
 /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -42,16 +42,16 @@ document.addEventListener('click', followLink);
 addEventListener('popstate', (event) => void show(event.state?.scroll ?? 0));
 void show(0, true);
 
-/** Shows what the address names. @param {number} scroll @param {boolean} [isFirst] */
+/** Shows the catalogue or the listing that the address names. @param {number} scroll @param {boolean} [isFirst] */
 async function show(scroll, isFirst = false) {
-  nameLanguages();
+  updateLanguageLinks();
   const slug = slugOfPage();
   if (slug === undefined) showCatalogue(scroll, isFirst);
   else await showListing(slug, scroll, isFirst);
 }
 
-/** Has each language's link lead to this page in that language, and the catalogue's to this language. */
-function nameLanguages() {
+/** Points each language's link at this page in that language, and the link of the catalogue at the current language. */
+function updateLanguageLinks() {
   document.querySelector('.brand')?.setAttribute('href', `/preview?lang=${languageOfPage()}`);
   for (const link of document.querySelectorAll('.languages a')) {
     const language = link.getAttribute('data-language') ?? '';
@@ -83,7 +83,7 @@ function showCatalogue(scroll, isFirst) {
   target.focus({ preventScroll: true });
 }
 
-/** Brings the catalogue up to date, when that is what is shown. */
+/** Updates the view of the catalogue while it is shown. */
 function showFiltered() {
   if (catalogue === undefined || !main.contains(view.heading)) return;
   view.update(catalogue, filters, languageOfPage());
@@ -141,7 +141,7 @@ function followLink(event) {
   if (url.origin !== location.origin || !isOwn || url.hash !== '') return;
   event.preventDefault();
   writeAddress();
-  // A change of language keeps the place; another page begins at its top, or where it was left.
+  // A change of language keeps the scroll position. A listing begins at its top, the catalogue where it was left.
   if (link.matches('.languages a')) {
     history.replaceState(history.state, '', link.href);
     void show(scrollY);
@@ -173,7 +173,7 @@ function writeAddress() {
     if (value !== '') query.set(name, value);
   }
   history.replaceState(history.state, '', `/preview?${query}`);
-  nameLanguages();
+  updateLanguageLinks();
 }
 
 /** @returns {Filters} */
@@ -195,7 +195,7 @@ function languageOfPage() {
   return LANGUAGE_CODES.find((code) => code === asked) ?? 'en';
 }
 
-/** Returns the slug of the listing that the address names. Undefined: it names the catalogue. */
+/** Returns the slug of the listing that the address names; undefined for the catalogue. */
 function slugOfPage() {
   const slug = LISTING_PATH.exec(location.pathname)?.[1];
   return slug === undefined ? undefined : decodeURIComponent(slug);

@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * Reads the catalogue: the feed page by page, and the hidden listings beside it, into one list in the order of
- * the feed. A listing is kept as the little that cards and filters need, because a catalogue may have thousands.
+ * Reads the catalogue: merges the pages of the feed and of the hidden listings into one list, in the order of the feed.
+ * Of each listing it keeps only the fields that cards and filters need, because a catalogue may have thousands.
  */
 
 import { missingOf, photosWithoutAlt } from './missing.browser.js';
@@ -12,7 +12,7 @@ import { missingOf, photosWithoutAlt } from './missing.browser.js';
 
 const FEED = '/api/v1/web/properties?status=listed,coming_soon,sold_out&limit=100';
 const HIDDEN = '/preview/hidden.json?';
-/** The requests of the rate limit that are left to the editor while pages are read. */
+/** Requests of the rate limit that reading leaves to the editor. */
 const KEPT_REQUESTS = 15;
 
 /**
@@ -21,10 +21,10 @@ const KEPT_REQUESTS = 15;
  * @property {Summary[]} listings
  * @property {boolean} isWhole
  * @property {string} [pause] Says why reading pauses.
- * @property {string} [problem] Says why reading has ended before the catalogue did.
+ * @property {string} [problem] Says why reading has stopped before the end of the catalogue.
  */
 
-/** An answer that is no success. */
+/** An error answer, or no answer at all. */
 export class Refusal extends Error {
   /**
    * @param {number} status 0: no answer
@@ -77,7 +77,7 @@ export async function readCatalogue(apiKey, onProgress) {
 }
 
 /**
- * Reads one listing, hidden or not. Undefined when there is none with this slug.
+ * Reads one listing, hidden or not; undefined when no listing has this slug.
  * @param {string} slug
  * @param {string} apiKey
  * @returns {Promise<Listing | undefined>}
@@ -97,8 +97,8 @@ export async function readListing(slug, apiKey) {
 }
 
 /**
- * Moves the listings whose place in the catalogue is known: each list is in order, so the next listing is known
- * once every list has one, or has ended.
+ * Merges the lists: moves the waiting listings in order. Each list is sorted, so the next listing is known once every
+ * list has a waiting listing or has ended.
  * @param {readonly { waiting: Summary[], isRead: boolean }[]} lists
  * @param {Summary[]} listings
  */
@@ -164,8 +164,8 @@ async function* pagesOf(path, apiKey, onPause) {
 }
 
 /**
- * Asks the service. Waits and asks again when the rate limit refuses. Throws a `Refusal` for any other answer
- * that is no success. The service's own tests check its answers, so the page takes their shape for granted.
+ * Asks the service. Waits and repeats the request when the rate limit refuses it. Throws a `Refusal` for any other
+ * error. The page does not validate answers: the service's tests check their shape.
  * @param {string} path
  * @param {string} apiKey
  * @param {(pause: string | undefined) => void} [onPause]

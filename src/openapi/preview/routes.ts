@@ -26,10 +26,10 @@ import words from './words.browser.js';
 /** The modules of the page's script, by the names under which they import each other. */
 const SCRIPTS = { card, catalogue, element, listing, missing, picture, preview, reading, words };
 
-/** The later ones add to the earlier ones. */
+/** In the order of the cascade: a later style overrides an earlier one. */
 const STYLE = [previewStyle, pictureStyle, cardStyle, catalogueStyle, listingStyle].join('\n');
 
-/** Lets the page load and read from its own origin only, and show the photos of any. */
+/** Lets the page load and read from its own origin only, and show photos of any origin. */
 const PAGE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -68,13 +68,13 @@ function file(c: Context<AppEnv>, text: string, type: string): Response {
   return c.body(text, { headers: { 'Content-Type': `${type}; charset=utf-8` } });
 }
 
-/** Returns the key with which the page reads the feed: the site's in development, else the first of all. */
+/** Returns the key with which the page reads the feed: the first development key with the scope, else `API_KEY`. */
 function feedKeyOf({ apiKeys, developmentKeys }: Config): string {
-  const ofSite = developmentKeys.find(({ scopes }) => scopes.includes('feed:read'));
-  return ofSite?.key ?? apiKeys[0] ?? '';
+  const feedKey = developmentKeys.find(({ scopes }) => scopes.includes('feed:read'));
+  return feedKey?.key ?? apiKeys[0] ?? '';
 }
 
-/** One page for the catalogue and for each listing: its script reads the path. */
+/** Answers the one page that shows the catalogue and each listing: its script reads the path. */
 function page(c: Context<AppEnv>) {
   c.header('Content-Security-Policy', PAGE_POLICY);
   c.header('Cache-Control', 'no-store');

@@ -1,5 +1,5 @@
 // @ts-check
-/** The words that a site shows around a listing, in its three languages, and its numbers. */
+/** The words and the number formats that a site shows around a listing, in its three languages. */
 
 /** @typedef {import('../../properties/locale-map.ts').LocaleMap} LocaleMap */
 /** @typedef {keyof LocaleMap} Language */
@@ -19,7 +19,7 @@ export const STATUSES = /** @type {const} */ ({
 });
 
 /**
- * A word that follows a number, for one and for others.
+ * A word that follows a number: its singular and its plural.
  * @typedef {readonly [one: string, others: string]} Counted
  */
 
@@ -144,7 +144,7 @@ export function word(name, language) {
  * @param {Language} language
  */
 export function number(value, language) {
-  // Spanish would not group four digits.
+  // By default Spanish does not group four digits.
   return new Intl.NumberFormat(language, { useGrouping: 'always' }).format(value);
 }
 
@@ -174,7 +174,7 @@ export function price({ price_from, fraction_from }, language) {
 }
 
 /**
- * Returns the text in the language, else in another one. Undefined where there is none in any.
+ * Returns the text in the language, else in another language; undefined when the map is empty.
  * @param {LocaleMap} map
  * @param {Language} language
  * @returns {{ text: string, language: Language, isFallback: boolean } | undefined}
