@@ -15,6 +15,13 @@ it.each([
   ['status[][0]', 'use status'],
   ['Location_ID[a b]', 'use location_id'],
   ['LIMIT', 'use limit'],
+  ['Limit', 'use limit'],
+  ['starting_after', 'page with cursor'],
+  ['ending_before', 'page with cursor'],
+  ['page', 'page with cursor'],
+  ['offset', 'page with cursor'],
+  ['page_token', 'page with cursor'],
+  ['next_cursor', 'page with cursor'],
   ['page[size]', 'page with cursor'],
   ['page[cursor]', 'page with cursor'],
   ['after', 'page with cursor'],
@@ -22,6 +29,8 @@ it.each([
   ['lang', 'use locale'],
   ['language', 'use locale'],
   ['LANG[]', 'use locale'],
+  ['location_slug', 'use location'],
+  ['Location_Slug[]', 'use location'],
 ])('%j is refused: %s', async (name, advice) => {
   const response = await get(`${LIST}?${encodeURIComponent(name)}=1`);
   const error = await expectError(response, 400, 'validation_error');
