@@ -61,6 +61,8 @@ async function writeFile({ target, out }: Request): Promise<void> {
     else await pipeline(pieces, createWriteStream(path));
   } catch (error) {
     if (path !== undefined) rmSync(path, { force: true });
+    // The reader of the output has all that it wanted.
+    else if (error instanceof Error && 'code' in error && error.code === 'EPIPE') return;
     throw error;
   } finally {
     progress.end();

@@ -163,7 +163,10 @@ function namesOf(filters: FeedFilters) {
   return EXACT_FILTERS.filter((name) => filters[name] !== undefined);
 }
 
-/** The location with the slug that is asked for. */
+/**
+ * The id of the location with the slug that is asked for: one row read in each range. Looked up once in a `with` clause,
+ * it would be a table of one row, which each range reads as well.
+ */
 const LOCATION_ID = sql`
   (select ${locations.id} from ${locations} where ${locations.slug} = ${given('location')})`;
 

@@ -407,6 +407,26 @@ describe.skipIf(!hasChromium)('the preview in Chromium', () => {
     });
   });
 
+  describe('after an import', () => {
+    it('shows what was imported when it is loaded again: a listing, and the catalogue', async () => {
+      page = await newPage();
+      const isTitled = (title: string) => page.getByText(title, { exact: true }).first().waitFor();
+      await page.goto(`${service.origin}/preview/listings/casa-ginebrera`);
+      await isTitled('Stone house above the cove at Deià');
+      await page.goto(`${service.origin}/preview?find=ginebrera`);
+      await isTitled('Stone house above the cove at Deià');
+      const title = { en: 'A house that was imported now' };
+      const patch = { properties: [{ slug: 'casa-ginebrera', title }] };
+      const file = service.project.write('patch.json', patch);
+      const loaded = await service.project.run('import-listings.ts', file, '--patch');
+      expect(loaded).toMatchObject({ code: 0, stderr: '' });
+      await page.reload();
+      await isTitled('A house that was imported now');
+      await page.goto(`${service.origin}/preview/listings/casa-ginebrera`);
+      await isTitled('A house that was imported now');
+    });
+  });
+
   it('logs no error, and asks the service and the addresses of photos only', () => {
     expect(complaints).toEqual([]);
     expect(requested).toEqual(new Set([service.origin, 'https://images.example.com']));

@@ -10,7 +10,9 @@ import { missingOf, photosWithoutAlt } from './missing.browser.js';
 /** @typedef {ReturnType<typeof summaryOf>} Summary */
 /** @typedef {{ data: Listing[], next_cursor: string | null }} ListPage */
 
-const FEED = '/api/v1/web/properties?status=listed,coming_soon,sold_out&limit=100';
+/** The editor has just imported: cached answers would show the catalogue of before. */
+const FRESH = 'fresh=true';
+const FEED = `/api/v1/web/properties?status=listed,coming_soon,sold_out&limit=100&${FRESH}`;
 const HIDDEN = '/preview/hidden.json?';
 /** Requests of the rate limit that reading leaves to the editor. */
 const KEPT_REQUESTS = 15;
@@ -88,7 +90,7 @@ export async function readListing(slug, apiKey) {
   const [found] = /** @type {ListPage} */ (hidden.body).data;
   if (found !== undefined) return found;
   try {
-    const { body } = await ask(`/api/v1/web/properties/${name}`, apiKey);
+    const { body } = await ask(`/api/v1/web/properties/${name}?${FRESH}`, apiKey);
     return /** @type {Listing} */ (body);
   } catch (error) {
     if (error instanceof Refusal && error.status === 404) return undefined;

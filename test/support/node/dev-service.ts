@@ -7,12 +7,15 @@ import { connect, createServer, type Socket } from 'node:net';
 import * as z from 'zod';
 import { watchRelay } from '../watch-service-log.ts';
 import { claimPort } from './port.ts';
+import type { ProjectCopy } from './project-copy.ts';
 import { copyWithStore } from './stores.ts';
 
 export type DevService = {
   /** Has no trailing slash. */
   origin: string;
   apiKey: string;
+  /** The scratch copy that is served. */
+  project: ProjectCopy;
   stop: () => Promise<void>;
 };
 
@@ -25,6 +28,7 @@ export async function startDevService(): Promise<DevService> {
     return {
       origin: relay.origin,
       apiKey: z.string().parse(/x-api-key: (\w+)/.exec(service.output())?.[1]),
+      project,
       stop: async () => {
         relay.close();
         await service.stop('SIGTERM');

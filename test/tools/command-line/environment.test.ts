@@ -24,9 +24,11 @@ const OF_DEPLOYMENTS = [
   'backup',
   'deploy',
   'erase-events',
+  'export-listings',
   'import-listings',
   'restore',
   'rollback',
+  'set-status',
 ];
 
 const run = programs.filter(({ script }) => isFull || OF_DEPLOYMENTS.includes(script));
