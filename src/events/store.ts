@@ -126,9 +126,9 @@ const INSERT = statementOf(sql`
   on conflict do nothing
 `);
 
-/** Writes the keys for `EVENTS_OF_KEYS`, each with the fingerprint that is looked for. */
+/** Writes the keys for `EVENTS_OF_KEYS`, each with the fingerprint that is looked for, and no other field. */
 function keysOf(identities: readonly Identity[]): string {
-  return JSON.stringify(identities.map(({ keyId, fingerprint }) => [keyId, fingerprint]));
+  return JSON.stringify(identities, ['keyId', 'fingerprint'] satisfies (keyof Identity)[]);
 }
 
 /**
@@ -182,11 +182,11 @@ type EventOfKey = Pick<
  */
 const EVENTS_OF_KEYS = statementOf(sql<EventOfKey>`
   select key_id, events.id, events.type, created_at, fingerprint, receipt, aggregate_type, aggregate_id,
-    case when fingerprint = wanted.value->>1 then '{}' else payload end as payload,
-    case when fingerprint = wanted.value->>1 then null else erased_at end as erased_at
+    case when fingerprint = wanted.value->>'fingerprint' then '{}' else payload end as payload,
+    case when fingerprint = wanted.value->>'fingerprint' then null else erased_at end as erased_at
   from json_each(${given('keys')}) as wanted cross join events
-  where key_id = wanted.value->>0
-    and (fingerprint = wanted.value->>1
-      or seq = (select max(seq) from events as known where known.key_id = wanted.value->>0))
+  where key_id = wanted.value->>'keyId'
+    and (fingerprint = wanted.value->>'fingerprint'
+      or seq = (select max(seq) from events as known where known.key_id = wanted.value->>'keyId'))
   order by seq desc
 `);

@@ -94,7 +94,7 @@ const checks = new WeakMap<Env, Check>();
 /** Returns the state of the dependencies, checked at most 5 s ago. Requests at the same time share one check. */
 async function knownDependencies(env: Env, tables: readonly SQLiteTable[]): Promise<Dependencies> {
   const check = recentCheck(env) ?? beginCheck(env, tables);
-  const dependencies = await firstWithin(check.result, CANCELLED_AFTER_MS);
+  const dependencies = await firstWithin(check.result, CANCELLED_AFTER_MS, undefined);
   if (dependencies !== undefined) return dependencies;
   // Another request may have begun the next check already.
   if (checks.get(env) === check) checks.delete(env);

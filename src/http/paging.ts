@@ -34,10 +34,10 @@ export const cursorText = z
 export const pagingParameters = {
   limit: z
     .string()
-    .refine((digits) => /^-?\d+$/.test(digits), { error: 'must be a whole number', abort: true })
-    .transform(Number)
-    .refine((size) => size >= 1, { error: 'must be at least 1' })
-    .refine((size) => size <= MAX_PAGE_SIZE, { error: `must be at most ${MAX_PAGE_SIZE}` })
+    .regex(/^-?\d+$/, { error: 'must be a whole number', abort: true })
+    // More than 308 digits are `Infinity`, which is no number to zod.
+    .transform((digits) => Math.min(Number(digits), Number.MAX_VALUE))
+    .pipe(z.number().min(1).max(MAX_PAGE_SIZE))
     .default(DEFAULT_PAGE_SIZE),
   cursor: z.string().optional(),
 };

@@ -139,7 +139,7 @@ export class Feed {
       return hit(asked, remembered, undefined);
     }
     const asking = cache.findAtEdge(c.req.url, key);
-    const atEdge = await firstWithin(asking, EDGE_HEAD_START_MS);
+    const atEdge = await firstWithin(asking, EDGE_HEAD_START_MS, undefined);
     if (isFresh(atEdge)) {
       if (atEdge.state === 'due') this.#renew(asked);
       return hit(asked, atEdge, remembered);
@@ -156,9 +156,9 @@ export class Feed {
       async (found): Promise<LateHit | Read> => (isFresh(found) ? { kind: 'hit', found } : reading),
     );
     const racing = Promise.race([reading, lateHit]);
-    const first = await firstWithin(racing, D1_HEAD_START_MS);
+    const first = await firstWithin(racing, D1_HEAD_START_MS, undefined);
     if (first === undefined) {
-      const found = standIn(remembered, await firstWithin(asking, 0));
+      const found = standIn(remembered, await firstWithin(asking, 0, undefined));
       if (found !== undefined) return found;
     }
     return outcomeOf(asked, first ?? (await racing), { remembered, atEdge, asking });
@@ -183,7 +183,7 @@ export class Feed {
   /** Reads the answer from D1 into the cache, and notes whether D1 is failing. Never rejects. */
   async #read(asked: Asked, from?: D1SessionConstraint): Promise<Read> {
     const reading = readIntoCache(asked, from);
-    const inTime = await firstWithin(reading, SLOW_READ_MS);
+    const inTime = await firstWithin(reading, SLOW_READ_MS, undefined);
     if (inTime === undefined) this.#failingUntil = Date.now() + FAILING_MS;
     const read = inTime ?? (await reading);
     const isFailing = inTime === undefined || read.kind === 'failed';

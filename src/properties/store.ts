@@ -16,13 +16,7 @@ import {
   WALKED,
   withLastThatFits,
 } from '../storage/page.ts';
-import {
-  type Connection,
-  type Statement,
-  statementOf,
-  statementsOf,
-  type Values,
-} from '../storage/statement.ts';
+import { type Connection, statementOf, statementsOf } from '../storage/statement.ts';
 import type { FeedFilters } from './parameters.ts';
 import { cardOf, render, renderingOf } from './render.ts';
 import { source } from './source.ts';
@@ -67,13 +61,16 @@ export async function findPage(
   { shows, filters, limit, after = BEGINNING }: PageRequest,
 ): Promise<Page<Position>> {
   const { status, ...exact } = filters;
-  const rows = await readRows(connection, publicSiteUrl, pageStatement({ shows, filters }), {
+  const values = {
     ...Object.fromEntries(status.map((each, index) => [`status${index}`, each])),
     ...exact,
     afterOrder: after[0],
     afterId: behind(after[1]),
     ...valuesOfPage(limit, status.length),
-  });
+    rendering: renderingOf(publicSiteUrl),
+  };
+  const statement = pageStatement({ shows, filters });
+  const rows = await readD1(() => statement.rows(connection, values));
   const { documents, end } = takePage(rows, limit, (row) => documentOf(row, publicSiteUrl, shows));
   return { documents, next: end ? [end.display_order, end.id] : null };
 }
@@ -84,21 +81,10 @@ export async function findDocument(
   publicSiteUrl: string,
   key: ListingKey,
 ): Promise<string | undefined> {
-  const [row] =
-    'id' in key
-      ? await readRows(connection, publicSiteUrl, BY_ID, key)
-      : await readRows(connection, publicSiteUrl, BY_SLUG, key);
+  const statement = 'id' in key ? BY_ID : BY_SLUG;
+  const values = { ...key, rendering: renderingOf(publicSiteUrl) };
+  const [row] = await readD1(() => statement.rows(connection, values));
   return row && documentOf(row, publicSiteUrl, 'document');
-}
-
-function readRows<Row>(
-  connection: Connection,
-  publicSiteUrl: string,
-  statement: Statement<Row>,
-  values: Values,
-): Promise<Row[]> {
-  const rendering = renderingOf(publicSiteUrl);
-  return readD1(() => statement.rows(connection, { ...values, rendering }));
 }
 
 /**

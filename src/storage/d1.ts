@@ -72,13 +72,9 @@ let failingSince: number | undefined;
 
 /** Calls within a time limit. Adds the time and the attempts to the request's line in the log. */
 async function callWithin<T>(deadlineMs: number, what: string, call: () => Promise<T>): Promise<T> {
-  const attempt = () => {
-    noteMore('database_attempts', 1);
-    return call();
-  };
   try {
     const answer = await timed('database_ms', () =>
-      withDeadline(repeatPassingFaults(attempt, deadlineMs), deadlineMs, what),
+      withDeadline(repeatPassingFaults(call, deadlineMs), deadlineMs, what),
     );
     failingSince = undefined;
     return answer;
@@ -120,6 +116,7 @@ function warnOfSize(bytes: number): void {
 async function repeatPassingFaults<T>(call: () => Promise<T>, deadlineMs: number): Promise<T> {
   const startedAt = Date.now();
   for (let attempt = 1; ; attempt += 1) {
+    noteMore('database_attempts', 1);
     try {
       return await call();
     } catch (error) {

@@ -5,6 +5,9 @@ class DeadlineExceeded extends Error {
   override readonly name = 'DeadlineExceeded';
 }
 
+/** Stands for the answer of work that is late. */
+const LATE = Symbol('late');
+
 /**
  * Resolves as `work` does, or rejects with `DeadlineExceeded` after `milliseconds`.
  * The work itself goes on; its result after the deadline is ignored.
@@ -14,22 +17,20 @@ export async function withDeadline<T>(
   milliseconds: number,
   what: string,
 ): Promise<T> {
-  const done = await firstWithin(
-    work.then((value) => ({ value })),
-    milliseconds,
-  );
-  if (done === undefined) throw new DeadlineExceeded(`${what} took over ${milliseconds} ms`);
-  return done.value;
+  const first = await firstWithin(work, milliseconds, LATE);
+  if (first === LATE) throw new DeadlineExceeded(`${what} took over ${milliseconds} ms`);
+  return first;
 }
 
-/** Resolves as `work` does, or with undefined after `milliseconds`. The work itself goes on. */
-export async function firstWithin<T>(
+/** Resolves as `work` does, or with `late` after `milliseconds`. The work itself goes on. */
+export async function firstWithin<T, Late>(
   work: Promise<T>,
   milliseconds: number,
-): Promise<T | undefined> {
+  late: Late,
+): Promise<T | Late> {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const pause = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), milliseconds);
+  const pause = new Promise<Late>((resolve) => {
+    timer = setTimeout(resolve, milliseconds, late);
   });
   try {
     return await Promise.race([work, pause]);
