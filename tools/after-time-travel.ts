@@ -12,7 +12,7 @@ import { TARGET_OPTIONS, TARGET_USAGE, type Target, targetOf } from './command-l
 import { beginGeneration, readLineage, refuseUnfinishedRestore } from './database/identity.ts';
 import { openDatabase } from './database/open.ts';
 import { inLocalTurn } from './development/local-turn.ts';
-import { type Erasure, PLAYED_LEDGER_OPTIONS, playedLedger, playLedger } from './erasure/ledger.ts';
+import { type Erasure, ledgerReader, PLAY_OPTIONS, playLedger } from './erasure/ledger.ts';
 
 const USAGE = `Usage: npm run after-time-travel [-- [--remote] [--env NAME] [--ledger FILE | --no-ledger]]
 
@@ -37,9 +37,9 @@ async function run(command: Command): Promise<number> {
 }
 
 function parseCommand(args: string[]): Command {
-  const options = { ...TARGET_OPTIONS, ...PLAYED_LEDGER_OPTIONS };
+  const options = { ...TARGET_OPTIONS, ...PLAY_OPTIONS };
   const { values } = readArguments('after-time-travel', args, options);
-  return { target: targetOf(values), readErasures: playedLedger('after-time-travel', values) };
+  return { target: targetOf(values), readErasures: ledgerReader('after-time-travel', values) };
 }
 
 /** Returns what to tell the user. */

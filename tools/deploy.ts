@@ -56,7 +56,7 @@ type Progress = { isMigrationBegun: boolean };
 
 await runCommand({
   usage: USAGE,
-  misunderstood: EXIT.notDeployed,
+  invalidArguments: EXIT.notDeployed,
   parse: parseRequest,
   run,
 });

@@ -17,7 +17,7 @@ import { loadDump } from './database/dump-file.ts';
 import { openDatabase } from './database/open.ts';
 import { restore } from './database/restore.ts';
 import { inLocalTurn } from './development/local-turn.ts';
-import { type Erasure, PLAYED_LEDGER_OPTIONS, playedLedger } from './erasure/ledger.ts';
+import { type Erasure, ledgerReader, PLAY_OPTIONS } from './erasure/ledger.ts';
 
 const USAGE = `Usage: npm run restore -- FILE [--remote] [--env NAME] [--ledger FILE | --no-ledger]
 
@@ -47,14 +47,14 @@ async function run(command: Command): Promise<number> {
 }
 
 function parseCommand(args: string[]): Command {
-  const options = { ...TARGET_OPTIONS, ...PLAYED_LEDGER_OPTIONS };
+  const options = { ...TARGET_OPTIONS, ...PLAY_OPTIONS };
   const { values, positionals } = readArguments('restore', args, options, {
     allowPositionals: true,
   });
   const target = targetOf(values);
   const [file, ...rest] = positionals;
   if (!file || rest.length > 0) throw new UserError('Name one backup');
-  const readErasures = playedLedger('restore', values);
+  const readErasures = ledgerReader('restore', values);
   return { file: userPath('restore', file), target, readErasures };
 }
 

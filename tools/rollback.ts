@@ -35,7 +35,7 @@ const FOLDER = join(PROJECT_DIRECTORY, '.wrangler');
 type Request = { to: string | undefined; environment: string | undefined };
 type Tagged = Version & { tag: string };
 
-await runCommand({ usage: USAGE, misunderstood: EXIT.notDeployed, parse: parseRequest, run });
+await runCommand({ usage: USAGE, invalidArguments: EXIT.notDeployed, parse: parseRequest, run });
 
 function parseRequest(args: string[]): Request {
   const options = { to: { type: 'string' }, env: { type: 'string' } } as const;

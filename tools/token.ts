@@ -10,7 +10,7 @@ import { importJWK, SignJWT } from 'jose';
 import { readArguments, runCommand } from './command-line/command.ts';
 import { UserError } from './command-line/project.ts';
 import { createDevVars, readVars } from './development/dev-vars.ts';
-import { type DevelopmentKey, ensureDevelopmentKeys } from './development/key-pair.ts';
+import { ensureDevelopmentKeys, type SigningKey } from './development/key-pair.ts';
 
 const USAGE = `Usage: npm run -s token [-- [--permission AREA:LEVEL]... [--expires 30s|15m|1h|7d]]
 
@@ -62,14 +62,14 @@ function parseOptions(args: string[]): TokenOptions {
 }
 
 /** Returns why the local service refuses tokens of the development key; undefined when it accepts them. */
-function whyRefused(vars: Vars, { x }: DevelopmentKey): string | undefined {
+function whyRefused(vars: Vars, { x }: SigningKey): string | undefined {
   if (!vars.get('JWT_ISSUER')) return 'JWT_ISSUER is empty';
   if (!vars.get('JWT_AUDIENCE')) return 'JWT_AUDIENCE is empty';
   if (vars.get('JWT_JWKS')?.includes(x)) return undefined;
   return '.dev.vars names another key set than the development one';
 }
 
-async function sign(key: DevelopmentKey, vars: Vars, options: TokenOptions): Promise<string> {
+async function sign(key: SigningKey, vars: Vars, options: TokenOptions): Promise<string> {
   const now = Math.floor(Date.now() / 1_000);
   return new SignJWT({ permissions: options.permissions })
     .setProtectedHeader({ alg: key.alg, kid: key.kid, typ: 'JWT' })

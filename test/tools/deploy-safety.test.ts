@@ -230,7 +230,7 @@ describe('a database', () => {
     const { code, stderr } = await deploy();
     expect(code).toBe(1);
     expect(stderr).toContain(
-      `the database ${NAME} stands in the jurisdiction eu, and JURISDICTION in wrangler.toml asks for no jurisdiction`,
+      `the database ${NAME} is in the jurisdiction eu, and JURISDICTION in wrangler.toml asks for no jurisdiction`,
     );
   });
 });

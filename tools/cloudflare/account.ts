@@ -1,4 +1,4 @@
-/** The account that a command works on, and what the credentials may do in it. */
+/** The account that a command works on, and the rights of the credentials in it. */
 
 import * as z from 'zod';
 import { UserError } from '../command-line/project.ts';
@@ -25,16 +25,16 @@ const RIGHTS = {
 
 export type Right = keyof typeof RIGHTS;
 
-/** No database, namespace or Worker has it, so what asks for it changes nothing. */
-export const NOBODY = '00000000-0000-0000-0000-000000000000';
+/** An id that no resource has, so that a request with it changes nothing. */
+export const UNUSED_ID = '00000000-0000-0000-0000-000000000000';
 
-/** Requests that need the right to write, and that find nothing to write to. */
+/** Right → a request that needs it, and that names a resource which does not exist. */
 const PROBES: Record<Right, { method: string; path: string; body?: unknown }> = {
-  d1: { method: 'POST', path: `/d1/database/${NOBODY}/query`, body: { sql: 'SELECT 1' } },
-  kv: { method: 'DELETE', path: `/storage/kv/namespaces/${NOBODY.replaceAll('-', '')}` },
+  d1: { method: 'POST', path: `/d1/database/${UNUSED_ID}/query`, body: { sql: 'SELECT 1' } },
+  kv: { method: 'DELETE', path: `/storage/kv/namespaces/${UNUSED_ID.replaceAll('-', '')}` },
   workers: {
     method: 'POST',
-    path: `/workers/scripts/no-such-worker-${NOBODY.slice(0, 8)}/deployments`,
+    path: `/workers/scripts/no-such-worker-${UNUSED_ID.slice(0, 8)}/deployments`,
     body: { strategy: 'percentage', versions: [] },
   },
 };

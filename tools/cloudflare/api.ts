@@ -1,8 +1,8 @@
 /**
  * Cloudflare's REST API, as a command-line program calls it.
  *
- * A fault that passes by itself (no connection, a 5xx, a 429, a passing fault of D1) is repeated a few
- * times with growing pauses, so a call that is made here must be one that may run twice.
+ * A call that meets a passing fault (no connection, a 5xx, a 429, a passing fault of D1) is repeated a few times with
+ * growing pauses, so every call must be safe to run twice.
  */
 
 import * as z from 'zod';
@@ -16,7 +16,7 @@ const MAX_PAUSE_MS = 10_000;
 const ATTEMPT_DEADLINE_MS = 60_000;
 const ITEMS_PER_PAGE = 100;
 
-/** A malformed token, one that is not known, and one without the right. */
+/** The codes for a malformed token, for an unknown one, and for one without the right. */
 const NOT_ACCEPTED = [6_003, 6_111, 9_106, 9_109, 10_000];
 
 const envelope = z.looseObject({
@@ -46,13 +46,13 @@ export class Refused extends UserError {
   }
 }
 
-/** No usable answer came, although the request was repeated. Whether it was carried out is not known. */
+/** No usable answer came. It is not known whether the request was carried out. */
 export class NoAnswer extends UserError {}
 
 export type CallOptions = {
   query?: Record<string, string>;
   body?: unknown;
-  /** The number of attempts, fewer for what must not run twice. */
+  /** The most attempts: 1 for a call that must not run twice. */
   attempts?: number;
 };
 
@@ -62,7 +62,7 @@ export class CloudflareApi {
   readonly #tell: (line: string) => void;
   #hasTold = false;
 
-  /** `tell` is given a line when a request is repeated for the first time. */
+  /** `tell` prints a line when a request is repeated for the first time. */
   constructor(token: string, tell: (line: string) => void = (line) => console.error(line)) {
     this.#token = token;
     this.#base = process.env.CLOUDFLARE_API_BASE_URL || PUBLIC_API;
@@ -79,7 +79,7 @@ export class CloudflareApi {
     return this.#parse(schema, path, (await this.#send(method, path, options)).result);
   }
 
-  /** Returns all items of a list that comes in pages. */
+  /** Returns the items of all pages of a list. */
   async list<T>(
     item: z.ZodType<T>,
     path: string,
@@ -100,7 +100,7 @@ export class CloudflareApi {
   #parse<T>(schema: z.ZodType<T>, path: string, result: unknown): T {
     const parsed = schema.safeParse(result);
     if (parsed.success) return parsed.data;
-    throw new UserError(`Cloudflare's answer to ${path} is not of the form that is known`);
+    throw new UserError(`Cloudflare's answer to ${path} has an unknown form`);
   }
 
   async #send(method: string, path: string, options: CallOptions): Promise<Envelope> {
@@ -118,7 +118,7 @@ export class CloudflareApi {
       if (!this.#hasTold) this.#tell(`Cloudflare: ${outcome.why}. The request is repeated.`);
       this.#hasTold = true;
       const pause = (PAUSES_MS[attempt - 1] ?? 0) * (1 + Math.random() / 4);
-      await new Promise((resolve) => setTimeout(resolve, Math.max(pause, outcome.wait)));
+      await new Promise((resolve) => setTimeout(resolve, Math.max(pause, outcome.waitMs)));
     }
   }
 
@@ -138,7 +138,7 @@ export class CloudflareApi {
       });
       text = await response.text();
     } catch (error) {
-      return { kind: 'passing', why: connectionFault(error), wait: 0 };
+      return { kind: 'passing', why: connectionFault(error), waitMs: 0 };
     }
     return judge(response, text);
   }
@@ -147,11 +147,12 @@ export class CloudflareApi {
 type Attempt =
   | { kind: 'answer'; answer: Envelope }
   | { kind: 'refused'; error: Refused }
-  | { kind: 'passing'; why: string; wait: number };
+  | { kind: 'passing'; why: string; waitMs: number };
 
-/** D1's own faults have these codes, whatever the status. */
+/** The codes of D1's own faults. They may come with any status. */
 const isOfD1 = (code: number) => code >= 7_400 && code < 7_600;
 
+/** Tells an answer, a passing fault and a refusal apart. */
 function judge(response: Response, text: string): Attempt {
   const parsed = envelope.safeParse(jsonOf(text));
   const { status } = response;
@@ -169,14 +170,14 @@ function judge(response: Response, text: string): Attempt {
     errors.some((error) => isPassingFault(new Error(error.message)));
   if (!isD1Refusal && (isPassing || (response.ok && !parsed.success))) {
     const seconds = Number(response.headers.get('Retry-After'));
-    const wait = Number.isFinite(seconds) ? Math.min(seconds * 1_000, MAX_PAUSE_MS) : 0;
-    return { kind: 'passing', why: `its API answered with HTTP ${status}`, wait };
+    const waitMs = Number.isFinite(seconds) ? Math.min(seconds * 1_000, MAX_PAUSE_MS) : 0;
+    return { kind: 'passing', why: `its API answered with HTTP ${status}`, waitMs };
   }
   const codes = errors.map(({ code }) => code);
   return { kind: 'refused', error: new Refused(message || `HTTP ${status}`, status, codes) };
 }
 
-/** Names what failed, such as `ECONNREFUSED`. */
+/** Describes why no connection was made, with a code such as `ECONNREFUSED`. */
 function connectionFault(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : undefined;

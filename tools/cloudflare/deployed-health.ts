@@ -1,4 +1,4 @@
-/** Asks a version that was just deployed how it is. */
+/** Asks for the health of a version that was just deployed. */
 
 import * as z from 'zod';
 import type { Deployment } from '../command-line/wrangler-config.ts';
@@ -11,7 +11,7 @@ const ANSWER_DEADLINE_MS = 10_000;
 export type DeployedVersion = {
   id: string;
   tag: string;
-  /** The place where wrangler says that it is served. */
+  /** The addresses at which wrangler says that the version is served. */
   targets: readonly string[];
 };
 
@@ -68,7 +68,7 @@ async function ask(url: string, { id }: DeployedVersion, { worker }: Deployment)
   let body: unknown;
   try {
     const response = await fetch(url, {
-      // Asks this version where an earlier one is still served.
+      // Cloudflare sends this request to the new version, even while it still serves an earlier one.
       headers: { 'Cloudflare-Workers-Version-Overrides': `${worker}="${id}"` },
       signal: AbortSignal.timeout(ANSWER_DEADLINE_MS),
     });
@@ -92,7 +92,7 @@ async function ask(url: string, { id }: DeployedVersion, { worker }: Deployment)
   return { kind: 'serves', status: status === 'ok' ? 'all is up' : `degraded: ${list} is down` };
 }
 
-/** A custom domain before workers.dev. Routes with patterns lead to nothing that could be asked. */
+/** Returns the address of a custom domain, else of workers.dev. The pattern of a route is no address. */
 function originOf({ targets }: DeployedVersion, { routes }: Deployment): string | undefined {
   const domain = routes.find(({ isCustomDomain }) => isCustomDomain);
   if (domain !== undefined) return `https://${domain.pattern}`;

@@ -1,4 +1,4 @@
-/** Brings a version up, for `deploy` and `rollback`: uploads it, asks for its health, and says how that ended. */
+/** Uploads a version for `deploy` and `rollback`, asks for its health, and reports the result. */
 
 import * as z from 'zod';
 import { UserError } from '../command-line/project.ts';
@@ -11,7 +11,7 @@ import type { Wrangler } from './wrangler.ts';
 /** The exit codes of `deploy` and `rollback`. */
 export const EXIT = {
   served: 0,
-  /** Nothing has changed that serves. */
+  /** The version that serves is the same as before. */
   notDeployed: 1,
   /** A version was deployed, or may have been, and something after that failed. */
   deployedWithFault: 2,
@@ -20,7 +20,7 @@ export const EXIT = {
 /** A failure once a version was deployed, or may have been. */
 export class AfterDeployment extends UserError {}
 
-/** The line of wrangler's report that tells of an upload. */
+/** The line of wrangler's report about an upload. */
 const uploaded = z.looseObject({
   type: z.literal('deploy'),
   version_id: z.string(),
@@ -33,15 +33,15 @@ export type Release = {
   wrangler: Wrangler;
   /** The commit of the code: its id becomes the tag of the version, its subject the message. */
   commit: { id: string; subject: string };
-  /** Whether a custom domain is led to a Worker for the first time. */
+  /** Whether a custom domain of the deployment has led to no Worker before. */
   hasNewDomain: boolean;
   /** How long the new version may take to answer: see `healthOf`. */
   patienceMs?: number;
 };
 
 /**
- * Uploads the code and returns a sentence about what is served where. Throws a `UserError` when nothing has changed
- * that serves, an `AfterDeployment` when that is not so, or not known.
+ * Uploads the code. Returns a sentence that names the served version and its address. Throws a `UserError` when the same
+ * version serves as before, and an `AfterDeployment` when another one serves or may serve.
  */
 export async function release(all: Release): Promise<string> {
   const { account, deployment, wrangler, commit } = all;
@@ -54,7 +54,7 @@ export async function release(all: Release): Promise<string> {
   return checkHealth(all, version);
 }
 
-/** Wrangler failed, or does not say what it did: Cloudflare says which version is served. */
+/** Throws the error of an upload that failed, or that wrangler does not report. Asks Cloudflare which version serves. */
 async function failedUpload(
   { account, deployment }: Release,
   before: string | undefined,
@@ -96,7 +96,7 @@ async function checkHealth(
   );
 }
 
-/** Finds the last upload in wrangler's report, which may be missing or no JSON. */
+/** Finds the last upload in wrangler's report, which may be missing or malformed. */
 function uploadIn(wrangler: Wrangler): z.infer<typeof uploaded> | undefined {
   try {
     for (const line of wrangler.report().trim().split('\n').reverse()) {
@@ -104,7 +104,7 @@ function uploadIn(wrangler: Wrangler): z.infer<typeof uploaded> | undefined {
       if (entry.success) return entry.data;
     }
   } catch {
-    // There is no report, or no whole one.
+    // The report is missing or incomplete.
   }
   return undefined;
 }

@@ -15,7 +15,7 @@ const database = z.looseObject({
 
 /** D1's limit on the paid plan, decimal: https://developers.cloudflare.com/d1/platform/limits/ (April 2026). */
 const MAX_DATABASE_BYTES = 10_000_000_000;
-/** From here on the runbook has something to do. */
+/** From this share on, `checkDatabase` names the section of the runbook. */
 const WORRYING_SHARE = 0.7;
 
 /** Returns the id of the deployment's database; undefined when the account has none of its name. */
@@ -25,7 +25,7 @@ export async function findDatabase(account: Account, { databaseName }: Deploymen
   return all.find(({ name }) => name === databaseName)?.uuid;
 }
 
-/** Does the same as `findDatabase`. Throws a `UserError` when there is none. */
+/** Returns the id of the deployment's database. Throws a `UserError` when the account has none of its name. */
 export async function getDatabase(account: Account, deployment: Deployment): Promise<string> {
   const id = await findDatabase(account, deployment);
   if (id !== undefined) return id;
@@ -74,8 +74,8 @@ export function createNamespace(account: Account, deployment: Deployment): Promi
 }
 
 /**
- * Returns a sentence about a database's size, with the runbook's section where it is worrying. Throws a `UserError`
- * when the database stands in another jurisdiction than the one that is configured.
+ * Returns a sentence about a database's size, with the section of the runbook for a large one. Throws a `UserError` when
+ * the database is in another jurisdiction than the configured one.
  */
 export async function checkDatabase(
   { api, path }: Account,
@@ -83,11 +83,11 @@ export async function checkDatabase(
   id: string,
 ): Promise<string> {
   const { file_size, jurisdiction } = await api.call(database, 'GET', `${path}/d1/database/${id}`);
-  const [stands, wanted] = [jurisdiction ?? '', jurisdictionOf(deployment)];
-  if (stands !== wanted) {
+  const [actual, wanted] = [jurisdiction ?? '', jurisdictionOf(deployment)];
+  if (actual !== wanted) {
     const named = (name: string) => (name === '' ? 'no jurisdiction' : `the jurisdiction ${name}`);
     throw new UserError(
-      `the database ${deployment.databaseName} stands in ${named(stands)}, and JURISDICTION in wrangler.toml asks for ${named(wanted)}. A database cannot be moved: see "Where the data live" in docs/runbook.md`,
+      `the database ${deployment.databaseName} is in ${named(actual)}, and JURISDICTION in wrangler.toml asks for ${named(wanted)}. A database cannot be moved: see "Where the data live" in docs/runbook.md`,
     );
   }
   const share = file_size / MAX_DATABASE_BYTES;
@@ -101,7 +101,7 @@ function jurisdictionOf({ vars }: Deployment): string {
   return vars.get('JURISDICTION') ?? '';
 }
 
-/** An answer that says no, or none at all, may still have created it: then it is found. */
+/** Creates a resource. A call that failed may have created it all the same, so `find` looks for it afterwards. */
 async function create(
   find: () => Promise<string | undefined>,
   ask: () => Promise<unknown>,
@@ -114,5 +114,7 @@ async function create(
   }
   const created = await find();
   if (created !== undefined) return created;
-  throw fault ?? new UserError('Cloudflare created it, and does not list it: try again');
+  throw (
+    fault ?? new UserError('Cloudflare says that it was created, but does not list it: try again')
+  );
 }

@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import { UserError } from '../command-line/project.ts';
 import type { Deployment, Route } from '../command-line/wrangler-config.ts';
-import { type Account, NOBODY } from './account.ts';
+import { type Account, UNUSED_ID } from './account.ts';
 import { Refused } from './api.ts';
 
 const RIGHT = '"Zone · Workers Routes · Edit"';
@@ -13,8 +13,8 @@ const domain = z.looseObject({ hostname: z.string(), service: z.string() });
 
 /**
  * Throws a `UserError` when the credentials lack the right to the zone of a route, or when a custom domain leads to
- * another Worker: without a terminal, wrangler would take it over without a word. Changes nothing. Returns whether a
- * custom domain is new, so that its certificate has to be made.
+ * another Worker: without a terminal, wrangler would take it over without asking. Changes nothing. Returns whether a
+ * custom domain is new, and so still needs a certificate.
  */
 export async function requireRoutes(account: Account, deployment: Deployment): Promise<boolean> {
   let hasNewDomain = false;
@@ -43,7 +43,7 @@ async function requireZone({ api }: Account, { pattern, zone: named }: Route): P
       named.id ?? (await findZone(api, named.name === undefined ? namesOf(host) : [named.name]));
     if (id === undefined) throw new UserError(lacks);
     // No zone has a route of this id.
-    const path = `/zones/${id}/workers/routes/${NOBODY.replaceAll('-', '')}`;
+    const path = `/zones/${id}/workers/routes/${UNUSED_ID.replaceAll('-', '')}`;
     await api.call(z.unknown(), 'DELETE', path);
   } catch (error) {
     if (!(error instanceof Refused)) throw error;

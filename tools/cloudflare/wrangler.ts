@@ -1,4 +1,4 @@
-/** The project's wrangler, run on a deployment: its configuration is generated, with the ids in it. */
+/** Runs the project's wrangler for a deployment, with a generated configuration that holds the ids. */
 
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,13 +15,13 @@ import {
   withIds,
 } from '../command-line/wrangler-config.ts';
 
-/** A folder that git ignores. What stands in it does not outlive the command. */
+/** The folder of generated files, which are removed with the command's end. Git ignores it. */
 const FOLDER = join(PROJECT_DIRECTORY, '.wrangler');
 
 export type Wrangler = {
-  /** Runs wrangler to its end. `output` is what it printed, unless that was shown as it came. */
+  /** Runs wrangler to its end. `output` is its output, empty if this was shown as it came. */
   run(args: readonly string[], options?: RunOptions): Promise<Outcome>;
-  /** Returns what wrangler has written about its last runs, one JSON object per line. */
+  /** Returns wrangler's report of its runs, one JSON object per line. */
   report(): string;
   remove(): void;
 };
@@ -34,8 +34,8 @@ export type RunOptions = {
 };
 
 /**
- * Makes a wrangler for a deployment. Without ids it can build, and nothing else. `source` is the directory whose
- * code it takes; the configuration is always that of the working copy.
+ * Makes a wrangler for a deployment. Without `remote` it can only build. `source` is the directory of the code; the
+ * configuration is always the one of the working copy.
  */
 export function wranglerFor(
   deployment: Deployment,
@@ -70,7 +70,7 @@ export function wranglerFor(
       });
       let output = '';
       for (const stream of [child.stdout, child.stderr]) {
-        // Passed on by this program, which outlives a closed pipe.
+        // This program passes the output on, because wrangler would end when the pipe is closed.
         stream.on('data', (data: Buffer) => {
           if (isShown) process.stdout.write(data);
           else output += data.toString();
@@ -86,7 +86,7 @@ export function wranglerFor(
   };
 }
 
-/** The configuration stands in another folder than wrangler.toml. */
+/** Makes paths absolute, because the generated file is in another folder than wrangler.toml. */
 function withAbsolutePaths(config: WranglerConfig, source: string): WranglerConfig {
   const absolute = <T extends Pick<WranglerConfig, 'd1_databases'>>(own: T): T => ({
     ...own,

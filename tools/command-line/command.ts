@@ -1,7 +1,7 @@
 /**
- * A command of the project, from its arguments to its exit code. Every script of package.json that runs a program
- * of tools/ begins here, so that all of them answer `--help`, refuse what they do not know, and survive a reader
- * of their output that ends before they do.
+ * Runs a command of the project, from its arguments to its exit code. Every script of package.json that runs a program
+ * of tools/ begins here, so that each command answers `--help`, refuses unknown arguments, and goes on when the reader
+ * of its output ends (`| head`).
  */
 
 import { type ParseArgsConfig, parseArgs } from 'node:util';
@@ -13,24 +13,24 @@ type Options = NonNullable<ParseArgsConfig['options']>;
 /** Checked for every command: a swallowed `--dry-run` must not become a real run. */
 const DRY_RUN = 'dry-run';
 
-/** `parse` throws an `Error` for arguments that it does not understand. `run` returns the exit code. */
+/** `parse` throws an `Error` for invalid arguments. `run` returns the exit code. */
 export type Command<Request> = {
-  /** Printed for `--help`, and below a complaint about the arguments. */
+  /** Printed for `--help`, and below an error about the arguments. */
   usage: string;
-  /** The exit code for arguments that are not understood, where 2 means something else. */
-  misunderstood?: number;
+  /** The exit code for invalid arguments, for a command whose exit code 2 means something else. */
+  invalidArguments?: number;
   parse: (args: string[]) => Request;
   run: (request: Request) => number | Promise<number>;
 };
 
 /**
- * Runs a command with the arguments of this process, and sets the exit code: 0 for `--help`, 2 for arguments that
- * are not understood and for an environment that wrangler.toml does not define, 1 for a `UserError` of `run`, and
- * otherwise what `run` returns.
+ * Runs a command with the arguments of this process, and sets the exit code: 0 for `--help`, `invalidArguments` (2) for
+ * invalid arguments and for an environment that wrangler.toml does not define, 1 for a `UserError` of `run`, and
+ * otherwise the result of `run`.
  */
 export async function runCommand<Request>({
   usage,
-  misunderstood = 2,
+  invalidArguments = 2,
   parse,
   run,
 }: Command<Request>): Promise<void> {
@@ -46,7 +46,7 @@ export async function runCommand<Request>({
     request = parse(args);
   } catch (error) {
     console.error(`${firstLine(error)}. Nothing was done.\n\n${usage}`);
-    process.exitCode = misunderstood;
+    process.exitCode = invalidArguments;
     return;
   }
   try {
@@ -60,8 +60,8 @@ export async function runCommand<Request>({
 
 /**
  * Returns the options and the other arguments of the npm script `script`. Throws an `Error` for an unknown option,
- * an argument where none is taken, and an option that npm has kept for itself because no `--` stood before it: the
- * command would then do something else than was asked.
+ * an argument where none is taken, and an option that npm has kept for itself because no `--` stood before it: without
+ * this option the command would do something else.
  */
 export function readArguments<const T extends Options>(
   script: string,
@@ -80,24 +80,24 @@ export function readArguments<const T extends Options>(
   return read;
 }
 
-/** What follows `--` is no option. */
+/** Reports whether an argument asks for help. Arguments after `--` are no options. */
 function asksForHelp(args: readonly string[]): boolean {
   const end = args.indexOf('--');
   return args.slice(0, end === -1 ? args.length : end).some((arg) => /^(--help|-h)$/.test(arg));
 }
 
-/** `parseArgs` goes on after its first sentence with advice for programmers. */
+/** Returns the first sentence of an error of `parseArgs`. The rest of it is advice for programmers. */
 function firstLine(error: unknown): string {
   const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
   return line.replace(/\. (?=This command|To specify).*$/, '').replace(/\.$/, '');
 }
 
-/** `| head` closes the pipe: the work that was begun goes on to its end, and to its own exit code. */
+/** Ignores a closed pipe, as after `| head`: the command goes on to its end and its own exit code. */
 function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error;
 }
 
-/** A flag that is off may stand among npm's own values as an empty text. */
+/** Reports whether npm has kept an option. npm may set a flag that is off to an empty text. */
 function isKept(script: string, name: string, type: 'boolean' | 'string'): boolean {
   if (process.env.npm_lifecycle_event !== script) return false;
   const value = process.env[`npm_config_${name.replaceAll('-', '_')}`];

@@ -1,4 +1,4 @@
-/** Commits: the one that is checked out names a version, and an earlier one is brought back. */
+/** Reads commits from git: the current one names a version, and `rollback` takes the files of an earlier one. */
 
 import { spawnSync } from 'node:child_process';
 import { PROJECT_DIRECTORY, UserError } from './project.ts';

@@ -1,19 +1,19 @@
-/** The npm that runs this program: where the user stands, when it ends. */
+/** The npm that runs this program: the directory in which the user called it, and its end. */
 
 import { resolve } from 'node:path';
 
 const CHECK_MS = 1_000;
 
-/** Resolves a path as the user means it: npm runs `script` in the project's directory, wherever the user stands. */
+/** Resolves a path against the user's directory: npm runs `script` in the project's directory instead. */
 export function userPath(script: string, path: string): string {
   const { npm_lifecycle_event, INIT_CWD } = process.env;
   return resolve(npm_lifecycle_event === script && INIT_CWD ? INIT_CWD : process.cwd(), path);
 }
 
 /**
- * Calls `onGone` once npm has ended, however it did; never when npm did not start this program.
- * The script begins with `exec`, so that npm is the parent itself and its signals come here: a shell
- * between them would keep SIGINT, and live on when npm is killed.
+ * Calls `onGone` once npm has ended, even by a kill; never when npm did not start this program. The script begins with
+ * `exec`, so that npm is the parent of this program and its signals come here: a shell between them would keep SIGINT,
+ * and survive when npm is killed.
  */
 export function watchNpm(onGone: () => void): void {
   if (process.env.npm_lifecycle_event === undefined) return;

@@ -1,7 +1,7 @@
 /** The progress of a long job: a bar on a terminal, elsewhere a line at least every 1,000 steps. */
 
 const STEPS_PER_LINE = 1_000;
-/** A line comes this many steps early: the next update might be late. */
+/** A line is printed so many steps early, because the next update may come so many steps later. */
 const MOST_STEPS_AT_ONCE = 100;
 const BAR_CHARACTERS = 30;
 
@@ -9,7 +9,7 @@ const BAR_CHARACTERS = 30;
 export type Output = { isTTY?: boolean; write: (text: string) => boolean };
 
 export type Progress = {
-  /** `what` names the steps, such as `listings rendered`. Another `what` begins anew. */
+  /** `what` names the steps, such as `listings rendered`. Another `what` begins a new bar or line. */
   update: (what: string, done: number, total: number) => void;
   /** Ends the bar's line, so that later output begins on a line of its own. */
   end: () => void;

@@ -1,4 +1,4 @@
-/** The places of the project's files, and how its wrangler is run. */
+/** The paths of the project's files, and the command that runs its wrangler. */
 
 import { createRequire } from 'node:module';
 import { join } from 'node:path';

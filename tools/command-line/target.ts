@@ -1,4 +1,4 @@
-/** The database that a command works on: the local one, or that of a deployment. */
+/** The database that a command works on: the local database, or a deployed one. */
 
 import { UserError } from './project.ts';
 import { chosenEnvironment } from './wrangler-config.ts';
@@ -9,13 +9,13 @@ export type Target = {
   environment: string | undefined;
 };
 
-/** The options by which a command is told. */
+/** The options that choose the database. */
 export const TARGET_OPTIONS = {
   remote: { type: 'boolean', default: false },
   env: { type: 'string' },
 } as const;
 
-/** The lines of a command's usage that tell of them. */
+/** The lines of a command's usage for these options. */
 export const TARGET_USAGE = `--remote       the deployed database instead of the local one
   --env NAME     the deployed database of an environment in wrangler.toml, such as staging`;
 

@@ -54,7 +54,7 @@ const wranglerConfig = deployment.extend({
   env: z.record(z.string(), deployment).default({}),
 });
 
-/** wrangler.toml, with all that it says besides. */
+/** wrangler.toml, with its other fields too. */
 export type WranglerConfig = z.infer<typeof wranglerConfig>;
 
 /** A pattern or a custom domain that leads visitors to the Worker. */
@@ -65,13 +65,13 @@ export type Route = {
   zone: { id?: string | undefined; name?: string | undefined };
 };
 
-/** A deployment by its names. */
+/** The names and settings of a deployment. */
 export type Deployment = {
   /** The environment in wrangler.toml; undefined for production. */
   environment: string | undefined;
   worker: string;
   databaseName: string;
-  /** As wrangler itself names a namespace that it makes. */
+  /** The title that wrangler gives to a namespace that it makes. */
   namespaceTitle: string;
   accountId: string | undefined;
   hasWorkersDev: boolean;
@@ -111,7 +111,7 @@ export function chosenEnvironment(
   );
 }
 
-/** Ends a command, with 2, that `CLOUDFLARE_ENV` leads to an environment which is not defined. */
+/** Exits with 2 when `CLOUDFLARE_ENV` names an environment that wrangler.toml does not define. */
 export function requireKnownEnvironment(): void {
   try {
     chosenEnvironment();
@@ -198,8 +198,8 @@ function routesOf(config: WranglerConfig, environment: string | undefined): Rout
 }
 
 /**
- * Throws a `UserError` when an environment has something in common with another one that leads visitors or data: a
- * route, the Worker's name, a database or a namespace.
+ * Throws a `UserError` when an environment shares a route, the Worker's name, a database or a namespace with another
+ * environment.
  */
 function requireOwnResources(config: WranglerConfig, environment?: string): void {
   const own = resourcesOf(config, environment);
@@ -219,7 +219,7 @@ function requireOwnResources(config: WranglerConfig, environment?: string): void
   }
 }
 
-/** Returns what an environment calls its own, each in words. */
+/** Returns the resources of an environment in words, such as `the database feed`. */
 function resourcesOf(config: WranglerConfig, environment: string | undefined): Set<string> {
   const own = ownOf(config, environment);
   const named = (what: string, name: string | undefined) =>
@@ -260,7 +260,7 @@ export function withIds(
   return { ...config, env: { ...config.env, [environment]: fill(own) } };
 }
 
-/** wrangler.toml may hold numbers and booleans too. */
+/** Writes a value of wrangler.toml as the text of a var. */
 function textOf(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }

@@ -1,6 +1,6 @@
-/** Rows in batches that D1 takes at once. Pure. */
+/** Splits rows into batches that D1 takes in one call. Pure. */
 
-/** Bounds of a batch: D1 takes 2 MB in one value. A longer row travels alone. */
+/** The bounds of a batch, because D1 takes at most 2 MB in one value. A larger row is a batch of its own. */
 const ROWS_PER_BATCH = 100;
 const BYTES_PER_BATCH = 1_000_000;
 

@@ -1,4 +1,4 @@
-/** A backup's file, read into a scratch database: whatever is wrong with it is found before it is used. */
+/** Loads a backup's file into a scratch database, so that every fault of the file is found before it is used. */
 
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -22,7 +22,7 @@ export type LoadedDump = {
 
 /**
  * Loads a backup into a scratch database on disk. Throws a `UserError` when the file is cut short, was
- * altered, or does not hold the rows that it says. The caller closes the scratch database.
+ * altered, or does not hold the rows that its last line counts. The caller closes the scratch database.
  */
 export async function loadDump(file: string, scratchFile: string): Promise<LoadedDump> {
   const scratch = new DatabaseSync(scratchFile);
@@ -35,7 +35,7 @@ export async function loadDump(file: string, scratchFile: string): Promise<Loade
   }
 }
 
-/** The first two lines of a file, and what its last one says. */
+/** The values in the first two lines and in the last line of a file. */
 type Ends = Omit<LoadedDump, 'scratch'>;
 
 async function fill(scratch: DatabaseSync, file: string): Promise<Ends> {
@@ -60,7 +60,7 @@ async function readEnds(file: string): Promise<Ends> {
   const head: string[] = [];
   let end: string | undefined;
   for await (const line of linesOf(file)) {
-    if (end !== undefined) throw new UserError(`${file} goes on behind its end`);
+    if (end !== undefined) throw new UserError(`${file} has data after its end marker`);
     if (line.startsWith(END)) {
       end = line.slice(END.length);
       continue;
@@ -71,20 +71,20 @@ async function readEnds(file: string): Promise<Ends> {
   const [first = '', second = ''] = head;
   if (!first.startsWith(HEAD)) throw new UserError(`${file} is no backup`);
   const digest = hash.digest('hex');
-  const [, told, sum] = /^(\{.*\}) ([0-9a-f]{64})$/.exec(end ?? '') ?? [];
-  if (told === undefined) throw new UserError(`${file} is cut short`);
+  const [, counted, sum] = /^(\{.*\}) ([0-9a-f]{64})$/.exec(end ?? '') ?? [];
+  if (counted === undefined) throw new UserError(`${file} is cut short`);
   if (sum !== digest) throw new UserError(`${file} was altered or is damaged`);
   return {
     name: first.slice(HEAD.length),
     madeAt: second.slice(MADE.length),
-    counts: counts.parse(JSON.parse(told)),
+    counts: counts.parse(JSON.parse(counted)),
     hash: digest,
   };
 }
 
 /**
- * Splits at line feeds only: node:readline takes Unicode's separators of lines for ends too. A transfer
- * may have put a carriage return before each line feed; it belongs to no line.
+ * Splits a file at line feeds only: node:readline also splits at Unicode's line separators. A transfer may have put a
+ * carriage return before each line feed: it is removed.
  */
 async function* linesOf(file: string): AsyncGenerator<string> {
   let rest = '';
@@ -110,13 +110,15 @@ function requireCounts(scratch: DatabaseSync, expected: Counts, file: string): v
     (table) => found[table] !== expected[table],
   );
   if (differing.length === 0) return;
-  throw new UserError(`${file} does not hold the rows that it says: ${differing.join(', ')}`);
+  throw new UserError(
+    `${file} does not hold the rows that its last line counts: ${differing.join(', ')}`,
+  );
 }
 
 const query = z.object({ sql: z.string(), params: z.array(z.string()).default([]) });
 const request = z.union([z.object({ batch: z.array(query) }), query]);
 
-/** Returns a SQLite database of this process behind the interface of D1. Its batches are not transactions. */
+/** Returns the interface of D1 for a SQLite database of this process. Its batches are not transactions. */
 export function scratchDatabase(sqlite: DatabaseSync): D1Database {
   return databaseOver(async (_path, schema, body) => {
     const parsed = request.parse(body);

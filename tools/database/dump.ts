@@ -9,11 +9,11 @@
  *     INSERT INTO "events" (...) VALUES (...);
  *     -- end {"events":2} 5f0c…
  *
- * The last line counts the rows of each table, and has the SHA-256 of the lines before: a file that was
- * cut short has none, or a wrong one.
+ * The last line has the number of rows of each table, and the SHA-256 of the lines before it. A file that was cut short
+ * lacks this line, or has a wrong one.
  *
- * The database goes on being used meanwhile. An import that is applied during the dump makes it begin
- * anew; of the events, those are in it that were stored when it began.
+ * The database stays in use during a dump. When an import is applied meanwhile, the dump begins again. The dump holds
+ * the events that were stored when it began.
  */
 
 import { createHash } from 'node:crypto';
@@ -29,7 +29,7 @@ export const ROWS = '-- rows';
 export const END = '-- end ';
 
 const MAX_ATTEMPTS = 5;
-/** Pages are of about this size: the next one has as many rows as the average of the last one allows. */
+/** The approximate size of a page. The number of its rows follows from the average row of the page before. */
 const BYTES_PER_PAGE = 2_000_000;
 const FIRST_PAGE_ROWS = 10;
 const MAX_PAGE_ROWS = 500;
@@ -58,7 +58,7 @@ export async function dump(
       return counts;
     }
     if (attempt === MAX_ATTEMPTS) {
-      throw new UserError('listings were imported again and again while the backup was made');
+      throw new UserError('listings were imported again and again during the backup');
     }
   }
 }
@@ -79,7 +79,7 @@ async function writeAll(
   return counts;
 }
 
-/** Pages by the row's own number, which every table here has, so that no page repeats or misses a row. */
+/** Reads pages in the order of `rowid`, which every table here has, so that no page repeats or misses a row. */
 async function writeTable(
   database: D1Database,
   table: string,
@@ -128,8 +128,8 @@ async function lastImport(database: D1Database): Promise<string | null> {
 }
 
 /**
- * Every text stays on one line, whatever a reader takes for the end of one, and ends where SQLite ends it:
- * control characters and Unicode's separators of lines are written in hexadecimal.
+ * Writes a value as SQL. A text with control characters or Unicode's line separators is written in hexadecimal, because
+ * these may end a line for a reader of the file, or a text for SQLite.
  */
 function sqlLiteral(value: SqlValue): string {
   if (value === null) return 'NULL';

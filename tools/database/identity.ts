@@ -1,4 +1,4 @@
-/** A database's own account of itself: its lineage, its generation, and whether a restore has filled all of it. */
+/** The identity of a database: its lineage, its generation, and the mark of a restore that is not finished. */
 
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod';
@@ -10,7 +10,7 @@ export const RESTORE_MARK = '_restore_under_way';
 
 const lineage = z.string().regex(/^[0-9a-f]{32}$/);
 
-/** Reads the lineage, which a database has in common with its backups and with what they are restored into. */
+/** Reads the lineage, which a database shares with its backups and with the databases restored from them. */
 export async function readLineage(database: D1Database): Promise<string> {
   const statement = database.prepare('SELECT lineage FROM database_identity');
   return lineage.parse(await patiently(() => statement.first('lineage')));
@@ -22,8 +22,8 @@ export function newGeneration(): string {
 }
 
 /**
- * Begins a new generation of a database that was set back in place: cursors of the one before are
- * refused. It may be repeated.
+ * Begins a new generation of a database that was set back in place: cursors of the generation before are refused. It may
+ * be repeated.
  */
 export async function beginGeneration(database: D1Database): Promise<void> {
   const statement = database
@@ -32,7 +32,7 @@ export async function beginGeneration(database: D1Database): Promise<void> {
   await patiently(() => statement.run());
 }
 
-/** Throws a `UserError` when a restore has filled a part of the database only. Works without any table. */
+/** Throws a `UserError` when a restore of the database is not finished. Works for a database without tables. */
 export async function refuseUnfinishedRestore(database: D1Database): Promise<void> {
   const statement = database
     .prepare('SELECT count(*) AS marks FROM sqlite_schema WHERE name = ?')

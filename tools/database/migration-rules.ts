@@ -1,6 +1,6 @@
 /**
- * Statements that no migration may hold. A migration only adds, so that the version before it can live
- * with the new schema: it goes on serving while the migration is applied, and after a rollback.
+ * Finds statements that no migration may hold. A migration only adds to the schema, so that the version before it works
+ * with the new schema: that version serves while the migration is applied, and after a rollback.
  */
 
 /**
@@ -28,13 +28,13 @@ const UNIQUE_INDEX = new RegExp(
   'gi',
 );
 
-/** Texts and comments hold no statement. Quoted names stay: a rebuilt table is known by its name. */
+/** Texts and comments, which hold no statement. Quoted names are kept: a rebuilt table is recognized by its name. */
 const NOT_STATEMENTS = /'(?:[^']|'')*'|--(?!> statement-breakpoint)[^\n]*|\/\*[\s\S]*?\*\//g;
 /** Actions of a foreign key delete nothing by themselves. */
 const KEY_ACTIONS =
   /\bon\s+(update|delete)\s+(no\s+action|restrict|cascade|set\s+null|set\s+default)/gi;
 
-/** Returns what is wrong with a migration's SQL text; empty when it may be applied. */
+/** Returns the faults of a migration's SQL text; empty when it may be applied. */
 export function faultsOfMigration(sql: string): string[] {
   const statements = sql.replaceAll(NOT_STATEMENTS, "''").replaceAll(KEY_ACTIONS, '');
   const faults = REFUSED.filter(({ pattern }) =>
@@ -49,13 +49,13 @@ export function faultsOfMigration(sql: string): string[] {
     : faults;
 }
 
-/** A column may be called `update`, in quotation marks. */
+/** Removes quoted names, because a column may be called `update`. */
 function withoutNames(statements: string, pattern: RegExp): string {
   if (pattern.source.includes('__new_')) return statements;
   return statements.replaceAll(/`[^`]*`|"[^"]*"|\[[^\]]*\]/g, 'x');
 }
 
-/** A name may be written in four ways, each with a group of its own. */
+/** Returns the name in a match: a name is written in one of four ways, each with its own group. */
 function nameIn(match: RegExpMatchArray, firstGroup: number): string | undefined {
   return match
     .slice(firstGroup, firstGroup + 4)

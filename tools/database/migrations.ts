@@ -35,7 +35,7 @@ export async function findPendingMigrations(database: D1Database): Promise<strin
   return migrationNames().filter((name) => !applied.has(name));
 }
 
-/** Another program may hold the local database for a moment; a migration that meets it is rolled back. */
+/** The error of a local database that another program has locked for a moment. The migration is rolled back. */
 const BUSY = /SQLITE_BUSY|database is locked/;
 const ATTEMPTS = 4;
 
@@ -56,7 +56,7 @@ export function applyMigrations(side: 'local', attempt = 1): void {
   throw new UserError(`the migrations failed\n${stdout ?? ''}${stderr ?? ''}`.trimEnd());
 }
 
-/** Applies all migrations to an empty database, without a record of it: for databases in memory. */
+/** Applies all migrations to an empty database, without wrangler's record of them: for databases in memory. */
 export async function migrateInMemory(database: D1Database): Promise<void> {
   for (const name of migrationNames()) {
     const statements = readFileSync(join(MIGRATIONS_DIRECTORY, name), 'utf8').split(BREAKPOINT);

@@ -1,4 +1,4 @@
-/** The service's D1 database in a command-line program. */
+/** Opens the service's D1 database for a command. */
 
 import { join } from 'node:path';
 import { openAccount, requireRights } from '../cloudflare/account.ts';
@@ -10,8 +10,8 @@ import { deploymentOf, readWranglerConfig } from '../command-line/wrangler-confi
 import { superviseRuntime } from './runtime.ts';
 
 /**
- * The wrangler configuration of a local database: a D1 binding without ids. Wrangler names its local state by the
- * binding then, as it does for `dev`, where wrangler.toml has the same name as `preview_database_id`.
+ * The wrangler configuration of a local database: a D1 binding without ids. Wrangler then names the local state after the
+ * binding. `dev` uses the same state, because wrangler.toml has this name as `preview_database_id`.
  */
 const LOCAL_CONFIG = join(import.meta.dirname, 'wrangler.json');
 
@@ -19,10 +19,10 @@ const BUSY_WARNING = /workerd\/util\/sqlite\.c\+\+.*SQLITE_BUSY/s;
 
 export type OpenDatabase = { database: D1Database; close: () => Promise<void> };
 
-/** `local`: the state that `dev` serves. `empty`: a database in memory. `remote`: the deployed one. */
+/** `local`: the database that `dev` serves. `empty`: a database in memory. `remote`: the deployed database. */
 export type DatabaseKind = 'local' | 'empty' | 'remote';
 
-/** Opens the database. The caller closes it. `environment` chooses among the deployed ones. */
+/** Opens the database. The caller closes it. `environment` chooses among the deployed databases. */
 export async function openDatabase(
   kind: DatabaseKind,
   environment?: string,
@@ -31,7 +31,7 @@ export async function openDatabase(
   return openState(kind === 'local' ? STATE_DIRECTORY : undefined);
 }
 
-/** Finds the deployed database by its name. It needs the right to D1, and registers nothing. */
+/** Finds the deployed database by its name. It needs the right to D1, and creates nothing on the account. */
 async function openRemote(environment: string | undefined): Promise<OpenDatabase> {
   const deployment = deploymentOf(readWranglerConfig(), environment);
   const account = await openAccount(deployment);
@@ -40,7 +40,7 @@ async function openRemote(environment: string | undefined): Promise<OpenDatabase
   return { database, close: async () => {} };
 }
 
-/** Opens the database of a working copy's state, or without one a database in memory. The caller closes it. */
+/** Opens the local database in a state directory, or without a directory a database in memory. The caller closes it. */
 export async function openState(directory: string | undefined): Promise<OpenDatabase> {
   const { getPlatformProxy } = await loadWrangler();
   const restoreWarnings = silenceBusyWarnings();
@@ -65,8 +65,8 @@ export async function openState(directory: string | undefined): Promise<OpenData
 }
 
 /**
- * Hides workerd's warnings that the database is busy: those calls are repeated, so the user need not
- * know. Returns a function that shows them again.
+ * Hides workerd's warnings that the database is busy, because busy calls are repeated. Returns a function that shows
+ * the warnings again.
  */
 function silenceBusyWarnings(): () => void {
   const { error } = console;
@@ -78,7 +78,7 @@ function silenceBusyWarnings(): () => void {
   };
 }
 
-/** Loads wrangler, which takes a second: only programs that need it pay for it. */
+/** Loads wrangler. This takes a second, so only programs that need wrangler load it. */
 export function loadWrangler() {
   Object.assign(process.env, WRANGLER_ENVIRONMENT);
   superviseRuntime();
@@ -86,7 +86,7 @@ export function loadWrangler() {
   return import('wrangler');
 }
 
-/** Returns the name of a database, by which the ledger of erasures and backups know it. */
+/** Returns the name of a database, which stands in its backups. */
 export function nameOfDatabase({ kind, environment }: Target): string {
   return kind === 'local' ? 'local' : deploymentOf(readWranglerConfig(), environment).databaseName;
 }

@@ -6,7 +6,8 @@ const PATIENCE_MS = 60_000;
 const PAUSE_MS = 50;
 
 /**
- * Calls without a time limit. A passing fault is repeated for a minute, so the call has to be one that may run twice.
+ * Calls without a time limit. A call that meets a passing fault is repeated for a minute, so it must be safe to run
+ * twice.
  */
 export async function patiently<T>(call: () => Promise<T>): Promise<T> {
   const startedAt = Date.now();

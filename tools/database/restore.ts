@@ -1,9 +1,9 @@
 /**
  * Brings an empty database into the state of a backup.
  *
- * The rows come in batches, so a mark says that a restore is under way: one that failed is run again with
- * the same file, and goes on. Nothing else may write to the database meanwhile. At its end, one
- * transaction gives the database the lineage of the backup and a new generation, and takes the mark away.
+ * The rows are copied in batches, so a table in the database marks the restore as unfinished until all rows are copied. A
+ * restore that failed resumes when it is run again with the same file. Nothing else may write to the database meanwhile.
+ * At the end, one transaction sets the lineage of the backup and a new generation, and drops the mark.
  */
 
 import type { DatabaseSync } from 'node:sqlite';
@@ -23,15 +23,15 @@ import {
   writtenColumns,
 } from './schema.ts';
 
-/** The record of what wrangler has applied. */
+/** Wrangler's record of the migrations that it has applied. */
 const MIGRATIONS = 'd1_migrations';
-/** A migration writes its one row, so an empty database that was migrated holds a row too. */
+/** A migration writes the one row of this table, so a database that was migrated and is empty holds this row. */
 const IDENTITY = 'database_identity';
 
 /** The row of the mark. */
 const mark = z.object({
   hash: z.string(),
-  /** 1 when the restore began with a database that was migrated by itself: it keeps its own record of that. */
+  /** 1 when the database was migrated before the restore: it then keeps its own record of migrations. */
   keeps_migrations: z.int(),
 });
 type Mark = z.infer<typeof mark>;
@@ -43,7 +43,7 @@ export type RestoreOptions = {
 };
 
 export type Restored = {
-  /** `before`: an earlier run has filled the database, which was told of as a failure, or was killed. */
+  /** `before`: an earlier run filled the database, although it was killed or reported a failure. */
   when: 'now' | 'before';
   /** The number of events that the ledger erased. */
   erased: number;
@@ -69,7 +69,7 @@ export async function restore(
   if (left === undefined) await requireRestorable(target, source, schema, tables);
   const isMigrated = tables.some((name) => name !== MIGRATIONS);
   const { keeps_migrations } = left ?? { keeps_migrations: isMigrated ? 1 : 0 };
-  // Before a row is sent: an erased payload does not come back for a moment.
+  // The ledger is played before a row is sent, so that no erased payload comes back even for a moment.
   const erased = await playLedger(source, lineage, ledger);
 
   onBegin();
@@ -82,7 +82,7 @@ export async function restore(
   );
   for (const table of restored) await copy(dump.scratch, target, table);
   await requireCounts(target, dump, restored);
-  // The run that left the mark may have copied what was erased since.
+  // The run that left the mark may have copied events that were erased since.
   if (left !== undefined) await playLedger(target, lineage, ledger);
   await finish(target, lineage, dump.hash);
   return { when: 'now', erased };
@@ -100,7 +100,7 @@ async function isFilledBy(target: D1Database, { hash }: LoadedDump): Promise<boo
   return (await patiently(() => statement.first('restored_from'))) === hash;
 }
 
-/** Gives the database its lineage and a new generation, and takes the mark away, all at once. It may be repeated. */
+/** Sets the lineage and a new generation, and drops the mark, in one transaction. It may be repeated. */
 async function finish(target: D1Database, lineage: string, hash: string): Promise<void> {
   const identity = target
     .prepare(`INSERT INTO ${IDENTITY} (lineage, generation, restored_from) VALUES (?, ?, ?)`)
@@ -141,7 +141,7 @@ async function requireRestorable(
   }
 }
 
-/** Leaves the mark, and makes what is missing, all at once. */
+/** Sets the mark, and makes the missing tables and indexes, in one transaction. It may be repeated. */
 async function begin(
   target: D1Database,
   { hash, keeps_migrations }: Mark,
@@ -165,7 +165,7 @@ async function begin(
   );
 }
 
-/** Copies the columns that the target has. A row that is there already was copied by an earlier attempt. */
+/** Copies the rows of a table, in the columns that the target has. Rows of an earlier attempt are skipped. */
 async function copy(scratch: DatabaseSync, target: D1Database, table: string): Promise<void> {
   const source = scratchDatabase(scratch);
   const known = await writtenColumns(target, table);

@@ -1,4 +1,4 @@
-/** The schema of a database, as a backup writes it and a restore makes it again. */
+/** Reads the schema of a database, for backups and restores. */
 
 import * as z from 'zod';
 import { patiently } from './patiently.ts';
@@ -8,7 +8,7 @@ const schemaStatement = z.object({ type: z.string(), name: z.string(), sql: z.st
 /** The statement that makes a table or an index. */
 export type SchemaStatement = z.infer<typeof schemaStatement>;
 
-/** Reads the statements, those of tables before those of their indexes. D1's and SQLite's own tables are left out. */
+/** Reads the statements, tables before indexes. The internal tables of D1 and SQLite are left out. */
 export async function readSchema(database: D1Database): Promise<SchemaStatement[]> {
   const statement = database.prepare(
     `SELECT type, name, sql FROM sqlite_schema
@@ -23,7 +23,7 @@ export function tablesIn(schema: readonly SchemaStatement[]): string[] {
   return schema.filter(({ type }) => type === 'table').map(({ name }) => name);
 }
 
-/** Reads the names of the columns that a row is written by. Computed columns have no values of their own. */
+/** Reads the names of the columns that a row is written with: all but computed columns. */
 export async function writtenColumns(database: D1Database, table: string): Promise<string[]> {
   const statement = database
     .prepare('SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0')
@@ -35,7 +35,7 @@ export async function writtenColumns(database: D1Database, table: string): Promi
     .map(({ name }) => name);
 }
 
-/** Reports whether the key of a table is an integer: such a key is the row's own number. */
+/** Reports whether the key of a table is an integer: such a key is the `rowid` itself. */
 export async function hasIntegerKey(database: D1Database, table: string): Promise<boolean> {
   const statement = database
     .prepare(

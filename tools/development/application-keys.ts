@@ -24,8 +24,8 @@ const APPLICATIONS: readonly { name: string; scopes: Scope[] }[] = [
 ];
 
 /**
- * Makes the keys when .dev.vars, which must exist, is for development and does not name them. Returns
- * whether it did. Throws a `UserError` when .dev.vars cannot be written.
+ * Adds the keys to .dev.vars, which must exist, when it is for development and has no such var. Returns whether it
+ * added them. Throws a `UserError` when .dev.vars cannot be written.
  */
 export function ensureApplicationKeys(directory = PROJECT_DIRECTORY): boolean {
   const file = join(directory, DEV_VARS_FILE);
@@ -49,7 +49,7 @@ export function ensureApplicationKeys(directory = PROJECT_DIRECTORY): boolean {
   return true;
 }
 
-/** Returns a line for each key: its holder, its scopes and itself. Nothing where the keys do not count. */
+/** Returns a line for each key: its holder, its scopes and the key. Returns none outside of development. */
 export function applicationKeyLines(vars: ReadonlyMap<string, string>): string[] {
   if (vars.get('ENVIRONMENT') !== 'development') return [];
   const { data: keys = [] } = developmentKeys.safeParse(vars.get(VAR));

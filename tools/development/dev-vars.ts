@@ -1,7 +1,7 @@
 /**
- * The vars of the service: those of wrangler.toml, and locally those of .dev.vars over them.
+ * Reads the vars of the service: the vars of wrangler.toml, which .dev.vars overrides locally.
  *
- * Of both files, wrangler's own readers give the same, but take a second to load.
+ * Both files are parsed here: wrangler's own readers give the same, but take a second to load.
  */
 
 import { constants, copyFileSync, existsSync, readFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { chosenEnvironment, readWranglerConfig, varsOf } from '../command-line/w
 export const DEV_VARS_FILE = '.dev.vars';
 const EXAMPLE_FILE = '.dev.vars.example';
 
-/** Creates .dev.vars from its example unless it exists. Returns whether it did. */
+/** Creates .dev.vars from its example unless it exists. Returns whether it created the file. */
 export function createDevVars(directory = PROJECT_DIRECTORY): boolean {
   const [example, created] = [join(directory, EXAMPLE_FILE), join(directory, DEV_VARS_FILE)];
   try {
@@ -26,8 +26,8 @@ export function createDevVars(directory = PROJECT_DIRECTORY): boolean {
 }
 
 /**
- * Returns the vars that the service sees: `local` under `npm run dev`, `remote` once deployed; those of
- * the environment that `CLOUDFLARE_ENV` names, as wrangler does.
+ * Returns the vars that the service gets: `local` under `npm run dev`, `remote` once deployed. As in wrangler,
+ * `CLOUDFLARE_ENV` chooses the environment.
  * Throws a `UserError` when wrangler.toml is not valid TOML.
  */
 export function readVars(
@@ -38,7 +38,7 @@ export function readVars(
   return new Map([...vars, ...(side === 'local' ? readDevVars(directory) : [])]);
 }
 
-/** Returns what the text of a .dev.vars sets. */
+/** Parses the text of a .dev.vars: name → value. */
 export function parseDevVars(text: string): ReadonlyMap<string, string> {
   return new Map(Object.entries(parseDotenv(text)));
 }

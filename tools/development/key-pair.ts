@@ -1,8 +1,8 @@
 /**
  * The key pair that stands in for an identity provider in development.
  *
- * The private half has a file of its own beside .dev.vars, out of git and out of the Worker's sight;
- * the public half is a var like any other.
+ * The private half is in a file of its own beside .dev.vars, which neither git nor the Worker reads. The public half is a
+ * var.
  */
 
 import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { PROJECT_DIRECTORY, UserError } from '../command-line/project.ts';
 import { DEV_VARS_FILE, parseDevVars } from './dev-vars.ts';
 
 const KEY_FILE = '.dev.key.json';
-/** Marks the pairs that this program made, so that it replaces no other. */
+/** The id of a key that was made here. No other key is ever replaced. */
 const KEY_ID = 'development';
 
 const publicHalf = z.object({
@@ -28,23 +28,21 @@ const keyPair = publicHalf.extend({ d: z.string() });
 const ownKeySet = z.object({ keys: z.tuple([publicHalf]) });
 
 /** A private JSON Web Key. */
-export type DevelopmentKey = z.infer<typeof keyPair>;
+export type SigningKey = z.infer<typeof keyPair>;
 
 /**
- * Makes the key pair when it is missing, and has the local service accept it unless .dev.vars, which
- * must exist, says whose tokens it accepts. Returns the private key. Throws a `UserError` when
+ * Makes the key pair when it is missing, and adds its public half to .dev.vars, which must exist, unless that names a
+ * key set. Returns the private key. Throws a `UserError` when
  * .dev.vars cannot be written or the key's file does not hold a key.
  */
-export async function ensureDevelopmentKeys(
-  directory = PROJECT_DIRECTORY,
-): Promise<DevelopmentKey> {
+export async function ensureDevelopmentKeys(directory = PROJECT_DIRECTORY): Promise<SigningKey> {
   const key = await ensureKeyPair(join(directory, KEY_FILE));
   publish(key, join(directory, DEV_VARS_FILE));
   return key;
 }
 
 /** Returns the pair in `file`. Two programs that make it at once end up with the same one. */
-async function ensureKeyPair(file: string): Promise<DevelopmentKey> {
+async function ensureKeyPair(file: string): Promise<SigningKey> {
   if (!existsSync(file)) {
     const { privateKey } = await generateKeyPair('ES256', { extractable: true });
     const jwk = { ...(await exportJWK(privateKey)), kid: KEY_ID, alg: 'ES256' };
@@ -65,8 +63,8 @@ async function ensureKeyPair(file: string): Promise<DevelopmentKey> {
   }
 }
 
-/** Adds the public half to the vars when they name no key set; replaces that of an earlier pair. */
-function publish(key: DevelopmentKey, varsFile: string): void {
+/** Adds the public half to .dev.vars when it names no key set, or replaces the public half of an earlier pair. */
+function publish(key: SigningKey, varsFile: string): void {
   const text = readFileSync(varsFile, 'utf8');
   const vars = parseDevVars(text);
   const keySet = vars.get('JWT_JWKS');
@@ -93,7 +91,7 @@ function write(varsFile: string, text: string): void {
   }
 }
 
-function isOwnOfAnotherPair(keySet: string, key: DevelopmentKey): boolean {
+function isOwnOfAnotherPair(keySet: string, key: SigningKey): boolean {
   try {
     const [published] = ownKeySet.parse(JSON.parse(keySet)).keys;
     return published.x !== key.x || published.y !== key.y;

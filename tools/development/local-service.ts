@@ -14,7 +14,7 @@ import { isReloadLine, isRequestLine, parseLogLine } from './output.ts';
 /** The Worker that development serves. */
 const ENTRY = 'src/openapi/dev-worker.ts';
 const POLL_MS = 200;
-/** The Worker's log line comes within this time after its answer. */
+/** The Worker's line in the log comes within this time after the answer. */
 const MAX_LOG_DELAY_MS = 2_000;
 
 export type Readiness = { isReady: true } | { isReady: false; reason: string };
@@ -28,13 +28,13 @@ export type LocalService = {
 export type ServiceOptions = {
   port: number;
   debuggerPort: number;
-  /** Called when wrangler has taken over a change of the Worker. */
+  /** Called when wrangler has reloaded the Worker after a change. */
   onReload: () => void;
 };
 
 /**
- * Starts wrangler in this process group and passes its output on, except its own line for each
- * request, which repeats the Worker's, and what the Worker logs about `readiness`.
+ * Starts wrangler in this process group and passes its output on. It leaves out wrangler's line about each request,
+ * because the Worker logs one, and the Worker's lines about the requests of `readiness`.
  */
 export function startLocalService({ port, debuggerPort, onReload }: ServiceOptions): LocalService {
   const args = wranglerCommand(
@@ -85,7 +85,7 @@ export function startLocalService({ port, debuggerPort, onReload }: ServiceOptio
   };
 }
 
-/** Asks for a path outside /api, so that nothing is counted against a client. */
+/** Asks for a path outside of /api, which no rate limit counts. */
 async function statusOf(url: string, requestId: string): Promise<number | undefined> {
   try {
     const headers = { 'X-Request-ID': requestId };
@@ -97,7 +97,7 @@ async function statusOf(url: string, requestId: string): Promise<number | undefi
   }
 }
 
-/** Returns the variable that has wrangler print colours through a pipe, when this program's terminal shows them. */
+/** Returns the variable that makes wrangler print colours into a pipe, if this program's terminal shows them. */
 function colours(): Record<string, string> {
   const isWanted = process.stdout.isTTY && process.env.NO_COLOR === undefined;
   return isWanted ? { FORCE_COLOR: '1' } : {};

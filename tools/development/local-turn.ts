@@ -1,9 +1,9 @@
 /**
- * Turns at the local database: set-ups and imports wait for each other. Two programs that write to its
- * files at once can stall each other for good, which deployed D1, as one process, cannot.
+ * Turns at the local database: set-ups and imports wait for each other. Two programs that write to its files at the
+ * same time can stall each other for ever. The deployed D1 is one process, and needs no turns.
  *
  * A turn is a lock of the operating system, taken through SQLite on a file of its own. It ends with
- * the process that holds it, however that ends, so no abandoned lock is ever left behind.
+ * the process that holds it, even if this is killed, so that no lock is left behind.
  */
 
 import { mkdirSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { PROJECT_DIRECTORY, UserError } from '../command-line/project.ts';
 
 const TURN = join(PROJECT_DIRECTORY, '.wrangler', 'turn.sqlite');
 const PAUSE_MS = 100;
-/** A large import takes less. */
+/** Longer than a large import takes. */
 const MAX_WAIT_MS = 120_000;
 /** SQLITE_BUSY: another connection holds the lock. */
 const BUSY = 5;
@@ -21,7 +21,7 @@ const BUSY = 5;
 export type TurnOptions = {
   /** The lock's file: empty, and made when missing. */
   file: string;
-  /** Milliseconds since any moment. */
+  /** A clock that counts milliseconds from any moment. */
   now: () => number;
   pause: (milliseconds: number) => Promise<void>;
 };
@@ -58,7 +58,7 @@ export async function inLocalTurn<T>(
   }
 }
 
-/** Takes the lock unless another connection holds it. */
+/** Takes the lock, and returns whether it could: another connection may hold it. */
 function isTaken(lock: DatabaseSync): boolean {
   try {
     lock.exec('BEGIN EXCLUSIVE');

@@ -1,4 +1,4 @@
-/** The lines that `wrangler dev` prints: its own, and those that the Worker logs. Pure. */
+/** Recognizes the lines that `wrangler dev` prints: its own, and the lines that the Worker logs. Pure. */
 
 import { stripVTControlCharacters } from 'node:util';
 import * as z from 'zod';
@@ -15,19 +15,19 @@ const logLine = z.object({
   cause: z.string().default(''),
 });
 
-/** Returns whether this is wrangler's line about a request, which repeats the Worker's. */
+/** Reports whether this is wrangler's line about a request. The Worker logs one too. */
 export function isRequestLine(line: string): boolean {
   return WRANGLER_REQUEST.test(stripVTControlCharacters(line));
 }
 
-/** Returns whether wrangler says that it has taken over a change of the Worker. */
+/** Reports whether wrangler says that it has reloaded the Worker after a change. */
 export function isReloadLine(line: string): boolean {
   return line.includes(WRANGLER_RELOADED);
 }
 
 /**
- * Returns what the Worker logs about a request; undefined for any other line. An error has a `fault`:
- * the message of its innermost cause.
+ * Parses a line that the Worker logs about a request; undefined for any other line. An error has a `fault`: the message
+ * of its innermost cause.
  */
 export function parseLogLine(line: string): { requestId: string; fault?: string } | undefined {
   const [json = ''] = LOGGED.exec(stripVTControlCharacters(line)) ?? [];

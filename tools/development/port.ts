@@ -36,14 +36,14 @@ export async function requireFreePort(port: number): Promise<void> {
   }
 }
 
-/** Returns a port that nothing listens on now. */
+/** Returns a free port. */
 export async function findFreePort(): Promise<number> {
   const { port, error } = await listenOnce(0, '127.0.0.1');
   if (port === undefined) throw new Error(`the system gives no port: ${error}`);
   return port;
 }
 
-/** Returns the debugger's port: the same for the same `servicePort` whenever it is free. */
+/** Returns the debugger's port: a fixed one for each `servicePort`, or any free port when that is taken. */
 export async function findDebuggerPort(servicePort: number): Promise<number> {
   const preferred = servicePort + DEBUGGER_OFFSET;
   if (preferred > MAX_PORT) return findFreePort();

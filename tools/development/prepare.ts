@@ -13,12 +13,12 @@ import { createDevVars } from './dev-vars.ts';
 import { ensureDevelopmentKeys } from './key-pair.ts';
 import { inLocalTurn } from './local-turn.ts';
 
-/** Sets up what is missing. Of two programs that begin at the same moment, the second finds it done. */
+/** Sets the working copy up. A second program that begins at the same moment waits, and finds each step done. */
 export function prepareDevelopment(): Promise<void> {
   return inLocalTurn(prepare);
 }
 
-/** Runs the steps in order: vars, the keys that sign tokens, those of the applications, tables, listings. */
+/** Runs the steps in order: vars, the key pair for tokens, the keys of the applications, tables, listings. */
 async function prepare(): Promise<void> {
   if (createDevVars()) console.log('Created .dev.vars from .dev.vars.example.');
   await ensureDevelopmentKeys();
@@ -26,7 +26,7 @@ async function prepare(): Promise<void> {
   if (await migrate()) await loadSampleListings();
 }
 
-/** Migrates the local database. Returns whether it is without listings. */
+/** Migrates the local database. Returns whether it holds no listings. */
 async function migrate(): Promise<boolean> {
   const { database, close } = await openDatabase('local');
   try {

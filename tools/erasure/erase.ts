@@ -1,8 +1,8 @@
 /**
  * Erases the payloads of an aggregate's events in a database.
  *
- * What stays is what the service promises for ever: ids, the UUIDs of keys, order and fingerprints. So
- * a late retry still gets its event's id, and stores nothing.
+ * Ids, the UUIDs of keys, order and fingerprints stay, because the service promises them for ever: a late retry still
+ * gets its event's id, and stores nothing.
  */
 
 import * as z from 'zod';
@@ -13,13 +13,13 @@ export type Aggregate = { type: string; id: string };
 
 /** The state of an aggregate's events in the store. */
 export type AggregateEvents = {
-  /** All of them, also those that were erased before. */
+  /** All events of the aggregate, erased ones included. */
   total: number;
-  /** Those that still have their payload. */
+  /** The events that still have their payload. */
   unerased: number;
-  /** Id of the last of them in the order of the stream; null when there is none. */
+  /** Id of the last event in the order of the stream; null when there is none. */
   lastId: string | null;
-  /** The latest time at which one of them was accepted, in milliseconds since 1970; 0 when there is none. */
+  /** The latest time at which an event was accepted, in milliseconds since 1970; 0 when there is none. */
   lastAt: number;
 };
 
@@ -55,8 +55,8 @@ export async function findAggregate(
 }
 
 /**
- * The events of an erasure: those that were accepted until `now`, and those up to the event `lastId`. A database
- * that was set back may hold events that the erased one did not, may lack `lastId`, or may hold it at a later
+ * The events of an erasure: the events that were accepted until `now`, and the events up to `lastId`. A database that was
+ * set back may hold events that the database of the erasure did not hold. It may lack `lastId`, or hold it at a later
  * place and time, because its sender has sent it again.
  */
 export type Extent = { lastId: string; now: number };
@@ -78,9 +78,8 @@ export async function countUnerased(
 }
 
 /**
- * Empties the payloads of the events; those that were erased before keep their time. Returns how many
- * it found: they are counted first, because a repeated statement finds nothing left to erase.
- * One statement erases: all of them, or none. It may be repeated.
+ * Empties the payloads of the events in one statement, which may be repeated. Events that were erased before keep their
+ * `erased_at`. Returns the number of events, counted before the statement: a repeated one finds none left to erase.
  */
 export async function eraseAggregate(
   database: D1Database,

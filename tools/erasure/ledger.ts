@@ -1,9 +1,9 @@
 /**
- * The ledger of erasures: a file beside the database, which knows what must not come back when an older
- * state of the database is restored. One line of JSON per erasure.
+ * The ledger of erasures: a file beside the database. It lists the erasures that have to be repeated when an older state
+ * of the database is restored. One line of JSON per erasure.
  *
- * Nothing personal stands in it. An aggregate's id may be anything that a sender chose, so the ledger
- * names an aggregate by a SHA-256 of its kind and id: whoever has the events finds them by it.
+ * The ledger holds nothing personal. An aggregate's id may be any text of a sender, so the ledger names an aggregate by
+ * the SHA-256 of its kind and id, which can be computed for each aggregate in a database.
  */
 
 import { createHash } from 'node:crypto';
@@ -25,20 +25,20 @@ import { patiently } from '../database/patiently.ts';
 import { type Aggregate, eraseAggregate } from './erase.ts';
 
 const LINE_FEED = 10;
-/** With the longest names that an event may have, an answer stays at a few megabytes. */
+/** A page has a few megabytes at most, even with the longest names that an event may have. */
 const EVENTS_PER_PAGE = 1_000;
 const LEDGER = 'erasures.jsonl';
 
-/** The option by which a command is told of another file. */
+/** The option that names another ledger. */
 export const LEDGER_OPTION = { ledger: { type: 'string' } } as const;
 /** The options of a command that plays a ledger. */
-export const PLAYED_LEDGER_OPTIONS = {
+export const PLAY_OPTIONS = {
   ...LEDGER_OPTION,
   'no-ledger': { type: 'boolean', default: false },
 } as const;
 
 const erasure = z.strictObject({
-  /** The lineage of the database: it goes on in a restored one, whatever that is called. */
+  /** The lineage of the database, which a restored database keeps under any name. */
   lineage: z.string().regex(/^[0-9a-f]{32}$/),
   /** See `nameOf`. */
   aggregate: z.string().regex(/^[0-9a-f]{64}$/),
@@ -54,14 +54,14 @@ export function ledgerFile(script: string, option: string | undefined): string {
   return option === undefined ? join(PROJECT_DIRECTORY, LEDGER) : userPath(script, option);
 }
 
-/** Names an aggregate without telling its id: SHA-256 of `["TYPE","ID"]`, lower-case hexadecimal. */
+/** Names an aggregate without its id: SHA-256 of `["TYPE","ID"]`, lower-case hexadecimal. */
 export function nameOf({ type, id }: Aggregate): string {
   return createHash('sha256')
     .update(JSON.stringify([type, id]))
     .digest('hex');
 }
 
-/** Reads a ledger; empty when there is no file. Throws a `UserError` that names a line that is no erasure. */
+/** Reads a ledger; empty when there is no file. Throws a `UserError` that names a malformed line. */
 export function readLedger(file: string): Erasure[] {
   if (!existsSync(file)) return [];
   return readFileSync(file, 'utf8')
@@ -70,11 +70,11 @@ export function readLedger(file: string): Erasure[] {
 }
 
 /**
- * Returns the reader of the ledger that the npm script `script` is to play; its list is empty with
- * `--no-ledger`. Throws a `UserError` for options that exclude each other. The reader throws one when there is
- * no file: erased payloads would come back unnoticed.
+ * Returns a function that reads the ledger which the npm script `script` plays. It returns an empty list with
+ * `--no-ledger`, and throws a `UserError` when there is no file: erased payloads would come back unnoticed. Throws a
+ * `UserError` for options that exclude each other.
  */
-export function playedLedger(
+export function ledgerReader(
   script: string,
   options: { ledger?: string | undefined; 'no-ledger': boolean },
 ): () => Erasure[] {
@@ -122,8 +122,8 @@ export function checkLedger(file: string): void {
 }
 
 /**
- * Erases again, in a database that holds an older state, what the ledger has for its lineage. Events that
- * came after an erasure are spared. Returns how many events were erased. It may be repeated.
+ * Repeats the erasures that the ledger has for a lineage, in a database that holds an older state. Events that came after
+ * an erasure stay. Returns the number of erased events. It may be repeated.
  */
 export async function playLedger(
   database: D1Database,
@@ -148,8 +148,8 @@ export async function playLedger(
 const eventRow = z.object({ seq: z.int(), type: z.string(), id: z.string() });
 
 /**
- * Finds the aggregates that have these names. It walks through all events, page by page: an answer about
- * a long stream would be larger than D1 gives.
+ * Finds the aggregates that have these names. It reads all events, page by page: D1 could not answer with a long stream
+ * at once.
  */
 async function findAggregates(
   database: D1Database,
