@@ -42,6 +42,8 @@ export type Calling = {
   /** Waits for the answer. */
   caller: Owner;
   isOut: (service: Service) => boolean;
+  /** Calls of the service hang: they take no effect and are never answered. */
+  isStalled: (service: Service) => boolean;
 };
 
 /** The world goes on whatever becomes of its isolates. */
@@ -49,11 +51,15 @@ const WORLD: Owner = { isAlive: true };
 
 /** Makes a call. Its effect happens even when its caller is gone by then. */
 export function call<T>(service: Service, calling: Calling, effect: () => T): Promise<T> {
-  const { scheduler, random, roughness, isSwift, caller, isOut } = calling;
+  const { scheduler, random, roughness, isSwift, caller, isOut, isStalled } = calling;
   const delay = () => (isSwift ? random.between(0, 45) : delayOf(random));
   const fate = fateOf(service, random, roughness, delay);
   return new Promise((resolve, reject) => {
     scheduler.schedule(fate.before, WORLD, () => {
+      if (isStalled(service)) {
+        countFault(`${service}: stalled`);
+        return;
+      }
       let answer = () => reject(connectionLost());
       if (isOut(service)) {
         countFault(`${service}: outage`);

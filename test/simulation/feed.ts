@@ -1,6 +1,6 @@
 /**
  * Plans that press the caches of the feed, and what it promises (docs/property-feed.md): how old an answer
- * may be, and that an answer which is there stands in while D1 fails.
+ * may be, that an answer which is there stands in while D1 fails or stalls, and what a fresh answer shows.
  */
 
 import { renderedRowOf } from '../../tools/import/rows.ts';
@@ -14,6 +14,7 @@ import {
   outage,
   type Part,
   type Plan,
+  stall,
   timeOf,
   type Violation,
 } from './simulation.ts';
@@ -32,6 +33,9 @@ const LISTINGS = ['casa-one', 'casa-two'] as const;
 type Slug = (typeof LISTINGS)[number];
 const ITEM = '/api/v1/web/properties/';
 const PAGE = '/api/v1/web/properties?limit=5';
+const FRESH = 'fresh=true';
+/** A counter may take a second, and an older answer is given when D1 has not answered within 0.3 s. */
+const MAX_WAIT_MS = 1_400;
 
 /** The state of a listing in the feed: its version, or null while it is hidden. */
 type Shown = number | null;
@@ -70,6 +74,8 @@ function planOf(seed: string): Plan {
     for (let index = random.between(1, 6); index > 0; index -= 1) {
       const machine = random.between(0, machines.length - 1);
       const asked = random.chance(0.8) ? path : PAGE;
+      const isFreshAsked = random.chance(0.1);
+      const sent = isFreshAsked ? `${asked}${asked === PAGE ? '&' : '?'}${FRESH}` : asked;
       operations.push({
         atMs: startMs + random.between(0, spreadMs),
         name: `request ${burst}.${index}`,
@@ -77,9 +83,9 @@ function planOf(seed: string): Plan {
         perform: (world) =>
           world.send(machine, {
             method: 'GET',
-            path: asked,
+            path: sent,
             client: '203.0.113.1',
-            label: asked.replace(ITEM, ''),
+            label: sent.replace(ITEM, ''),
           }),
       });
     }
@@ -93,6 +99,9 @@ function planOf(seed: string): Plan {
     if (random.chance(0.15)) {
       const forMs = random.pick([2_000, 100_000, HOUR_MS + 100_000]);
       operations.push(outage(`outage ${burst}`, 'D1', startMs + random.between(0, 5_000), forMs));
+    }
+    if (random.chance(0.15)) {
+      operations.push(stall(`stall ${burst}`, startMs + random.between(-5_000, 5_000), 80_000));
     }
     if (random.chance(0.1)) {
       operations.push(kill(random, `kill ${burst}`, machines.length, startMs + 500));
@@ -137,7 +146,20 @@ function importOf(slug: Slug, shown: Shown, atMs: number, lagMs: number): Operat
 }
 
 function violationsIn(world: World, plan: Plan): Violation[] {
-  return [...noneTooOld(world, plan), ...noneNeedlesslyMissing(world)];
+  return [
+    ...noneTooOld(world, plan),
+    ...noneNeedlesslyMissing(world),
+    ...noneNeedlesslySlow(world),
+  ];
+}
+
+/** Returns the path of a request, as it is without the wish for a fresh answer. */
+function pathOf({ request }: Exchange): string {
+  return request.path.replace(/[?&]fresh=true$/, '');
+}
+
+function isFreshAsked({ request }: Exchange): boolean {
+  return request.path.endsWith(FRESH);
 }
 
 function noneTooOld(world: World, { machines }: Plan): Violation[] {
@@ -150,14 +172,17 @@ function noneTooOld(world: World, { machines }: Plan): Violation[] {
     const age = headers?.get('Age');
     const isStale = age !== null && age !== undefined;
     const oldest = isStale ? end - STALE_MS - 1_000 : start - FRESH_MS;
-    const bound = oldest - MAX_LAG_MS - clockErrorMs;
+    const isOfNow = isFreshAsked(exchange);
+    const bound = isOfNow ? start : oldest - MAX_LAG_MS - clockErrorMs;
     return shownIn(exchange).flatMap(({ slug, shown }) => {
       if (wasShown(world, slug, shown, bound, end)) return [];
-      const promise = isStale
-        ? 'no stale answer is older than an hour'
-        : shown === null
-          ? 'no listing is missing after it was published'
-          : 'no answer is older than FEED_CACHE_SECONDS, and no hidden listing is shown after its time';
+      const promise = isOfNow
+        ? 'a fresh answer shows what was imported before it was asked for'
+        : isStale
+          ? 'no stale answer is older than an hour'
+          : shown === null
+            ? 'no listing is missing after it was published'
+            : 'no answer is older than FEED_CACHE_SECONDS, and no hidden listing is shown after its time';
       const how = `${task}: ${slug} with version ${shown}, ${isStale ? `Age ${age}` : 'fresh'}, from ${timeOf(start)} to ${timeOf(end)}`;
       return [{ promise, how }];
     });
@@ -165,11 +190,13 @@ function noneTooOld(world: World, { machines }: Plan): Violation[] {
 }
 
 /** Returns what an answer shows of each listing that it is about. */
-function shownIn({ status, request, body }: Exchange): { slug: Slug; shown: Shown }[] {
+function shownIn(exchange: Exchange): { slug: Slug; shown: Shown }[] {
+  const { status, body } = exchange;
+  const path = pathOf(exchange);
   const versionOf = (listing: unknown) => Number(Object(listing).name.replace('version ', ''));
-  if (request.path !== PAGE) {
-    const slug = LISTINGS.find((each) => request.path === `${ITEM}${each}`);
-    if (slug === undefined) throw new Error(`nothing is known of ${request.path}`);
+  if (path !== PAGE) {
+    const slug = LISTINGS.find((each) => path === `${ITEM}${each}`);
+    if (slug === undefined) throw new Error(`nothing is known of ${path}`);
     return [{ slug, shown: status === 404 ? null : versionOf(body) }];
   }
   const { data } = body as { data: { slug: string }[] };
@@ -191,26 +218,46 @@ function wasShown(world: World, slug: Slug, shown: Shown, low: number, high: num
 
 /** A 500 is right only for an isolate that has no answer in its memory. */
 function noneNeedlesslyMissing(world: World): Violation[] {
-  return world.exchanges.flatMap((failed) => {
-    if (failed.status !== 500) return [];
-    const given = world.exchanges.find(
-      ({ isolate, request, status, headers, end }) =>
-        isolate === failed.isolate &&
-        request.path === failed.request.path &&
-        status === 200 &&
-        !headers?.has('Age') &&
-        end < failed.end &&
-        end > failed.end - STALE_MS + MAX_GIVEN_AGE_MS,
-    );
-    if (given === undefined || mayBeForgotten(world, given, failed)) return [];
-    const how = `${failed.task} failed at ${timeOf(failed.end)}; ${given.task} had the answer at ${timeOf(given.end)}, from the same isolate`;
+  const failed = world.exchanges.filter(({ status }) => status === 500);
+  return failed.flatMap((each) => {
+    const given = inMemoryOf(world, each, each.end);
+    if (given === undefined) return [];
+    const how = `${each.task} failed at ${timeOf(each.end)}; ${given.task} had the answer at ${timeOf(given.end)}, from the same isolate`;
     return [{ promise: 'an answer that is there stands in while D1 fails', how }];
   });
 }
 
+/** An isolate that has an answer in its memory does not wait for D1. */
+function noneNeedlesslySlow(world: World): Violation[] {
+  const slow = world.exchanges.filter(
+    ({ status, start, end }) => status === 200 && end - start > MAX_WAIT_MS,
+  );
+  return slow.flatMap((each) => {
+    const given = inMemoryOf(world, each, each.start);
+    if (given === undefined) return [];
+    const how = `${each.task} took ${each.end - each.start} ms; ${given.task} had the answer at ${timeOf(given.end)}, from the same isolate`;
+    return [{ promise: 'an answer that is there is not kept from its reader by a slow D1', how }];
+  });
+}
+
+/** Finds a request whose answer was in the memory of the isolate `before` then, and could have been given. */
+function inMemoryOf(world: World, asked: Exchange, before: number): Exchange | undefined {
+  if (isFreshAsked(asked)) return undefined;
+  const given = world.exchanges.find(
+    (each) =>
+      each.isolate === asked.isolate &&
+      pathOf(each) === pathOf(asked) &&
+      each.status === 200 &&
+      !each.headers?.has('Age') &&
+      each.end < before &&
+      each.end > asked.end - STALE_MS + MAX_GIVEN_AGE_MS,
+  );
+  return given && mayBeForgotten(world, given, asked) ? undefined : given;
+}
+
 /** A listing that was found to be hidden has no answer any more. */
 function mayBeForgotten(world: World, given: Exchange, failed: Exchange): boolean {
-  const slug = LISTINGS.find((each) => given.request.path === `${ITEM}${each}`);
+  const slug = LISTINGS.find((each) => pathOf(given) === `${ITEM}${each}`);
   if (slug === undefined) return false;
   const low = Math.max(START, given.start - MAX_GIVEN_AGE_MS);
   return wasShown(world, slug, null, low, failed.end);

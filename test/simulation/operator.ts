@@ -1,6 +1,7 @@
 /**
  * An operator who imports, erases, backs up, restores, moves and sets back, while programs break off at any call:
- * the project's own tools on databases of the simulation, and the service that a mirror of the catalogue reads.
+ * the project's own tools on databases of the simulation, and the service that a mirror of the catalogue and a
+ * consumer of events read.
  *
  * One step follows another, so there is no clock here but the number of the step.
  */
@@ -80,6 +81,8 @@ const changePage = z.object({
   resume_cursor: z.string(),
 });
 
+const eventPage = changePage.extend({ data: z.array(z.object({ id: z.string() })) });
+
 /** Runs one seed. Returns what happened, and the promises that were broken. */
 export async function runOperator(programs: Programs, seed: string) {
   const folder = mkdtempSync(join(tmpdir(), 'operator-'));
@@ -103,8 +106,10 @@ class Operator {
   readonly #states: ReturnType<Database['state']>[] = [];
   readonly #mirror = new Map<string, unknown>();
   #database = new Database();
+  readonly #app: ReturnType<typeof createApp>;
   #cursor = '';
-  #generation: unknown;
+  readonly #handled = new Set<string>();
+  #eventCursor = '';
   #homes: Home[] = Array.from({ length: HOMES }, (_, index) => ({
     id: `00000000-0000-4000-8000-00000000000${index}`,
     slug: `home-${index}`,
@@ -117,6 +122,7 @@ class Operator {
 
   constructor(programs: Programs, random: Random, folder: string) {
     this.#programs = programs;
+    this.#app = programs.createApp();
     this.#random = random;
     this.#folder = folder;
   }
@@ -131,6 +137,8 @@ class Operator {
         () => this.#change(),
         () => this.#follow(),
         () => this.#follow(),
+        () => this.#consume(),
+        () => this.#consume(),
         () => this.#send(),
         () => this.#send(),
         () => this.#send(),
@@ -145,10 +153,15 @@ class Operator {
       ])();
       this.#checkErasures();
     }
-    // At the end everything is imported once more, as the documents say, and the mirror reads on.
+    // At the end everything is imported once more, as the documents say, and the readers go on.
     await this.#import();
     await this.#follow();
     this.#checkMirror();
+    await this.#consume();
+    const missed = this.#database.rows('select id from events').map(({ id }) => String(id));
+    for (const id of missed.filter((each) => !this.#handled.has(each))) {
+      this.#break('a consumer handles every event', id);
+    }
   }
 
   /** The binding of a database. It breaks off at call number `failsAt`. */
@@ -231,27 +244,31 @@ class Operator {
     this.#tell(`PUBLIC_SITE_URL becomes ${this.#siteUrl()}`);
   }
 
-  /** Reads the changes as docs/keeping-a-copy.md says. */
-  async #follow(): Promise<void> {
-    const app = this.#programs.createApp();
+  /** Reads a page of the API. Returns undefined where the cursor is refused. */
+  async #read(path: string): Promise<unknown> {
     // Without a counter, requests are served uncounted.
     const env = { ...VARS, DB: this.#open(), PUBLIC_SITE_URL: this.#siteUrl() };
     const context = { waitUntil: () => {}, passThroughOnException: () => {}, props: {} };
-    // The API refuses the cursors of another generation.
-    const [identity] = this.#database.rows('select generation from database_identity');
-    if (identity?.generation !== this.#generation) this.#beginAgain();
-    this.#generation = identity?.generation;
+    const headers = { 'x-api-key': VARS.API_KEY };
+    const request = new Request(`https://api.example.com/api/v1/${path}`, { headers });
+    const response = await this.#app.fetch(request, env as never, context as never);
+    const body: unknown = await response.json();
+    if (response.status === 200) return body;
+    const text = JSON.stringify(body);
+    if (text.includes('"invalid_cursor"')) return undefined;
+    throw new Error(text);
+  }
+
+  /** Reads the changes as docs/keeping-a-copy.md says. */
+  async #follow(): Promise<void> {
     for (let hasMore = true; hasMore; ) {
       const after = this.#cursor && `&after=${this.#cursor}`;
-      const url = `https://api.example.com/api/v1/web/property-changes?limit=4${after}`;
-      const request = new Request(url, { headers: { 'x-api-key': VARS.API_KEY } });
-      const response = await app.fetch(request, env as never, context as never);
-      if (response.status === 400 && this.#cursor) {
-        this.#beginAgain();
+      const body = await this.#read(`web/property-changes?limit=4${after}`);
+      if (body === undefined) {
+        this.#cursor = '';
+        this.#mirror.clear();
         continue;
       }
-      const body: unknown = await response.json();
-      if (response.status !== 200) throw new Error(JSON.stringify(body));
       const { data, has_more, resume_cursor } = changePage.parse(body);
       for (const { id, property } of data) {
         if (property) this.#mirror.set(id, property);
@@ -263,9 +280,21 @@ class Operator {
     this.#tell(`the mirror holds ${this.#mirror.size} listings`);
   }
 
-  #beginAgain(): void {
-    this.#cursor = '';
-    this.#mirror.clear();
+  /** Reads the events as docs/following-events.md says. A consumer passes over the ids that it has handled. */
+  async #consume(): Promise<void> {
+    for (let hasMore = true; hasMore; ) {
+      const cursor = this.#eventCursor && `&cursor=${this.#eventCursor}`;
+      const body = await this.#read(`events?order=asc&limit=3${cursor}`);
+      if (body === undefined) {
+        this.#eventCursor = '';
+        continue;
+      }
+      const { data, has_more, resume_cursor } = eventPage.parse(body);
+      for (const { id } of data) this.#handled.add(id);
+      this.#eventCursor = resume_cursor;
+      hasMore = has_more;
+    }
+    this.#tell(`the consumer has handled ${this.#handled.size} events`);
   }
 
   /** An event of a guest comes, or one that a set-back has undone comes again. */

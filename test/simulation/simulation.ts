@@ -201,3 +201,17 @@ export function outage(name: string, service: Service, atMs: number, forMs: numb
     },
   };
 }
+
+/** Lets D1 stall: what is asked meanwhile is never answered. */
+export function stall(name: string, atMs: number, forMs: number): Operation {
+  return {
+    atMs,
+    name: `${name}: D1 stalls for ${forMs} ms`,
+    roughness: 0,
+    isFault: true,
+    perform: (world) => {
+      countFault('D1: stalls');
+      world.stallD1(forMs);
+    },
+  };
+}

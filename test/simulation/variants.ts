@@ -121,6 +121,23 @@ export const BAD_FEED: Variants = {
       by: 'if (ageMs >= 2 * this.#freshMs) {',
     },
   ],
+  'a read that stalls is waited for': [
+    { file: FEED, text: 'const D1_HEAD_START_MS = 300;', by: 'const D1_HEAD_START_MS = 10_000;' },
+  ],
+  'a fresh answer comes from a replica': [
+    {
+      file: FEED,
+      text: "isFreshAsked ? 'first-primary'",
+      by: "isFreshAsked ? 'first-unconstrained'",
+    },
+  ],
+  'a fresh answer comes from the cache': [
+    {
+      file: FEED,
+      text: 'config.feedCacheSeconds === 0 || fresh !== undefined',
+      by: 'config.feedCacheSeconds === 0',
+    },
+  ],
   'an answer that came while D1 failed is overlooked': [
     {
       file: FEED,
@@ -247,6 +264,20 @@ export const BAD_OPERATOR: Variants = {
       file: 'tools/database/identity.ts',
       text: 'SET generation = ?, restored_from = NULL',
       by: 'SET generation = coalesce(generation, ?), restored_from = NULL',
+    },
+  ],
+  'a cursor of the list of changes is taken in another generation': [
+    {
+      file: 'properties/changes.ts',
+      text: 'if (after !== undefined && after.generation !== generation)',
+      by: 'if (after !== undefined && generation === undefined)',
+    },
+  ],
+  'a cursor of the list of events is taken in another generation': [
+    {
+      file: 'events/routes.ts',
+      text: 'if (generation !== undefined && generation !== page.generation)',
+      by: 'if (generation !== undefined && page.generation === undefined)',
     },
   ],
   'an erasure is forgotten that comes while a restore is broken off': [

@@ -202,6 +202,7 @@ export class World {
   readonly #isSwift: boolean;
   readonly #vars: Record<string, string>;
   #isolates = 0;
+  #stalledUntil = 0;
 
   constructor(fleet: Fleet, { seed, vars = {}, machines, isSwift = false }: WorldOptions) {
     this.fleet = fleet;
@@ -243,6 +244,11 @@ export class World {
     this.#outages.add(service);
     const end = () => this.#outages.delete(service);
     this.scheduler.schedule(milliseconds, { isAlive: true }, end);
+  }
+
+  /** Lets the calls of D1 hang, for some milliseconds. */
+  stallD1(milliseconds: number): void {
+    this.#stalledUntil = Math.max(this.#stalledUntil, this.scheduler.now + milliseconds);
   }
 
   /** Sends a request to the isolate of a machine. A client that hangs up gets no answer. */
@@ -355,8 +361,10 @@ export class World {
   #calling(caller: Owner): Calling {
     const { random, roughness } = taskNow();
     const isOut = (service: Service) => this.#outages.has(service);
+    const isStalled = (service: Service) =>
+      service === 'D1' && this.scheduler.now < this.#stalledUntil;
     const { scheduler } = this;
-    return { scheduler, random, roughness, isSwift: this.#isSwift, caller, isOut };
+    return { scheduler, random, roughness, isSwift: this.#isSwift, caller, isOut, isStalled };
   }
 
   #envOf(isolate: Isolate, place: string): object {
