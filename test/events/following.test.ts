@@ -3,8 +3,15 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { counting } from '../support/counting.ts';
-import { bookingCreated, expectEvent, ingest, listEvents } from '../support/events.ts';
-import { callWith, expectError, expectStatus, get, sendWith } from '../support/http.ts';
+import {
+  type Body,
+  bookingCreated,
+  expectEvent,
+  ingest,
+  ingestInit,
+  listEvents,
+} from '../support/events.ts';
+import { callWith, expectError, expectStatus, get, send, sendWith } from '../support/http.ts';
 import { tapD1 } from '../support/tap.ts';
 
 const LIST = '/api/v1/events';
@@ -12,6 +19,18 @@ const freshKey = () => crypto.randomUUID();
 
 const store = async (aggregate_id: string) =>
   (await expectEvent(await ingest(bookingCreated({ aggregate_id }), freshKey()), 202)).id;
+
+/** Stores events by a batch. Returns their ids in the order of the stream. */
+async function storeMany(count: number, fields: Body = {}): Promise<string[]> {
+  const events = Array.from({ length: count }, () => ({
+    ...bookingCreated(fields),
+    idempotency_key: freshKey(),
+  }));
+  const response = await send('/api/public/events/ingest/batch', ingestInit({ events }));
+  await expectStatus(response, 200);
+  const { data } = await response.json<{ data: { event: { id: string } }[] }>();
+  return data.map(({ event }) => event.id);
+}
 
 afterEach(() => {
   vi.useRealTimers();
@@ -48,22 +67,40 @@ describe('resume_cursor', () => {
 });
 
 describe('id', () => {
-  it('gives the stored ones of up to 100 ids, at 3 rows per id at most, of which D1 counts one for the list itself', async () => {
-    const stored = [await store('a'), await store('b'), await store('c')];
-    const others = Array.from({ length: 97 }, freshKey);
+  it('gives those of up to 100 ids that are stored, oldest first, by the other filters too', async () => {
+    const stored = [await store('a'), await store('b'), await store('a')];
+    const ids = [...stored.toReversed(), ...Array.from({ length: 97 }, freshKey)].join();
+    const idsIn = async (query: string) => (await listEvents(query)).data.map(({ id }) => id);
+    expect(await idsIn(`order=asc&id=${ids}`)).toEqual(stored);
+    expect(await idsIn(`id=${ids}`)).toEqual(stored.toReversed());
+    expect(await idsIn(`order=asc&id=${ids}&aggregate_id=a`)).toEqual([stored[0], stored[2]]);
+    expect(await idsIn(`order=asc&id=${ids}&after_id=${stored[1]}`)).toEqual([stored[2]]);
+  });
+
+  it('reads 2 rows per id at most, and 2 rows for the state of the list', async () => {
+    const ids = await storeMany(100);
+    await storeMany(100);
     const { env: counted, costs } = counting(env);
-    const query = `${stored.join()},${others.join()}`;
-    const response = await sendWith(counted, `${LIST}?order=asc&id=${query}`, {});
-    await expectStatus(response, 200);
+    const response = await sendWith(counted, `${LIST}?order=asc&id=${ids}`, {});
     const { data } = await response.json<{ data: { id: string }[] }>();
-    expect(data.map(({ id }) => id)).toEqual(stored);
+    expect(data.map(({ id }) => id)).toEqual(ids);
     expect(costs.d1RoundTrips).toBe(1);
-    expect(costs.d1RowsRead).toBeLessThanOrEqual(300);
+    expect(costs.d1RowsRead).toBeLessThanOrEqual(2 * 100 + 2);
+  });
+
+  it('pages through events that are too large for one page', async () => {
+    const payload = { text: 'x'.repeat(200_000) };
+    const ids: string[] = [];
+    for (let batch = 0; batch < 5; batch += 1) ids.push(...(await storeMany(5, { payload })));
+    const first = await listEvents(`order=asc&id=${ids}`);
+    expect(first.has_more).toBe(true);
+    const second = await listEvents(`order=asc&id=${ids}&cursor=${first.next_cursor}`);
+    expect(second.has_more).toBe(false);
+    expect([...first.data, ...second.data].map(({ id }) => id)).toEqual(ids);
   });
 
   it('gives 100 events on one page, unless limit is sent', async () => {
-    const ids = [];
-    for (let index = 0; index < 30; index += 1) ids.push(await store('many'));
+    const ids = await storeMany(30);
     expect((await listEvents(`id=${ids.join()}`)).data).toHaveLength(30);
     expect((await listEvents(`id=${ids.join('&id=')}&limit=5`)).data).toHaveLength(5);
   });
