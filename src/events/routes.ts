@@ -98,12 +98,15 @@ export function eventRoutes() {
         const [generation, after_seq] =
           cursor === undefined ? [] : await decodeCursor(cursor, scope, position);
         const page = await lookUntil(
-          () => findEvents(c.env.DB, { ...filters, after_seq, order, limit }),
-          (page) => page?.documents.length === 0,
-          { seconds: wait, signal: c.req.raw.signal },
+          async () => {
+            const page = await findEvents(c.env.DB, { ...filters, after_seq, order, limit });
+            if (page === undefined) throw unknownAfterId();
+            if ((generation ?? page.generation) !== page.generation) throw invalidCursor();
+            return page;
+          },
+          ({ documents }) => documents.length === 0,
+          wait,
         );
-        if (page === undefined) throw unknownAfterId();
-        if (generation !== undefined && generation !== page.generation) throw invalidCursor();
         const resume_cursor = await encodeCursor(scope, [page.generation, page.resume]);
         const next = page.hasMore ? resume_cursor : null;
         return json(listJson(page.documents, next, { resume_cursor })) as Sent<Answered<EventList>>;

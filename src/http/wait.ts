@@ -2,8 +2,10 @@
  * Holds a request until its list has something to show: the query parameter `wait`.
  *
  * A waiting request looks once a second and sleeps in between, which costs no processor time. When its client
- * hangs up, the platform cancels the handler without running its `finally`. So each wait is counted with its latest
- * end: a cancelled wait is no longer counted once this end is over.
+ * hangs up, the platform cancels the request, and the looking with it, unless a promise of `waitUntil` keeps it
+ * alive (developers.cloudflare.com/workers/platform/limits, "Duration"). Locally workerd does not notice, and looks
+ * on. A cancelled request runs no `finally`. So each wait is counted with its latest end: a cancelled wait is no
+ * longer counted once this end is over.
  */
 
 import * as z from 'zod';
@@ -25,13 +27,13 @@ export const waitParameter = z
 const waits = new Set<{ endsAt: number }>();
 
 /**
- * Looks at once, and then once a second, until the result is not empty, the time is over or the client has hung
- * up. Returns the last result. Without `seconds` it looks once.
+ * Looks at once, and then once a second, until the result is not empty or the time is over. Returns the last
+ * result. Without `seconds` it looks once.
  */
 export async function lookUntil<Result>(
   look: () => Promise<Result>,
   isEmpty: (result: Result) => boolean,
-  { seconds = 0, signal }: { seconds?: number | undefined; signal: AbortSignal },
+  seconds = 0,
 ): Promise<Result> {
   let result = await look();
   if (seconds === 0 || !isEmpty(result)) return result;
@@ -41,9 +43,9 @@ export async function lookUntil<Result>(
   const own = { endsAt: now + seconds * 1_000 };
   waits.add(own);
   try {
-    for (let left = seconds * 1_000; left > 0 && isEmpty(result) && !signal.aborted; ) {
+    for (let left = seconds * 1_000; left > 0 && isEmpty(result); ) {
       await new Promise((resolve) => setTimeout(resolve, Math.min(left, LOOK_EVERY_MS)));
-      if (!signal.aborted) result = await look();
+      result = await look();
       left = own.endsAt - Date.now();
     }
     return result;

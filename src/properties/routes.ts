@@ -76,7 +76,7 @@ export function propertyRoutes() {
       const { json } = await lookUntil(
         () => readChanges(c.env.DB, publicSiteUrl, { limit, after, locale }),
         ({ isEmpty }) => isEmpty,
-        { seconds: wait, signal: c.req.raw.signal },
+        wait,
       );
       const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
       return new Response(json, { headers }) as Sent<Answered<ChangeList>>;

@@ -1,7 +1,7 @@
-/** Following the stream of events: cursors that go on for ever, ids that are asked for, and waiting. */
+/** Following the stream of events: cursors that go on for ever, ids that are asked for, and when it may wait. */
 
 import { env } from 'cloudflare:workers';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { counting } from '../support/counting.ts';
 import {
   type Body,
@@ -11,8 +11,7 @@ import {
   ingestInit,
   listEvents,
 } from '../support/events.ts';
-import { callWith, expectError, expectStatus, get, send, sendWith } from '../support/http.ts';
-import { tapD1 } from '../support/tap.ts';
+import { expectError, expectStatus, get, send, sendWith } from '../support/http.ts';
 
 const LIST = '/api/v1/events';
 const freshKey = () => crypto.randomUUID();
@@ -31,10 +30,6 @@ async function storeMany(count: number, fields: Body = {}): Promise<string[]> {
   const { data } = await response.json<{ data: { event: { id: string } }[] }>();
   return data.map(({ event }) => event.id);
 }
-
-afterEach(() => {
-  vi.useRealTimers();
-});
 
 describe('resume_cursor', () => {
   it('goes on behind the last page, also when the page was empty', async () => {
@@ -119,31 +114,6 @@ describe('wait', () => {
     await store(aggregate_id);
     const { data } = await listEvents(`order=asc&wait=25&aggregate_id=${aggregate_id}`);
     expect(data).toHaveLength(1);
-  });
-
-  it('holds an empty answer until an event is there, and looks once a second', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
-    const aggregate_id = freshKey();
-    let looks = 0;
-    const looked = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const DB = tapD1(env.DB, async (call) => {
-      const results = await call();
-      looked[looks]?.resolve();
-      looks += 1;
-      return results;
-    });
-    const path = `${LIST}?order=asc&wait=25&aggregate_id=${aggregate_id}`;
-    const answer = callWith({ DB }, path, {});
-    await looked[0]?.promise;
-    await store(aggregate_id);
-    expect(looks).toBe(1);
-    while (vi.getTimerCount() === 0) await scheduler.wait(0);
-    await vi.advanceTimersByTimeAsync(1_000);
-    await looked[1]?.promise;
-    const { response } = await answer;
-    const { data } = await response.json<{ data: unknown[] }>();
-    expect(data).toHaveLength(1);
-    expect(looks).toBe(2);
   });
 
   it.each([

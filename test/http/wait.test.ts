@@ -1,0 +1,176 @@
+/** Requests that wait for their list: when they look, when they end, and how many of them there may be. */
+
+import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createApp } from '../../src/app.ts';
+import { bookingCreated, expectEvent, ingest } from '../support/events.ts';
+import { API_KEY, callWith, expectError, expectStatus, freshAddress } from '../support/http.ts';
+import { tapD1 } from '../support/tap.ts';
+
+const MAX_WAITING = 50;
+
+/** Returns the path of a list of events that is empty. */
+const emptyList = (aggregateId: string = crypto.randomUUID()) =>
+  `/api/v1/events?order=asc&wait=25&aggregate_id=${aggregateId}`;
+
+const store = async (aggregate_id: string) =>
+  expectEvent(await ingest(bookingCreated({ aggregate_id }), crypto.randomUUID()), 202);
+
+const lengthOf = async (response: Response) => {
+  await expectStatus(response, 200);
+  return (await response.json<{ data: unknown[] }>()).data.length;
+};
+
+/** Sends a request that waits. Returns its list's length. */
+const wait = async (DB: D1Database, path = emptyList()) =>
+  lengthOf((await callWith({ DB }, path)).response);
+
+/** Counts the looks, each a round trip of D1, and knows when the requests sleep between two of them. */
+function lookCounter() {
+  let count = 0;
+  const DB = tapD1(env.DB, async (call) => {
+    const results = await call();
+    count += 1;
+    return results;
+  });
+  return {
+    DB,
+    count: () => count,
+    /** Resolves when so many looks have ended and so many timers are left: the time limits of calls are over. */
+    async untilAsleep(looks: number, timers = 1): Promise<void> {
+      do await scheduler.wait(0);
+      while (count !== looks || vi.getTimerCount() !== timers);
+    },
+  };
+}
+
+/** Ends every wait of the isolate that has begun: their time is over, and they look for the last time. */
+async function endAll(): Promise<void> {
+  vi.setSystemTime(Date.now() + 25_000);
+  await vi.advanceTimersByTimeAsync(1_000);
+}
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('a request that waits', () => {
+  it('looks again a second after the last look, and answers with what it finds', async () => {
+    const { DB, count, untilAsleep } = lookCounter();
+    const aggregateId = crypto.randomUUID();
+    const waiting = wait(DB, emptyList(aggregateId));
+    await untilAsleep(1);
+    await store(aggregateId);
+    await vi.advanceTimersByTimeAsync(999);
+    expect(count()).toBe(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await waiting).toBe(1);
+    expect(count()).toBe(2);
+  });
+
+  it('looks 26 times in 25 seconds, and then answers with an empty list', async () => {
+    const { DB, count, untilAsleep } = lookCounter();
+    const waiting = wait(DB);
+    for (let second = 1; second <= 25; second += 1) {
+      await untilAsleep(second);
+      await vi.advanceTimersByTimeAsync(1_000);
+    }
+    expect(await waiting).toBe(0);
+    expect(count()).toBe(26);
+  });
+
+  it('is one request of the rate limit', async () => {
+    const app = createApp();
+    const headers = { 'CF-Connecting-IP': freshAddress() };
+    const { DB, untilAsleep } = lookCounter();
+    const send = async (path: string) => {
+      const { response } = await callWith({ DB }, path, { headers }, app);
+      return Number(response.headers.get('X-RateLimit-Remaining'));
+    };
+    const remaining = await send('/api/v1/events');
+    const waiting = send(emptyList());
+    for (let second = 1; second <= 3; second += 1) {
+      await untilAsleep(1 + second);
+      await vi.advanceTimersByTimeAsync(1_000);
+    }
+    await untilAsleep(5);
+    await endAll();
+    expect(await waiting).toBe(remaining - 1);
+  });
+
+  it('gives nothing to waitUntil, so that it ends when its client hangs up', async () => {
+    const { DB, untilAsleep } = lookCounter();
+    const ctx = createExecutionContext();
+    const init = { headers: { 'x-api-key': API_KEY, 'CF-Connecting-IP': freshAddress() } };
+    const request = new Request(`https://api.example.com${emptyList()}`, init);
+    const answer = Promise.resolve(createApp().fetch(request, { ...env, DB }, ctx));
+    await untilAsleep(1);
+    await waitOnExecutionContext(ctx);
+    await endAll();
+    expect(await lengthOf(await answer)).toBe(0);
+  });
+
+  it('is refused when the database is set back meanwhile, and at once with a cursor from before', async () => {
+    const { DB, untilAsleep } = lookCounter();
+    const path = emptyList();
+    const { response } = await callWith({}, path.replace('&wait=25', ''));
+    const { resume_cursor } = await response.json<{ resume_cursor: string }>();
+    const send = async () => (await callWith({ DB }, `${path}&cursor=${resume_cursor}`)).response;
+    const waiting = send();
+    await untilAsleep(1);
+    await env.DB.exec(`update database_identity set generation = 'another'`);
+    await vi.advanceTimersByTimeAsync(1_000);
+    await expectError(await waiting, 400, 'invalid_cursor');
+    await expectError(await send(), 400, 'invalid_cursor');
+  });
+});
+
+describe('of the requests that wait in one isolate', () => {
+  it('50 are held, and each further one is answered without waiting', async () => {
+    const { DB, untilAsleep } = lookCounter();
+    const held = Array.from({ length: MAX_WAITING }, () => wait(DB));
+    await untilAsleep(MAX_WAITING, MAX_WAITING);
+    expect([await wait(DB), await wait(DB)]).toEqual([0, 0]);
+    await untilAsleep(MAX_WAITING + 2, MAX_WAITING);
+    await endAll();
+    expect(await Promise.all(held)).toEqual(Array(MAX_WAITING).fill(0));
+
+    const next = lookCounter();
+    const waiting = wait(next.DB);
+    await next.untilAsleep(1);
+    await endAll();
+    expect(await waiting).toBe(0);
+  });
+
+  it('one whose client has hung up counts no longer than its time', async () => {
+    const { DB, untilAsleep } = lookCounter();
+    const gate = Promise.withResolvers<void>();
+    // The platform cancels a request in the midst of its work: here, the second look never ends.
+    const cancelled = Array.from({ length: MAX_WAITING }, () => {
+      let looks = 0;
+      const stopping = tapD1(DB, async (call) => {
+        looks += 1;
+        if (looks > 1) await gate.promise;
+        return call();
+      });
+      return wait(stopping);
+    });
+    await untilAsleep(MAX_WAITING, MAX_WAITING);
+    vi.setSystemTime(Date.now() + 25_000);
+    await vi.advanceTimersByTimeAsync(1_000);
+
+    const next = lookCounter();
+    const waiting = wait(next.DB);
+    // Each look that never ends has a time limit.
+    await next.untilAsleep(1, MAX_WAITING + 1);
+    gate.resolve();
+    await Promise.all(cancelled);
+    await endAll();
+    expect(await waiting).toBe(0);
+  });
+});
