@@ -1,0 +1,60 @@
+/**
+ * Events that a set-back of the database has undone, and that their senders send again. KV knows them for 24 hours
+ * all the same: the runbook has its section "After a restore" from here.
+ */
+
+import { env } from 'cloudflare:workers';
+import { expect, it } from 'vitest';
+import { bookingCreated, expectEvent, ingest, ingestInit, listEvents } from '../support/events.ts';
+import { failingD1 } from '../support/faults.ts';
+import { callWith, expectError, expectStatus, sendWith } from '../support/http.ts';
+
+const SINGLE = '/api/public/events/ingest';
+const BATCH = `${SINGLE}/batch`;
+const A = bookingCreated();
+
+/** Accepts an event, and undoes it as a set-back does: its row is gone, and KV keeps its answer. */
+async function undone(): Promise<{ key: string; id: string }> {
+  const key = crypto.randomUUID();
+  const { response, settled } = await callWith({}, SINGLE, ingestInit(A, key));
+  const { id } = await expectEvent(response, 202);
+  await settled;
+  await env.DB.batch([
+    env.DB.prepare('DELETE FROM events WHERE id = ?').bind(id),
+    env.DB.prepare('UPDATE database_identity SET generation = lower(hex(randomblob(16)))'),
+  ]);
+  return { key, id };
+}
+
+const isStored = async (id: string) =>
+  (await listEvents(`id=${id}`)).data.some((event) => event.id === id);
+
+it('is stored again by the request that KV answers with a replay', async () => {
+  const { key, id } = await undone();
+  const { response, settled } = await callWith({}, SINGLE, ingestInit(A, key));
+  expect(await expectEvent(response, 200)).toMatchObject({ id, status: 'idempotent' });
+  await settled;
+  expect(await isStored(id)).toBe(true);
+});
+
+it('is acknowledged and not stored where D1 fails for that very request: id= tells', async () => {
+  const { key, id } = await undone();
+  const DB = failingD1(env.DB, { when: 'before commit' });
+  const { response, settled } = await callWith({ DB }, SINGLE, ingestInit(A, key));
+  await expectEvent(response, 200);
+  await settled;
+  expect(await isStored(id)).toBe(false);
+  await expectStatus(await ingest(A, key), 200);
+});
+
+it('is never acknowledged before it is stored where it comes in a batch', async () => {
+  const { key, id } = await undone();
+  const init = ingestInit({ events: [{ ...A, idempotency_key: key }] });
+  const DB = failingD1(env.DB, { when: 'before commit' });
+  await expectError(await sendWith({ DB }, BATCH, init), 500, 'internal_error');
+  expect(await isStored(id)).toBe(false);
+  const response = await sendWith({}, BATCH, init);
+  await expectStatus(response, 200);
+  expect(await response.json()).toMatchObject({ data: [{ outcome: 'accepted', event: { id } }] });
+  expect(await isStored(id)).toBe(true);
+});
