@@ -39,15 +39,15 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-/** Runs every journey of a file. Returns the outcome of each, and what was printed. */
-async function respect(path: string) {
+/** Runs every journey of a file, as docs/typed-client.md says. Returns the outcome of each, and what was printed. */
+async function respect(path: string, apiKey = service.apiKey) {
   const results = join(directory, 'results.json');
   const output = await run(
     join('node_modules', '.bin', 'redocly'),
     [
-      ...['respect', path, '--json-output', results],
+      ...['respect', path, '--verbose', '--json-output', results],
       ...['--server', `service=${service.origin}`],
-      ...['--input', `apiKey=${service.apiKey}`, '--input', `eventKey=${crypto.randomUUID()}`],
+      ...['--input', `apiKey=${apiKey}`],
     ],
     { env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' } },
   ).catch((error: unknown) => z.object({ stdout: z.string(), stderr: z.string() }).parse(error));
@@ -62,6 +62,13 @@ describe('the journeys', () => {
   it('go as they are told', async () => {
     const { outcomes, printed } = await respect(file);
     expect(outcomes, printed).toEqual(JOURNEYS.map((name) => [name, 'success']));
+  });
+
+  it('show the error of the service where a step fails', async () => {
+    const { outcomes, printed } = await respect(file, 'wrong-key');
+    expect(new Set(outcomes.map(([, status]) => status))).toEqual(new Set(['error']));
+    expect(printed).not.toContain('wrong-key');
+    expect(printed).toContain('authentication_invalid');
   });
 
   it('fail where they are told wrong', async () => {
