@@ -1,10 +1,9 @@
 /**
- * `npm run after-time-travel [-- --remote] [--env NAME] [--ledger FILE | --no-ledger]`: what is left to do once
- * a database was set back in place. It erases again what the ledger of erasures has for the lineage of the
- * database, and begins a new generation, so that readers that hold a cursor of the undone time begin anew.
+ * `npm run after-time-travel [-- --remote] [--env NAME] [--ledger FILE | --no-ledger]`: finishes the work
+ * after a database was set back in place. It repeats the erasures that the ledger has for the lineage of the database,
+ * and begins a new generation, so that readers with a cursor of the undone time start again.
  *
- * Exits with 0 when both are done, 1 when one may be left, 2 when the command was not understood. It may be
- * repeated.
+ * Exits with 0 when both are done, 1 when one may be missing, 2 for invalid arguments. It may be repeated.
  */
 
 import { readArguments, runCommand } from './command-line/command.ts';
@@ -26,7 +25,7 @@ await runCommand({ usage: USAGE, parse: parseCommand, run });
 
 async function run(command: Command): Promise<number> {
   try {
-    const work = () => takeUp(command);
+    const work = () => finishSetBack(command);
     console.log(await (command.target.kind === 'remote' ? work() : inLocalTurn(work)));
     return 0;
   } catch (error) {
@@ -42,8 +41,8 @@ function parseCommand(args: string[]): Command {
   return { target: targetOf(values), readErasures: ledgerReader('after-time-travel', values) };
 }
 
-/** Returns what to tell the user. */
-async function takeUp({ target, readErasures }: Command): Promise<string> {
+/** Returns the line to print. */
+async function finishSetBack({ target, readErasures }: Command): Promise<string> {
   const ledger = readErasures();
   const { database, close } = await openDatabase(target.kind, target.environment);
   try {

@@ -2,7 +2,7 @@
  * `npm run -s api-key -- --name NAME --scope SCOPE... [--expires YYYY-MM-DD] [--env staging]`: makes a
  * named API key. Prints the key, which is shown this once, and the lines for wrangler.toml.
  *
- * Exits with 0 when it printed a key, 2 when an argument was not understood or wrangler.toml cannot be read. It
+ * Exits with 0 when it printed a key, 2 for invalid arguments or wrangler.toml cannot be read. It
  * writes no file.
  */
 
@@ -20,13 +20,13 @@ const USAGE = `Usage: npm run -s api-key -- --name NAME --scope SCOPE... [--expi
   --expires DATE  the last day on which it is valid, in UTC, such as 2027-06-30
   --env NAME      an environment of wrangler.toml, such as staging, instead of production`;
 
-/** Says to whoever finds a key what it belongs to: events and property feed. */
+/** Begins every key, so that a key which is found can be recognized: "events and property feed". */
 const PREFIX = 'epf';
 const RANDOM_BYTES = 32;
 
 type KeyOptions = Omit<NamedKey, 'sha256'> & { environment: string | undefined };
 
-/** The part of a configuration that names the keys there are. It is checked when the service reads it. */
+/** The names of the keys in a configuration. The service validates the other fields. */
 const knownKeys = z.object({
   vars: z
     .object({ API_KEYS: z.array(z.object({ name: z.string() })).catch([]) })

@@ -2,8 +2,7 @@
  * `npm run backup [-- --remote] [--env NAME] [--out FILE]`: writes the database into a file, loads the
  * file into a scratch database, and compares.
  *
- * Prints the path of the file. Exits with 0 when the file is good, 1 when there is none, 2 when the
- * command was not understood.
+ * Prints the path of the file. Exits with 0 when the file is good, 1 when there is none, 2 for invalid arguments.
  */
 
 import {
@@ -32,8 +31,8 @@ const USAGE = `Usage: npm run backup [-- [--remote] [--env NAME] [--out FILE]]
   ${TARGET_USAGE}
   --out FILE     instead of a dated file in backups/`;
 
-/** Lines are written this many characters at a time. */
-const CHUNK = 1_000_000;
+/** Lines are written in chunks of about this size. */
+const CHUNK_CHARACTERS = 1_000_000;
 
 type Command = { target: Target; out: string | undefined };
 
@@ -58,7 +57,7 @@ function parseCommand(args: string[]): Command {
   return { target, out: values.out };
 }
 
-/** The file has its name only when it is good. */
+/** Writes the backup under another name, checks it, and then renames it. */
 async function backUp({ target, out }: Command): Promise<{ path: string; counts: Counts }> {
   const name = nameOfDatabase(target);
   const path =
@@ -96,7 +95,7 @@ async function write(part: string, target: Target, name: string): Promise<Counts
       return {
         write: (line) => {
           chunk += `${line}\n`;
-          if (chunk.length > CHUNK) flush();
+          if (chunk.length > CHUNK_CHARACTERS) flush();
         },
       };
     });
@@ -108,7 +107,7 @@ async function write(part: string, target: Target, name: string): Promise<Counts
   }
 }
 
-/** The time as a file's name holds it: `2026-11-21T12-00-00Z`. */
+/** Returns the current time for the name of a file: `2026-11-21T12-00-00Z`. */
 function stamp(): string {
   return new Date().toISOString().replace(/\.\d+/, '').replaceAll(':', '-');
 }

@@ -1,8 +1,8 @@
 /**
  * `npm run bench`: measures the production bundle in workerd, each operation against a health read.
  *
- * `--quick` takes fewer and shorter rounds. `--scale` measures at growing tables. `--latency` adds production's
- * hops; `--counter`, `--d1`, `--kv` and `--edge` set their milliseconds.
+ * `--quick` takes fewer and shorter rounds. `--scale` measures at growing tables. `--latency` adds the delays
+ * of production's hops; `--counter`, `--d1`, `--kv` and `--edge` set them in milliseconds.
  */
 
 import { readArguments, runCommand } from './command-line/command.ts';
@@ -46,7 +46,7 @@ async function measure(settings: ReturnType<typeof parseSettings>): Promise<numb
     await measureScale(quick ? { rounds: 1, seconds: 0.2 } : { rounds: 5, seconds: 0.5 });
   } else {
     const { measureRates } = await import('./bench/rates.ts');
-    // Short rounds: both sides of a ratio meet the same moment of the machine.
+    // Rounds are short, so that other work on the machine affects both sides of a ratio.
     await measureRates(quick ? { rounds: 5, seconds: 0.6 } : { rounds: 21, seconds: 1 });
   }
   return 0;

@@ -1,7 +1,7 @@
 /**
- * Checks that the migrations make the schema, and that none of them loses data.
+ * Checks that the migrations make the schema of the `table.ts` files, and that no migration loses data.
  *
- * Drizzle's generator runs on a copy of them: whatever it still generates is missing.
+ * drizzle-kit runs on a copy of the migrations: a migration that it still generates is missing.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -23,7 +23,7 @@ function destructiveMigrations(): string[] {
   );
 }
 
-/** Drizzle writes only to a folder inside the project: the copy stands beside the original. */
+/** drizzle-kit writes into folders inside the project only, so the copy is beside the original. */
 function missingMigrations(): string[] {
   const copy = mkdtempSync('.migrations-check-');
   try {

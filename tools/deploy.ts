@@ -1,10 +1,10 @@
 /**
- * `npm run deploy [-- --env staging]`: brings the service up on the operator's account, or a new version
- * of it. It may be run again after any failure: each step finds what an earlier run has done.
+ * `npm run deploy [-- --env staging]`: deploys the service on the operator's account, for the first time or again. It
+ * may be run again after any failure: each step finds the results of an earlier run.
  *
- * What can be known before data is touched is checked first: names, routes and vars, credentials and rights, the bundle,
- * the migrations. Exits with 0 when the new version serves, 1 when nothing has changed that serves, 2 when a version
- * was deployed and something after that failed.
+ * Before it touches data it checks names, routes and vars, credentials and rights, the bundle, and the migrations. Exits
+ * with 0 when the new version serves, 1 when the same version serves as before, 2 when a version was deployed and a
+ * later step failed.
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
@@ -51,7 +51,7 @@ type Request = {
   mayCreate: boolean;
 };
 
-/** What an operator needs to know when a step fails. */
+/** How far a deployment has come, for the message when a step fails. */
 type Progress = { isMigrationBegun: boolean };
 
 await runCommand({
@@ -159,7 +159,7 @@ async function ensureResources(
   return { databaseId, namespaceId };
 }
 
-/** An account that has none would have one registered in passing, under a name that nobody chose. */
+/** Throws a `UserError` when the account needs a workers.dev subdomain: wrangler would register one of a random name. */
 async function requireSubdomain(account: Account, { hasWorkersDev }: Deployment): Promise<void> {
   if (!hasWorkersDev) return;
   const known = z.looseObject({ subdomain: z.string().nullish() });
@@ -209,7 +209,7 @@ async function migrate(wrangler: Wrangler, pending: readonly string[]): Promise<
   console.log(pending.length > 0 ? `migrated: ${pending.join(', ')}` : 'no migration is pending');
 }
 
-/** Secrets are put by hand, after the first deployment: nobody can use the service before. */
+/** Reminds the operator of `API_KEY`, a secret that is set by hand after the first deployment. */
 async function remindOfKey({ api, path }: Account, deployment: Deployment): Promise<void> {
   const put = `\`npx wrangler secret put API_KEY --env=${deployment.environment ?? ''}\``;
   const names = z.array(z.looseObject({ name: z.string() }));

@@ -16,7 +16,7 @@ import { prepareDevelopment } from './development/prepare.ts';
 
 /** The service is killed when it has not stopped by this time. */
 const STOP_DEADLINE_MS = 5_000;
-/** The service's last lines come within this time after its end. */
+/** The last lines of the service's output come within this time after its end. */
 const LAST_LINES_MS = 1_000;
 
 const USAGE = `Usage: npm run dev
@@ -33,7 +33,7 @@ await runCommand({ usage: USAGE, parse: (args) => readArguments('dev', args, {})
 async function develop(): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
   watchNpm(stop);
-  // The reader of the output has gone.
+  // The reader of the output has ended.
   for (const output of [process.stdout, process.stderr]) output.on('error', stop);
   const port = portOf(process.env.PORT, readVars('local').get('PORT'));
   await requireFreePort(port);

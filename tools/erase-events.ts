@@ -1,10 +1,10 @@
 /**
  * `npm run erase-events -- --aggregate-type T --aggregate-id ID [--dry-run] [--remote] [--env NAME]
- * [--ledger FILE]`: erases the payloads of an aggregate's events, and appends to the ledger what it erased.
- * With `--again` instead of an aggregate it erases what the ledger has for the lineage of the database.
+ * [--ledger FILE]`: erases the payloads of an aggregate's events, and appends the erasure to the ledger.
+ * With `--again` instead of an aggregate it repeats the erasures that the ledger has for the lineage of the database.
  *
- * Exits with 0 when no event that was meant has its payload any more (or would have), 1 when that is not
- * known, 2 when the command was not understood. It may be repeated after any failure.
+ * Exits with 0 when the payloads are erased (or would be), 1 when this is not known, 2 for invalid arguments. It may be
+ * repeated after any failure.
  */
 
 import { existsSync } from 'node:fs';
@@ -30,7 +30,7 @@ import {
 const USAGE = `Usage: npm run erase-events -- (--aggregate-type T --aggregate-id ID [--dry-run] | --again) [--remote] [--env NAME] [--ledger FILE]
 
   --dry-run      count what would be erased, and change nothing
-  --again        erase what the ledger has, in a database that was set back
+  --again        repeat the erasures of the ledger, in a database that was set back
   ${TARGET_USAGE}
   --ledger FILE  instead of erasures.jsonl`;
 
@@ -39,7 +39,7 @@ type Command = { target: Target; ledger: string } & (
   | { kind: 'again' }
 );
 
-/** The lines that tell the user how far an erasure has come when it fails. */
+/** Printed when the erasure fails: how far it has come. */
 let progress = 'Nothing was changed.';
 
 await runCommand({ usage: USAGE, parse: parseCommand, run });
@@ -79,7 +79,7 @@ function parseCommand(args: string[]): Command {
   return { kind: 'aggregate', aggregate: { type, id }, isDryRun, ...common };
 }
 
-/** Erases, and returns what to tell the user. */
+/** Erases, and returns the line to print. */
 async function eraseEvents(command: Command): Promise<string> {
   const { target, ledger } = command;
   if (command.kind === 'again' && !existsSync(ledger)) {
@@ -119,7 +119,7 @@ async function eraseOne(
   try {
     await eraseAggregate(database, aggregate, extent);
   } catch (error) {
-    // It may have been carried out, and its answer lost: the database knows.
+    // The erasure may have been carried out and its answer lost: count the events that still have their payload.
     if ((await countUnerased(database, aggregate, extent)) > 0) {
       progress = 'Nothing was changed.';
       throw error;

@@ -2,7 +2,7 @@
  * `npm run -s export-listings -- [--out FILE] [--remote] [--env NAME]`: writes the whole catalogue as a
  * listings file, to stdout unless a file is named.
  *
- * Exits with 0 when the file is whole, 1 when it is not, 2 when the command was not understood. Progress goes
+ * Exits with 0 when the file is whole, 1 when it is not, 2 for invalid arguments. Progress goes
  * to stderr.
  */
 
@@ -46,7 +46,7 @@ async function run(request: Request): Promise<number> {
   }
 }
 
-/** A file that was begun and not finished is removed. */
+/** Writes the catalogue. An incomplete file is removed. */
 async function writeFile({ target, out }: Request): Promise<void> {
   const isRemote = target.kind === 'remote';
   const { environment } = target;

@@ -3,7 +3,7 @@
  * loads a listings file.
  *
  * Exits with 0 when the file is in the store (or would be), 1 when it is not or when that is not known,
- * 2 when the command was not understood. Problems go to stderr, one per line.
+ * 2 for invalid arguments. Problems go to stderr, one per line.
  */
 
 import { runCommand } from './command-line/command.ts';

@@ -1,9 +1,8 @@
 /**
  * `npm run restore -- FILE [--remote] [--env NAME] [--ledger FILE | --no-ledger]`: brings an empty database
- * into the state of a backup. What the ledger of erasures has for the lineage of the backup stays erased.
+ * into the state of a backup. Events that the ledger lists as erased stay erased.
  *
- * Exits with 0 when the database holds what the file does, 1 when it does not, 2 when the command was
- * not understood.
+ * Exits with 0 when the database holds the rows of the backup, 1 when it does not, 2 for invalid arguments.
  */
 
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -58,7 +57,7 @@ function parseCommand(args: string[]): Command {
   return { file: userPath('restore', file), target, readErasures };
 }
 
-/** Returns what to tell the user. */
+/** Returns the line to print. */
 async function restoreFile(command: Command, progress: { isBegun: boolean }): Promise<string> {
   const { file, target, readErasures } = command;
   if (!existsSync(file)) throw new UserError(`there is no file ${file}`);

@@ -1,9 +1,9 @@
 /**
- * `npm run rollback [-- --to TAG] [--env staging]`: brings the code of an earlier version up again, with the secrets
- * and vars of today. Without `--to` it takes the version before the one that serves.
+ * `npm run rollback [-- --to TAG] [--env staging]`: deploys the code of an earlier version again, with today's secrets and
+ * vars. Without `--to` it takes the version before the one that serves.
  *
- * The code is built anew from its commit and becomes a version of its own: docs/runbook.md says why. Exits with 0
- * when it serves, 1 when nothing has changed that serves, 2 when it was deployed and something after that failed.
+ * The code is built anew from its commit, and becomes a new version: docs/runbook.md says why. Exits with 0 when this
+ * version serves, 1 when the same version serves as before, 2 when it was deployed and a later step failed.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -103,7 +103,7 @@ async function rollBack({ to, environment }: Request): Promise<void> {
   }
 }
 
-/** A changed secret makes a version without a tag: its code is that of the tagged one before. */
+/** Returns the tag of a version's code. A changed secret makes a version without a tag, with the code of the one before. */
 function tagAt(versions: readonly Version[], id: string): string | undefined {
   const index = versions.findIndex((version) => version.id === id);
   return versions.slice(0, index + 1).findLast(({ tag }) => tag !== undefined)?.tag;
@@ -117,7 +117,7 @@ function targetOf(
 ): Tagged {
   const tagged = versions.filter((version): version is Tagged => version.tag !== undefined);
   if (to === undefined) {
-    // A code that was brought back stands where it was uploaded first: going back twice goes further back.
+    // Code counts where it was first uploaded, so that a second rollback goes further back.
     const first = tagged.findIndex(({ tag }) => tag === current);
     const before = tagged.slice(0, Math.max(0, first)).at(-1);
     if (before !== undefined) return before;
@@ -138,14 +138,14 @@ function tableOf(worker: string, versions: readonly Version[], served: string): 
   return [`Versions of ${worker}, the latest last; → serves:`, ...lines].join('\n');
 }
 
-/** The code finds the packages of the working copy, unless its lockfile names others. */
+/** Installs the packages of the commit if its lockfile differs. Else the code uses the packages of the working copy. */
 function installPackages(source: string): void {
   const lockOf = (folder: string) => {
     const file = join(folder, 'package-lock.json');
     return existsSync(file) ? readFileSync(file, 'utf8') : '';
   };
   if (lockOf(source) === lockOf(PROJECT_DIRECTORY)) return;
-  console.log('The packages of that commit are other ones: npm installs them.');
+  console.log('That commit has other packages: npm installs them.');
   const args = ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund'];
   const { status, stderr } = spawnSync('npm', args, { cwd: source, encoding: 'utf8' });
   if (status !== 0) throw new UserError(`npm could not install its packages\n${stderr}`);

@@ -2,8 +2,7 @@
  * `npm run screenshots`: makes the pictures of the development pages in docs/images, from the sample listings.
  * It serves a scratch copy of the project on a free port, and needs Chromium.
  *
- * Exits with 0 when every picture was written, 1 when one could not be made, 2 when an argument was not
- * understood.
+ * Exits with 0 when every picture was written, 1 when one could not be made, 2 for invalid arguments.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -20,7 +19,7 @@ const USAGE = `Usage: npm run screenshots
 Makes docs/images/*.png: the preview and the API page, with the sample listings. It needs Chromium.`;
 const CHROMIUM = '/usr/bin/chromium';
 const IMAGES = join(PROJECT_DIRECTORY, 'docs', 'images');
-/** What a service needs. The scratch copy has a store of its own. */
+/** The files that the service needs. The scratch copy has its own store. */
 const COPIED = ['src', 'tools', 'migrations', 'package.json', 'wrangler.toml', '.dev.vars.example'];
 const READY_DEADLINE_MS = 120_000;
 /** The service is killed when it has not stopped by this time. */
@@ -33,7 +32,7 @@ type Picture = {
   name: string;
   path: string;
   options: BrowserContextOptions;
-  /** Waits until all is seen. */
+  /** Waits until the page shows everything. */
   settle: (page: Page) => Promise<unknown>;
 };
 
@@ -115,7 +114,7 @@ async function makePicture(browser: Browser, origin: string, picture: Picture): 
   const file = join(IMAGES, `${name}.png`);
   const context = await browser.newContext({ ...options, reducedMotion: 'reduce' });
   const page = await context.newPage();
-  // The photos of the sample listings are nowhere: the same picture with a network and without.
+  // The photos of the sample listings do not exist. Aborted at once, they give the same picture without a network.
   await page.route('https://*.example.com/**', (route) => route.abort());
   await page.goto(`${origin}${path}`);
   await settle(page);
@@ -125,7 +124,7 @@ async function makePicture(browser: Browser, origin: string, picture: Picture): 
   console.log(`docs/images/${name}.png: ${Math.round(statSync(file).size / 1_000)} kB`);
 }
 
-/** Returns a port below those that the system gives to outgoing connections; `dev` adds one for its debugger. */
+/** Returns a free port below the system's ports for outgoing connections. `dev` takes a second one for its debugger. */
 async function freePort(): Promise<number> {
   for (let port = 20_100; port < 20_900; port += 1) {
     const server = createServer();
@@ -144,12 +143,12 @@ async function freePort(): Promise<number> {
 async function untilReady(service: ChildProcess): Promise<void> {
   let output = '';
   const isReady = new Promise<boolean>((resolve) => {
-    const hear = (data: Buffer) => {
+    const onOutput = (data: Buffer) => {
       output += data.toString();
       if (output.includes('\nReady. Try:')) resolve(true);
     };
-    service.stdout?.on('data', hear);
-    service.stderr?.on('data', hear);
+    service.stdout?.on('data', onOutput);
+    service.stderr?.on('data', onOutput);
     service.once('exit', () => resolve(false));
     setTimeout(() => resolve(false), READY_DEADLINE_MS).unref();
   });

@@ -2,7 +2,7 @@
  * `npm run soak`: mixed traffic on the production bundle in workerd, every answer checked.
  *
  * It takes 30 seconds, or as many as `-- --seconds 300` says. Exits with 0 when every answer was right
- * and no fault was logged, 1 when not, 2 when an argument was not understood.
+ * and no fault was logged, 1 when not, 2 for invalid arguments.
  */
 
 import { readArguments, runCommand } from './command-line/command.ts';
@@ -27,7 +27,7 @@ async function soakFor(seconds: number): Promise<number> {
   const answers = Object.values(statuses).reduce((sum, count) => sum + count, 0);
   const byStatus = Object.entries(statuses).map(([status, count]) => `${count} × ${status}`);
   console.log(
-    `answers   ${answers}, ${Math.round(answers / seconds)} a second: ${byStatus.join(', ')}`,
+    `answers   ${answers}, ${Math.round(answers / seconds)} per second: ${byStatus.join(', ')}`,
   );
   console.log(
     `requests  ${counts.feed} of the feed, ${counts.ingest} events, ${counts.replay} repeats`,

@@ -5,7 +5,7 @@
  * `npm test -- FILE...` runs the named test files and folders only, without the checks.
  * `FULL=1` turns on the long forms of the load, fault and crash tests.
  *
- * Exits with 0 when all has passed, 1 when something has not, 2 when an argument was not understood.
+ * Exits with 0 when all has passed, 1 when something has not, 2 for invalid arguments.
  */
 
 import { spawn } from 'node:child_process';
@@ -47,7 +47,7 @@ type Outcome = { passed: number; failed: number; skipped: number };
 
 await runCommand({ usage: USAGE, parse: parseFiles, run: runAll });
 
-/** Returns the test files that are named, or that are in the folders which are named. */
+/** Returns the named test files, and the test files in the named folders. */
 function parseFiles(args: string[]): string[] {
   const { positionals } = readArguments('test', args, {}, { allowPositionals: true });
   return positionals.flatMap((path) => {
@@ -64,9 +64,9 @@ async function runAll(files: readonly string[]): Promise<number> {
   process.env.CI ??= 'true';
   const scratch = mkdtempSync(join(hasRoomInMemory() ? MEMORY : tmpdir(), 'npm-test-'));
   process.env.TMPDIR = scratch;
-  // Vitest ends by itself when the user interrupts it: this program stays to remove what the tests have left.
+  // Vitest ends by itself when the user interrupts it. This program stays, to remove the files of the tests.
   process.on('SIGINT', () => {});
-  // Tests start a program two hundred times: Node keeps what it has compiled for the next one.
+  // Tests start programs two hundred times: Node caches compiled code for the next program.
   process.env.NODE_COMPILE_CACHE = join(scratch, 'compiled');
   try {
     const isChecked = files.length > 0 || (await runChecks());
@@ -81,7 +81,7 @@ async function runAll(files: readonly string[]): Promise<number> {
   }
 }
 
-/** Tests make hundreds of databases. On a disk, each write to one waits for it. */
+/** Reports whether scratch files fit into memory: tests make hundreds of databases, and each write waits for a disk. */
 function hasRoomInMemory(): boolean {
   try {
     const { bavail, bsize } = statfsSync(MEMORY);
@@ -91,7 +91,7 @@ function hasRoomInMemory(): boolean {
   }
 }
 
-/** Runs all checks at once. Each one's output is shown whole, when it has ended. */
+/** Runs all checks at once. Shows the output of a failed check when it has ended. */
 async function runChecks(): Promise<boolean> {
   const results = await Promise.all(
     CHECKS.map(async ({ name, program, args }) => {
@@ -117,7 +117,7 @@ async function runTests(files: readonly string[], scratch: string): Promise<Outc
     console.error('Vitest left no report: it ended before its tests did.');
     return { passed: 0, failed: 1, skipped: 0 };
   }
-  // A file that cannot be loaded has no tests that could fail.
+  // A file that cannot be loaded has no failed tests, but is a failed suite.
   const hasPassed = status === 0 && result.numFailedTestSuites === 0;
   const failed = result.numFailedTests || (hasPassed ? 0 : 1);
   return { passed: result.numPassedTests, failed, skipped: result.numPendingTests };
@@ -131,7 +131,7 @@ function readReport(file: string): z.infer<typeof report> | undefined {
   }
 }
 
-/** Runs a program to its end, and keeps or shows what it prints: a pipe that is closed must not end it. */
+/** Runs a program to its end, and keeps or shows its output: a closed pipe must not end the program. */
 function run(
   program: string,
   args: readonly string[],

@@ -2,8 +2,7 @@
  * `npm run -s token -- [--permission tool-web:viewer]... [--expires 1h]`: prints a bearer token that
  * the local service accepts, and nothing else.
  *
- * Exits with 0 when it printed a token, 1 when the development key cannot be had, 2 when an argument
- * was not understood.
+ * Exits with 0 when it printed a token, 1 when the development key cannot be read or made, 2 for invalid arguments.
  */
 
 import { importJWK, SignJWT } from 'jose';
@@ -14,8 +13,8 @@ import { ensureDevelopmentKeys, type SigningKey } from './development/key-pair.t
 
 const USAGE = `Usage: npm run -s token [-- [--permission AREA:LEVEL]... [--expires 30s|15m|1h|7d]]
 
-  --permission AREA:LEVEL  what the token opens: tool-web:viewer unless it is said
-  --expires TIME           when it ends: after an hour unless it is said`;
+  --permission AREA:LEVEL  what the token opens; tool-web:viewer by default
+  --expires TIME           when it expires; after an hour by default`;
 /** The permission that opens the property feed. */
 const DEFAULT_PERMISSION = 'tool-web:viewer';
 const AREA_AND_LEVEL = /^[^\s:]+:[^\s:]+$/;

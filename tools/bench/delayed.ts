@@ -1,7 +1,7 @@
 /**
- * The service as it is deployed, with a delay on each call of the counter, D1, KV and the edge cache:
- * the hops that production has and one machine has not. It counts the calls, and the rows that the
- * counters write. `GET /calls` gives the counts and starts them anew.
+ * The deployed service, with a delay on each call of the counter, D1, KV and the edge cache: in production these calls
+ * cross the network. It counts the calls, and the rows that the counters write. `GET /calls` returns the counts and
+ * resets them.
  */
 
 import service, { RateCounter as Counter } from '../../src/index.ts';
@@ -9,15 +9,15 @@ import service, { RateCounter as Counter } from '../../src/index.ts';
 const HOPS = ['counter', 'd1', 'kv', 'edge'] as const;
 export type Hop = (typeof HOPS)[number];
 
-/** The calls since the last look, and the rows that counters wrote: a value that is put, or an alarm. */
+/** The calls since the last `GET /calls`, and the rows that counters wrote: a value or an alarm. */
 export type Calls = Record<Hop | 'counterRows', number>;
 
-/** The vars that say how many milliseconds each call takes longer. */
+/** The vars with the delay of each call in milliseconds. */
 type DelayedEnv = Env & Record<`DELAY_${Uppercase<Hop>}`, string>;
 
 const calls: Calls = { counter: 0, d1: 0, kv: 0, edge: 0, counterRows: 0 };
 
-/** Methods that go out to the store. The others make something whose methods do. */
+/** Methods that call the store. Other methods return an object that has such methods. */
 const REMOTE = /^(grant|lease|all|run|first|raw|batch|exec|get|put|delete|list|match)$/;
 const originals = new WeakMap<object, object>();
 
@@ -43,7 +43,7 @@ function delayed<T extends object>(object: T, hop: Hop, milliseconds: number): T
   return proxy;
 }
 
-/** A batch is given the statements that were made here. */
+/** Returns the originals of proxies: a batch gets statements that a proxy has made. */
 function unwrapped(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(unwrapped);
   return typeof value === 'object' && value !== null ? (originals.get(value) ?? value) : value;
@@ -56,7 +56,7 @@ async function wait(hop: Hop, milliseconds: number, call: () => unknown): Promis
   return call();
 }
 
-/** Counts the rows that it writes. */
+/** The counter of the service, which counts the rows that it writes. */
 export class RateCounter extends Counter {
   constructor(ctx: DurableObjectState, env: Env) {
     const { storage } = ctx;

@@ -17,10 +17,10 @@ import { API_KEY, feedCall, ingestCall, PUBLIC_SITE_URL } from './scenarios.ts';
 import { percentile } from './statistics.ts';
 import { type Column, number, tableHead, tableLine } from './table.ts';
 
-/** Milliseconds that each call takes longer. */
+/** The delay of each call in milliseconds. */
 export type Delays = Record<Hop, number>;
 
-/** The number of clients of each size that are measured, and whether a page is read for two minutes besides. */
+/** Requests of a client → number of such clients; and whether a page is also read once a second for two minutes. */
 export type Extent = { clients: Readonly<Record<number, number>>; isSteady: boolean };
 
 const LISTINGS = 200;
@@ -143,7 +143,7 @@ async function start(script: string, delays: Delays, vars: Record<string, string
   return runtime;
 }
 
-/** Sends the requests of one client. Throws unless all of them pass and what remains falls by one with each. */
+/** Sends the requests of one client. Throws unless `X-RateLimit-Remaining` falls by one with each. */
 async function askInTurn(
   connection: Connection,
   call: () => Call,
@@ -160,7 +160,7 @@ async function askInTurn(
   const remaining = answers.map(({ headers }) => Number(headers['x-ratelimit-remaining']));
   const first = remaining[0] ?? Number.NaN;
   if (remaining.some((left, sent) => left !== first - sent)) {
-    throw new Error(`what remains does not fall by one: ${remaining.join(' ')}`);
+    throw new Error(`X-RateLimit-Remaining does not fall by one: ${remaining.join(' ')}`);
   }
   return answers;
 }
@@ -235,7 +235,7 @@ async function measureSteady(script: string, delays: Delays): Promise<void> {
 
 let clients = 0;
 
-/** Returns an address that nobody has used yet. */
+/** Returns an address that no client has used yet. */
 function freshClient(): string {
   clients += 1;
   return `10.${clients >> 16}.${(clients >> 8) & 255}.${clients & 255}`;

@@ -15,11 +15,11 @@ export type Call = {
   path: string;
   headers: Readonly<Record<string, string>>;
   body?: string;
-  /** Tells whether each request carries an `Idempotency-Key` of its own. */
+  /** Whether each request has its own `Idempotency-Key`. */
   hasFreshKeys?: boolean;
 };
 
-/** A measurement that the thread is asked for. */
+/** A measurement to make. */
 export type Order = {
   host: string;
   port: number;
@@ -93,13 +93,13 @@ function headOf({ method, path, headers, body }: Call, host: string): string {
   return `${method} ${path} HTTP/1.1\r\n${lines.join('')}`;
 }
 
-/** Reads an answer's first bytes. Returns its length, head included, or why it does not count. */
+/** Reads the first bytes of an answer. Returns its length with the head, or why the answer is no success. */
 function readHead(chunk: Buffer): { bytes: number; failure?: string } {
   const end = chunk.indexOf('\r\n\r\n');
   const head = chunk.toString('latin1', 0, end);
   const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1];
   if (end === -1 || length === undefined || !/^HTTP\/1\.1 2/.test(head)) {
-    return { bytes: 0, failure: `an answer that does not count: ${chunk.toString('utf8')}` };
+    return { bytes: 0, failure: `an answer that is no success: ${chunk.toString('utf8')}` };
   }
   return { bytes: end + 4 + Number(length) };
 }

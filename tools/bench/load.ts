@@ -1,4 +1,4 @@
-/** Load on a Worker, made by a thread of its own: each of its connections always has a request under way. */
+/** Puts load on a Worker by a thread of its own. Each of its connections always has a request under way. */
 
 import { once } from 'node:events';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** The production bundle, built as for a deploy, and in workerd with a store of its own. */
+/** Builds the production bundle as for a deployment, and starts it in workerd with an empty store. */
 
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -19,7 +19,7 @@ export function buildBundle(main: string, folder: string): string {
   return readFileSync(join(folder, basename(main).replace(/ts$/, 'js')), 'utf8');
 }
 
-/** Builds the bundle, starts it and migrates its database. `vars` are added to those of wrangler.toml. */
+/** Builds the bundle, starts it and migrates its database. `vars` override the vars of wrangler.toml. */
 export async function startProduction(
   vars: Readonly<Record<string, string>>,
   options?: RuntimeOptions,

@@ -1,6 +1,6 @@
 /**
- * Measures how many requests a second the service answers, and sets each rate against that of a health read. Both
- * are measured in turns, so that other work on the machine meets both: the ratio is the median of those of the
+ * Measures how many requests per second the service answers, and compares each rate with the rate of health reads.
+ * Rounds of both alternate, so that other work on the machine affects both. The ratio is the median of the ratios of the
  * rounds.
  */
 
@@ -24,7 +24,7 @@ import { type Column, number, tableHead, tableLine } from './table.ts';
 const LISTINGS = 2_000;
 const DEEP_PAGES = 32;
 const WARM_UP_SECONDS = 0.5;
-/** A ratio says little when those of the rounds lie further apart than this. */
+/** A run is too noisy when the ratios of its rounds lie further apart than this. */
 const NOISE = 0.2;
 const HEALTH = readCall('/api/health');
 
@@ -37,7 +37,7 @@ type Scenario = { name: string; runtime: Runtime; call: Call };
 type Figures = { name: string; rate: number; ratio: number; apart: number };
 
 const COLUMNS: readonly Column[] = [
-  { title: 'requests a second', width: 25 },
+  { title: 'requests per second', width: 25 },
   { title: 'rate', width: 7 },
   { title: 'of a health read', width: 16 },
   { title: 'spread', width: 6 },
@@ -75,7 +75,7 @@ export function figuresOf(own: readonly number[], ofHealth: readonly number[]) {
   return { rate: median(own), ratio: median(ratios), apart: spread(ratios) };
 }
 
-/** Says whether the ratios can be compared with those of another run. Pure. */
+/** Says whether the ratios can be compared with the ratios of another run. Pure. */
 export function verdictOf(measured: readonly Figures[]): string {
   const noisy = measured.filter(({ apart }) => apart > NOISE).map(({ name }) => name);
   if (noisy.length === 0) return 'The ratios can be compared with those of another run.';

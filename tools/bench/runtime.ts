@@ -1,5 +1,5 @@
 /**
- * A bundle in workerd, on a socket of its own.
+ * Runs a bundle in workerd, on a socket of its own.
  *
  * `wrangler dev` and wrangler's test harness put two more Workers and a second workerd in front of
  * it, which at the rates measured here cost more than the Worker itself. Both are made of Miniflare,
@@ -14,7 +14,7 @@ import { unstable_readConfig } from 'wrangler';
 const HOST = '127.0.0.1';
 const WORKER = 'measured';
 
-/** D1 as Miniflare gives it to Node. */
+/** The database that Miniflare gives to Node. */
 export type Database = Awaited<ReturnType<Miniflare['getD1Database']>>;
 
 /** A running Worker. */
@@ -36,7 +36,7 @@ export type RuntimeOptions = {
 /** Vars, and bindings that are plain data. */
 export type Vars = Readonly<Record<string, string | Readonly<Record<string, string>>>>;
 
-/** Starts `script` with empty storage. `vars` are added to those of wrangler.toml. */
+/** Starts `script` with empty storage. `vars` override the vars of wrangler.toml. */
 export async function startRuntime(
   script: string,
   vars: Vars,
@@ -72,7 +72,7 @@ export async function startRuntime(
   };
 }
 
-/** Shows faults only. The access log is written and read as in production, but not shown. */
+/** Prints faults. The access log is written as in production, but not printed. */
 function showFaults({ level, message }: LogLine): void {
   if (level === 'error') console.error(message);
 }

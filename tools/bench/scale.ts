@@ -1,4 +1,4 @@
-/** Measures how the time of each operation grows with the tables: its time at each size, and the ratio of the last to the first. */
+/** Measures how the time of each operation grows with the tables: the time at each size, and the ratio of the last to the first. */
 
 import { fillEvents, fillListings } from './fill.ts';
 import { startLoad } from './load.ts';
@@ -67,7 +67,7 @@ export async function measureScale({ rounds, seconds }: Rounds): Promise<void> {
   await Promise.all([load.stop(), runtime.stop()]);
 }
 
-/** Even the smallest table fills a page of two under every filter. */
+/** Returns the operations of the feed. Even the smallest table fills a page of two under every filter. */
 function feedOperations(deep: string): Operations {
   const filters = [
     'status=listed&type=ski',

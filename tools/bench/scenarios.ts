@@ -1,16 +1,16 @@
-/** The requests of the benchmark, and what they need of the service. */
+/** The requests of the benchmark, and the settings of the service that they need. */
 
 import type { Call } from './load.ts';
 import type { Runtime } from './runtime.ts';
 
 export const API_KEY = 'benchmark-key-of-the-day';
 export const PUBLIC_SITE_URL = 'https://www.example.com';
-/** The requests that are under way at once while their rate is measured. */
+/** The number of requests that are under way at once while their rate is measured. */
 export const CONNECTIONS = 16;
 const FEED = '/api/v1/web/properties';
 const INGEST = '/api/public/events/ingest';
 
-/** The event that is ingested, again and again. */
+/** The event of every ingest. */
 export const EVENT = {
   event_type: 'booking.created' as const,
   aggregate_id: 'booking-4711',
@@ -26,7 +26,7 @@ export const EVENT = {
 };
 const BODY = JSON.stringify(EVENT);
 
-/** Returns a read. */
+/** Returns a GET with the API key. */
 export function readCall(path: string): Call {
   return { method: 'GET', path, headers: { 'x-api-key': API_KEY } };
 }

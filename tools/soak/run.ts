@@ -15,7 +15,7 @@ import {
 
 const CONCURRENCY = 32;
 const MAX_PROBLEMS = 20;
-/** So many requests hold every kind of answer, however slow the machine is. */
+/** A soak sends at least so many requests, so that every kind of answer occurs on a slow machine too. */
 const LEAST_REQUESTS = 800;
 /** A rate limit that no client reaches. */
 const UNREACHED_LIMIT = '1000000';
@@ -81,7 +81,7 @@ export async function soak(seconds: number, start = startProduction): Promise<So
   }
 }
 
-/** Keeps `CONCURRENCY` requests under way for that many seconds, and while `isShort`. Returns what went wrong. */
+/** Keeps `CONCURRENCY` requests under way for that many seconds, and while `isShort`. Returns the problems. */
 async function press(
   traffic: Traffic,
   send: Send,
@@ -117,7 +117,7 @@ async function everyStoredId(send: Send): Promise<string[]> {
   return ids;
 }
 
-/** Returns where the store differs from the acknowledged events: each stored, none twice, and no other. */
+/** Returns the differences between the store and the acknowledged events: each is stored once, and no other event is. */
 function differences({ acknowledged }: Traffic, stored: readonly string[]): string[] {
   const kept = new Set(stored);
   const known = new Set(acknowledged.map(({ id }) => id));

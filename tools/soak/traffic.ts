@@ -8,7 +8,7 @@ import { listingAt } from '../bench/listings.ts';
 export const API_KEY = 'soak-key';
 export const PUBLIC_SITE_URL = 'https://www.example.com';
 export const LISTINGS = 300;
-/** The number of addresses that the requests come from, in turn. */
+/** The number of client addresses, which the requests use in turn. */
 const CLIENTS = 100;
 
 const FEED = '/api/v1/web/properties';
@@ -38,7 +38,7 @@ export type Send = (path: string, init?: RequestInit) => Promise<Answer>;
 type Acknowledged = { id: string; key: string | undefined; body: string };
 
 export type Traffic = {
-  /** Sends one request of the mix, chosen by chance. Throws when the answer is wrong. */
+  /** Sends a random request of the mix. Throws when the answer is wrong. */
   next(send: Send): Promise<void>;
   acknowledged: readonly Acknowledged[];
   /** The number of right answers by kind of request. */
@@ -88,7 +88,7 @@ async function readFeed(send: Send): Promise<void> {
   if (chance < 0.5) return readItem(send);
   if (chance < 0.95) return readPages(send);
   const { status } = await send(`${FEED}/no-such-home-${Math.floor(Math.random() * 100)}`);
-  expectThat(status === 404, `404 for a listing that there is not, got ${status}`);
+  expectThat(status === 404, `404 for an unknown listing, got ${status}`);
 }
 
 async function readItem(send: Send): Promise<void> {
