@@ -4,7 +4,7 @@ import type { Access } from '../openapi/chapter.ts';
 import type { Scope } from './api-key.ts';
 import { API_KEY_REFUSALS, FEED_REFUSALS, FEED_SCOPE } from './require.ts';
 
-const UNAUTHENTICATED = 'No credentials were sent, or none that is valid here.';
+const UNAUTHENTICATED = 'No credentials were sent, or none of them is valid.';
 
 /** The credentials that exist, by the names that `Access` uses. */
 export const securitySchemes = {
@@ -38,7 +38,7 @@ export function keyWith(scope: Scope): Access {
         errors: [API_KEY_REFUSALS.required(), API_KEY_REFUSALS.invalid()],
       },
       {
-        description: `The key is valid and lacks the scope \`${scope}\`.`,
+        description: `The key is valid, but lacks the scope \`${scope}\`.`,
         errors: [API_KEY_REFUSALS.denied(scope)],
       },
     ],

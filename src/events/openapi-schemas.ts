@@ -49,12 +49,12 @@ const PAYLOAD_WORDS: Readonly<Record<string, Words>> = {
   guests: { description: 'The number of guests.', examples: [2] },
   occurred_at: {
     description:
-      'The time of the fact. The `created_at` of the event is the time of its acceptance.',
+      'When the fact happened. `created_at` of the event is when the service accepted the event.',
     examples: ['2027-06-01T12:00:00Z'],
   },
   property_id: 'The id of the listing.',
-  reason: { description: 'Why it was cancelled.', examples: ['Change of plans'] },
-  refund_amount: { description: 'The amount that is paid back.', examples: [1450] },
+  reason: { description: 'Why the booking was cancelled.', examples: ['Change of plans'] },
+  refund_amount: { description: 'The amount that the guest gets back.', examples: [1450] },
   total_amount: { description: 'The price of the whole stay.', examples: [1450] },
 };
 
@@ -63,7 +63,10 @@ const AGGREGATE_WORDS = {
     description: 'Identifier of the entity that the event concerns.',
     examples: ['bk_1001'],
   },
-  aggregate_type: { description: 'Kind of that entity.', examples: ['booking'] },
+  aggregate_type: {
+    description: 'Kind of the entity that the event concerns.',
+    examples: ['booking'],
+  },
 };
 
 const EVENT_WORDS = {
@@ -94,7 +97,8 @@ export const ingestRequest = described(
       const request = requestOf(type);
       described<z.ZodObject>(request.shape.payload, {
         id: `${kind}Payload`,
-        description: 'The event data. Every field is optional; unknown ones are stored as sent.',
+        description:
+          'The data of the event. Every field is optional. Unknown fields are stored as sent.',
         fields: PAYLOAD_WORDS,
       });
       return described(request, {
@@ -123,7 +127,7 @@ const batchItem = described(
           payload: undefined,
           idempotency_key: {
             description:
-              'Your name for this event, as the header `Idempotency-Key` of a single one.',
+              'Your own key for this event: the `Idempotency-Key` that the event would have in a request of its own.',
             examples: ['bk_1001-created'],
           },
         },
@@ -139,7 +143,7 @@ export const ingestBatchRequest = described(
   {
     id: 'IngestBatch',
     description: 'Events in the order in which they are to be stored.',
-    fields: { events: 'The events. No two of them have the same key.' },
+    fields: { events: 'The events. Each has another key.' },
   },
 );
 
@@ -160,9 +164,9 @@ export const ingestResult = described(
         id: 'IngestConflict',
         description: 'Another body holds the key.',
         fields: {
-          code: 'What went wrong, for programs.',
+          code: 'The error, for programs to branch on.',
           message: {
-            description: 'What is wrong, for people.',
+            description: 'The problem, for people to read.',
             examples: ['This Idempotency-Key was used for another body.'],
           },
           details: 'Up to 50 places at which the body differs from the one that holds the key.',
@@ -179,7 +183,7 @@ export const ingestResult = described(
         examples: ['bk_1001-created'],
       },
       outcome:
-        '`accepted`: stored by this request. `replayed`: stored before. `conflict`: another body holds the key, and this one is not stored.',
+        '`accepted`: this request stored the event. `replayed`: an earlier request stored it. `conflict`: another body holds the key, and the event is not stored.',
       event: 'The event; null for a conflict.',
       error: 'Null unless another body holds the key.',
     },
@@ -199,7 +203,7 @@ export function storedEventOf(catalogue: Readonly<Record<string, z.ZodObject>>) 
     const storedPayload = described<z.ZodObject>(z.looseObject(Object.fromEntries(fields)), {
       id: `${id}Payload`,
       description:
-        'The event data as it was accepted, unknown fields included: the types are those of today, the bounds may have been others.',
+        'The data of the event as it was accepted, unknown fields included. A value may lie outside the present bounds, because bounds may have changed since.',
       override: ({ jsonSchema }: { jsonSchema: object }) => keepTypes(jsonSchema),
       fields: PAYLOAD_WORDS,
     });
@@ -216,7 +220,7 @@ export function storedEventOf(catalogue: Readonly<Record<string, z.ZodObject>>) 
             'Name of the API key that posted the event; null for the key that opens everything.',
           examples: ['booking-system'],
         },
-        erased_at: 'When the payload was erased, and became `{}`; null while it is as it was sent.',
+        erased_at: 'When the payload was erased, which made it `{}`; null if it was not.',
         payload: undefined,
       },
     });
@@ -224,7 +228,7 @@ export function storedEventOf(catalogue: Readonly<Record<string, z.ZodObject>>) 
   return described(unionByKind('type', members), {
     id: 'StoredEvent',
     description:
-      'A domain event with its data. A later version of the service may know further kinds: skip the events of kinds that you do not know.',
+      'A domain event with its data. Later versions of the service may know more kinds: skip events of unknown kinds.',
   });
 }
 
@@ -237,7 +241,7 @@ export const eventList = described(
     fields: {
       ...pageWords,
       resume_cursor:
-        'Opaque, and always there: pass it as `cursor` to go on behind this answer, also when `has_more` is false.',
+        'Opaque, and present in every answer: send it as `cursor` to get the events after this answer, now or at any later time.',
     },
   },
 );
@@ -261,7 +265,7 @@ described(listParameters, {
       // Swagger UI has no field for a list of `format: uuid`, and warns.
       { type: 'string', pattern: UUID_PATTERN, minLength: 36, maxLength: 36 },
       MAX_PAGE_SIZE,
-      'Only events with these ids, of which the stored ones are answered: comma-separated, repeated, or both.',
+      'Only the stored events with these ids: comma-separated, repeated, or both.',
     ),
     type: listWords(
       { type: 'string', minLength: 1, maxLength: MAX_NAME_CHARACTERS, pattern: NAME_PATTERN },
@@ -272,7 +276,7 @@ described(listParameters, {
     aggregate_id: 'Only events about this entity.',
     created_after: 'Only events accepted after this time.',
     created_before: 'Only events accepted before this time.',
-    after_id: 'Only events that follow this one in the chosen order.',
+    after_id: 'Only events after the event with this id, in the chosen order.',
     ...pagingWords,
     limit: {
       ...pagingWords.limit,
@@ -285,7 +289,7 @@ described(listParameters, {
     },
     wait: {
       description:
-        'Whole seconds, with `order=asc` only: an answer that would be empty is held until an event is there, or the time is over.',
+        'Whole seconds, only with `order=asc`. If the answer would be empty, the service waits for an event, for at most this time.',
       override: { type: 'integer', format: 'int32', minimum: 1, maximum: 25 },
     },
   },

@@ -78,12 +78,12 @@ const EXAMPLE_NEXT_CURSOR =
 const ingestOperation: Operation = {
   operationId: 'ingestEvent',
   summary: 'Record a domain event',
-  description: `Stores the event once. With an \`Idempotency-Key\` the request can be repeated without harm: the same key and body give the same event, for ever; the same key with another body is refused for 24 hours. Bodies are the same when their JSON says the same, whatever order and white space. The event's id is the UUID version 5 of the key, so that it can be computed beforehand. The body has at most ${MAX_BODY_KIB} KiB and 64 levels.`,
+  description: `Stores an event. With an \`Idempotency-Key\`, the request can be repeated safely: the same key with the same body always gives the same event, and the same key with another body is refused for 24 hours. Two bodies are the same if their canonical JSON (RFC 8785) is: the order of fields and white space do not matter. The id of the event is the UUID version 5 of the key, so a sender can compute it. The body has at most ${MAX_BODY_KIB} KiB and 64 levels.`,
   access: keyWith('events:write'),
   headers: {
     [IDEMPOTENCY_KEY_HEADER]: name.optional().meta({
       description:
-        'Your name for this event, 1 to 255 characters. Reuse it for a retry, and only for that.',
+        'Your own key for this event, 1 to 255 characters. Use the same key for every retry of the event, and for nothing else.',
       param: { id: IDEMPOTENCY_KEY_HEADER },
     }),
   },
@@ -92,16 +92,16 @@ const ingestOperation: Operation = {
     schema: ingestRequest,
     examples: {
       created: { summary: 'A booking was made', value: EXAMPLE_BODY },
-      cancelled: { summary: 'It was cancelled', value: EXAMPLE_CANCELLATION },
+      cancelled: { summary: 'A booking was cancelled', value: EXAMPLE_CANCELLATION },
     },
   },
   answers: {
     200: {
-      description: 'The event had been accepted before: this is a repeat of its request.',
+      description: 'The event was accepted before, by an identical request.',
       headers: {
         ...headers,
         'Idempotent-Replayed': z.literal('true').meta({
-          description: 'This is the stored answer to the first request.',
+          description: 'The answer is the stored answer to the first request.',
           header: { id: 'Idempotent-Replayed' },
         }),
       },
@@ -131,12 +131,12 @@ const ingestOperation: Operation = {
   },
   refusals: [
     {
-      description: 'The body, or the key, is not valid: nothing was stored.',
+      description: 'The body or the key is not valid. Nothing was stored.',
       errors: [refusalOf(parseIngestRequest(INVALID_BODY))],
     },
     {
       description:
-        'The key was used for another body within 24 hours. `details` names up to 50 places that differ.',
+        'The key was used for another body within the last 24 hours. `details` names up to 50 paths at which the bodies differ.',
       errors: [keyInUse(conflictDetails(EXAMPLE_BODY, OTHER_BODY, OTHER_BODY))],
     },
     {
@@ -162,7 +162,7 @@ const REPEATED_KEY: [Problem] = [
 const batchOperation: Operation = {
   operationId: 'ingestEvents',
   summary: 'Record up to 100 domain events',
-  description: `Stores the events in one transaction, in the order sent: for an outbox that sends what it has gathered, and for a backfill. Each event has its own key, and the guarantee of a single event. So a batch may always be sent again as it is. The body has at most ${BATCH_KIB} KiB, each event at most ${MAX_BODY_KIB} KiB and 64 levels. It is one request of the rate limit.`,
+  description: `Stores the events of an outbox or a backfill in one transaction, in the order sent. Each event has its own key, and the guarantee of a single event. So a batch can always be sent again unchanged. The body has at most ${BATCH_KIB} KiB, each event at most ${MAX_BODY_KIB} KiB and 64 levels. A batch counts as one request of the rate limit.`,
   access: keyWith('events:write'),
   body: {
     description: 'The events.',
@@ -211,7 +211,7 @@ const batchOperation: Operation = {
   refusals: [
     {
       description:
-        'Something in the batch is not valid, and its key does not hold it: nothing was stored.',
+        'An event of the batch is not valid, and its key has no stored event that answers for it. Nothing was stored.',
       errors: [validationError(REPEATED_KEY)],
     },
     {
@@ -225,7 +225,7 @@ const batchOperation: Operation = {
 const tag = {
   name: 'Bookings',
   description:
-    'For a booking system: sending domain events, each of which is accepted once, and reading them back.',
+    'For a booking system: sends domain events, each of which is stored once, and reads them back.',
 };
 
 export const eventChapter = chapter(tag, {
@@ -236,7 +236,7 @@ export const eventChapter = chapter(tag, {
       operationId: 'listEvents',
       summary: 'List events',
       description:
-        'Events in the order of their acceptance, newest first unless `order=asc`. To read on, send `next_cursor` as `cursor` while `has_more` is true. To follow the stream, read with `order=asc`, and ask again with the last `resume_cursor` as `cursor` and with `wait`.',
+        'Lists events in the order of their acceptance: the newest first, or with `order=asc` the oldest first. While `has_more` is true, send `next_cursor` as `cursor` to get the next page. To follow the stream, send `order=asc`, `wait`, and the `resume_cursor` of the latest answer as `cursor`.',
       access: keyWith('events:read'),
       query: listParameters,
       answers: {
@@ -279,11 +279,14 @@ export const eventChapter = chapter(tag, {
     get: {
       operationId: 'getEvent',
       summary: 'Get one event',
-      description: 'One event with its data, by its id.',
+      description: 'Returns the stored event with this id.',
       access: keyWith('events:read'),
       examplePath: '/api/v1/events/no-such-event',
       path: z.object({
-        id: uuid.meta({ description: 'The event’s id.', param: { example: EXAMPLE_EVENT.id } }),
+        id: uuid.meta({
+          description: 'The id of the event.',
+          param: { example: EXAMPLE_EVENT.id },
+        }),
       }),
       answers: {
         200: {
@@ -297,7 +300,7 @@ export const eventChapter = chapter(tag, {
       },
       refusals: [
         {
-          description: 'The query has a parameter.',
+          description: 'The query has a parameter: this operation takes none.',
           errors: [refusalOfQuery(z.object({}), { sort: ['type'] })],
         },
         { description: 'No event has this id.', errors: [noSuchEvent()] },

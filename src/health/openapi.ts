@@ -29,7 +29,7 @@ function exampleOf(status: 'ok' | 'degraded' | 'down', dependencies?: Dependenci
 
 const tag = {
   name: 'Operator',
-  description: 'Whether the service and the stores behind it are up.',
+  description: 'For a monitor: whether the service and its stores are up.',
 };
 
 export const healthChapter = chapter(tag, {

@@ -30,7 +30,8 @@ const deployment = z
       .string()
       .max(100)
       .meta({
-        description: 'The commit that it was built from; empty when it was not tagged.',
+        description:
+          'The commit from which the version was built; empty if the version has no tag.',
         examples: ['8ee1a43'],
       }),
   })

@@ -71,7 +71,7 @@ export const EXAMPLE_TIME = '2027-01-15T09:30:00.000Z';
 
 const requestId = requestIdText.optional().meta({
   description:
-    'Your own name for this request, 1 to 200 characters without control characters: it is echoed and logged.',
+    'Your own id for this request, 1 to 200 characters without control characters. The answer and the log repeat it.',
   param: { id: 'X-Request-ID' },
 });
 

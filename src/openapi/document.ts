@@ -128,17 +128,17 @@ const CHAPTERS = [propertyChapter, eventChapter, healthChapter];
 const DESCRIPTION = `
 Domain events accepted once, and a public feed of property listings.
 
-**Credentials.** Send \`x-api-key\`, or on the property feed an \`Authorization: Bearer\` token instead. Health needs none.
+**Credentials.** Send \`x-api-key\`. The property feed also accepts an \`Authorization: Bearer\` token. Health needs no credentials.
 
-**Errors.** Every answer other than success has the same envelope: branch on \`error.code\`. A path that is not listed here answers 404 \`resource_missing\`, a method that a path does not have 405 \`method_not_allowed\` with an \`Allow\` header. HEAD answers as GET does, without a body.
+**Errors.** Every error has the same body: branch on \`error.code\`. An unknown path is a 404 \`resource_missing\`. A method that a path does not have is a 405 \`method_not_allowed\` with an \`Allow\` header. HEAD answers as GET does, without a body.
 
-**Limits.** Each client address has 100 requests in ${WINDOW_SECONDS} seconds, and 200 for the ingestion of events, unless this deployment has other limits. Every answer has its limit and the number of requests left; a 429 says in \`Retry-After\` how long to wait.
+**Limits.** A client address may send 100 requests in ${WINDOW_SECONDS} seconds, and besides these 200 requests that send events, unless this deployment has other limits. Every answer tells the limit and the number of requests left. A 429 tells in \`Retry-After\` how many seconds to wait.
 
-**Retries.** \`X-Should-Retry\` on an error says whether to send the same request again. Give each event an \`Idempotency-Key\`, so that a repeated request stores it once.
+**Retries.** \`X-Should-Retry\` on an error says whether to send the same request again. Give each event an \`Idempotency-Key\`, so that a repeated request stores the event once.
 
 **Sizes.** A text of a listing has up to 100,000 characters without NUL, and each of its lists up to 1,000 entries. The schemas do not repeat these bounds, because usual values are far smaller.
 
-**Request ids.** Every answer carries \`X-Request-ID\`, yours if you send one. Name it when you report a problem.
+**Request ids.** Every answer carries \`X-Request-ID\`: the id that you sent, or a new one. Name it when you report a problem.
 `.trim();
 
 /** A larger bound only protects the storage: it says nothing about the usual size of a value. */

@@ -21,7 +21,7 @@ const CODES = Object.keys(CATALOGUE) as ErrorCode[];
 const echo = z.string().max(MAX_ECHOED_CHARACTERS);
 
 const message = echo.min(1).meta({
-  description: 'What is wrong, for people. Do not parse it: branch on `error.code`.',
+  description: 'The problem, for people to read. Do not parse it: branch on `error.code`.',
   examples: ['limit must be at most 100'],
 });
 
@@ -32,11 +32,12 @@ export const problem = z
       .string()
       .max(MAX_PATH_CHARACTERS)
       .meta({
-        description: 'Where, in dots: `payload.items.0.id`. Empty for the body as a whole.',
+        description:
+          'Path of the problem, in dots: `payload.items.0.id`. Empty for the body as a whole.',
         examples: ['payload.check_in'],
       }),
     message: message.meta({
-      description: 'What is wrong there.',
+      description: 'The problem at this path.',
       examples: ['must be at most 100'],
     }),
   })
@@ -49,7 +50,7 @@ export const errorFields = {
       type: z
         .enum(CODES.map((code) => CATALOGUE[code].type))
         .meta({ description: 'Category of the error.' }),
-      code: z.enum(CODES).meta({ description: 'What went wrong, for programs.' }),
+      code: z.enum(CODES).meta({ description: 'The error, for programs to branch on.' }),
       message,
       param: z
         .string()
@@ -57,11 +58,11 @@ export const errorFields = {
         .max(MAX_PATH_CHARACTERS)
         .optional()
         .meta({
-          description: 'The offending field, parameter or header; of several, the first.',
+          description: 'The field, parameter or header with the first problem.',
           examples: ['limit'],
         }),
       request_id: requestIdText.meta({
-        description: 'The `X-Request-ID` of this answer: name it when you report a problem.',
+        description: 'The `X-Request-ID` of this answer. Name it when you report a problem.',
       }),
       details: z
         .array(problem)
@@ -99,5 +100,5 @@ export const errorFields = {
 /** The whole envelope. */
 export const errorResource = z.strictObject(errorFields).meta({
   id: 'ErrorEnvelope',
-  description: 'An answer other than success. New clients read only `error`.',
+  description: 'An error. New clients read only `error`.',
 });

@@ -69,27 +69,27 @@ const security = {
   'X-Content-Type-Options': header(
     'X-Content-Type-Options',
     z.literal('nosniff'),
-    'The content type is to be taken as stated.',
+    'Browsers must not guess another content type.',
   ),
   'Strict-Transport-Security': header(
     'Strict-Transport-Security',
     z.literal('max-age=63072000; includeSubDomains'),
-    'HTTPS only, for two years.',
+    'Browsers use HTTPS only for this host, for two years.',
   ),
   'Referrer-Policy': header(
     'Referrer-Policy',
     z.literal('no-referrer'),
-    'Links from here name no referrer.',
+    'Browsers send no referrer with links from this answer.',
   ),
   'Content-Security-Policy': header(
     'Content-Security-Policy',
     z.literal("default-src 'none'; frame-ancestors 'none'"),
-    'The answer is data: nothing in it may run or be framed.',
+    'The answer is data: browsers must not run or frame it.',
   ),
   'Cross-Origin-Resource-Policy': header(
     'Cross-Origin-Resource-Policy',
     z.literal('cross-origin'),
-    'Other origins may read the answer where CORS lets them.',
+    'Pages of other origins may load the answer; CORS decides whether their scripts can read it.',
   ),
 };
 
@@ -101,7 +101,7 @@ const crossOrigin = {
       .max(300)
       .regex(/^[!-~]+$/)
       .optional(),
-    'The origin that may read the answer, when it is one of those configured.',
+    'The origin whose scripts may read the answer, if `CORS_ORIGINS` lists it.',
   ),
   'Access-Control-Expose-Headers': header(
     'Access-Control-Expose-Headers',
@@ -110,7 +110,7 @@ const crossOrigin = {
       .max(600)
       .regex(/^[\w-]+(, ?[\w-]+)*$/)
       .optional(),
-    'The headers that a script of that origin may read.',
+    'The headers that scripts of this origin may read.',
   ),
   Vary: header(
     'Vary',
@@ -142,7 +142,7 @@ export const errorHeaders = {
   'X-Should-Retry': header(
     'X-Should-Retry',
     z.enum(['true', 'false']),
-    'Whether the same request may succeed later as it is.',
+    'Whether the same request, sent again later, may succeed.',
   ),
 };
 
@@ -168,7 +168,7 @@ const headersOfSomeErrors: Readonly<Record<string, z.ZodType>> = {
 const optionalRetryAfter = header(
   'Retry-After-At-Times',
   z.int32().min(1).optional(),
-  'Seconds to wait before the request is sent again, when the database has failed.',
+  'Seconds to wait before the request is sent again. Only on an error that the database caused.',
 );
 
 /** Returns the headers that some of the errors have, optional unless all of them have it. */

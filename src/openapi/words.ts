@@ -111,7 +111,7 @@ export const pagingWords = {
   },
   cursor: {
     description:
-      'The `next_cursor` of the page before, unchanged and with the same filters; `limit` may change. Leave it out for the first page.',
+      'The `next_cursor` of the previous page, unchanged and with the same filters; `limit` may change. Without it, you get the first page.',
     override: { pattern: '^[0-9A-Za-z_-]+$', minLength: 1, maxLength: MAX_CURSOR_CHARACTERS },
   },
 } as const satisfies Record<keyof typeof pagingParameters, Words>;

@@ -27,15 +27,15 @@ described(slug, { examples: ['casa-marea'] });
 
 described(localeMap, {
   id: 'LocaleMap',
-  description: 'A text in each language that has one; it can be empty.',
+  description: 'A text by language. A language without text is absent; the object may be empty.',
   examples: [{ en: 'Sea view', es: 'Vistas al mar', fr: 'Vue sur la mer' }],
   fields: { en: undefined, es: undefined, fr: undefined },
 });
 
 const LOCATION_WORDS = {
-  id: 'Identifies the location: `location_id` takes it.',
+  id: 'Identifies the location: a value for the filter `location_id`.',
   slug: {
-    description: 'Public key of the location: `location` takes it.',
+    description: 'Public key of the location: a value for the filter `location`.',
     examples: ['sardinia'],
   },
   name: undefined,
@@ -43,22 +43,22 @@ const LOCATION_WORDS = {
 
 described(location, {
   id: 'PropertyLocation',
-  description: 'A place that listings name.',
+  description: 'The location of a listing.',
   fields: LOCATION_WORDS,
 });
 described(locationResource, {
   id: 'LocationResource',
-  description: 'A place that listings may name.',
+  description: 'A location that listings may have.',
   fields: LOCATION_WORDS,
 });
 described(amenity, {
   id: 'Amenity',
-  description: 'Something that a home offers.',
+  description: 'An amenity of a home.',
   fields: { slug: { description: 'Key of the amenity.', examples: ['wifi'] }, label: undefined },
 });
 described(feature, {
   id: 'Feature',
-  description: 'Something that sets a home apart.',
+  description: 'A feature that few other homes have.',
   fields: {
     icon_slug: { description: 'Names an icon of the site.', examples: ['sea-view'] },
     label: undefined,
@@ -66,12 +66,12 @@ described(feature, {
 });
 described(heroImage, {
   id: 'HeroImage',
-  description: 'The photo that stands for a home.',
+  description: 'The main photo of a listing.',
   fields: { url: undefined, alt: undefined },
 });
 described(galleryPhoto, {
   id: 'GalleryPhoto',
-  description: 'A photo that the web shows.',
+  description: 'A photo that is visible on the web.',
   fields: {
     url: undefined,
     alt: undefined,
@@ -85,18 +85,18 @@ const CARD_WORDS = {
   id: 'Identifies the property.',
   slug: { description: 'Stable public key.', examples: ['casa-marea'] },
   name: { description: 'Internal name, not localized.', examples: ['Casa Marea'] },
-  status: 'Actual web status, never `hidden`.',
+  status: 'Web status, never `hidden`.',
   title: 'Localized web title.',
-  type: 'Kind of place.',
+  type: 'Type of the home.',
   bedrooms: { description: 'Number of bedrooms.', examples: [3] },
   bathrooms: { description: 'Number of bathrooms.', examples: [2] },
-  capacity: { description: 'People who can stay.', examples: [6] },
+  capacity: { description: 'Number of people who can stay.', examples: [6] },
   size: { description: 'Square metres.', examples: [104] },
   city: { description: 'Town.', examples: ['Bosa'] },
   price_from: { description: 'Price of the smallest share.', examples: [118000] },
   fraction_from: { description: 'Smallest ownership fraction.', examples: ['1/8'] },
   hero_image: 'The selected hero photo, else the first photo of section hero.',
-  location: 'The place that the listing names.',
+  location: 'The location of the listing.',
   url: {
     description: 'Canonical public address.',
     examples: ['https://www.example.com/listings/casa-marea'],
@@ -115,7 +115,7 @@ described(property, {
       examples: ['H-1042'],
     },
     description: 'Plain text in each language; paragraphs are separated by a blank line.',
-    unique_features: 'What sets the home apart; may be empty.',
+    unique_features: 'Features that few other homes have; may be empty.',
     beds: { description: 'Number of beds.', examples: [4] },
     bathtubs: { description: 'Number of bathtubs.', examples: [1] },
     address: { description: 'Street and number.', examples: ['Via delle Concerie 27'] },
@@ -123,7 +123,7 @@ described(property, {
     longitude: 'Degrees, WGS 84.',
     weeks_per_year: { description: 'Weeks of use per year that the share gives.', examples: [6] },
     financial_analysis_url: undefined,
-    gallery: 'Every photo that the web shows, by `sort_order`.',
+    gallery: 'Every photo that is visible on the web, by `sort_order`.',
     video_url: 'Main web video.',
     location_text: 'Free-text blurb; `{}` when unset.',
     amenities: undefined,
@@ -131,7 +131,7 @@ described(property, {
 });
 described(propertyCard, {
   id: 'PropertyCard',
-  description: 'The fields of a listing that an overview page shows.',
+  description: 'The fields of a listing for an overview page.',
   fields: CARD_WORDS,
 });
 
@@ -140,13 +140,14 @@ described(propertyChange, {
   description: 'The latest change of a listing.',
   fields: {
     id: 'Identifies the property.',
-    slug: 'The slug of the property; of a removed one the last that was public.',
+    slug: 'The slug of the property. For a removed property, its last public slug.',
     former_slugs:
-      'The slugs under which the property was public before, newest first, without those that another one has now: for redirects.',
-    change: '`published`: it is public, new or changed. `removed`: it is hidden now.',
+      'The slugs under which the property was public before, newest first, for redirects. A slug that another property has now is left out.',
+    change:
+      '`published`: the property is public, and is new or has changed. `removed`: the property is hidden now.',
     changed_at: {
       description:
-        'When an import made the change; null for a listing that was stored before the list existed. The order is not that of these times.',
+        'When an import made the change; null for a listing that was stored before the list existed. The list is not ordered by this time.',
       examples: ['2027-01-15T09:30:00.000Z'],
     },
     property: 'The property as it is now; null when it was removed.',
@@ -158,17 +159,17 @@ described(changeList, {
   fields: {
     ...pageWords,
     resume_cursor:
-      'Where to go on, now or at any later time: send it as `after`. It is there on the last page too.',
+      'Opaque, and present in every answer: send it as `after` to get the changes after this answer, now or at any later time.',
   },
 });
 
 const LOCALE_WORDS = namesWords(
   LOCALES,
-  'Only these languages of every text, comma-separated. A language that a text lacks is absent: there is no fallback.',
+  'Only these languages of every text, comma-separated. If a text lacks a language, the language is absent: there is no fallback.',
 );
 const FRESH_WORDS: Words = {
   description:
-    'An answer that no cache gave: what an import wrote is in it when the import has ended. For a page that is made anew because of a change.',
+    'Reads past the caches, from the primary database: the answer shows an import as soon as the import has ended. For a page that is rebuilt because of a change.',
   override: ({ jsonSchema }) => {
     delete jsonSchema.const;
     Object.assign(jsonSchema, { type: 'boolean', enum: [true] });
@@ -178,15 +179,14 @@ const FRESH_WORDS: Words = {
 described(listParameters, {
   fields: {
     ...pagingWords,
-    type: 'Only homes of this kind.',
+    type: 'Only listings of this type.',
     status: namesWords(
       PUBLIC_STATUSES,
-      'Only homes of these web statuses, comma-separated. `hidden` cannot be asked for.',
+      'Only listings with these web statuses, comma-separated. `hidden` is refused.',
     ),
-    location_id: 'Only homes at this location: the `location.id` of any of them.',
+    location_id: 'Only listings at the location with this id.',
     location: {
-      description:
-        'Only homes at this location: the `location.slug` of any of them. Not beside `location_id`.',
+      description: 'Only listings at the location with this slug. Not beside `location_id`.',
       examples: ['sardinia'],
     },
     locale: LOCALE_WORDS,
@@ -203,13 +203,13 @@ described(changeParameters, {
     locale: LOCALE_WORDS,
     wait: {
       description:
-        'With `after`: hold an empty answer for up to so many seconds, until there is a change.',
+        'Whole seconds, only with `after`. If the answer would be empty, the service waits for a change, for at most this time.',
       override: { type: 'integer', format: 'int32', minimum: 1, maximum: 25 },
     },
     after: {
       ...pagingWords.cursor,
       description:
-        'The `next_cursor` or the `resume_cursor` of any earlier answer, unchanged. Leave it out to begin with the whole public catalogue.',
+        'The `next_cursor` or the `resume_cursor` of any earlier answer, unchanged. Without it, the list begins with the whole public catalogue.',
     },
   },
 });

@@ -34,7 +34,8 @@ const requestHeaders = {
     .regex(/[!-~]/)
     .optional()
     .meta({
-      description: 'The `ETag` of the answer that you hold: 304 when it has not changed.',
+      description:
+        'The `ETag` of the answer that you have cached. If the answer has not changed, you get a 304.',
       param: { id: 'If-None-Match' },
     }),
 };
@@ -42,21 +43,25 @@ const requestHeaders = {
 /** The headers of its answers. */
 const headers = {
   'Cache-Control': z.literal('private, no-cache').meta({
-    description: 'Keep the answer for yourself, and ask with its `ETag` before you use it again.',
+    description:
+      'Only you may cache the answer. Before each use, ask with its `ETag` whether it has changed.',
     header: { id: 'Private-No-Cache' },
   }),
   ETag: z
     .string()
     .max(40)
     .regex(/^"[0-9a-f]{32}"$/)
-    .meta({ description: 'Names these bytes, for `If-None-Match`.', header: { id: 'ETag' } }),
+    .meta({
+      description: 'Identifies the bytes of the answer: send it as `If-None-Match`.',
+      header: { id: 'ETag' },
+    }),
   Age: z
     .int32()
     .min(0)
     .optional()
     .meta({
       description:
-        'Seconds since the answer was made. Only while the database cannot be reached, when an older answer is served, up to `FEED_STALE_SECONDS`.',
+        'Seconds since the answer was read from the database. Only on an older answer, which is served while the database fails or is slow.',
       header: { id: 'Age' },
     }),
   'Cache-Status': z
@@ -65,7 +70,7 @@ const headers = {
     .regex(/^(edge; (hit; ttl=\d+|fwd=[a-z]+), )?isolate; (hit; ttl=\d+|fwd=[a-z]+)$/)
     .meta({
       description:
-        'Which of the service’s caches gave the answer, and for how many seconds it is fresh still (RFC 9211).',
+        'The cache of the service that gave the answer, and the seconds for which the answer stays fresh (RFC 9211).',
       header: { id: 'Cache-Status' },
     }),
 };
@@ -73,14 +78,14 @@ const headers = {
 import './openapi-schemas.ts';
 
 const notModified: Answer = {
-  description: 'You hold the current answer: `If-None-Match` names it. There is no body.',
+  description: 'The answer that `If-None-Match` names is still current. There is no body.',
   headers,
 };
 
 const tag = {
   name: 'Site',
   description:
-    'The public feed of listings, what changed in it, and the locations that listings name.',
+    'For a marketing site: the public listings, their changes, and the locations of listings.',
 };
 
 export const propertyChapter = chapter(tag, {
@@ -88,7 +93,7 @@ export const propertyChapter = chapter(tag, {
     get: {
       operationId: 'listProperties',
       summary: 'List the public listings',
-      description: `Listings in curatorial order (\`display_order\`, then \`id\`), a page at a time. To read on, send \`next_cursor\` as \`cursor\` while \`has_more\` is true. A listing that is added, moved or removed meanwhile makes no other one repeat or vanish. Unknown parameters are refused.`,
+      description: `Lists listings in curatorial order (\`display_order\`, then \`id\`). While \`has_more\` is true, send \`next_cursor\` as \`cursor\` to get the next page. If a listing is added, moved or removed in between, no other listing is repeated or missed. Unknown parameters are refused.`,
       access: FEED_ACCESS,
       query: listParameters,
       headers: requestHeaders,
@@ -130,7 +135,7 @@ export const propertyChapter = chapter(tag, {
       operationId: 'listPropertyCards',
       summary: 'List cards of the public listings',
       description:
-        'The list of listings for an overview page: the same parameters, order and paging, and of each listing the fields of a card, as in the listing. A page has a fraction of the bytes.',
+        'Lists the listings for an overview page, with the parameters, order and paging of the list of listings. A card has a few fields of its listing, so a page is far smaller.',
       access: FEED_ACCESS,
       query: listParameters,
       headers: requestHeaders,
@@ -174,7 +179,7 @@ export const propertyChapter = chapter(tag, {
       operationId: 'getProperty',
       summary: 'Get one listing',
       description:
-        'One listing by its `id`, when the path names a UUID, or else by its `slug`. Every web status but `hidden` is served; `status` tells the actual one.',
+        'Returns the listing whose `id` or `slug` is in the path: a UUID is an `id`. A listing of any web status but `hidden` is served; see its `status`.',
       access: FEED_ACCESS,
       examplePath: '/api/v1/web/properties/no-such-home',
       path: z.object({
@@ -204,7 +209,7 @@ export const propertyChapter = chapter(tag, {
           errors: [refusalOfQuery(itemParameters, { locale: ['de'] })],
         },
         {
-          description: 'No listing has this slug or id, or it is hidden.',
+          description: 'No listing has this slug or id, or the listing is hidden.',
           errors: [noSuchProperty()],
         },
       ],
@@ -213,9 +218,9 @@ export const propertyChapter = chapter(tag, {
   '/api/v1/web/property-changes': {
     get: {
       operationId: 'listPropertyChanges',
-      summary: 'List what changed',
+      summary: 'List the changes of listings',
       description:
-        'For sites that keep a copy. Without `after`: the whole public catalogue, each listing once. With the `resume_cursor` of an earlier answer: each listing that changed since, once, at its latest change, and a tombstone (`removed`, no property) for each that was hidden. The order is that in which imports committed. Read from the primary database and never cached: what an import wrote is there when it has ended.',
+        'For sites that keep a copy. Without `after`: the whole public catalogue, each listing once. With the `resume_cursor` of an earlier answer as `after`: each listing that has changed since then, once, at its latest change; a listing that was hidden has `removed` and no property. The changes come in the order in which imports were committed. The answer is read from the primary database and never cached, so it shows an import as soon as the import has ended.',
       access: FEED_ACCESS,
       query: changeParameters,
       answers: {
@@ -223,7 +228,7 @@ export const propertyChapter = chapter(tag, {
           description: 'A page of changes.',
           headers: {
             'Cache-Control': z.literal('no-store').meta({
-              description: 'The next answer may be another one.',
+              description: 'No cache may hold the answer: the next one may differ.',
               header: { id: 'No-Store-Changes' },
             }),
           },
@@ -231,11 +236,11 @@ export const propertyChapter = chapter(tag, {
             schema: changeList,
             examples: {
               page: {
-                summary: 'What came after an earlier read, for locale=en',
+                summary: 'The changes since an earlier answer, for locale=en',
                 value: EXAMPLE_CHANGES,
               },
               more: {
-                summary: 'The first page of the same for limit=1',
+                summary: 'The first page of the same changes for limit=1',
                 value: EXAMPLE_FIRST_CHANGES,
               },
             },
@@ -258,7 +263,7 @@ export const propertyChapter = chapter(tag, {
       operationId: 'listLocations',
       summary: 'List the locations',
       description:
-        'The locations that listings may name, by `slug`, those without one last, then by `id`: what the filters `location` and `location_id` take. A location is there whether or not a public listing names it.',
+        'Lists all locations, ordered by `slug`, then by `id`; locations without a slug come last. The filters `location` and `location_id` of the listings take their slugs and ids. Some locations may have no public listing.',
       access: FEED_ACCESS,
       query: locationParameters,
       headers: requestHeaders,
@@ -271,7 +276,7 @@ export const propertyChapter = chapter(tag, {
             examples: {
               page: { summary: 'The first page of limit=2&locale=en', value: EXAMPLE_LOCATIONS },
               last_page: {
-                summary: 'The last page of the same: a location without a slug',
+                summary: 'The last page of limit=2&locale=en: a location without a slug',
                 value: EXAMPLE_LAST_LOCATIONS,
               },
             },
