@@ -65,7 +65,7 @@ describe('the source tree', () => {
       /^((http|storage)\/|(config|version)\.ts|auth\/api-key\.ts|openapi\/error-resource\.ts)/,
     ],
     ['auth', /^auth\//, /^((auth|http|storage)\/|config\.ts|openapi\/chapter\.ts)/],
-  ])('has nothing above %s that they import', (_, own, mayImport) => {
+  ])('lets %s import nothing above them', (_, own, mayImport) => {
     const upward = files
       .filter(({ path }) => own.test(path))
       .flatMap((file) =>
@@ -109,7 +109,7 @@ describe('the source tree', () => {
     expect(texts.map(([path]) => path)).toEqual([]);
   });
 
-  it('has no file that mixes too much', () => {
+  it('has no file of more than 400 lines', () => {
     expect(files.filter((file) => file.lines > 400).map((file) => file.path)).toEqual([]);
   });
 });

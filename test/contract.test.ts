@@ -153,7 +153,7 @@ describe.each(readable)('GET $path', (route) => {
 const needingNoQuery = ({ path }: { path: string }) => NO_CREDENTIALS_NEEDED.includes(path);
 
 describe.each(readable.filter((route) => !needingNoQuery(route)))('the query of $path', (route) => {
-  it('ignores what links append, and refuses every other name that it does not know', async () => {
+  it('ignores the parameters that links append, and refuses every other unknown one', async () => {
     const plain = await call(route);
     const appended = await call({ ...route, url: `${route.url}?utm_source=a&utm_source=b&_c=d` });
     expect(appended.status).toBe(plain.status);
@@ -178,7 +178,7 @@ it('finds the lists: each answers with a list resource', async () => {
 });
 
 describe.each(lists)('the list $path', (route) => {
-  it('refuses what a list must not take for its own paging', async () => {
+  it('refuses foreign paging parameters, near misses, and bad values of its own', async () => {
     const pager = pagerOf(route.path);
     for (const query of [
       'page=1',

@@ -106,7 +106,7 @@ describe('a migration', () => {
       ],
       ['rows of rooms'],
     ],
-  ])('that %s is seen through', async (name, queries, expected) => {
+  ])('that %s: its losses are found', async (name, queries, expected) => {
     const earlier = [
       {
         name: '0000_tables',

@@ -47,16 +47,16 @@ describe('an API key', () => {
     'undefined',
     'site',
     'site-ke',
-  ])('%j is not', async (sent) => {
+  ])('%j opens nothing', async (sent) => {
     expect(await identifyKey(sent, config, NOW)).toEqual({ outcome: 'unknown', fault: 'unknown' });
   });
 
-  it('is not the hash that stands in the configuration', async () => {
+  it('is not its own hash, which stands in the configuration', async () => {
     const sent = await sha256('site-key');
     expect(await identifyKey(sent, config, NOW)).toMatchObject({ outcome: 'unknown' });
   });
 
-  it('is none when it is empty, even if its hash is configured', async () => {
+  it('opens nothing when it is empty, even if its hash is configured', async () => {
     const none: KeyConfig = { ...config, apiKeys: [], namedKeys: [], developmentKeys: [] };
     expect(await identifyKey('', none, NOW)).toEqual({ outcome: 'unknown', fault: 'empty' });
     const namedKeys = [{ name: 'empty', scopes: ['feed:read' as const], sha256: await sha256('') }];
@@ -81,7 +81,7 @@ describe('an API key', () => {
 });
 
 describe('a named key', () => {
-  it('is known by its hash, under its name', async () => {
+  it('is recognized by its hash, and its name is the caller', async () => {
     expect(await identifyKey('site-key', config, NOW)).toEqual({
       outcome: 'valid',
       caller: 'site',
@@ -116,7 +116,7 @@ describe('a key that begins with dev_', () => {
     expect(log.mock.lastCall?.[0]).not.toContain('dev_key_1');
   });
 
-  it('opens in development what it is for, and nothing is logged', async () => {
+  it('opens its scopes in development, and nothing is logged', async () => {
     const log = vi.spyOn(console, 'error').mockImplementation(() => {});
     const inDevelopment = { ...API_KEYS, isDevelopment: true };
     expect(await identifyKey('dev_key_1', inDevelopment, NOW)).toMatchObject({ caller: 'api-key' });

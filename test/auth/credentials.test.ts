@@ -98,7 +98,7 @@ async function sendCredentials(
 }
 
 describe.each(routes)('$method $path', (route) => {
-  it.each(names(KEYS))('with %s key is open to whom it should be', async (key) => {
+  it.each(names(KEYS))('with %s key is open to its credentials only', async (key) => {
     const check = async (bearer: keyof typeof AUTHORIZATIONS) => {
       const response = await sendCredentials(route, KEYS[key], AUTHORIZATIONS[bearer]);
       const expected = expectedOf(route.path, key, bearer);
@@ -131,7 +131,7 @@ it.each(['', ' ', ','])('no key is valid when API_KEY is %j', async (configured)
   expect((await sendWith({ API_KEY: configured }, '/api/health', {}, app)).status).toBe(200);
 });
 
-it('closes what needs a key, and not health, when API_KEY is missing', async () => {
+it('closes the routes that need a key, and not health, when API_KEY is missing', async () => {
   const { API_KEY: _, ...withoutKey } = env;
   const fetch = async (path: string) => {
     const request = new Request(`https://api.example.com${path}`, {
@@ -170,11 +170,11 @@ describe('permissions', () => {
     { 'tool-web': 'admin' },
     [['tool-web:viewer']],
     [null, 1, {}],
-  ])('%j gives none', async (permissions) => {
+  ])('%j gives no permission', async (permissions) => {
     await expectAccess({ permissions }, 'permission_denied');
   });
 
-  it('is found beside what is no permission', async () => {
+  it('is found beside entries that are no permissions', async () => {
     await expectAccess({ permissions: [null, 7, 'tool-web:viewer'] }, 'open');
   });
 

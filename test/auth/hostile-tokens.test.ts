@@ -23,7 +23,7 @@ async function expectRefused(authorization: string) {
 }
 
 describe('a bearer token', () => {
-  it('is good as it was signed', async () => {
+  it('is valid as it was signed', async () => {
     const headers = { Authorization: `Bearer ${token}`, 'x-api-key': '' };
     expect((await sendWith(provider.vars, FEED, { headers }, app)).status).toBe(200);
   });
@@ -43,7 +43,7 @@ describe('a bearer token', () => {
     );
   });
 
-  it('is refused under any header and any claims that its signature is not of', async () => {
+  it('is refused with any other header or claims than the signed ones', async () => {
     const headers = fc.record(
       {
         alg: fc.oneof(fc.constantFrom('ES256', 'none', 'HS256'), fc.string()),
@@ -76,7 +76,7 @@ describe('a bearer token', () => {
     );
   });
 
-  it('that is any text is refused', async () => {
+  it('of random text is refused', async () => {
     await fc.assert(
       fc.asyncProperty(
         hostileHeader,

@@ -50,7 +50,7 @@ function atOnce(count: number, call: () => Promise<number>): Promise<number[]> {
 }
 
 describe('a key set over HTTP', () => {
-  it('that never comes is a 500 for each of many requests', async () => {
+  it('that never arrives is a 500 for each of many requests', async () => {
     const token = await provider.sign();
     expect(await atOnce(8, () => present(token))).toEqual(Array(8).fill(500));
     expect(fetches).toBe(8);

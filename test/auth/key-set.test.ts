@@ -59,7 +59,7 @@ describe('a provider that answers', () => {
     expect(fetched).toEqual([url]);
   });
 
-  it('lets in many that come at once, and is not asked again then', async () => {
+  it('is enough for many tokens at once, and is not asked again', async () => {
     const token = await provider.sign();
     const responses = await Promise.all(Array.from({ length: 20 }, () => present(token)));
     expect(responses.map(({ status }) => status)).toEqual(Array(20).fill(200));
@@ -100,7 +100,7 @@ describe('a provider that answers', () => {
     expect(fetched).toHaveLength(3);
   });
 
-  it('lets in many that come with a new kid at once', async () => {
+  it('is enough for many tokens with a new kid at once', async () => {
     await expectStatus(await present(await provider.sign()), 200);
     answer = () => new Response(rotated.jwks);
     passSeconds(31);
@@ -119,7 +119,7 @@ describe('a provider that answers', () => {
     await expectStatus(await present(await provider.sign()), 200);
   });
 
-  it('is not asked for a token that can be refused without it', async () => {
+  it('is not asked for keys when a token can be refused without them', async () => {
     answer = unreachable;
     const usual = usualClaims();
     for (const token of [
@@ -177,7 +177,7 @@ describe('the keys', () => {
     await expectStatus(await present(await provider.sign()), 200);
   });
 
-  it('outlive a provider that cannot be reached, for a day', async () => {
+  it('are used for a day while the provider cannot be reached', async () => {
     const token = await provider.sign({ exp: Math.floor(Date.now() / 1_000) + 200_000 });
     await expectStatus(await present(token), 200);
     answer = unreachable;
@@ -224,7 +224,7 @@ describe('with no key known, a provider that', () => {
     expect(timeout.mock.calls).toEqual([[5_000]]);
   });
 
-  it('cannot be reached does not stand in the way of an API key', async () => {
+  it('cannot be reached does not affect a request with an API key', async () => {
     answer = unreachable;
     const vars = { JWT_ISSUER: ISSUER, JWT_AUDIENCE: AUDIENCE, JWT_JWKS_URL: url };
     const headers = { Authorization: `Bearer ${await provider.sign()}` };

@@ -178,11 +178,11 @@ describe('API_KEYS', () => {
     expect(faults.mock.lastCall?.[0]).toContain(told);
   });
 
-  it.each([[undefined], [''], [[]], ['[]']])('%j is no key at all', async (API_KEYS) => {
+  it.each([[undefined], [''], [[]], ['[]']])('%j configures no key', async (API_KEYS) => {
     await expectStatus(await sendWith({ API_KEYS }, '/api/v1/events'), 200);
   });
 
-  it('may be JSON text, as a file of vars has it', async () => {
+  it('may be JSON text, as in .dev.vars', async () => {
     const { key, entry } = await namedKey('text', ['events:read']);
     const headers = { 'x-api-key': key };
     const API_KEYS = JSON.stringify([entry]);
@@ -194,7 +194,7 @@ describe('DEV_API_KEYS', () => {
   const headers = { 'x-api-key': 'dev_site_1' };
   const DEV_API_KEYS = '[{"name":"site","scopes":["feed:read"],"key":"dev_site_1"}]';
 
-  it('counts in development, beside API_KEYS', async () => {
+  it('is used in development, beside API_KEYS', async () => {
     const { key, entry } = await namedKey('text', ['events:read']);
     const changes = { ENVIRONMENT: 'development', DEV_API_KEYS, API_KEYS: [entry] };
     await expectStatus(await sendWith(changes, '/api/v1/web/properties', { headers }), 200);

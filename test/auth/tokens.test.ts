@@ -145,7 +145,7 @@ const UNUSABLE = [
   ['a point beside the curve', 'ES256', { kty: 'EC', crv: 'P-256', x: 'AAAA', y: 'AAAA' }],
 ] as const;
 
-it.each(UNUSABLE)('%s in the key set is as good as none', async (_, alg, unusable) => {
+it.each(UNUSABLE)('%s in the key set is ignored', async (_, alg, unusable) => {
   vi.spyOn(console, 'error').mockReturnValue(undefined);
   const other = await createProvider('key-1', alg);
   const keys = [{ ...unusable, kid: 'key-0' }, other.jwk];

@@ -122,7 +122,7 @@ describe.skipIf(!existsSync(CHROMIUM))('the page of cards in Chromium', () => {
     },
   );
 
-  it('complains of nothing', () => {
+  it('logs no error', () => {
     expect(complaints).toEqual([]);
     expect(asked).toHaveLength(4);
   });

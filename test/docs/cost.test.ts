@@ -192,7 +192,7 @@ describe('a look of a waiting request', () => {
   });
 });
 
-describe('a reading of events', () => {
+describe('a read of events', () => {
   it('takes one round trip and as many rows as it gives, about', async () => {
     const ingested = await sendWith({}, INGEST, ingestInit(bookingCreated()));
     const { id } = await expectEvent(ingested, 202);
@@ -233,7 +233,7 @@ describe('the counter', () => {
 
   const told = rowsOf('requests per window');
 
-  it('is told of for a client of one request and of as many as the limit allows', () => {
+  it('is stated for clients of one request, and of as many as the limit allows', () => {
     expect(told).toEqual([
       ['1', '1', '0', '0.58'],
       ['3', '1', '0', '0.48'],
@@ -364,7 +364,7 @@ describe('docs/cost.md', () => {
     expect(cells.at(-1)).toBe(dollarsAMillion(bounded).toFixed(2));
   });
 
-  it('has the prices and sums that are reckoned with here', () => {
+  it('has the prices and sums of this test', () => {
     expect(rowsOf('price of').map(([, price]) => Number(price))).toEqual(Object.values(PRICES));
     const [memory, page, keyed] = [
       dollarsAMillion(NOTHING),

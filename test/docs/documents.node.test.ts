@@ -56,7 +56,7 @@ describe.each(DOCUMENTS)('%s', (path) => {
     expect(real.filter((name) => globSync(name).length === 0)).toEqual([]);
   });
 
-  it('fences what is to be run, what is to be read and what is data by their languages', () => {
+  it('names the language of each block: to run, to read, or data', () => {
     const fences = textOf(path).match(/^ *```.*$/gm) ?? [];
     const openings = fences.filter((_, index) => index % 2 === 0);
     expect(openings.filter((fence) => !/^ *```(sh|bash|tsx?|json|html)?$/.test(fence))).toEqual([]);
@@ -76,7 +76,7 @@ describe('the README', () => {
 describe('a figure of the README', () => {
   const { rows } = tableOf('README.md', 'aspect');
 
-  it.each(rows)('is one of the document that it is told in: %s', (_, figures = '', told = '') => {
+  it.each(rows)('is in the document that it comes from: %s', (_, figures = '', told = '') => {
     const documents = [...told.matchAll(/\]\(([^)]+)\)/g)].map(([, path = '']) => textOf(path));
     const numbers = figures.match(/\d[\d,.]*/g) ?? [];
     expect(documents.length).toBeGreaterThan(0);
@@ -230,7 +230,7 @@ describe('an example of an answer', () => {
     }
   });
 
-  it('is that of the OpenAPI document, where it comes from there', () => {
+  it('is the example of the OpenAPI document, where it comes from there', () => {
     const [changes, location] = examplesOf('docs/property-feed.md');
     expect(changes).toEqual({ ...EXAMPLE_CHANGES, data: EXAMPLE_CHANGES.data.slice(1) });
     expect(location).toEqual(EXAMPLE_LOCATIONS.data[0]);
@@ -259,7 +259,7 @@ describe('a script of package.json', () => {
     .parse(JSON.parse(textOf('package.json')));
   const all = DOCUMENTS.map(textOf).join('\n');
 
-  it.each(Object.keys(scripts))('is told of in a document: %s', (name) => {
+  it.each(Object.keys(scripts))('is described in a document: %s', (name) => {
     expect(all).toMatch(name === 'test' ? /npm test\b/ : new RegExp(`npm run (-s )?${name}\\b`));
   });
 

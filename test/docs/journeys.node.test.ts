@@ -59,7 +59,7 @@ async function respect(path: string, apiKey = service.apiKey) {
 }
 
 describe('the journeys', () => {
-  it('go as they are told', async () => {
+  it('pass as they are written', async () => {
     const { outcomes, printed } = await respect(file);
     expect(outcomes, printed).toEqual(JOURNEYS.map((name) => [name, 'success']));
   });
@@ -71,7 +71,7 @@ describe('the journeys', () => {
     expect(printed).toContain('authentication_invalid');
   });
 
-  it('fail where they are told wrong', async () => {
+  it('fail where a step is wrong', async () => {
     const wrong = join(directory, 'wrong.arazzo.yaml');
     const text = readFileSync(file, 'utf8').replace('== "idempotent"', '== "pending"');
     writeFileSync(wrong, text);

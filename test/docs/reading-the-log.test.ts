@@ -197,7 +197,7 @@ const FOUND: Record<string, { yes: string[]; no: string[] }> = {
 };
 
 describe('the questions', () => {
-  it('are those that are tried', () => {
+  it('are the questions that are tried', () => {
     const untried = questions.filter(
       ({ question }) => !Object.keys(FOUND).some((tried) => question.startsWith(tried)),
     );
@@ -242,11 +242,11 @@ describe('the fields', () => {
       .flatMap((line) => Object.keys(line))
       .filter((name) => name !== 'message');
 
-  it('of a request are those of the document, and no more', () => {
+  it('of a request are the fields of the document, and no more', () => {
     expect([...new Set(written())].sort()).toEqual(told.toSorted());
   });
 
-  it('tell who called and what became of it', () => {
+  it('name the caller and the outcome', () => {
     const line = (id: string) =>
       lines.find(({ request_id, message }) => request_id === id && message === 'request');
     expect(line('read')).toMatchObject({

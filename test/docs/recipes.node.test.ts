@@ -38,7 +38,7 @@ describe.each(recipes)('the recipe $title', ({ recipe }) => {
     expect(steps.flatMap(({ paths }) => paths).filter((path) => !existsSync(path))).toEqual([]);
   });
 
-  it('names what stands in a file of the same step', () => {
+  it('uses names that stand in a file of the same step', () => {
     const missing = steps
       .filter(({ paths }) => paths.length > 0)
       .flatMap(({ step, paths }) => {

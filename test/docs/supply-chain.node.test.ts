@@ -84,7 +84,7 @@ describe('install scripts', () => {
     expect(namesOf(withScript)).toEqual(Object.keys(manifest.allowScripts).sort());
   });
 
-  it('are none of the project itself', () => {
+  it('do not exist in the project itself', () => {
     const lifecycle = /^(pre|post)?(install|prepare|pack|publish)|^(pre|post)/;
     expect(Object.keys(manifest.scripts).filter((name) => lifecycle.test(name))).toEqual([]);
     expect(existsSync('binding.gyp')).toBe(false);

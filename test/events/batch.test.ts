@@ -75,7 +75,7 @@ describe('POST /api/public/events/ingest/batch', () => {
     expect(data.map(({ id }) => id)).toEqual(ids);
   });
 
-  it('replays all of it when it is sent again', async () => {
+  it('replays every event when it is sent again', async () => {
     const events = items(3);
     const first = await resultsOf(await sendBatch(events));
     const again = await resultsOf(await sendBatch(events));
@@ -125,7 +125,7 @@ describe('POST /api/public/events/ingest/batch', () => {
     await expectStatus(await ingest(bookingCreated(), fresh), 200);
   });
 
-  it('a held key answers before the schema, and its item stops nothing', async () => {
+  it('an item whose key is held is answered before its schema is checked, and stops no other item', async () => {
     const [held, fresh] = [freshKey(), freshKey()];
     await ingest(bookingCreated(), held);
     const batch = [item(held, { payload: { guests: 0 }, extra: 1 }), item(fresh)];
@@ -177,7 +177,7 @@ describe('POST /api/public/events/ingest/batch', () => {
   });
 });
 
-describe('a batch in which something does not fit', () => {
+describe('a batch with an invalid item', () => {
   it('names every problem and stores nothing', async () => {
     const aggregate_id = freshKey();
     const [twice, held] = [freshKey(), freshKey()];
@@ -221,7 +221,7 @@ describe('a batch in which something does not fit', () => {
       'events.0',
       /at most 262144 bytes/,
     ],
-  ])('of %s is refused by the name of the bound', async (_, events, path, message) => {
+  ])('of %s is refused, and the bound is named', async (_, events, path, message) => {
     const { details } = await expectError(await sendBatch(events), 400, 'validation_error');
     expect(details).toEqual([{ path, message: expect.stringMatching(message) }]);
   });
@@ -272,7 +272,7 @@ describe('when D1 fails', () => {
   });
 });
 
-it('of batches and single events that race for the same keys exactly one is accepted per key', async () => {
+it('when batches and single events race for the same keys, exactly one event is accepted per key', async () => {
   const keys = [freshKey(), freshKey(), freshKey()];
   const batches = Array.from({ length: 6 }, (_, index) =>
     sendBatch((index % 2 === 0 ? keys : keys.toReversed()).map((key) => item(key))),

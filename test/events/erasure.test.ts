@@ -123,7 +123,7 @@ describe('an erasure up to an event', () => {
     expect(payloads).toEqual([{}, body.payload]);
   });
 
-  it('that the database does not have yet spares those accepted after the erasure', async () => {
+  it('that the database lacks spares the events accepted after the erasure', async () => {
     await ingest(body);
     await env.DB.exec('UPDATE events SET created_at = 1000');
     await ingest(body);

@@ -32,7 +32,7 @@ async function storeMany(count: number, fields: Body = {}): Promise<string[]> {
 }
 
 describe('resume_cursor', () => {
-  it('goes on behind the last page, also when the page was empty', async () => {
+  it('resumes after the last page, also when this page was empty', async () => {
     const aggregate_id = freshKey();
     const query = `order=asc&aggregate_id=${aggregate_id}`;
     const empty = await listEvents(query);
@@ -62,7 +62,7 @@ describe('resume_cursor', () => {
 });
 
 describe('id', () => {
-  it('gives those of up to 100 ids that are stored, oldest first, by the other filters too', async () => {
+  it('gives the stored events of up to 100 ids, oldest first, and only those that pass the other filters', async () => {
     const stored = [await store('a'), await store('b'), await store('a')];
     const ids = [...stored.toReversed(), ...Array.from({ length: 97 }, freshKey)].join();
     const idsIn = async (query: string) => (await listEvents(query)).data.map(({ id }) => id);

@@ -348,7 +348,7 @@ describe('the Idempotency-Key', () => {
     expect(error.details).toHaveLength(1);
   });
 
-  it('is told to have at least one character when it is empty', async () => {
+  it('is refused when it is empty, and the message asks for at least one character', async () => {
     const error = await expectError(await ingest(bookingCreated(), ''), 400, 'validation_error');
     expect(error.details?.[0]?.message).toBe('must be at least 1 character long');
   });

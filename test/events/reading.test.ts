@@ -358,7 +358,7 @@ describe('the list of events', () => {
     await listEvents(`aggregate_id=bk_1&type=booking.created&cursor=${next_cursor}`);
   });
 
-  it('gives the same pages under any limit that is not reached: 20 events of 43 KB on one', async () => {
+  it('gives 20 events of 43 KB on one page under any limit above 20', async () => {
     const ids = await acceptInOrder(20, () => ({ payload: { text: 'x'.repeat(43_000) } }));
     for (const limit of [20, 50, 100]) {
       expect(await everyPage(`limit=${limit}&order=asc`)).toEqual([ids]);

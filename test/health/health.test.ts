@@ -146,7 +146,7 @@ describe('GET /api/health/detailed', () => {
     expect(body.status).toBe('down');
   });
 
-  it('is not down for a fault of the database that passes by itself', async () => {
+  it('is not down for a passing fault of the database', async () => {
     const DB = failingD1(env.DB, { when: 'before commit', message: CONNECTION_LOST, times: 1 });
     const { body, states } = await read({ DB });
     expect([body.status, states]).toEqual(['ok', 'ok ok ok']);
@@ -162,7 +162,7 @@ describe('GET /api/health/detailed', () => {
     expect(log.mock.calls.flat().join()).toContain(SECRET);
   });
 
-  it('looks at all of them side by side', async () => {
+  it('checks all dependencies side by side', async () => {
     const startedAt = performance.now();
     const { states } = await read({
       DB: brokenDatabase(never),
@@ -173,7 +173,7 @@ describe('GET /api/health/detailed', () => {
     expect(performance.now() - startedAt).toBeLessThan(3_000);
   });
 
-  it('looks once in 5 seconds, however many ask', async () => {
+  it('checks once in 5 seconds, however many requests come', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     let looks = 0;
     const bindings = {
@@ -204,7 +204,7 @@ describe('GET /api/health/detailed', () => {
     expect(looks).toBe(2);
   });
 
-  it('looks again when the request that began the look was cancelled', async () => {
+  it('checks again when the request that began the check was cancelled', async () => {
     const begun = Promise.withResolvers<void>();
     let looks = 0;
     const bindings = {
@@ -238,7 +238,7 @@ describe('GET /api/health/detailed', () => {
     expect(looks).toBe(2);
   });
 
-  it('disposes of what the counter has answered', async () => {
+  it("disposes of the counter's answer", async () => {
     const dispose = vi.fn();
     const lease = { granted: 0, left: 0, resetMs: 1, window: 1 };
     const ofLook = { ...lease, [Symbol.dispose]: dispose };

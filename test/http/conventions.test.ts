@@ -73,7 +73,7 @@ describe('the request id', () => {
     },
   );
 
-  it('is another one for each request', async () => {
+  it('is different for each request', async () => {
     const ids = await Promise.all(
       Array.from({ length: 20 }, async () => (await get('/api/none')).headers.get('X-Request-ID')),
     );
@@ -81,7 +81,7 @@ describe('the request id', () => {
   });
 });
 
-describe('what no route answers', () => {
+describe('a request that has no route', () => {
   it.each([
     '/',
     '/api',
@@ -106,7 +106,7 @@ describe('what no route answers', () => {
     },
   );
 
-  it('needs no credentials to be told', async () => {
+  it('needs no credentials for its answer', async () => {
     const bare = { headers: { 'x-api-key': '' } };
     await expectError(await get('/api/none', bare), 404, 'resource_missing');
     await expectError(await send(LIST, { method: 'DELETE', ...bare }), 405, 'method_not_allowed');
@@ -128,7 +128,7 @@ describe('HEAD', () => {
 });
 
 describe('security headers', () => {
-  it.each([LIST, '/api/none', `${LIST}?limit=0`])('stand on %s', async (path) => {
+  it.each([LIST, '/api/none', `${LIST}?limit=0`])('are set on %s', async (path) => {
     const { headers } = await get(path);
     expect(headers.get('X-Content-Type-Options')).toBe('nosniff');
     expect(headers.get('Strict-Transport-Security')).toMatch(/^max-age=\d{8,}/);
@@ -174,7 +174,7 @@ describe('an unexpected failure', () => {
   );
 });
 
-it('a failure of D1 is a 500 that says when to come back', async () => {
+it('a failure of D1 is a 500 with Retry-After', async () => {
   const logged = vi.spyOn(console, 'error').mockReturnValue(undefined);
   const DB = failingD1(env.DB, { when: 'before commit' });
   for (const path of [`${LIST}/some-home`, '/api/v1/events']) {
@@ -185,7 +185,7 @@ it('a failure of D1 is a 500 that says when to come back', async () => {
   logged.mockRestore();
 });
 
-describe('one log line a request', () => {
+describe('one log line per request', () => {
   it('has the id, the method, the pattern of the route, the status, the duration and nothing sent', async () => {
     const logged = vi.spyOn(console, 'log').mockReturnValue(undefined);
     await call(
@@ -259,7 +259,7 @@ describe('a malformed var', () => {
     logged.mockRestore();
   });
 
-  it('is no missing API key: that closes what needs it', async () => {
+  it('is something else than a missing API key, which closes the routes that need one', async () => {
     await expectError(await call(LIST, { API_KEY: '' }), 401, 'authentication_invalid');
     await expectError(await call(LIST, { API_KEY: ' , ' }), 401, 'authentication_invalid');
   });
@@ -302,7 +302,7 @@ describe('CORS', () => {
     },
   );
 
-  it('lets no other origin', async () => {
+  it('allows no other origin', async () => {
     for (const other of ['https://evil.example', 'null', 'https://app.example.com.evil.example']) {
       const response = await call(LIST, { CORS_ORIGINS }, { headers: { Origin: other } });
       expect(response.headers.has('Access-Control-Allow-Origin')).toBe(false);
@@ -328,7 +328,7 @@ describe('CORS', () => {
     expect(response.headers.get('X-Request-ID')).toMatch(/^req_/);
   });
 
-  it('marks what depends on the origin, also without one', async () => {
+  it('sends Vary: Origin to a request without an origin too', async () => {
     const response = await call(LIST, { CORS_ORIGINS });
     expect(response.headers.get('Vary')).toContain('Origin');
   });

@@ -134,7 +134,7 @@ describe('the naughty strings', () => {
 describe('a random body', () => {
   const json = fc.jsonValue({ maxDepth: 6, stringUnit: 'binary' });
 
-  it('that is any JSON is refused', async () => {
+  it('of random JSON is refused', async () => {
     await fc.assert(
       fc.asyncProperty(json, async (value) => {
         await expectHarmless(await post(JSON.stringify(value)), [400]);
@@ -143,7 +143,7 @@ describe('a random body', () => {
     );
   });
 
-  it('that is any bytes is refused', async () => {
+  it('of random bytes is refused', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), async (bytes) => {
         await expectHarmless(await post(new Uint8Array(bytes)), [400]);
@@ -226,7 +226,7 @@ describe('a random body', () => {
     expect((await response.text()).length).toBeLessThan(60_000);
   });
 
-  it('of over 256 KiB is 413, whatever it is', async () => {
+  it('of over 256 KiB is 413, whatever it holds', async () => {
     for (const body of ['x'.repeat(262_145), bodyWith({ payload: { a: 'x'.repeat(262_144) } })]) {
       await expectHarmless(await post(body), [413]);
     }
@@ -234,7 +234,7 @@ describe('a random body', () => {
 });
 
 describe('the idempotency key', () => {
-  it('that is any header is taken or refused, and never repeated', async () => {
+  it('of random text is accepted or refused, and never repeated', async () => {
     const body = bodyWith({ payload: { note: CANARY } });
     const keys = fc.oneof(
       hostileHeader,

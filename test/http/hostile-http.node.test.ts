@@ -96,7 +96,7 @@ describe('a request id', () => {
     expect(await answerTo(id)).toBe(id);
   });
 
-  it('in Latin-1 is replaced: its bytes could not come back', async () => {
+  it('in Latin-1 is replaced: its bytes could not be sent back', async () => {
     expect(await answerTo('na', 0xef, 've')).toMatch(/^req_[0-9a-f]{32}$/);
   });
 });
@@ -165,7 +165,7 @@ describe('the length of a body', () => {
 });
 
 describe('a body that', () => {
-  it('comes a byte at a time is taken', async () => {
+  it('comes one byte at a time is accepted', async () => {
     const answer = new Promise<string>((resolve, reject) => {
       const socket = open();
       socket.on('data', (data) => resolve(data.toString()));
@@ -185,7 +185,7 @@ describe('a body that', () => {
     ['stops before its end', [INGEST, 'Content-Length: 500\r\n\r\n{"event']],
     ['stops inside a chunk', [CHUNKED, 'ffff\r\n{"event']],
     ['announces an endless chunk', [CHUNKED, `ffffffffffffff\r\n${BODY}`]],
-  ])('%s holds up nobody else', async (_name, parts) => {
+  ])('%s delays no other client', async (_name, parts) => {
     const sockets = Array.from({ length: 50 }, () => {
       const socket = open();
       socket.on('error', () => undefined);

@@ -64,7 +64,7 @@ async function cursorOf(list: string): Promise<string> {
 }
 
 describe('a slug or an id', () => {
-  it.each([FEED, EVENTS])('of %s that is any text is not found', async (list) => {
+  it.each([FEED, EVENTS])('of %s that is random text is not found', async (list) => {
     await fc.assert(
       fc.asyncProperty(hostileText, async (text) => {
         const path = encodeURIComponent(text.toWellFormed());
@@ -90,13 +90,13 @@ describe('a slug or an id', () => {
     '%0d%0aX: y',
     `a${'%20'.repeat(2_000)}`,
     'a'.repeat(8_000),
-  ])('%s as it stands in the address is not found', async (path) => {
+  ])('%s in the path is not found', async (path) => {
     for (const list of [FEED, EVENTS]) await expectHarmless(await get(`${list}/${path}`), [404]);
   });
 });
 
 describe('a path', () => {
-  it('that is any text under any method is not found or not allowed', async () => {
+  it('of random text is not found or not allowed, under any method', async () => {
     const method = fc.constantFrom(
       'GET',
       'HEAD',
@@ -192,22 +192,25 @@ describe('a query', () => {
   );
   const query = fc.array(fc.tuple(name, value), { maxLength: 5 });
 
-  it.each(READABLE)('of %s that is anything is answered, or refused by name', async (path) => {
-    await fc.assert(
-      fc.asyncProperty(query, async (pairs) => {
-        const text = new URLSearchParams(
-          [...pairs, ['utm_source', CANARY]].map(([key, each]) => [
-            (key ?? '').toWellFormed(),
-            (each ?? '').toWellFormed(),
-          ]),
-        );
-        await expectHarmless(await get(`${path}?${text}`), [200, 400, 404]);
-      }),
-      runs(100),
-    );
-  });
+  it.each(READABLE)(
+    "of %s with random parameters is answered, or refused by the parameter's name",
+    async (path) => {
+      await fc.assert(
+        fc.asyncProperty(query, async (pairs) => {
+          const text = new URLSearchParams(
+            [...pairs, ['utm_source', CANARY]].map(([key, each]) => [
+              (key ?? '').toWellFormed(),
+              (each ?? '').toWellFormed(),
+            ]),
+          );
+          await expectHarmless(await get(`${path}?${text}`), [200, 400, 404]);
+        }),
+        runs(100),
+      );
+    },
+  );
 
-  it.each(READABLE)('of %s that is not even encoded is no 5xx', async (path) => {
+  it.each(READABLE)('of %s that is not percent-encoded is no 5xx', async (path) => {
     await fc.assert(
       fc.asyncProperty(hostileText, async (text) => {
         await expectHarmless(await get(`${path}?limit=${text}&status=${text}&%`), [200, 400, 404]);
@@ -218,7 +221,7 @@ describe('a query', () => {
 });
 
 describe('a cursor', () => {
-  it.each(LISTS)('of $list that is any text is invalid', async ({ list, pager }) => {
+  it.each(LISTS)('of $list that is random text is invalid', async ({ list, pager }) => {
     await fc.assert(
       fc.asyncProperty(hostileText, async (text) => {
         const value = encodeURIComponent(text.toWellFormed());
@@ -245,7 +248,7 @@ describe('a cursor', () => {
     );
   });
 
-  it('can be forged, for rows that anybody may list anyway', async () => {
+  it('can be forged, and leads to rows that its sender may list anyway', async () => {
     const filters = await digestOf('{"status":["listed"]}');
     const place = [2, '00000000-0000-4000-8000-000000000000'];
     const text = JSON.stringify([2, 'properties', filters, place]);
@@ -253,7 +256,7 @@ describe('a cursor', () => {
     expect(list.parse(await response.json()).data).toHaveLength(3);
   });
 
-  it('forged with the right check around any text or position is answered or invalid', async () => {
+  it('that is forged with a valid check is answered or invalid, whatever it holds', async () => {
     const scopes = fc.constantFrom(
       ...[
         { to: `${FEED}?cursor=`, scope: ['properties', await digestOf('{"status":["listed"]}')] },
@@ -325,7 +328,7 @@ describe('a header', () => {
   const orLimited = (name: string, statuses: number[]) =>
     name === 'CF-Connecting-IP' ? [...statuses, 429] : statuses;
 
-  it.each(READABLE)('of %s that is anything is no 5xx', async (path) => {
+  it.each(READABLE)('of %s that is random text is no 5xx', async (path) => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...NAMES), hostileHeader, async (name, value) => {
         const response = await get(path, { headers: { [name]: value } });
@@ -335,7 +338,7 @@ describe('a header', () => {
     );
   });
 
-  it('of the ingest endpoint that is anything is no 5xx', async () => {
+  it('of the ingest endpoint that is random text is no 5xx', async () => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...NAMES), hostileHeader, async (name, value) => {
         const headers = { 'Content-Type': 'application/json', [name]: value };

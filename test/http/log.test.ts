@@ -37,7 +37,7 @@ describe('the watch over the log', () => {
   });
 });
 
-describe('the line of a request that does not fit', () => {
+describe('the log line of an invalid request', () => {
   const body = (changes: object) => ({
     event_type: 'booking.created',
     aggregate_id: 'bk_1',
@@ -87,7 +87,7 @@ describe('the line of a request that does not fit', () => {
     expect(lines.join()).not.toMatch(/sent|secret/);
   });
 
-  it('names the header of a key that does not fit', async () => {
+  it('names the header of an invalid key', async () => {
     const log = vi.spyOn(console, 'log').mockImplementation(() => {});
     await send(INGEST, {
       method: 'POST',
@@ -155,7 +155,7 @@ describe('a fault of a request', () => {
     expect(faults().filter((fault) => !fault.endsWith(' edge-1'))).toEqual([]);
   });
 
-  it('is told apart from those of the requests beside it', async () => {
+  it('has the id of its own request, beside concurrent requests', async () => {
     const log = vi.spyOn(console, 'log').mockImplementation(() => {});
     const ids = Array.from({ length: 20 }, (_, index) => `beside-${index}`);
     await Promise.all(

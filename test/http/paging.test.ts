@@ -92,7 +92,7 @@ describe('a cursor', () => {
     await expect(decode(text)).rejects.toMatchObject({ code: 'invalid_cursor', status: 400 });
   });
 
-  it('is refused when its position has another shape, even with a true check', async () => {
+  it('is refused when its position has another shape, even with a valid check', async () => {
     const cursor = await encodeCursor(scope, ['a', 1]);
     await expect(decode(cursor)).rejects.toMatchObject({ code: 'invalid_cursor' });
   });

@@ -76,7 +76,7 @@ async function sendBytes(): Promise<void> {
 }
 
 describe('a request to a service', () => {
-  it('whose log nobody reads is found', async () => {
+  it('whose log no test reads is found', async () => {
     await sendByFetch();
     expect(takeFindings()).toEqual([
       `the log of the service on port ${port} is not read: see watchService`,

@@ -23,7 +23,7 @@ describe('the answers of a working copy that is not set up', () => {
     },
   );
 
-  it('say it too when only the tables are missing', async () => {
+  it('give the hint too when only the tables are missing', async () => {
     const log = vi.spyOn(console, 'error').mockImplementation(() => {});
     await env.DB.exec('ALTER TABLE events RENAME TO away');
     const message = await messageOf('http://localhost:3001', {}, 'test-key-one');
@@ -32,7 +32,7 @@ describe('the answers of a working copy that is not set up', () => {
     expect(message).toContain(HINT);
   });
 
-  it('say nothing of it once it is set up, or at a public name', async () => {
+  it('give no hint once it is set up, or under a public host name', async () => {
     expect(await messageOf('http://localhost:3001', {}, 'wrong')).not.toContain('npm run');
     const deployed = await messageOf('https://api.example.com', { API_KEY: undefined }, 'x');
     expect(deployed).not.toContain('npm run');

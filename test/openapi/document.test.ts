@@ -28,7 +28,7 @@ describe('the OpenAPI document', () => {
     expect(described.sort()).toEqual([...new Set(registered)].sort());
   });
 
-  it('takes UUIDs of requests in either case and has those of answers in lower case', () => {
+  it('has UUIDs of requests in either case, and UUIDs of answers in lower case', () => {
     const patterns = (under: string[]) =>
       objectsOf(document)
         .filter(({ object }) => 'format' in object && object.format === 'uuid')
@@ -56,7 +56,7 @@ describe('the OpenAPI document', () => {
     expect(statuses.filter((status) => !/^[2-5]\d\d$/.test(status))).toEqual([]);
   });
 
-  it('has no open object but an event’s payload', () => {
+  it('has no object with unknown fields but an event’s payload', () => {
     const open = objectsOf(document)
       .filter(({ path }) => !path.includes('examples') && !path.includes('example'))
       .filter(({ object }) => 'type' in object && object.type === 'object')

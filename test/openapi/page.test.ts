@@ -39,7 +39,7 @@ describe('in development', () => {
     expect(response.headers.get('Location')).toBe('/api/docs');
   });
 
-  it('the page holds the first key, for requests to be tried, and nobody may keep it', async () => {
+  it('the page holds the first key, for requests to be tried, and no cache may hold the page', async () => {
     const API_KEY = 'one"><script>alert(1)</script>, two';
     const response = await ask('/api/docs', { ENVIRONMENT, API_KEY });
     await expectStatus(response, 200);
@@ -75,7 +75,7 @@ describe('in development', () => {
     expect(await response.text()).not.toContain(API_KEY);
   });
 
-  it('the document of the page tells common headers once, the whole one at each response', async () => {
+  it('the document of the page names common headers once, the whole one at each response', async () => {
     const responses = async (path: string) => {
       const response = await ask(path, { ENVIRONMENT });
       const { info, paths } = documentShape.parse(await response.json());

@@ -131,7 +131,7 @@ describe.skipIf(!hasChromium)('the preview in Chromium', () => {
       expect(await cards().count()).toBe(0);
     });
 
-    it('counts what is missing, and shows these listings with their marks', async () => {
+    it('counts the listings that lack something, and shows them with their marks', async () => {
       await visit('/preview?lang=fr');
       const french = page.getByTitle('9 listings without a French title');
       await french.click();
@@ -188,7 +188,7 @@ describe.skipIf(!hasChromium)('the preview in Chromium', () => {
       expect(page.url()).toContain('lang=es');
     });
 
-    it('draws a stand-in with the alt text for a photo that cannot be had', async () => {
+    it('draws a placeholder with the alt text for a photo that cannot be loaded', async () => {
       await visit('/preview');
       const picture = cardOf('casa-ginebrera').locator('.picture');
       await picture.getByText('Photo not loaded').waitFor();
@@ -197,7 +197,7 @@ describe.skipIf(!hasChromium)('the preview in Chromium', () => {
       expect(await picture.textContent()).toContain('The stone terrace and pool of Casa Ginebrera');
     });
 
-    it('shows a photo that can be had, with its alt text', async () => {
+    it('shows a photo that can be loaded, with its alt text', async () => {
       await page.unroute(PHOTOS);
       await page.route(PHOTOS, (route) => route.fulfill({ body: PIXEL, contentType: 'image/gif' }));
       await visit('/preview?find=ginebrera');
@@ -372,7 +372,7 @@ describe.skipIf(!hasChromium)('the preview in Chromium', () => {
       expect(await cards().count()).toBe(24);
     });
 
-    it('waits as long as the rate limit says, shows what is read by then, and goes on', async () => {
+    it('waits as long as the rate limit says, shows the listings read so far, and goes on', async () => {
       await serveFeed(2, 1);
       await page.clock.install();
       await page.goto(`${service.origin}/preview`);
@@ -408,7 +408,7 @@ describe.skipIf(!hasChromium)('the preview in Chromium', () => {
   });
 
   describe('after an import', () => {
-    it('shows what was imported when it is loaded again: a listing, and the catalogue', async () => {
+    it('shows the imported changes when it is loaded again: a listing, and the catalogue', async () => {
       page = await newPage();
       const isTitled = (title: string) => page.getByText(title, { exact: true }).first().waitFor();
       await page.goto(`${service.origin}/preview/listings/casa-ginebrera`);

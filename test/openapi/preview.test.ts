@@ -93,7 +93,7 @@ describe('in development', () => {
     for (const text of [await style.text(), ...texts.values()]) expect(text).not.toContain(API_KEY);
   });
 
-  it('hidden listings are told as if they were listed, in the order of the feed', async () => {
+  it('hidden listings are rendered as if they were listed, in the order of the feed', async () => {
     const shown = sourceOf({ slug: 'shown' });
     const second = sourceOf({ slug: 'second', status: 'hidden', display_order: 7 });
     const first = sourceOf({

@@ -97,7 +97,7 @@ describe('an answer', () => {
     expect(await nameIn(await isolate()(`${LIST}/${slug}`))).toBe('After');
   });
 
-  it('is shared by requests that ask for the same, and by no others', async () => {
+  it('is shared by equal requests, and by no others', async () => {
     const call = isolate();
     const first = await call(`${LIST}?status=listed,sold_out&limit=2&utm_source=a`);
     const same = await call(`${LIST}?limit=2&status=sold_out,listed`, { DB: failingD1 });
@@ -107,13 +107,13 @@ describe('an answer', () => {
     }
   });
 
-  it('to a request without a cursor is no answer to one with an empty cursor', async () => {
+  it('to a request without a cursor is not given to a request with an empty cursor', async () => {
     const call = isolate();
     await expectStatus(await call(LIST), 200);
     await expectError(await call(`${LIST}?cursor=`), 400, 'invalid_cursor');
   });
 
-  it('is given to nobody without credentials', async () => {
+  it('is given to no request without credentials', async () => {
     const call = isolate();
     await call(`${LIST}/${slug}`);
     const denied = await call(`${LIST}/${slug}`, {}, { 'x-api-key': 'wrong' });
@@ -137,7 +137,7 @@ describe('an answer', () => {
     expect(url).toBe(`https://new.example.com/listings/${slug}`);
   });
 
-  it('is never cached for what is missing', async () => {
+  it('is never cached for a missing listing', async () => {
     const call = isolate();
     await expectError(await call(`${LIST}/${slug}-new`), 404, 'resource_missing');
     await storeListings(env.DB, [sourceOf({ slug: `${slug}-new` })]);
@@ -195,7 +195,7 @@ describe('when D1 fails', () => {
     }
   });
 
-  it('FEED_STALE_SECONDS=0 gives none, and caches as before', async () => {
+  it('FEED_STALE_SECONDS=0 gives no older answer, and caches as before', async () => {
     const call = isolate({ FEED_STALE_SECONDS: '0' });
     await call(`${LIST}/${slug}`);
     vi.setSystemTime(Date.now() + 59_999);
@@ -212,7 +212,7 @@ describe('when D1 fails', () => {
     expect(stale.headers.get('Age')).toBe('1800');
   });
 
-  it('the answer of the edge is given by an isolate whose memory holds none', async () => {
+  it('an isolate whose memory holds no answer gives the one of the edge cache', async () => {
     const call = isolate({ FEED_MEMORY_BYTES: '0' });
     await call(`${LIST}/${slug}`);
     vi.setSystemTime(Date.now() + 61_000);
@@ -274,7 +274,7 @@ describe('fresh=true', () => {
     },
   );
 
-  it('removes what the caches have of a listing that is hidden now', async () => {
+  it('removes a listing that is hidden now from both caches', async () => {
     const call = isolate();
     await call(`${LIST}/${slug}`);
     await env.DB.prepare(`UPDATE properties SET status = 'hidden' WHERE slug = ?`).bind(slug).run();

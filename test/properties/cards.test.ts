@@ -78,7 +78,7 @@ function languagesIn(value: unknown): Set<string> {
 }
 
 describe('cards', () => {
-  it('are those of the list, in its order, each field as in the property', async () => {
+  it('are the listings of the list, in its order, each field as in the property', async () => {
     const query = 'status=listed,coming_soon,sold_out&limit=100';
     const [whole, cards] = [await list(query), await list(query, CARDS)];
     expect(cards.data).toHaveLength(whole.data.length);
@@ -109,7 +109,7 @@ describe('cards', () => {
     await expectError(await get(`${LIST}?limit=1&cursor=${next_cursor}`), 400, 'invalid_cursor');
   });
 
-  it('are rendered now where other rules rendered the listings', async () => {
+  it('are rendered anew where other rules rendered the listings', async () => {
     const expected = (await list('limit=3', CARDS)).data;
     const moved = 'https://moved.example.com';
     const response = await sendWith({ PUBLIC_SITE_URL: moved }, `${CARDS}?limit=3`);

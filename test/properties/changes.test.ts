@@ -82,7 +82,7 @@ const homes = (count: number) => Array.from({ length: count }, () => sourceOf())
 const ids = (items: readonly { id: string }[]) => items.map(({ id }) => id);
 const briefly = (items: Page['data']) => items.map(({ id, change }) => `${change} ${id}`);
 
-describe('a reader from nothing', () => {
+describe('a reader without a cursor', () => {
   it.each([1, 2, 3, 100])(
     'gets each public listing once and no tombstone, in pages of %d',
     async (limit) => {
@@ -112,7 +112,7 @@ describe('a reader from nothing', () => {
     if (count > 1) expect((await read(`?limit=${count - 1}`)).has_more).toBe(true);
   });
 
-  it('finds nothing in an empty store, and goes on from there', async () => {
+  it('finds nothing in an empty store, and resumes from there', async () => {
     const nothing = await read();
     expect(nothing).toMatchObject({ data: [], has_more: false, next_cursor: null });
     const [a] = homes(1);
@@ -120,7 +120,7 @@ describe('a reader from nothing', () => {
     expect(ids((await read(`?after=${nothing.resume_cursor}`)).data)).toEqual([a?.id]);
   });
 
-  it('gets what changes while it reads, tombstones of what it has seen included', async () => {
+  it('gets the changes that are made while it reads, with tombstones of listings that it has read', async () => {
     const listings = homes(6);
     await store(...listings);
     const [first, , third, , fifth] = listings;
@@ -147,7 +147,7 @@ describe('a reader from nothing', () => {
   });
 });
 
-describe('a reader that goes on', () => {
+describe('a reader that resumes', () => {
   it('gets each listing once, at its latest change, and a tombstone for each that was hidden', async () => {
     const [a, b, c, d] = [sourceOf(), sourceOf(), sourceOf(), sourceOf()];
     await store(a, b, c, d);
@@ -203,7 +203,7 @@ describe('a reader that goes on', () => {
     expect(item?.property?.title).toEqual({ es: 'Uno' });
   });
 
-  it('gets a listing rendered now that other rules rendered', async () => {
+  it('gets a listing rendered anew that other rules rendered', async () => {
     const listing = sourceOf({ name: 'Now' });
     await store(listing);
     await env.DB.prepare(`UPDATE properties SET rendering = 'older', document = '{}'`).run();
@@ -220,7 +220,7 @@ describe('wait', () => {
     expect(ids((await waiting).data)).toEqual([home.id]);
   });
 
-  it('gives what there is at once', async () => {
+  it('answers at once when there is a change', async () => {
     const { resume } = await readAll();
     const home = sourceOf({ slug: 'renamed' });
     await store(home);
@@ -293,7 +293,7 @@ describe('a page of changes', () => {
     expect(constraints).toEqual(['first-primary', 'first-primary']);
   });
 
-  it('holds 4 MiB of documents at most, which the database does not exceed by far either', async () => {
+  it('holds 4 MiB of documents at most, and the database selects little more', async () => {
     const large = Array.from({ length: 30 }, () => sourceOf(LARGE));
     await store(...large);
     const { resume_cursor } = await read('?limit=1');
@@ -334,7 +334,7 @@ describe('a page of changes', () => {
     expect(costs.d1RoundTrips).toBe(4);
   });
 
-  it('cut to its size reads each row twice where other rules rendered it', async () => {
+  it('that is cut to its size reads each row twice where other rules rendered it', async () => {
     await store(...Array.from({ length: 30 }, () => sourceOf(LARGE)));
     await env.DB.prepare(`UPDATE properties SET rendering = 'older', document = '{}'`).run();
     const { env: counted, costs } = counting(env);

@@ -48,7 +48,7 @@ function idsInOrder(matches: (listing: Source) => boolean): string[] {
 }
 
 describe('the list', () => {
-  it('gives the listed ones by display order, then by id, in pages of 25', async () => {
+  it('gives listings with the status listed by display order, then by id, in pages of 25', async () => {
     const first = await list();
     const expected = idsInOrder((listing) => listing.status === 'listed');
     expect(expected.length).toBe(24);
@@ -74,7 +74,7 @@ describe('the list', () => {
     ],
     ['?location_id=00000000-0000-0000-0000-000000000000', () => false],
     ['?utm_source=mail&utm_source=again&_foo', (l) => l.status === 'listed'],
-  ])('%s gives what it asks for', async (query, matches) => {
+  ])('%s gives the listings that fit it', async (query, matches) => {
     const result = await list(`${query}&limit=100`);
     expect(result.data.map((item) => item.id)).toEqual(idsInOrder(matches));
     expect(result).toMatchObject({ has_more: false, next_cursor: null });
@@ -88,7 +88,7 @@ describe('the list', () => {
     expect(pages.slice(0, -1).every((each) => each.data.length === limit)).toBe(true);
   });
 
-  it('does not repeat or miss a listing when others come and go between pages', async () => {
+  it('repeats or misses no listing when others are added or removed between pages', async () => {
     const newcomer = sourceOf({ display_order: -100 });
     const first = await list('?limit=10');
     await storeListings(env.DB, [newcomer]);
@@ -107,7 +107,7 @@ describe('the list', () => {
     ]);
   });
 
-  it('renders from source what older rules or another site address rendered', async () => {
+  it('renders a listing anew that older rules or another site address rendered', async () => {
     await env.DB.prepare(
       `UPDATE properties SET rendering = 'older', document = '{"object":"old"}'`,
     ).run();
@@ -156,7 +156,7 @@ describe('a bad parameter of the list', () => {
     expect(error.details?.[0]?.path).toBe(error.param);
   });
 
-  it('is in details beside every other bad one', async () => {
+  it('is in details beside every other bad parameter', async () => {
     const error = await expectError(
       await get(`${LIST}?limit=0&type=boat&status=hidden&location_id=x&page=2`),
       400,
@@ -233,7 +233,7 @@ describe('a cursor beside another bad parameter', () => {
     expect(error.param).toBe('page');
   });
 
-  it('is there once when it is repeated', async () => {
+  it('is in details once when it is repeated', async () => {
     const error = await expectError(
       await get(`${LIST}?limit=0&cursor=x&cursor=x`),
       400,
@@ -242,7 +242,7 @@ describe('a cursor beside another bad parameter', () => {
     expect(error.details?.slice(1)).toEqual([{ path: 'cursor', message: 'must be given once' }]);
   });
 
-  it('is not there when it can be read', async () => {
+  it('is not in details when it can be decoded', async () => {
     const { next_cursor } = await list('?status=listed,sold_out&limit=3');
     const error = await expectError(
       await get(`${LIST}?limit=0&cursor=${next_cursor}`),

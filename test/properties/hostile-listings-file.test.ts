@@ -47,7 +47,7 @@ describe('a listings file', () => {
     );
   });
 
-  it('keeps every naughty string as it is, down to the wire', () => {
+  it('keeps every naughty string unchanged, from the file to the feed', () => {
     for (const text of NAUGHTY.filter((each) => each.trim() !== '')) {
       const content = { ...home, name: text, title: { en: text }, description: { fr: text } };
       const { problems } = read({ properties: [content] });
@@ -76,7 +76,7 @@ describe('a listings file', () => {
     'ftp://a.example/a',
     'https://',
     'java\nscript:1',
-  ])('has no place for the address %j', (url) => {
+  ])('is refused with the address %j', (url) => {
     const photo = { id: home.id, url, section: 'hero', web_visible: true, web_sort_order: 1 };
     const video = { id: home.id, url, type: 'hero', web_visible: true, sort_order: 1 };
     for (const fields of [
@@ -88,7 +88,7 @@ describe('a listings file', () => {
     }
   });
 
-  it('has no place for a slug that is a path, markup or an id', () => {
+  it('is refused with a slug that is a path, markup or an id', () => {
     fc.assert(
       fc.property(hostileText, (slug) => {
         const { problems } = read({ properties: [{ ...home, slug }] });
@@ -100,7 +100,7 @@ describe('a listings file', () => {
     );
   });
 
-  it('has no place for fields of its own, __proto__ and constructor included', () => {
+  it('is refused with unknown fields, __proto__ and constructor included', () => {
     for (const name of ['__proto__', 'constructor', 'document', 'rendering', 'toString']) {
       const content = JSON.stringify({ properties: [home] }).replace(
         '"slug"',

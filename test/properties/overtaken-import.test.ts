@@ -40,7 +40,7 @@ async function renameOvertakenAt(trip: number): Promise<number> {
   return trips;
 }
 
-it('an import that another one overtakes at any moment has its effect on what that one stored', async () => {
+it('an import that another one overtakes at any moment changes the rows that the other one has stored', async () => {
   let trips = Number.POSITIVE_INFINITY;
   for (let trip = 1; trip <= trips; trip += 1) {
     const made = await renameOvertakenAt(trip);

@@ -100,7 +100,7 @@ describe('a rendered listing', () => {
   });
 });
 
-it('a listing is read and rendered that was stored before the rules of the file were made stricter', () => {
+it('a listing that was stored before the rules of the file became stricter is still read and rendered', () => {
   const url = 'https://user:secret@images.example.com/a b"<>\'.jpg';
   const attrs = JSON.parse(`${'['.repeat(500)}${']'.repeat(500)}`);
   const description = { en: { type: 'doc', attrs, content: [{ type: 'paragraph' }] } };

@@ -139,7 +139,7 @@ describe('an answer past three quarters of its time', () => {
     expect(await other.tell()).toBe('After: isolate; hit; ttl=60');
   });
 
-  it('is tried again some seconds after a renewal that failed, and never given after its time', async () => {
+  it('is renewed again some seconds after a failed renewal, and never given after its time', async () => {
     const one = isolate();
     await one.tell();
     await rename('After');
@@ -156,7 +156,7 @@ describe('an answer past three quarters of its time', () => {
     expect(await one.tell()).toBe('After: edge; fwd=stale, isolate; fwd=stale');
   });
 
-  it('is forgotten when the listing is hidden by then', async () => {
+  it('is removed when the listing is hidden by then', async () => {
     const one = isolate();
     await one.tell();
     await env.DB.prepare(`UPDATE properties SET status = 'hidden' WHERE slug = ?`).bind(slug).run();
@@ -227,7 +227,7 @@ function holdBack(opened: Promise<unknown>): { read: Promise<void> } {
 }
 
 describe('an edge cache that has not answered within 20 ms', () => {
-  it('is not waited for: D1 is asked beside it', async () => {
+  it('is not awaited: D1 is asked beside it', async () => {
     vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'], now: START });
     const looked = Promise.withResolvers<void>();
     edgeThat(() => {
@@ -256,7 +256,7 @@ describe('an edge cache that has not answered within 20 ms', () => {
     expect(other.counted.reads).toBe(1);
   });
 
-  it('still stands in when D1 fails', async () => {
+  it('gives its older answer when D1 fails', async () => {
     await isolate().tell();
     atSecond(61);
     const gate = Promise.withResolvers<void>();
@@ -288,7 +288,7 @@ describe('an edge cache that answers after D1', () => {
     expect(await telling).toBe('Before: edge; hit; ttl=30, isolate; fwd=miss');
   });
 
-  it('does not bring back what D1 has said to be missing', async () => {
+  it('does not bring back a listing that is missing in D1', async () => {
     await isolate().tell();
     await env.DB.prepare(`UPDATE properties SET status = 'hidden' WHERE slug = ?`).bind(slug).run();
     const gate = Promise.withResolvers<void>();
@@ -313,7 +313,7 @@ describe('a stall of D1', () => {
     vi.useFakeTimers({ toFake: [...toFake], now: START + seconds * 1_000 });
   }
 
-  it('lets an older answer stand in after 300 ms, and keeps the answer that comes at last', async () => {
+  it('makes an older answer be given after 300 ms, and the answer that comes at last is cached', async () => {
     const one = isolate();
     await one.tell();
     await rename('After');
@@ -336,7 +336,7 @@ describe('a stall of D1', () => {
     expect(await one.tell()).toBe('After: isolate; hit; ttl=59');
   });
 
-  it('is waited out at once after a read of 2 s, while one read at a time asks for its end', async () => {
+  it('makes older answers be given at once after a read of 2 s, while one read at a time probes D1', async () => {
     const one = isolate();
     await one.tell();
     await rename('After');
@@ -364,7 +364,7 @@ describe('a stall of D1', () => {
     });
   });
 
-  it('ends for the requests after it with the first read that answers in time', async () => {
+  it('is over for later requests with the first read that D1 answers in time', async () => {
     const one = isolate();
     await one.tell();
     atSecond(61);
@@ -377,7 +377,7 @@ describe('a stall of D1', () => {
     expect(await one.tell()).toBe('Later: edge; fwd=stale, isolate; fwd=stale');
   });
 
-  it('is over 5 s after a read that failed, as far as nothing else is known', async () => {
+  it('counts as over 5 s after the last failed read', async () => {
     const one = isolate();
     await one.tell();
     await rename('After');
@@ -406,7 +406,7 @@ describe('two requests for one answer on a cold isolate', () => {
 });
 
 describe('Cache-Status', () => {
-  it('tells an older answer that stands in', async () => {
+  it('tells that an older answer was given', async () => {
     const one = isolate();
     await one.tell();
     atSecond(61);
@@ -428,7 +428,7 @@ describe('Cache-Status', () => {
     expect(exposed?.split(',')).toContain('Cache-Status');
   });
 
-  it('is in the log by its source', async () => {
+  it('is in the log as the source of the answer', async () => {
     const log = vi.spyOn(console, 'log').mockReturnValue(undefined);
     const one = isolate();
     await one.tell();

@@ -121,7 +121,7 @@ async function digestOf(value: unknown): Promise<string> {
 }
 
 describe('the field rules', () => {
-  it('give what the digest of their version says', async () => {
+  it('make the documents of the digest of their version', async () => {
     const digest = await digestOf([
       Object.keys(property.shape),
       corpus.map((listing) => render(listing, SITE)),

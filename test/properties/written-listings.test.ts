@@ -65,7 +65,7 @@ describe('the places of changes', () => {
   const b = propertyOf({ slug: 'b' });
   const c = propertyOf({ slug: 'c' });
 
-  it('are one, two, three: the next after the newest, whatever killed imports have left staged', async () => {
+  it('follow the newest place one by one, even when killed imports have left rows staged', async () => {
     await env.DB.exec(
       `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
        INSERT INTO import_staging (kind, key, import_id, row) SELECT 'property', i, 'killed', '{}' FROM n`
@@ -86,7 +86,7 @@ describe('the places of changes', () => {
     ]);
   });
 
-  it('of one import are those of its removals first, so that a slug is free before it is given', async () => {
+  it('of one import begin with its removals, so that a slug is free before another listing gets it', async () => {
     await load([a, b, c]);
     await load([renamed(b, 'a'), c, hidden(renamed(a, 'was-a'))]);
     expect(await places()).toEqual([
@@ -166,7 +166,7 @@ describe('the former slugs of a listing', () => {
     return (await stored()).find((each) => each.slug === slug)?.former_slugs;
   }
 
-  it('are those under which it was public, newest first', async () => {
+  it('are the slugs under which it was public, newest first', async () => {
     await load([home, other]);
     expect(await formerSlugs('one')).toEqual([]);
     await load([renamed(home, 'two')]);
@@ -179,7 +179,7 @@ describe('the former slugs of a listing', () => {
     expect(await formerSlugs('other')).toEqual([]);
   });
 
-  it('have the last public one of a listing that was hidden in between, and none from hidden times', async () => {
+  it('have the last public slug of a listing that was hidden in between, and no slug that it had while hidden', async () => {
     await load([home]);
     await load([hidden(renamed(home, 'two'))]);
     expect(await formerSlugs('two')).toEqual([]);
@@ -198,7 +198,7 @@ describe('the former slugs of a listing', () => {
     expect(await formerSlugs('elsewhere')).toEqual(['one']);
   });
 
-  it('are none of two listings that have changed places', async () => {
+  it('are empty for two listings that have swapped their slugs', async () => {
     await load([home, other]);
     await load([renamed(home, 'other'), renamed(other, 'one')]);
     expect(await formerSlugs('one')).toEqual([]);

@@ -47,7 +47,7 @@ it('counts the Workers of other zones by their zone', () => {
   expect(clientOf(shared, undefined)).toBe('2a06:98c0:3600:0::/64');
 });
 
-it('does not let a client of its own address choose a bucket by CF-Worker', () => {
+it('ignores the CF-Worker of a client that has its own address', () => {
   expect(clientOf('203.0.113.7', 'one.example')).toBe('203.0.113.7');
   expect(clientOf('2001:db8:1:2::1', 'one.example')).toBe('2001:db8:1:2::/64');
   expect(clientOf('nonsense', 'one.example')).toBe('unknown');

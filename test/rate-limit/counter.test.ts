@@ -47,8 +47,8 @@ function storedIn(client: string) {
   });
 }
 
-describe('what is stored', () => {
-  it('is nothing of a first lease, then each lease, with one alarm at the end of the window', async () => {
+describe('the storage of a counter', () => {
+  it('holds nothing after a first lease, then the window after each lease, with one alarm at its end', async () => {
     const client = freshAddress();
     expect(await lease(client)).toEqual({ granted: 4, left: 96, resetMs: 60_000 });
     expect(await storedIn(client)).toEqual({ windows: {}, alarmSeconds: null });
@@ -62,13 +62,13 @@ describe('what is stored', () => {
     expect((await storedIn(client)).windows).toEqual({ default: { startedAt: START, hits: 24 } });
   });
 
-  it('is a window that its first lease fills', async () => {
+  it('holds a window that its first lease fills', async () => {
     const client = freshAddress();
     await objectOf(client).grant('default', 1, 1);
     expect((await storedIn(client)).windows).toEqual({ default: { startedAt: START, hits: 1 } });
   });
 
-  it('is nothing for a request that is refused', async () => {
+  it('is not written for a refused request', async () => {
     const client = freshAddress();
     expect(await objectOf(client).grant('default', 0, 1)).toMatchObject({
       granted: 0,
@@ -142,7 +142,7 @@ describe('the alarm', () => {
     expect(await storedIn(client)).toEqual({ windows: {}, alarmSeconds: null });
   });
 
-  it('deletes only a window that is over, and comes again for the other', async () => {
+  it('deletes only a window that is over, and is set again for the other', async () => {
     const client = freshAddress();
     await lease(client, 2);
     vi.setSystemTime(START + 30_000);
@@ -158,7 +158,7 @@ describe('the alarm', () => {
     expect(await storedIn(client)).toEqual({ windows: {}, alarmSeconds: null });
   });
 
-  it('that comes early forgets nothing', async () => {
+  it('that comes early deletes nothing', async () => {
     const client = freshAddress();
     await lease(client, FILLING);
     vi.setSystemTime(START + 59_000);
@@ -176,7 +176,7 @@ describe('the alarm', () => {
     expect((await storedIn(client)).alarmSeconds).toBe(60.99);
   });
 
-  it('is set again for the window after', async () => {
+  it('is set again for the next window', async () => {
     const client = freshAddress();
     await lease(client, 2);
     vi.setSystemTime(START + 60_000);
@@ -189,7 +189,7 @@ describe('the alarm', () => {
   });
 });
 
-it('counts both counters of a client apart', async () => {
+it('counts the two counters of a client separately', async () => {
   const client = freshAddress();
   await lease(client, 2, 'ingest');
   expect(await lease(client)).toMatchObject({ granted: 4, left: 96 });

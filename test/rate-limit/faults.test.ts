@@ -73,7 +73,7 @@ describe.each([
 });
 
 describe('a read', () => {
-  it('is worked at beside its counting', async () => {
+  it('runs while it is counted', async () => {
     const order: string[] = [];
     const work = Promise.withResolvers<void>();
     const { changes } = counterThat(async () => {
@@ -92,13 +92,13 @@ describe('a read', () => {
     expect(response.headers.get('RateLimit')).toBe('"default";r=98;t=13');
   });
 
-  it('that is refused does not wait for its work', async () => {
+  it('that is refused does not wait for its handler', async () => {
     const app = createApp().get('/api/v1/work', never);
     const response = await sendWith(counterThat(() => refused).changes, '/api/v1/work', {}, app);
     await expectError(response, 429, 'rate_limit_exceeded');
   });
 
-  it('that is refused after its work keeps nothing of the answer', async () => {
+  it('that is refused after its handler has answered keeps nothing of this answer', async () => {
     const { changes } = counterThat(async () => {
       await new Promise((resolve) => setTimeout(resolve, 50));
       return refused;
@@ -112,7 +112,7 @@ describe('a read', () => {
   });
 });
 
-it.each(['POST', 'PUT', 'DELETE'])('a %s is not begun before it is counted', async (method) => {
+it.each(['POST', 'PUT', 'DELETE'])('a %s does not run before it is counted', async (method) => {
   let worked = false;
   const app = createApp().on(method, '/api/v1/work', (c) => {
     worked = true;
@@ -128,7 +128,7 @@ it.each(['POST', 'PUT', 'DELETE'])('a %s is not begun before it is counted', asy
   expect(worked).toBe(false);
 });
 
-describe('a client known to be over', () => {
+describe('a client known to be over its limit', () => {
   const headers = { 'CF-Connecting-IP': freshAddress() };
 
   it('is refused without waking its object until the window resets', async () => {
@@ -149,7 +149,7 @@ describe('a client known to be over', () => {
     expect(calls).toHaveLength(2);
   });
 
-  it('may still use the other counter, and others may use theirs', async () => {
+  it('may still use the other counter, and other clients may use theirs', async () => {
     const { changes } = counterThat((counter) => (counter === 'default' ? refused : allowed));
     const app = createApp();
     await sendWith(changes, '/api/none', { headers }, app);
@@ -163,7 +163,7 @@ describe('a client known to be over', () => {
   });
 });
 
-it('a request that is broken off while it lets others pass first ceases to wait all the same', async () => {
+it('the wait of each of many requests is given to waitUntil, so that it outlives its request', async () => {
   const gate = Promise.withResolvers<void>();
   const { changes } = counterThat(async () => {
     await gate.promise;

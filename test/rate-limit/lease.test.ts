@@ -33,7 +33,7 @@ describe('the size of a lease', () => {
     [1, 1],
     [0, 0],
     [-3, 0],
-  ])('with %d of 100 left is %d: a quarter of what is left at most', (left, size) => {
+  ])('with %d of 100 requests left is %d: at most a quarter of them', (left, size) => {
     expect(nextLease(100, left)).toBe(size);
   });
 });
@@ -55,7 +55,7 @@ describe('a grant', () => {
     },
   );
 
-  it('is none above a lowered limit', () => {
+  it('is empty above a lowered limit', () => {
     const { lease } = grant({ startedAt: T0, hits: 150 }, 100, 10, T0 + 1);
     expect(lease).toEqual({ granted: 0, left: 0, resetMs: 59_999, window: T0 });
   });
@@ -73,7 +73,7 @@ describe('the window that counts', () => {
     expect(windowAt(T0 + afterMs, own, remembered)).toEqual(window);
   });
 
-  it('is the remembered one where the own one is forgotten or over, until it is over too', () => {
+  it('is the remembered window where the own one is forgotten or over, until it is over too', () => {
     const over = { startedAt: T0 - 70_000, hits: 100 };
     expect(windowAt(T0 + 39_999, undefined, remembered)).toEqual(remembered);
     expect(windowAt(T0, over, remembered)).toEqual(remembered);

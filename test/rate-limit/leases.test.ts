@@ -73,7 +73,7 @@ function objectOf(client: string) {
 }
 
 describe('a client of one isolate', () => {
-  it('gets exactly its limit, and what remains falls by one with each request', async () => {
+  it('gets exactly its limit, and X-RateLimit-Remaining falls by one with each request', async () => {
     const one = isolate(freshAddress());
     const told: number[] = [];
     for (let sent = 0; sent < 100; sent += 1) {
@@ -141,7 +141,7 @@ describe('a client of several isolates', () => {
     },
   );
 
-  it('is told by each what nobody else holds', async () => {
+  it('is told by each isolate the requests that no other isolate holds', async () => {
     const client = freshAddress();
     const [one, other] = [isolate(client), isolate(client)];
     expect(await one.send()).toEqual({ passes: true, remaining: 99 });
@@ -152,7 +152,7 @@ describe('a client of several isolates', () => {
 });
 
 describe('the end of a window', () => {
-  it('ends what is held', async () => {
+  it('ends the leases that are held', async () => {
     const client = freshAddress();
     const one = isolate(client);
     for (let sent = 0; sent < 6; sent += 1) await one.send();
@@ -188,7 +188,7 @@ describe('an eviction of the object', () => {
     expect(passed + (await sendMany(one, 150))).toBe(100);
   });
 
-  it('lets no more than a first lease through besides', async () => {
+  it('lets at most a first lease more through', async () => {
     const client = freshAddress();
     const one = isolate(client);
     await one.send();
@@ -206,7 +206,7 @@ describe('an eviction of the object', () => {
   });
 });
 
-describe('a counter that fails later', () => {
+describe('a counter that fails after a lease', () => {
   it('is not missed while the isolate holds requests', async () => {
     vi.spyOn(console, 'error').mockReturnValue(undefined);
     let isBroken = false;

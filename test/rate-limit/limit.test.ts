@@ -89,7 +89,7 @@ describe('the default limit', () => {
     ]);
   });
 
-  it('refuses with 429 and tells how long to wait', async () => {
+  it('refuses with 429 and says how long to wait', async () => {
     const address = freshAddress();
     await times(100, () => from(address));
     passSeconds(10.9);
@@ -106,7 +106,7 @@ describe('the default limit', () => {
     expect(error.type).toBe('rate_limit_error');
   });
 
-  it('never tells a wait that is too short, nor one of 0 seconds', async () => {
+  it('never asks for a wait that is too short, nor for 0 seconds', async () => {
     const address = freshAddress();
     await times(100, () => from(address));
     passSeconds(59.999);
@@ -125,7 +125,7 @@ describe('the default limit', () => {
     expect((await from(address)).headers.get('RateLimit')).toBe('"default";r=98;t=30');
   });
 
-  it('is for each address its own', async () => {
+  it('is separate for each address', async () => {
     const address = freshAddress();
     await times(101, () => from(address));
     await expectStatus(await from(address), 429);
@@ -165,7 +165,7 @@ describe('the default limit', () => {
     expect([method.status, method.headers.get('X-RateLimit-Remaining')]).toEqual([405, '97']);
   });
 
-  it('does not count what is outside /api', async () => {
+  it('does not count requests outside of /api', async () => {
     const response = await from(freshAddress(), '/');
     expect(limitHeadersOf(response)).toEqual([null, null, null, null, null, null]);
   });
@@ -191,7 +191,7 @@ describe('the default limit', () => {
 describe('the ingest limit', () => {
   const post = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' };
 
-  it('is 200, beside the default one', async () => {
+  it('is 200, beside the default limit', async () => {
     const address = freshAddress();
     const responses = await times(250, () => from(address, INGEST, post));
     expect(statusesOf(responses)).toEqual({ 400: 200, 429: 50 });
@@ -212,7 +212,7 @@ describe('the ingest limit', () => {
     expect(response.headers.get('RateLimit-Policy')).toBe('"default";q=100;w=60');
   });
 
-  it.each([401, 413, 415])('is told on a %i too', async (status) => {
+  it.each([401, 413, 415])('is in the headers of a %i too', async (status) => {
     const init = {
       401: { headers: { 'x-api-key': 'wrong' } },
       413: { body: JSON.stringify({ payload: 'x'.repeat(300_000) }) },
@@ -234,14 +234,14 @@ it('takes its limits from the vars', async () => {
   expect(write.headers.get('RateLimit')).toBe('"ingest";r=6;t=60');
 });
 
-it('may be far above what anybody sends', async () => {
+it('may be far above the requests of any client', async () => {
   const changes = { RATE_LIMIT_DEFAULT: '1000000000' };
   const response = await sendWith(changes, '/api/health');
   await expectStatus(response, 200);
   expect(response.headers.get('X-RateLimit-Limit')).toBe('1000000000');
 });
 
-it('is told on a 304 and on a 500', async () => {
+it('is in the headers of a 304 and of a 500', async () => {
   const address = { 'CF-Connecting-IP': freshAddress() };
   const etag = (await send(LIST, { headers: address })).headers.get('ETag') ?? '';
   const unchanged = await send(LIST, { headers: { ...address, 'If-None-Match': etag } });

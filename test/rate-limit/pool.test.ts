@@ -101,7 +101,7 @@ describe('the next lease', () => {
   });
 });
 
-describe('a request beside a call of another one', () => {
+describe('a request beside a call of another request', () => {
   it('relies on the call for 100 ms, then makes its own', async () => {
     const one = isolate((call) => (call === 0 ? 60_000 : 0));
     const client = freshAddress();
@@ -138,7 +138,7 @@ describe('a request beside a call of another one', () => {
   });
 });
 
-it('300 requests at once make at most 40 calls, and exactly 100 of them pass', async () => {
+it('300 requests at once make at most 40 calls, and exactly 100 requests pass', async () => {
   const one = isolate(() => 15);
   const client = freshAddress();
   const answers = Array.from({ length: 300 }, () => one.send(client));
@@ -149,7 +149,7 @@ it('300 requests at once make at most 40 calls, and exactly 100 of them pass', a
   expect(one.asked.length).toBeLessThanOrEqual(40);
 });
 
-it('a lease that comes after the second that its request waited is spent by later requests', async () => {
+it('a lease that comes after its request has waited for a second is spent by later requests', async () => {
   vi.spyOn(console, 'error').mockReturnValue(undefined);
   const one = isolate(() => 1_500);
   const client = freshAddress();

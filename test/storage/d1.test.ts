@@ -102,7 +102,7 @@ describe('a failure', () => {
     expect(await secondsOf()).toBe(2);
   });
 
-  it('asks them for different pauses', async () => {
+  it('asks clients for different pauses', async () => {
     await read('', 0);
     vi.spyOn(Math, 'random').mockReturnValue(0.99);
     expect(await secondsOf()).toBe(3);

@@ -95,12 +95,12 @@ describe('a page of events', () => {
     );
   });
 
-  it.each([50, 100])('holds 20 of 43 KB under limit=%i', async (limit) => {
+  it.each([50, 100])('holds 20 events of 43 KB under limit=%i', async (limit) => {
     const { sizes } = await readAll(`/api/v1/events?aggregate_id=${MIDDLE}&limit=${limit}`);
     expect(sizes).toEqual([20]);
   });
 
-  it.each(['asc', 'desc'])('holds 4 MiB of larger ones, and skips none, %s', async (order) => {
+  it.each(['asc', 'desc'])('holds 4 MiB of larger events, and skips none, %s', async (order) => {
     const path = `/api/v1/events?aggregate_id=${LARGE}&order=${order}`;
     const many = await readAll(`${path}&limit=100`);
     const few = await readAll(`${path}&limit=40`);
@@ -207,7 +207,7 @@ describe('a page of listings', () => {
     }
   });
 
-  it('reads as little where other rules rendered the listings', async () => {
+  it('reads no more rows where other rules rendered the listings', async () => {
     const site = 'https://other.example.org';
     for (const [status, most] of [
       [['listed'], 25 + 2 * (24 + 3)],
@@ -222,7 +222,7 @@ describe('a page of listings', () => {
     }
   });
 
-  it('counts a stale listing by what it renders to', async () => {
+  it('counts a listing of other rules by the size of its new document', async () => {
     const sizesUnder = async (site: string) => {
       const filters: FeedFilters = { status: ['listed'], type: 'ski' };
       const sizes: number[] = [];

@@ -41,7 +41,7 @@ function keysOf(vars: unknown) {
 }
 
 describe('api-key', () => {
-  it('prints a key once, and lines under which the service knows it', async () => {
+  it('prints a key once, and lines by which the service recognizes it', async () => {
     const { key, toml, stdout } = await make(
       ...['--name', 'marketing-site', '--scope', 'feed:read', '--expires', '2099-12-31'],
     );
@@ -78,7 +78,7 @@ describe('api-key', () => {
     expect(stdout).toContain('\n[[env.scratch.vars.API_KEYS]]\n');
   });
 
-  it('takes today for a date: the key is valid to its end', async () => {
+  it('accepts today as a date: the key is valid to the end of the day', async () => {
     const today = new Date().toISOString().slice(0, 10);
     await make('--name', 'site', '--scope', 'feed:read', '--expires', today);
   });

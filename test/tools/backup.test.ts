@@ -122,7 +122,7 @@ describe('backup and restore', () => {
     expect(taken.stderr).toContain('Nothing was changed.');
   });
 
-  it('keep erased what the ledger has, and spare what came later', async () => {
+  it('keep the events of the ledger erased, and spare later ones', async () => {
     const target = clone();
     const [first, second] = source.rows(EVENTS);
     const own = source.rows(IDENTITY)[0]?.lineage;
@@ -150,7 +150,7 @@ describe('backup and restore', () => {
     expect(bytes.join('')).not.toContain('ann@example.com');
   });
 
-  it('refuse a file that is cut short, altered or none, and change nothing', async () => {
+  it('refuse a file that is cut short, altered or no backup, and change nothing', async () => {
     const target = clone();
     const text = readFileSync(file, 'utf8');
     const cases: [string, string][] = [
@@ -219,7 +219,7 @@ describe('backup and restore of a deployed database', () => {
   });
   afterAll(() => cloudflare.stop());
 
-  it('restore into a new one, go on after a failure in the middle, and need the right to D1 only', async () => {
+  it('restore into a new database, resume after a failure in the middle, and need the right to D1 only', async () => {
     cloudflare.faults = [
       { request: /\/(workers|storage)\//, status: 403 },
       {

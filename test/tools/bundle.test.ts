@@ -48,7 +48,7 @@ describe('the deployed bundle', () => {
 });
 
 describe('a stack of the deployed bundle', () => {
-  it('is read in lines of src by the command in docs/operations.md', () => {
+  it('is translated into lines of src by the command in docs/operations.md', () => {
     const [, program = ''] =
       /npx node -p "(.*)"/.exec(readFileSync('docs/operations.md', 'utf8')) ?? [];
     const lines = readFileSync(join(directory, 'index.js'), 'utf8').split('\n');

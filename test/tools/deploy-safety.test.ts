@@ -108,7 +108,7 @@ describe('production', () => {
 });
 
 describe('a custom domain', () => {
-  it('needs the right to its zone, which is told before anything is made', async () => {
+  it('needs the right to its zone, which is checked before anything is made', async () => {
     configure(withOwnRoutes, DOMAIN);
     const lacks =
       'lacks the permission "Zone · Workers Routes · Edit" for the zone of api.example.com';
@@ -200,7 +200,7 @@ describe('a database', () => {
     expect(database.rows(`SELECT name FROM sqlite_schema WHERE name = 'events'`)).toEqual([]);
   });
 
-  it('that fills up is told, with where the runbook says what to do', async () => {
+  it('that fills up is reported, with the section of the runbook', async () => {
     placeWorker();
     cloudflare.account.database(NAME).size = 7_300_000_000;
     const { code, stdout } = await deploy();
@@ -236,7 +236,7 @@ describe('a database', () => {
 });
 
 describe('once a version is deployed', () => {
-  it('a look-up of the keys that fails is told with 2, and with what to run', async () => {
+  it('a failed look-up of the keys exits with 2, and names the command to run', async () => {
     placeWorker();
     const served = /^GET \/api\/health/;
     cloudflare.faults = [{ request: /^GET .*\/secrets$/, after: served, status: 503 }];
@@ -254,7 +254,7 @@ describe('a command for a database that lacks migrations', () => {
   it.each([
     ['import-listings.ts', ['tools/samples/listings.json']],
     ['erase-events.ts', ['--aggregate-type', 'booking', '--aggregate-id', 'b']],
-  ])('%s names the environment in what is to be run', async (program, args) => {
+  ])('%s names the environment in the command to run', async (program, args) => {
     cloudflare.account.createDatabase(`${NAME}-staging`);
     const { code, stderr } = await project.run(program, ...args, '--remote', '--env', 'staging');
     expect(code).toBe(1);

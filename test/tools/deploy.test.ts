@@ -251,7 +251,7 @@ describe('deploy', () => {
     );
   });
 
-  it('leaves what was there when a migration fails, and goes on when it is mended', async () => {
+  it('changes nothing when a migration fails, and goes on when it is mended', async () => {
     const { account } = cloudflare;
     const before = account.workers.get(NAME)?.versions.length;
     const project = clone();

@@ -107,7 +107,7 @@ describe('a remote erasure', () => {
   it.each<[string, Fault]>([
     ['a 502 after it was carried out', { ...ERASURE, status: 502, times: 1, isAfter: true }],
     ...(isFull ? MORE_FAULTS : []),
-  ])('is done, told and in the ledger when it meets %s', async (_, fault) => {
+  ])('is done, reported and in the ledger when it meets %s', async (_, fault) => {
     cloudflare.faults = [fault];
     const { code, stdout, stderr } = await erase(...OF_ANNA);
     expect([code, payloads(), ledger()]).toEqual([0, ERASED, [lineOf(NAME)]]);
@@ -126,7 +126,7 @@ describe('a remote erasure', () => {
     ]);
   });
 
-  it('says that it is not known, and what to run, when it cannot be read back', async () => {
+  it('says that the outcome is not known, and what to run, when it cannot be read back', async () => {
     cloudflare.failFrom(ERASURE.body);
     const lost = await erase(...OF_ANNA);
     expect([lost.code, lost.stdout, payloads(), ledger()]).toEqual([1, '', ERASED, []]);
@@ -183,7 +183,7 @@ it('an erasure waits until a restore of the database is finished', async () => {
 });
 
 describe('an erasure again', () => {
-  it('erases what the ledger has in a database that was set back, and spares what came later', async () => {
+  it('repeats the erasures of the ledger in a database that was set back, and spares later events', async () => {
     expect((await erase(...OF_ANNA)).code).toBe(0);
     const { sqlite } = cloudflare.account.database(NAME);
     sqlite.exec(`UPDATE events SET payload = '${KEPT}', erased_at = NULL`);

@@ -193,7 +193,7 @@ describe('erase-events', () => {
 });
 
 describe('a ledger', () => {
-  it('is played on an older state: what was erased is erased again, and what came later is spared', async () => {
+  it('is played on an older state: its erasures are repeated, and later events are spared', async () => {
     const { database, close } = await openDatabase('empty');
     try {
       await migrateInMemory(database);

@@ -60,7 +60,7 @@ describe('rollback', () => {
     });
   });
 
-  it('brings the code of before up again, with the key and the vars of today', async () => {
+  it('deploys the code of before again, with the key and the vars of today', async () => {
     expect((await deploy()).code).toBe(0);
     expect((await putKey('old-key')).code).toBe(0);
     project.write('src/bad.ts', "export const bad = 'a bad line';\nconsole.log(bad);\n");
@@ -107,7 +107,7 @@ describe('rollback', () => {
     expect(served()).toMatchObject({ tag: first, isBad: false });
   });
 
-  it('tells one that is down as rolled back with a fault', async () => {
+  it('reports a version that is down as rolled back with a fault', async () => {
     cloudflare.account.isDown = true;
     const { code, stderr } = await rollback('--to', second);
     cloudflare.account.isDown = false;

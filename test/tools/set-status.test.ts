@@ -48,7 +48,7 @@ describe('the program set-status', () => {
     expect(sources()).toEqual(before);
   });
 
-  it('is not understood without a slug', async () => {
+  it('is refused without a slug', async () => {
     const { code, stdout, stderr } = await project.run(SET_STATUS, 'hidden');
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(
@@ -66,7 +66,7 @@ describe('the program set-status', () => {
     expect(statusesOf(HOME)).toEqual(['sold_out']);
   });
 
-  it('sets it in the deployed database with --remote, or in that of --env', async () => {
+  it('sets the status in the deployed database with --remote, and in the one of --env', async () => {
     const cloudflare = await new CloudflareStandIn().start();
     try {
       const names = [NAME, `${NAME}-staging`];

@@ -17,7 +17,7 @@ function npmTest(folder: string, ...files: string[]) {
 }
 
 describe('npm test -- FILE', () => {
-  it('runs that file only, by its path from where the user stands, and counts its tests', () => {
+  it("runs that file only, by its path in the user's directory, and counts its tests", () => {
     const { status, stdout } = npmTest('test/tools', 'erasure/ledger.test.ts');
     expect(status).toBe(0);
     expect(stdout.trimEnd().split('\n').at(-1)).toMatch(/^[1-9]\d* passed, 0 failed$/);

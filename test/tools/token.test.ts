@@ -64,7 +64,7 @@ describe('token', () => {
     expect(Number(payload.exp) - Number(payload.iat)).toBe(3_600);
   });
 
-  it('signs the permissions and the lifetime that it is told', async () => {
+  it('signs the permissions and the lifetime that are asked for', async () => {
     const { stdout } = token(
       '--permission',
       'a:b',

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { figuresOf, verdictOf } from '../../../tools/bench/rates.ts';
 
 describe('the rates of a benchmark', () => {
-  it('are told as the median ratio to the health reads of the same rounds', () => {
+  it('are the median ratios to the health reads of the same rounds', () => {
     const figures = figuresOf([50, 100, 90, 80], [100, 200, 150, 200]);
     expect(figures).toEqual({ rate: 90, ratio: 0.5, apart: expect.closeTo(0.2) });
   });

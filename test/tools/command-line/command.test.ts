@@ -63,7 +63,7 @@ describe('a reader that ends early', () => {
   });
   afterAll(() => project.remove());
 
-  it('leaves an import its work, and its exit code', () => {
+  it('does not stop an import, or change its exit code', () => {
     const line = 'node tools/import-listings.ts tools/samples/listings.json | head -c 1';
     const { status, stderr } = spawnSync('bash', ['-c', `set -o pipefail; ${line}`], {
       cwd: project.directory,
@@ -130,7 +130,7 @@ describe('the arguments of a command', () => {
     expect(read()).toEqual({ flag: false });
   });
 
-  it('are read when a flag was given to it, or npm has it off', () => {
+  it('are read when the flag was given, or is off for npm', () => {
     vi.stubEnv('npm_lifecycle_event', 'own');
     for (const value of ['', 'false']) {
       vi.stubEnv('npm_config_flag', value);

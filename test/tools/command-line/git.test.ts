@@ -24,7 +24,7 @@ describe('the commit that names a version', () => {
     expect(currentCommit(directory)).toEqual(nobody);
   });
 
-  it('is the one that is checked out, with a mark when files differ', () => {
+  it('is the current commit, with a mark when files differ', () => {
     git('init', '--quiet');
     writeFileSync(join(directory, 'file'), 'one');
     git('add', 'file');

@@ -10,7 +10,7 @@ const LINEAGE = '5'.repeat(32);
 
 const query = z.object({ sql: z.string(), params: z.array(z.string()) });
 
-it('is played on a long stream in answers of a bounded size, which leave out no event', async () => {
+it('is played on a long stream in pages of a bounded size, which leave out no event', async () => {
   const store = new Database('long');
   store.migrate();
   const insert = store.sqlite.prepare(

@@ -135,11 +135,11 @@ describe('an erased payload stays erased', () => {
   });
 });
 
-describe('a restore begins', () => {
+describe('a restore', () => {
   const identityOf = (database: DatabaseSync) =>
     database.prepare('SELECT * FROM database_identity').all();
 
-  it('a generation of its own, and keeps the lineage', async () => {
+  it('begins a new generation, and keeps the lineage', async () => {
     const first = databaseOf('anna');
     const file = await backUp(first, 'feed');
     const [one, two] = [await restored(file), await restored(file)];
@@ -149,14 +149,14 @@ describe('a restore begins', () => {
     expect(new Set(identities.map(({ generation }) => generation)).size).toBe(3);
   });
 
-  it('one of each database that is made', () => {
+  it('begins a generation of its own in each database', () => {
     const identities = [databaseOf(), databaseOf()].flatMap(identityOf);
     const texts = identities.flatMap(({ lineage, generation }) => [lineage, generation]);
     expect(new Set(texts).size).toBe(4);
     for (const text of texts) expect(text).toMatch(/^[0-9a-f]{32}$/);
   });
 
-  it('nothing when it is run again after it has succeeded, even if its last answer was lost', async () => {
+  it('begins none when it is run again after it has succeeded, even if its last answer was lost', async () => {
     const file = await backUp(databaseOf('anna'), 'feed');
     const target = await restored(file);
     const before = identityOf(target);

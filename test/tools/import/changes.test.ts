@@ -131,7 +131,7 @@ describe('a reader that holds the catalogue', () => {
     expect(copy.listings).toEqual(await catalogue());
   });
 
-  it('is told of nothing by the same file, or by what the feed does not show', async () => {
+  it('is told of nothing by the same file, or by a change that the feed does not show', async () => {
     await loadWell(fileOf([first, second, never]));
     const unseen = { ...first, photos: [photo(2, false), web] };
     expect(await loadWell(fileOf([unseen, second, { ...never, name: 'Other' }]))).toContain(
@@ -215,7 +215,7 @@ describe('the places of changes', () => {
     vi.useRealTimers();
   });
 
-  it('follow one another whatever the clocks of imports say', async () => {
+  it('follow one another, whatever time the clocks of imports have', async () => {
     const copy = new Copy();
     vi.useFakeTimers({ toFake: ['Date'] });
     for (const clock of ['1965-01-01', '2199-12-31', '2001-09-09', '+275760-09-13']) {

@@ -144,7 +144,7 @@ describe('a listings file', () => {
       { ...home, photos: [photo], hero_photo_id: ID },
       `hero_photo_id "${ID}" must be the id of one of the photos of this listing`,
     ],
-  ])('names %s that is wrong by record and path', (_, property, problem) => {
+  ])('names %s at fault by record and path', (_, property, problem) => {
     expect(linesOf({ properties: [property] })).toEqual([
       `properties[0] (slug "home"): ${problem}`,
     ]);
@@ -338,7 +338,7 @@ describe('a listings file', () => {
       'unreadable',
       'amenities must be of type array',
     ],
-  ])('lists them also when it %s', (_, more, kind, message) => {
+  ])('lists the problems of all records also when it %s', (_, more, kind, message) => {
     const content = { ...more, properties: [{ ...home, beds: -1 }, home] };
     const read = readListingsFile(new TextEncoder().encode(JSON.stringify(content)));
     expect(read.kind).toBe(kind);

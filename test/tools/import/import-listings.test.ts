@@ -72,7 +72,7 @@ describe('import-listings', () => {
     expect(project.rows(LISTINGS)).toEqual(before);
   });
 
-  it('tells one cause of thousands of problems in one line', async () => {
+  it('names one cause of thousands of problems in one line', async () => {
     const properties = Array.from({ length: 3_000 }, (_, index) =>
       propertyOf({
         slug: `home-${index}`,
@@ -148,7 +148,7 @@ describe('import-listings', () => {
     expect(JSON.stringify(documentOf('neither'))).toBe(before);
   });
 
-  it('clears what an interrupted import has left, and renders what that has not rendered', async () => {
+  it('clears the staged rows of an interrupted import, and renders the listings that it has not rendered', async () => {
     const file = { properties: [propertyOf({ slug: 'left-over' })] };
     expectDone(await load(file));
     project.execute(`
@@ -167,7 +167,7 @@ describe('import-listings', () => {
     expectDone(await load(example, '--dry-run'));
   });
 
-  it('keeps any text as it is', async () => {
+  it('keeps any text unchanged', async () => {
     const text = `'); DROP TABLE properties; -- " \\ \\u0000 \u2028 🏖️ ${'\u0001'} %s ?1 </script>\r\n\t`;
     const title = { en: text, fr: `"${'\\"'.repeat(50)}"` };
     expectDone(
@@ -257,7 +257,7 @@ describe('import-listings', () => {
     );
   });
 
-  it('refuses by record and path what D1 cannot read, instead of failing', async () => {
+  it('refuses values that D1 cannot read by record and path, instead of failing', async () => {
     for (const levels of [1_100, 5_000]) {
       const deep = `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
       const file = JSON.stringify({

@@ -108,7 +108,7 @@ describe('the program import-listings', () => {
     }
   });
 
-  it('exits with 2 for arguments that it does not understand', async () => {
+  it('exits with 2 for invalid arguments', async () => {
     for (const args of [[], ['a.json', 'b.json'], ['--wet-run', 'a.json']]) {
       const { code, stderr } = await project.run(IMPORT, ...args);
       expect(code).toBe(2);

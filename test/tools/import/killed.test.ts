@@ -96,7 +96,7 @@ describe('an import leaves nothing running, and no file', () => {
     }
   });
 
-  it('and the next one does its work', async () => {
+  it('and the next import does its work', async () => {
     const next = await project.run('import-listings.ts', 'many.json');
     expect(next).toMatchObject({ code: 0, stderr: '' });
     expect(next.stdout).toContain(`${LISTINGS} listings: `);

@@ -10,7 +10,7 @@ function placeIn(cursor: string): unknown {
   return JSON.parse(Buffer.from(cursor, 'base64url').subarray(8).toString())[3];
 }
 
-it('the place of the newest change is read from one row of a listing, of no table and of a long one', async () => {
+it('the place of the newest change is read from one row, however many listings there are', async () => {
   const { database, close } = await openDatabase('empty');
   try {
     await migrateInMemory(database);

@@ -65,7 +65,7 @@ const places = () =>
 const lastLine = (text: string) => text.trimEnd().split('\n').at(-1);
 
 describe('--prune', () => {
-  it('tells under --dry-run what it would hide, and hides nothing', async () => {
+  it('names under --dry-run the listings that it would hide, and hides none', async () => {
     const dry = await load({ properties: homes.slice(2) }, '--prune', '--dry-run');
     expect(dry).toMatchObject({ code: 0, stderr: '' });
     expect(lastLine(dry.stdout)).toBe('Hidden, because the file does not name them: 2 listings');
@@ -153,7 +153,7 @@ describe('--notify', () => {
     expect(Math.abs(Number(headers['webhook-timestamp']) - Date.now() / 1_000)).toBeLessThan(60);
   });
 
-  it('is silent when the feed shows nothing new, and says so', async () => {
+  it('sends nothing when the feed shows nothing new, and says so', async () => {
     const changed = homes.slice(5, 8).map((each) => ({ ...each, name: 'Changed' }));
     const same = await load({ properties: changed }, '--notify', address);
     expect(lastLine(same.stdout)).toBe(
@@ -162,7 +162,7 @@ describe('--notify', () => {
     expect(received).toEqual([]);
   });
 
-  it('is silent about what the feed does not show: a photo that is not on the web', async () => {
+  it('sends nothing for a change that the feed does not show: a photo that is not on the web', async () => {
     const id = '00000000-0000-4000-8000-000000000001';
     const url = 'https://images.example.com/1.jpg';
     const photo = { id, url, section: 'gallery', web_visible: false, web_sort_order: 1 };
@@ -177,7 +177,7 @@ describe('--notify', () => {
     expect(received).toEqual([]);
   });
 
-  it('tells under --dry-run what it would say, and says nothing', async () => {
+  it('prints under --dry-run what it would send, and sends nothing', async () => {
     const dry = await load({ properties: homes.slice(5, 6) }, '--notify', address, '--dry-run');
     expect(lastLine(dry.stdout)).toBe(`Would notify ${new URL(address).host} of 1 change.`);
     expect(received).toEqual([]);

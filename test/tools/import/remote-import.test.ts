@@ -99,7 +99,7 @@ describe('a remote import', () => {
     ]);
   });
 
-  it('says that it is not known, and what to run, when it cannot be read back', async () => {
+  it('says that the outcome is not known, and what to run, when it cannot be read back', async () => {
     // Every call from the transaction on is lost.
     cloudflare.failFrom(APPLY.body);
     const { code, stderr } = await load();
@@ -146,7 +146,7 @@ describe('a remote import', () => {
       ['no'],
       `the account has no D1 database ${NAME}: run \`npm run deploy\` first`,
     ],
-  ])('names what it lacks: %s', async (_, faults, [gone], message) => {
+  ])('names the right or resource that it lacks: %s', async (_, faults, [gone], message) => {
     cloudflare.faults = faults;
     if (gone !== undefined) cloudflare.account.databases.length = 0;
     const { code, stderr } = await load();

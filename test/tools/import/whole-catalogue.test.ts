@@ -118,7 +118,7 @@ describe('a dry run', () => {
     expect(await rows()).toEqual(before);
   });
 
-  it('names what reaches listings outside the file, and what --prune hides', async () => {
+  it('names the changes that reach listings outside the file, and the listings that --prune hides', async () => {
     const { locations, properties } = catalogue.parse(JSON.parse(SAMPLES));
     const isElsewhere = ({ location_id }: Record<string, unknown>) =>
       location_id !== locations[0]?.id;

@@ -30,7 +30,7 @@ describe('the sample listings', () => {
     },
   );
 
-  it('have one that no public feed shows', () => {
+  it('have a hidden listing', () => {
     expect(sampleSources().some(({ status }) => status === 'hidden')).toBe(true);
   });
 });
