@@ -19,7 +19,7 @@ import { databaseIdentity } from './storage/table.ts';
 const TABLES = [databaseIdentity, events, properties, locations, amenities, importStaging];
 
 /** The additions of the development entry. */
-export type Extras = {
+type Extras = {
   /** The routes of the documentation page and the preview, with their full paths. */
   docs?: Hono<AppEnv>;
 };

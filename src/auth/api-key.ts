@@ -103,7 +103,7 @@ function parsedJson(value: unknown): unknown {
 }
 
 /** The part of the configuration that lists the keys. */
-export type KeyConfig = Pick<Config, 'apiKeys' | 'namedKeys' | 'developmentKeys' | 'isDevelopment'>;
+type KeyConfig = Pick<Config, 'apiKeys' | 'namedKeys' | 'developmentKeys' | 'isDevelopment'>;
 
 /** The judgement of the key that a request sends. `fault` is for the log: the reason why the key is not valid. */
 export type SentKey =

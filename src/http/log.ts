@@ -99,7 +99,7 @@ export async function timed<T>(
 }
 
 /** Logs a line that reports no fault. A field without a value is left out. */
-export function logInfo(
+function logInfo(
   message: string,
   fields: Readonly<Record<string, string | number | boolean | undefined>>,
 ): void {

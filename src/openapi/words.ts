@@ -43,12 +43,11 @@ export function described<Schema extends z.ZodType>(
 }
 
 /** Returns a copy of the schema with all registered words: its own, and those of its fields and members. */
-export function worded<Schema extends z.ZodType>(schema: Schema): Schema;
-export function worded(schema: z.core.$ZodType): z.ZodType;
-export function worded(schema: z.core.$ZodType): z.ZodType {
+export function worded<Schema extends z.core.$ZodType>(schema: Schema): Schema & z.ZodType {
   const known = wordedSchemas.get(schema) ?? rebuilt(schema);
   wordedSchemas.set(schema, known);
-  return known;
+  // A copy has the type of its original.
+  return known as Schema & z.ZodType;
 }
 
 function rebuilt(schema: z.core.$ZodType): z.ZodType {

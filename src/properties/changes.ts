@@ -38,7 +38,7 @@ import { behind, documentOf, type ListingText, listingBytes, listingTextWhere } 
 import { fromNewestChange, isInChanges, properties } from './table.ts';
 
 /** A place in the list of changes, of one generation of the database: see `database_identity`. */
-export type ChangePlace = { generation: string } & (
+type ChangePlace = { generation: string } & (
   | /** A place in the public catalogue, which a reader gets first; the changes after `start` follow it. */ {
       kind: 'catalogue';
       seq: number;
@@ -68,15 +68,12 @@ export const changePlace: z.ZodType<ChangePlace> = z.union([
     .transform(([generation, seq]) => ({ generation, kind: 'changes' as const, seq })),
 ]);
 
-/** Returns what a cursor carries of a place. */
-export function positionOf(place: ChangePlace): (string | number)[] {
+/** Makes the cursor for the items after a place. */
+export function changeCursor(place: ChangePlace): Promise<string> {
   const { generation, seq } = place;
-  return place.kind === 'changes' ? [generation, seq] : [generation, seq, place.id, place.start];
-}
-
-/** Makes the cursor to what follows a place. */
-function changeCursor(place: ChangePlace): Promise<string> {
-  return encodeCursor(CHANGES_SCOPE, positionOf(place));
+  const position =
+    place.kind === 'changes' ? [generation, seq] : [generation, seq, place.id, place.start];
+  return encodeCursor(CHANGES_SCOPE, position);
 }
 
 /** Selects the generation of the database, in one row read. */

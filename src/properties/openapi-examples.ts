@@ -7,10 +7,10 @@ import { type Property, property, propertyCard } from './resource.ts';
 import { source } from './source.ts';
 
 /** The location of the example. */
-export const EXAMPLE_LOCATION_ID = 'e16037e3-44f6-4e6b-8589-6880896284e3';
+const locationId = 'e16037e3-44f6-4e6b-8589-6880896284e3';
 
 /** The `next_cursor` of the example's page: it leads to the listings of the location that follow the example. */
-export const EXAMPLE_NEXT_CURSOR =
+const nextCursor =
   'so6BdcrgwQFbMiwicHJvcGVydGllcyIsIjEwOSwyMjUsMTQ0LDIwNywyMzQsMTYzLDE3MCw2MyIsWzIxMCwiYjcxNDE4NTktNjRhZS00OWZkLTg3YmMtOWQ1YTBhMmNjMThiIl1d';
 
 /** The sample listing `sa-domu-rubia`, without what the web does not show. */
@@ -78,7 +78,7 @@ const example = source.parse({
     ),
   ],
   location: {
-    id: EXAMPLE_LOCATION_ID,
+    id: locationId,
     slug: 'sardinia',
     name: textIn('Sardinia', 'Cerdeña', 'Sardaigne'),
   },
@@ -104,31 +104,29 @@ const example = source.parse({
 });
 
 /** The example as the feed sends it. */
-export const EXAMPLE_PROPERTY: Property = property.parse(
-  render(example, 'https://www.example.com'),
-);
+const listing: Property = property.parse(render(example, 'https://www.example.com'));
 
 /** The second page of cards with `location=sardinia&limit=1&locale=en`. */
-export const EXAMPLE_CARDS = {
+const cards = {
   object: 'list',
-  data: [inEnglish(propertyCard, cardOf(EXAMPLE_PROPERTY))],
+  data: [inEnglish(propertyCard, cardOf(listing))],
   has_more: true,
   next_cursor:
     'XfKVkRNI9ShbMiwicHJvcGVydHktY2FyZHMiLCIxNjQsMTM5LDU2LDIxLDIzMyw3MCwxODcsMTI4IixbMjEwLCJiNzE0MTg1OS02NGFlLTQ5ZmQtODdiYy05ZDVhMGEyY2MxOGIiXV0',
 };
 
 /** A page of changes with `locale=en`: the example has changed, another listing was hidden. */
-export const EXAMPLE_CHANGES = {
+const changes = {
   object: 'list',
   data: [
     {
       object: 'property_change',
-      id: EXAMPLE_PROPERTY.id,
-      slug: EXAMPLE_PROPERTY.slug,
+      id: listing.id,
+      slug: listing.slug,
       former_slugs: ['casa-rossa'],
       change: 'published',
       changed_at: '2027-01-15T09:30:00.000Z',
-      property: inEnglish(property, EXAMPLE_PROPERTY),
+      property: inEnglish(property, listing),
     },
     {
       object: 'property_change',
@@ -150,16 +148,16 @@ const CURSOR_TO_THE_REMOVAL =
   '8kc9PO-B7RtbMiwicHJvcGVydHktY2hhbmdlcyIsIiIsWyI1ZDFmMGMyYTliN2U0YzZkOGEzYjFmMGUyZDRjNmI4YSIsMV1d';
 
 /** The first page of the same changes with `limit=1`. */
-export const EXAMPLE_FIRST_CHANGES = {
-  ...EXAMPLE_CHANGES,
-  data: EXAMPLE_CHANGES.data.slice(0, 1),
+const firstChanges = {
+  ...changes,
+  data: changes.data.slice(0, 1),
   has_more: true,
   next_cursor: CURSOR_TO_THE_REMOVAL,
   resume_cursor: CURSOR_TO_THE_REMOVAL,
 };
 
 /** The first page of locations with `limit=2&locale=en`. */
-export const EXAMPLE_LOCATIONS = {
+const locations = {
   object: 'list',
   data: [
     {
@@ -181,7 +179,7 @@ export const EXAMPLE_LOCATIONS = {
 };
 
 /** The last page of the same locations. */
-export const EXAMPLE_LAST_LOCATIONS = {
+const lastLocations = {
   object: 'list',
   data: [
     {
@@ -214,3 +212,15 @@ function photo(number: number, section: string, ...alt: Parameters<typeof textIn
     web_sort_order: number,
   };
 }
+
+/** The examples: ids, cursors and resources. */
+export const EXAMPLES = {
+  locationId,
+  nextCursor,
+  listing,
+  cards,
+  changes,
+  firstChanges,
+  locations,
+  lastLocations,
+};

@@ -8,16 +8,7 @@ import { type Answer, chapter, refusalOf, refusalOfQuery } from '../openapi/chap
 import { pageOf } from '../openapi/words.ts';
 import { changeList } from './changes.ts';
 import { noSuchProperty } from './feed.ts';
-import {
-  EXAMPLE_CARDS,
-  EXAMPLE_CHANGES,
-  EXAMPLE_FIRST_CHANGES,
-  EXAMPLE_LAST_LOCATIONS,
-  EXAMPLE_LOCATION_ID,
-  EXAMPLE_LOCATIONS,
-  EXAMPLE_NEXT_CURSOR,
-  EXAMPLE_PROPERTY,
-} from './openapi-examples.ts';
+import { EXAMPLES } from './openapi-examples.ts';
 import {
   changeParameters,
   itemParameters,
@@ -105,16 +96,16 @@ export const propertyChapter = chapter(tag, {
             schema: pageOf(property, 'PropertyList', 'A page of listings.'),
             examples: {
               page: {
-                summary: `The second page of location_id=${EXAMPLE_LOCATION_ID}&limit=1`,
+                summary: `The second page of location_id=${EXAMPLES.locationId}&limit=1`,
                 value: {
                   object: 'list',
-                  data: [EXAMPLE_PROPERTY],
+                  data: [EXAMPLES.listing],
                   has_more: true,
-                  next_cursor: EXAMPLE_NEXT_CURSOR,
+                  next_cursor: EXAMPLES.nextCursor,
                 },
               },
               last_page: {
-                summary: `The last page, here the only one: no home fits location_id=${EXAMPLE_LOCATION_ID}&type=ski`,
+                summary: `The last page, here the only one: no home fits location_id=${EXAMPLES.locationId}&type=ski`,
                 value: { object: 'list', data: [], has_more: false, next_cursor: null },
               },
             },
@@ -148,7 +139,7 @@ export const propertyChapter = chapter(tag, {
             examples: {
               page: {
                 summary: 'The second page of location=sardinia&limit=1&locale=en',
-                value: EXAMPLE_CARDS,
+                value: EXAMPLES.cards,
               },
               last_page: {
                 summary:
@@ -166,7 +157,7 @@ export const propertyChapter = chapter(tag, {
           errors: [
             refusalOfQuery(listParameters, {
               location: ['sardinia'],
-              location_id: [EXAMPLE_LOCATION_ID],
+              location_id: [EXAMPLES.locationId],
             }),
             invalidCursor(),
           ],
@@ -188,7 +179,7 @@ export const propertyChapter = chapter(tag, {
           .min(1)
           .max(200)
           .regex(/^[A-Za-z0-9]+([-_][A-Za-z0-9]+)*$/)
-          .meta({ description: 'A slug or an id.', param: { example: EXAMPLE_PROPERTY.slug } }),
+          .meta({ description: 'A slug or an id.', param: { example: EXAMPLES.listing.slug } }),
       }),
       query: itemParameters,
       headers: requestHeaders,
@@ -198,7 +189,7 @@ export const propertyChapter = chapter(tag, {
           headers,
           content: {
             schema: property,
-            examples: { property: { summary: 'A listed home', value: EXAMPLE_PROPERTY } },
+            examples: { property: { summary: 'A listed home', value: EXAMPLES.listing } },
           },
         },
         304: notModified,
@@ -237,11 +228,11 @@ export const propertyChapter = chapter(tag, {
             examples: {
               page: {
                 summary: 'The changes since an earlier answer, for locale=en',
-                value: EXAMPLE_CHANGES,
+                value: EXAMPLES.changes,
               },
               more: {
                 summary: 'The first page of the same changes for limit=1',
-                value: EXAMPLE_FIRST_CHANGES,
+                value: EXAMPLES.firstChanges,
               },
             },
           },
@@ -274,10 +265,10 @@ export const propertyChapter = chapter(tag, {
           content: {
             schema: pageOf(locationResource, 'LocationList', 'A page of locations.'),
             examples: {
-              page: { summary: 'The first page of limit=2&locale=en', value: EXAMPLE_LOCATIONS },
+              page: { summary: 'The first page of limit=2&locale=en', value: EXAMPLES.locations },
               last_page: {
                 summary: 'The last page of limit=2&locale=en: a location without a slug',
-                value: EXAMPLE_LAST_LOCATIONS,
+                value: EXAMPLES.lastLocations,
               },
             },
           },

@@ -24,7 +24,7 @@ import { FILTER_COLUMNS, locations, properties } from './table.ts';
 import { order } from './text.ts';
 
 /** The position of a listing in the feed, which is sorted by `display_order`, then `id`, ascending. */
-export type Position = readonly [displayOrder: number, id: string];
+type Position = readonly [displayOrder: number, id: string];
 
 /** A position as a cursor carries it. */
 export const position: z.ZodType<Position> = z.tuple([order, uuid]).readonly();

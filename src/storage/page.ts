@@ -77,6 +77,6 @@ export function takePage<Row>(
 }
 
 /** Returns the size of a text in UTF-8. */
-export function byteLengthOf(text: string): number {
+function byteLengthOf(text: string): number {
   return new TextEncoder().encode(text).length;
 }

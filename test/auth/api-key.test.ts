@@ -1,11 +1,13 @@
 /** The owner of a key. */
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { identifyKey, type KeyConfig } from '../../src/auth/api-key.ts';
+import { identifyKey } from '../../src/auth/api-key.ts';
 import { sha256 } from '../support/keys.ts';
 
 const KEYS = ['first-key', 'second-longer-key', 'ключ'];
 const NOW = Date.parse('2027-06-30T23:59:59.999Z');
+
+type KeyConfig = Parameters<typeof identifyKey>[1];
 
 const config: KeyConfig = {
   apiKeys: KEYS,

@@ -12,7 +12,7 @@ import { detailedHealth, health } from '../../src/health/resource.ts';
 import { CATALOGUE as ERRORS } from '../../src/http/errors.ts';
 import { errorResource } from '../../src/openapi/error-resource.ts';
 import { changeList } from '../../src/properties/changes.ts';
-import { EXAMPLE_CHANGES, EXAMPLE_LOCATIONS } from '../../src/properties/openapi-examples.ts';
+import { EXAMPLES as FEED_EXAMPLES } from '../../src/properties/openapi-examples.ts';
 import { locationResource, property } from '../../src/properties/resource.ts';
 import { TEST_VARS } from '../support/vars.ts';
 import {
@@ -232,8 +232,11 @@ describe('an example of an answer', () => {
 
   it('is the example of the OpenAPI document, where it comes from there', () => {
     const [changes, location] = examplesOf('docs/property-feed.md');
-    expect(changes).toEqual({ ...EXAMPLE_CHANGES, data: EXAMPLE_CHANGES.data.slice(1) });
-    expect(location).toEqual(EXAMPLE_LOCATIONS.data[0]);
+    expect(changes).toEqual({
+      ...FEED_EXAMPLES.changes,
+      data: FEED_EXAMPLES.changes.data.slice(1),
+    });
+    expect(location).toEqual(FEED_EXAMPLES.locations.data[0]);
   });
 });
 

@@ -5,7 +5,6 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type * as z from 'zod';
 import { changeList } from '../../src/properties/changes.ts';
 import type { Source } from '../../src/properties/source.ts';
-import { byteLengthOf } from '../../src/storage/page.ts';
 import { counting } from '../support/counting.ts';
 import { expectError, expectStatus, get, sendWith } from '../support/http.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';
@@ -303,7 +302,7 @@ describe('a page of changes', () => {
     const { env: counted, costs } = counting(env);
     const DB = tapD1(counted.DB, async (call) => {
       const results = await call();
-      given = Math.max(given, byteLengthOf(JSON.stringify(results)));
+      given = Math.max(given, new Blob([JSON.stringify(results)]).size);
       return results;
     });
     for (const [start, sizes] of [

@@ -3,7 +3,7 @@
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type FeedFilters, filterParameters } from '../../src/properties/parameters.ts';
-import { findPage, type Position } from '../../src/properties/store.ts';
+import { findPage, type PageRequest } from '../../src/properties/store.ts';
 import { counting } from '../support/counting.ts';
 import { PUBLIC_SITE_URL, sourceOf, storeListings } from '../support/listings.ts';
 
@@ -61,7 +61,7 @@ function pageOf(
   database: D1Database,
   filters: FeedFilters,
   limit: number,
-  after: Position | null = null,
+  after: PageRequest['after'] | null = null,
 ) {
   return findPage(database, PUBLIC_SITE_URL, {
     shows: 'document',

@@ -4,7 +4,7 @@ import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { FeedFilters } from '../../src/properties/parameters.ts';
 import { findPage, type PageRequest } from '../../src/properties/store.ts';
-import { byteLengthOf, takePage } from '../../src/storage/page.ts';
+import { takePage } from '../../src/storage/page.ts';
 import { counting } from '../support/counting.ts';
 import { expectStatus, sendWith } from '../support/http.ts';
 import { PUBLIC_SITE_URL, sourceOf, storeListings } from '../support/listings.ts';
@@ -37,7 +37,7 @@ async function readAll(path: string) {
   const largest = { given: 0, body: 0 };
   const DB = tapD1(counted.DB, async (call) => {
     const results = await call();
-    largest.given = Math.max(largest.given, byteLengthOf(JSON.stringify(results)));
+    largest.given = Math.max(largest.given, new Blob([JSON.stringify(results)]).size);
     return results;
   });
   const pages: string[][] = [];
@@ -52,7 +52,7 @@ async function readAll(path: string) {
     const page: Page = JSON.parse(body);
     pages.push(page.data.map(({ id }) => id));
     rows.push(costs.d1RowsRead - rowsBefore);
-    largest.body = Math.max(largest.body, byteLengthOf(body));
+    largest.body = Math.max(largest.body, new Blob([body]).size);
     cursor = page.next_cursor;
     expect(page.has_more).toBe(cursor !== null);
   }

@@ -2,13 +2,7 @@
 
 import { and, asc, gt, inArray, ne, or, sql } from 'drizzle-orm';
 import { QueryBuilder } from 'drizzle-orm/sqlite-core';
-import { cursorBytes } from '../../src/http/paging.ts';
-import {
-  CHANGES_SCOPE,
-  type ChangePlace,
-  GENERATION,
-  positionOf,
-} from '../../src/properties/changes.ts';
+import { changeCursor, GENERATION } from '../../src/properties/changes.ts';
 import { type Amenity, type Location, type Source, source } from '../../src/properties/source.ts';
 import { amenities, fromNewestChange, locations, properties } from '../../src/properties/table.ts';
 import { type Statement, statementOf } from '../../src/storage/statement.ts';
@@ -123,9 +117,7 @@ export async function findResumeCursor(database: D1Database): Promise<string> {
   const [newest] = await patiently(() => NEWEST_CHANGE.rows(database, {}));
   const [identity] = await patiently(() => GENERATION.rows(database, {}));
   const generation = identity?.generation ?? '';
-  const place: ChangePlace = { generation, kind: 'changes', seq: newest?.change_seq ?? 0 };
-  const bytes = await cursorBytes(CHANGES_SCOPE, positionOf(place));
-  return Buffer.from(bytes).toString('base64url');
+  return changeCursor({ generation, kind: 'changes', seq: newest?.change_seq ?? 0 });
 }
 
 /** Finds the ids of all public listings. */
