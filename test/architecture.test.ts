@@ -58,7 +58,7 @@ describe('the source tree', () => {
   });
 
   it.each([
-    // The form of a key in the configuration stands in `auth`.
+    // The schema of a configured key is in `auth`.
     [
       'http, storage and config',
       /^(http|storage|config)\b/,

@@ -9,7 +9,7 @@ import { expectError, expectStatus, freshAddress, send, sendWith } from './suppo
 const NO_CREDENTIALS_NEEDED = ['/api/health', '/api/health/detailed'];
 const OTHER_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
-/** Every route, a parameter of its path filled with what nothing is called. */
+/** Every route, with a name that no resource has in place of its path's parameter. */
 const routes = [
   ...new Map(
     createApp()
@@ -18,7 +18,7 @@ const routes = [
   ).values(),
 ].map((route) => ({ ...route, url: route.path.replace(/:\w+/g, 'no-such-thing') }));
 
-/** Stands for a parameter that the document refers to: a header. */
+/** A reference to a shared parameter of the document: a header. */
 const NONE = { in: '', name: '' };
 /** The part of the OpenAPI document that names the parameters. */
 const listed = z.record(
@@ -46,7 +46,7 @@ function pagerOf(path: string): string {
   return queryNamesOf(path).find((name) => name === 'after') ?? 'cursor';
 }
 
-/** Returns what clients write in place of a list's parameters, and the parameter that they mean. */
+/** Returns parameters that clients send by mistake to a list, each with the parameter that is meant. */
 function nearMissesOf(path: string): [query: string, meant: string][] {
   const names = queryNamesOf(path);
   expect(names.length).toBeGreaterThan(1);

@@ -30,7 +30,7 @@ async function tableNames(): Promise<string[]> {
   return rows.map(({ name }) => String(name));
 }
 
-/** Fills every table: no two values of a column are equal; texts are JSON, whatever reads them. */
+/** Fills every table. No two values of a column are equal, and every text is JSON. */
 async function fill(): Promise<void> {
   for (const table of await tableNames()) {
     const columns = await query('SELECT name, type, "notnull" FROM pragma_table_info(?)', table);
@@ -54,7 +54,7 @@ async function contents(): Promise<Contents> {
   );
 }
 
-/** Returns what `before` holds and `after` lacks: tables, rows, values. */
+/** Returns the tables, rows and values that `before` holds and `after` lacks. */
 function losses(before: Contents, after: Contents): string[] {
   return Object.entries(before).flatMap(([table, rows]) => {
     const now = after[table];
@@ -67,7 +67,7 @@ function losses(before: Contents, after: Contents): string[] {
   });
 }
 
-/** Applies `migration` to the filled database that `earlier` make, and tells what it lost. */
+/** Applies `migration` to a filled database of the `earlier` migrations. Returns the losses. */
 async function lossesOf(migration: D1Migration, earlier: D1Migration[]): Promise<string[]> {
   await applyD1Migrations(env.DB, earlier);
   await fill();

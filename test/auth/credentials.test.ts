@@ -71,7 +71,7 @@ function names<T extends object>(table: T) {
   return Object.keys(table) as (keyof T)[];
 }
 
-/** One set of bindings for all: what is made once for a configuration is made once here. */
+/** One set of bindings for all tests, because the service parses a configuration once. */
 const bindings = {
   ...env,
   ...provider.vars,

@@ -1,4 +1,4 @@
-/** Bearer tokens that nobody has signed: every change of a good one, and anything at all. */
+/** Bearer tokens without a valid signature: every change of a valid token, and random text. */
 
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';

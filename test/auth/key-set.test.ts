@@ -1,4 +1,4 @@
-/** The key set at an identity provider: how often it is asked, and what holds while it does not answer. */
+/** The key set at an identity provider: how often it is fetched, and which keys are used while the provider fails. */
 
 import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
@@ -16,7 +16,7 @@ let fetched: string[];
 let log: MockInstance<typeof console.error>;
 
 beforeEach(() => {
-  // An address of its own for each test: the service keeps what it knows of one.
+  // Each test has its own address, because the service keeps the key set of an address.
   url = `https://identity.example.com/${crypto.randomUUID()}/jwks`;
   answer = () => new Response(provider.jwks);
   fetched = [];
@@ -143,7 +143,7 @@ describe('the keys', () => {
       `https://api.example.com/api/.key-sets/${encodeURIComponent(keySet)}`;
     const kept = await caches.default.match(addressOf(url));
     expect(kept).toBeDefined();
-    // What another isolate of the data centre has kept is enough for one that knows nothing.
+    // The keys that another isolate has cached at the edge are enough for an isolate without keys.
     const elsewhere = `${url}/other-isolate`;
     if (kept !== undefined)
       await caches.default.put(addressOf(elsewhere), new Response(kept.body, kept));

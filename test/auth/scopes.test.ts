@@ -1,4 +1,4 @@
-/** The routes that each kind of key opens, on every route that the app registers; and what is logged of it. */
+/** The access of each kind of key to every route that the app registers, and the log lines about it. */
 
 import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
 import * as z from 'zod';

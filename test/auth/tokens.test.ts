@@ -1,4 +1,4 @@
-/** Tokens that are not what they should be, and deployments that accept none. */
+/** Tokens that are refused, and deployments that accept no token. */
 
 import { CompactSign, exportSPKI, importJWK } from 'jose';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -27,7 +27,7 @@ const claims = usualClaims();
 const signed = await provider.sign();
 const [header = '', payload = '', signature = ''] = signed.split('.');
 
-/** Signs what an attacker chose with a secret that the attacker knows. */
+/** Signs any claims with a secret that the attacker knows. */
 async function hmac(secret: Uint8Array, alg = 'HS256') {
   return new CompactSign(new TextEncoder().encode(JSON.stringify(claims)))
     .setProtectedHeader({ alg, kid: 'key-1', typ: 'JWT' })

@@ -1,6 +1,6 @@
 /**
  * The cost of each operation, by count and in dollars per million at the published prices of Workers
- * Paid. docs/cost.md says what is counted here.
+ * Paid. docs/cost.md has the figures of these counts.
  */
 
 import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
@@ -72,7 +72,7 @@ function rowsOf(head: string): string[][] {
   );
 }
 
-/** Sends one request and counts it, the work behind the answer included. */
+/** Sends one request and counts its cost, with the work after the answer. */
 async function costOf(
   path: string,
   { status = 200, init = {}, app = createApp(), vars = {} } = {} as {

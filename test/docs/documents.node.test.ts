@@ -1,4 +1,4 @@
-/** The documents say what the code says, and lead somewhere. */
+/** The documents agree with the code, and their links lead somewhere. */
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
@@ -47,7 +47,7 @@ describe.each(DOCUMENTS)('%s', (path) => {
     expect(dead).toEqual([]);
   });
 
-  /** `NAME` stands for what is yet to be named. */
+  /** `NAME` stands for a name that the reader chooses. */
   it('names files and folders that exist', () => {
     const named = codesIn(proseOf(path)).filter((code) =>
       /^(src|tools|test|migrations|docs|\.ci)\/[\w./*{}-]*$/.test(code),

@@ -1,7 +1,7 @@
 /**
  * The table of docs/faults.md, cell by cell: each binding misbehaves in each way, each endpoint is
- * called, and what it answers after what time is what the table says. Beside that, whatever is
- * answered: no acknowledged event is missing, and none that was refused is in the way of its retry.
+ * called, and its answer and the time that it takes are those of the table. In every case no acknowledged event is
+ * missing, and no refused event prevents its retry.
  */
 
 import { createExecutionContext } from 'cloudflare:test';
@@ -150,9 +150,9 @@ function isolate() {
 
 type Isolate = ReturnType<typeof isolate>;
 
-/** Requests of an endpoint in a state, which are answered alike: what was done before, then one of them. */
+/** The requests of an endpoint in one state, which get the same answer: a preparation, then one of them. */
 type Column = {
-  /** Done while all is well; what it gives is passed on. */
+  /** Runs without faults; its result is passed on. */
   prepare?: (at: Isolate) => Promise<string>;
   /** The time since then. */
   ageMs?: number;

@@ -15,7 +15,7 @@ const file = join(directory, 'journeys.arazzo.yaml');
 
 const JOURNEYS = ['pageThroughTheFeed', 'sendAndRetry', 'followEvents'];
 
-/** What respect prints with `--json-output`, as far as it is read here. */
+/** The fields of respect's `--json-output` that are read here. */
 const report = z.object({
   files: z.record(
     z.string(),

@@ -48,7 +48,7 @@ export function tableOf(path: string, firstHead: string): Table {
   return found;
 }
 
-/** Returns what stands between backticks. */
+/** Returns the texts in backticks. */
 export function codesIn(text: string): string[] {
   return [...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
 }

@@ -61,7 +61,7 @@ function programOf(document: string): string {
   return z.string().parse(program);
 }
 
-/** Stands before the service as many clients: notes statuses, and gives faults that are asked for. */
+/** A proxy before the service. It records statuses, and answers with faults that a test asks for. */
 type Proxy = {
   server: Server;
   origin: string;
@@ -95,7 +95,7 @@ async function startProxy(target: string): Promise<Proxy> {
   return { server, origin: `http://localhost:${port}`, statuses, faults, client: '192.0.2.1' };
 }
 
-/** Gives the proxy a client address of its own and forgets what was sent before. */
+/** Gives the proxy a new client address, and clears its records. */
 function asClient(address: string): void {
   proxy.client = address;
   proxy.statuses.length = 0;
@@ -322,7 +322,7 @@ describe('the program of docs/building-a-site.md', () => {
   });
 });
 
-/** `sh` blocks are to be run as they stand; what is to be read only stands in `bash` blocks. */
+/** Blocks of `sh` are run as they stand. Blocks of `bash` are only read. */
 const scripts = DOCUMENTS.filter((path) => path !== 'README.md').flatMap((path) =>
   codeBlocksOf(path, 'sh')
     .filter((script) => script.includes('curl '))

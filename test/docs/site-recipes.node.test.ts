@@ -31,7 +31,7 @@ const run = promisify(execFile);
 const directory = mkdtempSync(join(tmpdir(), 'site-'));
 const program = process.execPath;
 
-/** The types of Next.js and React that the files use, and what stands in for them when they run. */
+/** The types of Next.js and React that the files use, and their replacements when the files run. */
 const MODULES = {
   'next/index': [
     `export namespace MetadataRoute { type Sitemap = { url: string; lastModified?: string | Date }[] }

@@ -1,4 +1,4 @@
-/** The packages: those installed, those that may run then, and those that go into the Worker. */
+/** The packages: which are installed, which run install scripts, and which are in the Worker. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -28,7 +28,7 @@ const lockedPackages = z
         hasInstallScript: z.boolean().default(false),
         dev: z.boolean().default(false),
         optional: z.boolean().default(false),
-        /** Set for what is built for some platforms only. */
+        /** Set for packages that are built for some platforms only. */
         os: z.array(z.string()).optional(),
         devOptional: z.boolean().default(false),
       }),
@@ -36,7 +36,7 @@ const lockedPackages = z
   })
   .parse(readJson('package-lock.json')).packages;
 
-/** The lockfile's packages but the project itself; `name` is that of the package, wherever it lies. */
+/** The lockfile's packages without the project itself; `name` is the package's name. */
 const locked = Object.entries(lockedPackages)
   .filter(([place]) => place !== '')
   .map(([place, details]) => ({

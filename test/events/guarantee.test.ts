@@ -1,4 +1,4 @@
-/** An event is accepted once, whatever the network and the stores do. */
+/** An event is accepted once, under every fault of the network and the stores. */
 
 import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';

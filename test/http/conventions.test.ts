@@ -1,4 +1,4 @@
-/** The conventions of every path under /api, whatever answers it. */
+/** The conventions of every path under /api. */
 
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';

@@ -60,7 +60,7 @@ vi.setConfig({ testTimeout: 120_000 });
 afterEach(expectWell);
 
 describe('JSONTestSuite', () => {
-  /** Integers beyond ±(2^53−1): what JavaScript reads may be another one. */
+  /** Integers beyond ±(2^53−1), which JavaScript may round. */
   const ALTERED = [
     'y_number.json',
     'y_number_real_capital_e.json',

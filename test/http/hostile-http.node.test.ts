@@ -48,7 +48,7 @@ function open() {
   return connect(Number(runtime.url.port), runtime.url.hostname);
 }
 
-/** Sends the parts. Returns what comes back until the other side closes or `milliseconds` have passed. */
+/** Sends the parts. Returns the bytes that are received until the other side closes or `milliseconds` have passed. */
 function exchange(parts: readonly Bytes[], milliseconds = 5_000): Promise<string> {
   return new Promise((resolve) => {
     const socket = open();
@@ -73,7 +73,7 @@ function statusOf(answer: string): number {
   return Number(/^HTTP\/1\.[01] (\d{3}) /.exec(answer)?.[1]);
 }
 
-/** Expects an answer that tells nothing of the inside. Some are workerd's own: a line of plain text. */
+/** Expects an answer without internal details. Some answers are workerd's own: a line of plain text. */
 function expectNothingTold(answer: string) {
   expect(answer).not.toMatch(/\.(ts|js):\d|\bat \S+ \(|SQLITE|node_modules/);
   expect(answer).not.toContain(CANARY);

@@ -1,4 +1,4 @@
-/** Paths, queries, cursors, headers and methods that nobody should send. */
+/** Malformed and random paths, queries, cursors, headers and methods. */
 
 import { env } from 'cloudflare:workers';
 import fc from 'fast-check';

@@ -1,4 +1,4 @@
-/** The document's examples are what the service answers. */
+/** The examples of the document are answers of the service. */
 
 import { env, exports } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -216,7 +216,7 @@ describe('the examples', () => {
     expect(withoutIds(answer(INGEST, 'post', 200, 'repeat'))).toEqual(
       withoutIds(await repeated.clone().json()),
     );
-    // As if the key had been that of the booking system.
+    // As if the booking system had sent its own key.
     await env.DB.exec("UPDATE events SET received_from = 'booking-system'");
     const list = await get('/api/v1/events?aggregate_id=bk_1001');
     expect(withoutIds(answer('/api/v1/events', 'get', 200, 'last_page'))).toEqual(

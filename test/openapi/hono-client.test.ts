@@ -161,7 +161,7 @@ describe('hc<Service>', () => {
   });
 
   it('knows every operation of the service', () => {
-    // More kinds and filters may come: a kind and a parameter that nobody knows stay refused.
+    // Kinds and filters may be added: an unknown kind and an unknown parameter stay refused.
     type Kind = InferRequestType<typeof ingest.$post>['json']['event_type'];
     expectTypeOf<'booking.created' | 'booking.cancelled'>().toExtend<Kind>();
     expectTypeOf<'no.kind'>().not.toExtend<Kind>();

@@ -162,7 +162,7 @@ describe.skipIf(!existsSync(CHROMIUM))('the page in Chromium', () => {
 
   describe('with every operation open', () => {
     beforeAll(async () => {
-      // The page resolves what is opened together in one go.
+      // The page resolves all opened operations in one go.
       await page.locator('.opblock-summary-control').evaluateAll((controls) => {
         for (const control of controls) control.click();
       });

@@ -325,7 +325,7 @@ describe.skipIf(!hasChromium)('the preview in Chromium', () => {
   describe('with a feed of its own', () => {
     const limits = { 'X-RateLimit-Remaining': '90', 'X-RateLimit-Reset': '60' };
 
-    /** A page of the feed with 100 listings. `next` is the number of the page behind it. */
+    /** A page of the feed with 100 listings. `next` is the number of the next page. */
     function feedPage(number: number, next: number | null) {
       const data = Array.from({ length: 100 }, (_, index) => ({
         ...EMPTY,
@@ -433,7 +433,7 @@ describe.skipIf(!hasChromium)('the preview in Chromium', () => {
   });
 });
 
-/** What a listing of the feed has besides its names. */
+/** The fields of a listing, without its names. */
 const EMPTY = {
   object: 'property',
   hid: null,

@@ -1,4 +1,4 @@
-/** The feed's two cache levels: what is fresh, what is cached, and what is given when D1 fails. */
+/** The feed's two cache levels: which answers are fresh, cached, and given when D1 fails. */
 
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
@@ -80,7 +80,7 @@ describe('an answer', () => {
     await rename();
     vi.setSystemTime(Date.now() + 59_999);
     expect(await nameIn(await call(`${LIST}/${slug}`, { DB: failingD1 }))).toBe('Before');
-    // The renewal has failed: an older answer would stand in for 5 s.
+    // The renewal has failed: older answers would be given for 5 s.
     vi.setSystemTime(Date.now() + 5_000);
     expect(await nameIn(await call(`${LIST}/${slug}`))).toBe('After');
   });

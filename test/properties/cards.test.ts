@@ -1,4 +1,4 @@
-/** Cards and languages: what an answer is cut to, what it costs, and what it may fill. */
+/** Cards and languages: the fields and texts of an answer, its cost, and its share of the memory. */
 
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';

@@ -1,4 +1,4 @@
-/** The list of changes: who gets what, once, at what cost. */
+/** The list of changes: each reader gets each change once, at a bounded cost. */
 
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -44,7 +44,7 @@ async function readAll(
   }
 }
 
-/** Stores listings as an import would, in one transaction whose order is that of the list. */
+/** Stores listings as an import would, in one transaction, in the order of the list. */
 async function store(...listings: Source[]): Promise<void> {
   for (const listing of listings) {
     await env.DB.prepare('DELETE FROM properties WHERE id = ?').bind(listing.id).run();
@@ -74,7 +74,7 @@ async function hide({ id }: Source): Promise<void> {
 
 /**
  * The longest address that the tests give: 195,000 bytes in UTF-8. 21 such listings fit into 4 MiB and 22 do not,
- * whatever else a listing holds, up to 4 KB.
+ * if their other fields have up to 4 KB.
  */
 const LARGE = { address: 'ü'.repeat(97_500) };
 const homes = (count: number) => Array.from({ length: count }, () => sourceOf());

@@ -1,4 +1,4 @@
-/** Listings files that somebody else wrote: texts stay texts, links stay links, and nothing else gets in. */
+/** Hostile listings files: texts stay texts, links stay links, and no other field is stored. */
 
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';

@@ -1,4 +1,4 @@
-/** The list of locations: what the filter `location_id` takes. */
+/** The list of locations, which the filters `location` and `location_id` take. */
 
 import { env } from 'cloudflare:workers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -28,7 +28,7 @@ async function store(locations: readonly Stored[]) {
   );
 }
 
-/** Returns the ids by slug, those without one last, then by id. */
+/** Returns the ids by slug, locations without a slug last, then by id. */
 function inOrder(locations: readonly Stored[]): string[] {
   const named = locations.filter(({ slug }) => slug !== null);
   const nameless = locations.filter(({ slug }) => slug === null);

@@ -1,4 +1,4 @@
-/** Nobody waits for an answer that is asked for all the time: renewal in the background, and slow caches. */
+/** No reader of a busy page waits for D1: renewal in the background, slow caches, and stalls of D1. */
 
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
@@ -41,7 +41,7 @@ async function rename(name: string) {
     .run();
 }
 
-/** Makes an isolate that counts its reads of D1. `ask` does not wait for the work behind the answer. */
+/** Makes an isolate that counts its reads of D1. `ask` does not wait for the work after the answer. */
 function isolate() {
   const app = createApp();
   const counted = { reads: 0 };

@@ -7,7 +7,7 @@ import { type Source, source } from '../../src/properties/source.ts';
 
 const SITE = 'https://site.example.com';
 
-/** A listing that leaves out whatever may be left out. */
+/** A listing with its required fields only. */
 const bare: Source = source.parse({
   id: '00000000-0000-4000-8000-000000000001',
   slug: 'bare',

@@ -1,4 +1,4 @@
-/** The object that counts: what it stores, what an eviction forgets, what an alarm leaves. */
+/** The counter object: the windows that it stores, and the effect of an eviction and of an alarm. */
 
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';

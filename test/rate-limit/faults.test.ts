@@ -19,7 +19,7 @@ function counterThat(answer: Answer) {
     },
   };
   const binding = { idFromName: (name: string) => name, get: () => stub };
-  // Only what the limit calls is there: anything else would be a fault of the test.
+  // It has only the method that the limit calls: a call of another one is a fault of the test.
   return { calls, changes: { RATE_COUNTER: binding as unknown as Env['RATE_COUNTER'] } };
 }
 
@@ -176,7 +176,7 @@ it('the wait of each of many requests is given to waitUntil, so that it outlives
     const outlives = vi.spyOn(ctx, 'waitUntil');
     const request = new Request('https://api.example.com/api/none', { headers });
     const answer = app.fetch(request, { ...env, ...changes }, ctx);
-    // The platform ends what nothing keeps alive.
+    // The platform cancels a promise that waitUntil does not hold.
     expect(outlives).toHaveBeenCalled();
     return answer;
   });

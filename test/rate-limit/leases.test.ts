@@ -1,4 +1,4 @@
-/** What leasing promises: over several isolates, in a burst, across evictions and at the end of a window. */
+/** The promises of leasing: over several isolates, in a burst, across evictions and at the end of a window. */
 
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
@@ -19,7 +19,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Makes an isolate that counts its calls of the counter. Its requests cost nothing, and tell what is left. */
+/** Makes an isolate that counts its calls of the counter. Its requests do no work, and return the requests left. */
 function isolate(client: string, changes: Partial<Env> = {}) {
   const app = createApp();
   const counted = counting({ ...env, ...changes });
@@ -123,7 +123,7 @@ describe('a client of several isolates', () => {
     const client = freshAddress();
     const isolates = [isolate(client), isolate(client), isolate(client)];
     const passed = await Promise.all(isolates.map((each) => sendMany(each, 60)));
-    // What an isolate still holds, its next requests get.
+    // The next requests of an isolate get the requests that it still holds.
     for (const each of isolates) passed.push(await drain(each));
     expect(passed.reduce((sum, each) => sum + each)).toBe(100);
   });

@@ -1,4 +1,4 @@
-/** When an isolate calls the counter and what it asks for, in virtual time. */
+/** The calls of an isolate to the counter, and the size of the leases that it asks for, in virtual time. */
 
 import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';

@@ -238,7 +238,7 @@ function storedOnce(rows: readonly Row[], sent: readonly Told[]): Violation[] {
   return violations;
 }
 
-/** The events that one request has stored have its receipt: they stand side by side, in the order sent. */
+/** The events that one request has stored have its receipt: they are next to each other, in the order sent. */
 function batchesAreWhole(rows: readonly Row[], requests: readonly Exchange[]): Violation[] {
   const promise = 'the events of a batch are stored next to each other, in the order sent, or not';
   const violations: Violation[] = [];
@@ -268,7 +268,7 @@ function followerMissesNone(rows: readonly Row[], seen: readonly string[]): Viol
   return [{ promise: 'a follower reads every event once, in the order of the commits', how }];
 }
 
-/** What a request could tell of itself: its body, and the clock readings that it may have taken. */
+/** The facts of a request: its body, and the clock readings that it may have taken. */
 type Call = { told: Told; body: BodyName; earliest: number; latest: number };
 
 /** The state of a key: the events that it has stored, oldest first. The last one holds it. */
@@ -277,7 +277,7 @@ type State = readonly { body: BodyName; id: string; at: number }[];
 /** An answer that the promises allow, and the state after it. */
 type Allowed = { status: number; id?: string; next: State };
 
-/** The guarantee: what a request may be answered, in a state of its key. */
+/** The guarantee: the answers that a request may get in a state of its key. */
 function allowedIn(
   state: State,
   { body, earliest, latest }: Call,
@@ -356,7 +356,7 @@ function hasOrder(
   return false;
 }
 
-/** A 500 leaves it open what was done. */
+/** After a 500, the event may or may not be stored. */
 function isAnswered({ status }: Told): boolean {
   return status !== undefined && status < 500;
 }

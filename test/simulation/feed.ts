@@ -1,6 +1,6 @@
 /**
- * Plans that press the caches of the feed, and what it promises (docs/property-feed.md): how old an answer
- * may be, that an answer which is there stands in while D1 fails or stalls, and what a fresh answer shows.
+ * Plans that press the caches of the feed, and its promises (docs/property-feed.md): the age of an answer, the older
+ * answer that is given while D1 fails or stalls, and the content of a fresh answer.
  */
 
 import { renderedRowOf } from '../../tools/import/rows.ts';
@@ -189,7 +189,7 @@ function noneTooOld(world: World, { machines }: Plan): Violation[] {
   });
 }
 
-/** Returns what an answer shows of each listing that it is about. */
+/** Returns the version of each listing that an answer shows. */
 function shownIn(exchange: Exchange): { slug: Slug; shown: Shown }[] {
   const { status, body } = exchange;
   const path = pathOf(exchange);

@@ -1,6 +1,6 @@
 /**
- * KV: the last write wins. Each place keeps what it has read for a minute, a miss too, and writes are
- * seen elsewhere only when that minute is over. Some writes are lost.
+ * KV: the last write wins. Each place keeps a value that it has read, or a miss, for a minute. It sees the writes of
+ * other places only when that minute is over. Some writes are lost.
  */
 
 import { countFault } from './calls.ts';
@@ -11,7 +11,7 @@ type Entry = { value: string | null; until: number };
 
 export class Kv {
   readonly #entries = new Map<string, Entry>();
-  /** Place and key → what the place remembers. */
+  /** Place and key → the value that the place has read. */
   readonly #remembered = new Map<string, Entry>();
 
   get(place: string, key: string, now: number): string | null {

@@ -10,7 +10,7 @@ import { posix } from 'node:path';
 import { compileFunction } from 'node:vm';
 import ts from 'typescript';
 
-/** Path in `src`, or from `tools` on for what imports, backs up, restores and erases → text. */
+/** Path in `src`, or from `tools` on for the tools that import, back up, restore and erase → text. */
 const SOURCES = new Map(
   Object.entries(
     import.meta.glob<string>(
@@ -24,7 +24,7 @@ function pathFromSource(path: string): string {
   return path.replace(/^(\.\.\/)*(src\/)?/, '');
 }
 
-/** What the modules of a machine find in place of Node's globals. */
+/** The globals of a machine's modules, in place of Node's. */
 export type Globals = {
   Date: DateConstructor;
   Math: Math;
@@ -47,7 +47,7 @@ const NAMES = [
   'scheduler',
 ] as const satisfies (keyof Globals)[];
 
-/** Some text of a file of `src` or `tools`, and what stands in its place. */
+/** Some text of a file of `src` or `tools`, and its replacement. */
 export type Replacement = { file: string; text: string; by: string };
 
 type Exports = Record<string, unknown>;
@@ -69,7 +69,7 @@ const compiled = new Map<string, Module>();
 export class Source {
   readonly #texts: ReadonlyMap<string, string>;
 
-  /** Fails when a text that is to be replaced does not stand in its file exactly once. */
+  /** Fails when a text to be replaced is not in its file exactly once. */
   constructor(replacements: readonly Replacement[] = []) {
     const texts = new Map(SOURCES);
     for (const { file, text, by } of replacements) {
@@ -140,7 +140,7 @@ function compile(path: string, text: string): Module {
   return module;
 }
 
-/** Stands in for the platform's class. */
+/** Replaces the platform's class. */
 class DurableObject {
   readonly ctx: unknown;
   readonly env: unknown;
@@ -180,7 +180,7 @@ const BYTE_METHODS = {
   },
 };
 
-/** Adds to Node's byte arrays what is missing there. */
+/** Adds missing methods to Node's byte arrays. */
 export function addByteMethods(): void {
   for (const [name, value] of Object.entries(BYTE_METHODS)) {
     if (!(name in Uint8Array.prototype)) {

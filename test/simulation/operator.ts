@@ -83,7 +83,7 @@ const changePage = z.object({
 
 const eventPage = changePage.extend({ data: z.array(z.object({ id: z.string() })) });
 
-/** Runs one seed. Returns what happened, and the promises that were broken. */
+/** Runs one seed. Returns its history, and the promises that were broken. */
 export async function runOperator(programs: Programs, seed: string) {
   const folder = mkdtempSync(join(tmpdir(), 'operator-'));
   try {
@@ -429,7 +429,7 @@ class Operator {
     this.#tell(`bookmark ${this.#states.length}`);
   }
 
-  /** Time Travel in place, and what is left to do then. */
+  /** Time Travel in place, and then `after-time-travel`. */
   async #travel(): Promise<void> {
     if (this.#states.length === 0) return;
     this.#database.setBack(this.#random.pick(this.#states));

@@ -9,7 +9,7 @@ import { Fleet, PROGRAM_FAULTS } from './world.ts';
 const MACHINES = 4;
 /** The long form runs this many times as many seeds. */
 const FULL = 10;
-/** A busy machine takes a minute for what takes five seconds of its own. */
+/** A busy machine takes a minute for five seconds of work. */
 const TIMEOUT_MS = 600_000;
 
 /** Proves a part. `runs` is the number of seeds of the short form, by which each variant must be found. */

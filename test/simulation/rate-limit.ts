@@ -1,5 +1,5 @@
 /**
- * Plans that press the rate limit, and what it promises (docs/conventions.md): never more than the limit
+ * Plans that press the rate limit, and its promises (docs/conventions.md): never more than the limit
  * passes in a window, a client of one isolate gets exactly its limit, and a refusal ends with its window.
  */
 
@@ -246,7 +246,7 @@ function refusalsEndWithTheirWindow(
   });
 }
 
-/** Holds where no call fails: what a failed call was granted is nobody's. */
+/** Holds where no call fails: the lease of a failed call is lost. */
 function neverLess(
   world: World,
   windows: readonly Window[],

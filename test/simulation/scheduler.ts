@@ -1,6 +1,6 @@
 /**
- * Virtual time. Whatever the service waits for, a call or a timer, is an event here. The events happen
- * one after the other, and everything that one sets going comes to rest before the next.
+ * Virtual time. Each call or timer that the service waits for is an event here. Events happen one after the other, and
+ * all work that one event starts ends before the next event.
  */
 
 /** Milliseconds since the epoch at which every run begins. */

@@ -8,7 +8,7 @@ import { type CounterCall, type Exchange, type Fleet, World, type WorldOptions }
 /** Something that happens in a run, at a time after its start. */
 export type Operation = {
   atMs: number;
-  /** Unique in its plan. What the operation draws at random depends on the seed and on this alone. */
+  /** Unique in its plan. The random numbers of the operation depend on the seed and on this alone. */
   name: string;
   /** The share of its calls that go wrong, from 0 to 1. */
   roughness: number;
@@ -23,10 +23,10 @@ export type Plan = WorldOptions & { operations: readonly Operation[]; endMs: num
 /** A promise that was broken, and how. */
 export type Violation = { promise: string; how: string };
 
-/** One part of the service: plans that press it, and what it promises. */
+/** One part of the service: plans that press it, and its promises. */
 export type Part = {
   planOf: (seed: string) => Plan;
-  /** Asks what has to be asked when everything is over and nothing fails any more. */
+  /** Makes the final requests, when all operations are over and nothing fails any more. */
   finish?: (world: World) => Promise<void>;
   violationsIn: (world: World, plan: Plan) => Violation[];
 };
@@ -52,7 +52,7 @@ export class Explored {
 const ALWAYS = { isAlive: true };
 const MAX_TRIALS = 300;
 
-/** Runs the seeds up to `runs`. Returns what the first of them found that found anything. */
+/** Runs the seeds up to `runs`. Returns the finding of the first seed that has one. */
 export async function explore(
   part: Part,
   fleet: Fleet,
@@ -113,7 +113,7 @@ export async function tell(
   return `seed ${plan.seed} breaks a promise: ${promise}\n${violation.how}\n${historyOf(world, plan)}`;
 }
 
-/** Tells what happened in a run, in the order of time. */
+/** Writes the history of a run, in the order of time. */
 function historyOf(world: World, plan: Plan): string {
   const others = plan.operations
     .filter(({ name }) => !world.exchanges.some(({ task }) => task === name))

@@ -1,6 +1,6 @@
 /**
- * Known-bad variants of the service. Each makes a mistake that somebody could make, and the simulation
- * must find it: a check that finds none of them proves nothing.
+ * Known-bad variants of the service. Each has a plausible mistake, which the simulation must find: a check that finds
+ * no mistake proves nothing.
  */
 
 import type { Replacement } from './modules.ts';
@@ -8,7 +8,7 @@ import type { Replacement } from './modules.ts';
 /** What is done wrong → how. */
 type Variants = Record<string, Replacement[]>;
 
-/** Inserts whatever the key holds. */
+/** Inserts the event even if its key is held. */
 const UNGUARDED: Replacement = {
   file: 'events/store.ts',
   text: 'where not exists (\n    select 1 from events as known',
@@ -163,7 +163,7 @@ const LEASE = 'rate-limit/lease.ts';
 
 export const BAD_RATE_LIMIT: Variants = {
   'a lease is debited when it is spent': [
-    // The object grants as before, and counts only what each call says it has spent: one request.
+    // The object grants as before, but debits one request per call.
     {
       file: LEASE,
       text: 'hits: hits + granted }',

@@ -79,7 +79,7 @@ export type SimulatedRequest = {
   client: string;
   headers?: Record<string, string>;
   body?: string;
-  /** Says in the history what is asked for. */
+  /** Records the request in the history. */
   label: string;
 };
 
@@ -166,7 +166,7 @@ class MachineClock {
 /** The faults of programs that cannot run: a name that is not declared, a method that is not there. */
 export const PROGRAM_FAULTS = new Set<string>();
 
-/** Notes such faults from the log of the service. A variant with one of them proves nothing. */
+/** Records such faults from the log of the service. A variant with such a fault proves nothing. */
 function notePrograms(line: string): void {
   const [fault] = /ReferenceError: [^\\"]*|TypeError: [^\\"]*is not a function/.exec(line) ?? [];
   if (fault !== undefined) PROGRAM_FAULTS.add(fault);

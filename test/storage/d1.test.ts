@@ -1,4 +1,4 @@
-/** The faults for which a call of D1 is repeated, for how long, and what a failure tells its caller and the log. */
+/** The faults after which a call of D1 is repeated, for how long, and the answer and the log of a failure. */
 
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -9,7 +9,7 @@ const LOCKED = [
   'D1_ERROR: database is locked: SQLITE_BUSY',
   'D1_ERROR: Failed to get session commit token: internal error',
 ];
-/** D1's list of errors that pass, and one that operators have seen besides. */
+/** The passing faults of D1's list, and one that operators have seen. */
 const PASSING = [
   'D1_ERROR: Network connection lost.',
   'D1_ERROR: D1 DB reset because its code was updated.',
@@ -38,7 +38,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** Reads what fails for so long, in virtual time. Returns the outcome, the attempts and the milliseconds. */
+/** Makes a read that fails for so long, in virtual time. Returns the outcome, the attempts and the milliseconds. */
 async function read(message: string, failsForMs = 60_000) {
   const startedAt = Date.now();
   let attempts = 0;

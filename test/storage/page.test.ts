@@ -31,7 +31,7 @@ describe('a page', () => {
 
 type Page = { data: { id: string }[]; has_more: boolean; next_cursor: string | null };
 
-/** Reads a list to its end. Returns the ids on each page, and what the pages cost. */
+/** Reads a list to its end. Returns the ids on each page, and the cost of the pages. */
 async function readAll(path: string) {
   const { env: counted, costs } = counting(env);
   const largest = { given: 0, body: 0 };

@@ -11,7 +11,7 @@ export type Costs = {
   counterCalls: number;
 };
 
-/** Returns bindings that do what those of `env` do, and count it into `costs`. */
+/** Returns the bindings of `env`, with their calls counted into `costs`. */
 export function counting(env: Env): { env: Env; costs: Costs } {
   const costs: Costs = {
     d1RoundTrips: 0,

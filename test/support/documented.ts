@@ -39,7 +39,7 @@ const errorMedia = {
 
 const allowHeader = { required: true, schema: { type: 'string', minLength: 1 } };
 
-/** The paths of the document, each with what its addresses look like. */
+/** The paths of the document, each with the pattern of its addresses. */
 const patterns = Object.keys(document.paths).map((template) => ({
   template,
   pattern: new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`),

@@ -16,7 +16,7 @@ export const CANARY = 'canary-5b1f6e';
 
 export const NAUGHTY = env.TEST_NAUGHTY_STRINGS;
 
-/** Texts that break parsers of paths, SQL, headers and logs, besides the list of naughty strings. */
+/** Texts that break parsers of paths, SQL, headers and logs, and that the list of naughty strings lacks. */
 const ATTACKS = [
   "' OR '1'='1",
   "'; DROP TABLE properties; --",

@@ -95,7 +95,7 @@ function sharedAddress(): string {
   return shared.address;
 }
 
-/** Returns a client address that nobody has used yet. */
+/** Returns a client address that no test has used yet. */
 export function freshAddress(): string {
   const [a, b, c] = crypto.getRandomValues(new Uint8Array(3));
   return `10.${a}.${b}.${c}`;

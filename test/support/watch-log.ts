@@ -1,6 +1,6 @@
 /**
  * Reads every line that the service logs while the tests in workerd run, and fails a test in which one
- * holds a credential, an Idempotency-Key or a value of a body. It knows what was sent from every
+ * holds a credential, an Idempotency-Key or a value of a body. It takes the values from every
  * `Request` that a test makes. watch-service-log.ts does the same over real HTTP.
  *
  * Lines of the access log are hidden: there are thousands, of no use in a test's output.

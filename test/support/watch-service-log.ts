@@ -2,9 +2,8 @@
  * Reads every line that a service over real HTTP logs while the tests run, and finds those that hold a
  * credential, an Idempotency-Key or a value of a body or query. each-file.ts fails a test file by them.
  *
- * It hears what a test sends on the test's sockets, by whatever means it is sent. A test that starts a
- * service announces it by `watchService`. A request to a service that nobody announced, or whose log is
- * not heard, is found too.
+ * It reads the values that a test sends from the test's sockets. A test that starts a service registers it with
+ * `watchService`. A request to a service that is not registered, or whose log is not read, is found too.
  */
 
 import { subscribe } from 'node:diagnostics_channel';
@@ -20,7 +19,7 @@ export type ServiceLog = {
   hear(line: string): void;
   /** Takes in all lines that a program prints. */
   hearOutput(output: Readable): void;
-  /** Tells the service's origin, and its valid keys, comma-separated. */
+  /** The service's origin, and its valid keys, comma-separated. */
   at(origin: string, apiKeys: string): void;
 };
 
@@ -61,17 +60,17 @@ export function watchService(): ServiceLog {
   };
 }
 
-/** Tells that what is sent to the port is passed on to a service whose log is heard. */
+/** Registers a port whose requests are passed on to a service whose log is read. */
 export function watchRelay(port: number): void {
   heardPorts.add(String(port));
 }
 
-/** Notes what another program sends, such as a script of curl lines. */
+/** Records the values that another program sends, such as a script of curl lines. */
 export function noteSent(text: string): void {
   notes.push(text);
 }
 
-/** Returns what is wrong with the log so far, and forgets the log. */
+/** Returns the faults of the log so far, and clears the log. */
 export function takeFindings(): string[] {
   const texts = conversations.map(({ sent }) => sent.join(''));
   const secrets = new Set([...texts, ...notes].flatMap(secretsIn));
@@ -93,7 +92,7 @@ export function forgetServices(): void {
   conversations.length = 0;
 }
 
-/** Notes whatever is written to the socket, by `fetch`, `node:http` or by hand. */
+/** Records every value that is written to a socket, by `fetch`, `node:http` or by hand. */
 function listenTo(socket: Socket): void {
   const conversation: Conversation = { port: '', sent: [] };
   conversations.push(conversation);

@@ -1,4 +1,4 @@
-/** A drill: what is backed up, emptied and restored is what it was. */
+/** A drill: a database that is backed up, emptied and restored holds the same rows. */
 
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -144,7 +144,7 @@ describe('backup and restore', () => {
     const payloads = target.rows(EVENTS).map(({ payload }) => payload);
     const before = source.rows(EVENTS).map(({ payload }) => payload);
     expect(payloads).toEqual([before[0], '{}', before[2]]);
-    // What is erased reached the restored database at no time.
+    // No erased payload reached the restored database at any time.
     const state = join(target.directory, '.wrangler/state/v3/d1/miniflare-D1DatabaseObject');
     const bytes = readdirSync(state).map((name) => readFileSync(join(state, name), 'latin1'));
     expect(bytes.join('')).not.toContain('ann@example.com');

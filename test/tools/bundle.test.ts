@@ -52,7 +52,7 @@ describe('a stack of the deployed bundle', () => {
     const [, program = ''] =
       /npx node -p "(.*)"/.exec(readFileSync('docs/operations.md', 'utf8')) ?? [];
     const lines = readFileSync(join(directory, 'index.js'), 'utf8').split('\n');
-    // A text that stands in src/http/render-error.ts alone, where the error is made.
+    // A text that only src/http/render-error.ts has, where the error is made.
     const line = lines.findIndex((each) => each.includes('malformed configuration: '));
     const column = lines[line]?.indexOf('malformed configuration: ') ?? -1;
     const asked = program

@@ -208,7 +208,7 @@ describe('a ledger', () => {
         insert.bind('e4', 'anna', 9_000),
         insert.bind('e5', 'carl', 1_000),
         insert.bind('e6', 'carl', 9_000),
-        // The last event that was erased of dora was undone, and came again behind a later one.
+        // The last erased event of dora was undone, and was sent again after a later event.
         insert.bind('e7', 'dora', 1_000),
         insert.bind('e8', 'dora', 8_000),
         insert.bind('sent-again', 'dora', 9_000),

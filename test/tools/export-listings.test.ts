@@ -1,4 +1,4 @@
-/** `export-listings` run as a program: what it writes is imported again by the program `import-listings`, and changes nothing. */
+/** `export-listings` run as a program: the program `import-listings` imports its file again, which changes nothing. */
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';

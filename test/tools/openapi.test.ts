@@ -84,7 +84,7 @@ describe('the document passes', () => {
   });
 });
 
-/** A schema of answers: any but those of requests and their payloads. */
+/** A schema of answers: none of a request or its payload. */
 const OF_ANSWERS = /^components\.schemas\.(Stored\w+|(?!\w+(Request|Payload)\.)\w+)\./;
 
 const HEALTH = /^paths\.\/api\/health(\/detailed)?\.get\./;

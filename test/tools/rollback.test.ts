@@ -29,7 +29,7 @@ function git(...args: string[]): string {
   return execFileSync('git', [...identity, ...args], run).trim();
 }
 
-/** Commits what is there. Returns the tag that its deployment gets. */
+/** Commits the working copy. Returns the tag that its deployment gets. */
 function commit(subject: string): string {
   git('add', '-A');
   git('commit', '-qm', subject);

@@ -8,7 +8,7 @@ import { ProjectCopy } from '../support/node/project-copy.ts';
 const NAME = 'events-and-property-feed';
 const isFull = process.env.FULL === '1';
 
-/** In an order in which each finds what it needs. drill.test.ts runs the drills. */
+/** The lines in an order in which each finds its resources. drill.test.ts runs the drills. */
 const LINES = [
   'secret put API_KEY --env=',
   'deployments list --env=',

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => project.remove());
 
-/** Returns what is stored of the listings, without their statuses. */
+/** Returns the stored listings, without their statuses. */
 const sources = () =>
   project.rows(`SELECT json_remove(source, '$.status') AS source FROM properties ORDER BY id`);
 const statusesOf = (...slugs: string[]) =>

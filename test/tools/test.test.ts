@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-/** Runs `npm test -- FILE...` as a user does who stands in `folder`. */
+/** Runs `npm test -- FILE...` as a user does in `folder`. */
 function npmTest(folder: string, ...files: string[]) {
   const env = {
     ...process.env,

@@ -1,4 +1,4 @@
-/** Plain `npx wrangler dev`, in a working copy that nobody has set up. */
+/** Plain `npx wrangler dev`, in a working copy that is not set up. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -10,7 +10,7 @@ export function result(value: unknown, info: object = {}): Answer {
   };
 }
 
-/** Returns one page of a list, and what it says of the others. */
+/** Returns one page of a list, and the number of pages. */
 export function page(items: readonly unknown[], query: URLSearchParams, maxPerPage = 100): Answer {
   const number = Number(query.get('page') ?? '1');
   const size = Math.min(Number(query.get('per_page') ?? '20'), maxPerPage);

@@ -2,7 +2,7 @@
  * A stand-in of Cloudflare's API on loopback, for wrangler and the project's commands. It knows the calls
  * that these make, keeps D1 databases on SQLite, and can fail any request on demand.
  *
- * What it cannot show is how the real service behaves: docs/runbook.md lists that.
+ * docs/runbook.md lists the behaviour of the real service that it cannot show.
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -10,20 +10,20 @@ import type { AddressInfo } from 'node:net';
 import { Account } from './account.ts';
 import { type Answer, ApiFault } from './answer.ts';
 
-/** A fault that is met by the requests which `request` matches, such as `POST .../query`. */
+/** A fault of the requests that `request` matches, such as `POST .../query`. */
 export type Fault = {
   request: RegExp;
   /** 0 cuts the connection. */
   status: number;
-  /** The number of requests that meet it; all of them without a number. */
+  /** The number of requests that meet the fault; without a number, all of them. */
   times?: number;
-  /** The number that is let through before. */
+  /** The number of requests that pass before the fault. */
   skip?: number;
-  /** Only requests that come after one that matches meet it. */
+  /** Only requests after a request that matches meet the fault. */
   after?: RegExp;
   /** The request is carried out, and only its answer is lost. */
   isAfter?: boolean;
-  /** Only requests whose body matches meet it. */
+  /** Only requests whose body matches meet the fault. */
   body?: RegExp;
 };
 
@@ -31,7 +31,7 @@ export class CloudflareStandIn {
   readonly account = new Account();
   /** Every request, as `METHOD /path`. */
   readonly requests: string[] = [];
-  /** The requests that it does not know: a test fails for them. */
+  /** Requests that the stand-in does not know: a test fails for them. */
   readonly unknown: string[] = [];
   faults: Fault[] = [];
   #breaksAt: RegExp | undefined;
@@ -136,7 +136,7 @@ export class CloudflareStandIn {
   }
 }
 
-/** As a proxy of Cloudflare's does: a page, not JSON. */
+/** Answers as a proxy of Cloudflare's does: with a page instead of JSON. */
 function fail({ status }: Fault, response: ServerResponse): void {
   if (status === 0) {
     response.destroy();

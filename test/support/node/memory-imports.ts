@@ -17,7 +17,7 @@ export type MemoryImports = {
   load: (content: unknown, ...options: string[]) => Promise<Finished>;
   loadSheet: (content: string | Uint8Array, ...options: string[]) => Promise<Finished>;
   setStatus: (...args: string[]) => Promise<Finished>;
-  /** Returns what is stored of a listing. */
+  /** Returns the stored row of a listing. */
   stored: (slug: string) => Promise<Source | undefined>;
   /** Empties the database. */
   clear: () => Promise<void>;

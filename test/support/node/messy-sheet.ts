@@ -1,4 +1,4 @@
-/** A sheet of 300 homes as an agency keeps it: what is missing or malformed in it stands where people leave it so. */
+/** A sheet of 300 homes as an agency keeps it, with the missing and malformed cells that people leave in one. */
 
 const TOWNS = ['Deià', 'Sóller', 'Pollença', "Cala d'Or", 'Santanyí', 'Artà'];
 const NAMES = ['Can Roig', 'Es Molí', "Son d'Alt", 'Vista Mar', 'Sa Torre', 'Ca na Maria'];

@@ -1,4 +1,4 @@
-/** wrangler.toml without what an operator sets in it: with the vars of the tests, and nothing of an account. */
+/** wrangler.toml without the settings of an operator: with the vars of the tests, and without an account. */
 
 import { parse, stringify } from 'smol-toml';
 import { TEST_VARS } from '../vars.ts';

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import * as z from 'zod';
 
-/** What the stand-ins for `notFound` and `permanentRedirect` throw. */
+/** The error that `notFound` and `permanentRedirect` of this stand-in throw. */
 const exit = z.object({ status: z.int(), location: z.string().optional() });
 
 const load = createRequire(join(process.cwd(), 'site.js'));

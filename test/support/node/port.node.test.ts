@@ -22,7 +22,7 @@ describe('a port for a program', () => {
   });
 
   it('lies with its debugger, 6,228 above it, below those of outgoing connections', async () => {
-    // The last one, and the one that follows it.
+    // The last port, and the port after it.
     for (const start of [0, 5_199, 5_199]) {
       const port = await claimPort(start);
       expect(port).toBeGreaterThanOrEqual(21_000);

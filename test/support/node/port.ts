@@ -1,6 +1,6 @@
 /**
- * Ports for the programs that tests start. They lie below those that the system gives to outgoing
- * connections (from 32768 on), so that nothing takes one before its program listens.
+ * Ports for the programs that tests start. They are below the ports that the system gives to outgoing connections
+ * (32768 and above), so that no connection takes a port before its program listens.
  */
 
 import { mkdirSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
  * The tests that `npm run watch` runs when a file is saved. Every test that speaks HTTP imports the whole service, so
- * the graph of imports would name almost all of them: the layout of the folders names those that are meant.
+ * the imports would select almost all of them. The layout of the folders selects the tests.
  */
 
 import { globSync } from 'node:fs';
@@ -9,8 +9,8 @@ import { globSync } from 'node:fs';
 export const CODE = /(?:^|\/)(src|tools)\/([\w-]+)(?:\.ts$|\/.*\.(?:ts|js|css|html|sh|json)$)/;
 
 /**
- * Returns the test files for a path of the project that `CODE` matches: those of the folder that mirrors the file's,
- * and for `src` also what holds for every route. A file that stands in `src` itself is tested by test/http.
+ * Returns the test files for a path of the project that `CODE` matches: the tests of the folder that mirrors the file's
+ * folder, and for `src` also contract.test.ts. A file of `src` itself is tested by test/http.
  */
 export function watchedTests(match: RegExpMatchArray): string[] {
   const [, root, name = ''] = match;

@@ -12,13 +12,13 @@ const { scripts } = z
   .object({ scripts: z.record(z.string(), z.string()) })
   .parse(JSON.parse(readFileSync('package.json', 'utf8')));
 
-/** The scripts that run a program of the project. Those that run another tool know no environment. */
+/** The scripts that run a program of the project. Scripts of other tools know no environment. */
 const programs = Object.entries(scripts).flatMap(([script, command]) => {
   const [, program] = /\bnode (tools\/\S+\.ts)$/.exec(command) ?? [];
   return program === undefined ? [] : [{ script, program }];
 });
 
-/** They work on a deployment, or print what is for one. The others are run with FULL only. */
+/** These scripts work on a deployment, or print lines for one. The others are run with FULL only. */
 const OF_DEPLOYMENTS = [
   'api-key',
   'backup',

@@ -1,5 +1,5 @@
 /**
- * What is erased stays erased, through backups, renamed databases and copies: the ledger goes by lineage, not by
+ * An erased payload stays erased, through backups, renamed databases and copies: the ledger goes by lineage, not by
  * name. Backups are written, loaded and restored in this process.
  */
 

@@ -1,4 +1,4 @@
-/** The effect of imports on the list of changes, with the service running: whoever follows it has the catalogue. */
+/** The effect of imports on the list of changes, with the service running: a reader that follows it has the catalogue. */
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -42,7 +42,7 @@ const list = z.object({ data: z.array(listing), next_cursor: z.string().nullable
 
 async function get(path: string): Promise<unknown> {
   const response = await fetch(`${service.origin}/api/v1/web/${path}`, {
-    // A client of its own each time: the limit is not what is tested.
+    // Each read has its own client address, so that the rate limit refuses none.
     headers: {
       'x-api-key': API_KEY,
       'CF-Connecting-IP': `10.${Array.from(randomUUID().slice(0, 3), (c) => parseInt(c, 16)).join('.')}`,
@@ -58,7 +58,7 @@ class Copy {
   cursor = '';
   pages = 0;
 
-  /** Reads on to the end. Returns what came. */
+  /** Reads on to the end. Returns the items. */
   async follow(limit = 100): Promise<z.infer<typeof change>[]> {
     const came: z.infer<typeof change>[] = [];
     for (;;) {

@@ -250,7 +250,7 @@ describe('import-listings', () => {
     const alt = { en: 'x'.repeat(100_000), es: 'x'.repeat(100_000), fr: 'x'.repeat(100_000) };
     const url = 'https://images.example.com/1.jpg';
     const photo = { id: BAY, url, alt, section: 'hero', web_visible: true, web_sort_order: 1 };
-    // The hero image stands in the resource twice, and in the card once.
+    // The resource has the hero image twice, and the card once.
     const refused = await load({ properties: [propertyOf({ slug: 'twice', photos: [photo] })] });
     expect(refused.stderr).toMatch(
       /^properties\[0\] \(slug "twice"\): is too large to show: 90\d{4} bytes, at most 900000$/m,

@@ -1,4 +1,4 @@
-/** `import-listings` run as a program: what the process adds to the command. */
+/** `import-listings` run as a program: its arguments, its exit codes, its migrations and its turn. */
 
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

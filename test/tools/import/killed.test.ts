@@ -1,4 +1,4 @@
-/** An import that is killed, in whatever way, leaves no process behind, no lock and no file. */
+/** An import that is killed leaves no process, no lock and no file behind. */
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';

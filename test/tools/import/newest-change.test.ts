@@ -1,4 +1,4 @@
-/** What the newest change costs to read, by D1's own count: a row, whatever the table's size. */
+/** Reading the newest change costs one row by D1's own count, for a table of any size. */
 
 import { expect, it } from 'vitest';
 import { migrateInMemory } from '../../../tools/database/migrations.ts';
@@ -31,7 +31,7 @@ it('the place of the newest change is read from one row, however many listings t
       .run();
     rowsRead = 0;
     expect(placeIn(await findResumeCursor(counted))).toEqual([expect.any(String), 3_000]);
-    // One row of the listings, and the one that names the generation.
+    // One row of the listings, and the row with the generation.
     expect(rowsRead).toBe(2);
   } finally {
     await close();

@@ -1,4 +1,4 @@
-/** `--patch`: only what the file gives is changed. */
+/** `--patch`: only the fields in the file are changed. */
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { BAY, fileOf, propertyOf } from '../../support/node/listings-file.ts';

@@ -1,4 +1,4 @@
-/** What an editor does with the whole catalogue: seeing what an import would change, exporting, setting a status. */
+/** An editor's work on the whole catalogue: dry runs, exports, and setting a status. */
 
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -19,7 +19,7 @@ const { components, paths } = z
 
 type Node = { path: string; value: Record<string, unknown>; parents: Record<string, unknown>[] };
 
-/** Every object of the document except the examples, each with those that it stands in. */
+/** Every object of the document except the examples, each with the objects around it. */
 function nodesOf(value: unknown, path = '', parents: Node['parents'] = []): Node[] {
   if (typeof value !== 'object' || value === null) return [];
   const object = z.record(z.string(), z.unknown()).parse({ ...value });
@@ -163,7 +163,7 @@ describe('a value of an answer', () => {
     expect(texts.length).toBeGreaterThan(50);
     const vague = texts.filter(
       ({ path, value, parents }) =>
-        // Headers are short; nobody mocks them field by field.
+        // Headers are short, and no mock makes them field by field.
         !path.startsWith('/components/headers/') &&
         !['enum', 'const', 'format', 'pattern'].some((key) => key in value) &&
         ![value, ...parents].some((each) => 'examples' in each),
@@ -199,7 +199,7 @@ describe('a list', () => {
   });
 });
 
-/** The names that TypeScript knows everywhere: those of the language, of browsers and of workers. */
+/** The names that TypeScript knows everywhere: names of the language, of browsers and of workers. */
 function globalNames(): Set<string> {
   const library = join('node_modules', '@typescript', 'old', 'lib');
   const files = readdirSync(library).filter((name) => /^lib\..*\.d\.ts$/.test(name));

@@ -1,4 +1,4 @@
-/** The sample listings have what a site trips over, so that whoever builds one meets it in development. */
+/** The sample listings have every special case, so that a site's developer meets it in development. */
 
 import { describe, expect, it } from 'vitest';
 import { render } from '../../../src/properties/render.ts';

@@ -1,4 +1,4 @@
-/** What every program asks for, and how it tells what it got. */
+/** The requests of every program, and the line that it prints. */
 
 export const ORIGIN = process.env.API_URL ?? 'http://localhost:3001';
 export const KEY = process.env.API_KEY ?? '';
