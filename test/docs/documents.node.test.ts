@@ -59,7 +59,9 @@ describe.each(DOCUMENTS)('%s', (path) => {
   it('names the language of each block: to run, to read, or data', () => {
     const fences = textOf(path).match(/^ *```.*$/gm) ?? [];
     const openings = fences.filter((_, index) => index % 2 === 0);
-    expect(openings.filter((fence) => !/^ *```(sh|bash|tsx?|json|html)?$/.test(fence))).toEqual([]);
+    expect(
+      openings.filter((fence) => !/^ *```(sh|bash|tsx?|js|python|json|html)?$/.test(fence)),
+    ).toEqual([]);
     expect(fences.length % 2).toBe(0);
   });
 });

@@ -1,10 +1,11 @@
 /** The program of docs/keeping-a-copy.md, killed and started again, while listings come and go. */
 
-import { execFile } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { propertyOf } from '../support/node/listings-file.ts';
@@ -14,13 +15,14 @@ import { copyWithStore } from '../support/node/stores.ts';
 import { codeBlocksOf } from './markdown.ts';
 
 const API_KEY = 'dev_key_of_the_copy_test';
-const run = promisify(execFile);
 const directory = mkdtempSync(join(tmpdir(), 'copies-'));
 const [program = ''] = codeBlocksOf('docs/keeping-a-copy.md', 'ts');
 const samples = z
   .object({ properties: z.array(z.looseObject({ id: z.string(), status: z.string() })) })
   .parse(JSON.parse(readFileSync('tools/samples/listings.json', 'utf8')));
 
+/** The programs that were started. */
+const programs: ChildProcess[] = [];
 let project: ProjectCopy;
 let service: Service;
 
@@ -43,19 +45,39 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
+  for (const child of programs) child.kill('SIGKILL');
   await project.remove();
   rmSync(directory, { recursive: true });
 });
 
-async function keep(name = 'keep-copy.ts'): Promise<string[]> {
+/** The program while it runs, and the lines that it has printed. */
+type Keeper = { child: ChildProcess; lines: string[] };
+
+function start(name = 'keep-copy.ts'): Keeper {
   const cwd = join(directory, 'copy');
   mkdirSync(cwd, { recursive: true });
   const env = { ...process.env, API_URL: service.origin, API_KEY };
   const args = ['--no-warnings', join('..', name)];
-  const { stdout } = await run(process.execPath, args, { cwd, env }).catch((error: unknown) =>
-    z.object({ signal: z.literal('SIGKILL'), stdout: z.string() }).parse(error),
-  );
-  return stdout.trimEnd().split('\n');
+  const child = spawn(process.execPath, args, { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] });
+  programs.push(child);
+  const lines: string[] = [];
+  createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
+  return { child, lines };
+}
+
+/** Waits until the copy holds the public catalogue. */
+async function untilInStep(): Promise<void> {
+  await expect.poll(copied, { timeout: 20_000 }).toEqual(publicIds());
+}
+
+/** Runs the program until so many lines are printed and the copy holds the public catalogue, and kills it. */
+async function keep(count: number): Promise<string[]> {
+  const { child, lines } = start();
+  await expect.poll(() => lines.length, { timeout: 20_000 }).toBe(count);
+  await untilInStep();
+  child.kill('SIGKILL');
+  await once(child, 'close');
+  return lines;
 }
 
 function copied(): string[] {
@@ -77,31 +99,27 @@ describe('the program of docs/keeping-a-copy.md', () => {
   });
 
   it('goes on where it was killed, and then holds the public catalogue', async () => {
-    expect(await keep('killed.ts')).toHaveLength(60);
+    const killed = start('killed.ts');
+    await once(killed.child, 'close');
+    expect(killed.lines).toHaveLength(60);
     expect(copied()).toHaveLength(40);
-    await keep();
-    expect(copied()).toEqual(publicIds());
-    expect(copied()).toHaveLength(
-      samples.properties.filter(({ status }) => status !== 'hidden').length,
-    );
-    expect(await keep()).toEqual([`${copied().length} listings`]);
+    const all = samples.properties.filter(({ status }) => status !== 'hidden').length;
+    await keep(all - 40);
+    expect(copied()).toHaveLength(all);
   });
 
-  it('follows what comes and what goes', async () => {
+  it('hears of what comes and what goes while it waits, and of nothing twice', async () => {
+    const { child, lines } = start();
     const added = propertyOf({ slug: 'new-home' });
     const [, ...kept] = samples.properties.filter(({ status }) => status === 'listed');
     const others = samples.properties.filter(({ status }) => status !== 'listed');
     const content = { ...samples, properties: [...kept, ...others, added] };
     const file = project.write('changed.json', content);
     expect(await project.run('import-listings.ts', file, '--prune')).toMatchObject({ code: 0 });
-    expect(
-      (await keep())
-        .slice(0, -1)
-        .map((line) => line.split(' ')[0])
-        .sort(),
-    ).toEqual(['published', 'removed']);
-    expect(copied()).toEqual(publicIds());
+    await untilInStep();
+    expect(lines.map((line) => line.split(' ')[0]).sort()).toEqual(['published', 'removed']);
     expect(copied()).toContain(added.id);
+    child.kill('SIGKILL');
   });
 
   it('keeps a listing that takes the slug of one that the same import hides', async () => {
@@ -109,18 +127,21 @@ describe('the program of docs/keeping-a-copy.md', () => {
     const load = (...properties: object[]) =>
       project.run('import-listings.ts', project.write('villa.json', { properties }));
     expect(await load(old, heir)).toMatchObject({ code: 0 });
-    await keep();
+    await keep(2);
     const hidden = { ...old, slug: 'former-villa', status: 'hidden' };
     expect(await load({ ...heir, slug: 'villa' }, hidden)).toMatchObject({ code: 0 });
-    expect((await keep()).slice(0, -1)).toEqual(['removed villa', 'published villa']);
-    expect(copied()).toEqual(publicIds());
+    expect(await keep(2)).toEqual(['removed villa', 'published villa']);
     expect(copied()).toContain(heir.id);
   });
 
-  it('begins again when its cursor is not known', async () => {
-    const file = join(directory, 'copy', 'copy.json');
-    writeFileSync(file, JSON.stringify({ cursor: 'gone', listings: { gone: {} } }));
-    await keep();
-    expect(copied()).toEqual(publicIds());
+  it('starts from nothing when the database is set back, and drops what was undone', async () => {
+    const { child, lines } = start();
+    const undone = copied()[0];
+    project.execute(`DELETE FROM properties WHERE id = '${undone}';
+      UPDATE database_identity SET generation = 'another'`);
+    await expect.poll(() => lines.length, { timeout: 20_000 }).toBe(publicIds().length);
+    await untilInStep();
+    expect(copied()).not.toContain(undone);
+    child.kill('SIGKILL');
   });
 });
