@@ -276,8 +276,8 @@ export const BAD_OPERATOR: Variants = {
   'a cursor of the list of events is taken in another generation': [
     {
       file: 'events/routes.ts',
-      text: 'if (generation !== undefined && generation !== page.generation)',
-      by: 'if (generation !== undefined && page.generation === undefined)',
+      text: 'if ((generation ?? page.generation) !== page.generation)',
+      by: 'if (page.generation === undefined)',
     },
   ],
   'an erasure is forgotten that comes while a restore is broken off': [
