@@ -6,9 +6,10 @@
  * version serves, 1 when the same version serves as before, 2 when it was deployed and a later step failed.
  */
 
-import { spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { openAccount, requireRights } from './cloudflare/account.ts';
 import { AfterDeployment, EXIT, release } from './cloudflare/release.ts';
 import { findDatabase, findNamespace } from './cloudflare/resources.ts';
@@ -91,7 +92,7 @@ async function rollBack({ to, environment }: Request): Promise<void> {
   const wrangler = wranglerFor(deployment, remote, source);
   try {
     archiveCommit(target.tag, source);
-    installPackages(source);
+    await installPackages(source);
     const back = { id: target.tag, subject: `back to ${commit}`.slice(0, 100) };
     const all = { account, deployment, wrangler, commit: back, hasNewDomain };
     console.log(`\nServed now: ${await release(all)}`);
@@ -138,8 +139,11 @@ function tableOf(worker: string, versions: readonly Version[], served: string): 
   return [`Versions of ${worker}, the latest last; → serves:`, ...lines].join('\n');
 }
 
-/** Installs the packages of the commit if its lockfile differs. Else the code uses the packages of the working copy. */
-function installPackages(source: string): void {
+/**
+ * Installs the packages of the commit if its lockfile differs. Else the code uses the packages of the working copy.
+ * npm runs asynchronously: a program that blocks for a minute finds its connections to Cloudflare closed.
+ */
+async function installPackages(source: string): Promise<void> {
   const lockOf = (folder: string) => {
     const file = join(folder, 'package-lock.json');
     return existsSync(file) ? readFileSync(file, 'utf8') : '';
@@ -147,8 +151,11 @@ function installPackages(source: string): void {
   if (lockOf(source) === lockOf(PROJECT_DIRECTORY)) return;
   console.log('That commit has other packages: npm installs them.');
   const args = ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund'];
-  const { status, stderr } = spawnSync('npm', args, { cwd: source, encoding: 'utf8' });
-  if (status !== 0) throw new UserError(`npm could not install its packages\n${stderr}`);
+  try {
+    await promisify(execFile)('npm', args, { cwd: source });
+  } catch (error) {
+    throw new UserError(`npm could not install its packages\n${String(error)}`);
+  }
 }
 
 function schemaLine(source: string): string {

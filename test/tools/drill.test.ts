@@ -3,7 +3,7 @@
  * clone, in staging, in a renamed database, and by Time Travel. `FULL=1` walks the deployments in them too.
  */
 
-import { mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CloudflareStandIn } from '../support/cloudflare/stand-in.ts';
@@ -83,7 +83,6 @@ describe('what was erased since the backup stays erased', () => {
       'npm run restore -- ../REPO/backups/drill.sql --ledger ../REPO/erasures.jsonl',
       'npm run dev',
     ]);
-    mkdirSync(join(operator.directory, 'backups'));
     const [backup = '', restore = ''] = lines;
     await walk(operator, backup);
     await erase('anna');

@@ -1,6 +1,8 @@
 /** An operator's evening: a first deployment, a second, a bad one, back, a key replaced, and a third deployment. */
 
 import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CloudflareStandIn } from '../support/cloudflare/stand-in.ts';
 import { ProjectCopy } from '../support/node/project-copy.ts';
@@ -13,8 +15,9 @@ let project: ProjectCopy;
 beforeAll(async () => {
   cloudflare = await new CloudflareStandIn().start();
   project = new ProjectCopy();
-  project.environment = cloudflare.environment;
-  project.write('.gitignore', 'node_modules\n.wrangler\n');
+  const path = `${project.directory}/bin:${process.env.PATH}`;
+  project.environment = { ...cloudflare.environment, PATH: path };
+  project.write('.gitignore', 'node_modules\n.wrangler\nbin\n');
   git('init', '-q');
 });
 afterAll(async () => {
@@ -39,6 +42,16 @@ function commit(subject: string): string {
 const deploy = () => project.run('deploy.ts');
 const rollback = (...args: string[]) => project.run('rollback.ts', ...args);
 const putKey = (key: string) => project.wrangler(['secret', 'put', 'API_KEY', '--env='], key);
+
+/** Puts a program in the place of npm: it notes where and how it was called, and ends with `code`. */
+function replaceNpm(code: number): void {
+  mkdirSync(join(project.directory, 'bin'), { recursive: true });
+  const file = project.write(
+    'bin/npm',
+    `#!/bin/sh\necho "$PWD: $@" > ${project.directory}/bin/called\nexit ${code}\n`,
+  );
+  chmodSync(file, 0o755);
+}
 
 /** The version that is served, and whether its code has the line. */
 function served() {
@@ -95,6 +108,28 @@ describe('rollback', () => {
     expect(stderr).toContain('no version before the one that serves is known');
     expect(await deploy()).toMatchObject({ code: 0, stderr: '' });
     expect(served()).toMatchObject({ tag: second, secrets: { API_KEY: 'third-key' } });
+  });
+
+  it('installs the packages of a commit with another lockfile beside its code, and is undone when npm fails', async () => {
+    project.write('package-lock.json', { lockfileVersion: 3 });
+    commit('other packages');
+    expect((await deploy()).code).toBe(0);
+    const { tag } = served();
+    replaceNpm(1);
+    const failed = await rollback();
+    expect(failed.code).toBe(1);
+    expect(failed.stderr).toContain(
+      'Not rolled back in production: npm could not install its packages\n',
+    );
+    expect(failed.stderr).toContain('. Nothing has changed.\n');
+    expect(served().tag).toBe(tag);
+    replaceNpm(0);
+    const { code, stdout, stderr } = await rollback();
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain('That commit has other packages: npm installs them.');
+    const called = readFileSync(join(project.directory, 'bin/called'), 'utf8');
+    expect(called).toMatch(/\/\.wrangler\/rollback-\w+: ci --omit=dev --ignore-scripts /);
+    expect(served().tag).toBe(second);
   });
 
   it('goes to the tag that is named, and refuses one that is not known or serves already', async () => {
