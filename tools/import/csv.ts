@@ -56,7 +56,8 @@ export function readSheet(bytes: Uint8Array): ReadFile {
     if (!(error instanceof CsvError)) throw error;
     return unreadable(`is not CSV: ${error.message}`);
   }
-  const [header = [], ...others] = rows.map((row) => row.map((cell) => cell.trim()));
+  const [names = [], ...others] = rows.map((row) => row.map((cell) => cell.trim()));
+  const header = names.map((name) => (isColumn(name.toLowerCase()) ? name.toLowerCase() : name));
   if (header.join('') === '') return unreadable('has no header row');
   const problems = headerProblems(header);
   const records = others.flatMap((cells, index) => {
@@ -79,17 +80,25 @@ export function readSheet(bytes: Uint8Array): ReadFile {
   return { kind: 'read', file: read.file, problems: [...problems, ...inWordsOfSheet] };
 }
 
+function isColumn(name: string): boolean {
+  return COLUMNS.has(name);
+}
+
 function headerProblems(header: readonly string[]): ImportProblem[] {
-  const record = { place: 'row 1' };
-  return header.flatMap((name, index) => {
-    if (name === '') return [];
-    if (header.indexOf(name) < index) {
-      return [{ record, path: '', message: 'heads two columns', value: name }];
-    }
-    if (COLUMNS.has(name)) return [];
-    const message = `is no column: the columns are ${[...COLUMNS.keys()].join(', ')}`;
-    return [{ record, path: '', message, value: name }];
+  const problem = (names: readonly string[], message: string) => ({
+    record: { place: 'row 1' },
+    path: '',
+    subject: [...new Set(names)].map((name) => JSON.stringify(name)).join(', '),
+    message,
   });
+  const named = header.filter((name) => name !== '');
+  const unknown = named.filter((name) => !isColumn(name));
+  const twice = named.filter((name, index) => named.indexOf(name) < index);
+  const rule = `delete it, or give it one of these names: ${[...COLUMNS.keys()].join(', ')}`;
+  return [
+    ...(unknown.length === 0 ? [] : [problem(unknown, `is no column: ${rule}`)]),
+    ...(twice.length === 0 ? [] : [problem(twice, 'heads two columns')]),
+  ];
 }
 
 /** Returns the record of a row. An empty cell changes nothing. */

@@ -61,6 +61,8 @@ export type Findings = {
   changedRecords: string[];
   /** Each field, language and gallery that is emptied, with the slugs of its stored listings. */
   emptied: Map<string, string[]>;
+  /** The changed slugs of public listings, `old → new`. */
+  renamed: string[];
 };
 
 /** The outcome of an import, or of a dry run. */
@@ -219,6 +221,7 @@ async function writeAll(
     changed: [],
     changedRecords: isDryRun ? changedRecords(plan, stored) : [],
     emptied: new Map(),
+    renamed: [],
   };
   const written: Written = {
     kind: 'written',
@@ -249,6 +252,9 @@ async function writeAll(
       const { changes, emptied } = differencesOf(old, listing);
       const because = isPruned.has(listing.id) ? 'pruned' : reason;
       if (isDryRun) findings.changed.push({ slug: old.slug, reason: because, changes });
+      if (old.slug !== listing.slug && old.status !== 'hidden') {
+        findings.renamed.push(`${old.slug} → ${listing.slug}`);
+      }
       if (emptied.length > 0 && old.status !== 'hidden') emptiedListings.add(old.id);
       for (const field of emptied) {
         const slugs = findings.emptied.get(field) ?? [];

@@ -89,6 +89,9 @@ function slugCollisions(
   });
 }
 
+/** The message for a name of a location or an amenity that is neither in the file nor in the store. */
+export const NOT_KNOWN = 'is not known';
+
 /** Returns a problem for each name of a location or an amenity that is neither in the file nor in the store. */
 function unknownReferences(
   { locations, amenities, properties }: WholeFile,
@@ -106,7 +109,7 @@ function unknownReferences(
     const unknown = (path: string, what: string, key: string | undefined, all: Set<unknown>) =>
       key === undefined || all.has(key)
         ? []
-        : [{ record, path, subject: `${what} ${JSON.stringify(key)}`, message: 'is not known' }];
+        : [{ record, path, subject: `${what} ${JSON.stringify(key)}`, message: NOT_KNOWN }];
     return [
       ...unknown('location_id', 'location', keys.location_id, locationIds),
       ...unknown('location', 'location', keys.location, locationSlugs),

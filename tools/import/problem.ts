@@ -30,6 +30,8 @@ export function nameOf({ place, key }: RecordName): string {
 }
 
 const SHOWN_CHARACTERS = 60;
+/** A cause shows so many values. */
+const SHOWN_VALUES = 5;
 
 /** Returns a line for each cause: what is wrong, how often, and where first. */
 export function problemLines(problems: readonly ImportProblem[]): string[] {
@@ -80,15 +82,28 @@ function causeLine(problems: readonly ImportProblem[]): string {
   const [first] = problems;
   if (first === undefined) return '';
   if (problems.length === 1) return problemLine(first);
-  const { record, path, message, value, subject } = first;
+  const { record, path, message, subject } = first;
   const field = isOfSheet(record) ? columnOf(path) : path.replace(/\.\d+/g, '.*');
   const cause = [subject ?? field, message].filter(Boolean).join(' ');
   const records = new Set(problems.map((each) => each.record.place)).size;
   const often = `${problems.length === records ? '' : `${problems.length} times in `}${counted(records, ...nounOf(record))}`;
   const where =
     record.key === undefined ? whereOf(first) : `${record.key.value} (${placeOf(first)})`;
-  const example = subject === undefined && value !== undefined ? `: ${shown(value)}` : '';
-  return `${cause}: ${often}, first ${where}${example}`;
+  const examples = subject === undefined ? examplesOf(problems) : '';
+  return `${cause}: ${often}, first ${where}${examples}`;
+}
+
+/** Shows the values at fault: of those that differ in their digits only, the first one. */
+function examplesOf(problems: readonly ImportProblem[]): string {
+  const examples = new Map<string, string>();
+  for (const { value } of problems) {
+    const text = shown(value);
+    const kind = text.replace(/\d+/g, '0');
+    if (text !== '' && !examples.has(kind)) examples.set(kind, text);
+  }
+  const all = [...examples.values()];
+  const more = all.length > SHOWN_VALUES ? ' and others' : '';
+  return all.length === 0 ? '' : `: ${all.slice(0, SHOWN_VALUES).join(', ')}${more}`;
 }
 
 function nounOf({ place }: RecordName): [string, string] {

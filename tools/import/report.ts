@@ -2,7 +2,7 @@
 
 import type { ChangedListing, Counts, Findings, ImportOutcome } from './import.ts';
 import { type Hook, notify } from './notify.ts';
-import type { Pruning } from './plan.ts';
+import { NOT_KNOWN, type Pruning } from './plan.ts';
 import { counted, type ImportProblem, printable, problemLines } from './problem.ts';
 
 /** The outcome of an import that was done, or would be. */
@@ -12,6 +12,10 @@ type Accepted = Extract<ImportOutcome, { kind: 'accepted' }>;
 const NAMED = 3;
 const NAMED_NEW = 50;
 
+/** Where a user of a name that is not known finds the right one. */
+const KNOWN_ONES =
+  'The first lines of `npm run -s export-listings` are the known locations and amenities; docs/listings-file.md says how to add one.';
+
 /** Returns what was done, or would be. */
 export function summaryLines(
   outcome: Accepted,
@@ -19,9 +23,9 @@ export function summaryLines(
 ): string[] {
   const { listings, locations, amenities, quality, affected, pruned, isRenderingLeft } = outcome;
   const lines = [
-    summaryLine(listings, 'listing', 'listings'),
-    summaryLine(locations, 'location', 'locations'),
-    summaryLine(amenities, 'amenity', 'amenities'),
+    ...summaryLine(listings, 'listing', 'listings'),
+    ...summaryLine(locations, 'location', 'locations'),
+    ...summaryLine(amenities, 'amenity', 'amenities'),
   ];
   if (isDryRun) {
     lines.unshift(
@@ -45,7 +49,9 @@ export function summaryLines(
   if (!written && pruned === 0) {
     lines.push('Nothing changed: the store already holds all of it.');
   }
-  for (const { warning, slugs } of quality) {
+  const { renamed } = outcome.findings;
+  const ofSlugs = { warning: 'another slug, and so another address', slugs: renamed };
+  for (const { warning, slugs } of renamed.length > 0 ? [ofSlugs, ...quality] : quality) {
     lines.push(`Worth a look: ${warning}: ${countedListings(slugs)}`);
   }
   if (pruning !== 'none') {
@@ -83,6 +89,7 @@ export function emptiedLines({ emptied }: Findings, isDone: boolean): string[] {
 export function refusalLines(problems: readonly ImportProblem[]): string[] {
   const lines = problemLines(problems);
   const kinds = lines.length === problems.length ? '' : ` of ${counted(lines.length, 'kind')}`;
+  if (problems.some(({ message }) => message === NOT_KNOWN)) lines.push(KNOWN_ONES);
   return [...lines, `${counted(problems.length, 'problem')}${kinds}. Nothing was changed.`];
 }
 
@@ -124,7 +131,10 @@ function named(slugs: readonly string[], most: number): string {
   return `${slugs.slice(0, most).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
-function summaryLine({ added, changed, unchanged }: Counts, one: string, many: string): string {
+/** Returns no line for records of which the file has none. */
+function summaryLine({ added, changed, unchanged }: Counts, one: string, many: string): string[] {
   const total = added + changed + unchanged;
-  return `${total} ${total === 1 ? one : many}: ${added} added, ${changed} changed, ${unchanged} unchanged`;
+  if (total === 0) return [];
+  const line = `${total} ${total === 1 ? one : many}: ${added} added, ${changed} changed, ${unchanged} unchanged`;
+  return [line];
 }

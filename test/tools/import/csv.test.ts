@@ -59,6 +59,13 @@ describe('a sheet', () => {
     });
   });
 
+  it('may have its headings in any case', async () => {
+    const done = await imports.loadSheet('Slug,Title.EN,BEDS\ncasa-marea,Home,7\n');
+    expect(done).toMatchObject({ code: 0, stderr: '' });
+    const title = { en: 'Home', fr: 'Maison' };
+    expect(await imports.stored('casa-marea')).toMatchObject({ title, beds: 7 });
+  });
+
   it('gives photos by their addresses, and one of them as hero', async () => {
     const sheet =
       'slug,photos,hero_photo\n' +
@@ -94,7 +101,7 @@ describe('a sheet', () => {
     );
     expect(refused.code).toBe(1);
     expect(refused.stderr.trim().split('\n')).toEqual([
-      'price_from must be a number such as 118000 or 118000.5: 2 listings, first casa-marea (row 2, price_from): "€ 118.000"',
+      'price_from must be a number such as 118000 or 118000.5: 2 listings, first casa-marea (row 2, price_from): "€ 118.000", "118,000"',
       'row 2, is_early_access (slug "casa-marea"): "maybe" must be yes, no, true or false',
       'row 4, photos (slug "other"): "htp://a.example/1.jpg" must be an absolute http or https URL',
       'row 4, display_order (slug "other"): 1.5 must be a whole number such as 12',
@@ -102,6 +109,27 @@ describe('a sheet', () => {
       'row 6: names no listing: give its slug, hid or id',
       '7 problems of 6 kinds. Nothing was changed.',
     ]);
+  });
+
+  it('shows the values of one cause that differ in more than their digits', async () => {
+    const rows = ['€ 98.250', '€ 104.500', '99,000.00', 'on request', 'x', 'y', 'z', 'n/a', '7'];
+    const refused = await imports.loadSheet(
+      `hid,price_from,status\n${rows.map((price) => `H-1,"${price}",Listed`).join('\n')}\n`,
+    );
+    expect(refused.stderr.split('\n').slice(0, 2)).toEqual([
+      'status must be one of listed, coming_soon, sold_out, hidden: 9 listings, first H-1 (row 2, status): "Listed"',
+      'price_from must be a number such as 118000 or 118000.5: 8 listings, first H-1 (row 2, price_from): "€ 98.250", "99,000.00", "on request", "x", "y" and others',
+    ]);
+  });
+
+  it('tells the public homes that get another slug, by both', async () => {
+    const sheet = 'hid,slug\nH-1,villa-mar\n';
+    const line =
+      'Worth a look: another slug, and so another address: 1 listing: casa-marea → villa-mar\n';
+    expect((await imports.loadSheet(sheet, '--dry-run')).stdout).toContain(line);
+    expect((await imports.loadSheet(sheet)).stdout).toContain(line);
+    await imports.setStatus('hidden', 'villa-mar');
+    expect((await imports.loadSheet('hid,slug\nH-1,casa-mar\n')).stdout).not.toContain('address');
   });
 
   it.each([
@@ -115,9 +143,14 @@ describe('a sheet', () => {
     [
       'has an unknown column',
       'slug,price\nother,1',
-      'row 1: "price" is no column: the columns are id, hid, slug, ',
+      'row 1: "price" is no column: delete it, or give it one of these names: id, hid, slug, ',
     ],
-    ['has a column twice', 'slug,beds,beds\nother,1,2', 'row 1: "beds" heads two columns'],
+    [
+      'has several unknown columns',
+      'Ref,slug,Notes\n1,other,2',
+      'row 1: "Ref", "Notes" is no column: delete it, or ',
+    ],
+    ['has a column twice', 'slug,beds,Beds\nother,1,2', 'row 1: "beds" heads two columns'],
     [
       'has more cells than columns',
       'slug,city\nother,Palma,Mallorca',
