@@ -168,9 +168,11 @@ async function attemptImport(read: ReadListings, options: ImportOptions): Promis
     // The import is done, even if this read fails.
     resumeCursor:
       written.changes > 0 && !isDryRun ? await findResumeCursor(database).catch(() => null) : null,
-    isRenderingLeft: !(await renderApplied(staging, written.batches, (done, total) =>
-      onProgress('rendered', done, total),
-    )),
+    isRenderingLeft:
+      !isDryRun &&
+      !(await renderApplied(staging, written.batches, (done, total) =>
+        onProgress('rendered', done, total),
+      )),
   };
 }
 

@@ -4,6 +4,8 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { exportListings } from '../../../tools/import/export.ts';
+import { readListingsFile } from '../../../tools/import/file.ts';
+import { importListings } from '../../../tools/import/import.ts';
 import { codeBlocksOf } from '../../docs/markdown.ts';
 import { type MemoryImports, openMemoryImports } from '../../support/node/memory-imports.ts';
 
@@ -116,6 +118,36 @@ describe('a dry run', () => {
     expect(dry.stdout).toContain('72 listings: 1 added, 1 changed, 70 unchanged');
     expect(dry.stderr).toBe('Warning: would empty title.fr of 1 listing: casa-ginebrera\n');
     expect(await rows()).toEqual(before);
+  });
+
+  it('sends the database no statement that writes', async () => {
+    const statements: string[] = [];
+    const database = new Proxy(imports.database, {
+      get: (target, name) => {
+        const value: unknown = Reflect.get(target, name);
+        if (typeof value !== 'function') return value;
+        return (...values: unknown[]) => {
+          if (name === 'prepare') statements.push(String(values[0]));
+          return Reflect.apply(value, target, values);
+        };
+      },
+    });
+    const file = changed((_, home) => {
+      home.price_from = 1;
+    });
+    const read = readListingsFile(Buffer.from(JSON.stringify(file)));
+    if (read.kind !== 'read') throw new Error('the samples cannot be read');
+    const outcome = await importListings(read, {
+      database,
+      publicSiteUrl: 'https://www.example.com',
+      isDryRun: true,
+      pruning: 'none',
+      onProgress: () => undefined,
+    });
+    expect(outcome).toMatchObject({ kind: 'accepted', isRenderingLeft: false });
+    expect(statements.length).toBeGreaterThan(0);
+    const writing = statements.filter((text) => /\b(insert|update|delete) /i.test(text));
+    expect(writing).toEqual([]);
   });
 
   it('names the changes that reach listings outside the file, and the listings that --prune hides', async () => {
