@@ -28,7 +28,11 @@ function pathFromSource(path: string): string {
 export type Globals = {
   Date: DateConstructor;
   Math: Math;
-  setTimeout: (work: (...values: unknown[]) => void, delay?: number) => number;
+  setTimeout: (
+    work: (...values: unknown[]) => void,
+    delay?: number,
+    ...values: unknown[]
+  ) => number;
   clearTimeout: (timer: number | undefined) => void;
   crypto: object;
   caches: object;

@@ -136,9 +136,10 @@ class MachineClock {
     });
     const timers = new Map<number, ReturnType<Scheduler['schedule']>>();
     let last = 0;
-    const setTimer: Globals['setTimeout'] = (work, delay = 0) => {
+    const setTimer: Globals['setTimeout'] = (work, delay = 0, ...values) => {
       last += 1;
-      timers.set(last, this.scheduler.schedule(delay, this.owner(), work, true));
+      const due = () => work(...values);
+      timers.set(last, this.scheduler.schedule(delay, this.owner(), due, true));
       return last;
     };
     const machine = this;
