@@ -112,11 +112,12 @@ function planOf(seed: string): Plan {
       });
     }
     const reader = random.between(0, machines.length - 1);
+    const waitSeconds = random.pick([0, 0, 1, 5]);
     operations.push({
       atMs: startMs + random.between(0, 20_000),
       name: `follower ${burst}`,
       roughness: roughness(),
-      perform: (world) => follow(world, reader),
+      perform: (world) => follow(world, reader, waitSeconds),
     });
   }
   for (let index = isRough ? random.between(0, 2) : 0; index > 0; index -= 1) {
@@ -132,26 +133,37 @@ function planOf(seed: string): Plan {
   return { seed, machines, vars, operations, endMs: 200_000 };
 }
 
-/** The ids that the follower of a world has read. */
-const followed = new WeakMap<World, string[]>();
+/** The ids that the follower of a world has read, and the cursor of its last answer. */
+type Followed = { seen: string[]; cursor: string };
+const followed = new WeakMap<World, Followed>();
 
-/** Reads the next page, from the last event that was read. Returns whether more follow. */
-async function follow(world: World, machine: number): Promise<boolean> {
-  const seen = followed.get(world) ?? [];
-  followed.set(world, seen);
-  const last = seen.at(-1);
-  const path = `/api/v1/events?order=asc&limit=3${last === undefined ? '' : `&after_id=${last}`}`;
-  const label = `events after ${last ?? 'none'}`;
+function followedIn(world: World): Followed {
+  const known = followed.get(world) ?? { seen: [], cursor: '' };
+  followed.set(world, known);
+  return known;
+}
+
+/** Reads the next page, behind the last answer. Returns whether more follow. */
+async function follow(world: World, machine: number, waitSeconds = 0): Promise<boolean> {
+  const known = followedIn(world);
+  const { cursor } = known;
+  const after = cursor === '' ? '' : `&cursor=${cursor}`;
+  const waiting = waitSeconds === 0 ? '' : `&wait=${waitSeconds}`;
   const { status, body } = await world.send(machine, {
     method: 'GET',
-    path,
+    path: `/api/v1/events?order=asc&limit=3${waiting}${after}`,
     client: FOLLOWER,
-    label,
+    label: `events after ${known.seen.at(-1) ?? 'none'}${waiting}`,
   });
-  // Two reads that overlap begin at the same event: the later answer says nothing new.
-  if (status !== 200 || seen.at(-1) !== last) return true;
-  const { data, has_more } = body as { data: { id: string }[]; has_more: boolean };
-  seen.push(...data.map(({ id }) => id));
+  // Two reads that overlap begin at the same place: the later answer says nothing new.
+  if (status !== 200 || known.cursor !== cursor) return true;
+  const { data, has_more, resume_cursor } = body as {
+    data: { id: string }[];
+    has_more: boolean;
+    resume_cursor: string;
+  };
+  known.seen.push(...data.map(({ id }) => id));
+  known.cursor = resume_cursor;
   return has_more;
 }
 
@@ -214,7 +226,7 @@ function violationsIn(world: World): Violation[] {
   return [
     ...storedOnce(rows, sent),
     ...batchesAreWhole(rows, requests),
-    ...followerMissesNone(rows, followed.get(world) ?? []),
+    ...followerMissesNone(rows, followedIn(world).seen),
     ...['k', 'l', 'm'].flatMap((key) => linearizable(key, rows, sent)),
   ];
 }

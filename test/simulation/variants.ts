@@ -86,6 +86,9 @@ export const BAD_EVENTS: Variants = {
   if (isNonEmpty(problems)) return`,
     },
   ],
+  'a cursor goes on behind events that its page has not shown': [
+    { file: 'events/stream.ts', text: 'resume: end.seq', by: 'resume: newest' },
+  ],
   'an entry of KV is valid for as long as KV has it': [
     {
       file: 'events/replay-cache.ts',
