@@ -18,11 +18,11 @@ export function keyInUse(differences?: readonly Problem[]): ApiError {
 }
 
 /**
- * Tells the sender of a refused body where it differs from the body that holds the key.
+ * Returns the paths at which a refused body differs from the body that holds the key.
  *
- * `held` is a parsed body: its UUIDs are in lower case. The refused body is compared in its parsed
- * form first. If the two are equal, only the case of a UUID differs: the body as it was `sent` shows
- * the path when the capitals are in it, and nothing does when they were in the first body.
+ * `held` is a parsed body: its UUIDs are in lower case. The refused body is compared in its parsed form first. If the two
+ * are equal, they differ in the case of a UUID only. The path is then known if the body as it was `sent` has the capitals,
+ * and not if the first body had them.
  */
 export function conflictDetails(held: unknown, parsed: unknown, sent: unknown): Problem[] {
   const inParsed = differingPaths(parsed, held);
@@ -58,7 +58,7 @@ function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
-/** Maps names, or indexes, to values. A Map, because a name may be one that every object inherits. */
+/** Returns name or index → value. A Map, because a name may be `constructor` or the like. */
 function membersOf(container: object): Map<string, unknown> {
   return new Map(Object.entries(container));
 }

@@ -1,7 +1,7 @@
 /**
  * Ingests an event: from the body and the key of a request to an outcome.
  *
- * D1 decides, and KV is asked beside it. A match in KV answers at once. A mismatch in KV refuses a
+ * D1 decides, and KV is asked at the same time. A match in KV answers at once. A mismatch in KV refuses a
  * request only when D1 has failed.
  */
 
@@ -39,7 +39,7 @@ export type IngestContext = {
 export type Outcome =
   | { kind: 'accepted'; event: EventResource }
   | { kind: 'replay'; event: EventResource }
-  /** `details` are left out when there is no body to compare: only KV could answer, or it was erased. */
+  /** `details` are missing when there is no body to compare: only KV has answered, or the payload was erased. */
   | { kind: 'conflict'; details?: Problem[] }
   | { kind: 'invalid'; problems: [Problem, ...Problem[]] };
 
@@ -55,8 +55,8 @@ export async function ingestWithoutKey(body: JsonObject, context: IngestContext)
 }
 
 /**
- * Stores an event with a key, or finds what the key has stored. Throws D1's error when D1 fails and
- * KV does not know the key.
+ * Stores an event with a key, or finds the event that the key has stored. Throws D1's error when D1 fails and KV does not
+ * know the key.
  */
 export async function ingestWithKey(
   body: JsonObject,
@@ -99,8 +99,8 @@ export function receivingIn(context: IngestContext): Receiving {
 type Failed = { kind: 'failed'; error: unknown };
 
 /**
- * Asks D1 for the outcome. The events that the key has stored answer before the schema does: a body
- * that does not fit its schema is looked up, and is invalid only when its key is free. Never rejects.
+ * Asks D1 for the outcome. The events that the key has stored decide before the schema: a body that does not fit its
+ * schema is looked up, and is refused as invalid only when its key is free. Never rejects.
  */
 async function askStore(
   body: JsonObject,
@@ -125,7 +125,7 @@ async function askStore(
   }
 }
 
-/** Returns the outcome of what D1 has decided about a body. Pure. */
+/** Returns the outcome of D1's decision about a body. Pure. */
 export function outcomeOf(
   decision: Decision,
   body: JsonObject,

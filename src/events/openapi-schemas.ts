@@ -1,7 +1,7 @@
 /**
- * Events as the OpenAPI document describes them: what is sent, what is answered, and what is stored. A
- * request and a stored event have a schema for each kind, so that generated clients know the payload once
- * they know the kind. The words stand here, so that none is in the deployed bundle.
+ * The schemas of events in the OpenAPI document: requests, answers and stored events. A request and a stored event have a
+ * schema for each kind, so that generated clients know the payload once they know the kind. The words stand here, so that
+ * none is in the deployed bundle.
  *
  * An event that was accepted under an earlier schema is read back as it was stored. So a stored payload
  * has the types of the catalogue and none of its bounds.
@@ -214,7 +214,7 @@ export function storedEventOf(catalogue: Readonly<Record<string, z.ZodObject>>) 
         ...EVENT_WORDS,
         ...AGGREGATE_WORDS,
         type: 'Kind of the event.',
-        status: 'Always `pending`: nothing here turns it into something else.',
+        status: 'Always `pending`: the service never changes it.',
         received_from: {
           description:
             'Name of the API key that posted the event; null for the key that opens everything.',
@@ -313,7 +313,7 @@ function unionByKind<Member extends z.core.$ZodTypeDiscriminable>(
   return z.discriminatedUnion(field, [first, ...others]);
 }
 
-/** The keywords of a schema besides its bounds. */
+/** The keywords of a schema that are no bounds. */
 const TYPES = ['type', 'properties', 'items', 'anyOf', 'additionalProperties', 'id', '$ref'];
 const WORDS = ['description', 'examples', 'title'];
 

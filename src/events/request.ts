@@ -1,6 +1,6 @@
 /**
- * An ingest request as its sender writes it, and as the service knows it again: the body by its
- * fingerprint, the key by a UUID. Pure.
+ * An ingest request: its schema, and the identity by which the service recognizes a retry. A fingerprint identifies the
+ * body, and a UUID the key. Pure.
  */
 
 import canonicalize from 'canonicalize';
@@ -14,7 +14,7 @@ import { CATALOGUE, type EventType, name } from './catalogue.ts';
 /** The request header that carries the key. */
 export const IDEMPOTENCY_KEY_HEADER = 'Idempotency-Key';
 
-/** The namespace of the ids. Published in docs/events.md. Another one would give every key another event. */
+/** The namespace of the ids, published in docs/events.md. With another one, every key would have another id. */
 const KEY_NAMESPACE = parse('3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4');
 
 /** The body of a request of any kind, as a sender writes it. */
@@ -80,13 +80,13 @@ export function parseKey(key: string | undefined): Parsed<unknown> {
   return parseWith(headers, { [IDEMPOTENCY_KEY_HEADER]: key });
 }
 
-/** A request with a key, as the service knows it again. */
+/** The identity of a request with a key. */
 export type Identity = {
   /** UUID version 5 (RFC 9562 section 5.5) of the key: the id of its first event. Stored in place of the key. */
   keyId: string;
   /**
-   * SHA-256 of the body's canonical JSON (RFC 8785), in lower-case hexadecimal: two bodies are the same
-   * when their canonical JSON is, whatever their white space and the order of their fields.
+   * SHA-256 of the body's canonical JSON (RFC 8785), in lower-case hexadecimal: bodies are equal if their canonical
+   * JSON is.
    */
   fingerprint: string;
   /** UUID version 5 of the fingerprint under `keyId`: the id of a later event of the key. */

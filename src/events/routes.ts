@@ -40,10 +40,10 @@ import {
   unknownAfterId,
 } from './stream.ts';
 
-/** The position in a cursor: the database's generation, and the `seq` to go on behind. */
+/** The position in a cursor: the database's generation, and the `seq` of the last event. */
 const position = z.tuple([z.string(), z.int().min(0)]);
 
-/** A page of events. `resume_cursor` is always there. */
+/** A page of events. Every page has a `resume_cursor`. */
 type EventList = ListOf<StoredEvent> & { resume_cursor: string };
 
 /** The parts of a request that sends an event. */

@@ -1,8 +1,8 @@
 /**
  * Stores events. D1 is the authority on which event holds a key.
  *
- * D1 runs one batch at a time, each as a transaction, so no other request comes between what a batch
- * reads and what it writes. D1 cannot tell whether it committed a batch whose answer was lost, so
+ * D1 runs one batch at a time, each as a transaction, so no other request comes between the reads and the writes of a
+ * batch. D1 cannot tell whether it committed a batch whose answer was lost, so
  * every statement here may run twice.
  */
 
@@ -37,8 +37,8 @@ export type Decision =
   | { kind: 'free' };
 
 /**
- * Stores each event, or finds what its key has stored, in the order given, atomically and in one round trip. An
- * event that is stored writes 4 rows, any other none. No two events have the same key. No decision is `free`.
+ * Stores each event, or finds the event that its key has stored, in the order given, atomically and in one round trip. A
+ * stored event writes 4 rows, any other event none. No two events have the same key. No decision is `free`.
  */
 export async function acceptKeyed(
   database: D1Database,
@@ -56,7 +56,7 @@ export async function acceptKeyed(
   return decide(events, found?.results ?? [], request);
 }
 
-/** Finds what each key has stored and stores nothing: for bodies that do not fit their schema. */
+/** Finds the events that each key has stored, and stores nothing: for bodies that do not fit their schema. */
 export async function lookUpKeys(
   database: D1Database,
   identities: readonly Identity[],
@@ -68,7 +68,7 @@ export async function lookUpKeys(
 }
 
 /**
- * Decides for each event from what its key has stored. `found` has the events of each key, newest first; it
+ * Decides about each event from the events that its key has stored. `found` has the events of each key, newest first; it
  * needs only the newest one and the one with the same fingerprint. Pure.
  *
  * An event with the request's own receipt was stored by this very request, perhaps in an attempt

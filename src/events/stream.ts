@@ -2,8 +2,8 @@
  * The list of events: its query parameters and filters, and its reads in the order in which the events were
  * committed.
  *
- * Every read goes to the primary, never to a replica: a caller that has just been told of an event
- * must find it, and an `after_id` that it has just read must be known.
+ * Every read goes to the primary, never to a replica: a caller must find an event whose 202 it has just got, and may send
+ * an id that it has just read as `after_id`.
  */
 
 import { eq, gt, lt, type SQL, sql } from 'drizzle-orm';
@@ -40,7 +40,7 @@ type EventOrder = z.output<typeof eventOrder>;
  * text of a list, with each value once and in the order of their code units, so that equal lists have equal
  * outputs and a statement can bind it as one value.
  */
-function listOf(value: z.ZodType<string, string>, max: number, what: string) {
+function valueList(value: z.ZodType<string, string>, max: number, what: string) {
   const values = z.array(value).superRefine((values, context) => {
     if (values.length <= max) return;
     // As a problem of an entry: the parameter as a whole may be repeated.
@@ -53,10 +53,10 @@ function listOf(value: z.ZodType<string, string>, max: number, what: string) {
     .transform((asked) => JSON.stringify([...new Set(asked)].sort()));
 }
 
-/** A kind that the catalogue does not have is allowed: no event has it, or older ones do. */
-const kinds = listOf(name, MAX_KINDS, 'kinds');
+/** A kind that the catalogue does not have is allowed: earlier events may have it. */
+const kinds = valueList(name, MAX_KINDS, 'kinds');
 
-const ids = listOf(uuid, MAX_PAGE_SIZE, 'ids');
+const ids = valueList(uuid, MAX_PAGE_SIZE, 'ids');
 
 /** The numbers 0 to 99 as rows. D1 does not count them as read; it counts each row of `json_each`. */
 const NUMBERS = sql.raw(
@@ -145,9 +145,9 @@ export function pageSizeOf({ limit, id }: { limit?: number; id?: unknown }): num
 type EventPageRequest = EventFilters & {
   order: EventOrder;
   limit: number;
-  /** The position that the page begins behind. */
+  /** The position after which the page begins. */
   after_seq?: number | undefined;
-  /** The event that the page begins behind, unless `after_seq` says where. */
+  /** The event after which the page begins, when there is no `after_seq`. */
   after_id?: string | undefined;
 };
 
@@ -158,7 +158,7 @@ const BEGINNING = { asc: 0, desc: Number.MAX_SAFE_INTEGER };
 type EventPage = {
   documents: string[];
   hasMore: boolean;
-  /** The position to go on behind: nothing of the request's filters stands between the page and it. */
+  /** The position after which to go on: no event between the page and it passes the filters. */
   resume: number;
   /** The generation of the database: a position means nothing in another one. */
   generation: string;
@@ -174,7 +174,7 @@ export async function findEvents(
   const start = after_seq ?? after_id ?? BEGINNING[order];
   const values = { ...filters, ...valuesOfPage(limit), start };
   const [state, page] = await readD1(() =>
-    database.batch<StreamState & PageRow>([
+    database.batch<StreamState & EventPageRow>([
       STATE.bindTo(database, { after_id: after_id ?? '' }),
       statement.bindTo(database, values),
     ]),
@@ -213,7 +213,7 @@ export function unknownAfterId(): ApiError {
 type EventRow = typeof events.$inferSelect;
 
 /** An event without the columns that only an ingest needs. `payload` is null when the page cannot hold it. */
-type PageRow = Omit<EventRow, 'key_id' | 'fingerprint' | 'receipt' | 'payload'> & {
+type EventPageRow = Omit<EventRow, 'key_id' | 'fingerprint' | 'receipt' | 'payload'> & {
   payload: string | null;
 };
 
@@ -224,7 +224,7 @@ const columns = sql`${seq}, ${events.id}, ${events.type}, ${events.aggregate_typ
 
 type StreamState = { generation: string; anchor: number | null; newest: number };
 
-/** The generation of the database, the position of `after_id`, and that of the newest event. */
+/** The generation of the database, and the positions of `after_id` and of the newest event. */
 const STATE = statementOf(
   sql<StreamState>`select ${databaseIdentity.generation},
     (select ${seq} from ${events} where ${events.id} = ${given('after_id')}) as anchor,
@@ -233,18 +233,18 @@ const STATE = statementOf(
 );
 
 const EVENT = statementOf(
-  sql<PageRow>`select ${columns}, ${payload} from ${events} where ${events.id} = ${given('id')}`,
+  sql<EventPageRow>`select ${columns}, ${payload} from ${events} where ${events.id} = ${given('id')}`,
 );
 
 type Shape = { order: EventOrder; filters: EventFilters; begin: 'seq' | 'id' };
 
-/** Pages of one shape differ only in the values bound. */
+/** Statements of one shape differ in their values only. */
 const pageStatement = statementsOf(pageQuery, ({ order, filters, begin }) =>
   [order, begin, ...Object.keys(filters)].join(),
 );
 
-/** Selects a page, and the event behind it. `start` is the position that it begins behind, or an event's id. */
-function pageQuery({ order, filters, begin }: Shape): SQL<PageRow> {
+/** Selects a page, and the event after it. `start` is the position after which the page begins, or an event's id. */
+function pageQuery({ order, filters, begin }: Shape): SQL<EventPageRow> {
   const start =
     begin === 'seq'
       ? given('start')
@@ -258,14 +258,14 @@ function pageQuery({ order, filters, begin }: Shape): SQL<PageRow> {
   const bytes = sql`octet_length(${payload})`;
   const isWanted = sql`(${bytes} <= ${SHARE}
     or ${seq} ${isUpTo} (select item->>1 from last_that_fits))`;
-  return sql<PageRow>`
+  return sql<EventPageRow>`
     ${withLastThatFits([start, sql`''`], sql`${listed(sql`json_array(${bytes}, ${seq})`, WALKED[0])} limit 1`)}
     ${listed(sql`${columns}, case when ${isWanted} then ${payload} end as payload`, start)}
     limit ${ROWS}`;
 }
 
-/** Writes a stored event as JSON text. The payload stands in it as it is stored. */
-function documentOf({ payload, ...row }: PageRow): string | undefined {
+/** Writes a stored event as JSON text, with the payload as it is stored. */
+function documentOf({ payload, ...row }: EventPageRow): string | undefined {
   if (payload === null) return undefined;
   const head = JSON.stringify({ ...pendingEvent(row), ...storedFields(row) });
   return `${head.slice(0, -1)},"payload":${payload}}`;

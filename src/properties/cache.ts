@@ -2,7 +2,7 @@
  * The feed's cache: finished answers in two levels, the memory of this isolate and the edge cache of the data
  * centre. An answer is fresh for `FEED_CACHE_SECONDS` from its D1 read in both.
  *
- * The edge cache (Cache API) may forget at any time, does nothing on a `workers.dev` address, and starts to count
+ * The edge cache (Cache API) may evict an entry at any time, does nothing on a `workers.dev` address, and starts to count
  * an answer's age at the put, so an answer carries the time of its D1 read. Its addresses are looked up after
  * authentication only, and no route serves them. A fault of the edge cache is logged, and the request goes on
  * without it.
@@ -35,16 +35,16 @@ export type Answer = {
   readAt: number;
 };
 
-/** An answer as a level of the cache has it. */
+/** A cached answer, its level and its state. */
 export type Cached = {
   answer: Answer;
   level: 'memory' | 'edge';
   /**
-   * `fresh`: it is given. `due`: it is given and renewed. `stale`: it stands in while D1 fails. `over`: it is older
-   * than `FEED_STALE_SECONDS`.
+   * `fresh`: the answer is given. `due`: it is given, and renewed in the background. `stale`: it is given only while D1
+   * fails. `over`: it is too old to be given.
    */
   state: 'fresh' | 'due' | 'stale' | 'over';
-  /** Whole seconds for which it is fresh; negative when it no longer is. */
+  /** Whole seconds for which the answer stays fresh; negative afterwards. */
   ttlSeconds: number;
 };
 
@@ -62,23 +62,23 @@ export function isFresh(cached: Cached | undefined): cached is Fresh {
   return cached?.state === 'fresh' || cached?.state === 'due';
 }
 
-/** Returns the part of a level in the header `Cache-Status` (RFC 9211): it gave the answer, or passed the request on. */
+/** Returns the entry of a level in `Cache-Status` (RFC 9211): a hit, or why the level did not give its answer. */
 export function statusOf(level: 'isolate' | 'edge', cached: Cached | undefined): string {
   if (cached === undefined) return `${level}; fwd=miss`;
   return isFresh(cached) ? `${level}; hit; ttl=${cached.ttlSeconds}` : `${level}; fwd=stale`;
 }
 
-/** Both levels. Memory drops the least recently used answers first. */
+/** Both levels. Memory evicts the least recently used answers. */
 export class FeedCache {
   readonly #memory: LRUCache<string, Answer>;
-  /** Isolates of other versions and addresses share the edge cache. */
+  /** Part of an edge address, because isolates with other rules or another site address share the edge cache. */
   readonly #rendering: string;
   readonly #freshMs: number;
   readonly #staleMs: number;
 
   constructor({ feedMemoryBytes, feedCacheSeconds, feedStaleSeconds, publicSiteUrl }: Config) {
     this.#memory = new LRUCache({
-      // No answer fits into one byte: a bound of 0 caches nothing.
+      // `FEED_MEMORY_BYTES=0` caches nothing: no answer fits into one byte.
       maxSize: Math.max(1, feedMemoryBytes),
       sizeCalculation: (answer, key) => answer.body.size + 2 * key.length + ENTRY_OVERHEAD_BYTES,
     });
@@ -109,7 +109,7 @@ export class FeedCache {
     }
   }
 
-  /** Caches an answer in memory, unless memory has a younger one: reads of D1 may overtake each other. */
+  /** Caches an answer in memory, unless memory has a younger answer: reads of D1 may overtake each other. */
   remember(key: string, answer: Answer): void {
     if (answer.readAt >= (this.#memory.peek(key)?.readAt ?? 0)) this.#memory.set(key, answer);
   }

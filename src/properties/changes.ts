@@ -1,10 +1,10 @@
 /**
- * The list of changes: its items, the places that cursors carry, and its reads, each one D1 round trip to the
- * primary, so that a reader sees what an import that has ended wrote.
+ * The list of changes: its items, the places that cursors carry, and its reads. Each read is one D1 round trip to the
+ * primary, so that a reader sees every change of an import that has ended.
  *
- * A listing has one place in the list, that of its latest change. A reader that starts from nothing gets
- * the public listings first, by their places, and then all changes that came after its start, removals
- * too. Removals before its start are skipped.
+ * A listing has one place in the list, the place of its latest change. A reader without a cursor gets the public
+ * listings first, in the order of their places, and then all changes after its start, with removals. Earlier removals
+ * are skipped.
  */
 
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm';
@@ -34,7 +34,13 @@ import { databaseIdentity } from '../storage/table.ts';
 import { inLanguages } from './locale-map.ts';
 import { renderingOf } from './render.ts';
 import { property } from './resource.ts';
-import { behind, documentOf, type ListingText, listingBytes, listingTextWhere } from './store.ts';
+import {
+  documentOf,
+  justAfter,
+  type ListingText,
+  listingBytes,
+  listingTextWhere,
+} from './store.ts';
 import { fromNewestChange, isInChanges, properties } from './table.ts';
 
 /** A place in the list of changes, of one generation of the database: see `database_identity`. */
@@ -98,7 +104,7 @@ export const changeList = listOf(propertyChange).extend({ resume_cursor: cursorT
 
 export type ChangeList = z.infer<typeof changeList>;
 
-/** Asks for at most `limit` changes after a place, or from the beginning. */
+/** A request for at most `limit` changes after a place, or from the beginning. */
 type ChangesRequest = {
   limit: number;
   after: ChangePlace | undefined;
@@ -119,7 +125,7 @@ type Ordered = readonly [seq: number, id: string];
 
 /**
  * Reads the page after a place, or the first one, as JSON text of a `PropertyChangeList`. Reads at most
- * `limit + 1` rows, and the row of the database's generation. Sizes that have to be added up cost more: see page.ts.
+ * `limit + 1` rows, and the row of the database's generation. A page that has to be cut costs more: see page.ts.
  * Throws `invalid_cursor` for a place of another generation.
  */
 export async function readChanges(
@@ -135,7 +141,7 @@ export async function readChanges(
       session.batch<ChangeRow & { generation: string }>(statements),
     );
     const generation = identity?.results[0]?.generation ?? '';
-    // What a place of another generation stood for has been undone, and may have been given again.
+    // The change at a place of another generation was undone, and the place may have been assigned again.
     if (after !== undefined && after.generation !== generation) throw invalidCursor('after');
     return { generation, rows: page?.results ?? [] };
   };
@@ -166,7 +172,7 @@ export async function readChanges(
   const start = after.kind === 'catalogue' ? after.start : after.seq;
   const { generation, rows } =
     after.kind === 'catalogue'
-      ? await read(CATALOGUE, { seq: after.seq, id: behind(after.id), start })
+      ? await read(CATALOGUE, { seq: after.seq, id: justAfter(after.id), start })
       : await read(CHANGES, { seq: after.seq, id: '' });
   const items = take(rows);
   const hasMore = items.length < rows.length;
@@ -176,10 +182,10 @@ export async function readChanges(
   });
 }
 
-/** A change, and the JSON text of its property: empty for a removed one. */
+/** A change, and the JSON text of its property: empty for a removed property. */
 type Item = { row: ChangeRow; document: string };
 
-/** Returns the JSON text of a change's property, empty for a removed one; undefined when it was left out. */
+/** Returns the JSON text of a change's property, empty for a removed property; undefined when the page cannot hold it. */
 function propertyOf(row: ChangeRow, publicSiteUrl: string): string | undefined {
   return row.status === 'hidden' ? '' : documentOf(row, publicSiteUrl, 'document');
 }
@@ -198,19 +204,19 @@ function changeJson({ row, document }: Item, locale: ChangesRequest['locale']): 
   return `${JSON.stringify(change).slice(0, -1)},"property":${shown}}`;
 }
 
-type Place = DistributiveOmit<ChangePlace, 'generation'>;
+type PlaceInList = DistributiveOmit<ChangePlace, 'generation'>;
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
 
 /**
- * Returns the place of the last item, in the catalogue only while more of the catalogue follows. `next` is the row
- * behind the items, as far as one was read.
+ * Returns the place of the last item, in the catalogue only while more of the catalogue follows. `next` is the row after
+ * the items, if one was read.
  */
 function placeAfter(
   items: readonly Item[],
   next: ChangeRow | undefined,
   start: number,
   hasMore: boolean,
-): Place {
+): PlaceInList {
   const last = items.at(-1)?.row;
   if (last?.part === 'change') return { kind: 'changes', seq: last.change_seq };
   if (last === undefined || !hasMore || next?.part === 'change') {
@@ -232,8 +238,8 @@ function isBefore(last: ChangeRow | undefined, end: Ordered | undefined): boolea
   return last.change_seq < seq || (last.change_seq === seq && last.id < id);
 }
 
-// The partial indexes have these conditions word for word, which SQLite looks for. Either index fits the
-// catalogue, but one has the removed listings in it too: so each range names its own.
+// SQLite uses a partial index only for a query with the same condition, word for word. Both indexes fit the
+// catalogue, but one holds the removed listings too, so each range names its index.
 const isPublic = sql`${properties.status} <> 'hidden'`;
 
 const { change_seq, id, slug, status, changed_at, removed_slug, former_slugs } = properties;
@@ -249,7 +255,7 @@ const change = sql`${change_seq}, ${id}, ${slug}, ${status}, ${changed_at}, ${re
 
 type SqlPlace = readonly [seq: SQLWrapper, id: SQLWrapper];
 
-/** Selects columns of the public listings behind a place in the catalogue, in order. */
+/** Selects columns of the public listings after a place in the catalogue, in order. */
 const inCatalogue = (columns: SQL, [seq, afterId]: SqlPlace, end: SQL, limit: SQL) => sql`
   select 'catalogue' as part, ${columns} from ${properties} indexed by properties_by_publication
   where ${isPublic} and (${change_seq}, ${id}) > (${seq}, ${afterId}) and ${change_seq} <= ${end}

@@ -65,19 +65,19 @@ async function readJson(
   }
 }
 
-/** D1 is asked beside the edge cache when that has not answered by then. */
+/** D1 is asked too when the edge cache has not answered by then. */
 const EDGE_HEAD_START_MS = 20;
-/** An older answer that may stand in is given when D1 has not answered by then. */
+/** A stale answer is given when D1 has not answered by then. */
 const D1_HEAD_START_MS = 300;
 /** A read that takes longer counts as failed: D1 has been seen to stall for more than a minute. */
 const SLOW_READ_MS = 2_000;
-/** The time after a failed read in which older answers are given at once. */
+/** The time after a failed read in which stale answers are given at once. */
 const FAILING_MS = 5_000;
-/** A read of D1 has ended by then, or was cut off with its request. */
+/** A read of D1 has ended by then, or was cancelled with its request. */
 const PROBE_MS = 6_000;
-/** The time after which another request may renew an answer: the first renewal has failed, or was cut off. */
+/** After this time another request may renew an answer: the first renewal has failed, or was cancelled. */
 const RENEWAL_RETRY_MS = 6_000;
-/** Far more than are renewed at a time. */
+/** Far more than the renewals that are under way at a time. */
 const MAX_RENEWALS = 1_000;
 
 /** An answer to give. */
@@ -96,7 +96,7 @@ type Read =
 /** An answer that the edge cache gave while D1 was asked. */
 type LateHit = { kind: 'hit'; found: Fresh };
 
-/** A request under its key in the cache. */
+/** A request with its key in the cache. */
 type Asked = { c: Context<AppEnv>; request: FeedRequest; key: string; cache: FeedCache };
 
 /** Returns the 404 for a listing that is hidden or unknown, and for a name that no listing can have. */
@@ -111,13 +111,13 @@ export class Feed {
   readonly #renewals = new LRUCache<string, number>({ max: MAX_RENEWALS });
   /** The time until which D1 counts as failing, in milliseconds since the epoch. */
   #failingUntil = 0;
-  /** The time until which a read is taken to be finding out whether D1 is back. */
+  /** The time until which a read counts as probing D1. */
   #probedUntil = 0;
 
   /**
-   * Answers with 200 or 304. Throws the 404 of a missing listing, and the error of D1 when no cached answer is young
-   * enough to stand in. With `fresh` D1's primary is asked, past both levels of the cache, and no older answer stands
-   * in; the cache has the answer afterwards.
+   * Answers with 200 or 304. Throws the 404 of a missing listing, and the error of D1 when there is no stale answer
+   * either. With `fresh`, D1's primary is asked past both levels of the cache, no stale answer is given, and both levels
+   * have the answer afterwards.
    */
   async answer(c: Context<AppEnv>, request: FeedRequest, fresh?: 'true'): Promise<Response> {
     const config = configOf(c.env);
@@ -144,12 +144,12 @@ export class Feed {
       if (atEdge.state === 'due') this.#renew(asked);
       return hit(asked, atEdge, remembered);
     }
-    const older = standIn(remembered, atEdge);
+    const older = youngestStale(remembered, atEdge);
     if (older !== undefined && this.#isFailing()) {
       if (this.#mayProbe()) c.executionCtx.waitUntil(this.#probe(asked));
       return older;
     }
-    // The read goes on when an answer is given before it ends: its own is cached.
+    // The read goes on after a stale answer was given, and its own answer is cached.
     const reading = this.#read(asked);
     c.executionCtx.waitUntil(reading);
     const lateHit = asking.then(
@@ -158,18 +158,18 @@ export class Feed {
     const racing = Promise.race([reading, lateHit]);
     const first = await firstWithin(racing, D1_HEAD_START_MS, undefined);
     if (first === undefined) {
-      const found = standIn(remembered, await firstWithin(asking, 0, undefined));
+      const found = youngestStale(remembered, await firstWithin(asking, 0, undefined));
       if (found !== undefined) return found;
     }
     return outcomeOf(asked, first ?? (await racing), { remembered, atEdge, asking });
   }
 
-  /** Reports whether older answers are given at once: D1 has failed lately, or is being probed. */
+  /** Reports whether stale answers are given at once: D1 has failed lately, or is being probed. */
   #isFailing(): boolean {
     return Date.now() < Math.max(this.#failingUntil, this.#probedUntil);
   }
 
-  /** One read at a time finds out whether D1 is back. */
+  /** Reports whether a probe may begin: one read at a time probes D1. */
   #mayProbe(): boolean {
     return Date.now() >= this.#probedUntil;
   }
@@ -202,7 +202,7 @@ export class Feed {
 
   async #renewNow(asked: Asked): Promise<void> {
     const { c, key, cache } = asked;
-    // Another isolate may have renewed it.
+    // Another isolate may have renewed the answer.
     const atEdge = await cache.findAtEdge(c.req.url, key);
     if (atEdge?.state === 'fresh') {
       cache.remember(key, atEdge.answer);
@@ -253,7 +253,7 @@ async function outcomeOf(asked: Asked, first: Read | LateHit, found: Found): Pro
   }
 }
 
-/** Gives a fresh answer. `remembered` is the older one that memory has, when the answer comes from the edge. */
+/** Gives a fresh answer. `remembered` is the stale answer in memory, when the fresh one comes from the edge. */
 function hit({ key, cache }: Asked, found: Fresh, remembered: Cached | undefined): Given {
   const { answer, level } = found;
   if (level === 'memory') {
@@ -270,17 +270,20 @@ function afterFailure(asked: Asked, atEdge: Cached | undefined, error: unknown):
   const remembered = asked.cache.findInMemory(asked.key);
   if (isFresh(remembered)) return hit(asked, remembered, undefined);
   if (isFresh(atEdge)) return hit(asked, atEdge, remembered);
-  const older = standIn(remembered, atEdge);
+  const older = youngestStale(remembered, atEdge);
   if (older === undefined) throw error;
   logFault('D1 failed: an older answer was given', error);
   return older;
 }
 
 /**
- * Gives the younger of the older answers that may stand in while D1 fails, because memory may be too small for it.
- * Returns undefined when there is none.
+ * Gives the youngest stale answer; undefined when there is none. Memory may have evicted an answer that the edge cache
+ * still has.
  */
-function standIn(remembered: Cached | undefined, atEdge: Cached | undefined): Given | undefined {
+function youngestStale(
+  remembered: Cached | undefined,
+  atEdge: Cached | undefined,
+): Given | undefined {
   const [younger] = [remembered, atEdge]
     .filter((cached) => cached !== undefined)
     .filter(({ state }) => state === 'stale')
@@ -295,14 +298,13 @@ async function readIntoCache(asked: Asked, from?: D1SessionConstraint): Promise<
   const { c, key, cache } = asked;
   const read = await readAnswer(asked, from);
   if (read.kind === 'read') c.executionCtx.waitUntil(cache.put(c.req.url, key, read.answer));
-  // Otherwise a removed listing would come back once D1 fails.
+  // Without this, a removed listing would be given again while D1 fails.
   if (read.kind === 'missing') c.executionCtx.waitUntil(cache.remove(c.req.url, key));
   return read;
 }
 
 /**
- * Reads the answer from D1. Never rejects. The nearest replica may lag, and the caches make answers older than that
- * anyway.
+ * Reads the answer from D1. Never rejects. By default the nearest replica may answer: its lag is shorter than the age of a cached answer.
  */
 async function readAnswer(
   { c, request }: Asked,
@@ -319,7 +321,7 @@ async function readAnswer(
   }
 }
 
-/** Makes a 200, or a 304 when the client holds the bytes already. */
+/** Makes a 200, or a 304 when the client has the answer already. */
 function responseOf({ answer, source, cacheStatus }: Given, ifNoneMatch?: string): Response {
   const { body, headers, etag, readAt } = answer;
   const response = matchesEtag(ifNoneMatch, etag)

@@ -46,7 +46,7 @@ export function inLanguages(
     : JSON.stringify(cutTexts(schema, JSON.parse(document), locale));
 }
 
-/** Returns a value with the chosen languages of each text that its schema has in it, at any depth. */
+/** Cuts each text of a value to the chosen languages, at any depth. The schema tells where the texts are. */
 function cutTexts(schema: z.core.$ZodType, value: unknown, locale: readonly string[]): unknown {
   if (schema instanceof z.ZodNullable) {
     return value === null ? null : cutTexts(schema.unwrap(), value, locale);

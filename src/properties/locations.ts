@@ -1,4 +1,4 @@
-/** The reads of locations: what listings may name, for sites that offer the filter `location_id`. */
+/** Reads the locations that listings may name, for sites that offer the filters `location` and `location_id`. */
 
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import * as z from 'zod';
@@ -21,7 +21,7 @@ import { locationResource } from './resource.ts';
 import { locations } from './table.ts';
 import { slug as slugText } from './text.ts';
 
-/** The position of a location in the list: by slug, those without one last, then by id. */
+/** The position of a location in the list: by slug, locations without a slug last, then by id. */
 type LocationPosition = readonly [slug: string | null, id: string];
 
 /** A position as a cursor carries it. */
@@ -31,24 +31,25 @@ export const locationPosition: z.ZodType<LocationPosition> = z
 
 export const LOCATIONS_SCOPE: CursorScope = { list: 'locations' };
 
-/** Asks for at most `limit` locations after a position, or from the beginning. */
+/** A request for at most `limit` locations after a position, or from the beginning. */
 export type LocationsRequest = { limit: number; after?: LocationPosition | undefined };
 
 /** A location. Its name is null when the page cannot hold it. */
 type LocationRow = Omit<typeof locations.$inferSelect, 'name'> & { name: string | null };
 
-/** Comes in the place of the slug that a location lacks, behind every slug. */
+/** Replaces the slug of a location without one, and sorts after every slug. */
 const NO_SLUG = '~';
 
 /**
- * Finds a page of locations, as JSON texts of `LocationResource`. Reads at most `limit + 2` rows. Sizes that have to be added up cost more: see page.ts.
+ * Finds a page of locations, as JSON texts of `LocationResource`. Reads at most `limit + 2` rows. A page that has to be
+ * cut costs more: see page.ts.
  */
 export async function findLocations(
   connection: Connection,
   { limit, after = ['', ''] }: LocationsRequest,
 ): Promise<Page<LocationPosition>> {
   const [slug, id] = after;
-  // The slug alone is the place of a location that has one.
+  // The place of a location with a slug is the slug alone.
   const place = slug === null ? { slug: NO_SLUG, id } : { slug, id: '' };
   const rows = await readD1(() => PAGE.rows(connection, { ...place, ...valuesOfPage(limit) }));
   const { documents, end } = takePage(rows, limit, documentOf);
@@ -64,13 +65,14 @@ function documentOf({ id, slug, name }: LocationRow): string | undefined {
 const { id, slug, name } = locations;
 const bytes = sql`octet_length(${name})`;
 
-/** The place of a location with a slug, and that of one without. */
+/** The place of a location with a slug, and of a location without one. */
 const NAMED = sql`${slug}, ''`;
 const NAMELESS = sql.raw(`'${NO_SLUG}', id`);
 
 /**
- * Selects columns of the locations behind a place, in order. SQLite reads those without a slug only when there
- * is room for them. It would rather take the unique index of slugs, and sort those without one at each read.
+ * Selects columns of the locations after a place, in order. SQLite reads locations without a slug only when the page has
+ * room for them. The index is named, because SQLite would choose the unique index of slugs, and sort the locations without
+ * a slug at each read.
  */
 const listed = (
   named: SQL,
@@ -86,7 +88,7 @@ const listed = (
 
 const START = [given('slug'), given('id')] as const;
 
-/** Selects a location, without its name where no such page can hold it. */
+/** Selects a location, with null in place of a name that the page cannot hold. */
 const columnsAt = (place: SQL) => sql`${id}, ${slug},
   case when ${bytes} <= ${SHARE} or (${place}) <= ${LAST_THAT_FITS} then ${name} end as name`;
 const itemAt = (place: SQL) => sql`json_array(${bytes}, ${place}) as item`;

@@ -1,4 +1,4 @@
-/** Examples of the feed: what it answers with the sample listings loaded. */
+/** Examples of the feed: its answers when the sample listings are loaded. */
 
 import type * as z from 'zod';
 import { inLanguages } from './locale-map.ts';
@@ -13,7 +13,7 @@ const locationId = 'e16037e3-44f6-4e6b-8589-6880896284e3';
 const nextCursor =
   'so6BdcrgwQFbMiwicHJvcGVydGllcyIsIjEwOSwyMjUsMTQ0LDIwNywyMzQsMTYzLDE3MCw2MyIsWzIxMCwiYjcxNDE4NTktNjRhZS00OWZkLTg3YmMtOWQ1YTBhMmNjMThiIl1d';
 
-/** The sample listing `sa-domu-rubia`, without what the web does not show. */
+/** The sample listing `sa-domu-rubia`, without the photos that the web does not show. */
 const example = source.parse({
   id: 'b7141859-64ae-49fd-87bc-9d5a0a2cc18b',
   hid: 'H-1129',

@@ -29,7 +29,7 @@ const locale = namesIn(LOCALES)
   .transform((asked) => (asked.length < LOCALES.length ? asked : undefined))
   .optional();
 
-/** Asks for an answer that no cache gave. */
+/** `fresh=true` asks for an answer that no cache gives. */
 const fresh = z.literal('true').optional();
 
 /** The parameters of the list of properties, and of their cards. */

@@ -7,13 +7,13 @@ import { plainTextOf } from './rich-text.ts';
 import type { Source } from './source.ts';
 
 /**
- * The version of the rules, and a digest of what they make of the listings in
- * test/properties/rules.test.ts. The next version makes every stored document out of date, which a
- * change of the rules needs: the test then fails, and says what to write here.
+ * The version of the rules, and a digest of the documents that they make of the listings in test/properties/rules.test.ts.
+ * A change of the rules needs a new version, which makes every stored document out of date. Until then that test fails,
+ * and prints the line to write here.
  */
 export const RULES = { version: 3, digest: '9991b2f9bc2870e6' };
 
-/** Puts the fields of an object that is spread behind it in the order of the wire. */
+/** Spread at the head of an object, it puts the object's fields into the order of the wire. */
 const WIRE_ORDER: object = Object.fromEntries(
   Object.keys(property.shape).map((name) => [name, undefined]),
 );
@@ -82,7 +82,7 @@ function webPhotosOf(source: Source): Photo[] {
     .sort((a, b) => a.web_sort_order - b.web_sort_order || byId(a, b));
 }
 
-/** Breaks ties in any order. */
+/** Breaks ties by id, so that equal listings are rendered alike. */
 function byId(a: { id: string }, b: { id: string }): number {
   return a.id < b.id ? -1 : 1;
 }

@@ -1,4 +1,4 @@
-/** The feed: listings, their cards, one listing, what changed, and the locations that listings name. */
+/** The routes of the feed: listings, their cards, one listing, the changes, and the locations that listings name. */
 
 import { Hono } from 'hono';
 import type * as z from 'zod';
@@ -25,7 +25,7 @@ import type { LocationResource, Property, PropertyCard } from './resource.ts';
 import { type ListingKey, type PageRequest, position, propertiesScope } from './store.ts';
 import { isSlug } from './text.ts';
 
-/** The headers of a reader who holds an answer already. */
+/** The headers of a reader that has an earlier answer. */
 type Conditions = { header?: { 'If-None-Match'?: string } };
 
 /** Mounted at /api/v1/web. */

@@ -10,7 +10,7 @@ import { amenity, location, PHOTO_SECTIONS, PUBLIC_STATUSES, property } from './
 import { richText } from './rich-text.ts';
 import { httpUrl, MAX_LIST_ENTRIES, order, text } from './text.ts';
 
-/** A stored photo, of the web or not. */
+/** A stored photo, shown on the web or not. */
 export const photo = z.strictObject({
   id: uuid,
   url: httpUrl,
@@ -29,7 +29,7 @@ export const video = z.strictObject({
   sort_order: order,
 });
 
-/** The fields of the resource, without those that `render` makes and those that a file names. */
+/** The fields of the resource, without the fields that `render` makes, and without location and amenities. */
 const { location_text, display_order, is_early_access, ...first } = property.omit({
   object: true,
   hero_image: true,
@@ -41,8 +41,8 @@ const { location_text, display_order, is_early_access, ...first } = property.omi
 }).shape;
 
 /**
- * The fields of a listing that a listings file and the store have in common. Their order stays as it
- * is: an import compares stored sources as texts.
+ * The fields of a listing that a listings file and the store have in common. Do not change their order: an import compares
+ * stored sources as texts.
  */
 export const ownFields = withDefaults({
   ...first,

@@ -29,7 +29,7 @@ type Position = readonly [displayOrder: number, id: string];
 /** A position as a cursor carries it. */
 export const position: z.ZodType<Position> = z.tuple([order, uuid]).readonly();
 
-/** Asks for at most `limit` listings after a position, or from the beginning, each as a `Property` or a `PropertyCard`. */
+/** A request for at most `limit` listings after a position, or from the beginning, as `Property` or `PropertyCard`. */
 export type PageRequest = {
   shows: 'document' | 'card';
   filters: FeedFilters;
@@ -53,7 +53,7 @@ const BEGINNING: Position = [-2_147_483_649, ''];
 
 /**
  * Finds a page of public listings, as JSON texts. Reads `limit + 1` rows, and one more for each further status; with
- * `location`, the row of the location for each status besides. Sizes that have to be added up cost more: see page.ts.
+ * `location`, one more for each status. A page that has to be cut costs more: see page.ts.
  */
 export async function findPage(
   connection: Connection,
@@ -65,7 +65,7 @@ export async function findPage(
     ...Object.fromEntries(status.map((each, index) => [`status${index}`, each])),
     ...exact,
     afterOrder: after[0],
-    afterId: behind(after[1]),
+    afterId: justAfter(after[1]),
     ...valuesOfPage(limit, status.length),
     rendering: renderingOf(publicSiteUrl),
   };
@@ -88,14 +88,14 @@ export async function findDocument(
 }
 
 /**
- * Returns a text that sorts behind an id and before any other id. SQLite starts reading at a place, not behind
- * it, and would read the listing with the id again.
+ * Returns a text that sorts after an id and before any other id. SQLite would begin to read at the id itself, and read
+ * its listing again.
  */
-export function behind(id: string): string {
+export function justAfter(id: string): string {
   return `${id} `;
 }
 
-/** A listing as JSON text, as the feed shows it when these rules rendered it for this site, else of a `Source`. */
+/** A listing as JSON text: the document or card if it is current (rendered by these rules for this site), else the `Source`. */
 export type ListingText = { text: string | null; is_current: number };
 
 type Shown = PageRequest['shows'];
@@ -107,13 +107,13 @@ export const listingTextWhere = (isWanted: SQL, shows: Shown) => sql`${isCurrent
   case when ${isWanted} then iif(${isCurrent}, ${properties[shows]}, ${properties.source}) end as text`;
 
 /**
- * The size of a listing, towards the bound of its page. A source counts by half until it is rendered:
- * it is usually larger than the `Property` made of it.
+ * The size of a listing in bytes, for the bound of its page. A source that has to be rendered counts half, because it is
+ * usually larger than the `Property` made from it.
  */
 export const listingBytes = (shows: Shown) => sql`
   iif(${isCurrent}, octet_length(${properties[shows]}), octet_length(${properties.source}) / 2)`;
 
-/** Returns a listing as JSON text; undefined when its text was left out. */
+/** Returns a listing as JSON text; undefined when the page cannot hold it. */
 export function documentOf(
   { text, is_current }: ListingText,
   publicSiteUrl: string,
@@ -134,11 +134,11 @@ const BY_SLUG = statementOf(sql<ListingText>`
   select ${listingTextWhere(sql`true`, 'document')} from ${properties}
   where ${slug} = ${given('slug')} and ${status} <> 'hidden'`);
 
-type PageRow = ListingText & { display_order: number; id: string };
+type ListingRow = ListingText & { display_order: number; id: string };
 
 type Shape = Pick<PageRequest, 'shows' | 'filters'>;
 
-/** Pages of one shape differ in values only. */
+/** Statements of one shape differ in their values only. */
 const pageStatement = statementsOf(pageQuery, ({ shows, filters }) =>
   [shows, filters.status.length, ...namesOf(filters)].join(),
 );
@@ -150,14 +150,14 @@ function namesOf(filters: FeedFilters) {
 }
 
 /**
- * The id of the location with the slug that is asked for: one row read in each range. Looked up once in a `with` clause,
- * it would be a table of one row, which each range reads as well.
+ * The id of the location with the slug of the request: one row read in each range. A `with` clause would save nothing,
+ * because each range would read its row.
  */
 const LOCATION_ID = sql`
   (select ${locations.id} from ${locations} where ${locations.slug} = ${given('location')})`;
 
-/** Selects a page, and the listing behind it. Each status is one range of one index, and SQLite merges the ranges. */
-function pageQuery({ shows, filters }: Shape): SQL<PageRow> {
+/** Selects a page, and the listing after it. Each status is one range of one index, and SQLite merges the ranges. */
+function pageQuery({ shows, filters }: Shape): SQL<ListingRow> {
   const exact = namesOf(filters).map((name) =>
     name === 'location'
       ? sql`and ${properties.location_id} = ${LOCATION_ID} `
@@ -176,7 +176,7 @@ function pageQuery({ shows, filters }: Shape): SQL<PageRow> {
   const bytes = listingBytes(shows);
   const item = sql`json_array(${bytes}, ${display_order}, ${id} || ' ') as item`;
   const isWanted = sql`(${bytes} <= ${SHARE} or (${display_order}, ${id}) <= ${LAST_THAT_FITS})`;
-  return sql<PageRow>`
+  return sql<ListingRow>`
     ${withLastThatFits(start, sql`select item from (${listed(item, WALKED)} limit 1)`)}
     ${listed(listingTextWhere(isWanted, shows), start)} limit ${ROWS}`;
 }

@@ -14,7 +14,7 @@ import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqli
  * Measured in workerd's D1 with 5,000 listings of 5 KB, beside a plain column: a page of 25 reads 26
  * rows in 0.12 ms from either (0.12 ms plain); inserting all listings writes as many rows and takes
  * 374 ms (355 ms plain); a new document writes one row with either. The migration takes 2 ms for the
- * column, and for each index 50 ms and one row written per listing. A third filter brings four
+ * column, and for each index 50 ms and one row written per listing. A third filter adds four
  * indexes, a fourth eight.
  */
 const filterColumns = {
@@ -24,11 +24,11 @@ const filterColumns = {
 
 export type FilterColumn = keyof typeof filterColumns;
 
-/** The names of these columns. Object.keys forgets them. */
+/** The names of these columns, with the type that Object.keys does not give. */
 export const FILTER_COLUMNS = Object.keys(filterColumns) as FilterColumn[];
 
 /**
- * One row per listing: what filters and order need, what was imported, and the answer made from it.
+ * One row per listing: the columns of filters and order, the imported source, and the documents rendered from it.
  *
  * Each combination of filters has an index that ends in (status, display_order, id), so a page is one
  * range of one index for each status. There is no foreign key and no CHECK: widening either would
@@ -42,8 +42,8 @@ export const properties = sqliteTable(
     status: text().notNull(),
     ...filterColumns,
     display_order: integer().notNull(),
-    // A page reads `source` rarely, so it comes last: SQLite walks through a large text to what follows it.
-    /** Names what rendered `document`: see `renderingOf`. With another value the document is out of date. */
+    // A page reads `source` rarely, so it comes last: SQLite reads through a large text to reach later columns.
+    /** The rules and the site address that `document` was rendered for: see `renderingOf`. Another value: out of date. */
     rendering: text().notNull(),
     /** JSON of the `Property`, sent as it is. A hidden listing has none. */
     document: text(),
@@ -60,15 +60,15 @@ export const properties = sqliteTable(
     /** The last public slug of a listing that was hidden. */
     removed_slug: text(),
     /**
-     * Of a listing that was hidden: JSON of the place of the last public listing then, `[change_seq, id]`.
-     * While the newest change is a removal, a reader learns from it where the catalogue ends.
+     * For a hidden listing: JSON of the place of the last public listing at that time, `[change_seq, id]`. While the
+     * newest change is a removal, it tells a reader where the catalogue ends.
      */
     catalogue_end: text(),
-    /** JSON of the `PropertyCard`, rendered with `document` and null where that is. `rendering` holds for both. */
+    /** JSON of the `PropertyCard`, rendered with `document`, and null where `document` is. `rendering` holds for both. */
     card: text(),
     /**
-     * JSON of a list: the slugs under which the listing was public before, newest first, at most 20. The
-     * import that gives one of them to another listing takes it out.
+     * JSON of a list: the slugs under which the listing was public before, newest first, at most 20. An
+     * import that gives one of these slugs to another listing removes it here.
      */
     former_slugs: text().notNull().default('[]'),
   },
@@ -121,8 +121,8 @@ export const amenities = sqliteTable('amenities', {
 });
 
 /**
- * An import puts its records here, batch by batch, before one transaction applies them all. That
- * transaction empties the table, and leaves one row of kind `applied` with the id of the import.
+ * An import stages its records here, batch by batch, before one transaction applies them all. The transaction empties the
+ * table, and inserts one row of kind `applied` with the id of the import.
  */
 export const importStaging = sqliteTable('import_staging', {
   /** `location`, `amenity` or `property`. */
@@ -134,7 +134,7 @@ export const importStaging = sqliteTable('import_staging', {
   row: text().notNull(),
 });
 
-/** Tells whether a listing has a place in the list of changes. */
+/** The condition that a listing has a place in the list of changes. */
 function hasChange({ status, change_seq }: { status: SQLWrapper; change_seq: SQLWrapper }) {
   return sql`${status} <> 'hidden' or ${change_seq} > 0`;
 }

@@ -13,7 +13,7 @@ import { LANGUAGE_CODES, LANGUAGES, localized, STATUSES } from './words.browser.
 
 /**
  * The filters of the page's address. An empty text filters nothing.
- * @typedef {object} Filters
+ * @typedef {object} CatalogueFilters
  * @property {string} status
  * @property {string} type `beach`, `ski`, or `none` for a listing without a type
  * @property {string} location The id of a location.
@@ -26,7 +26,7 @@ const CARDS = 24;
 
 /**
  * Makes the view of the catalogue. `onFilter` is called with the filters that the editor has chosen.
- * @param {(change: Partial<Filters>) => void} onFilter
+ * @param {(change: Partial<CatalogueFilters>) => void} onFilter
  */
 export function createCatalogueView(onFilter) {
   const heading = element('h1', { tabindex: -1 }, 'Catalogue');
@@ -83,7 +83,7 @@ export function createCatalogueView(onFilter) {
     /**
      * Shows the part of the catalogue that has been read.
      * @param {Catalogue} catalogue
-     * @param {Filters} filters
+     * @param {CatalogueFilters} filters
      * @param {Language} language
      */
     update(catalogue, filters, language) {
@@ -129,7 +129,7 @@ function isEmpty({ isWhole, listings }) {
 
 /**
  * @param {Summary} listing
- * @param {Filters} filters
+ * @param {CatalogueFilters} filters
  */
 function isChosen(listing, { status, type, location, find }) {
   if (status && listing.status !== status) return false;
@@ -150,7 +150,7 @@ function plain(text) {
 /**
  * @param {Catalogue} catalogue
  * @param {readonly Summary[]} matching
- * @param {Filters} filters
+ * @param {CatalogueFilters} filters
  */
 function countOf({ isWhole, problem }, { length }, { missing }) {
   if (!isWhole && problem === undefined) return 'Reading the catalogue …';
@@ -165,7 +165,7 @@ function progressOf({ isWhole, listings }) {
     : `${listings.length.toLocaleString('en')} listings so far`;
 }
 
-/** @param {(change: Partial<Filters>) => void} onFilter */
+/** @param {(change: Partial<CatalogueFilters>) => void} onFilter */
 function filterForm(onFilter) {
   const find = element('input', {
     type: 'search',
@@ -214,7 +214,7 @@ function filterForm(onFilter) {
     element: form,
     /**
      * @param {readonly Summary[]} listings
-     * @param {Filters} filters
+     * @param {CatalogueFilters} filters
      * @param {Language} language
      */
     update(listings, filters, language) {

@@ -11,7 +11,7 @@ import { isKind } from './missing.browser.js';
 import { readCatalogue, readListing } from './reading.browser.js';
 import { LANGUAGE_CODES } from './words.browser.js';
 
-/** @typedef {import('./catalogue.browser.js').Filters} Filters */
+/** @typedef {import('./catalogue.browser.js').CatalogueFilters} CatalogueFilters */
 /** @typedef {import('./missing.browser.js').Listing} Listing */
 /** @typedef {import('./reading.browser.js').Catalogue} Catalogue */
 
@@ -156,7 +156,7 @@ function followLink(event) {
   void show(link.matches('.back') ? scrollOfCatalogue : 0);
 }
 
-/** @param {Partial<Filters>} change */
+/** @param {Partial<CatalogueFilters>} change */
 function changeFilters(change) {
   filters = { ...filters, ...change };
   showFiltered();
@@ -176,7 +176,7 @@ function writeAddress() {
   updateLanguageLinks();
 }
 
-/** @returns {Filters} */
+/** @returns {CatalogueFilters} */
 function filtersOfPage() {
   const query = new URLSearchParams(location.search);
   const text = (/** @type {string} */ name) => query.get(name) ?? '';
