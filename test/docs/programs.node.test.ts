@@ -67,7 +67,7 @@ function programOf(document: string, language = 'ts'): string {
   return z.string().parse(program);
 }
 
-/** Stands before the service as many clients: notes requests and statuses, and gives faults that are asked for. */
+/** A proxy before the service. It records requests and statuses, and answers with faults that a test asks for. */
 type Proxy = {
   server: Server;
   origin: string;
