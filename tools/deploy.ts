@@ -2,9 +2,9 @@
  * `npm run deploy [-- --env staging]`: deploys the service on the operator's account, for the first time or again. It
  * may be run again after any failure: each step finds the results of an earlier run.
  *
- * Before it touches data it checks names, routes and vars, credentials and rights, the bundle, and the migrations. Exits
- * with 0 when the new version serves, 1 when the same version serves as before, 2 when a version was deployed and a
- * later step failed.
+ * Before it touches data it checks names, routes and vars, credentials and rights, the bundle, and the migrations.
+ * Exits with 0 when the new version serves, 1 when the same version serves as before, 2 when a version was deployed and
+ * a later step failed.
  */
 
 import { readdirSync, readFileSync } from 'node:fs';

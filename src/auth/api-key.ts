@@ -63,7 +63,10 @@ export type DevelopmentKey = z.infer<typeof developmentKey>;
 export const namedKeys = keyList(namedKey, ['name', 'sha256']);
 export const developmentKeys = keyList(developmentKey, ['name', 'key']);
 
-/** Returns the end of a day in UTC, in milliseconds since the epoch. A key that expires on the day is invalid from then on. */
+/**
+ * Returns the end of a day in UTC, in milliseconds since the epoch. A key that expires on the day is invalid from then
+ * on.
+ */
 export function endOfDay(date: string): number {
   const end = new Date(`${date}T00:00:00Z`);
   end.setUTCDate(end.getUTCDate() + 1);

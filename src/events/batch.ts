@@ -1,6 +1,6 @@
 /**
- * Ingests a batch: many events with keys, in one transaction. The rules of a single event hold for each item, so the same
- * batch may always be sent again. KV is neither read nor written.
+ * Ingests a batch: many events with keys, in one transaction. The rules of a single event hold for each item, so the
+ * same batch may always be sent again. KV is neither read nor written.
  */
 
 import * as z from 'zod';
@@ -49,8 +49,8 @@ type Item = { key: string; body: JsonObject; identity: Identity; parsed: Parsed<
 
 /**
  * Stores the events of a batch, or finds the events that their keys have stored: in one round trip, and in one more
- * before it when an item does not fit its schema. Stores nothing when such an item has a free key, or when the batch has
- * another problem. `header` is the `Idempotency-Key` of the request, which only a single event may have.
+ * before it when an item does not fit its schema. Stores nothing when such an item has a free key, or when the batch
+ * has another problem. `header` is the `Idempotency-Key` of the request, which only a single event may have.
  */
 export async function ingestBatch(
   body: JsonObject,
@@ -99,7 +99,10 @@ const HEADER_PROBLEM: Problem = {
   message: 'belongs to a single event: each event of a batch has its own idempotency_key',
 };
 
-/** Reads an item. The paths of problems begin at the item. Problems of a body that its key may hold are in `item.parsed`. */
+/**
+ * Reads an item. The paths of problems begin at the item. Problems of a body that its key may hold are in
+ * `item.parsed`.
+ */
 async function readItem(value: JsonValue): Promise<{ item?: Item; problems: Problem[] }> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return { problems: [{ path: '', message: 'must be of type object' }] };

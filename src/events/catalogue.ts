@@ -5,8 +5,8 @@
  * To add a kind, add an entry to `CATALOGUE`. Known fields are typed, and all of them are optional; unknown
  * fields are stored as sent. The bounds of a field may be tightened at any time, because the events that
  * a key has stored decide before the schema. Events are never deleted: when you remove a kind, or change the type of a
- * field, keep the earlier form in `storedEventOf` (openapi-schemas.ts), so that the OpenAPI document still describes the
- * stored events. The words of a field stand there too.
+ * field, keep the earlier form in `storedEventOf` (openapi-schemas.ts), so that the OpenAPI document still describes
+ * the stored events. The words of a field stand there too.
  */
 
 import * as z from 'zod';
@@ -78,7 +78,10 @@ const MAX_REASON_CHARACTERS = 2_000;
 
 const stay = z.looseObject({ check_in: date, check_out: date });
 
-/** The fields that every kind has. `occurred_at` is the time of the fact, and `created_at` of an event the time of its acceptance. */
+/**
+ * The fields that every kind has. `occurred_at` is the time of the fact, and `created_at` of an event the time of its
+ * acceptance.
+ */
 const common = { occurred_at: timestamp.optional() };
 
 /** Kind of event → schema of its payload. */

@@ -20,9 +20,9 @@ export function keyInUse(differences?: readonly Problem[]): ApiError {
 /**
  * Returns the paths at which a refused body differs from the body that holds the key.
  *
- * `held` is a parsed body: its UUIDs are in lower case. The refused body is compared in its parsed form first. If the two
- * are equal, they differ in the case of a UUID only. The path is then known if the body as it was `sent` has the capitals,
- * and not if the first body had them.
+ * `held` is a parsed body: its UUIDs are in lower case. The refused body is compared in its parsed form first. If the
+ * two are equal, they differ in the case of a UUID only. The path is then known if the body as it was `sent` has the
+ * capitals, and not if the first body had them.
  */
 export function conflictDetails(held: unknown, parsed: unknown, sent: unknown): Problem[] {
   const inParsed = differingPaths(parsed, held);

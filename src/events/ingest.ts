@@ -55,8 +55,8 @@ export async function ingestWithoutKey(body: JsonObject, context: IngestContext)
 }
 
 /**
- * Stores an event with a key, or finds the event that the key has stored. Throws D1's error when D1 fails and KV does not
- * know the key.
+ * Stores an event with a key, or finds the event that the key has stored. Throws D1's error when D1 fails and KV does
+ * not know the key.
  */
 export async function ingestWithKey(
   body: JsonObject,

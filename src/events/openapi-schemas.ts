@@ -1,7 +1,7 @@
 /**
- * The schemas of events in the OpenAPI document: requests, answers and stored events. A request and a stored event have a
- * schema for each kind, so that generated clients know the payload once they know the kind. The words stand here, so that
- * none is in the deployed bundle.
+ * The schemas of events in the OpenAPI document: requests, answers and stored events. A request and a stored event have
+ * a schema for each kind, so that generated clients know the payload once they know the kind. The words stand here, so
+ * that none is in the deployed bundle.
  *
  * An event that was accepted under an earlier schema is read back as it was stored. So a stored payload
  * has the types of the catalogue and none of its bounds.

@@ -37,8 +37,8 @@ export type Decision =
   | { kind: 'free' };
 
 /**
- * Stores each event, or finds the event that its key has stored, in the order given, atomically and in one round trip. A
- * stored event writes 4 rows, any other event none. No two events have the same key. No decision is `free`.
+ * Stores each event, or finds the event that its key has stored, in the order given, atomically and in one round trip.
+ * A stored event writes 4 rows, any other event none. No two events have the same key. No decision is `free`.
  */
 export async function acceptKeyed(
   database: D1Database,
@@ -68,8 +68,8 @@ export async function lookUpKeys(
 }
 
 /**
- * Decides about each event from the events that its key has stored. `found` has the events of each key, newest first; it
- * needs only the newest one and the one with the same fingerprint. Pure.
+ * Decides about each event from the events that its key has stored. `found` has the events of each key, newest first;
+ * it needs only the newest one and the one with the same fingerprint. Pure.
  *
  * An event with the request's own receipt was stored by this very request, perhaps in an attempt
  * whose answer was lost. It is an acceptance, and no other request can mistake it for its own.

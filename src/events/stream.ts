@@ -2,8 +2,8 @@
  * The list of events: its query parameters and filters, and its reads in the order in which the events were
  * committed.
  *
- * Every read goes to the primary, never to a replica: a caller must find an event whose 202 it has just got, and may send
- * an id that it has just read as `after_id`.
+ * Every read goes to the primary, never to a replica: a caller must find an event whose 202 it has just got, and may
+ * send an id that it has just read as `after_id`.
  */
 
 import { eq, gt, lt, type SQL, sql } from 'drizzle-orm';

@@ -26,7 +26,10 @@ export const events = sqliteTable(
     aggregate_id: text().notNull(),
     /** Milliseconds since the epoch. */
     created_at: integer().notNull(),
-    /** JSON text. SQLite reads through a large text to reach later columns, so only columns that were added later follow. */
+    /**
+     * JSON text. SQLite reads through a large text to reach later columns, so only columns that were added later
+     * follow.
+     */
     payload: text().notNull(),
     /** Name of the API key that posted the event. Null for the key that opens everything, and for older events. */
     received_from: text(),

@@ -2,10 +2,10 @@
  * The feed's cache: finished answers in two levels, the memory of this isolate and the edge cache of the data
  * centre. An answer is fresh for `FEED_CACHE_SECONDS` from its D1 read in both.
  *
- * The edge cache (Cache API) may evict an entry at any time, does nothing on a `workers.dev` address, and starts to count
- * an answer's age at the put, so an answer carries the time of its D1 read. Its addresses are looked up after
- * authentication only, and no route serves them. A fault of the edge cache is logged, and the request goes on
- * without it.
+ * The edge cache (Cache API) may evict an entry at any time, does nothing on a `workers.dev` address, and starts to
+ * count an answer's age at the put, so an answer carries the time of its D1 read. Its addresses are looked up after
+ * authentication only, and no route serves them. A fault of the edge cache is logged, and the request goes on without
+ * it.
  */
 
 import { LRUCache } from 'lru-cache';

@@ -208,8 +208,8 @@ type PlaceInList = DistributiveOmit<ChangePlace, 'generation'>;
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
 
 /**
- * Returns the place of the last item, in the catalogue only while more of the catalogue follows. `next` is the row after
- * the items, if one was read.
+ * Returns the place of the last item, in the catalogue only while more of the catalogue follows. `next` is the row
+ * after the items, if one was read.
  */
 function placeAfter(
   items: readonly Item[],

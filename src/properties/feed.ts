@@ -116,8 +116,8 @@ export class Feed {
 
   /**
    * Answers with 200 or 304. Throws the 404 of a missing listing, and the error of D1 when there is no stale answer
-   * either. With `fresh`, D1's primary is asked past both levels of the cache, no stale answer is given, and both levels
-   * have the answer afterwards.
+   * either. With `fresh`, D1's primary is asked past both levels of the cache, no stale answer is given, and both
+   * levels have the answer afterwards.
    */
   async answer(c: Context<AppEnv>, request: FeedRequest, fresh?: 'true'): Promise<Response> {
     const config = configOf(c.env);
@@ -304,7 +304,8 @@ async function readIntoCache(asked: Asked, from?: D1SessionConstraint): Promise<
 }
 
 /**
- * Reads the answer from D1. Never rejects. By default the nearest replica may answer: its lag is shorter than the age of a cached answer.
+ * Reads the answer from D1. Never rejects. By default the nearest replica may answer: its lag is shorter than the age
+ * of a cached answer.
  */
 async function readAnswer(
   { c, request }: Asked,

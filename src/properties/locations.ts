@@ -70,9 +70,9 @@ const NAMED = sql`${slug}, ''`;
 const NAMELESS = sql.raw(`'${NO_SLUG}', id`);
 
 /**
- * Selects columns of the locations after a place, in order. SQLite reads locations without a slug only when the page has
- * room for them. The index is named, because SQLite would choose the unique index of slugs, and sort the locations without
- * a slug at each read.
+ * Selects columns of the locations after a place, in order. SQLite reads locations without a slug only when the page
+ * has room for them. The index is named, because SQLite would choose the unique index of slugs, and sort the locations
+ * without a slug at each read.
  */
 const listed = (
   named: SQL,

@@ -41,8 +41,8 @@ const { location_text, display_order, is_early_access, ...first } = property.omi
 }).shape;
 
 /**
- * The fields of a listing that a listings file and the store have in common. Do not change their order: an import compares
- * stored sources as texts.
+ * The fields of a listing that a listings file and the store have in common. Do not change their order: an import
+ * compares stored sources as texts.
  */
 export const ownFields = withDefaults({
   ...first,

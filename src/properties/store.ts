@@ -95,7 +95,10 @@ export function justAfter(id: string): string {
   return `${id} `;
 }
 
-/** A listing as JSON text: the document or card if it is current (rendered by these rules for this site), else the `Source`. */
+/**
+ * A listing as JSON text: the document or card if it is current (rendered by these rules for this site), else the
+ * `Source`.
+ */
 export type ListingText = { text: string | null; is_current: number };
 
 type Shown = PageRequest['shows'];
@@ -107,8 +110,8 @@ export const listingTextWhere = (isWanted: SQL, shows: Shown) => sql`${isCurrent
   case when ${isWanted} then iif(${isCurrent}, ${properties[shows]}, ${properties.source}) end as text`;
 
 /**
- * The size of a listing in bytes, for the bound of its page. A source that has to be rendered counts half, because it is
- * usually larger than the `Property` made from it.
+ * The size of a listing in bytes, for the bound of its page. A source that has to be rendered counts half, because it
+ * is usually larger than the `Property` made from it.
  */
 export const listingBytes = (shows: Shown) => sql`
   iif(${isCurrent}, octet_length(${properties[shows]}), octet_length(${properties.source}) / 2)`;

@@ -121,8 +121,8 @@ export const amenities = sqliteTable('amenities', {
 });
 
 /**
- * An import stages its records here, batch by batch, before one transaction applies them all. The transaction empties the
- * table, and inserts one row of kind `applied` with the id of the import.
+ * An import stages its records here, batch by batch, before one transaction applies them all. The transaction empties
+ * the table, and inserts one row of kind `applied` with the id of the import.
  */
 export const importStaging = sqliteTable('import_staging', {
   /** `location`, `amenity` or `property`. */

@@ -21,8 +21,9 @@ const RETRY_WINDOW_MS = 1_500;
 const LOCKED_PAUSE_MS = 200;
 
 /**
- * The texts of passing faults, other than locks. D1's list of errors (developers.cloudflare.com/d1/observability/debug-d1,
- * as of August 2026) says to retry them. A text that is not in this list is marked as seen in the field.
+ * The texts of passing faults, other than locks. D1's list of errors
+ * (developers.cloudflare.com/d1/observability/debug-d1, as of August 2026) says to retry them. A text that is not in
+ * this list is marked as seen in the field.
  */
 const PASSING_FAULTS = [
   'Network connection lost',
@@ -43,14 +44,14 @@ const PASSING_FAULTS = [
 const PASSING_FAULT = new RegExp(PASSING_FAULTS.join('|'), 'i');
 
 /**
- * The texts of an overloaded database, from the same list. Such a call is not repeated: another attempt would add to the
- * load, and a query that exceeded a limit would exceed it again.
+ * The texts of an overloaded database, from the same list. Such a call is not repeated: another attempt would add to
+ * the load, and a query that exceeded a limit would exceed it again.
  */
 const OVERLOADED = /overloaded|exceeded its memory limit|exceeded its CPU time limit/i;
 
 /**
- * The texts of a database that another program has locked. A local import locks it for seconds when it applies thousands
- * of listings. The deployed D1 is one process, and has no such lock.
+ * The texts of a database that another program has locked. A local import locks it for seconds when it applies
+ * thousands of listings. The deployed D1 is one process, and has no such lock.
  */
 const LOCKED = /SQLITE_BUSY|database is locked|Failed to get session commit token/i;
 
@@ -88,8 +89,8 @@ const MIN_RETRY_SECONDS = 2;
 const MAX_RETRY_SECONDS = 30;
 
 /**
- * Returns the `Retry-After` of a 500, once D1 has failed for `lastedMs`: a quarter of this time, between 2 and 30 s, and
- * up to a half more by chance, so that clients do not all return at the same time.
+ * Returns the `Retry-After` of a 500, once D1 has failed for `lastedMs`: a quarter of this time, between 2 and 30 s,
+ * and up to a half more by chance, so that clients do not all return at the same time.
  */
 function retryAfterSeconds(lastedMs: number): number {
   const seconds = Math.min(Math.max(MIN_RETRY_SECONDS, lastedMs / 4_000), MAX_RETRY_SECONDS);

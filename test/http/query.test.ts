@@ -1,4 +1,7 @@
-/** Query parameters that a list or an item refuses, with the right name where it is known, and parameters that it ignores. */
+/**
+ * Query parameters that a list or an item refuses, with the right name where it is known, and parameters that it
+ * ignores.
+ */
 
 import { expect, it } from 'vitest';
 import { expectError, expectStatus, get } from '../support/http.ts';

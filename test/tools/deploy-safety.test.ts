@@ -1,4 +1,7 @@
-/** The deployments that `npm run deploy` refuses, so that staging, a misspelt name or a half-filled database harms no production. */
+/**
+ * The deployments that `npm run deploy` refuses, so that staging, a misspelt name or a half-filled database harms no
+ * production.
+ */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,7 +1,7 @@
 /**
  * Measures how many requests per second the service answers, and compares each rate with the rate of health reads.
- * Rounds of both alternate, so that other work on the machine affects both. The ratio is the median of the ratios of the
- * rounds.
+ * Rounds of both alternate, so that other work on the machine affects both. The ratio is the median of the ratios of
+ * the rounds.
  */
 
 import { storeListings } from './fill.ts';

@@ -1,4 +1,7 @@
-/** Measures how the time of each operation grows with the tables: the time at each size, and the ratio of the last to the first. */
+/**
+ * Measures how the time of each operation grows with the tables: the time at each size, and the ratio of the last to
+ * the first.
+ */
 
 import { fillEvents, fillListings } from './fill.ts';
 import { startLoad } from './load.ts';

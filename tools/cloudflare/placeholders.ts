@@ -1,6 +1,6 @@
 /**
- * Rewrites a statement so that all its parameters are texts: the published schema of D1's REST interface has no others. A
- * number is bound as text and cast back in the statement; null is written as `NULL`. Pure.
+ * Rewrites a statement so that all its parameters are texts: the published schema of D1's REST interface has no others.
+ * A number is bound as text and cast back in the statement; null is written as `NULL`. Pure.
  */
 
 /** Skips texts, quoted names and comments; finds `?` and `?1`. */

@@ -40,8 +40,8 @@ export type Release = {
 };
 
 /**
- * Uploads the code. Returns a sentence that names the served version and its address. Throws a `UserError` when the same
- * version serves as before, and an `AfterDeployment` when another one serves or may serve.
+ * Uploads the code. Returns a sentence that names the served version and its address. Throws a `UserError` when the
+ * same version serves as before, and an `AfterDeployment` when another one serves or may serve.
  */
 export async function release(all: Release): Promise<string> {
   const { account, deployment, wrangler, commit } = all;

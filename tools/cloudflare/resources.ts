@@ -74,8 +74,8 @@ export function createNamespace(account: Account, deployment: Deployment): Promi
 }
 
 /**
- * Returns a sentence about a database's size, with the section of the runbook for a large one. Throws a `UserError` when
- * the database is in another jurisdiction than the configured one.
+ * Returns a sentence about a database's size, with the section of the runbook for a large one. Throws a `UserError`
+ * when the database is in another jurisdiction than the configured one.
  */
 export async function checkDatabase(
   { api, path }: Account,

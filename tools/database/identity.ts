@@ -22,8 +22,8 @@ export function newGeneration(): string {
 }
 
 /**
- * Begins a new generation of a database that was set back in place: cursors of the generation before are refused. It may
- * be repeated.
+ * Begins a new generation of a database that was set back in place: cursors of the generation before are refused. It
+ * may be repeated.
  */
 export async function beginGeneration(database: D1Database): Promise<void> {
   const statement = database

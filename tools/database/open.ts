@@ -10,8 +10,8 @@ import { deploymentOf, readWranglerConfig } from '../command-line/wrangler-confi
 import { superviseRuntime } from './runtime.ts';
 
 /**
- * The wrangler configuration of a local database: a D1 binding without ids. Wrangler then names the local state after the
- * binding. `dev` uses the same state, because wrangler.toml has this name as `preview_database_id`.
+ * The wrangler configuration of a local database: a D1 binding without ids. Wrangler then names the local state after
+ * the binding. `dev` uses the same state, because wrangler.toml has this name as `preview_database_id`.
  */
 const LOCAL_CONFIG = join(import.meta.dirname, 'wrangler.json');
 

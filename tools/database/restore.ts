@@ -1,9 +1,9 @@
 /**
  * Brings an empty database into the state of a backup.
  *
- * The rows are copied in batches, so a table in the database marks the restore as unfinished until all rows are copied. A
- * restore that failed resumes when it is run again with the same file. Nothing else may write to the database meanwhile.
- * At the end, one transaction sets the lineage of the backup and a new generation, and drops the mark.
+ * The rows are copied in batches, so a table in the database marks the restore as unfinished until all rows are copied.
+ * A restore that failed resumes when it is run again with the same file. Nothing else may write to the database
+ * meanwhile. At the end, one transaction sets the lineage of the backup and a new generation, and drops the mark.
  */
 
 import type { DatabaseSync } from 'node:sqlite';

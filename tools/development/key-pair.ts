@@ -1,8 +1,8 @@
 /**
  * The key pair that stands in for an identity provider in development.
  *
- * The private half is in a file of its own beside .dev.vars, which neither git nor the Worker reads. The public half is a
- * var.
+ * The private half is in a file of its own beside .dev.vars, which neither git nor the Worker reads. The public half is
+ * a var.
  */
 
 import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -55,9 +55,9 @@ export async function findAggregate(
 }
 
 /**
- * The events of an erasure: the events that were accepted until `now`, and the events up to `lastId`. A database that was
- * set back may hold events that the database of the erasure did not hold. It may lack `lastId`, or hold it at a later
- * place and time, because its sender has sent it again.
+ * The events of an erasure: the events that were accepted until `now`, and the events up to `lastId`. A database that
+ * was set back may hold events that the database of the erasure did not hold. It may lack `lastId`, or hold it at a
+ * later place and time, because its sender has sent it again.
  */
 export type Extent = { lastId: string; now: number };
 

@@ -1,6 +1,6 @@
 /**
- * The ledger of erasures: a file beside the database. It lists the erasures that have to be repeated when an older state
- * of the database is restored. One line of JSON per erasure.
+ * The ledger of erasures: a file beside the database. It lists the erasures that have to be repeated when an older
+ * state of the database is restored. One line of JSON per erasure.
  *
  * The ledger holds nothing personal. An aggregate's id may be any text of a sender, so the ledger names an aggregate by
  * the SHA-256 of its kind and id, which can be computed for each aggregate in a database.
@@ -122,8 +122,8 @@ export function checkLedger(file: string): void {
 }
 
 /**
- * Repeats the erasures that the ledger has for a lineage, in a database that holds an older state. Events that came after
- * an erasure stay. Returns the number of erased events. It may be repeated.
+ * Repeats the erasures that the ledger has for a lineage, in a database that holds an older state. Events that came
+ * after an erasure stay. Returns the number of erased events. It may be repeated.
  */
 export async function playLedger(
   database: D1Database,

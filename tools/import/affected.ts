@@ -4,7 +4,7 @@ import type { Amenity, Location, Source } from '../../src/properties/source.ts';
 import type { Plan, Stored } from './plan.ts';
 import { findUsers } from './store.ts';
 
-/** Returns these listings, page by page, with the change in them. One that is pruned is hidden besides. */
+/** Returns these listings, page by page, with the changed locations and amenities. A pruned listing is also hidden. */
 export async function* affectedListings(
   database: D1Database,
   plan: Plan,

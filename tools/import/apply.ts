@@ -2,11 +2,10 @@
  * The second half of writing an import: one batch of statements, a transaction, applies every row
  * that the import has staged.
  *
- * The checks of an import hold only while no other one is applied. So each applied import
- * leaves its id as the `applied` row of the staging table, and the batch begins with a guard, which
- * fails when that row is not the one that the import began with, or when staged rows are missing. The
- * batch ends by emptying the staging table: the other rows in it were left by interrupted imports, or
- * belong to one that its own guard will now make begin again.
+ * The checks of an import hold only while no other import is applied. So each applied import leaves its id as the
+ * `applied` row of the staging table. The batch begins with a guard, which fails when this row has changed since the
+ * import began, or when staged rows are missing. The batch ends by emptying the staging table: its other rows belong to
+ * interrupted imports, or to an import whose guard will now fail, so that it begins again.
  */
 
 import { eq, sql } from 'drizzle-orm';
@@ -25,7 +24,7 @@ const GUARD = `
   WHERE (SELECT import_id FROM import_staging WHERE kind = 'applied') IS NOT ?2
      OR (SELECT count(*) FROM import_staging WHERE import_id = ?1) <> ?3`;
 
-/** Removes the stored records before their successors come, so that slugs may change hands. */
+/** Deletes the stored records before the new ones are inserted, so that a slug may move from one record to another. */
 const REMOVALS = [
   `DELETE FROM locations WHERE id IN
      (SELECT key FROM import_staging WHERE import_id = ?1 AND kind = 'location')`,
@@ -45,10 +44,9 @@ const INSERTS = [
 ];
 
 /**
- * Keeps the place of the newest change, which the changes of this import come behind, before the listings
- * that are replaced are gone. So places follow one another in the order of commits, and a place that a
- * reader may hold is not given again. When the database is set back, places that it had given are given
- * again: the generation in a reader's cursor tells.
+ * Keeps the place of the newest change before the replaced listings are deleted: the changes of this import come after
+ * it. So places are in the order of commits, and no place that a reader may hold is assigned again. After a set-back of
+ * the database places are assigned again, and a reader's cursor is refused by its generation.
  */
 const KEEP_LAST_PLACE = statementOf(sql`
   INSERT INTO import_staging (kind, key, import_id, row)
@@ -79,7 +77,7 @@ const INSERT_LISTINGS = `
   FROM import_staging LEFT JOIN changes ON staged = import_staging.rowid
   WHERE import_id = ?1 AND kind = 'property'`;
 
-/** Takes the slugs that listings have now out of the former ones of others. */
+/** Removes slugs that listings have now from the former slugs of other listings. */
 const TAKE_SLUGS = `
   UPDATE properties INDEXED BY properties_with_former_slugs
   SET former_slugs = (
@@ -88,7 +86,7 @@ const TAKE_SLUGS = `
   WHERE former_slugs <> '[]' AND EXISTS (
     SELECT 1 FROM json_each(properties.former_slugs) JOIN properties AS other ON other.slug = value)`;
 
-/** Tells the removals where the catalogue ends: see `catalogue_end` in src/properties/table.ts. */
+/** Writes the end of the catalogue into the removals: see `catalogue_end` in src/properties/table.ts. */
 const END_CATALOGUE = `
   UPDATE properties SET catalogue_end = (SELECT json_array(change_seq, id) FROM properties
     WHERE status <> 'hidden' ORDER BY change_seq DESC, id DESC LIMIT 1)
@@ -104,12 +102,12 @@ const LAST_IMPORT = statementOf(
     .where(eq(importStaging.kind, 'applied')),
 );
 
-/** An import failed, and it was read back from the store that it was not applied. */
+/** An import failed, and the store shows that it was not applied. */
 export class NotApplied extends Error {
   override readonly name = 'NotApplied';
 }
 
-/** An import sent its transaction, and it cannot be read back whether it was applied. */
+/** An import sent its transaction, and the store cannot be read to see whether it was applied. */
 export class OutcomeUnknown extends Error {
   override readonly name = 'OutcomeUnknown';
 }
@@ -125,7 +123,10 @@ export async function findLastImport(database: D1Database): Promise<string | nul
   return last?.import_id ?? null;
 }
 
-/** Returns what marks a listing that an import has applied and not rendered yet. No rendering is named so. */
+/**
+ * Returns the `rendering` of a listing that an import has applied and not rendered yet. No real rendering has this
+ * name.
+ */
 export function pendingRenderingOf(importId: string): string {
   return `pending ${importId}`;
 }
@@ -146,7 +147,7 @@ export async function applyStaged(staging: Staging, lastImport: string | null): 
   try {
     await patiently(() => database.batch(batch));
   } catch (error) {
-    // Only the store can tell: the answer may be lost, or that of the first attempt of a repeated call.
+    // Only the store knows: an answer may be lost, or be the one of an attempt after a successful one.
     const last = await readBack(database, error);
     if (last === importId) return;
     const why = messageOf(error);

@@ -30,7 +30,7 @@ export type ChangeColumns = Pick<StoredListing, 'changed_at' | 'removed_slug' | 
 const NEW = { change_seq: null, changed_at: null, removed_slug: null, catalogue_end: null };
 const NEVER = { ...NEW, change_seq: 0 };
 
-/** Returns the columns of the latest change, once `listing` has taken the place of `stored`. */
+/** Returns the columns of the latest change, when `listing` replaces `stored`. */
 export function changeColumnsOf(
   stored: StoredListing | undefined,
   listing: Source,
@@ -49,9 +49,8 @@ export function changeColumnsOf(
 }
 
 /**
- * Tells whether the feed shows of a public listing what it showed before. Of a listing whose rendering
- * was interrupted that is not known, because readers may have seen it by other rules or for another
- * site: it changes when it is rendered.
+ * Reports whether the feed shows a public listing as before. This is not known for a listing whose rendering was
+ * interrupted, because readers may have seen it by other rules or for another site: such a listing counts as changed.
  */
 function showsTheSame({ document }: StoredListing, listing: Source, publicSiteUrl: string) {
   if (document === null) return false;
@@ -62,7 +61,7 @@ function showsTheSame({ document }: StoredListing, listing: Source, publicSiteUr
 function formerSlugsOf(stored: StoredListing, { slug, status }: Source): string[] {
   const former: string[] = JSON.parse(stored.former_slugs);
   const last = stored.status === 'hidden' ? stored.removed_slug : stored.slug;
-  // A removed listing is known by its last public slug, which becomes a former one when it comes back.
+  // The last public slug of a removed listing becomes a former slug when the listing is public again.
   if (status === 'hidden' || last === null) return former;
   return [last, ...former.filter((each) => each !== last)]
     .filter((each) => each !== slug)

@@ -1,6 +1,6 @@
 /**
- * `import-listings` and `set-status`, from their arguments to their exit code: each reads records, has them
- * imported, and says what became of them.
+ * `import-listings` and `set-status`, from their arguments to their exit code: each reads records, imports them, and
+ * reports the outcome.
  */
 
 import { readFileSync } from 'node:fs';
@@ -72,7 +72,7 @@ export function runStatusCommand(args: string[], context: ImportContext): Promis
 
 /** Reads the arguments of `import-listings`, and `PUBLISH_HOOK_SECRET` of the environment. */
 function parseImport(args: string[]): ImportCommand {
-  // parseArgs knows no option with a value that may be left out.
+  // parseArgs has no options with an optional value.
   const isPruningAll = args.includes('--prune=all');
   const odd = args.find((arg) => /^--prune=(?!all$)/.test(arg));
   if (odd !== undefined) throw new UserError(`--prune takes no value but all: ${odd}`);
@@ -192,14 +192,13 @@ function readBytes(path: string): Uint8Array {
 }
 
 /**
- * Returns the sentence that follows the fault. A file that is refused, or a command that lacks something,
- * has changed no listing.
+ * Returns the sentence after an error: whether listings were changed.
  */
 function consequenceOf(error: unknown): string {
   if (error instanceof OutcomeUnknown) {
     return 'It is not known whether the listings were changed. Run the same command again: it ends in the same state either way.';
   }
-  if (error instanceof NoAnswer) return 'The import had not come so far as to change a listing.';
+  if (error instanceof NoAnswer) return 'The import had not changed a listing.';
   return 'Nothing was changed.';
 }
 

@@ -1,6 +1,6 @@
 /**
- * A listings file as a spreadsheet (docs/listings-file.md): each row is a record of a patch, and problems are
- * told by row and column. Pure.
+ * A listings file as a spreadsheet (docs/listings-file.md): each row is a record of a patch, and a problem names
+ * its row and column. Pure.
  */
 
 import { CsvError, parse } from 'csv-parse/sync';
@@ -11,10 +11,10 @@ import { type ImportProblem, THE_FILE } from './problem.ts';
 import { type Patch, writtenListing } from './records.ts';
 
 /** How a cell is read. A list of addresses or slugs has `|` or line breaks between them. */
-type Kind = 'text' | 'number' | 'boolean' | 'photos' | 'list';
+type CellKind = 'text' | 'number' | 'boolean' | 'photos' | 'list';
 
 /** The columns that a sheet may have, by name: the fields of a listing, a text in a language as `title.en`. */
-const COLUMNS: ReadonlyMap<string, Kind> = new Map(
+const COLUMNS: ReadonlyMap<string, CellKind> = new Map(
   Object.entries(writtenListing.shape).flatMap(([name, schema]) => columnsOf(name, schema)),
 );
 
@@ -27,14 +27,14 @@ const BOOLEANS: Readonly<Record<string, boolean>> = {
 };
 const BETWEEN_ENTRIES = /[|\r\n]+/;
 
-/** The words of a sheet for what the schema says of JSON. */
+/** Message of the schema, which speaks of JSON → message for a sheet. */
 const SHEET_WORDS: Readonly<Record<string, string>> = {
   'must be of type number': 'must be a number such as 118000 or 118000.5',
   'must be a whole number': 'must be a whole number such as 12',
   'must be of type boolean': 'must be yes, no, true or false',
 };
 
-function columnsOf(name: string, schema: z.ZodType): [string, Kind][] {
+function columnsOf(name: string, schema: z.ZodType): [string, CellKind][] {
   const accepts = (value: unknown) => schema.safeParse(value).success;
   if (name === 'photos') return [[name, 'photos']];
   if (name === 'amenities') return [[name, 'list']];
@@ -73,11 +73,11 @@ export function readSheet(bytes: Uint8Array): ReadFile {
     return [{ place, value }];
   });
   const read = readRecords({ locations: [], amenities: [], properties: records }, true);
-  const inWordsOfSheet = read.problems.map((problem) => ({
+  const worded = read.problems.map((problem) => ({
     ...problem,
     message: SHEET_WORDS[problem.message] ?? problem.message,
   }));
-  return { kind: 'read', file: read.file, problems: [...problems, ...inWordsOfSheet] };
+  return { kind: 'read', file: read.file, problems: [...problems, ...worded] };
 }
 
 function isColumn(name: string): boolean {
@@ -119,8 +119,8 @@ function recordOf(header: readonly string[], cells: readonly string[]): Patch {
   return { ...record, ...texts };
 }
 
-/** Returns the value of a cell. One that is no number, or neither yes nor no, stays a text, which the schema refuses. */
-function valueOfCell(kind: Kind, cell: string): unknown {
+/** Returns the value of a cell. A text in place of a number, or of yes or no, stays a text, which the schema refuses. */
+function valueOfCell(kind: CellKind, cell: string): unknown {
   const entries = cell.split(BETWEEN_ENTRIES).flatMap((entry) => entry.trim() || []);
   switch (kind) {
     case 'number':

@@ -1,6 +1,5 @@
 /**
- * The difference between a stored listing and the one that takes its place: parts of a line for the editor,
- * and what is emptied. Pure.
+ * The differences between a stored listing and its replacement: texts for the editor, and the emptied fields. Pure.
  */
 
 import { LOCALES } from '../../src/properties/locale-map.ts';
@@ -12,13 +11,13 @@ import { isMap } from './records.ts';
 export type Differences = {
   /** `price_from 118000 → 121000`, `title.fr removed`, `3 photos removed`. */
   changes: string[];
-  /** The fields, languages and galleries that hold nothing any more: `title.fr`, `amenities.label.es`. */
+  /** The fields, languages and galleries that become empty: `title.fr`, `amenities.label.es`. */
   emptied: string[];
 };
 
 /** A long text is shown from a little before the place where it begins to differ. */
 const CONTEXT_CHARACTERS = 15;
-/** So many entries of a list are shown with their differences, the others are counted. */
+/** So many changed entries of a list are shown with their differences. The others are counted. */
 const SHOWN_ENTRIES = 2;
 
 /** Returns the differences of two listings. */
@@ -44,7 +43,7 @@ export function differencesOf(old: Source, now: Source): Differences {
   return { changes: found.changes, emptied: [...new Set(found.emptied)] };
 }
 
-/** Returns what a location or an amenity of the store loses or gets. */
+/** Returns the differences between a stored location or amenity and its replacement. */
 export function recordDifferences<T extends Location | Amenity>(old: T, now: T): string[] {
   const found: Differences = { changes: [], emptied: [] };
   compareFields(old, now, '', found);
@@ -112,7 +111,7 @@ function isSame(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** Compares a list by the ids of its entries: those that came and went, and the fields of those that stay. */
+/** Compares a list by the ids of its entries: added entries, removed ones, and the fields of the others. */
 function compareList<T extends { id: string }>(
   name: string,
   old: readonly T[],

@@ -51,8 +51,8 @@ async function readCatalogue(
   for (;;) {
     const lastImport = await findLastImport(database);
     const [count] = await patiently(() => COUNT.rows(database, {}));
-    const places = await patiently(() => LOCATIONS.rows(database, {}));
-    const offers = await patiently(() => AMENITIES.rows(database, {}));
+    const locationRows = await patiently(() => LOCATIONS.rows(database, {}));
+    const amenityRows = await patiently(() => AMENITIES.rows(database, {}));
     const listings: Source[] = [];
     for (let last = ''; ; ) {
       const after = { last };
@@ -64,8 +64,8 @@ async function readCatalogue(
     }
     if ((await findLastImport(database)) !== lastImport) continue;
     return {
-      locations: places.map((row) => ({ ...row, name: JSON.parse(row.name) })),
-      amenities: offers.map((row) => ({ ...row, label: JSON.parse(row.label) })),
+      locations: locationRows.map((row) => ({ ...row, name: JSON.parse(row.name) })),
+      amenities: amenityRows.map((row) => ({ ...row, label: JSON.parse(row.label) })),
       listings: listings.sort(
         (a, b) => a.display_order - b.display_order || (a.id < b.id ? -1 : 1),
       ),

@@ -1,6 +1,6 @@
 /**
- * A listings file, read whole: its records, the keys in them, and everything that is wrong in the file by
- * itself. plan.ts finds what is wrong against the store. Pure.
+ * Reads a listings file: its records, their keys, and every problem in the file alone. plan.ts finds the problems
+ * against the store. Pure.
  */
 
 import * as z from 'zod';
@@ -25,7 +25,7 @@ import {
   writtenLocation,
 } from './records.ts';
 
-/** A record: its name in messages, the keys in it, and its value when that is valid. */
+/** A record: its name in messages, the keys in it, and its value when the record is valid. */
 export type FileRecord<T> = {
   name: RecordName;
   keys: RecordKeys;
@@ -41,10 +41,10 @@ type Records<L, A, P> = {
   properties: FileRecord<P>[];
 };
 
-/** A file whose records take the place of the stored ones. */
+/** A file whose records replace the stored ones. */
 export type WholeFile = Records<Location, Amenity, FileListing> & { isPatch: false };
 
-/** A file whose records give what is to change in the stored ones. */
+/** A file whose records are merged into the stored ones. */
 export type PatchFile = Records<Patch, Patch, Patch> & { isPatch: true };
 
 export type ListingsFile = WholeFile | PatchFile;
@@ -53,7 +53,7 @@ export type ListingsFile = WholeFile | PatchFile;
 export type ReadListings = { kind: 'read'; file: ListingsFile; problems: ImportProblem[] };
 
 export type ReadFile =
-  /** Some or all records could not be looked at, so the file is not compared with the store. */
+  /** Some records could not be read, so the file is not compared with the store. */
   { kind: 'unreadable'; problems: ImportProblem[] } | ReadListings;
 
 /** A record as it was read, and its place in the file: `properties[3]`, `row 12`. */
@@ -67,7 +67,7 @@ const sections = z.strictObject({
   amenities: records,
   properties: records,
 });
-/** The sections of a file that has others too, or one that is no list. */
+/** The sections of a file with further sections, or with a section that is no list. */
 const readableSections = z.object({
   locations: records.catch([]),
   amenities: records.catch([]),
@@ -78,7 +78,7 @@ const readableSections = z.object({
 export function readListingsFile(bytes: Uint8Array, { isPatch = false } = {}): ReadFile {
   const content = parseJson(bytes);
   if (!content.ok) return unreadable([{ path: '', message: content.message }]);
-  // Nobody can tell which of two sections the records of the other were to replace.
+  // Of two sections with one name, it is not known which one was meant.
   const lostSections = content.losses.filter(({ path }) => path.length <= 1);
   if (lostSections.length > 0) return unreadable(lostSections.map(atPath));
   const whole = parseWith(sections, content.value);
@@ -119,7 +119,7 @@ export function readRecords(raw: Record<Section, RawRecord[]>, isPatch: boolean)
         amenities: read('amenities', writtenAmenity),
         properties: read('properties', writtenListing),
       };
-  // The records of a patch are told apart when their stored records are known.
+  // The repeated keys of a patch are found when its stored records are known.
   if (!file.isPatch) problems.push(...repeatedKeys(file));
   return { file, problems };
 }
@@ -159,7 +159,7 @@ function atPath({ path, message }: JsonLoss): ProblemAtPath {
   return { path: pathOf(path), message };
 }
 
-/** Tells a loss by its record, when it is in one. */
+/** Makes a problem of a loss. It names the record when the loss is in one. */
 function lossIn(file: ListingsFile, { path, message }: JsonLoss): ImportProblem {
   const [section, index, ...rest] = path;
   const records = Object.entries(file).find(([name]) => name === section)?.[1];
@@ -173,7 +173,7 @@ function placed(section: Section, values: readonly unknown[]): RawRecord[] {
   return values.map((value, index) => ({ place: `${section}[${index}]`, value }));
 }
 
-/** Reads a record, and adds what is wrong with it to `problems`. */
+/** Reads a record, and adds its problems to `problems`. */
 function readRecord<T>(
   section: Section,
   { place, value }: RawRecord,
@@ -199,7 +199,7 @@ function readRecord<T>(
   return { name, keys, idField, value: parsed.ok ? parsed.value : undefined };
 }
 
-/** Gives a record of a file an id, where it has none. Amenities are known by their slug. */
+/** Gives a record without an id its id. The key of an amenity is its slug. */
 function identified(section: Section, value: unknown): unknown {
   if (!isMap(value) || section === 'amenities') return value;
   return section === 'locations'
@@ -229,7 +229,10 @@ const keys = z.object({
   amenities: z.array(slugOrNone).catch([]),
 });
 
-/** A key that is missing or malformed is `undefined`, in the lists too. A photo or video without an id has its address there. */
+/**
+ * A key that is missing or malformed is `undefined`, in the lists too. The key of a photo or video without an id is its
+ * address.
+ */
 export type RecordKeys = z.output<typeof keys>;
 
 /** Returns the keys in a record of any kind. */
@@ -237,7 +240,7 @@ export function keysOf(record: unknown): RecordKeys {
   return keys.safeParse(record).data ?? keys.parse({});
 }
 
-/** Names a record by its place and the first field by which a reader knows it, however malformed that is. */
+/** Names a record by its place and by the first of its keys, valid or not. */
 export function recordName(place: string, record: unknown): RecordName {
   if (!isMap(record)) return { place };
   for (const field of ['slug', 'hid', 'name', 'id']) {
@@ -247,7 +250,7 @@ export function recordName(place: string, record: unknown): RecordName {
   return { place };
 }
 
-/** Returns the value at fault. A field that is not known is at fault itself. */
+/** Returns the value at fault; undefined for an unknown field, whose name is the fault. */
 function valueAt(record: unknown, { path, message }: ProblemAtPath): unknown {
   if (path === '' || message.startsWith('is not a field')) return undefined;
   return path.split('.').reduce<unknown>((value, name) => {
@@ -274,7 +277,7 @@ function repeatsOf(
       const path = field === 'id' ? entry.idField : field;
       const message =
         path === field
-          ? `repeats that of ${nameOf(first.name)}`
+          ? `repeats the ${field} of ${nameOf(first.name)}`
           : `gives the id of ${nameOf(first.name)}`;
       return { record: entry.name, path, message, value: entry.keys[path] };
     }),
@@ -294,7 +297,7 @@ function repeatedEntries({ photos, videos, amenities }: RecordKeys): ProblemAtPa
   );
 }
 
-/** Returns the entries whose key an earlier one has, each with that one. */
+/** Returns the entries whose key an earlier entry has, each with this first entry. */
 function repeated<T>(entries: readonly T[], keyOf: (entry: T) => string | undefined) {
   const firsts = new Map<string, T>();
   return entries.flatMap((entry) => {

@@ -39,10 +39,10 @@ import { findPublicIds, findResumeCursor, findSources, findStored } from './stor
 /** An import gives up after so many attempts, each overtaken by another import. */
 const MAX_ATTEMPTS = 10;
 
-/** The records of one kind in the file, by what became of them. */
+/** The numbers of the file's records of one kind, by outcome. */
 export type Counts = { added: number; changed: number; unchanged: number };
 
-/** A listing that the import changes, and how: `price_from 118000 → 121000`. */
+/** A listing that the import changes, with its changes: `price_from 118000 → 121000`. */
 export type ChangedListing = {
   /** The slug that it has in the store. */
   slug: string;
@@ -79,13 +79,13 @@ export type ImportOutcome =
       affected: number;
       /** The number of public listings that the file does not name: pruning has hidden them. */
       pruned: number;
-      /** The number of listings that the feed shows otherwise from now on. */
+      /** The number of listings that the feed shows differently now. */
       changes: number;
-      /** The public slugs of these, former ones too. */
+      /** The public slugs of these listings, former ones too. */
       slugs: ReadonlySet<string>;
       /** The cursor that a reader of all changes holds now; null when nothing changed, or in a dry run. */
       resumeCursor: string | null;
-      /** Tells whether rendering was interrupted: what is left is rendered when it is read. */
+      /** Whether rendering was interrupted: the remaining listings are rendered when they are read. */
       isRenderingLeft: boolean;
     };
 
@@ -97,7 +97,7 @@ export type ImportOptions = {
   isDryRun: boolean;
   /** The fate of the public listings that the file does not name. */
   pruning: Pruning;
-  /** Lets a file that is no patch empty something of more than a fifth of the public listings. */
+  /** Lets a file that is no patch empty fields of more than a fifth of the public listings. */
   allowEmptied?: boolean;
   /** Called after each batch with the number of listings that have been through a phase. */
   onProgress: (phase: 'checked' | 'rendered', done: number, total: number) => void;
@@ -128,8 +128,8 @@ async function attemptImport(read: ReadListings, options: ImportOptions): Promis
     ? completePatch(read.file, stored)
     : { file: read.file, problems: [] };
   const plan = planImport(file, stored, publicSiteUrl);
-  // Planning takes seconds for thousands of listings. A connection that the database closed meanwhile as
-  // idle is noticed now, and not by the next call, which would fail.
+  // Planning takes seconds for thousands of listings. The database may close an idle connection meanwhile. Node notices
+  // this in the next turn of its loop; without the turn, the next call would fail.
   await new Promise((resolve) => setTimeout(resolve, 0));
   const pruned =
     pruning === 'none'
@@ -204,14 +204,14 @@ type Written = {
   changes: number;
   slugs: Set<string>;
   findings: Findings;
-  /** The batches in which something was staged; their listings are to be rendered. */
+  /** The batches of staged rows, whose listings have to be rendered. */
   batches: StagedRow[][];
 };
 type Refused = Extract<ImportOutcome, { kind: 'refused' }>;
 
 /**
- * Stages everything that differs from the store, and applies it, unless a listing outside the file
- * would become too large by what the file changes in it, or too much would be emptied.
+ * Stages every record that differs from the store, and applies them. Refuses when a change of the file makes a listing
+ * outside of it too large, or when too much would be emptied.
  */
 async function writeAll(
   staging: Staging,
@@ -314,7 +314,7 @@ async function writeAll(
   }
 }
 
-/** Removes what is staged. Nobody needs it: if that fails, the next import removes it. */
+/** Removes the staged rows. A failure is ignored, because the next import removes them too. */
 async function discard(staging: Staging): Promise<void> {
   if (staging.stagedRows > 0) await discardStaged(staging).catch(() => undefined);
 }

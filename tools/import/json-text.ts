@@ -1,6 +1,6 @@
 /**
- * What JSON.parse loses of a text without a word: of two fields with one name the first, and the last
- * digits of a large integer. Pure.
+ * Finds values that JSON.parse loses silently: the first of two fields with one name, and the last digits of a large
+ * integer. Pure.
  *
  * It reads the text itself: a reviver of JSON.parse is not called for lost fields, and packages that
  * parse JSON into a tree make a node for every value of a file that may have 100 MB. There is no
@@ -16,7 +16,7 @@ type Level = { names: Set<string> | undefined; at: PathSegment; isBeforeName: bo
 
 const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 
-/** Returns the losses in a text that JSON.parse takes, in its order. */
+/** Returns the losses in a text that JSON.parse accepts, in the order of the text. */
 export function lossesOf(text: string): JsonLoss[] {
   const losses: JsonLoss[] = [];
   const levels: Level[] = [];
@@ -57,7 +57,7 @@ export function lossesOf(text: string): JsonLoss[] {
   return losses;
 }
 
-/** Returns the index behind the closing quotation mark of the string that begins at `start`. */
+/** Returns the index after the closing quotation mark of the string that begins at `start`. */
 function endOfString(text: string, start: number): number {
   for (let end = start + 1; ; end += 1) {
     end = text.indexOf('"', end);

@@ -29,7 +29,7 @@ export type LoadOptions = {
   output?: Output;
 };
 
-/** Imports into the database, when no other program is writing to the local one. */
+/** Imports into the database. Waits for its turn at the local one. */
 export function loadInTurn(read: ReadFile, options: LoadOptions): Promise<ImportOutcome> {
   const load = () => loadListings(read, options);
   return options.isRemote ? load() : inLocalTurn(load);
@@ -37,7 +37,7 @@ export function loadInTurn(read: ReadFile, options: LoadOptions): Promise<Import
 
 /**
  * Imports into the database. The local one is migrated first, except in a dry run, and the caller
- * must hold the turn at it.
+ * must have the turn at it.
  */
 export async function loadListings(read: ReadFile, options: LoadOptions): Promise<ImportOutcome> {
   if (read.kind === 'unreadable') return { kind: 'refused', problems: read.problems };

@@ -13,13 +13,13 @@ export type Hook = { url: URL; key: Uint8Array | undefined };
 /** A message names so many slugs at most. */
 const MAX_SLUGS = 100;
 
-/** The message to a hook. `slugs` are those of the changed listings, former ones too. */
+/** The message to a hook. `slugs` are the slugs of the changed listings, former ones too. */
 export type FeedChanged = { changes: number; slugs: readonly string[]; resumeCursor: string };
 
 /** The outcome of the request, as a line for the operator. */
 export type Notified = { isDelivered: boolean; message: string };
 
-/** Reads a hook's address and secret. Returns what is wrong with one of them as a text. */
+/** Reads a hook's address and secret. Returns a text when one of them is malformed: the fault. */
 export function parseHook(address: string, secret: string | undefined): Hook | string {
   const url = URL.parse(address);
   if (url === null || !/^https?:$/.test(url.protocol) || url.username || url.password) {
@@ -71,7 +71,7 @@ export async function notify(
   };
 }
 
-/** One id for all attempts, so that a receiver knows a repeat; the time and the signature are each one's own. */
+/** All attempts have one id, so that a receiver recognizes a repeat. Each has its own time and signature. */
 function headersOf(id: string, body: string, key: Uint8Array | undefined): Record<string, string> {
   const timestamp = String(Math.floor(Date.now() / 1_000));
   const signed =

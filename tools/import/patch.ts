@@ -1,6 +1,6 @@
 /**
- * A patch becomes a whole file once the stored records are known: each of its records is merged into the
- * stored one that it names by id, `hid` or slug. One that names none is new. Pure.
+ * Completes a patch once the stored records are known: each of its records is merged into the stored record that it
+ * names by id, `hid` or slug. A record that names no stored record is new. Pure.
  */
 
 import type * as z from 'zod';
@@ -28,7 +28,7 @@ import {
   writtenLocation,
 } from './records.ts';
 
-/** Merges a patch into the stored records. Returns the whole file, and every problem of doing so. */
+/** Merges a patch into the stored records. Returns the whole file, and every problem of the merge. */
 export function completePatch(
   { locations, amenities, properties }: PatchFile,
   stored: Stored,
@@ -52,7 +52,7 @@ export function completePatch(
       const { id, hid, slug } = record.keys;
       const [old, ...others] = find(record.keys);
       if (others.length > 0) {
-        const message = 'is that of several stored listings: name one by its slug or id';
+        const message = 'is the hid of several stored listings: name one by its slug or id';
         problems.push({ record: record.name, path: 'hid', message, value: hid });
       }
       const base = old && fileListingOf(old);
@@ -92,7 +92,7 @@ function finderOf(sources: readonly Source[]) {
   };
 }
 
-/** Returns the whole record. What a new one lacks is one problem. */
+/** Returns the whole record. All fields that a new record lacks are one problem. */
 function completed<T>(
   what: string,
   record: FileRecord<Patch>,

@@ -1,6 +1,6 @@
 /**
- * The plan of an import: the records of the file with their references resolved, and everything about
- * them that is wrong against the store. Pure: what the store holds is a parameter.
+ * The plan of an import: the records of the file with their references resolved, and every problem of them against the
+ * store. Pure: the stored records are a parameter.
  */
 
 import { cardOf, render } from '../../src/properties/render.ts';
@@ -14,7 +14,7 @@ import { stagedRowOf } from './rows.ts';
 export type Stored = {
   /** The listings that have an id or a slug of the file. */
   listings: readonly { id: string; slug: string }[];
-  /** Of a patch: the listings that its records name. */
+  /** For a patch: the listings that its records name. */
   sources: readonly Source[];
   locations: readonly Location[];
   amenities: readonly Amenity[];
@@ -84,7 +84,7 @@ function slugCollisions(
     const holder = keys.slug === undefined ? undefined : kept.get(keys.slug);
     if (holder === undefined) return [];
     const advice = idField === 'id' ? '' : ': give that id, or import the file with --patch';
-    const message = `is that of the stored ${what} ${holder}${advice}`;
+    const message = `is the slug of the stored ${what} ${holder}${advice}`;
     return [{ record: name, path: 'slug', message, value: keys.slug }];
   });
 }
@@ -127,7 +127,7 @@ function heroProblems({ name, value }: FileRecord<FileListing>): ImportProblem[]
   return [{ record: name, path: 'hero_photo', message, value: hero_photo }];
 }
 
-/** Puts what a listing names into it. A name that is not known has its problem already. */
+/** Puts the location, the hero photo and the amenities that a listing names into it. Unknown names are problems already. */
 function sourceOf(
   listing: FileListing,
   { locations, amenities }: Known,
@@ -145,7 +145,7 @@ function sourceOf(
   };
 }
 
-/** D1 holds 2 MB a row, for the source and for its document and card: each of the two gets a little less than half. */
+/** A row of D1 holds 2 MB. The source may have almost half of it, and document and card together as much. */
 const MAX_BYTES = 900_000;
 
 /** Returns a problem for a listing that is too large. */
@@ -174,7 +174,7 @@ export function sizeProblems(
 /** The fate of the public listings that a file does not name. `some`: at most a fifth of them is hidden. */
 export type Pruning = 'none' | 'some' | 'all';
 
-/** No more than this share of the public listings is hidden or emptied, unless the user says so. */
+/** No more than this share of the public listings is hidden or emptied, unless the user allows it. */
 const MAX_SHARE = 1 / 5;
 
 /** Reports whether so many of the public listings are more than a fifth. */

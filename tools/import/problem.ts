@@ -1,6 +1,6 @@
-/** Problems of a listings file, and the lines that tell them: one line for each cause. Pure. */
+/** Problems of a listings file, and the lines that report them: one line for each cause. Pure. */
 
-/** The record that a problem is of, as its reader finds it. */
+/** The record of a problem, by which the editor finds it. */
 export type RecordName = {
   /** `properties[3]`, `row 12` of a sheet, the slug in the arguments of a command, `the file`, `the stored listing`. */
   place: string;
@@ -33,7 +33,7 @@ const SHOWN_CHARACTERS = 60;
 /** A cause shows so many values. */
 const SHOWN_VALUES = 5;
 
-/** Returns a line for each cause: what is wrong, how often, and where first. */
+/** Returns a line for each cause: the problem, its number, and its first place. */
 export function problemLines(problems: readonly ImportProblem[]): string[] {
   const causes = Map.groupBy(problems, causeOf);
   return [...causes.values()].map((same) => printable(causeLine(same)));
@@ -118,7 +118,7 @@ function placeOf({ record, path }: ImportProblem): string {
   return column === '' ? record.place : `${record.place}, ${column}`;
 }
 
-/** Returns the place with the key of the record. The sentence behind it names a path of JSON itself. */
+/** Returns the place with the key of the record. The sentence after it names a path of JSON itself. */
 function whereOf(problem: ImportProblem): string {
   const { record } = problem;
   return nameOf(isOfSheet(record) ? { ...record, place: placeOf(problem) } : record);

@@ -1,4 +1,4 @@
-/** What an editor should look at in listings that are valid: told with counts, and refused nowhere. Pure. */
+/** Warnings about valid listings, which an editor should look at. They refuse nothing. Pure. */
 
 import { plainTextOf } from '../../src/properties/rich-text.ts';
 import type { Source } from '../../src/properties/source.ts';
@@ -9,7 +9,7 @@ const VIDEO_PAGE =
   /^https?:\/\/(([\w-]+\.)?youtube(-nocookie)?\.com|youtu\.be|([\w-]+\.)?vimeo\.com)\//;
 const VIDEO_FILE = /\.(mp4|m4v|webm|mov|m3u8|ogv)$/i;
 
-/** Each check: its words, and whether a listing is meant. */
+/** Warning → whether it is about a listing. */
 const CHECKS: Readonly<Record<string, (listing: Source) => boolean>> = {
   'HTML tags in a text, which visitors would see': (listing) =>
     textsOf(listing).some((text) => HTML_TAG.test(text)),
@@ -25,10 +25,10 @@ const CHECKS: Readonly<Record<string, (listing: Source) => boolean>> = {
 /** A warning, and the slugs of the listings that it is about. */
 export type QualityWarning = { warning: string; slugs: string[] };
 
-/** Returns the warnings about listings, each with its listings. */
+/** Returns the warnings about listings, each with the slugs of its listings. */
 export function qualityOf(listings: readonly Source[]): QualityWarning[] {
-  return Object.entries(CHECKS).flatMap(([warning, isMeant]) => {
-    const slugs = listings.filter(isMeant).map(({ slug }) => slug);
+  return Object.entries(CHECKS).flatMap(([warning, isAbout]) => {
+    const slugs = listings.filter(isAbout).map(({ slug }) => slug);
     return slugs.length === 0 ? [] : [{ warning, slugs }];
   });
 }

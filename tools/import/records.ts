@@ -1,6 +1,6 @@
 /**
- * The records of a listings file (docs/listings-file.md): the ids that they get, what they may hold, and
- * how a patch is merged into a stored record. Pure.
+ * The records of a listings file (docs/listings-file.md): their schemas, the ids that they get, and the merge of a
+ * patch into a stored record. Pure.
  */
 
 import { parse, v5 } from 'uuid';
@@ -33,7 +33,7 @@ const writtenUrl = httpUrl
     // The URL parser drops these silently.
     if (/[\t\n\r]/.test(value)) return refuse('must not contain line breaks or tabs');
     const url = URL.parse(escaped(value.trim()));
-    // A host is decoded again.
+    // The URL parser decodes the percent-encoded characters of a host.
     if (url === null || UNSAFE_IN_URL.test(url.href)) {
       return refuse('must be an absolute http or https URL');
     }
@@ -49,8 +49,8 @@ function escaped(url: string): string {
 }
 
 /**
- * Rich text with bounded attributes and marks. They show nowhere, but SQLite cannot read JSON that is
- * nested deeper.
+ * Rich text with bounded attributes and marks. They are never shown, but SQLite cannot read JSON that is nested
+ * deeper.
  */
 const writtenRichText = richText.pipe(
   z.custom<RichText>().superRefine((value, context) => {
@@ -62,9 +62,9 @@ const writtenRichText = richText.pipe(
   }),
 );
 
-/** Returns the paths of the fields of nodes that are nested too deep, the nodes' own content apart. */
+/** Returns the paths of fields that are nested too deep, except for the content of nodes. */
 function pathsOfDeepFields(node: RichTextNode, path: PropertyKey[]): PropertyKey[][] {
-  // The schema has looked at the content, except that of a text node, which must not have any.
+  // The schema has checked the content of every node but text nodes, which must not have any.
   const hasContent = node.type !== 'text';
   const others = Object.entries(node).filter(([name]) => !(hasContent && name === 'content'));
   return [
@@ -77,7 +77,7 @@ function pathsOfDeepFields(node: RichTextNode, path: PropertyKey[]): PropertyKey
   ];
 }
 
-/** Reports whether a value has more levels of objects and lists, itself included. No recursion: it may be deep. */
+/** Reports whether a value has more levels of objects and lists, itself included. Without recursion, as it may be deep. */
 function isDeeperThan(levels: number, value: unknown): boolean {
   let level = [value].filter(isContainer);
   for (let depth = 0; depth < levels && level.length > 0; depth += 1) {
@@ -87,7 +87,7 @@ function isDeeperThan(levels: number, value: unknown): boolean {
 }
 
 /** A list of a listing. It may be left out. */
-const listOf = <Entry extends z.ZodType>(entry: Entry) =>
+const optionalList = <Entry extends z.ZodType>(entry: Entry) =>
   z.array(entry).max(MAX_LIST_ENTRIES).default([]);
 
 /** A listing in the form of a file: it names its location by id or slug, and its amenities by slug. */
@@ -96,18 +96,18 @@ export const fileListing = z.strictObject({
   location_id: uuid.nullable().default(null),
   location: slug.nullable().exactOptional(),
   hero_photo: writtenUrl.nullable().exactOptional(),
-  amenities: listOf(slug),
+  amenities: optionalList(slug),
 });
 
 const writtenPhoto = photo.extend({ url: writtenUrl });
 const writtenVideo = video.extend({ url: writtenUrl });
 
-/** A listing of a file. Rules that are younger than stored listings stand here, and not in the store's schema. */
+/** A listing of a file. Rules that stored listings may break are here, and not in the schema of stored listings. */
 export const writtenListing = fileListing.extend({
   description: localized(writtenRichText).default({}),
   financial_analysis_url: writtenUrl.nullable().default(null),
-  photos: listOf(writtenPhoto),
-  videos: listOf(writtenVideo),
+  photos: optionalList(writtenPhoto),
+  videos: optionalList(writtenVideo),
 });
 
 /** A location of a file. Its id is read in either case, and its slug may be left out. */
@@ -142,7 +142,7 @@ function patchOf(record: z.ZodObject) {
   return z.strictObject(Object.fromEntries(fields));
 }
 
-/** Lets null stand for the default of a field, and take a language away. A field without a default is no null. */
+/** Accepts null for a field with a default, and for a language, which it removes. Other fields do not accept null. */
 function emptiable(schema: z.core.$ZodType): z.core.$ZodType {
   const inner = schema instanceof z.ZodDefault ? schema.unwrap() : schema;
   if (inner instanceof z.ZodObject) {
@@ -161,8 +161,8 @@ export const amenityPatch: z.ZodType<Patch> = patchOf(writtenAmenity);
 /** Photos and videos may leave fields out too: see `mergedMedia`. */
 export const listingPatch: z.ZodType<Patch> = patchOf(
   writtenListing.extend({
-    photos: listOf(patchOf(writtenPhoto)),
-    videos: listOf(patchOf(writtenVideo)),
+    photos: optionalList(patchOf(writtenPhoto)),
+    videos: optionalList(patchOf(writtenVideo)),
   }),
 );
 
@@ -200,9 +200,9 @@ export function mergedListing(listing: Patch, patch: Patch): Patch {
 const NEW_PHOTO = { alt: {}, section: 'gallery', web_visible: true };
 
 /**
- * Returns the photos that take the place of the stored ones. A photo without `web_sort_order` keeps its
- * own, or comes behind the photo before it. Where that is not the order of the patch, it is numbered by
- * its place.
+ * Returns the photos that replace the stored ones. A photo without `web_sort_order` in the patch keeps its stored
+ * number, or comes after the photo before it. If this is not the order of the patch, such photos are numbered by their
+ * place in the patch.
  */
 function mergedPhotos(stored: unknown, given: unknown): Patch[] {
   let last = Number.NEGATIVE_INFINITY;

@@ -1,4 +1,4 @@
-/** The last step of an import: the documents and cards of the listings that it applied. */
+/** The last step of an import: it renders the documents and cards of the applied listings. */
 
 import { cardOf, render, renderingOf } from '../../src/properties/render.ts';
 import type { Source } from '../../src/properties/source.ts';
@@ -8,8 +8,8 @@ import { jsonBatchesOf, jsonOf, type StagedRow } from './rows.ts';
 import type { Staging } from './staging.ts';
 
 /**
- * Renders the listings of the batches that are still as this import applied them. Returns whether it
- * came to the end: what it leaves is rendered when it is read.
+ * Renders the listings of the batches, unless another import has replaced them. Returns whether it rendered all of
+ * them: the others are rendered when they are read.
  */
 export async function renderApplied(
   { database, importId, publicSiteUrl }: Staging,

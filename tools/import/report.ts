@@ -1,4 +1,4 @@
-/** The lines in which a command tells its user about an import. */
+/** Writes the lines that report an import to the user of a command. */
 
 import type { ChangedListing, Counts, Findings, ImportOutcome } from './import.ts';
 import { type Hook, notify } from './notify.ts';
@@ -8,7 +8,7 @@ import { counted, type ImportProblem, printable, problemLines } from './problem.
 /** The outcome of an import that was done, or would be. */
 type Accepted = Extract<ImportOutcome, { kind: 'accepted' }>;
 
-/** So many listings are named where listings are counted, and so many new ones. */
+/** The most slugs that are named after a count of listings, and in the list of new listings. */
 const NAMED = 3;
 const NAMED_NEW = 50;
 
@@ -16,7 +16,7 @@ const NAMED_NEW = 50;
 const KNOWN_ONES =
   'The first lines of `npm run -s export-listings` are the known locations and amenities; docs/listings-file.md says how to add one.';
 
-/** Returns what was done, or would be. */
+/** Returns the lines about an import that was done, or would be. */
 export function summaryLines(
   outcome: Accepted,
   { isDryRun, pruning }: { isDryRun: boolean; pruning: Pruning },
@@ -93,7 +93,7 @@ export function refusalLines(problems: readonly ImportProblem[]): string[] {
   return [...lines, `${counted(problems.length, 'problem')}${kinds}. Nothing was changed.`];
 }
 
-/** Tells the hook of the changes, or finds what it would be told. Returns what to tell the user. A hook that fails is a warning. */
+/** Notifies the hook of the changes, except in a dry run. Returns the line for the user: a warning when the hook fails. */
 export async function tellHook(
   hook: Hook,
   { changes, slugs, resumeCursor }: Accepted,

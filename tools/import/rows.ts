@@ -35,7 +35,7 @@ export function jsonOf(batch: readonly { json: string }[]): string {
   return `[${batch.map(({ json }) => json).join()}]`;
 }
 
-/** The columns that a listing is found and ordered by. */
+/** Returns the columns by which a listing is found and ordered. */
 function keyColumnsOf(listing: Source) {
   return {
     id: listing.id,

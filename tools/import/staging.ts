@@ -16,19 +16,19 @@ export type Staging = {
   stagedRows: number;
 };
 
-/** Selects the rows of a batch that the store does not hold as they are, rendered by the present rules. */
+/** Selects the rows of a batch that the store lacks, holds with another source, or has rendered by other rules. */
 const DIFFERING = `FROM json_each(?1) AS new LEFT JOIN properties AS old ON old.id = new.value->>'id'
   WHERE old.id IS NULL OR old.source <> new.value->>'source' OR old.rendering <> ?2`;
 
 /** The effect of staging a batch, done or planned. */
 export type StagedListings = {
-  /** The listings that the store does not hold as they are. */
+  /** The listings that are new, or differ from the store. */
   rows: StagedRow[];
-  /** The stored sources that they take the place of, by id, as JSON. */
+  /** The stored sources that they replace, by id, as JSON. */
   replaced: ReadonlyMap<string, string>;
-  /** The number of them that the feed shows otherwise from then on. */
+  /** The number of listings that the feed will show differently. */
   changes: number;
-  /** The public slugs of these, former ones too. */
+  /** The public slugs of these listings, former ones too. */
   slugs: readonly string[];
 };
 
@@ -41,7 +41,7 @@ export async function findDiffering(
   return { rows: rows.map(({ row }) => row), ...found };
 }
 
-/** Stages the listings that the store does not hold as they are. */
+/** Stages the listings that are new, or differ from the store. */
 export async function stageListings(
   staging: Staging,
   batch: readonly StagedRow[],
@@ -92,17 +92,17 @@ async function differing({ database, publicSiteUrl }: Staging, batch: readonly S
 /** A listing of the batch that the store does not hold. */
 type Missing = { id: string; slug: null };
 
-/** Stages locations, whether or not the store holds them as they are. */
+/** Stages locations without comparing them with the store. */
 export async function stageLocations(staging: Staging, locations: readonly Location[]) {
   await stageKeyed(staging, 'location', locations, ({ id }) => id);
 }
 
-/** Stages amenities, whether or not the store holds them as they are. */
+/** Stages amenities without comparing them with the store. */
 export async function stageAmenities(staging: Staging, amenities: readonly Amenity[]) {
   await stageKeyed(staging, 'amenity', amenities, ({ slug }) => slug);
 }
 
-/** Removes what an import has staged. */
+/** Removes the staged rows of an import. */
 export async function discardStaged({ database, importId }: Staging): Promise<void> {
   const statement = database.prepare(
     `DELETE FROM import_staging WHERE import_id = ? AND kind <> 'applied'`,

@@ -27,7 +27,7 @@ const LISTINGS = statementOf(
     .from(properties)
     .where(or(inArray(properties.id, keys), inArray(properties.slug, keys))),
 );
-/** It reads every listing: nothing else asks for a listing by its `hid`. */
+/** Reads every listing: `hid` has no index, because only a patch looks for it. */
 const LISTINGS_BY_HID = statementOf(
   new QueryBuilder()
     .select({ id: properties.id, slug: properties.slug })
@@ -79,7 +79,7 @@ const USERS = statementOf(
     .limit(SOURCES_PER_QUERY),
 );
 
-/** Finds what the store holds under the keys that the file names. */
+/** Finds the stored records under the keys that the file names. */
 export async function findStored(database: D1Database, file: ListingsFile): Promise<Stored> {
   const keysIn = (section: 'locations' | 'amenities' | 'properties') =>
     file[section].flatMap((record) => [record.keys.id, record.keys.slug]);
@@ -112,7 +112,7 @@ export async function findStored(database: D1Database, file: ListingsFile): Prom
   };
 }
 
-/** Returns the cursor of the list of changes that a reader of everything holds now. */
+/** Returns the cursor of the list of changes that a reader of all changes holds now. */
 export async function findResumeCursor(database: D1Database): Promise<string> {
   const [newest] = await patiently(() => NEWEST_CHANGE.rows(database, {}));
   const [identity] = await patiently(() => GENERATION.rows(database, {}));

@@ -314,8 +314,8 @@ describe('a listings file', () => {
       { ...home, id: ID.toUpperCase(), slug: 'second', status: 'x' },
     ];
     expect(linesOf({ properties }).sort()).toEqual([
-      'properties[1] (slug "home"): slug "home" repeats that of properties[0] (slug "home")',
-      `properties[2] (slug "second"): id "${ID}" repeats that of properties[0] (slug "home")`,
+      'properties[1] (slug "home"): slug "home" repeats the slug of properties[0] (slug "home")',
+      `properties[2] (slug "second"): id "${ID}" repeats the id of properties[0] (slug "home")`,
       'properties[2] (slug "second"): status "x" must be one of listed, coming_soon, sold_out, hidden',
     ]);
     const place = { id: ID, slug: null, name: {} };
@@ -345,8 +345,8 @@ describe('a listings file', () => {
     expect(read.problems.map(problemLine)).toEqual([
       `the file: ${message}`,
       'properties[0] (slug "home"): beds -1 must be at least 0',
-      expect.stringMatching(/^properties\[1] \(slug "home"\): id ".*" repeats that of/),
-      expect.stringMatching(/^properties\[1] \(slug "home"\): slug "home" repeats that of/),
+      expect.stringMatching(/^properties\[1] \(slug "home"\): id ".*" repeats the id of/),
+      expect.stringMatching(/^properties\[1] \(slug "home"\): slug "home" repeats the slug of/),
     ]);
   });
 
@@ -392,7 +392,7 @@ describe('a listings file', () => {
       expect(linesOf({ properties })).toEqual([
         expect.stringMatching(/^properties\[2\] \(slug "c"\): photos\.1 ".*" repeats photos\.0$/),
         'properties[1] (slug "b"): hid "H-1" gives the id of properties[0] (slug "a")',
-        'properties[3] (slug "c"): slug "c" repeats that of properties[2] (slug "c")',
+        'properties[3] (slug "c"): slug "c" repeats the slug of properties[2] (slug "c")',
       ]);
     });
 

@@ -225,7 +225,7 @@ describe('a patch', () => {
       expect.stringMatching(
         /^properties\[1\] \(hid "H-1"\): hid "H-1" gives the id of properties\[0\]/,
       ),
-      expect.stringMatching(/^slug repeats that of properties\[0\]/),
+      expect.stringMatching(/^slug repeats the slug of properties\[0\]/),
       expect.stringMatching(/problems/),
     ]);
   });
@@ -233,9 +233,9 @@ describe('a patch', () => {
   it('lets two listings swap their slugs, and refuses the slug of a listing that keeps it', async () => {
     const [one, two] = [await imports.stored('casa-marea'), await imports.stored('other')];
     const taken = await patch({ hid: 'H-2', slug: 'casa-marea' });
-    expect(taken.stderr).toContain('slug "casa-marea" is that of the stored listing');
+    expect(taken.stderr).toContain('slug "casa-marea" is the slug of the stored listing');
     const kept = await patch({ hid: 'H-2', slug: 'casa-marea' }, { hid: 'H-1', beds: 1 });
-    expect(kept.stderr).toContain('repeats that of properties[0]');
+    expect(kept.stderr).toContain('repeats the slug of properties[0]');
     expectDone(await patch({ hid: 'H-2', slug: 'casa-marea' }, { hid: 'H-1', slug: 'other' }));
     expect([await imports.stored('casa-marea'), await imports.stored('other')]).toEqual([
       { ...two, slug: 'casa-marea' },
@@ -247,7 +247,7 @@ describe('a patch', () => {
     expectDone(await imports.load({ properties: [propertyOf({ slug: 'double', hid: 'H-1' })] }));
     const unclear = await patch({ hid: 'H-1', beds: 3 });
     expect(unclear.stderr).toContain(
-      'properties[0] (hid "H-1"): hid "H-1" is that of several stored listings: name one by its slug or id',
+      'properties[0] (hid "H-1"): hid "H-1" is the hid of several stored listings: name one by its slug or id',
     );
     expectDone(await patch({ hid: 'H-1', slug: 'double', beds: 3 }));
     expect(await imports.stored('double')).toMatchObject({ beds: 3 });
