@@ -227,6 +227,34 @@ describe('the places of changes', () => {
   });
 });
 
+describe('a set-back of the database', () => {
+  it('is told to a reader by the refusal of its cursor, and the reader begins again with the catalogue', async () => {
+    const copy = new Copy();
+    await loadWell({ properties: [propertyOf({ slug: 'kept' })] });
+    await copy.follow();
+    await loadWell({ properties: [propertyOf({ slug: 'undone' })] });
+    expect(briefly(await copy.follow())).toEqual(['published undone']);
+    project.execute(`DELETE FROM properties WHERE slug = 'undone'`);
+    const done = await project.run('after-time-travel.ts', '--no-ledger');
+    expect(done).toMatchObject({ code: 0, stderr: '' });
+    // It gets the place that the reader's cursor stands at.
+    await loadWell({ properties: [propertyOf({ slug: 'other' })] });
+    const refused = await fetch(
+      `${service.origin}/api/v1/web/property-changes?after=${copy.cursor}`,
+      { headers: { 'x-api-key': API_KEY } },
+    );
+    expect(refused.status).toBe(400);
+    expect(await refused.json()).toMatchObject({
+      error: { code: 'invalid_cursor', param: 'after' },
+    });
+    const again = new Copy();
+    const came = briefly(await again.follow());
+    expect(came).toEqual(expect.arrayContaining(['published kept', 'published other']));
+    expect(came).not.toContain('published undone');
+    expect(again.listings).toEqual(await catalogue());
+  });
+});
+
 function photo(number: number, web_visible: boolean) {
   const id = `00000000-0000-4000-8000-00000000000${number}`;
   const url = `https://images.example.com/${number}.jpg`;
