@@ -143,7 +143,7 @@ export const ingestBatchRequest = described(
   {
     id: 'IngestBatch',
     description: 'Events in the order in which they are to be stored.',
-    fields: { events: 'The events. Each has another key.' },
+    fields: { events: 'The events, each with a different key.' },
   },
 );
 
@@ -169,7 +169,7 @@ export const ingestResult = described(
             description: 'The problem, for people to read.',
             examples: ['This Idempotency-Key was used for another body.'],
           },
-          details: 'Up to 50 places at which the body differs from the one that holds the key.',
+          details: 'Up to 50 paths at which the body differs from the body that holds the key.',
         },
       },
     ).nullable(),

@@ -37,7 +37,7 @@ export const healthChapter = chapter(tag, {
     get: {
       operationId: 'getHealth',
       summary: 'Whether the service answers',
-      description: 'Checks no dependency. For monitors; no credentials.',
+      description: 'For monitors. It checks no dependency, and needs no credentials.',
       access: OPEN,
       answers: {
         200: {
@@ -56,7 +56,7 @@ export const healthChapter = chapter(tag, {
       operationId: 'getDetailedHealth',
       summary: 'Whether the service and its dependencies are up',
       description:
-        'The state of each dependency, checked at most 5 seconds ago. `degraded`: the service works without its idempotency cache or its rate limiter. No credentials.',
+        'The state of each dependency, checked at most 5 seconds ago. `degraded`: the service works without its idempotency cache or its rate limiter. It needs no credentials.',
       access: OPEN,
       answers: {
         200: {

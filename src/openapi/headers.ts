@@ -40,7 +40,7 @@ const throttled = {
       .max(60)
       .regex(/^"(default|ingest)";q=\d+;w=\d+$/)
       .optional(),
-    'The same limit as the IETF draft writes it: `"default";q=100;w=60`.',
+    'The limit and its window, as the IETF draft writes them: `"default";q=100;w=60`.',
   ),
   RateLimit: header(
     'RateLimit',
@@ -74,7 +74,7 @@ const security = {
   'Strict-Transport-Security': header(
     'Strict-Transport-Security',
     z.literal('max-age=63072000; includeSubDomains'),
-    'Browsers use HTTPS only for this host, for two years.',
+    'Browsers use only HTTPS for this host and its subdomains, for two years.',
   ),
   'Referrer-Policy': header(
     'Referrer-Policy',

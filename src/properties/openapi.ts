@@ -84,7 +84,7 @@ export const propertyChapter = chapter(tag, {
     get: {
       operationId: 'listProperties',
       summary: 'List the public listings',
-      description: `Lists listings in curatorial order (\`display_order\`, then \`id\`). While \`has_more\` is true, send \`next_cursor\` as \`cursor\` to get the next page. If a listing is added, moved or removed in between, no other listing is repeated or missed. Unknown parameters are refused.`,
+      description: `Lists the public listings in curatorial order (\`display_order\`, then \`id\`). While \`has_more\` is true, send \`next_cursor\` as \`cursor\` to get the next page. If a listing is added, moved or removed in between, no other listing is repeated or missed. Unknown parameters are refused.`,
       access: FEED_ACCESS,
       query: listParameters,
       headers: requestHeaders,
