@@ -113,7 +113,7 @@ async function eraseOne(
   if (lastId === null) return 'The aggregate has no events: there is nothing to erase.';
   const already = `${total - unerased} of its ${events(total)} had been erased before`;
   if (isDryRun) return `Dry run: ${events(unerased)} would be erased; ${already}.`;
-  // The clock of this machine may be behind that of the service.
+  // The clock of this machine may be behind the clock of the service.
   const extent = { lastId, now: Math.max(Date.now(), lastAt) };
   progress = 'It is not known whether anything was erased: run the command again.';
   try {

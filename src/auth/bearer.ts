@@ -188,7 +188,7 @@ async function cacheAtEdge(
 /** The provider's clock may differ from this one by so much. */
 const CLOCK_TOLERANCE_SECONDS = 30;
 
-/** Asymmetric algorithms only: with a symmetric one, anybody who has the published key could sign a token. */
+/** Asymmetric algorithms only: with a symmetric one, the published key could sign a token. */
 const ASYMMETRIC_ALGORITHMS = [
   'RS256',
   'RS384',

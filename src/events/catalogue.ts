@@ -46,7 +46,7 @@ const date = z.iso.date({ error: 'must be an ISO 8601 date such as 2027-06-01' }
 
 const amount = z.number().min(0);
 
-/** The currency codes of ISO 4217: those in use, and those withdrawn since 2020, which bookings may still carry. */
+/** The currency codes of ISO 4217: codes in use, and codes withdrawn since 2020, which bookings may still have. */
 const CURRENCIES = new Set(
   `AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BOV BRL BSD BTN BWP
   BYN BZD CAD CDF CHE CHF CHW CLF CLP CNY COP COU CRC CUC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB

@@ -317,7 +317,7 @@ function unionByKind<Member extends z.core.$ZodTypeDiscriminable>(
 const TYPES = ['type', 'properties', 'items', 'anyOf', 'additionalProperties', 'id', '$ref'];
 const WORDS = ['description', 'examples', 'title'];
 
-/** Removes the bounds from the fields of a schema, and from what is in them. */
+/** Removes the bounds from the fields of a schema, at any depth. */
 function keepTypes(schema: object): void {
   if ('properties' in schema) Object.values(schema.properties ?? {}).forEach(removeBounds);
 }

@@ -56,7 +56,7 @@ export function listOf<Item extends z.ZodType>(item: Item) {
 }
 
 /**
- * Writes a page of documents, which are JSON texts themselves. `next` is the cursor to what follows,
+ * Writes a page of documents, which are JSON texts themselves. `next` is the cursor of the next page,
  * or null on the last page. `more` are further fields of the list, such as `resume_cursor`.
  */
 export function listJson(

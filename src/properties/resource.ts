@@ -1,4 +1,4 @@
-/** The property resource: what the feed sends (docs/property-feed.md). */
+/** The resources of the feed: property, card and location (docs/property-feed.md). */
 
 import * as z from 'zod';
 import { lowerCaseUuid } from '../http/uuid.ts';
@@ -33,7 +33,7 @@ export const locationResource = z.strictObject({
 /** An amenity as a listing shows it. */
 export const amenity = z.strictObject({ slug, label: localeMap });
 
-/** What sets a home apart. */
+/** A feature that sets a home apart. */
 export const feature = z.strictObject({ icon_slug: text, label: localeMap });
 
 export const heroImage = z.strictObject({ url: httpUrl, alt: localeMap });

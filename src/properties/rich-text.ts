@@ -20,7 +20,7 @@ const LINE_END = /\r\n?|\n/g;
 export type RichTextNode = { type: string; text?: string; content?: RichTextNode[] };
 export type RichText = string | RichTextNode;
 
-/** Checks a rich text. A problem has the path of what is wrong: `content.0.content.2.type`. */
+/** Checks a rich text. A problem has its path: `content.0.content.2.type`. */
 export const richText: z.ZodType<RichText> = z.unknown().transform((value, context) => {
   const problems = typeof value === 'string' ? textProblems(value, []) : documentProblems(value);
   for (const { path, message } of problems) context.addIssue({ code: 'custom', path, message });

@@ -162,7 +162,7 @@ export class Pool {
     if (window?.left === 0) return 0;
     const expected = this.#expected(now);
     const left = (window?.left ?? this.#limit) - expected;
-    // Calls under way bring enough, or have asked for all that is left.
+    // The calls under way bring enough requests, or have asked for all requests left.
     const isComing = expected > 0 && (this.#waiting <= expected || left <= 0);
     if (isComing) return 0;
     const room = this.#largest + this.#waiting - expected;

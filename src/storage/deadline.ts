@@ -5,7 +5,7 @@ class DeadlineExceeded extends Error {
   override readonly name = 'DeadlineExceeded';
 }
 
-/** Stands for the answer of work that is late. */
+/** The result of `firstWithin` for late work. */
 const LATE = Symbol('late');
 
 /**

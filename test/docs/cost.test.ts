@@ -193,7 +193,7 @@ describe('a look of a waiting request', () => {
 });
 
 describe('a read of events', () => {
-  it('takes one round trip and as many rows as it gives, about', async () => {
+  it('takes one round trip and about as many rows as it returns', async () => {
     const ingested = await sendWith({}, INGEST, ingestInit(bookingCreated()));
     const { id } = await expectEvent(ingested, 202);
     for (const path of [`/${id}`, '?limit=2', '?limit=2&aggregate_id=bk_1']) {

@@ -283,7 +283,7 @@ async function expectNothingLost(at: Isolate, init: RequestInit, response: Respo
   expect(await stored.first('n')).toBe(1);
 }
 
-describe('docs/faults.md says what is answered when', () => {
+describe('docs/faults.md has the answers when', () => {
   it('each binding misbehaves in each way', () => {
     const expected = BINDINGS.flatMap((binding) =>
       binding === 'nothing' ? [[binding, '']] : Object.keys(MODES).map((mode) => [binding, mode]),

@@ -127,12 +127,12 @@ describe('production dependencies', () => {
     ({ dev, optional, devOptional }) => !dev && !optional && !devOptional,
   );
 
-  it('are the eight that package.json lists and nothing that those bring along', () => {
+  it('are the eight packages that package.json lists, without dependencies of their own', () => {
     expect(namesOf(inProduction)).toEqual(Object.keys(manifest.dependencies).sort());
     expect(inProduction).toHaveLength(8);
   });
 
-  it('are what the Worker imports, no more and no less', () => {
+  it('are the packages that the Worker imports, no more and no fewer', () => {
     expect(packagesReachedFrom('src/index.ts')).toEqual(Object.keys(manifest.dependencies).sort());
   });
 

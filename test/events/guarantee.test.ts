@@ -503,7 +503,7 @@ describe('after 24 hours', () => {
   });
 });
 
-describe('what a key has stored answers before the schema does', () => {
+describe('the stored events of a key decide before the schema', () => {
   /** Stores an event that an older catalogue accepted and the present one refuses. */
   async function storeUnderOlderSchema(key: string) {
     const keyId = v5(key, NAMESPACE);

@@ -105,11 +105,11 @@ describe('an answer that the document does not describe', () => {
       return new Response(JSON.stringify(change(body)), response);
     });
 
-  it('is found where there is none', async () => {
+  it('is not reported when the document describes it', async () => {
     expect(await differences((response) => response)).toEqual([]);
   });
 
-  it('is told by its status', async () => {
+  it('is found by its status', async () => {
     expect(
       await differences(
         (response) => new Response(response.body, { headers: response.headers, status: 202 }),
@@ -117,7 +117,7 @@ describe('an answer that the document does not describe', () => {
     ).toEqual(['status 202 is not described']);
   });
 
-  it('is told by a header too many', async () => {
+  it('is found by a header too many', async () => {
     const found = await differences((response) => {
       response.headers.set('X-Surprise', '1');
       return response;
@@ -125,7 +125,7 @@ describe('an answer that the document does not describe', () => {
     expect(found).toEqual(['header x-surprise is not described']);
   });
 
-  it('is told by a header too few', async () => {
+  it('is found by a missing header', async () => {
     const found = await differences((response) => {
       response.headers.delete('X-Request-ID');
       return response;
@@ -133,7 +133,7 @@ describe('an answer that the document does not describe', () => {
     expect(found).toEqual(['header x-request-id is missing']);
   });
 
-  it('is told by a header of another form', async () => {
+  it('is found by a header of another form', async () => {
     const found = await differences((response) => {
       response.headers.set('X-RateLimit-Limit', 'many');
       return response;
@@ -141,23 +141,23 @@ describe('an answer that the document does not describe', () => {
     expect(found).toEqual([expect.stringMatching(/^header x-ratelimit-limit: /)]);
   });
 
-  it('is told by a field too many', async () => {
+  it('is found by a field too many', async () => {
     expect(await withBody((body) => ({ ...body, total: 3 }))).toEqual([
       expect.stringMatching(/^body .*total/),
     ]);
   });
 
-  it('is told by a field too few', async () => {
+  it('is found by a missing field', async () => {
     expect(await withBody(({ has_more, ...body }) => body)).toEqual([
       expect.stringMatching(/^body has_more/),
     ]);
   });
 
-  it('is told by a field of an item', async () => {
+  it('is found by a field of an item', async () => {
     expect(await withBody((body) => ({ ...body, data: [{ object: 'property' }] }))).not.toEqual([]);
   });
 
-  it('is told by its content type', async () => {
+  it('is found by its content type', async () => {
     const found = await differences((response) => {
       response.headers.set('Content-Type', 'text/plain');
       return response;
@@ -165,7 +165,7 @@ describe('an answer that the document does not describe', () => {
     expect(found).toEqual(['content type text/plain is not described']);
   });
 
-  it('is told by an error code that the status does not carry', async () => {
+  it('is found by an error code that the status does not have', async () => {
     const response = await get(`${LIST}?limit=0`);
     const text = (await response.text()).replace('"validation_error"', '"resource_missing"');
     expect(await differencesFromDocument('GET', LIST, new Response(text, response))).toEqual([
@@ -173,7 +173,7 @@ describe('an answer that the document does not describe', () => {
     ]);
   });
 
-  it('is told on a path or a method that nothing answers', async () => {
+  it('is found on a path or a method that the service does not have', async () => {
     const elsewhere = await get('/api/none');
     expect(await differencesFromDocument('GET', '/api/none', elsewhere)).toEqual([]);
     expect(await differencesFromDocument('GET', LIST, elsewhere)).toEqual([

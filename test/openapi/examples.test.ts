@@ -156,7 +156,7 @@ describe('the examples', () => {
     ],
     [413, 'payload_too_large', INGEST, INGEST, post({ text: 'x'.repeat(262_144) })],
     [415, 'unsupported_media_type', INGEST, INGEST, { method: 'POST', body: '{}' }],
-  ])('show %i %s of %s as it is told', async (status, code, path, url, init) => {
+  ])('show %i %s of %s as the service answers it', async (status, code, path, url, init) => {
     const method = init.method?.toLowerCase() ?? 'get';
     const response = await send(url, init);
     await expectStatus(response, status);

@@ -58,7 +58,7 @@ beforeAll(async () => {
 
 afterAll(() => service.stop());
 
-describe('the page as it is served', () => {
+describe('the served page', () => {
   it('is where / leads', async () => {
     const response = await fetch(`${service.origin}/`);
     expect(response.url).toBe(`${service.origin}/api/docs`);
@@ -172,7 +172,7 @@ describe.skipIf(!existsSync(CHROMIUM))('the page in Chromium', () => {
       await page.evaluate(axe);
     });
 
-    it('tells the headers of every answer once, and each operation as code', async () => {
+    it('shows the headers of every answer once, and each operation as code', async () => {
       expect(await page.locator('.info').textContent()).toContain('X-Request-ID');
       for (const id of OPERATIONS) {
         const block = page.locator(`.opblock[id$="-${id}"]`);

@@ -115,7 +115,7 @@ describe('elsewhere', () => {
     },
   );
 
-  it('the deployed entry has none of it', async () => {
+  it('the deployed entry has none of these paths', async () => {
     for (const path of ['/', '/api/docs', ...FILES]) {
       await expectError(await get(path), 404, 'resource_missing');
     }

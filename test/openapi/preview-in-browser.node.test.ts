@@ -225,7 +225,7 @@ describe.skipIf(!hasChromium)('the preview in Chromium', () => {
       expect(await page.getByText('Nothing is missing in this listing.').count()).toBe(1);
     });
 
-    it('marks what is missing where it is missing', async () => {
+    it('marks each missing part at its place', async () => {
       await visit('/preview/listings/no-details-yet?lang=es');
       expect(await page.locator('h1').textContent()).toMatch(/^No details yet\s+internal name$/);
       expect(

@@ -149,7 +149,7 @@ describe('elsewhere', () => {
     },
   );
 
-  it('the deployed entry has none of it', async () => {
+  it('the deployed entry has none of these paths', async () => {
     for (const path of ['/preview', '/preview/hidden.json', STYLE, SCRIPT]) {
       await expectError(await get(path), 404, 'resource_missing');
     }

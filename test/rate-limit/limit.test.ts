@@ -68,7 +68,7 @@ describe('the default limit', () => {
     expect(statusesOf(responses)).toEqual({ 404: 100, 429: 200 });
   });
 
-  it('tells the state of the window in both families of headers', async () => {
+  it('sends the state of the window in both families of headers', async () => {
     const address = freshAddress();
     expect(limitHeadersOf(await from(address))).toEqual([
       '100',

@@ -108,7 +108,7 @@ describe('deploy, before it touches anything', () => {
       [{ request: /./, status: 403 }],
       'Cloudflare does not accept the credentials',
     ],
-  ])('names what a token without %s lacks', async (_, faults, message) => {
+  ])('names the permission that a token without %s lacks', async (_, faults, message) => {
     cloudflare.faults = faults;
     const { code, stderr } = await deploy(project);
     expect(code).toBe(1);
@@ -191,7 +191,7 @@ describe('deploy', () => {
     expect(database.rows('SELECT count(*) AS n FROM properties')).toEqual([{ n: 71 }]);
   });
 
-  it('has uploaded a bundle that serves what was imported, under the name of its version', async () => {
+  it('uploads a bundle that serves the imported listings, under the name of its version', async () => {
     const worker = cloudflare.account.workers.get(NAME);
     if (worker === undefined) throw new Error('nothing is deployed');
     const uploaded = await startUploaded(worker, cloudflare.account.database(NAME));
@@ -343,12 +343,12 @@ describe.runIf(isFull)('deploy, after a failure in the middle', () => {
   });
 });
 
-describe('deploy, with a wrangler that does not say what it has uploaded', () => {
+describe('deploy, with a wrangler that does not report its upload', () => {
   it.each([
     ['writes no report', ''],
     ['leaves an empty report', `writeFileSync(file, '');`],
     ['leaves a report that is cut short', `writeFileSync(file, '{"type":"depl');`],
-  ])('tells what is known when it %s', async (_, report) => {
+  ])('reports the known state when it %s', async (_, report) => {
     const project = clone();
     const folder = join(project.directory, 'tools/node_modules/wrangler');
     mkdirSync(folder, { recursive: true });

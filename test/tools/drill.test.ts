@@ -75,7 +75,7 @@ const erase = (guest: string) =>
     `npm run erase-events -- --aggregate-type booking --aggregate-id ${guest} --remote`,
   );
 
-describe('what was erased since the backup stays erased', () => {
+describe('an event that was erased since the backup stays erased', () => {
   it('in the drill on the own machine', async () => {
     const lines = commandsOf('docs/runbook.md', '### The drill on your own machine');
     expect(lines).toEqual([
@@ -93,7 +93,7 @@ describe('what was erased since the backup stays erased', () => {
     expect(knownIn(clone.rows(PAYLOADS))).toEqual(['bert', 'carl']);
   });
 
-  it('in the drill in staging, and what is erased later goes there too', async () => {
+  it('in the drill in staging, and a later erasure reaches staging too', async () => {
     const lines = commandsOf('docs/runbook.md', '### The drill in staging');
     expect(lines).toEqual([
       'npm run backup -- --remote --out backups/drill.sql',

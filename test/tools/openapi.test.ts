@@ -72,7 +72,7 @@ describe('the document passes', () => {
     expect(await spectral('spectral')).toEqual([]);
   });
 
-  it('all of Spectral’s OWASP rules but those that the contract rules out', async () => {
+  it('all of Spectral’s OWASP rules except the ones that the contract excludes', async () => {
     const findings = await spectral('owasp');
     const rest = findings.filter(
       ({ rule, path }) => !EXCEPTIONS.some((each) => each.rule === rule && each.path.test(path)),
@@ -126,7 +126,7 @@ describe('every example', () => {
   addFormats.default(ajv);
   ajv.addSchema({ $id: 'document', ...createOpenApiDocument() });
 
-  it('fits the schema that it stands beside', () => {
+  it('fits its schema', () => {
     const found = mediaTypes(JSON.parse(JSON.stringify(createOpenApiDocument())));
     expect(found.length).toBeGreaterThan(10);
     const faults = found.flatMap(({ pointer, examples }) => {

@@ -65,7 +65,7 @@ describe('values that an operator sets in wrangler.toml', () => {
     expect(databaseFiles()).toEqual(before);
   });
 
-  it('are what the commands work with', async () => {
+  it('are used by the commands', async () => {
     project.write('wrangler.toml', operated(committed));
     const { code, stdout } = await project.run('token.ts');
     expect(code).toBe(0);

@@ -9,12 +9,12 @@ const testsOf = (file: string) => {
 };
 
 describe('a saved file', () => {
-  it('of a capability runs the tests of its folder and those of every route', () => {
+  it('of a capability runs the tests of its folder, and contract.test.ts', () => {
     const files = testsOf('/home/anna/feed/src/health/routes.ts');
     expect(files).toEqual(['test/health/health.test.ts', 'test/contract.test.ts']);
   });
 
-  it('of the top of src runs what every route shares', () => {
+  it('of src itself runs test/http and contract.test.ts', () => {
     const files = testsOf('src/app.ts') ?? [];
     expect(files).toContain('test/http/conventions.test.ts');
     expect(files).toContain('test/contract.test.ts');

@@ -22,7 +22,7 @@ const health = z.looseObject({
   dependencies: z.record(z.string(), state),
 });
 
-/** `fault` says which address was asked, and what is wrong with its answer. */
+/** `fault` names the address, and the fault of its answer. */
 export type Health =
   | { kind: 'serves'; sentence: string }
   | { kind: 'down'; fault: string }

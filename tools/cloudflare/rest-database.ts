@@ -46,7 +46,7 @@ export function databaseOver(post: Post): D1Database {
   return new RestDatabase(post);
 }
 
-/** Sends a request to D1's REST interface, or to what stands in for it, and returns its result. */
+/** Sends a request to D1's REST interface, or to a replacement of it, and returns its result. */
 export type Post = <T>(path: 'query' | 'raw', schema: z.ZodType<T>, body: unknown) => Promise<T>;
 
 class RestDatabase implements D1Database {

@@ -139,8 +139,8 @@ export function varsOf(config: WranglerConfig, environment?: string): ReadonlyMa
 }
 
 /**
- * Returns the deployment of an environment. Throws a `UserError` when a name is missing, when a var is one that the
- * Worker would not take, or when the environment shares with another one what leads visitors or data.
+ * Returns the deployment of an environment. Throws a `UserError` when a name is missing, when the Worker
+ * would not accept a var, or when the environment shares a resource with another one.
  */
 export function soundDeploymentOf(environment: string | undefined): Deployment {
   const config = readWranglerConfig();
@@ -184,7 +184,7 @@ function ownOf(config: WranglerConfig, environment: string | undefined) {
   return environment === undefined ? config : config.env[environment];
 }
 
-/** Returns the routes of an environment. Wrangler's environments inherit those of the top level. */
+/** Returns the routes of an environment. Wrangler's environments inherit the routes of the top level. */
 function routesOf(config: WranglerConfig, environment: string | undefined): Route[] {
   const listed = ({ route, routes }: Pick<WranglerConfig, 'route' | 'routes'>) =>
     routes ?? (route === undefined ? undefined : [route]);

@@ -17,7 +17,7 @@ export function firstRequests(origin: string, apiKey: string): string[] {
   ];
 }
 
-/** Returns a text as one word of a POSIX shell, taken literally whatever it holds. */
+/** Returns a text as one word of a POSIX shell, in which no character is special. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,5 +1,5 @@
 /**
- * The key pair that stands in for an identity provider in development.
+ * The key pair that replaces an identity provider in development.
  *
  * The private half is in a file of its own beside .dev.vars, which neither git nor the Worker reads. The public half is
  * a var.

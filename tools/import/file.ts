@@ -214,7 +214,7 @@ const medium = z.looseObject({ id: idOrNone, url: textOrNone });
 const media = z.array(medium.transform(({ id, url }) => id ?? url).catch(undefined)).catch([]);
 
 /**
- * The keys in a record of any kind: its own, and those of the records that it refers to. They are read
+ * The keys in a record of any kind: its own keys, and the keys of the records that it refers to. They are read
  * leniently, so that a record with a bad field is still checked against the others.
  */
 const keys = z.object({

@@ -3,7 +3,7 @@
  * serving.
  *
  * The rows are staged, then applied by one transaction, then rendered batch by batch: the less a
- * transaction writes, the shorter it keeps readers waiting, and a reader that comes in between renders
+ * transaction writes, the shorter it keeps readers waiting, and a reader in between renders
  * the listing itself.
  */
 
@@ -51,7 +51,7 @@ export type ChangedListing = {
   changes: string[];
 };
 
-/** What an import changes, for its report. */
+/** The changes of an import, for its report. */
 export type Findings = {
   /** The slugs of new listings. */
   added: string[];

@@ -66,7 +66,7 @@ export function counted(count: number, one: string, many = `${one}s`): string {
 /** Escapes control characters, so that a file's text cannot steer the terminal or begin a line. */
 export function printable(text: string): string {
   return text.replace(
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not reach a terminal
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these must not reach a terminal
     /[\u0000-\u001f\u007f-\u009f]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );

@@ -52,7 +52,7 @@ export function createCatalogueView(onFilter) {
     const before = cards.childElementCount;
     limit += CARDS;
     addCards?.();
-    // The button may be gone, and the first new card is what the editor has asked for.
+    // The button may be gone, and the editor has asked for the new cards.
     cards.children[before]?.querySelector('a')?.focus();
   });
 
@@ -253,7 +253,7 @@ function locationOptions(listings, language) {
 }
 
 /**
- * Makes the panel of what listings lack, with a button for each kind. A second click on a chosen button clears the
+ * Makes the panel of missing parts, with a button for each kind. A second click on a chosen button clears the
  * choice.
  * @param {(kind: Kind | '') => void} onChoose
  */

@@ -1,5 +1,5 @@
 // @ts-check
-/** The page of one listing, with what is missing marked where it is missing. */
+/** The page of one listing, with each missing part marked at its place. */
 
 import { badgesOf, countsOf, noteOf, placeOf, titleOf } from './card.browser.js';
 import { element } from './element.browser.js';

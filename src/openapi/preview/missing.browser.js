@@ -1,5 +1,5 @@
 // @ts-check
-/** What a listing lacks before it is ready for visitors. */
+/** The parts that a listing lacks before it is ready for visitors. */
 
 import { LANGUAGE_CODES, LANGUAGES } from './words.browser.js';
 
@@ -19,7 +19,7 @@ export const TEXTS = /** @type {const} */ ({
   alt: 'alt text',
 });
 
-/** What a listing has once, for all languages. */
+/** The parts that a listing has once, for all languages. */
 export const THINGS = /** @type {const} */ ({
   photo: 'photo',
   cover: 'cover photo',
@@ -27,7 +27,7 @@ export const THINGS = /** @type {const} */ ({
   price: 'price',
 });
 
-/** The kinds of what a listing may lack, in the order in which the preview shows them. */
+/** The kinds of parts that a listing may lack, in the order in which the preview shows them. */
 export const KINDS = /** @type {readonly Kind[]} */ ([
   'photo',
   'cover',

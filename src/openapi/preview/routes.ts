@@ -1,5 +1,5 @@
 /**
- * The preview: the catalogue as a site shows it, with what is missing marked, for the editor who has just
+ * The preview: the catalogue as a site shows it, with its missing parts marked, for the editor who has just
  * loaded it. The page reads the feed of this service. Only the development entry mounts these routes; see
  * dev-worker.ts.
  */

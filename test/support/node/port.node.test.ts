@@ -6,14 +6,14 @@ import { describe, expect, it } from 'vitest';
 import { claimPort } from './port.ts';
 
 describe('a port for a program', () => {
-  it('is given once, whoever asks where', async () => {
+  it('is given once, to one process only', async () => {
     const first = await claimPort(100);
     expect(await claimPort(100)).toBeGreaterThan(first);
     const ports = await Promise.all(Array.from({ length: 20 }, () => claimPort(100)));
     expect(new Set([first, ...ports]).size).toBe(21);
   });
 
-  it('is none that is in use', async () => {
+  it('is not in use', async () => {
     const port = await claimPort(200);
     const server = createServer().listen(port + 1, '127.0.0.1');
     await once(server, 'listening');
@@ -21,7 +21,7 @@ describe('a port for a program', () => {
     server.close();
   });
 
-  it('lies with its debugger, 6,228 above it, below those of outgoing connections', async () => {
+  it('is below the ports of outgoing connections, and so is its debugger, 6,228 above it', async () => {
     // The last port, and the port after it.
     for (const start of [0, 5_199, 5_199]) {
       const port = await claimPort(start);

@@ -59,7 +59,7 @@ describe('a turn at the local database', () => {
     expect(await inLocalTurn(async () => 'done', turnOf(never))).toBe('done');
   });
 
-  it('begins when the one before it ends, and not before', async () => {
+  it('begins when the turn before it ends, and not earlier', async () => {
     const steps: string[] = [];
     const first = Promise.withResolvers<void>();
     const both = [

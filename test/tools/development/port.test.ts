@@ -21,12 +21,12 @@ describe('the port of the service', () => {
 });
 
 describe('the port of the debugger', () => {
-  it('is 6228 above that of the service', async () => {
+  it('is 6228 above the port of the service', async () => {
     expect([9_229, await findDebuggerPort(3_001)]).toContain(9_229);
     expect(await findDebuggerPort(20_001)).toBe(26_229);
   });
 
-  it('is another one when that is in use, or none', async () => {
+  it('is another port when this one is in use, or is no port', async () => {
     const server = createServer().listen(26_230, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));
     expect(await findDebuggerPort(20_002)).not.toBe(26_230);

@@ -116,7 +116,7 @@ describe('a reader that holds the catalogue', () => {
   const second = propertyOf({ slug: 'second', amenities: ['wifi'] });
   const never = propertyOf({ slug: 'never', status: 'hidden', location_id: BAY });
 
-  it('has it after its first read, and is then told of nothing', async () => {
+  it('has it after its first read, and then gets no change', async () => {
     await loadWell(fileOf([]));
     const came = await copy.follow(7);
     expect(new Set(came.map(({ id }) => id)).size).toBe(came.length);
@@ -125,13 +125,13 @@ describe('a reader that holds the catalogue', () => {
     expect(await copy.follow()).toEqual([]);
   });
 
-  it('is told of new listings that are public, once', async () => {
+  it('gets new listings that are public, once', async () => {
     await loadWell(fileOf([first, second, never]));
     expect(briefly(await copy.follow())).toEqual(['published first', 'published second']);
     expect(copy.listings).toEqual(await catalogue());
   });
 
-  it('is told of nothing by the same file, or by a change that the feed does not show', async () => {
+  it('gets no change by the same file, or by a change that the feed does not show', async () => {
     await loadWell(fileOf([first, second, never]));
     const unseen = { ...first, photos: [photo(2, false), web] };
     expect(await loadWell(fileOf([unseen, second, { ...never, name: 'Other' }]))).toContain(
@@ -140,7 +140,7 @@ describe('a reader that holds the catalogue', () => {
     expect(await copy.follow()).toEqual([]);
   });
 
-  it('is told of the public listings that show a changed location or amenity', async () => {
+  it('gets the public listings that show a changed location or amenity', async () => {
     await loadWell({ ...fileOf([], { bay: 'Blue bay' }) });
     expect(briefly(await copy.follow())).toEqual(['published first']);
     await loadWell({ ...fileOf([], { bay: 'Blue bay', wifi: 'Fast Wi-Fi' }) });

@@ -122,7 +122,7 @@ describe('a sheet', () => {
     ]);
   });
 
-  it('tells the public homes that get another slug, by both', async () => {
+  it('names the public homes that get another slug, with both slugs', async () => {
     const sheet = 'hid,slug\nH-1,villa-mar\n';
     const line =
       'Worth a look: another slug, and so another address: 1 listing: casa-marea → villa-mar\n';

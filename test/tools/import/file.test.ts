@@ -294,7 +294,7 @@ describe('a listings file', () => {
     expect(lines[0]).toMatch(/: amenities \["wifi",.*… must be a list of at most 1000 entries$/);
   });
 
-  it('counts the characters of a text, not the halves of those beyond U+FFFF', () => {
+  it('counts the characters of a text, not its UTF-16 units', () => {
     const widest = '\u{1f600}'.repeat(100_000);
     const paragraph = { type: 'paragraph', content: [{ type: 'text', text: widest }] };
     const longest = { type: 'doc', content: [paragraph] };
@@ -378,7 +378,7 @@ describe('a listings file', () => {
       ]);
     });
 
-    it('tells by the field that was written that two give the same id', () => {
+    it('names the written field when two records get the same id', () => {
       const properties = [
         { ...own, hid: 'H-1', slug: 'a' },
         { ...own, hid: 'H-1', slug: 'b' },

@@ -80,7 +80,7 @@ describe('the program import-listings', () => {
     expect(project.rows('SELECT kind FROM import_staging')).toEqual([{ kind: 'applied' }]);
   });
 
-  it('says in one line what is wrong with a file that it cannot read', async () => {
+  it('names the fault of an unreadable file in one line', async () => {
     mkdirSync(join(project.directory, 'folder'));
     const failures = [
       [await project.run(IMPORT, 'missing.json'), 'There is no file missing.json'],
@@ -95,7 +95,7 @@ describe('the program import-listings', () => {
     }
   });
 
-  it('says what is wrong with PUBLIC_SITE_URL', async () => {
+  it('names the fault of PUBLIC_SITE_URL', async () => {
     const faults = [
       ['nowhere', 'PUBLIC_SITE_URL must be an http(s) URL'],
       ['https://www.example.com/?a=1', 'PUBLIC_SITE_URL must have no query and no fragment'],

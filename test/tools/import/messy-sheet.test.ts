@@ -31,7 +31,7 @@ it('a sheet of 300 homes is refused with one line for each of its mistakes', asy
   ]);
 });
 
-it('a sheet that is mended is loaded, told what to look at, and changes nothing again', async () => {
+it('a mended sheet is loaded with its warnings, and changes nothing when it is loaded again', async () => {
   const loaded = await imports.loadSheet(mended);
   expect(loaded).toMatchObject({ code: 0, stderr: '' });
   expect(loaded.stdout).toContain(

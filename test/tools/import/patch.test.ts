@@ -195,7 +195,7 @@ describe('a patch', () => {
     ]);
   });
 
-  it('adds a listing that it names anew, with what a new one needs', async () => {
+  it('adds a new listing, which needs the required fields', async () => {
     const lacking = await patch({ slug: 'nueva', beds: 2 });
     expect(lacking.stderr.split('\n')[0]).toBe(
       'properties[0] (slug "nueva"): no listing is stored under this slug, and a new one needs name, status, display_order',

@@ -70,7 +70,7 @@ describe('export-listings', () => {
     expect(await exported()).toBe(text);
   });
 
-  it('brings back what was lost', async () => {
+  it('brings back lost fields', async () => {
     const text = await exported();
     await imports.load(
       changed((_, home) => {
@@ -176,7 +176,7 @@ describe('a dry run', () => {
   });
 });
 
-describe('what an import empties', () => {
+describe('an import that empties fields', () => {
   const english = () =>
     changed((file) => {
       file.amenities = file.amenities.map((each) => ({
@@ -200,7 +200,7 @@ describe('what an import empties', () => {
     }
   });
 
-  it('is told in the real run too, and done with --allow-emptied', async () => {
+  it('names them in the real run too, and empties them with --allow-emptied', async () => {
     const text = await exported();
     const done = await imports.load(english(), '--allow-emptied');
     expect(done.code).toBe(0);
@@ -258,7 +258,7 @@ describe('set-status', () => {
 });
 
 describe('quality', () => {
-  it('is told with counts, and refuses nothing', async () => {
+  it('is reported with counts, and refuses nothing', async () => {
     const photo = {
       url: 'https://a.example/1.jpg',
       section: 'hero',
