@@ -105,6 +105,7 @@ export function eventRoutes() {
             return page;
           },
           ({ documents }) => documents.length === 0,
+          c.req.raw.signal,
           wait,
         );
         const resume_cursor = await encodeCursor(scope, [page.generation, page.resume]);

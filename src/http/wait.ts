@@ -4,7 +4,7 @@
  * A waiting request looks once a second and sleeps in between, which costs no processor time. When its client
  * hangs up, the platform cancels the request, and the looking with it, unless a promise of `waitUntil` keeps it
  * alive (developers.cloudflare.com/workers/platform/limits, "Duration"). Locally workerd does not notice, and looks
- * on. A cancelled request runs no `finally`. So each wait is counted with its latest end: a cancelled wait is no
+ * on, unless the request's signal is aborted. A cancelled request runs no `finally`. So each wait is counted with its latest end: a cancelled wait is no
  * longer counted once this end is over.
  */
 
@@ -27,12 +27,13 @@ export const waitParameter = z
 const waits = new Set<{ endsAt: number }>();
 
 /**
- * Looks at once, and then once a second, until the result is not empty or the time is over. Returns the last
- * result. Without `seconds` it looks once.
+ * Looks at once, and then once a second, until the result is not empty, the time is over or `signal` is aborted.
+ * Returns the last result. Without `seconds` it looks once.
  */
 export async function lookUntil<Result>(
   look: () => Promise<Result>,
   isEmpty: (result: Result) => boolean,
+  signal: AbortSignal,
   seconds = 0,
 ): Promise<Result> {
   let result = await look();
@@ -43,9 +44,9 @@ export async function lookUntil<Result>(
   const own = { endsAt: now + seconds * 1_000 };
   waits.add(own);
   try {
-    for (let left = seconds * 1_000; left > 0 && isEmpty(result); ) {
+    for (let left = seconds * 1_000; left > 0 && isEmpty(result) && !signal.aborted; ) {
       await new Promise((resolve) => setTimeout(resolve, Math.min(left, LOOK_EVERY_MS)));
-      result = await look();
+      if (!signal.aborted) result = await look();
       left = own.endsAt - Date.now();
     }
     return result;

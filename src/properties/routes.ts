@@ -76,6 +76,7 @@ export function propertyRoutes() {
       const { json } = await lookUntil(
         () => readChanges(c.env.DB, publicSiteUrl, { limit, after, locale }),
         ({ isEmpty }) => isEmpty,
+        c.req.raw.signal,
         wait,
       );
       const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };

@@ -115,6 +115,17 @@ describe('a request that waits', () => {
     expect(await lengthOf(await answer)).toBe(0);
   });
 
+  it('looks no more once its signal is aborted', async () => {
+    const { DB, count, untilAsleep } = lookCounter();
+    const hangUp = new AbortController();
+    const waiting = callWith({ DB }, emptyList(), { signal: hangUp.signal });
+    await untilAsleep(1);
+    hangUp.abort();
+    await vi.advanceTimersByTimeAsync(1_000);
+    await waiting;
+    expect(count()).toBe(1);
+  });
+
   it('is refused when the database is set back meanwhile, and at once with a cursor from before', async () => {
     const { DB, untilAsleep } = lookCounter();
     const path = emptyList();
