@@ -135,11 +135,11 @@ describe('the check of migrations', () => {
     ['CREATE TABLE a (id text);--> statement-breakpoint\nCREATE UNIQUE INDEX b ON a (id);', []],
     [
       'CREATE UNIQUE INDEX `b` ON `a` (`id`);',
-      ['makes a table that exists refuse what it accepted before'],
+      ['makes an existing table refuse rows that it accepted before'],
     ],
     [
       'CREATE TABLE a_new (id text);create unique  index if not exists b on "a" (id);',
-      ['makes a table that exists refuse what it accepted before'],
+      ['makes an existing table refuse rows that it accepted before'],
     ],
     ['-- never DROP TABLE here\nCREATE TABLE a (id text);', []],
     ['drop\n table a;', ['drops a table']],

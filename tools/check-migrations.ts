@@ -18,7 +18,7 @@ process.exit(faults.length === 0 ? 0 : 1);
 function destructiveMigrations(): string[] {
   return sqlFiles(MIGRATIONS).flatMap((name) =>
     faultsOfMigration(readFileSync(join(MIGRATIONS, name), 'utf8')).map(
-      (what) => `${name} ${what}. Add the new beside the old instead.`,
+      (fault) => `${name} ${fault}. Add the new beside the old instead.`,
     ),
   );
 }

@@ -191,7 +191,7 @@ function requireAdditiveMigrations(): void {
     .filter((name) => name.endsWith('.sql'))
     .flatMap((name) => {
       const text = readFileSync(join(MIGRATIONS_DIRECTORY, name), 'utf8');
-      return faultsOfMigration(text).map((what) => `${name} ${what}`);
+      return faultsOfMigration(text).map((fault) => `${name} ${fault}`);
     });
   if (faults.length > 0)
     throw new UserError(`a migration does more than add: ${faults.join('; ')}`);

@@ -138,7 +138,7 @@ async function eraseOne(
 async function eraseAgain(database: D1Database, ledger: string): Promise<string> {
   progress = 'A part of it may be erased: run the command again.';
   const erased = await playLedger(database, await readLineage(database), readLedger(ledger));
-  return `Erased again what ${ledger} has for this database: ${events(erased)}.`;
+  return `Erased again, by the ledger ${ledger}: ${events(erased)}.`;
 }
 
 function events(count: number): string {

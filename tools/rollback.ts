@@ -96,7 +96,7 @@ async function rollBack({ to, environment }: Request): Promise<void> {
     const back = { id: target.tag, subject: `back to ${commit}`.slice(0, 100) };
     const all = { account, deployment, wrangler, commit: back, hasNewDomain };
     console.log(`\nServed now: ${await release(all)}`);
-    console.log('Keys and vars are those of today.');
+    console.log("Keys and vars are today's.");
     console.log(schemaLine(source));
   } finally {
     wrangler.remove();
@@ -164,7 +164,7 @@ function schemaLine(source: string): string {
   const newer = readdirSync(MIGRATIONS_DIRECTORY).filter(
     (name) => name.endsWith('.sql') && !known.has(name),
   );
-  const told =
-    newer.length === 0 ? '' : ` It does not know ${newer.join(', ')}: it can live with that.`;
-  return `The schema and the data are as they were.${told}`;
+  const newerLine =
+    newer.length === 0 ? '' : ` This version does not know ${newer.join(', ')}, but works with it.`;
+  return `The schema and the data are unchanged.${newerLine}`;
 }

@@ -40,11 +40,11 @@ type EventOrder = z.output<typeof eventOrder>;
  * text of a list, with each value once and in the order of their code units, so that equal lists have equal
  * outputs and a statement can bind it as one value.
  */
-function valueList(value: z.ZodType<string, string>, max: number, what: string) {
+function valueList(value: z.ZodType<string, string>, max: number, noun: string) {
   const values = z.array(value).superRefine((values, context) => {
     if (values.length <= max) return;
     // As a problem of an entry: the parameter as a whole may be repeated.
-    context.addIssue({ code: 'custom', path: [max], message: `must be at most ${max} ${what}` });
+    context.addIssue({ code: 'custom', path: [max], message: `must be at most ${max} ${noun}` });
   });
   return z
     .union([z.string(), z.array(z.string())])

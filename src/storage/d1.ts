@@ -72,10 +72,10 @@ export async function writeD1<T extends D1Result | D1Result[]>(call: () => Promi
 let failingSince: number | undefined;
 
 /** Calls within a time limit. Adds the time and the attempts to the request's line in the log. */
-async function callWithin<T>(deadlineMs: number, what: string, call: () => Promise<T>): Promise<T> {
+async function callWithin<T>(deadlineMs: number, name: string, call: () => Promise<T>): Promise<T> {
   try {
     const answer = await timed('database_ms', () =>
-      withDeadline(repeatPassingFaults(call, deadlineMs), deadlineMs, what),
+      withDeadline(repeatPassingFaults(call, deadlineMs), deadlineMs, name),
     );
     failingSince = undefined;
     return answer;

@@ -15,10 +15,10 @@ const LATE = Symbol('late');
 export async function withDeadline<T>(
   work: Promise<T>,
   milliseconds: number,
-  what: string,
+  name: string,
 ): Promise<T> {
   const first = await firstWithin(work, milliseconds, LATE);
-  if (first === LATE) throw new DeadlineExceeded(`${what} took over ${milliseconds} ms`);
+  if (first === LATE) throw new DeadlineExceeded(`${name} took over ${milliseconds} ms`);
   return first;
 }
 

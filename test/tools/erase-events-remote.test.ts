@@ -195,7 +195,7 @@ describe('an erasure again', () => {
     const file = join(project.directory, 'erasures.jsonl');
     expect(await erase('--again')).toEqual({
       code: 0,
-      stdout: `Erased again what ${file} has for this database: 2 events.\n`,
+      stdout: `Erased again, by the ledger ${file}: 2 events.\n`,
       stderr: '',
     });
     expect(payloads()).toEqual([...ERASED, '{"note":"later"}']);

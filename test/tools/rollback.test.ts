@@ -93,9 +93,9 @@ describe('rollback', () => {
     expect(stdout).toMatch(
       new RegExp(`^Served now: version \\S+ \\(${first}\\) at .*, all is up$`, 'm'),
     );
-    expect(stdout).toContain('Keys and vars are those of today.');
+    expect(stdout).toContain("Keys and vars are today's.");
     expect(stdout).toContain(
-      'The schema and the data are as they were. It does not know 9999_more.sql: it can live with that.',
+      'The schema and the data are unchanged. This version does not know 9999_more.sql, but works with it.',
     );
     expect(git('status', '--porcelain')).toBe('');
   });

@@ -78,7 +78,7 @@ export function figuresOf(own: readonly number[], ofHealth: readonly number[]) {
 /** Says whether the ratios can be compared with the ratios of another run. Pure. */
 export function verdictOf(measured: readonly Figures[]): string {
   const noisy = measured.filter(({ apart }) => apart > NOISE).map(({ name }) => name);
-  if (noisy.length === 0) return 'The ratios can be compared with those of another run.';
+  if (noisy.length === 0) return 'The ratios can be compared with the ratios of another run.';
   return `The machine was too noisy: compare nothing with this run. The ratios of the rounds lie over ${percent(NOISE)} apart at ${noisy.join('; ')}.`;
 }
 

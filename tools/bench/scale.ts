@@ -97,9 +97,9 @@ function eventOperations(id: string): Operations {
   };
 }
 
-function print(what: string, sizes: readonly number[], figures: Sizes): void {
+function print(table: string, sizes: readonly number[], figures: Sizes): void {
   const columns: Column[] = [
-    { title: `milliseconds, by ${what}`, width: 36 },
+    { title: `milliseconds, by ${table}`, width: 36 },
     ...sizes.map((size) => ({ title: number(size), width: 9 })),
     { title: 'ratio', width: 5 },
   ];

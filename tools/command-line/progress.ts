@@ -9,8 +9,8 @@ const BAR_CHARACTERS = 30;
 export type Output = { isTTY?: boolean; write: (text: string) => boolean };
 
 export type Progress = {
-  /** `what` names the steps, such as `listings rendered`. Another `what` begins a new bar or line. */
-  update: (what: string, done: number, total: number) => void;
+  /** `phase` names the steps, such as `listings rendered`. Another phase begins a new bar or line. */
+  update: (phase: string, done: number, total: number) => void;
   /** Ends the bar's line, so that later output begins on a line of its own. */
   end: () => void;
 };
@@ -27,25 +27,25 @@ function bar(output: Output): Progress {
     shown = undefined;
   };
   return {
-    update: (what, done, total) => {
-      if (what !== shown) end();
+    update: (phase, done, total) => {
+      if (phase !== shown) end();
       const filled = Math.floor((BAR_CHARACTERS * done) / total);
       const cells = '█'.repeat(filled).padEnd(BAR_CHARACTERS, '░');
-      output.write(`\r${cells} ${done} of ${total} ${what}`);
-      shown = what;
+      output.write(`\r${cells} ${done} of ${total} ${phase}`);
+      shown = phase;
     },
     end,
   };
 }
 
 function lines(output: Output): Progress {
-  let last = { what: '', done: 0 };
+  let last = { phase: '', done: 0 };
   return {
-    update: (what, done, total) => {
-      if (what !== last.what) last = { what, done: 0 };
+    update: (phase, done, total) => {
+      if (phase !== last.phase) last = { phase, done: 0 };
       if (done < total && done < last.done + STEPS_PER_LINE - MOST_STEPS_AT_ONCE) return;
-      output.write(`${done} of ${total} ${what}\n`);
-      last = { what, done };
+      output.write(`${done} of ${total} ${phase}\n`);
+      last = { phase, done };
     },
     end: () => {},
   };

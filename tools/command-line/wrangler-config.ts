@@ -157,9 +157,9 @@ export function deploymentOf(config: WranglerConfig, environment?: string): Depl
   const own = ownOf(config, environment);
   const where =
     environment === undefined ? 'wrangler.toml' : `[env.${environment}] of wrangler.toml`;
-  const require = <T>(value: T | undefined, what: string): T => {
+  const require = <T>(value: T | undefined, field: string): T => {
     if (value !== undefined) return value;
-    throw new UserError(`${where} has no ${what}`);
+    throw new UserError(`${where} has no ${field}`);
   };
   const worker = require(own?.name, 'name');
   const database = own?.d1_databases.find(({ binding }) => binding === DATABASE_BINDING);
@@ -222,8 +222,8 @@ function requireOwnResources(config: WranglerConfig, environment?: string): void
 /** Returns the resources of an environment in words, such as `the database feed`. */
 function resourcesOf(config: WranglerConfig, environment: string | undefined): Set<string> {
   const own = ownOf(config, environment);
-  const named = (what: string, name: string | undefined) =>
-    name === undefined ? [] : [`${what} ${name}`];
+  const named = (kind: string, name: string | undefined) =>
+    name === undefined ? [] : [`${kind} ${name}`];
   return new Set([
     ...named('the Worker', own?.name),
     ...(own?.d1_databases ?? []).flatMap(({ database_name, database_id }) => [

@@ -7,18 +7,18 @@
  * D1 ignores `foreign_keys=OFF`: rebuilding a table deletes child rows under ON DELETE CASCADE and is
  * reported as a success. Remote migrations have split triggers in their middle.
  */
-const REFUSED: readonly { pattern: RegExp; what: string }[] = [
-  { pattern: /\bdrop\s+table\b/i, what: 'drops a table' },
-  { pattern: /\bdrop\s+index\b/i, what: 'drops an index' },
-  { pattern: /\bdrop\s+view\b/i, what: 'drops a view' },
-  { pattern: /\bdrop\s+(?!\s|(?:table|index|view)\b)/i, what: 'drops a column' },
-  { pattern: /\brename\b/i, what: 'renames a table or a column' },
-  { pattern: /__new_/i, what: 'rebuilds a table' },
-  { pattern: /\bupdate\b/i, what: 'overwrites values' },
-  { pattern: /\b(delete|replace\s+into|insert\s+or\s+replace)\b/i, what: 'deletes rows' },
-  { pattern: /\bcreate\s+(temp\s+|temporary\s+)?trigger\b/i, what: 'makes a trigger' },
-  { pattern: /\bpragma\b/i, what: 'sets a pragma, which D1 ignores or refuses' },
-  { pattern: /\r/, what: 'has line ends other than LF' },
+const REFUSED: readonly { pattern: RegExp; fault: string }[] = [
+  { pattern: /\bdrop\s+table\b/i, fault: 'drops a table' },
+  { pattern: /\bdrop\s+index\b/i, fault: 'drops an index' },
+  { pattern: /\bdrop\s+view\b/i, fault: 'drops a view' },
+  { pattern: /\bdrop\s+(?!\s|(?:table|index|view)\b)/i, fault: 'drops a column' },
+  { pattern: /\brename\b/i, fault: 'renames a table or a column' },
+  { pattern: /__new_/i, fault: 'rebuilds a table' },
+  { pattern: /\bupdate\b/i, fault: 'overwrites values' },
+  { pattern: /\b(delete|replace\s+into|insert\s+or\s+replace)\b/i, fault: 'deletes rows' },
+  { pattern: /\bcreate\s+(temp\s+|temporary\s+)?trigger\b/i, fault: 'makes a trigger' },
+  { pattern: /\bpragma\b/i, fault: 'sets a pragma, which D1 ignores or refuses' },
+  { pattern: /\r/, fault: 'has line ends other than LF' },
 ];
 
 const NAME = /(?:`([^`]+)`|"([^"]+)"|\[([^\]]+)\]|(\w+))/.source;
@@ -39,13 +39,13 @@ export function faultsOfMigration(sql: string): string[] {
   const statements = sql.replaceAll(NOT_STATEMENTS, "''").replaceAll(KEY_ACTIONS, '');
   const faults = REFUSED.filter(({ pattern }) =>
     pattern.test(withoutNames(statements, pattern)),
-  ).map(({ what }) => what);
+  ).map(({ fault }) => fault);
   const created = new Set([...statements.matchAll(CREATED_TABLE)].map((match) => nameIn(match, 1)));
   const isOnExisting = [...statements.matchAll(UNIQUE_INDEX)].some(
     (match) => !created.has(nameIn(match, 5)),
   );
   return isOnExisting
-    ? [...faults, 'makes a table that exists refuse what it accepted before']
+    ? [...faults, 'makes an existing table refuse rows that it accepted before']
     : faults;
 }
 

@@ -29,7 +29,7 @@ export async function requireFreePort(port: number): Promise<void> {
     const { error } = await listenOnce(port, host);
     if (error === 'EADDRINUSE') {
       throw new UserError(
-        `port ${port} is in use: stop what listens there, or choose another with PORT`,
+        `port ${port} is in use: stop the program that listens there, or choose another with PORT`,
       );
     }
     if (error === 'EACCES') throw new UserError(`port ${port} may not be listened on by this user`);

@@ -327,8 +327,8 @@ function* rowsOf(listings: Iterable<Source>): Generator<StagedRow> {
 function changedRecords({ changedLocations, changedAmenities }: Plan, stored: Stored): string[] {
   const locations = new Map(stored.locations.map((each) => [each.id, each]));
   const amenities = new Map(stored.amenities.map((each) => [each.slug, each]));
-  const line = (what: string, changes: string[]) =>
-    changes.length === 0 ? [] : [`${what}: ${changes.join('; ')}`];
+  const line = (record: string, changes: string[]) =>
+    changes.length === 0 ? [] : [`${record}: ${changes.join('; ')}`];
   return [
     ...changedLocations.flatMap((each) => {
       const old = locations.get(each.id) ?? each;

@@ -94,7 +94,7 @@ function finderOf(sources: readonly Source[]) {
 
 /** Returns the whole record. All fields that a new record lacks are one problem. */
 function completed<T>(
-  what: string,
+  kind: string,
   record: FileRecord<Patch>,
   storedId: string | undefined,
   whole: Patch,
@@ -110,7 +110,7 @@ function completed<T>(
   const missing = parsed.problems.filter(({ message }) => message.startsWith('is required'));
   if (missing.length > 0) {
     const needs = missing.map(({ path }) => path).join(', ');
-    const message = `no ${what} is stored under this ${idField}, and a new one needs ${needs}`;
+    const message = `no ${kind} is stored under this ${idField}, and a new one needs ${needs}`;
     problems.push({ record: name, path: '', message });
   }
   const others = parsed.problems.filter((each) => !missing.includes(each));

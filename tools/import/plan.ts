@@ -74,7 +74,7 @@ export function planImport(file: WholeFile, stored: Stored, publicSiteUrl: strin
 function slugCollisions(
   records: readonly FileRecord<unknown>[],
   stored: readonly { id: string; slug: string | null }[],
-  what: string,
+  kind: string,
 ): ImportProblem[] {
   const replaced = new Set(records.map(({ keys }) => keys.id));
   const kept = new Map(
@@ -84,7 +84,7 @@ function slugCollisions(
     const holder = keys.slug === undefined ? undefined : kept.get(keys.slug);
     if (holder === undefined) return [];
     const advice = idField === 'id' ? '' : ': give that id, or import the file with --patch';
-    const message = `is the slug of the stored ${what} ${holder}${advice}`;
+    const message = `is the slug of the stored ${kind} ${holder}${advice}`;
     return [{ record: name, path: 'slug', message, value: keys.slug }];
   });
 }
@@ -106,10 +106,10 @@ function unknownReferences(
   ]);
   const amenitySlugs = new Set([...known.amenities.keys(), ...inFile(amenities, 'slug')]);
   return properties.flatMap(({ name: record, keys }) => {
-    const unknown = (path: string, what: string, key: string | undefined, all: Set<unknown>) =>
+    const unknown = (path: string, kind: string, key: string | undefined, all: Set<unknown>) =>
       key === undefined || all.has(key)
         ? []
-        : [{ record, path, subject: `${what} ${JSON.stringify(key)}`, message: NOT_KNOWN }];
+        : [{ record, path, subject: `${kind} ${JSON.stringify(key)}`, message: NOT_KNOWN }];
     return [
       ...unknown('location_id', 'location', keys.location_id, locationIds),
       ...unknown('location', 'location', keys.location, locationSlugs),

@@ -164,6 +164,6 @@ function initOf(body: string, key: string | undefined): RequestInit {
   return { method: 'POST', headers, body };
 }
 
-function expectThat(holds: boolean, what: string): void {
-  if (!holds) throw new Error(`expected ${what}`.slice(0, 500));
+function expectThat(holds: boolean, expected: string): void {
+  if (!holds) throw new Error(`expected ${expected}`.slice(0, 500));
 }
