@@ -138,6 +138,7 @@ describe('the tests over real HTTP', () => {
     const own = tests.filter(([, text]) => starters.some((starter) => starter.test(text)));
     // They run no service: programs and the site of the documents, a bundle that is only looked at, a lock, a kill.
     expect(own.map(([path]) => path).sort()).toEqual([
+      './docs/keeping-a-copy.node.test.ts',
       './docs/programs.node.test.ts',
       './docs/site-recipes.node.test.ts',
       './tools/bundle.test.ts',
