@@ -1,4 +1,4 @@
-/** Text by language. */
+/** Texts by language: their schema, and the cut of a document to some languages. */
 
 import * as z from 'zod';
 import { text } from './text.ts';
