@@ -169,6 +169,29 @@ describe('an event that was erased since the backup stays erased', () => {
   });
 });
 
+describe.runIf(isFull)('a database that fills up', () => {
+  it('is followed by a second one, and the events of before stay in the first', async () => {
+    const lines = commandsOf('docs/runbook.md', '## When the database fills up');
+    expect(lines).toEqual([
+      'npm run deploy',
+      'npm run backup -- --remote',
+      'npm run deploy -- --create',
+    ]);
+    const [deploy = '', backup = '', create = ''] = lines;
+    cloudflare.account.database(NAME).size = 9_100_000_000;
+    const told = await walk(operator, deploy);
+    expect(told.stdout).toContain(`database ${NAME}: found, 91 % of 10 GB: see "When the database`);
+    await walk(operator, backup);
+    rename(NAME, `${NAME}-2`);
+    const { stdout } = await walk(operator, create);
+    expect(stdout).toContain(`database ${NAME}-2: created, 0 % of 10 GB`);
+    await walk(operator, 'npm run import-listings -- tools/samples/listings.json --remote');
+    const bound = cloudflare.account.workers.get(NAME)?.current.databaseId;
+    expect(bound).toBe(cloudflare.account.database(`${NAME}-2`).uuid);
+    expect([known(NAME), known(`${NAME}-2`)]).toEqual([['anna', 'bert', 'carl'], []]);
+  });
+});
+
 function rename(name: string, successor: string): void {
   const path = join(operator.directory, 'wrangler.toml');
   const text = readFileSync(path, 'utf8');
