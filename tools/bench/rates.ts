@@ -93,6 +93,7 @@ async function scenariosOf(hot: Runtime, cold: Runtime): Promise<Scenario[]> {
   const reads = [
     { name: 'list of 25', call: feedCall('') },
     { name: 'list of 100', call: feedCall('?limit=100') },
+    { name: 'cards of 25', call: readCall('/api/v1/web/property-cards') },
     { name: 'by slug', call: feedCall('/home-1001') },
     { name: 'deep page', call: feedCall(`?cursor=${deep}`) },
     { name: 'filtered page', call: feedCall('?type=beach') },
