@@ -299,6 +299,8 @@ describe('the consumer of docs/following-events.md', () => {
     await expect.poll(() => proxy.faults, { timeout: 20_000 }).toEqual([]);
     await post();
     await expect.poll(() => ids, { timeout: 20_000 }).toEqual(await allEvents());
+    const handledIds = join(directory, 'waiting', 'handled.txt');
+    await expect.poll(() => readFileSync(handledIds, 'utf8')).toContain(ids.at(-1));
     child.kill('SIGKILL');
     await once(child, 'close');
 
@@ -325,8 +327,8 @@ describe('the consumer of docs/following-events.md', () => {
     const pages = Math.ceil(before.length / 100);
     expect(asked.length).toBeLessThanOrEqual(2 * (pages + 5 + 1));
     expect(asked.filter((request) => !request.includes('&wait=25'))).toEqual([]);
-    await run(process.execPath, ['--no-warnings', 'build-site.ts'], {
-      cwd: directory,
+    await run(process.execPath, ['--no-warnings', join('..', 'build-site.ts')], {
+      cwd: join(directory, 'one'),
       env: environment(),
     });
     expect(new Set(proxy.statuses)).toEqual(new Set([200]));
@@ -369,8 +371,11 @@ describe('the consumer of docs/following-events.md', () => {
     await expect(refused).rejects.toMatchObject({
       stderr: expect.stringContaining('invalid_cursor'),
     });
-    const again = { until: (ids: string[]) => ids.includes(newest), since };
-    expect(await follow('set-back', again)).toEqual([missed, newest]);
+    const again = startFollowing('set-back', { since });
+    const checkpoint = join(directory, 'set-back', 'checkpoint.json');
+    await expect.poll(() => readFileSync(checkpoint, 'utf8'), { timeout: 20_000 }).toContain(since);
+    expect(again.ids).toEqual([missed, newest]);
+    again.child.kill('SIGKILL');
     const next = await post();
     expect(await follow('set-back', { until: (ids) => ids.includes(next) })).toEqual([next]);
   });
