@@ -106,10 +106,11 @@ async function deploy(request: Request, progress: Progress): Promise<void> {
   await requireRights(account, ['workers', 'd1', 'kv']);
   await requireSubdomain(account, deployment);
   const hasNewDomain = await requireRoutes(account, deployment);
-  await requireBundle(deployment);
   requireAdditiveMigrations();
+  const found = await findResources(account, deployment, request);
+  await requireBundle(deployment);
 
-  const ids = await ensureResources(account, deployment, request);
+  const ids = await createMissing(account, deployment, found, request);
   const database = restDatabase(account, ids.databaseId);
   await refuseUnfinishedRestore(database);
   const bookmark = await bookmarkOf(account, ids.databaseId);
@@ -129,12 +130,15 @@ async function deploy(request: Request, progress: Progress): Promise<void> {
   await remindOfKey(account, deployment);
 }
 
-/** Finds the database and the namespace, or creates them for a Worker that is new. */
-async function ensureResources(
+/** The ids of the database and of the namespace, where the account has them. */
+type Found = { database: string | undefined; namespace: string | undefined };
+
+/** Finds the database and the namespace. Throws a `UserError` when a Worker serves already and one of them is missing. */
+async function findResources(
   account: Account,
   deployment: Deployment,
-  { location, mayCreate }: Request,
-): Promise<{ databaseId: string; namespaceId: string }> {
+  { mayCreate }: Request,
+): Promise<Found> {
   const { databaseName, namespaceTitle, worker, environment } = deployment;
   const found = {
     database: await findDatabase(account, deployment),
@@ -151,6 +155,17 @@ async function ensureResources(
       `the account has no ${missing.join(' and no ')}, and the Worker ${worker} serves already, bound to ${bound.join(' and ')}. Is a name in wrangler.toml misspelt? To make a new and empty one: \`${commandFor(environment, 'deploy', '--create')}\``,
     );
   }
+  return found;
+}
+
+/** Creates the database and the namespace where they are missing. */
+async function createMissing(
+  account: Account,
+  deployment: Deployment,
+  found: Found,
+  { location }: Request,
+): Promise<{ databaseId: string; namespaceId: string }> {
+  const { databaseName, namespaceTitle } = deployment;
   const databaseId = found.database ?? (await createDatabase(account, deployment, location));
   const size = await checkDatabase(account, deployment, databaseId);
   console.log(`database ${databaseName}: ${found.database ? 'found' : 'created'}, ${size}`);
@@ -204,9 +219,13 @@ async function bookmarkOf({ api, path }: Account, databaseId: string): Promise<s
 }
 
 async function migrate(wrangler: Wrangler, pending: readonly string[]): Promise<void> {
+  if (pending.length === 0) {
+    console.log('no migration is pending');
+    return;
+  }
   const { isDone, output } = await wrangler.run(['d1', 'migrations', 'apply', 'DB', '--remote']);
   if (!isDone) throw new UserError(`a migration failed\n${output}\n`);
-  console.log(pending.length > 0 ? `migrated: ${pending.join(', ')}` : 'no migration is pending');
+  console.log(`migrated: ${pending.join(', ')}`);
 }
 
 /** Reminds the operator of `API_KEY`, a secret that is set by hand after the first deployment. */
