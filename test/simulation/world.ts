@@ -1,6 +1,7 @@
 /** A simulated deployment: isolates of the real service, and all that they call. */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { TEST_VARS } from '../support/vars.ts';
 import { type Calling, call, countFault, type Service } from './calls.ts';
 import { Database, d1Binding } from './d1.ts';
 import { EdgeCache } from './edge-cache.ts';
@@ -10,16 +11,12 @@ import { CounterObject, type ObjectClass } from './objects.ts';
 import { Random } from './random.ts';
 import { type Owner, Scheduler } from './scheduler.ts';
 
-/** The vars of every run, except those that a run sets. */
+/** The vars of every run, except those that a run sets. A malformed var would make every answer a 500. */
 export const VARS = {
-  ENVIRONMENT: 'production',
-  PUBLIC_SITE_URL: 'https://www.example.com',
-  CORS_ORIGINS: '',
+  ...TEST_VARS,
   RATE_LIMIT_DEFAULT: '1000000',
   RATE_LIMIT_INGEST: '1000000',
   IDEMPOTENCY_RETENTION_SECONDS: '60',
-  FEED_CACHE_SECONDS: '60',
-  FEED_STALE_SECONDS: '3600',
   FEED_MEMORY_BYTES: '1048576',
   API_KEY: 'simulated-key',
 };

@@ -1,4 +1,4 @@
-/** The vars that tests run with, whatever an operator has set in wrangler.toml. */
+/** The vars that the tests and the simulation run with, whatever an operator has set in wrangler.toml. */
 
 export const TEST_VARS = {
   ENVIRONMENT: 'production',
