@@ -46,12 +46,16 @@ function operationsOf({ paths }: Document) {
   return Object.values(paths).flatMap((methods) => Object.values(methods));
 }
 
-/** The names of the headers that every response describes. */
+/** The names of the headers that every response describes in the same words. `Cache-Control` has words of its own in each. */
 function commonHeadersOf(document: Document): string[] {
   const [first = [], ...others] = operationsOf(document).flatMap(({ responses }) =>
     Object.values(responses).map(({ headers = {} }) => Object.keys(headers)),
   );
-  return first.filter((name) => others.every((names) => names.includes(name)));
+  return first.filter(
+    (name) =>
+      document.components.headers[name] !== undefined &&
+      others.every((names) => names.includes(name)),
+  );
 }
 
 function tableOf(names: readonly string[], { components }: Document): string {

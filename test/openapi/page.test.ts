@@ -93,7 +93,8 @@ describe('in development', () => {
       expect(shown.headers.some((names) => names.includes(name))).toBe(false);
       expect(shown.introduction).toContain(`\`${name}\``);
     }
-    expect(shown.headers.flat()).toContain('Retry-After');
+    expect(shown.headers.flat()).toEqual(expect.arrayContaining(['Retry-After', 'Cache-Control']));
+    expect(shown.introduction).not.toContain('undefined');
   });
 
   it('is decided at each request', async () => {
