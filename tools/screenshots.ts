@@ -10,7 +10,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSy
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { readArguments, runCommand } from './command-line/command.ts';
 import { PROJECT_DIRECTORY, UserError } from './command-line/project.ts';
 
@@ -96,6 +96,8 @@ async function makePictures(): Promise<number> {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     await untilReady(service);
+    // Loaded here, because it takes seconds, and `--help` does without it.
+    const { chromium } = await import('playwright-core');
     browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
     mkdirSync(IMAGES, { recursive: true });
     for (const picture of PICTURES) {

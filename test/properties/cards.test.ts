@@ -17,28 +17,6 @@ const CARDS = '/api/v1/web/property-cards';
 const listing = z.record(z.string(), z.unknown());
 const page = z.object({ data: z.array(listing), next_cursor: z.string().nullable() });
 
-const CARD_FIELDS = [
-  'object',
-  'id',
-  'slug',
-  'name',
-  'status',
-  'title',
-  'type',
-  'bedrooms',
-  'bathrooms',
-  'capacity',
-  'size',
-  'city',
-  'price_from',
-  'fraction_from',
-  'hero_image',
-  'location',
-  'url',
-  'display_order',
-  'is_early_access',
-];
-
 beforeAll(async () => {
   await storeListings(env.DB, sampleSources());
   const insert = env.DB.prepare('INSERT INTO locations (id, slug, name) VALUES (?, ?, ?)');
@@ -83,7 +61,6 @@ describe('cards', () => {
     const [whole, cards] = [await list(query), await list(query, CARDS)];
     expect(cards.data).toHaveLength(whole.data.length);
     for (const [index, card] of cards.data.entries()) {
-      expect(Object.keys(card)).toEqual(CARD_FIELDS);
       expect(card.object).toBe('property_card');
       const { object, ...fields } = card;
       expect(whole.data[index]).toMatchObject(fields);

@@ -35,10 +35,16 @@ export class Database {
     }
   }
 
-  /** The rows of every table. */
+  /** The rows of every table, without the columns that SQLite generates. */
   state(): Map<string, Record<string, unknown>[]> {
     const tables = this.rows(`select name from sqlite_schema where type = 'table'`);
-    return new Map(tables.map(({ name }) => [String(name), this.rows(`select * from "${name}"`)]));
+    return new Map(
+      tables.map(({ name: table }) => {
+        const columns = this.rows('select name from pragma_table_info(?)', String(table));
+        const names = columns.map(({ name }) => `"${name}"`);
+        return [String(table), this.rows(`select ${names} from "${table}"`)];
+      }),
+    );
   }
 
   /** Sets every row back to a state that was taken before. */

@@ -38,12 +38,15 @@ export type Finding = { plan: Plan; violation: Violation };
 export class Explored {
   runs = 0;
   requests = 0;
+  /** Requests that were answered with a 2xx. */
+  successes = 0;
   events = 0;
   readonly orders = new Set<number>();
 
   add({ scheduler, exchanges }: World): void {
     this.runs += 1;
     this.requests += exchanges.length;
+    this.successes += exchanges.filter(({ status = 0 }) => status >= 200 && status < 300).length;
     this.events += scheduler.count;
     this.orders.add(scheduler.trace);
   }

@@ -71,9 +71,9 @@ export function wranglerFor(
       let output = '';
       for (const stream of [child.stdout, child.stderr]) {
         // This program passes the output on, because wrangler would end when the pipe is closed.
-        stream.on('data', (data: Buffer) => {
-          if (isShown) process.stdout.write(data);
-          else output += data.toString();
+        stream.setEncoding('utf8').on('data', (text: string) => {
+          if (isShown) process.stdout.write(text);
+          else output += text;
         });
       }
       return new Promise((resolve) => {

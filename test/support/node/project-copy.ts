@@ -129,8 +129,8 @@ export class ProjectCopy {
   async killNpmAfter(text: string, port: number): Promise<string> {
     const child = this.#start('npm', ['run', 'dev'], { PORT: String(port) });
     let output = '';
-    child.stdout.on('data', (data: Buffer) => {
-      output += data.toString();
+    child.stdout.setEncoding('utf8').on('data', (printed: string) => {
+      output += printed;
       if (output.includes(text)) child.kill('SIGKILL');
     });
     await exitOf(child);
@@ -208,11 +208,11 @@ export class ProjectCopy {
 async function finished(child: Program): Promise<Finished> {
   let stdout = '';
   let stderr = '';
-  child.stdout.on('data', (data: Buffer) => {
-    stdout += data.toString();
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
   });
-  child.stderr.on('data', (data: Buffer) => {
-    stderr += data.toString();
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
   });
   const deadline = setTimeout(() => kill(child), COMMAND_DEADLINE_MS);
   const code = await exitOf(child);
