@@ -1,19 +1,15 @@
 /** Opens the service's D1 database for a command. */
 
-import { join } from 'node:path';
 import { openAccount, requireRights } from '../cloudflare/account.ts';
 import { getDatabase } from '../cloudflare/resources.ts';
 import { restDatabase } from '../cloudflare/rest-database.ts';
-import { STATE_DIRECTORY, WRANGLER_ENVIRONMENT } from '../command-line/project.ts';
+import { STATE_DIRECTORY } from '../command-line/project.ts';
 import type { Target } from '../command-line/target.ts';
 import { deploymentOf, readWranglerConfig } from '../command-line/wrangler-config.ts';
 import { superviseRuntime } from './runtime.ts';
 
-/**
- * The wrangler configuration of a local database: a D1 binding without ids. Wrangler then names the local state after
- * the binding. `dev` uses the same state, because wrangler.toml has this name as `preview_database_id`.
- */
-const LOCAL_CONFIG = join(import.meta.dirname, 'wrangler.json');
+/** The id of the local database. `dev` uses the same one, because wrangler.toml has it as `preview_database_id`. */
+const LOCAL_ID = 'DB';
 
 const BUSY_WARNING = /workerd\/util\/sqlite\.c\+\+.*SQLITE_BUSY/s;
 
@@ -40,26 +36,31 @@ async function openRemote(environment: string | undefined): Promise<OpenDatabase
   return { database, close: async () => {} };
 }
 
-/** Opens the local database in a state directory, or without a directory a database in memory. The caller closes it. */
+/**
+ * Opens the local database in a state directory, or without a directory a database in memory. The caller closes it.
+ * Miniflare is what wrangler opens it with. Wrangler itself takes a second to load.
+ */
 export async function openState(directory: string | undefined): Promise<OpenDatabase> {
-  const { getPlatformProxy } = await loadWrangler();
+  superviseRuntime();
+  const { convertV4MiniflareOptions, Miniflare } = await import('miniflare');
   const restoreWarnings = silenceBusyWarnings();
-  try {
-    const { env, dispose } = await getPlatformProxy<{ DB: D1Database }>({
-      configPath: LOCAL_CONFIG,
-      persist: directory === undefined ? false : { path: directory },
-      remoteBindings: false,
-      environment: '',
-    });
-    return {
-      database: env.DB,
-      close: async () => {
-        await dispose();
-        restoreWarnings();
-      },
-    };
-  } catch (error) {
+  const miniflare = new Miniflare(
+    convertV4MiniflareOptions({
+      modules: true,
+      script: 'export default {}',
+      d1Databases: { DB: LOCAL_ID },
+      cf: false,
+      ...(directory !== undefined && { resourcePersistencePath: directory }),
+    }),
+  );
+  const close = async () => {
+    await miniflare.dispose();
     restoreWarnings();
+  };
+  try {
+    return { database: await miniflare.getD1Database('DB'), close };
+  } catch (error) {
+    await close();
     throw error;
   }
 }
@@ -76,14 +77,6 @@ function silenceBusyWarnings(): () => void {
   return () => {
     console.error = error;
   };
-}
-
-/** Loads wrangler. This takes a second, so only programs that need wrangler load it. */
-export function loadWrangler() {
-  Object.assign(process.env, WRANGLER_ENVIRONMENT);
-  superviseRuntime();
-  process.env.WRANGLER_LOG ??= 'error';
-  return import('wrangler');
 }
 
 /** Returns the name of a database, which stands in its backups. */

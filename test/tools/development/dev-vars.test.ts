@@ -2,7 +2,7 @@ import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { loadWrangler } from '../../../tools/database/open.ts';
+import { unstable_getVarsForDev, unstable_readConfig } from 'wrangler';
 import { createDevVars, readVars } from '../../../tools/development/dev-vars.ts';
 
 let directory: string;
@@ -18,7 +18,6 @@ function write(name: string, text: string): void {
 
 /** Reads the vars as wrangler itself does. */
 async function varsOfWrangler(side: 'local' | 'remote'): Promise<Record<string, string>> {
-  const { unstable_getVarsForDev, unstable_readConfig } = await loadWrangler();
   const config = join(directory, 'wrangler.toml');
   const { vars } = unstable_readConfig({ config });
   const bindings = unstable_getVarsForDev(config, undefined, vars, undefined, true);
