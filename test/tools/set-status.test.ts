@@ -35,9 +35,9 @@ describe('the program set-status', () => {
     expect(statusesOf(HOME)).toEqual(['listed']);
   });
 
-  it('sets the status of several listings, and nothing else of them', async () => {
+  it('sets the status of several listings, one of them named twice, and nothing else of them', async () => {
     const before = sources();
-    const hidden = await project.run(SET_STATUS, 'hidden', HOME, 'casa-nopal');
+    const hidden = await project.run(SET_STATUS, 'hidden', HOME, HOME, 'casa-nopal');
     expect(hidden).toMatchObject({ code: 0, stderr: '' });
     // The second one was hidden before.
     expect(hidden.stdout).toContain('2 listings: 0 added, 1 changed, 1 unchanged\n');
