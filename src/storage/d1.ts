@@ -97,8 +97,11 @@ function retryAfterSeconds(lastedMs: number): number {
   return Math.ceil(seconds * (1 + Math.random() / 2));
 }
 
-/** A database holds 10 GB, which D1 counts in decimal (developers.cloudflare.com/d1/platform/limits). */
-const MAX_DATABASE_BYTES = 10_000_000_000;
+/**
+ * A database holds 10 GB, which D1 counts in decimal (developers.cloudflare.com/d1/platform/limits, as of April
+ * 2026).
+ */
+export const MAX_DATABASE_BYTES = 10_000_000_000;
 const WARNED_SHARE = 0.7;
 const WARNING_PAUSE_MS = 3_600_000;
 

@@ -1,6 +1,7 @@
 /** The database and the KV namespace of a deployment, found by their names. */
 
 import * as z from 'zod';
+import { MAX_DATABASE_BYTES } from '../../src/storage/d1.ts';
 import { UserError } from '../command-line/project.ts';
 import { commandFor, type Deployment } from '../command-line/wrangler-config.ts';
 import type { Account } from './account.ts';
@@ -13,8 +14,6 @@ const database = z.looseObject({
   jurisdiction: z.string().nullish(),
 });
 
-/** D1's limit on the paid plan, decimal: https://developers.cloudflare.com/d1/platform/limits/ (April 2026). */
-const MAX_DATABASE_BYTES = 10_000_000_000;
 /** From this share on, `checkDatabase` names the section of the runbook. */
 const WORRYING_SHARE = 0.7;
 
