@@ -33,7 +33,7 @@ import {
   type Deployment,
   soundDeploymentOf,
 } from './command-line/wrangler-config.ts';
-import { refuseUnfinishedRestore } from './database/identity.ts';
+import { refuseOtherTables, refuseUnfinishedRestore } from './database/identity.ts';
 import { faultsOfMigration } from './database/migration-rules.ts';
 import { findPendingMigrations } from './database/migrations.ts';
 
@@ -108,11 +108,15 @@ async function deploy(request: Request, progress: Progress): Promise<void> {
   const hasNewDomain = await requireRoutes(account, deployment);
   requireAdditiveMigrations();
   const found = await findResources(account, deployment, request);
+  if (found.database !== undefined) {
+    const database = restDatabase(account, found.database);
+    await refuseUnfinishedRestore(database);
+    await refuseOtherTables(database, deployment.databaseName);
+  }
   await requireBundle(deployment);
 
   const ids = await createMissing(account, deployment, found, request);
   const database = restDatabase(account, ids.databaseId);
-  await refuseUnfinishedRestore(database);
   const bookmark = await bookmarkOf(account, ids.databaseId);
   console.log(`Time Travel bookmark before this deployment: ${bookmark}`);
 

@@ -203,6 +203,20 @@ describe('a database', () => {
     expect(database.rows(`SELECT name FROM sqlite_schema WHERE name = 'events'`)).toEqual([]);
   });
 
+  it('that has the tables of another application is refused, and nothing is made', async () => {
+    const { sqlite } = cloudflare.account.database(cloudflare.account.createDatabase(NAME).name);
+    sqlite.exec('CREATE TABLE orders (id text); CREATE TABLE d1_migrations (name text)');
+    const { code, stderr } = await deploy();
+    expect(code).toBe(1);
+    expect(stderr).toContain(
+      `Not deployed to production: the database ${NAME} has the tables of another application (orders): is database_name in wrangler.toml misspelt?`,
+    );
+    expect(cloudflare.account.namespaces).toEqual([]);
+    expect(cloudflare.account.database(NAME).rows('SELECT name FROM sqlite_schema')).toHaveLength(
+      2,
+    );
+  });
+
   it('that fills up is reported, with the section of the runbook', async () => {
     placeWorker();
     cloudflare.account.database(NAME).size = 7_300_000_000;

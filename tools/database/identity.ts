@@ -42,3 +42,23 @@ export async function refuseUnfinishedRestore(database: D1Database): Promise<voi
     'a restore of this database is not finished: run `npm run restore` again with the same file, and it goes on',
   );
 }
+
+/** A table of the first migration. */
+const FIRST_TABLE = 'properties';
+
+/**
+ * Throws a `UserError` when the database has tables, and they are another application's. D1's own tables and
+ * wrangler's record of migrations do not count.
+ */
+export async function refuseOtherTables(database: D1Database, name: string): Promise<void> {
+  const statement = database.prepare(
+    `SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'd1_migrations'
+       AND substr(name, 1, 4) <> '_cf_' AND substr(name, 1, 7) <> 'sqlite_' ORDER BY name`,
+  );
+  const { results } = await patiently(() => statement.all<{ name: string }>());
+  const tables = results.map((table) => table.name);
+  if (tables.length === 0 || tables.includes(FIRST_TABLE)) return;
+  throw new UserError(
+    `the database ${name} has the tables of another application (${tables.slice(0, 3).join(', ')}): is database_name in wrangler.toml misspelt?`,
+  );
+}
