@@ -3,15 +3,15 @@
  * a schema for each kind, so that generated clients know the payload once they know the kind. The words stand here, so
  * that none is in the deployed bundle.
  *
- * An event that was accepted under an earlier schema is read back as it was stored. So a stored payload
- * has the types of the catalogue and none of its bounds.
+ * An event that was accepted under an earlier schema is read back as it was stored. So a stored payload has the types
+ * of the catalogue and none of its bounds.
  */
 
 import * as z from 'zod';
 import { MAX_PROBLEMS } from '../http/errors.ts';
 import { cursorText, listOf, MAX_PAGE_SIZE } from '../http/paging.ts';
 import { problem } from '../openapi/error-resource.ts';
-import { described, pageWords, pagingWords, type Words } from '../openapi/words.ts';
+import { described, listWords, pageWords, pagingWords, type Words } from '../openapi/words.ts';
 import { MAX_BATCH_EVENTS } from './batch.ts';
 import { CATALOGUE, MAX_NAME_CHARACTERS, NAME_PATTERN, name } from './catalogue.ts';
 import { eventType, idempotencyKey, requestOf } from './request.ts';
@@ -246,29 +246,17 @@ export const eventList = described(
   },
 );
 
-/** Describes a query parameter that lists values: an array, written with commas. */
-function listWords(items: object, maxItems: number, description: string): Words {
-  return {
-    description,
-    param: { style: 'form', explode: false },
-    override: ({ jsonSchema }: { jsonSchema: Record<string, unknown> }) => {
-      delete jsonSchema.anyOf;
-      Object.assign(jsonSchema, { type: 'array', items, minItems: 1, maxItems });
-    },
-  };
-}
-
 described(listParameters, {
   fields: {
     order: '`desc`: newest first. `asc`: in the order of acceptance, to follow the stream.',
     id: listWords(
       // Swagger UI has no field for a list of `format: uuid`, and warns.
-      { type: 'string', pattern: UUID_PATTERN, minLength: 36, maxLength: 36 },
+      { pattern: UUID_PATTERN, minLength: 36, maxLength: 36 },
       MAX_PAGE_SIZE,
       'Only the stored events with these ids: comma-separated, repeated, or both.',
     ),
     type: listWords(
-      { type: 'string', minLength: 1, maxLength: MAX_NAME_CHARACTERS, pattern: NAME_PATTERN },
+      { minLength: 1, maxLength: MAX_NAME_CHARACTERS, pattern: NAME_PATTERN },
       MAX_KINDS,
       'Only events of these kinds: comma-separated, repeated, or both.',
     ),

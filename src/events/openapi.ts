@@ -2,14 +2,22 @@
 
 import * as z from 'zod';
 import { keyWith } from '../auth/openapi.ts';
-import { type Problem, validationError } from '../http/errors.ts';
+import { validationError } from '../http/errors.ts';
 import { bodyTooLarge, MAX_BODY_BYTES, notJson } from '../http/json-body.ts';
 import { invalidCursor } from '../http/paging.ts';
 import { uuid } from '../http/uuid.ts';
-import { chapter, type Operation, refusalOf, refusalOfQuery } from '../openapi/chapter.ts';
-import { noStore } from '../openapi/headers.ts';
+import {
+  badParameter,
+  chapter,
+  EXAMPLE_TIME,
+  type Operation,
+  pageExample,
+  refusalOf,
+  refusalOfQuery,
+} from '../openapi/chapter.ts';
+import { headersOf, noStore } from '../openapi/headers.ts';
 import { pageOf } from '../openapi/words.ts';
-import { BATCH_BOUNDS } from './batch.ts';
+import { BATCH_BOUNDS, type IngestResult } from './batch.ts';
 import { name } from './catalogue.ts';
 import { conflictDetails, keyInUse } from './conflict.ts';
 import {
@@ -21,11 +29,10 @@ import {
   storedEventOfAnyKind,
 } from './openapi-schemas.ts';
 import { IDEMPOTENCY_KEY_HEADER, parseIngestRequest } from './request.ts';
+import { idempotentEvent, pendingEvent } from './resource.ts';
 import { listParameters, noSuchEvent, unknownAfterId } from './stream.ts';
 
 const MAX_BODY_KIB = MAX_BODY_BYTES / 1_024;
-
-const headers = { 'Cache-Control': noStore };
 
 export const EXAMPLE_KEY = 'bk_1001-created';
 const EXAMPLE_BODY = {
@@ -52,14 +59,12 @@ const INVALID_BODY = {
   payload: { check_in: '2027-06-08', check_out: '2027-06-01' },
 };
 const OTHER_BODY = { ...EXAMPLE_BODY, payload: { ...EXAMPLE_BODY.payload, guests: 3 } };
-const EXAMPLE_EVENT = {
-  object: 'event',
+const EXAMPLE_EVENT = pendingEvent({
   /** The UUID version 5 of the key. */
   id: 'd4a5f609-9495-587f-a981-0999a35626d6',
-  type: 'booking.created',
-  status: 'pending',
-  created_at: '2027-01-15T09:30:00.000Z',
-};
+  type: EXAMPLE_BODY.event_type,
+  created_at: Date.parse(EXAMPLE_TIME),
+});
 const EXAMPLE_STORED_EVENT = {
   ...EXAMPLE_EVENT,
   aggregate_id: EXAMPLE_BODY.aggregate_id,
@@ -74,6 +79,17 @@ const EXAMPLE_LAST_CURSOR =
 /** The `next_cursor` of the first page of `order=asc&limit=1`. */
 const EXAMPLE_NEXT_CURSOR =
   'YM9N3Cano8tbMiwiZXZlbnRzIiwiOTMsMTI2LDExOCw3OCwxNCwxMTAsOTAsMTY2IixbIjBmNGMxZDlhNmI3ZTRjMmY4YTM1ZDFlMDdiOTJjNjQ4IiwxXV0';
+
+/** The refusals of a body that is too large, or is not JSON. */
+function bodyRefusals(maxBytes: number) {
+  return [
+    {
+      description: `The body has more than ${maxBytes / 1_024} KiB.`,
+      errors: [bodyTooLarge(maxBytes)],
+    },
+    { description: 'The body is not sent as plain `application/json`.', errors: [notJson()] },
+  ] as const;
+}
 
 const ingestOperation: Operation = {
   operationId: 'ingestEvent',
@@ -99,32 +115,29 @@ const ingestOperation: Operation = {
     200: {
       description: 'The event was accepted before, by an identical request.',
       headers: {
-        ...headers,
-        'Idempotent-Replayed': z.literal('true').meta({
-          description: 'The answer is the stored answer to the first request.',
-          header: { id: 'Idempotent-Replayed' },
+        'Cache-Control': noStore,
+        ...headersOf({
+          'Idempotent-Replayed': [
+            z.literal('true'),
+            'The answer is the stored answer to the first request.',
+          ],
         }),
       },
-      content: {
-        schema: acceptedEvent,
-        examples: {
-          repeat: {
-            summary: `A repeat with the key ${EXAMPLE_KEY}`,
-            value: { ...EXAMPLE_EVENT, status: 'idempotent' },
-          },
+      schema: acceptedEvent,
+      examples: {
+        repeat: {
+          summary: `A repeat with the key ${EXAMPLE_KEY}`,
+          value: idempotentEvent(EXAMPLE_EVENT),
         },
       },
     },
     202: {
       description: 'The event is stored.',
-      headers,
-      content: {
-        schema: acceptedEvent,
-        examples: {
-          accepted: {
-            summary: `The first request with the key ${EXAMPLE_KEY}`,
-            value: EXAMPLE_EVENT,
-          },
+      schema: acceptedEvent,
+      examples: {
+        accepted: {
+          summary: `The first request with the key ${EXAMPLE_KEY}`,
+          value: EXAMPLE_EVENT,
         },
       },
     },
@@ -139,11 +152,7 @@ const ingestOperation: Operation = {
         'The key was used for another body within the last 24 hours. `details` names up to 50 paths at which the bodies differ.',
       errors: [keyInUse(conflictDetails(EXAMPLE_BODY, OTHER_BODY, OTHER_BODY))],
     },
-    {
-      description: `The body has more than ${MAX_BODY_KIB} KiB.`,
-      errors: [bodyTooLarge(MAX_BODY_BYTES)],
-    },
-    { description: 'The body is not sent as plain `application/json`.', errors: [notJson()] },
+    ...bodyRefusals(MAX_BODY_BYTES),
   ],
 };
 
@@ -155,9 +164,27 @@ const EXAMPLE_BATCH = {
     { idempotency_key: EXAMPLE_CANCELLATION_KEY, ...EXAMPLE_CANCELLATION },
   ],
 };
-const REPEATED_KEY: [Problem] = [
-  { path: 'events.1.idempotency_key', message: 'is the key of events.0 too' },
+const EXAMPLE_RESULTS: IngestResult[] = [
+  {
+    object: 'ingest_result',
+    idempotency_key: EXAMPLE_KEY,
+    outcome: 'replayed',
+    event: idempotentEvent(EXAMPLE_EVENT),
+    error: null,
+  },
+  {
+    object: 'ingest_result',
+    idempotency_key: EXAMPLE_CANCELLATION_KEY,
+    outcome: 'accepted',
+    event: {
+      ...EXAMPLE_EVENT,
+      id: '8297629a-82f5-5eb4-978c-f38305436113',
+      type: EXAMPLE_CANCELLATION.event_type,
+    },
+    error: null,
+  },
 ];
+const REPEATED_KEY = { path: 'events.1.idempotency_key', message: 'is the key of events.0 too' };
 
 const batchOperation: Operation = {
   operationId: 'ingestEvents',
@@ -172,38 +199,11 @@ const batchOperation: Operation = {
   answers: {
     200: {
       description: 'One result per event, in the order sent.',
-      headers,
-      content: {
-        schema: pageOf(ingestResult, 'IngestResultList', 'The results of a batch, all of them.'),
-        examples: {
-          results: {
-            summary: 'The first event had been stored before, the second one is stored now',
-            value: {
-              object: 'list',
-              data: [
-                {
-                  object: 'ingest_result',
-                  idempotency_key: EXAMPLE_KEY,
-                  outcome: 'replayed',
-                  event: { ...EXAMPLE_EVENT, status: 'idempotent' },
-                  error: null,
-                },
-                {
-                  object: 'ingest_result',
-                  idempotency_key: EXAMPLE_CANCELLATION_KEY,
-                  outcome: 'accepted',
-                  event: {
-                    ...EXAMPLE_EVENT,
-                    id: '8297629a-82f5-5eb4-978c-f38305436113',
-                    type: 'booking.cancelled',
-                  },
-                  error: null,
-                },
-              ],
-              has_more: false,
-              next_cursor: null,
-            },
-          },
+      schema: pageOf(ingestResult, 'IngestResultList', 'The results of a batch, all of them.'),
+      examples: {
+        results: {
+          summary: 'The first event had been stored before, the second one is stored now',
+          value: pageExample(EXAMPLE_RESULTS, null),
         },
       },
     },
@@ -212,13 +212,9 @@ const batchOperation: Operation = {
     {
       description:
         'An event of the batch is not valid, and its key has no stored event that answers for it. Nothing was stored.',
-      errors: [validationError(REPEATED_KEY)],
+      errors: [validationError([REPEATED_KEY])],
     },
-    {
-      description: `The body has more than ${BATCH_KIB} KiB.`,
-      errors: [bodyTooLarge(BATCH_BOUNDS.maxBytes)],
-    },
-    { description: 'The body is not sent as plain `application/json`.', errors: [notJson()] },
+    ...bodyRefusals(BATCH_BOUNDS.maxBytes),
   ],
 };
 
@@ -242,37 +238,24 @@ export const eventChapter = chapter(tag, {
       answers: {
         200: {
           description: 'A page of events.',
-          headers,
-          content: {
-            schema: eventList,
-            examples: {
-              page: {
-                summary: 'The first page of order=asc&limit=1',
-                value: {
-                  object: 'list',
-                  data: [EXAMPLE_STORED_EVENT],
-                  has_more: true,
-                  next_cursor: EXAMPLE_NEXT_CURSOR,
-                  resume_cursor: EXAMPLE_NEXT_CURSOR,
-                },
-              },
-              last_page: {
-                summary: 'The last page',
-                value: {
-                  object: 'list',
-                  data: [EXAMPLE_STORED_EVENT],
-                  has_more: false,
-                  next_cursor: null,
-                  resume_cursor: EXAMPLE_LAST_CURSOR,
-                },
-              },
+          schema: eventList,
+          examples: {
+            page: {
+              summary: 'The first page of order=asc&limit=1',
+              value: pageExample([EXAMPLE_STORED_EVENT], EXAMPLE_NEXT_CURSOR, {
+                resume_cursor: EXAMPLE_NEXT_CURSOR,
+              }),
+            },
+            last_page: {
+              summary: 'The last page',
+              value: pageExample([EXAMPLE_STORED_EVENT], null, {
+                resume_cursor: EXAMPLE_LAST_CURSOR,
+              }),
             },
           },
         },
       },
-      refusals: [
-        { description: 'A parameter is not valid.', errors: [unknownAfterId(), invalidCursor()] },
-      ],
+      refusals: [badParameter(unknownAfterId(), invalidCursor())],
     },
   },
   '/api/v1/events/{id}': {
@@ -291,11 +274,8 @@ export const eventChapter = chapter(tag, {
       answers: {
         200: {
           description: 'The event.',
-          headers,
-          content: {
-            schema: storedEventOfAnyKind,
-            examples: { event: { summary: 'A booking was made', value: EXAMPLE_STORED_EVENT } },
-          },
+          schema: storedEventOfAnyKind,
+          examples: { event: { summary: 'A booking was made', value: EXAMPLE_STORED_EVENT } },
         },
       },
       refusals: [

@@ -4,13 +4,11 @@ import * as z from 'zod';
 import { OPEN } from '../auth/openapi.ts';
 import { databaseDown } from '../http/errors.ts';
 import { chapter, EXAMPLE_TIME, errorExample, json } from '../openapi/chapter.ts';
-import { errorHeaders, noStore } from '../openapi/headers.ts';
+import { errorHeaders } from '../openapi/headers.ts';
 import { VERSION } from '../version.ts';
 import { detailedHealth, downHealth, health } from './resource.ts';
 
 const DETAILED = { method: 'GET', path: '/api/health/detailed' } as const;
-
-const headers = { 'Cache-Control': noStore };
 
 type Dependencies = z.infer<typeof detailedHealth>['dependencies'];
 
@@ -42,11 +40,8 @@ export const healthChapter = chapter(tag, {
       answers: {
         200: {
           description: 'The service answers.',
-          headers,
-          content: {
-            schema: health,
-            examples: { ok: { summary: 'The service answers', value: exampleOf('ok') } },
-          },
+          schema: health,
+          examples: { ok: { summary: 'The service answers', value: exampleOf('ok') } },
         },
       },
     },
@@ -61,18 +56,12 @@ export const healthChapter = chapter(tag, {
       answers: {
         200: {
           description: 'The database is up.',
-          headers,
-          content: {
-            schema: detailedHealth,
-            examples: {
-              ok: {
-                summary: 'All is up',
-                value: { ...exampleOf('ok', UP), deployment: DEPLOYMENT },
-              },
-              degraded: {
-                summary: 'The idempotency cache is down',
-                value: exampleOf('degraded', { ...UP, idempotency_cache: DOWN }),
-              },
+          schema: detailedHealth,
+          examples: {
+            ok: { summary: 'All is up', value: { ...exampleOf('ok', UP), deployment: DEPLOYMENT } },
+            degraded: {
+              summary: 'The idempotency cache is down',
+              value: exampleOf('degraded', { ...UP, idempotency_cache: DOWN }),
             },
           },
         },

@@ -12,12 +12,13 @@ import type {
   ZodOpenApiResponseObject,
 } from 'zod-openapi';
 import { type ApiError, internalError, validationError } from '../http/errors.ts';
+import { type ListOf, listJson } from '../http/paging.ts';
 import { queryProblems } from '../http/query.ts';
 import { errorBody } from '../http/render-error.ts';
 import type { Parsed } from '../http/validate.ts';
 import { rateLimitExceeded, tooManyAtOnce } from '../rate-limit/middleware.ts';
 import { errorResource, requestIdText } from './error-resource.ts';
-import { commonHeaders, errorHeaders, headersOfErrors } from './headers.ts';
+import { commonHeaders, errorHeaders, headersOfErrors, noStore } from './headers.ts';
 import { worded } from './words.ts';
 
 /** The credentials that open an operation, and the errors of requests without them. */
@@ -35,11 +36,12 @@ type Refusal = { description: string; errors: readonly [ApiError, ...ApiError[]]
 /** Name → example: one line about it, and its value. */
 type Examples = Record<string, { summary: string; value: unknown }>;
 
-/** An answer of success. An answer without a body has no `content`. */
+/** An answer of success. Without `headers` no cache may hold the answer, and without `schema` it has no body. */
 export type Answer = {
   description: string;
-  headers: Record<string, z.ZodType>;
-  content?: { schema: z.ZodType; examples: Examples };
+  headers?: Record<string, z.ZodType>;
+  schema?: z.ZodType;
+  examples?: Examples;
 };
 
 /** An operation, as its capability states it. */
@@ -149,6 +151,21 @@ export function errorExample(error: ApiError, request: ExampleRequest) {
   return errorBody(error, { ...request, id: EXAMPLE_REQUEST_ID, answeredAt: EXAMPLE_TIME });
 }
 
+/** An example of a page, as the service writes it. `more` are further fields of the list. */
+export function pageExample(
+  items: readonly unknown[],
+  next: string | null,
+  more?: Readonly<Record<string, string>>,
+): ListOf<unknown> {
+  const documents = items.map((item) => JSON.stringify(item));
+  return JSON.parse(listJson(documents, next, more));
+}
+
+/** The refusal of a query. */
+export function badParameter(...errors: Refusal['errors']): Refusal {
+  return { description: 'A parameter is not valid.', errors };
+}
+
 /** Returns the error of a value that fails its validation. */
 export function refusalOf(parsed: Parsed<unknown>): ApiError {
   if (parsed.ok) throw new Error('the example of a refusal is valid');
@@ -169,11 +186,12 @@ export function json(schema: z.ZodType, examples: Examples) {
   };
 }
 
-function answerResponse({ description, headers, content }: Answer): ZodOpenApiResponseObject {
+function answerResponse(answer: Answer): ZodOpenApiResponseObject {
+  const { description, headers = { 'Cache-Control': noStore }, schema, examples = {} } = answer;
   return {
     description,
     headers: z.object({ ...commonHeaders, ...headers }),
-    ...(content && { content: json(content.schema, content.examples) }),
+    ...(schema && { content: json(schema, examples) }),
   };
 }
 

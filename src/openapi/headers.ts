@@ -5,170 +5,116 @@ import type { ApiError } from '../http/errors.ts';
 import { WINDOW_SECONDS } from '../rate-limit/lease.ts';
 import { requestIdText } from './error-resource.ts';
 
-const header = (id: string, schema: z.ZodType, description: string) =>
-  schema.meta({ description, header: { id } });
+/** Describes a header: the component `id` of the document. */
+export function header(schema: z.ZodType, id: string, description: string): z.ZodType {
+  return schema.meta({ description, header: { id } });
+}
 
-const count = z.int32().min(0);
-const seconds = z.int32().min(0);
+/** Describes headers whose components have the headers' own names. */
+export function headersOf(
+  headers: Readonly<Record<string, readonly [schema: z.ZodType, description: string]>>,
+): Record<string, z.ZodType> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, [schema, description]]) => [
+      name,
+      header(schema, name, description),
+    ]),
+  );
+}
 
-const requestId = header(
-  'X-Request-ID',
-  requestIdText,
-  'Names this request: the `X-Request-ID` that the client sent, else `req_<random>`.',
-);
+/** A text that fits a pattern. */
+export function patternText(pattern: RegExp, maxCharacters: number): z.ZodString {
+  return z.string().max(maxCharacters).regex(pattern);
+}
 
-const throttled = {
-  'X-RateLimit-Limit': header(
-    'X-RateLimit-Limit',
-    count.optional(),
-    `Requests that a window of ${WINDOW_SECONDS} seconds allows. Left out, with the other rate-limit headers, while the counter cannot be reached.`,
-  ),
-  'X-RateLimit-Remaining': header(
-    'X-RateLimit-Remaining',
-    count.optional(),
-    'Requests left in the current window.',
-  ),
-  'X-RateLimit-Reset': header(
-    'X-RateLimit-Reset',
-    seconds.optional(),
-    'Seconds until the window ends.',
-  ),
-  'RateLimit-Policy': header(
-    'RateLimit-Policy',
-    z
-      .string()
-      .max(60)
-      .regex(/^"(default|ingest)";q=\d+;w=\d+$/)
-      .optional(),
-    'The limit and its window, as the IETF draft writes them: `"default";q=100;w=60`.',
-  ),
-  RateLimit: header(
-    'RateLimit',
-    z
-      .string()
-      .max(60)
-      .regex(/^"(default|ingest)";r=\d+;t=\d+$/)
-      .optional(),
-    'The requests left and the seconds until the window ends, as the IETF draft writes them: `"default";r=99;t=60`.',
-  ),
-};
-
-const timing = {
-  'Server-Timing': header(
-    'Server-Timing',
-    z
-      .string()
-      .max(100)
-      .regex(/^(counter;dur=\d+, )?(database;dur=\d+, )?total;dur=\d+$/)
-      .optional(),
-    'Milliseconds that the rate counter, the database and the whole request took. The clock of the service advances only while it waits for something.',
-  ),
-};
-
-const security = {
-  'X-Content-Type-Options': header(
-    'X-Content-Type-Options',
-    z.literal('nosniff'),
-    'Browsers must not guess another content type.',
-  ),
-  'Strict-Transport-Security': header(
-    'Strict-Transport-Security',
-    z.literal('max-age=63072000; includeSubDomains'),
-    'Browsers use only HTTPS for this host and its subdomains, for two years.',
-  ),
-  'Referrer-Policy': header(
-    'Referrer-Policy',
-    z.literal('no-referrer'),
-    'Browsers send no referrer with links from this answer.',
-  ),
-  'Content-Security-Policy': header(
-    'Content-Security-Policy',
-    z.literal("default-src 'none'; frame-ancestors 'none'"),
-    'The answer is data: browsers must not run or frame it.',
-  ),
-  'Cross-Origin-Resource-Policy': header(
-    'Cross-Origin-Resource-Policy',
-    z.literal('cross-origin'),
-    'Pages of other origins may load the answer; CORS decides whether their scripts can read it.',
-  ),
-};
-
-const crossOrigin = {
-  'Access-Control-Allow-Origin': header(
-    'Access-Control-Allow-Origin',
-    z
-      .string()
-      .max(300)
-      .regex(/^[!-~]+$/)
-      .optional(),
-    'The origin whose scripts may read the answer, if `CORS_ORIGINS` lists it.',
-  ),
-  'Access-Control-Expose-Headers': header(
-    'Access-Control-Expose-Headers',
-    z
-      .string()
-      .max(600)
-      .regex(/^[\w-]+(, ?[\w-]+)*$/)
-      .optional(),
-    'The headers that scripts of this origin may read.',
-  ),
-  Vary: header(
-    'Vary',
-    z
-      .string()
-      .max(100)
-      .regex(/^[\w-]+(, ?[\w-]+)*$/)
-      .optional(),
-    'The request headers that the answer depends on.',
-  ),
-};
+const count = z.int32().min(0).optional();
+const names = /^[\w-]+(, ?[\w-]+)*$/;
 
 /** The headers of every answer of every route. */
-export const commonHeaders = {
-  'X-Request-ID': requestId,
-  ...throttled,
-  ...timing,
-  ...security,
-  ...crossOrigin,
-};
+export const commonHeaders = headersOf({
+  'X-Request-ID': [
+    requestIdText,
+    'Names this request: the `X-Request-ID` that the client sent, else `req_<random>`.',
+  ],
+  'X-RateLimit-Limit': [
+    count,
+    `Requests that a window of ${WINDOW_SECONDS} seconds allows. Left out, with the other rate-limit headers, while the counter cannot be reached.`,
+  ],
+  'X-RateLimit-Remaining': [count, 'Requests left in the current window.'],
+  'X-RateLimit-Reset': [count, 'Seconds until the window ends.'],
+  'RateLimit-Policy': [
+    patternText(/^"(default|ingest)";q=\d+;w=\d+$/, 60).optional(),
+    'The limit and its window, as the IETF draft writes them: `"default";q=100;w=60`.',
+  ],
+  RateLimit: [
+    patternText(/^"(default|ingest)";r=\d+;t=\d+$/, 60).optional(),
+    'The requests left and the seconds until the window ends, as the IETF draft writes them: `"default";r=99;t=60`.',
+  ],
+  'Server-Timing': [
+    patternText(/^(counter;dur=\d+, )?(database;dur=\d+, )?total;dur=\d+$/, 100).optional(),
+    'Milliseconds that the rate counter, the database and the whole request took. The clock of the service advances only while it waits for something.',
+  ],
+  'X-Content-Type-Options': [z.literal('nosniff'), 'Browsers must not guess another content type.'],
+  'Strict-Transport-Security': [
+    z.literal('max-age=63072000; includeSubDomains'),
+    'Browsers use only HTTPS for this host and its subdomains, for two years.',
+  ],
+  'Referrer-Policy': [
+    z.literal('no-referrer'),
+    'Browsers send no referrer with links from this answer.',
+  ],
+  'Content-Security-Policy': [
+    z.literal("default-src 'none'; frame-ancestors 'none'"),
+    'The answer is data: browsers must not run or frame it.',
+  ],
+  'Cross-Origin-Resource-Policy': [
+    z.literal('cross-origin'),
+    'Pages of other origins may load the answer; CORS decides whether their scripts can read it.',
+  ],
+  'Access-Control-Allow-Origin': [
+    patternText(/^[!-~]+$/, 300).optional(),
+    'The origin whose scripts may read the answer, if `CORS_ORIGINS` lists it.',
+  ],
+  'Access-Control-Expose-Headers': [
+    patternText(names, 600).optional(),
+    'The headers that scripts of this origin may read.',
+  ],
+  Vary: [patternText(names, 100).optional(), 'The request headers that the answer depends on.'],
+});
 
 /** `Cache-Control` of errors, and of other answers that are not cached. */
-export const noStore = header('No-Store', z.literal('no-store'), 'No cache may hold the answer.');
+export const noStore = header(z.literal('no-store'), 'No-Store', 'No cache may hold the answer.');
 
 /** The headers of every error. */
 export const errorHeaders = {
   ...commonHeaders,
   'Cache-Control': noStore,
-  'X-Should-Retry': header(
-    'X-Should-Retry',
-    z.enum(['true', 'false']),
-    'Whether the same request, sent again later, may succeed.',
-  ),
+  ...headersOf({
+    'X-Should-Retry': [
+      z.enum(['true', 'false']),
+      'Whether the same request, sent again later, may succeed.',
+    ],
+  }),
 };
 
+const retrySeconds = z.int32().min(1);
+const RETRY_WORDS = 'Seconds to wait before the request is sent again.';
+
 /** The headers of single errors, beside the headers of every error. */
-const headersOfSomeErrors: Readonly<Record<string, z.ZodType>> = {
+const headersOfSomeErrors = headersOf({
   // RFC 9110 section 11.6.1
-  'WWW-Authenticate': header(
-    'WWW-Authenticate',
-    z
-      .string()
-      .max(200)
-      .regex(/^(Bearer|ApiKey) /),
+  'WWW-Authenticate': [
+    patternText(/^(Bearer|ApiKey) /, 200),
     'The credentials that the route accepts, and the fault of the token if one was sent.',
-  ),
-  'Retry-After': header(
-    'Retry-After',
-    z.int32().min(1),
-    'Seconds to wait before the request is sent again.',
-  ),
-};
+  ],
+  'Retry-After': [retrySeconds, RETRY_WORDS],
+});
 
 /** `Retry-After` of a status that some errors have without it. */
 const optionalRetryAfter = header(
+  retrySeconds.optional(),
   'Retry-After-At-Times',
-  z.int32().min(1).optional(),
-  'Seconds to wait before the request is sent again. Only on an error that the database caused.',
+  `${RETRY_WORDS} Only on an error that the database caused.`,
 );
 
 /** Returns the headers that some of the errors have, optional unless all of them have it. */

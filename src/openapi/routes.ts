@@ -1,6 +1,6 @@
 /**
- * The documentation page: Swagger UI over the OpenAPI document, everything from this origin. Only
- * the development entry mounts these routes; see dev-worker.ts.
+ * The documentation page: Swagger UI over the OpenAPI document, everything from this origin. Only the development entry
+ * mounts these routes; see dev-worker.ts.
  */
 
 import { type Context, Hono } from 'hono';
@@ -129,8 +129,8 @@ document.getElementById('key').addEventListener('change', (event) => {
 type DocsAssets = { swaggerUi: string; swaggerUiStyle: string };
 
 /**
- * Lets the page load from and talk to its own origin only. Swagger UI draws its icons as data URLs
- * and sets style attributes.
+ * Lets the page load from and talk to its own origin only. Swagger UI draws its icons as data URLs and sets style
+ * attributes.
  */
 const PAGE_POLICY = [
   "default-src 'none'",

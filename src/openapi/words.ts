@@ -129,14 +129,14 @@ export function pageOf<Item extends z.ZodType>(item: Item, id: string, descripti
   return described(listOf(item), { id, description, fields: pageWords });
 }
 
-/** Describes a query parameter that lists some of `names`: an array, written with commas. */
-export function namesWords(names: readonly string[], description: string): Words {
-  const items = { type: 'string', enum: [...names] };
+/** Describes a query parameter that lists values: an array of texts, written with commas. */
+export function listWords(items: object, maxItems: number, description: string): Words {
+  const array = { type: 'array', items: { type: 'string', ...items }, minItems: 1, maxItems };
   return {
     description,
     override: ({ jsonSchema }: { jsonSchema: Record<string, unknown> }) => {
       delete jsonSchema.anyOf;
-      Object.assign(jsonSchema, { type: 'array', items, minItems: 1, maxItems: names.length });
+      Object.assign(jsonSchema, array);
     },
     param: { style: 'form', explode: false },
   };

@@ -1,6 +1,6 @@
 /** The words of the feed's schemas in the OpenAPI document: the resources and the query parameters. */
 
-import { described, namesWords, pageWords, pagingWords, type Words } from '../openapi/words.ts';
+import { described, listWords, pageWords, pagingWords, type Words } from '../openapi/words.ts';
 import { changeList, propertyChange } from './changes.ts';
 import { LOCALES, localeMap } from './locale-map.ts';
 import {
@@ -163,8 +163,9 @@ described(changeList, {
   },
 });
 
-const LOCALE_WORDS = namesWords(
-  LOCALES,
+const LOCALE_WORDS = listWords(
+  { enum: LOCALES },
+  LOCALES.length,
   'Only these languages of every text, comma-separated. If a text lacks a language, the language is absent: there is no fallback.',
 );
 const FRESH_WORDS: Words = {
@@ -180,8 +181,9 @@ described(listParameters, {
   fields: {
     ...pagingWords,
     type: 'Only listings of this type.',
-    status: namesWords(
-      PUBLIC_STATUSES,
+    status: listWords(
+      { enum: PUBLIC_STATUSES },
+      PUBLIC_STATUSES.length,
       'Only listings with these web statuses, comma-separated. `hidden` is refused.',
     ),
     location_id: 'Only listings at the location with this id.',

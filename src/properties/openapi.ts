@@ -3,12 +3,19 @@
 import * as z from 'zod';
 import { FEED_ACCESS } from '../auth/openapi.ts';
 import { invalidCursor } from '../http/paging.ts';
-import { parseWith } from '../http/validate.ts';
-import { type Answer, chapter, refusalOf, refusalOfQuery } from '../openapi/chapter.ts';
+import {
+  type Answer,
+  badParameter,
+  chapter,
+  pageExample,
+  refusalOfQuery,
+} from '../openapi/chapter.ts';
+import { header, headersOf, patternText } from '../openapi/headers.ts';
 import { pageOf } from '../openapi/words.ts';
 import { changeList } from './changes.ts';
 import { noSuchProperty } from './feed.ts';
 import { EXAMPLES } from './openapi-examples.ts';
+import './openapi-schemas.ts';
 import {
   changeParameters,
   itemParameters,
@@ -19,10 +26,7 @@ import { locationResource, property, propertyCard } from './resource.ts';
 
 /** The headers of a request that may be answered with a 304. */
 const requestHeaders = {
-  'If-None-Match': z
-    .string()
-    .max(8_000)
-    .regex(/[!-~]/)
+  'If-None-Match': patternText(/[!-~]/, 8_000)
     .optional()
     .meta({
       description:
@@ -33,40 +37,26 @@ const requestHeaders = {
 
 /** The headers of its answers. */
 const headers = {
-  'Cache-Control': z.literal('private, no-cache').meta({
-    description:
-      'Only you may cache the answer. Before each use, ask with its `ETag` whether it has changed.',
-    header: { id: 'Private-No-Cache' },
+  'Cache-Control': header(
+    z.literal('private, no-cache'),
+    'Private-No-Cache',
+    'Only you may cache the answer. Before each use, ask with its `ETag` whether it has changed.',
+  ),
+  ...headersOf({
+    ETag: [
+      patternText(/^"[0-9a-f]{32}"$/, 40),
+      'Identifies the bytes of the answer: send it as `If-None-Match`.',
+    ],
+    Age: [
+      z.int32().min(0).optional(),
+      'Seconds since the answer was read from the database. Only on an older answer, which is served while the database fails or is slow.',
+    ],
+    'Cache-Status': [
+      patternText(/^(edge; (hit; ttl=\d+|fwd=[a-z]+), )?isolate; (hit; ttl=\d+|fwd=[a-z]+)$/, 60),
+      'The cache of the service that gave the answer, and the seconds for which the answer stays fresh (RFC 9211).',
+    ],
   }),
-  ETag: z
-    .string()
-    .max(40)
-    .regex(/^"[0-9a-f]{32}"$/)
-    .meta({
-      description: 'Identifies the bytes of the answer: send it as `If-None-Match`.',
-      header: { id: 'ETag' },
-    }),
-  Age: z
-    .int32()
-    .min(0)
-    .optional()
-    .meta({
-      description:
-        'Seconds since the answer was read from the database. Only on an older answer, which is served while the database fails or is slow.',
-      header: { id: 'Age' },
-    }),
-  'Cache-Status': z
-    .string()
-    .max(60)
-    .regex(/^(edge; (hit; ttl=\d+|fwd=[a-z]+), )?isolate; (hit; ttl=\d+|fwd=[a-z]+)$/)
-    .meta({
-      description:
-        'The cache of the service that gave the answer, and the seconds for which the answer stays fresh (RFC 9211).',
-      header: { id: 'Cache-Status' },
-    }),
 };
-
-import './openapi-schemas.ts';
 
 const notModified: Answer = {
   description: 'The answer that `If-None-Match` names is still current. There is no body.',
@@ -92,33 +82,21 @@ export const propertyChapter = chapter(tag, {
         200: {
           description: 'A page of listings.',
           headers,
-          content: {
-            schema: pageOf(property, 'PropertyList', 'A page of listings.'),
-            examples: {
-              page: {
-                summary: `The second page of location_id=${EXAMPLES.locationId}&limit=1`,
-                value: {
-                  object: 'list',
-                  data: [EXAMPLES.listing],
-                  has_more: true,
-                  next_cursor: EXAMPLES.nextCursor,
-                },
-              },
-              last_page: {
-                summary: `The last page, here the only one: no home fits location_id=${EXAMPLES.locationId}&type=ski`,
-                value: { object: 'list', data: [], has_more: false, next_cursor: null },
-              },
+          schema: pageOf(property, 'PropertyList', 'A page of listings.'),
+          examples: {
+            page: {
+              summary: `The second page of location_id=${EXAMPLES.locationId}&limit=1`,
+              value: pageExample([EXAMPLES.listing], EXAMPLES.nextCursor),
+            },
+            last_page: {
+              summary: `The last page, here the only one: no home fits location_id=${EXAMPLES.locationId}&type=ski`,
+              value: pageExample([], null),
             },
           },
         },
         304: notModified,
       },
-      refusals: [
-        {
-          description: 'A parameter is not valid.',
-          errors: [refusalOf(parseWith(listParameters, { limit: '101' })), invalidCursor()],
-        },
-      ],
+      refusals: [badParameter(refusalOfQuery(listParameters, { limit: ['101'] }), invalidCursor())],
     },
   },
   '/api/v1/web/property-cards': {
@@ -134,34 +112,28 @@ export const propertyChapter = chapter(tag, {
         200: {
           description: 'A page of cards.',
           headers,
-          content: {
-            schema: pageOf(propertyCard, 'PropertyCardList', 'A page of cards.'),
-            examples: {
-              page: {
-                summary: 'The second page of location=sardinia&limit=1&locale=en',
-                value: EXAMPLES.cards,
-              },
-              last_page: {
-                summary:
-                  'The last page, here the only one: no home fits location=sardinia&type=ski',
-                value: { object: 'list', data: [], has_more: false, next_cursor: null },
-              },
+          schema: pageOf(propertyCard, 'PropertyCardList', 'A page of cards.'),
+          examples: {
+            page: {
+              summary: 'The second page of location=sardinia&limit=1&locale=en',
+              value: EXAMPLES.cards,
+            },
+            last_page: {
+              summary: 'The last page, here the only one: no home fits location=sardinia&type=ski',
+              value: pageExample([], null),
             },
           },
         },
         304: notModified,
       },
       refusals: [
-        {
-          description: 'A parameter is not valid.',
-          errors: [
-            refusalOfQuery(listParameters, {
-              location: ['sardinia'],
-              location_id: [EXAMPLES.locationId],
-            }),
-            invalidCursor(),
-          ],
-        },
+        badParameter(
+          refusalOfQuery(listParameters, {
+            location: ['sardinia'],
+            location_id: [EXAMPLES.locationId],
+          }),
+          invalidCursor(),
+        ),
       ],
     },
   },
@@ -174,11 +146,8 @@ export const propertyChapter = chapter(tag, {
       access: FEED_ACCESS,
       examplePath: '/api/v1/web/properties/no-such-home',
       path: z.object({
-        slugOrId: z
-          .string()
+        slugOrId: patternText(/^[A-Za-z0-9]+([-_][A-Za-z0-9]+)*$/, 200)
           .min(1)
-          .max(200)
-          .regex(/^[A-Za-z0-9]+([-_][A-Za-z0-9]+)*$/)
           .meta({ description: 'A slug or an id.', param: { example: EXAMPLES.listing.slug } }),
       }),
       query: itemParameters,
@@ -187,18 +156,13 @@ export const propertyChapter = chapter(tag, {
         200: {
           description: 'The listing.',
           headers,
-          content: {
-            schema: property,
-            examples: { property: { summary: 'A listed home', value: EXAMPLES.listing } },
-          },
+          schema: property,
+          examples: { property: { summary: 'A listed home', value: EXAMPLES.listing } },
         },
         304: notModified,
       },
       refusals: [
-        {
-          description: 'A parameter is not valid.',
-          errors: [refusalOfQuery(itemParameters, { locale: ['de'] })],
-        },
+        badParameter(refusalOfQuery(itemParameters, { locale: ['de'] })),
         {
           description: 'No listing has this slug or id, or the listing is hidden.',
           errors: [noSuchProperty()],
@@ -218,34 +182,27 @@ export const propertyChapter = chapter(tag, {
         200: {
           description: 'A page of changes.',
           headers: {
-            'Cache-Control': z.literal('no-store').meta({
-              description: 'No cache may hold the answer: the next one may differ.',
-              header: { id: 'No-Store-Changes' },
-            }),
+            'Cache-Control': header(
+              z.literal('no-store'),
+              'No-Store-Changes',
+              'No cache may hold the answer: the next one may differ.',
+            ),
           },
-          content: {
-            schema: changeList,
-            examples: {
-              page: {
-                summary: 'The changes since an earlier answer, for locale=en',
-                value: EXAMPLES.changes,
-              },
-              more: {
-                summary: 'The first page of the same changes for limit=1',
-                value: EXAMPLES.firstChanges,
-              },
+          schema: changeList,
+          examples: {
+            page: {
+              summary: 'The changes since an earlier answer, for locale=en',
+              value: EXAMPLES.changes,
+            },
+            more: {
+              summary: 'The first page of the same changes for limit=1',
+              value: EXAMPLES.firstChanges,
             },
           },
         },
       },
       refusals: [
-        {
-          description: 'A parameter is not valid.',
-          errors: [
-            refusalOf(parseWith(changeParameters, { limit: '101' })),
-            invalidCursor('after'),
-          ],
-        },
+        badParameter(refusalOfQuery(changeParameters, { limit: ['101'] }), invalidCursor('after')),
       ],
     },
   },
@@ -262,24 +219,19 @@ export const propertyChapter = chapter(tag, {
         200: {
           description: 'A page of locations.',
           headers,
-          content: {
-            schema: pageOf(locationResource, 'LocationList', 'A page of locations.'),
-            examples: {
-              page: { summary: 'The first page of limit=2&locale=en', value: EXAMPLES.locations },
-              last_page: {
-                summary: 'The last page of limit=2&locale=en: a location without a slug',
-                value: EXAMPLES.lastLocations,
-              },
+          schema: pageOf(locationResource, 'LocationList', 'A page of locations.'),
+          examples: {
+            page: { summary: 'The first page of limit=2&locale=en', value: EXAMPLES.locations },
+            last_page: {
+              summary: 'The last page of limit=2&locale=en: a location without a slug',
+              value: EXAMPLES.lastLocations,
             },
           },
         },
         304: notModified,
       },
       refusals: [
-        {
-          description: 'A parameter is not valid.',
-          errors: [refusalOf(parseWith(locationParameters, { limit: '101' })), invalidCursor()],
-        },
+        badParameter(refusalOfQuery(locationParameters, { limit: ['101'] }), invalidCursor()),
       ],
     },
   },
