@@ -48,10 +48,10 @@ describe.skipIf(!existsSync(CHROMIUM))('the page of cards in Chromium', () => {
       '.dev.vars',
       `API_KEY=dev_key_of_the_cards_page\nENVIRONMENT=development\nCORS_ORIGINS=${address}\n`,
     );
-    const service = await project.serve(await claimPort());
+    const service = await project.serve();
     feed = service.origin;
     // The key that `dev` makes for the site, with the scope feed:read.
-    const [key = ''] = /dev_marketing-site_\w+/.exec(service.output()) ?? [];
+    const [key = ''] = /dev_marketing-site_\w+/.exec(service.vars.get('DEV_API_KEYS') ?? '') ?? [];
     const html = codeBlocksOf('docs/site-recipes.md', 'html')
       .join('')
       .replace('http://localhost:3001', feed)

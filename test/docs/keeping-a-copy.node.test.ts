@@ -9,8 +9,8 @@ import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { propertyOf } from '../support/node/listings-file.ts';
-import { claimPort } from '../support/node/port.ts';
-import type { ProjectCopy, Service } from '../support/node/project-copy.ts';
+import type { ProjectCopy } from '../support/node/project-copy.ts';
+import type { ServedCopy } from '../support/node/served-copy.ts';
 import { copyWithStore } from '../support/node/stores.ts';
 import { codeBlocksOf } from './markdown.ts';
 
@@ -24,12 +24,12 @@ const samples = z
 /** The programs that were started. */
 const programs: ChildProcess[] = [];
 let project: ProjectCopy;
-let service: Service;
+let service: ServedCopy;
 
 beforeAll(async () => {
   project = await copyWithStore('samples');
   project.write('.dev.vars', `API_KEY=${API_KEY}\nENVIRONMENT=development\n`);
-  service = await project.serve(await claimPort());
+  service = await project.serve();
   writeFileSync(join(directory, 'package.json'), '{ "type": "module" }');
   writeFileSync(join(directory, 'keep-copy.ts'), program);
   writeFileSync(

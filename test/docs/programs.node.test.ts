@@ -21,8 +21,8 @@ import { v5 } from 'uuid';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { fileOf } from '../support/node/listings-file.ts';
-import { claimPort } from '../support/node/port.ts';
-import type { ProjectCopy, Service } from '../support/node/project-copy.ts';
+import type { ProjectCopy } from '../support/node/project-copy.ts';
+import type { ServedCopy } from '../support/node/served-copy.ts';
 import { copyWithStore } from '../support/node/stores.ts';
 import { noteSent } from '../support/watch-service-log.ts';
 import { codeBlocksOf, DOCUMENTS } from './markdown.ts';
@@ -38,13 +38,13 @@ const directory = mkdtempSync(join(tmpdir(), 'documents-'));
 /** The consumers that were started. */
 const consumers: ChildProcess[] = [];
 let project: ProjectCopy;
-let service: Service;
+let service: ServedCopy;
 let proxy: Proxy;
 
 beforeAll(async () => {
   project = await copyWithStore('samples');
   project.write('.dev.vars', `API_KEY=${API_KEY}\nENVIRONMENT=development\nFEED_CACHE_SECONDS=0\n`);
-  service = await project.serve(await claimPort());
+  service = await project.serve();
   proxy = await startProxy(service.origin);
   symlinkSync(realpathSync('node_modules'), join(directory, 'node_modules'));
   writeFileSync(join(directory, 'package.json'), '{ "type": "module" }');

@@ -90,7 +90,7 @@ function write(path: string, content: string): void {
 beforeAll(async () => {
   project = await copyWithStore('samples');
   project.write('.dev.vars', `API_KEY=${API_KEY}\nENVIRONMENT=development\n`);
-  feed = (await project.serve(await claimPort())).origin;
+  feed = (await project.serve()).origin;
   imports = await openLocalImports(project);
   process.env.PUBLISH_HOOK_SECRET = SECRET;
 

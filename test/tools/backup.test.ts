@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { CloudflareStandIn } from '../support/cloudflare/stand-in.ts';
-import { claimPort } from '../support/node/port.ts';
 import { type Finished, ProjectCopy } from '../support/node/project-copy.ts';
 import { copyWithStore } from '../support/node/stores.ts';
 
@@ -72,7 +71,7 @@ let file: string;
 beforeAll(async () => {
   source = await copyWithStore('samples');
   projects.push(source);
-  const service = await source.serve(await claimPort());
+  const service = await source.serve();
   await send(service.origin, 'booking-1', {
     guests: 2,
     note: "l'été\nat \u0001\u2028 noon; -- '' --",
@@ -80,7 +79,7 @@ beforeAll(async () => {
   await send(service.origin, 'booking-2', { guests: 3, guest_email: 'ann@example.com' });
   await send(service.origin, 'booking-3', {});
   seen = await seenBy(service.origin);
-  await service.stop('SIGTERM');
+  await service.stop();
   const backup = await source.run('backup.ts');
   expectDone(backup);
   expect(backup.stdout).toMatch(
@@ -103,12 +102,12 @@ describe('backup and restore', () => {
     expect(own?.lineage).toBe(original?.lineage);
     expect(own?.generation).not.toBe(original?.generation);
     for (const query of [EVENTS, LISTINGS]) expect(target.rows(query)).toEqual(source.rows(query));
-    const service = await target.serve(await claimPort());
+    const service = await target.serve();
     expect(await seenBy(service.origin)).toEqual(seen);
     expect(seen.flat().length).toBeGreaterThan(45);
     // A new event follows the restored ones.
     await send(service.origin, 'booking-4', {});
-    await service.stop('SIGTERM');
+    await service.stop();
     expect(target.rows('SELECT max(seq) AS last, count(*) AS n FROM events')).toEqual([
       { last: 4, n: 4 },
     ]);

@@ -19,7 +19,7 @@ let service: Service;
 beforeAll(async () => {
   // first-setup.test.ts begins with nothing.
   project = await copyWithStore('samples');
-  service = await project.serve(await claimPort());
+  service = await project.serveByDev(await claimPort());
 });
 afterAll(() => project.remove());
 
@@ -134,8 +134,8 @@ describe('dev', () => {
 
   it('refuses a port that is in use, or cannot be one, in one line', async () => {
     const port = new URL(service.origin).port;
-    await expect(project.serve(Number(port))).rejects.toThrow(`port ${port} is in use`);
-    await expect(project.serve(70_000)).rejects.toThrow(
+    await expect(project.serveByDev(Number(port))).rejects.toThrow(`port ${port} is in use`);
+    await expect(project.serveByDev(70_000)).rejects.toThrow(
       'PORT must be a whole number from 1 to 65535, not "70000"',
     );
   });
@@ -184,7 +184,7 @@ describe('dev', () => {
 
   it('says what is wrong when every request is answered 500, and goes on', async () => {
     project.write('.dev.vars', 'API_KEY=any\nJWT_JWKS=\nFEED_CACHE_SECONDS=soon\n');
-    const faulty = await project.serve(await claimPort(), /^Not ready/m);
+    const faulty = await project.serveByDev(await claimPort(), /^Not ready/m);
     expect(faulty.output()).toMatch(
       /^Not ready: every request is answered 500: .*FEED_CACHE_SECONDS must be a whole number/m,
     );
@@ -201,7 +201,7 @@ describe('dev', () => {
     const port = await claimPort();
     const vars = `API_KEY=first key's,${HEADERS['x-api-key']}\nPORT=${port}\nENVIRONMENT=development\nDEV_API_KEYS=\nFEED_CACHE_SECONDS=0\nRATE_LIMIT_DEFAULT=1000000\nJWT_JWKS=\n`;
     project.write('.dev.vars', vars);
-    const again = await project.serve(undefined);
+    const again = await project.serveByDev(undefined);
     expect(again.origin).toBe(`http://localhost:${port}`);
     expect(readFileSync(join(project.directory, '.dev.vars'), 'utf8')).toBe(vars);
     expect(again.output()).toContain(`'x-api-key: first key'\\''s'`);

@@ -7,8 +7,8 @@ import * as z from 'zod';
 import { migrateInMemory } from '../../tools/database/migrations.ts';
 import { openDatabase } from '../../tools/database/open.ts';
 import { nameOf, playLedger, readLedger } from '../../tools/erasure/ledger.ts';
-import { claimPort } from '../support/node/port.ts';
-import type { ProjectCopy, Service } from '../support/node/project-copy.ts';
+import type { ProjectCopy } from '../support/node/project-copy.ts';
+import type { ServedCopy } from '../support/node/served-copy.ts';
 import { copyWithStore } from '../support/node/stores.ts';
 
 const KEY = 'erase-events-test-key';
@@ -19,7 +19,7 @@ const INGEST = '/api/public/events/ingest';
 const OF_GUEST = ['--aggregate-type', 'booking', '--aggregate-id', 'bk-anna'];
 
 let project: ProjectCopy;
-let service: Service;
+let service: ServedCopy;
 
 beforeAll(async () => {
   project = await copyWithStore('samples');
@@ -27,7 +27,7 @@ beforeAll(async () => {
     '.dev.vars',
     `API_KEY=${KEY}\nRATE_LIMIT_DEFAULT=100000\nRATE_LIMIT_INGEST=100000\nJWT_JWKS=\n`,
   );
-  service = await project.serve(await claimPort());
+  service = await project.serve();
 });
 afterAll(() => project.remove());
 
@@ -110,7 +110,7 @@ describe('erase-events', () => {
     ];
     expect(refused.status).toBe(409);
     const rows = JSON.stringify(project.rows('SELECT * FROM events'));
-    for (const text of [...answers, rows, service.output(), ledgerOf(), stdout]) {
+    for (const text of [...answers, rows, service.log(), ledgerOf(), stdout]) {
       expect(text).not.toContain(GUEST);
       expect(text).not.toContain(NOTE);
     }

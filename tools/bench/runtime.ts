@@ -9,7 +9,7 @@
  */
 
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
-import { unstable_readConfig } from 'wrangler';
+import { readWranglerConfig, varsOf } from '../command-line/wrangler-config.ts';
 
 const HOST = '127.0.0.1';
 const WORKER = 'measured';
@@ -31,26 +31,34 @@ export type LogLine = { level: string; message: string };
 export type RuntimeOptions = {
   /** Called with every line that the Worker logs. Shows faults unless it is given. */
   onLog?: (line: LogLine) => void;
+  /** Text files that the script imports, by the names that it imports. */
+  texts?: Readonly<Record<string, string>>;
+  /** The directory in which the storage lasts. Without it the storage is in memory, and empty. */
+  state?: string;
 };
 
 /** Vars, and bindings that are plain data. */
 export type Vars = Readonly<Record<string, string | Readonly<Record<string, string>>>>;
 
-/** Starts `script` with empty storage. `vars` override the vars of wrangler.toml. */
+/** Starts `script`. `vars` override the vars of wrangler.toml. */
 export async function startRuntime(
   script: string,
   vars: Vars,
-  { onLog = showFaults }: RuntimeOptions = {},
+  { onLog = showFaults, texts = {}, state }: RuntimeOptions = {},
 ): Promise<Runtime> {
-  const config = unstable_readConfig({ config: 'wrangler.toml' }, { hideWarnings: true });
+  const config = readWranglerConfig();
+  const texted = Object.entries(texts).map(([path, contents]) => ({
+    type: 'Text' as const,
+    path,
+    contents,
+  }));
   const worker = {
     name: WORKER,
-    modules: true,
-    script,
+    modules: [{ type: 'ESModule' as const, path: 'worker.js', contents: script }, ...texted],
     ...(config.compatibility_date && { compatibilityDate: config.compatibility_date }),
-    compatibilityFlags: config.compatibility_flags,
+    ...(config.compatibility_flags && { compatibilityFlags: config.compatibility_flags }),
     // The local runtime knows no jurisdictions.
-    bindings: { ...config.vars, JURISDICTION: '', ...vars },
+    bindings: { ...Object.fromEntries(varsOf(config, undefined)), JURISDICTION: '', ...vars },
     d1Databases: ['DB'],
     kvNamespaces: ['IDEMPOTENCY'],
     durableObjects: { RATE_COUNTER: { className: 'RateCounter', useSQLite: true } },
@@ -62,6 +70,7 @@ export async function startRuntime(
       port: 0,
       workers: [worker],
       handleStructuredLogs: onLog,
+      ...(state !== undefined && { resourcePersistencePath: state }),
     }),
   );
   await miniflare.ready;

@@ -1,6 +1,6 @@
 /**
- * The service as `npm run dev` serves it, from a scratch copy of the project, for clients that run as
- * programs. They talk to a relay in this process: the watch over the log hears only this one's sockets.
+ * A served scratch copy for clients that run as programs. They talk to a relay in this process: the watch over the log
+ * hears only this one's sockets.
  */
 
 import { connect, createServer, type Socket } from 'node:net';
@@ -23,15 +23,14 @@ export type DevService = {
 export async function startDevService(): Promise<DevService> {
   const project = await copyWithStore('samples');
   try {
-    const service = await project.serve(await claimPort());
+    const service = await project.serve();
     const relay = await startRelay(Number(new URL(service.origin).port));
     return {
       origin: relay.origin,
-      apiKey: z.string().parse(/x-api-key: (\w+)/.exec(service.output())?.[1]),
+      apiKey: z.string().parse(service.vars.get('API_KEY')),
       project,
       stop: async () => {
         relay.close();
-        await service.stop('SIGTERM');
         await project.remove();
       },
     };

@@ -20,6 +20,7 @@ import { WRANGLER_ENVIRONMENT, wranglerCommand } from '../../../tools/command-li
 import { parseDevVars } from '../../../tools/development/dev-vars.ts';
 import { noteSent, watchService } from '../watch-service-log.ts';
 import { neutralConfig } from './neutral-config.ts';
+import { type ServedCopy, serveCopy } from './served-copy.ts';
 
 const ROOT = process.cwd();
 const COPIED = ['src', 'tools', 'migrations', 'package.json', 'tsconfig.json', '.dev.vars.example'];
@@ -50,6 +51,7 @@ export class ProjectCopy {
   environment: Readonly<Record<string, string>> = {};
   /** The programs that were started. Each promise is kept when all that the program printed was read. */
   readonly #groups = new Map<ChildProcess, Promise<void>>();
+  readonly #served: ServedCopy[] = [];
 
   constructor() {
     for (const name of COPIED) {
@@ -106,8 +108,15 @@ export class ProjectCopy {
     return finished(this.#start('sh', ['-c', script, 'sh', ...command], environment));
   }
 
+  /** Serves the copy from this process, until `remove` or its own `stop`. */
+  async serve(): Promise<ServedCopy> {
+    const served = await serveCopy(this.directory);
+    this.#served.push(served);
+    return served;
+  }
+
   /** Starts `dev` and waits until it says that it is ready, or prints what `until` matches. */
-  serve(port: number | undefined, until = READY): Promise<Service> {
+  serveByDev(port: number | undefined, until = READY): Promise<Service> {
     return this.#wait(this.#spawn('dev.ts', [], { PORT: String(port ?? '') }), until);
   }
 
@@ -178,6 +187,7 @@ export class ProjectCopy {
   async remove(): Promise<void> {
     for (const child of this.#groups.keys()) kill(child);
     await Promise.all(this.#groups.values());
+    await Promise.all(this.#served.map((served) => served.stop()));
     rmSync(this.directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   }
 

@@ -1,10 +1,8 @@
 /** Local databases made once in a run of the tests, and copied by every test that begins with one. */
 
-import { cpSync, existsSync, mkdirSync, renameSync } from 'node:fs';
+import { cpSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
-import { inject } from 'vitest';
-import { inLocalTurn } from '../../../tools/development/local-turn.ts';
+import { madeOnce } from './made-once.ts';
 import { ProjectCopy } from './project-copy.ts';
 
 /** `empty`: migrated. `samples`: with the sample listings too. */
@@ -23,12 +21,8 @@ export async function copyWithStore(kind: StoreKind): Promise<ProjectCopy> {
 
 /** Copies a database into the directory in which wrangler keeps its state. */
 export async function copyStore(kind: StoreKind, state: string): Promise<void> {
-  const made = join(inject('runDirectory'), 'stores');
-  const turn = { file: `${made}.turn`, now: () => performance.now(), pause };
-  await inLocalTurn(async () => {
-    if (!existsSync(made)) await makeStores(made);
-  }, turn);
-  cpSync(join(made, kind), join(state, D1), { recursive: true });
+  const stores = await madeOnce('stores', makeStores);
+  cpSync(join(stores, kind), join(state, D1), { recursive: true });
 }
 
 /** Makes both, as an import makes them that finds no database. */
@@ -36,15 +30,12 @@ async function makeStores(directory: string): Promise<void> {
   const project = new ProjectCopy();
   try {
     project.write(FILES.empty, {});
-    const unfinished = join(project.directory, 'stores');
-    mkdirSync(unfinished);
     for (const kind of ['empty', 'samples'] as const) {
       const { code, stderr } = await project.run('import-listings.ts', FILES[kind]);
       if (code !== 0) throw new Error(`the store ${kind} could not be made: ${stderr}`);
       const state = join(project.directory, '.wrangler/state', D1);
-      cpSync(state, join(unfinished, kind), { recursive: true });
+      cpSync(state, join(directory, kind), { recursive: true });
     }
-    renameSync(unfinished, directory);
   } finally {
     await project.remove();
   }

@@ -12,7 +12,7 @@ beforeAll(async () => {
   const declarations = readdirSync('.').filter((name) => name.endsWith('.d.ts'));
   for (const name of declarations) project.write(name, readFileSync(name, 'utf8'));
   const ports = [await claimPort(), await claimPort()];
-  const services = await Promise.all(ports.map((port) => project.serve(port)));
+  const services = await Promise.all(ports.map((port) => project.serveByDev(port)));
   outputs = services.map((service) => service.output());
 });
 afterAll(() => project.remove());

@@ -5,20 +5,20 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import * as z from 'zod';
 import { BAY, fileOf, type Property, propertyOf } from '../../support/node/listings-file.ts';
 import { type LocalImports, openLocalImports } from '../../support/node/local-imports.ts';
-import { claimPort } from '../../support/node/port.ts';
-import type { Finished, ProjectCopy, Service } from '../../support/node/project-copy.ts';
+import type { Finished, ProjectCopy } from '../../support/node/project-copy.ts';
+import type { ServedCopy } from '../../support/node/served-copy.ts';
 import { copyWithStore } from '../../support/node/stores.ts';
 
 const API_KEY = 'dev_key_of_the_changes_test';
 
 let project: ProjectCopy;
-let service: Service;
+let service: ServedCopy;
 let imports: LocalImports;
 
 beforeAll(async () => {
   project = await copyWithStore('samples');
   project.write('.dev.vars', `API_KEY=${API_KEY}\nENVIRONMENT=development\nFEED_CACHE_SECONDS=0\n`);
-  service = await project.serve(await claimPort());
+  service = await project.serve();
   imports = await openLocalImports(project);
 });
 afterAll(async () => {

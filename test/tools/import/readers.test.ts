@@ -3,8 +3,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fileOf, propertyOf } from '../../support/node/listings-file.ts';
-import { claimPort } from '../../support/node/port.ts';
-import type { ProjectCopy, Service } from '../../support/node/project-copy.ts';
+import type { ProjectCopy } from '../../support/node/project-copy.ts';
+import type { ServedCopy } from '../../support/node/served-copy.ts';
 import { copyWithStore } from '../../support/node/stores.ts';
 
 /** An import that is large enough to keep the database locked for longer than a read waits for a passing fault. */
@@ -20,7 +20,7 @@ const PATHS = [
 ];
 
 let project: ProjectCopy;
-let service: Service;
+let service: ServedCopy;
 
 beforeAll(async () => {
   project = await copyWithStore('samples');
@@ -28,7 +28,7 @@ beforeAll(async () => {
     '.dev.vars',
     `API_KEY=${API_KEY}\nJWT_JWKS=\nFEED_CACHE_SECONDS=0\nRATE_LIMIT_DEFAULT=1000000\n`,
   );
-  service = await project.serve(await claimPort());
+  service = await project.serve();
 });
 afterAll(() => project.remove());
 

@@ -1,0 +1,23 @@
+/** Directories that are made once in a run of the tests: the first test that needs one fills it, and the others wait. */
+
+import { existsSync, mkdtempSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { inject } from 'vitest';
+import { inLocalTurn } from '../../../tools/development/local-turn.ts';
+
+/** Returns the directory of that name, which `fill` has filled. */
+export async function madeOnce(
+  name: string,
+  fill: (directory: string) => Promise<void>,
+): Promise<string> {
+  const made = join(inject('runDirectory'), name);
+  const turn = { file: `${made}.turn`, now: () => performance.now(), pause };
+  await inLocalTurn(async () => {
+    if (existsSync(made)) return;
+    const unfinished = mkdtempSync(`${made}-`);
+    await fill(unfinished);
+    renameSync(unfinished, made);
+  }, turn);
+  return made;
+}
