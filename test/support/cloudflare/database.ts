@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import * as z from 'zod';
+import { databaseOver } from '../../../tools/cloudflare/rest-database.ts';
 import { type Answer, ApiFault, result } from './answer.ts';
 
 /** D1's published schema: parameters are strings. */
@@ -90,17 +91,29 @@ export class Database {
     return tables.map(({ name }) => String(name));
   }
 
-  /** Runs one statement, several in one text, or a batch: each time as one transaction. */
+  /** Returns the interface of D1 that commands have with `--remote`, without the requests. */
+  get binding(): D1Database {
+    return databaseOver(async (path, schema, body) =>
+      schema.parse(this.#run(body, path === 'raw')),
+    );
+  }
+
+  /** Answers a request of D1's REST interface. */
   query(body: Buffer, isRaw: boolean): Answer {
-    const parsed = request.safeParse(JSON.parse(body.toString()));
+    return result(this.#run(JSON.parse(body.toString()), isRaw));
+  }
+
+  /** Runs one statement, several in one text, or a batch: each time as one transaction. */
+  #run(body: unknown, isRaw: boolean): object[] {
+    const parsed = request.safeParse(body);
     if (!parsed.success)
       throw new ApiFault(400, 7400, 'The request is malformed: params are strings');
     const queries = 'batch' in parsed.data ? parsed.data.batch : statementsOf(parsed.data);
     this.sqlite.exec('BEGIN');
     try {
-      const results = queries.map(({ sql, params = [] }) => this.#run(sql, params, isRaw));
+      const results = queries.map(({ sql, params = [] }) => this.#runOne(sql, params, isRaw));
       this.sqlite.exec('COMMIT');
-      return result(results);
+      return results;
     } catch (error) {
       this.sqlite.exec('ROLLBACK');
       const message = error instanceof Error ? error.message : String(error);
@@ -108,7 +121,7 @@ export class Database {
     }
   }
 
-  #run(sql: string, params: SQLInputValue[], isRaw: boolean): object {
+  #runOne(sql: string, params: SQLInputValue[], isRaw: boolean): object {
     const statement = this.sqlite.prepare(sql);
     const columns = statement.columns().map(({ name }) => name);
     const before = Number(this.#value('SELECT total_changes()'));

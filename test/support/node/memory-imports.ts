@@ -1,13 +1,12 @@
-/** The commands of an editor in this process, on a database in memory. */
+/** The commands of an editor in this process, on a database of the stand-in of Cloudflare, in memory. */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Source, source } from '../../../src/properties/source.ts';
-import { migrateInMemory } from '../../../tools/database/migrations.ts';
-import { openDatabase } from '../../../tools/database/open.ts';
 import { runImportCommand, runStatusCommand } from '../../../tools/import/command.ts';
 import { loadInto } from '../../../tools/import/load-listings.ts';
+import { Database } from '../cloudflare/database.ts';
 import { TEST_VARS } from '../vars.ts';
 import type { Finished } from './project-copy.ts';
 
@@ -20,13 +19,14 @@ export type MemoryImports = {
   /** Returns the stored row of a listing. */
   stored: (slug: string) => Promise<Source | undefined>;
   /** Empties the database. */
-  clear: () => Promise<void>;
-  close: () => Promise<void>;
+  clear: () => void;
+  close: () => void;
 };
 
-export async function openMemoryImports(): Promise<MemoryImports> {
-  const { database, close } = await openDatabase('empty');
-  await migrateInMemory(database);
+export function openMemoryImports(): MemoryImports {
+  const store = new Database('in-memory');
+  store.migrate();
+  const database = store.binding;
   const directory = mkdtempSync(join(tmpdir(), 'imports-'));
   const run = async (command: typeof runImportCommand, args: string[]): Promise<Finished> => {
     const printed = { output: '', errors: '' };
@@ -63,13 +63,13 @@ export async function openMemoryImports(): Promise<MemoryImports> {
       const row = await select.bind(slug).first<{ source: string }>();
       return row === null ? undefined : source.parse(JSON.parse(row.source));
     },
-    async clear() {
+    clear() {
       for (const table of ['properties', 'locations', 'amenities', 'import_staging']) {
-        await database.exec(`DELETE FROM ${table}`);
+        store.sqlite.exec(`DELETE FROM ${table}`);
       }
     },
-    async close() {
-      await close();
+    close() {
+      store.sqlite.close();
       rmSync(directory, { recursive: true, force: true });
     },
   };

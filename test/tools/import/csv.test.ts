@@ -6,7 +6,7 @@ import { type MemoryImports, openMemoryImports } from '../../support/node/memory
 
 let imports: MemoryImports;
 beforeAll(async () => {
-  imports = await openMemoryImports();
+  imports = openMemoryImports();
 });
 beforeEach(async () => {
   await imports.load(

@@ -6,7 +6,7 @@ import { messySheet } from '../../support/node/messy-sheet.ts';
 
 let imports: MemoryImports;
 beforeAll(async () => {
-  imports = await openMemoryImports();
+  imports = openMemoryImports();
   await imports.load({
     locations: [{ slug: 'mallorca', name: { en: 'Mallorca' } }],
     amenities: ['wifi', 'pool'].map((slug) => ({ slug, label: { en: slug } })),

@@ -32,7 +32,7 @@ const whole = {
 
 let imports: MemoryImports;
 beforeAll(async () => {
-  imports = await openMemoryImports();
+  imports = openMemoryImports();
 });
 beforeEach(async () => {
   expectDone(

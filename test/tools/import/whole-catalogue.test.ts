@@ -28,7 +28,7 @@ const catalogue = z.object({
 
 let imports: MemoryImports;
 beforeAll(async () => {
-  imports = await openMemoryImports();
+  imports = openMemoryImports();
   expect(await imports.load(SAMPLES)).toMatchObject({ code: 0, stderr: '' });
 });
 afterAll(() => imports.close());
@@ -73,10 +73,10 @@ describe('export-listings', () => {
     const { locations, amenities } = catalogue.parse(JSON.parse(await exported()));
     expect(locations.map(({ slug }) => slug)).toContain('mallorca');
     expect(amenities.find(({ slug }) => slug === 'wifi')?.label).toMatchObject({ es: 'Wifi' });
-    const empty = await openMemoryImports();
+    const empty = openMemoryImports();
     let text = '';
     for await (const piece of exportListings(empty.database, () => undefined)) text += piece;
-    await empty.close();
+    empty.close();
     expect(JSON.parse(text)).toEqual({ locations: [], amenities: [], properties: [] });
   });
 });
