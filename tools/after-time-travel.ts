@@ -6,11 +6,10 @@
  * Exits with 0 when both are done, 1 when one may be missing, 2 for invalid arguments. It may be repeated.
  */
 
-import { readArguments, runCommand } from './command-line/command.ts';
+import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { TARGET_OPTIONS, TARGET_USAGE, type Target, targetOf } from './command-line/target.ts';
 import { beginGeneration, readLineage, refuseUnfinishedRestore } from './database/identity.ts';
-import { openDatabase } from './database/open.ts';
-import { inLocalTurn } from './development/local-turn.ts';
+import { withDatabase } from './database/open.ts';
 import { type Erasure, ledgerReader, PLAY_OPTIONS, playLedger } from './erasure/ledger.ts';
 
 const USAGE = `Usage: npm run after-time-travel [-- [--remote] [--env NAME] [--ledger FILE | --no-ledger]]
@@ -19,14 +18,17 @@ const USAGE = `Usage: npm run after-time-travel [-- [--remote] [--env NAME] [--l
   --ledger FILE  instead of erasures.jsonl
   --no-ledger    when nothing was ever erased, or erased payloads may come back`;
 
-type Command = { target: Target; readErasures: () => Erasure[] };
+type Request = { target: Target; readErasures: () => Erasure[] };
 
-await runCommand({ usage: USAGE, parse: parseCommand, run });
+/** `npm run after-time-travel`. `run` may be given another function that opens the database. */
+export const command = { usage: USAGE, parse: parseArguments, run } satisfies Command<Request>;
 
-async function run(command: Command): Promise<number> {
+if (import.meta.main) await runCommand(command);
+
+async function run({ target, readErasures }: Request, open = withDatabase): Promise<number> {
   try {
-    const work = () => finishSetBack(command);
-    console.log(await (command.target.kind === 'remote' ? work() : inLocalTurn(work)));
+    const ledger = readErasures();
+    console.log(await open(target, (database) => finishSetBack(database, ledger)));
     return 0;
   } catch (error) {
     console.error(`Not done: ${error instanceof Error ? error.message : String(error)}.`);
@@ -35,23 +37,17 @@ async function run(command: Command): Promise<number> {
   }
 }
 
-function parseCommand(args: string[]): Command {
+function parseArguments(args: string[]): Request {
   const options = { ...TARGET_OPTIONS, ...PLAY_OPTIONS };
   const { values } = readArguments('after-time-travel', args, options);
   return { target: targetOf(values), readErasures: ledgerReader('after-time-travel', values) };
 }
 
 /** Returns the line to print. */
-async function finishSetBack({ target, readErasures }: Command): Promise<string> {
-  const ledger = readErasures();
-  const { database, close } = await openDatabase(target.kind, target.environment);
-  try {
-    await refuseUnfinishedRestore(database);
-    const erased = await playLedger(database, await readLineage(database), ledger);
-    await beginGeneration(database);
-    const events = erased === 1 ? '1 event' : `${erased} events`;
-    return `Erased again: ${events}. A new generation has begun: cursors from before are refused.`;
-  } finally {
-    await close().catch(() => undefined);
-  }
+async function finishSetBack(database: D1Database, ledger: readonly Erasure[]): Promise<string> {
+  await refuseUnfinishedRestore(database);
+  const erased = await playLedger(database, await readLineage(database), ledger);
+  await beginGeneration(database);
+  const events = erased === 1 ? '1 event' : `${erased} events`;
+  return `Erased again: ${events}. A new generation has begun: cursors from before are refused.`;
 }

@@ -9,7 +9,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import * as z from 'zod';
 import { endOfDay, expiryDate, keyName, type NamedKey, scope } from '../src/auth/api-key.ts';
-import { readArguments, runCommand } from './command-line/command.ts';
+import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { UserError } from './command-line/project.ts';
 import { chosenEnvironment, readWranglerConfig } from './command-line/wrangler-config.ts';
 
@@ -33,7 +33,10 @@ const knownKeys = z.object({
     .catch({ API_KEYS: [] }),
 });
 
-await runCommand({ usage: USAGE, parse: parseKeyOptions, run: printKey });
+/** `npm run api-key`. */
+export const command: Command<KeyOptions> = { usage: USAGE, parse: parseKeyOptions, run: printKey };
+
+if (import.meta.main) await runCommand(command);
 
 function parseKeyOptions(args: string[]): KeyOptions {
   const { values } = readArguments('api-key', args, {

@@ -18,13 +18,13 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
-import { readArguments, runCommand } from './command-line/command.ts';
+import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { userPath } from './command-line/npm.ts';
 import { PROJECT_DIRECTORY, UserError } from './command-line/project.ts';
 import { TARGET_OPTIONS, TARGET_USAGE, type Target, targetOf } from './command-line/target.ts';
 import { type Counts, dump } from './database/dump.ts';
 import { loadDump } from './database/dump-file.ts';
-import { nameOfDatabase, openDatabase } from './database/open.ts';
+import { nameOfDatabase, type WithDatabase, withDatabase } from './database/open.ts';
 
 const USAGE = `Usage: npm run backup [-- [--remote] [--env NAME] [--out FILE]]
 
@@ -34,13 +34,16 @@ const USAGE = `Usage: npm run backup [-- [--remote] [--env NAME] [--out FILE]]
 /** Lines are written in chunks of about this size. */
 const CHUNK_CHARACTERS = 1_000_000;
 
-type Command = { target: Target; out: string | undefined };
+type Request = { target: Target; out: string | undefined };
 
-await runCommand({ usage: USAGE, parse: parseCommand, run });
+/** `npm run backup`. `run` may be given another function that opens the database. */
+export const command = { usage: USAGE, parse: parseArguments, run } satisfies Command<Request>;
 
-async function run(command: Command): Promise<number> {
+if (import.meta.main) await runCommand(command);
+
+async function run(request: Request, open = withDatabase): Promise<number> {
   try {
-    const { path, counts } = await backUp(command);
+    const { path, counts } = await backUp(request, open);
     const rows = Object.values(counts).reduce((sum, count) => sum + count, 0);
     console.log(`${relative(process.cwd(), path) || path}: ${rows} rows, read back and compared`);
     return 0;
@@ -50,7 +53,7 @@ async function run(command: Command): Promise<number> {
   }
 }
 
-function parseCommand(args: string[]): Command {
+function parseArguments(args: string[]): Request {
   const { values } = readArguments('backup', args, { ...TARGET_OPTIONS, out: { type: 'string' } });
   const target = targetOf(values);
   if (values.out === '') throw new UserError('--out needs the name of a file');
@@ -58,7 +61,10 @@ function parseCommand(args: string[]): Command {
 }
 
 /** Writes the backup under another name, checks it, and then renames it. */
-async function backUp({ target, out }: Command): Promise<{ path: string; counts: Counts }> {
+async function backUp(
+  { target, out }: Request,
+  open: WithDatabase,
+): Promise<{ path: string; counts: Counts }> {
   const name = nameOfDatabase(target);
   const path =
     out === undefined
@@ -69,7 +75,7 @@ async function backUp({ target, out }: Command): Promise<{ path: string; counts:
   const part = `${path}.part`;
   const scratch = mkdtempSync(join(tmpdir(), 'backup-'));
   try {
-    const counts = await write(part, target, name);
+    const counts = await open(target, (database) => write(part, database, name));
     const loaded = await loadDump(part, join(scratch, 'scratch.sqlite'));
     loaded.scratch.close();
     renameSync(part, path);
@@ -80,8 +86,7 @@ async function backUp({ target, out }: Command): Promise<{ path: string; counts:
   }
 }
 
-async function write(part: string, target: Target, name: string): Promise<Counts> {
-  const { database, close } = await openDatabase(target.kind, target.environment);
+async function write(part: string, database: D1Database, name: string): Promise<Counts> {
   const file = openSync(part, 'w', 0o600);
   let chunk = '';
   const flush = () => {
@@ -103,7 +108,6 @@ async function write(part: string, target: Target, name: string): Promise<Counts
     return counts;
   } finally {
     closeSync(file);
-    await close();
   }
 }
 

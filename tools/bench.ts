@@ -5,7 +5,7 @@
  * of production's hops; `--counter`, `--d1`, `--kv` and `--edge` set them in milliseconds.
  */
 
-import { readArguments, runCommand } from './command-line/command.ts';
+import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { UserError } from './command-line/project.ts';
 
 const USAGE = `Usage: npm run bench [-- [--quick] [--scale | --latency [--counter MS] [--d1 MS] [--kv MS] [--edge MS]]]
@@ -22,7 +22,14 @@ const hop = (milliseconds: string) => ({ type: 'string', default: milliseconds }
 const hops = { counter: hop('15'), d1: hop('30'), kv: hop('20'), edge: hop('7') };
 const options = { quick: flag, scale: flag, latency: flag, ...hops };
 
-await runCommand({ usage: USAGE, parse: parseSettings, run: measure });
+/** `npm run bench`. */
+export const command: Command<ReturnType<typeof parseSettings>> = {
+  usage: USAGE,
+  parse: parseSettings,
+  run: measure,
+};
+
+if (import.meta.main) await runCommand(command);
 
 function parseSettings(args: string[]) {
   const { counter, d1, kv, edge, ...flags } = readArguments('bench', args, options).values;

@@ -24,7 +24,7 @@ import { restDatabase } from './cloudflare/rest-database.ts';
 import { requireRoutes } from './cloudflare/routes.ts';
 import { boundTo, findServed } from './cloudflare/versions.ts';
 import { type Wrangler, wranglerFor } from './cloudflare/wrangler.ts';
-import { readArguments, runCommand } from './command-line/command.ts';
+import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { currentCommit } from './command-line/git.ts';
 import { MIGRATIONS_DIRECTORY, UserError } from './command-line/project.ts';
 import {
@@ -54,12 +54,15 @@ type Request = {
 /** How far a deployment has come, for the message when a step fails. */
 type Progress = { isMigrationBegun: boolean };
 
-await runCommand({
+/** `npm run deploy`. */
+export const command: Command<Request> = {
   usage: USAGE,
   invalidArguments: EXIT.notDeployed,
   parse: parseRequest,
   run,
-});
+};
+
+if (import.meta.main) await runCommand(command);
 
 function parseRequest(args: string[]): Request {
   const { values } = readArguments('deploy', args, {

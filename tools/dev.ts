@@ -5,7 +5,7 @@
  * given an argument. It goes on serving when every answer is a 500, and says why it is not ready.
  */
 
-import { readArguments, runCommand } from './command-line/command.ts';
+import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { watchNpm } from './command-line/npm.ts';
 import { applicationKeyLines } from './development/application-keys.ts';
 import { readVars } from './development/dev-vars.ts';
@@ -27,7 +27,14 @@ Sets the working copy up, and serves it on port 3001. Another port: PORT=4000 np
 let service: LocalService | undefined;
 let isStopping = false;
 
-await runCommand({ usage: USAGE, parse: (args) => readArguments('dev', args, {}), run: develop });
+/** `npm run dev`. */
+export const command: Command<unknown> = {
+  usage: USAGE,
+  parse: (args) => readArguments('dev', args, {}),
+  run: develop,
+};
+
+if (import.meta.main) await runCommand(command);
 
 /** Sets the working copy up and serves it. This program ends when the service does. */
 async function develop(): Promise<number> {

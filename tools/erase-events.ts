@@ -8,14 +8,13 @@
  */
 
 import { existsSync } from 'node:fs';
-import { readArguments, runCommand } from './command-line/command.ts';
+import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { UserError } from './command-line/project.ts';
 import { TARGET_OPTIONS, TARGET_USAGE, type Target, targetOf } from './command-line/target.ts';
 import { commandFor } from './command-line/wrangler-config.ts';
 import { readLineage, refuseUnfinishedRestore } from './database/identity.ts';
 import { findPendingMigrations } from './database/migrations.ts';
-import { openDatabase } from './database/open.ts';
-import { inLocalTurn } from './development/local-turn.ts';
+import { withDatabase } from './database/open.ts';
 import { type Aggregate, countUnerased, eraseAggregate, findAggregate } from './erasure/erase.ts';
 import {
   appendToLedger,
@@ -34,30 +33,34 @@ const USAGE = `Usage: npm run erase-events -- (--aggregate-type T --aggregate-id
   ${TARGET_USAGE}
   --ledger FILE  instead of erasures.jsonl`;
 
-type Command = { target: Target; ledger: string } & (
+type Request = { target: Target; ledger: string } & (
   | { kind: 'aggregate'; aggregate: Aggregate; isDryRun: boolean }
   | { kind: 'again' }
 );
 
-/** Printed when the erasure fails: how far it has come. */
-let progress = 'Nothing was changed.';
+/** How far an erasure has come: printed when it fails. */
+type Progress = { text: string };
 
-await runCommand({ usage: USAGE, parse: parseCommand, run });
+/** `npm run erase-events`. `run` may be given another function that opens the database. */
+export const command = { usage: USAGE, parse: parseArguments, run } satisfies Command<Request>;
 
-async function run(command: Command): Promise<number> {
+if (import.meta.main) await runCommand(command);
+
+async function run(request: Request, open = withDatabase): Promise<number> {
+  const progress = { text: 'Nothing was changed.' };
   try {
-    const erase = () => eraseEvents(command);
-    console.log(await (command.target.kind === 'remote' ? erase() : inLocalTurn(erase)));
+    checkFiles(request);
+    console.log(await open(request.target, (database) => eraseEvents(database, request, progress)));
     return 0;
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     console.error(error instanceof UserError ? message : `The erasure failed: ${message}`);
-    console.error(progress);
+    console.error(progress.text);
     return 1;
   }
 }
 
-function parseCommand(args: string[]): Command {
+function parseArguments(args: string[]): Request {
   const { values } = readArguments('erase-events', args, {
     ...TARGET_OPTIONS,
     ...LEDGER_OPTION,
@@ -79,23 +82,26 @@ function parseCommand(args: string[]): Command {
   return { kind: 'aggregate', aggregate: { type, id }, isDryRun, ...common };
 }
 
-/** Erases, and returns the line to print. */
-async function eraseEvents(command: Command): Promise<string> {
-  const { target, ledger } = command;
-  if (command.kind === 'again' && !existsSync(ledger)) {
+/** Throws a `UserError` when the request cannot read or append to its ledger. */
+function checkFiles(request: Request): void {
+  const { ledger } = request;
+  if (request.kind === 'again' && !existsSync(ledger)) {
     throw new UserError(`there is no ledger ${ledger}`);
   }
-  if (command.kind === 'again' || !command.isDryRun) checkLedger(ledger);
-  const { database, close } = await openDatabase(target.kind, target.environment);
-  try {
-    await refuseUnfinishedRestore(database);
-    await requireMigrated(database, target);
-    if (command.kind === 'again') return await eraseAgain(database, ledger);
-    return await eraseOne(database, command);
-  } finally {
-    // The erasure has its outcome by now, even if closing fails.
-    await close().catch(() => undefined);
-  }
+  if (request.kind === 'again' || !request.isDryRun) checkLedger(ledger);
+}
+
+/** Erases, and returns the line to print. */
+async function eraseEvents(
+  database: D1Database,
+  request: Request,
+  progress: Progress,
+): Promise<string> {
+  await refuseUnfinishedRestore(database);
+  await requireMigrated(database, request.target);
+  return request.kind === 'again'
+    ? eraseAgain(database, request.ledger, progress)
+    : eraseOne(database, request, progress);
 }
 
 async function requireMigrated(database: D1Database, { kind, environment }: Target): Promise<void> {
@@ -106,7 +112,8 @@ async function requireMigrated(database: D1Database, { kind, environment }: Targ
 
 async function eraseOne(
   database: D1Database,
-  { aggregate, isDryRun, ledger }: Extract<Command, { kind: 'aggregate' }>,
+  { aggregate, isDryRun, ledger }: Extract<Request, { kind: 'aggregate' }>,
+  progress: Progress,
 ): Promise<string> {
   const lineage = await readLineage(database);
   const { total, unerased, lastId, lastAt } = await findAggregate(database, aggregate);
@@ -115,17 +122,17 @@ async function eraseOne(
   if (isDryRun) return `Dry run: ${events(unerased)} would be erased; ${already}.`;
   // The clock of this machine may be behind the clock of the service.
   const extent = { lastId, now: Math.max(Date.now(), lastAt) };
-  progress = 'It is not known whether anything was erased: run the command again.';
+  progress.text = 'It is not known whether anything was erased: run the command again.';
   try {
     await eraseAggregate(database, aggregate, extent);
   } catch (error) {
     // The erasure may have been carried out and its answer lost: count the events that still have their payload.
     if ((await countUnerased(database, aggregate, extent)) > 0) {
-      progress = 'Nothing was changed.';
+      progress.text = 'Nothing was changed.';
       throw error;
     }
   }
-  progress = `${events(unerased)} erased, but the ledger does not say so: run the command again.`;
+  progress.text = `${events(unerased)} erased, but the ledger does not say so: run the command again.`;
   appendToLedger(ledger, {
     lineage,
     aggregate: nameOf(aggregate),
@@ -135,8 +142,12 @@ async function eraseOne(
   return `Erased ${events(unerased)}; ${already}. The ledger is ${ledger}.`;
 }
 
-async function eraseAgain(database: D1Database, ledger: string): Promise<string> {
-  progress = 'A part of it may be erased: run the command again.';
+async function eraseAgain(
+  database: D1Database,
+  ledger: string,
+  progress: Progress,
+): Promise<string> {
+  progress.text = 'A part of it may be erased: run the command again.';
   const erased = await playLedger(database, await readLineage(database), readLedger(ledger));
   return `Erased again, by the ledger ${ledger}: ${events(erased)}.`;
 }

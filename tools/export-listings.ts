@@ -8,7 +8,7 @@
 
 import { createWriteStream, rmSync } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
-import { readArguments, runCommand } from './command-line/command.ts';
+import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { userPath, watchNpm } from './command-line/npm.ts';
 import { showProgress } from './command-line/progress.ts';
 import { UserError } from './command-line/project.ts';
@@ -25,8 +25,13 @@ Writes the whole catalogue as a listings file: imported again it changes nothing
 
 type Request = { target: Target; out: string | undefined };
 
-watchNpm(() => process.exit(1));
-await runCommand({ usage: USAGE, parse, run });
+/** `npm run export-listings`. `run` may be given another function that opens the database. */
+export const command = { usage: USAGE, parse, run } satisfies Command<Request>;
+
+if (import.meta.main) {
+  watchNpm(() => process.exit(1));
+  await runCommand(command);
+}
 
 function parse(args: string[]): Request {
   const options = { ...TARGET_OPTIONS, out: { type: 'string' } } as const;
@@ -35,9 +40,9 @@ function parse(args: string[]): Request {
   return { target: targetOf(values), out: values.out };
 }
 
-async function run(request: Request): Promise<number> {
+async function run(request: Request, open = openMigrated): Promise<number> {
   try {
-    const write = () => writeFile(request);
+    const write = () => writeFile(request, open);
     await (request.target.kind === 'local' ? inLocalTurn(write) : write());
     return 0;
   } catch (error) {
@@ -47,10 +52,10 @@ async function run(request: Request): Promise<number> {
 }
 
 /** Writes the catalogue. An incomplete file is removed. */
-async function writeFile({ target, out }: Request): Promise<void> {
+async function writeFile({ target, out }: Request, open: typeof openMigrated): Promise<void> {
   const isRemote = target.kind === 'remote';
   const { environment } = target;
-  const { database, close } = await openMigrated({ isRemote, environment, isDryRun: true });
+  const { database, close } = await open({ isRemote, environment, isDryRun: true });
   const path = out === undefined ? undefined : userPath('export-listings', out);
   const progress = showProgress(process.stderr);
   const pieces = exportListings(database, (done, total) =>

@@ -8,14 +8,13 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readArguments, runCommand } from './command-line/command.ts';
+import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { userPath } from './command-line/npm.ts';
 import { UserError } from './command-line/project.ts';
 import { TARGET_OPTIONS, TARGET_USAGE, type Target, targetOf } from './command-line/target.ts';
 import { loadDump } from './database/dump-file.ts';
-import { openDatabase } from './database/open.ts';
+import { type WithDatabase, withDatabase } from './database/open.ts';
 import { restore } from './database/restore.ts';
-import { inLocalTurn } from './development/local-turn.ts';
 import { type Erasure, ledgerReader, PLAY_OPTIONS } from './erasure/ledger.ts';
 
 const USAGE = `Usage: npm run restore -- FILE [--remote] [--env NAME] [--ledger FILE | --no-ledger]
@@ -24,15 +23,17 @@ const USAGE = `Usage: npm run restore -- FILE [--remote] [--env NAME] [--ledger 
   --ledger FILE  instead of erasures.jsonl
   --no-ledger    when nothing was ever erased, or erased payloads may come back`;
 
-type Command = { file: string; target: Target; readErasures: () => Erasure[] };
+type Request = { file: string; target: Target; readErasures: () => Erasure[] };
 
-await runCommand({ usage: USAGE, parse: parseCommand, run });
+/** `npm run restore`. `run` may be given another function that opens the database. */
+export const command = { usage: USAGE, parse: parseArguments, run } satisfies Command<Request>;
 
-async function run(command: Command): Promise<number> {
+if (import.meta.main) await runCommand(command);
+
+async function run(request: Request, open = withDatabase): Promise<number> {
   const progress = { isBegun: false };
   try {
-    const bringBack = () => restoreFile(command, progress);
-    console.log(await (command.target.kind === 'remote' ? bringBack() : inLocalTurn(bringBack)));
+    console.log(await restoreFile(request, progress, open));
     return 0;
   } catch (error) {
     console.error(`Not restored: ${error instanceof Error ? error.message : String(error)}.`);
@@ -45,7 +46,7 @@ async function run(command: Command): Promise<number> {
   }
 }
 
-function parseCommand(args: string[]): Command {
+function parseArguments(args: string[]): Request {
   const options = { ...TARGET_OPTIONS, ...PLAY_OPTIONS };
   const { values, positionals } = readArguments('restore', args, options, {
     allowPositionals: true,
@@ -58,19 +59,23 @@ function parseCommand(args: string[]): Command {
 }
 
 /** Returns the line to print. */
-async function restoreFile(command: Command, progress: { isBegun: boolean }): Promise<string> {
-  const { file, target, readErasures } = command;
+async function restoreFile(
+  { file, target, readErasures }: Request,
+  progress: { isBegun: boolean },
+  open: WithDatabase,
+): Promise<string> {
   if (!existsSync(file)) throw new UserError(`there is no file ${file}`);
   const ledger = readErasures();
   const folder = mkdtempSync(join(tmpdir(), 'restore-'));
   try {
     const dump = await loadDump(file, join(folder, 'scratch.sqlite'));
-    const { database, close } = await openDatabase(target.kind, target.environment);
     try {
       const onBegin = () => {
         progress.isBegun = true;
       };
-      const { when, erased } = await restore(database, dump, { ledger, onBegin });
+      const { when, erased } = await open(target, (database) =>
+        restore(database, dump, { ledger, onBegin }),
+      );
       const rows = Object.values(dump.counts).reduce((sum, count) => sum + count, 0);
       const state = `${rows} rows of ${dump.name} as it was at ${dump.madeAt}`;
       const erasures = `Erased again: ${erased === 1 ? '1 event' : `${erased} events`}.`;
@@ -79,7 +84,6 @@ async function restoreFile(command: Command, progress: { isBegun: boolean }): Pr
         : `An earlier run has restored ${state}, and nothing was copied now. ${erasures}`;
     } finally {
       dump.scratch.close();
-      await close().catch(() => undefined);
     }
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -16,7 +16,7 @@ import { findDatabase, findNamespace } from './cloudflare/resources.ts';
 import { requireRoutes } from './cloudflare/routes.ts';
 import { findServed, listVersions, type Version } from './cloudflare/versions.ts';
 import { wranglerFor } from './cloudflare/wrangler.ts';
-import { readArguments, runCommand } from './command-line/command.ts';
+import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { archiveCommit, findCommit } from './command-line/git.ts';
 import { MIGRATIONS_DIRECTORY, PROJECT_DIRECTORY, UserError } from './command-line/project.ts';
 import {
@@ -36,7 +36,15 @@ const FOLDER = join(PROJECT_DIRECTORY, '.wrangler');
 type Request = { to: string | undefined; environment: string | undefined };
 type Tagged = Version & { tag: string };
 
-await runCommand({ usage: USAGE, invalidArguments: EXIT.notDeployed, parse: parseRequest, run });
+/** `npm run rollback`. */
+export const command: Command<Request> = {
+  usage: USAGE,
+  invalidArguments: EXIT.notDeployed,
+  parse: parseRequest,
+  run,
+};
+
+if (import.meta.main) await runCommand(command);
 
 function parseRequest(args: string[]): Request {
   const options = { to: { type: 'string' }, env: { type: 'string' } } as const;

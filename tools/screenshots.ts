@@ -11,7 +11,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { readArguments, runCommand } from './command-line/command.ts';
+import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { PROJECT_DIRECTORY, UserError } from './command-line/project.ts';
 
 const USAGE = `Usage: npm run screenshots
@@ -72,11 +72,14 @@ const PICTURES: readonly Picture[] = [
   },
 ];
 
-await runCommand({
+/** `npm run screenshots`. */
+export const command: Command<unknown> = {
   usage: USAGE,
   parse: (args) => readArguments('screenshots', args, {}),
   run: makePictures,
-});
+};
+
+if (import.meta.main) await runCommand(command);
 
 /** Serves a scratch copy, makes every picture, then ends the service and removes the copy. Returns 0. */
 async function makePictures(): Promise<number> {

@@ -5,14 +5,17 @@
  * and no fault was logged, 1 when not, 2 for invalid arguments.
  */
 
-import { readArguments, runCommand } from './command-line/command.ts';
+import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { UserError } from './command-line/project.ts';
 
 const USAGE = `Usage: npm run soak [-- --seconds 30]
 
 Sends mixed traffic to the production bundle in workerd, and checks every answer.`;
 
-await runCommand({ usage: USAGE, parse: parseSeconds, run: soakFor });
+/** `npm run soak`. */
+export const command: Command<number> = { usage: USAGE, parse: parseSeconds, run: soakFor };
+
+if (import.meta.main) await runCommand(command);
 
 function parseSeconds(args: string[]): number {
   const options = { seconds: { type: 'string', default: '30' } } as const;

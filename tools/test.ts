@@ -13,7 +13,7 @@ import { globSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs
 import { freemem, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import * as z from 'zod';
-import { readArguments, runCommand } from './command-line/command.ts';
+import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { userPath } from './command-line/npm.ts';
 import { UserError } from './command-line/project.ts';
 
@@ -45,7 +45,10 @@ const report = z.object({
 
 type Outcome = { passed: number; failed: number; skipped: number };
 
-await runCommand({ usage: USAGE, parse: parseFiles, run: runAll });
+/** `npm test`. */
+export const command: Command<string[]> = { usage: USAGE, parse: parseFiles, run: runAll };
+
+if (import.meta.main) await runCommand(command);
 
 /** Returns the named test files, and the test files in the named folders. */
 function parseFiles(args: string[]): string[] {

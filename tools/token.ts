@@ -6,7 +6,7 @@
  */
 
 import { importJWK, SignJWT } from 'jose';
-import { readArguments, runCommand } from './command-line/command.ts';
+import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { UserError } from './command-line/project.ts';
 import { createDevVars, readVars } from './development/dev-vars.ts';
 import { ensureDevelopmentKeys, type SigningKey } from './development/key-pair.ts';
@@ -29,7 +29,14 @@ const SECONDS_PER_UNIT = new Map([
 type Vars = ReadonlyMap<string, string>;
 type TokenOptions = { permissions: readonly string[]; lifetimeSeconds: number };
 
-await runCommand({ usage: USAGE, parse: parseOptions, run: printToken });
+/** `npm run token`. */
+export const command: Command<TokenOptions> = {
+  usage: USAGE,
+  parse: parseOptions,
+  run: printToken,
+};
+
+if (import.meta.main) await runCommand(command);
 
 async function printToken(options: TokenOptions): Promise<number> {
   const directory = process.cwd();

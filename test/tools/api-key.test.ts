@@ -1,4 +1,4 @@
-/** `npm run -s api-key`, run as a program in a copy of the project. */
+/** `npm run -s api-key`: in this process, and as a program in a copy of the project with keys in its wrangler.toml. */
 
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -7,7 +7,9 @@ import { parse } from 'smol-toml';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { namedKeys } from '../../src/auth/api-key.ts';
-import { ProjectCopy } from '../support/node/project-copy.ts';
+import { command } from '../../tools/api-key.ts';
+import { runHere } from '../support/node/in-process.ts';
+import { type Finished, ProjectCopy } from '../support/node/project-copy.ts';
 
 let project: ProjectCopy;
 let config: string;
@@ -28,13 +30,16 @@ sha256 = "${'a'.repeat(64)}"
 afterAll(() => project.remove());
 
 /** Runs the command, which must print a key. Returns the key and wrangler.toml with the printed lines at its end. */
-async function make(...args: string[]) {
-  const { code, stdout } = await project.run('api-key.ts', ...args);
+async function make(run: (...args: string[]) => Promise<Finished>, ...args: string[]) {
+  const { code, stdout } = await run(...args);
   expect(code).toBe(0);
   const [key = '', empty, ...lines] = stdout.split('\n');
   expect(empty).toBe('');
   return { key, toml: parse(`${config}\n${lines.join('\n')}`), stdout };
 }
+
+const inCopy = (...args: string[]) => project.run('api-key.ts', ...args);
+const here = (...args: string[]) => runHere(command, ...args);
 
 function keysOf(vars: unknown) {
   return namedKeys.parse(z.object({ API_KEYS: z.unknown() }).parse(vars).API_KEYS);
@@ -43,6 +48,7 @@ function keysOf(vars: unknown) {
 describe('api-key', () => {
   it('prints a key once, and lines by which the service recognizes it', async () => {
     const { key, toml, stdout } = await make(
+      inCopy,
       ...['--name', 'marketing-site', '--scope', 'feed:read', '--expires', '2099-12-31'],
     );
     expect(key).toMatch(/^epf_marketing-site_[\w-]{43}$/);
@@ -59,28 +65,31 @@ describe('api-key', () => {
 
   it('takes scopes repeated, comma-separated or both, and makes another key each time', async () => {
     const scopes = ['--scope', 'events:read,events:write', '--scope', 'events:read'];
-    const first = await make('--name', 'booking-system', ...scopes);
+    const first = await make(here, '--name', 'booking-system', ...scopes);
     expect(keysOf(first.toml.vars)[0]?.scopes).toEqual(['events:write', 'events:read']);
-    const second = await make('--name', 'booking-system', ...scopes);
+    const second = await make(here, '--name', 'booking-system', ...scopes);
     expect(second.key).not.toBe(first.key);
   });
 
   it('prints the lines of another environment', async () => {
-    const { toml } = await make('--name', 'site', '--scope', 'feed:read', '--env', 'scratch');
+    const { toml } = await make(
+      inCopy,
+      ...['--name', 'site', '--scope', 'feed:read', '--env', 'scratch'],
+    );
     const { env } = z
       .object({ env: z.object({ scratch: z.object({ vars: z.unknown() }) }) })
       .parse(toml);
     expect(keysOf(env.scratch.vars).map(({ name }) => name)).toEqual(['taken-there', 'site']);
 
     project.environment = { CLOUDFLARE_ENV: 'scratch' };
-    const { stdout } = await make('--name', 'site', '--scope', 'feed:read');
+    const { stdout } = await make(inCopy, '--name', 'site', '--scope', 'feed:read');
     project.environment = {};
     expect(stdout).toContain('\n[[env.scratch.vars.API_KEYS]]\n');
   });
 
   it('accepts today as a date: the key is valid to the end of the day', async () => {
     const today = new Date().toISOString().slice(0, 10);
-    await make('--name', 'site', '--scope', 'feed:read', '--expires', today);
+    await make(here, '--name', 'site', '--scope', 'feed:read', '--expires', today);
   });
 
   const good = ['--name', 'site', '--scope', 'feed:read'];
@@ -100,19 +109,25 @@ describe('api-key', () => {
     [[...good, '--expires', '2099-02-30'], '--expires "2099-02-30" must be a date'],
     [[...good, '--expires', '2020-01-01'], '--expires 2020-01-01 is in the past'],
     [[...good, '--env', 'nowhere'], '--env "nowhere": wrangler.toml defines no such environment'],
-    [['--name', 'taken-there', '--scope', 'feed:read', '--env', 'scratch'], 'another key'],
     [['--name', 'site', '--scope'], "Option '--scope <value>' argument missing"],
     [[...good, '--expire', '2099-01-01'], "Unknown option '--expire'"],
     [[...good, 'more'], "Unexpected argument 'more'"],
   ])('refuses %j with 2', async (args, told) => {
-    const { code, stdout, stderr } = await project.run('api-key.ts', ...args);
+    const { code, stdout, stderr } = await here(...args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(told);
   });
 
+  it('refuses the name of another key in wrangler.toml', async () => {
+    const taken = ['--name', 'taken-there', '--scope', 'feed:read', '--env', 'scratch'];
+    const { code, stdout, stderr } = await inCopy(...taken);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain('--name taken-there is the name of another key in wrangler.toml');
+  });
+
   it('takes a name of 40 characters', async () => {
     const name = 'a'.repeat(40);
-    const { toml } = await make('--name', name, '--scope', 'feed:read');
+    const { toml } = await make(here, '--name', name, '--scope', 'feed:read');
     expect(keysOf(toml.vars)[0]?.name).toBe(name);
   });
 

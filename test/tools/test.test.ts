@@ -1,9 +1,11 @@
-/** `npm test -- FILE...`, run as a program. */
+/** `npm test -- FILE...` */
 
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { command } from '../../tools/test.ts';
+import { runHere } from '../support/node/in-process.ts';
 
 /** Runs `npm test -- FILE...` as a user does in `folder`. */
 function npmTest(folder: string, ...files: string[]) {
@@ -17,10 +19,15 @@ function npmTest(folder: string, ...files: string[]) {
 }
 
 describe('npm test -- FILE', () => {
-  it("runs that file only, by its path in the user's directory, and counts its tests", () => {
-    const { status, stdout } = npmTest('test/tools', 'erasure/ledger.test.ts');
-    expect(status).toBe(0);
+  afterEach(() => vi.unstubAllEnvs());
+
+  it("runs that file and the files of that folder only, by their paths in the user's directory, and counts their tests", () => {
+    const { status, stdout } = npmTest('test/tools', 'erasure/ledger.test.ts', 'cloudflare');
+    expect({ status, stdout }).toMatchObject({ status: 0 });
     expect(stdout.trimEnd().split('\n').at(-1)).toMatch(/^[1-9]\d* passed, 0 failed$/);
+    expect(new Set(stdout.match(/test\/[\w/-]+\.test\.ts/g))).toEqual(
+      new Set(['test/tools/cloudflare/placeholders.test.ts', 'test/tools/erasure/ledger.test.ts']),
+    );
     expect(stdout).not.toContain('format and lint');
     // It leaves none of its files behind.
     const [, scratch = ''] = /written to (.*)\/report\.json/.exec(stdout) ?? [];
@@ -28,16 +35,11 @@ describe('npm test -- FILE', () => {
     expect(existsSync(scratch)).toBe(false);
   });
 
-  it('runs the files of a folder', () => {
-    const { status, stdout } = npmTest('.', 'test/tools/cloudflare');
-    expect({ status, stdout }).toMatchObject({ status: 0 });
-    expect(stdout).toContain('cloudflare/placeholders.test.ts');
-    expect(stdout).not.toContain('api-key.test.ts');
-  });
-
-  it.each(['no-such.test.ts', 'no-such-folder', '../package.json'])('refuses %s', (file) => {
-    const { status, stdout, stderr } = npmTest('test', 'architecture.test.ts', file);
-    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+  it.each(['no-such.test.ts', 'no-such-folder', '../package.json'])('refuses %s', async (file) => {
+    vi.stubEnv('npm_lifecycle_event', 'test');
+    vi.stubEnv('INIT_CWD', join(process.cwd(), 'test'));
+    const { code, stdout, stderr } = await runHere(command, 'architecture.test.ts', file);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(`There is no test file ${file}. Nothing was done.\n\nUsage: npm test`);
   });
 });

@@ -1,4 +1,4 @@
-/** `npm run -s token`, run as a program in a directory of its own. */
+/** `npm run -s token` in a directory of its own: once as a program, and else in this process. */
 
 import { spawnSync } from 'node:child_process';
 import {
@@ -14,7 +14,9 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { command } from '../../tools/token.ts';
+import { runHere } from '../support/node/in-process.ts';
 import { neutralConfig } from '../support/node/neutral-config.ts';
 
 const PROGRAM = resolve('tools/token.ts');
@@ -29,15 +31,13 @@ beforeEach(() => {
   );
 });
 afterEach(() => {
+  vi.restoreAllMocks();
   rmSync(directory, { recursive: true });
 });
 
 function token(...args: string[]) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [PROGRAM, ...args], {
-    cwd: directory,
-    encoding: 'utf8',
-  });
-  return { status, stdout, stderr };
+  vi.spyOn(process, 'cwd').mockReturnValue(directory);
+  return runHere(command, ...args);
 }
 
 function read(file: string) {
@@ -56,7 +56,10 @@ async function verify(text: string, issuer = 'https://identity.example.com/') {
 
 describe('token', () => {
   it('prints a token that the service accepts, and nothing else', async () => {
-    const { status, stdout, stderr } = token();
+    const { status, stdout, stderr } = spawnSync(process.execPath, [PROGRAM], {
+      cwd: directory,
+      encoding: 'utf8',
+    });
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(stdout).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+\n$/);
     const payload = await verify(stdout.trim());
@@ -65,7 +68,7 @@ describe('token', () => {
   });
 
   it('signs the permissions and the lifetime that are asked for', async () => {
-    const { stdout } = token(
+    const { stdout } = await token(
       '--permission',
       'a:b',
       '--permission',
@@ -78,75 +81,75 @@ describe('token', () => {
     expect(Number(payload.exp) - Number(payload.iat)).toBe(172_800);
   });
 
-  it('makes .dev.vars from the example, with the public half, and keeps the private one to its user', () => {
-    token();
+  it('makes .dev.vars from the example, with the public half, and keeps the private one to its user', async () => {
+    await token();
     expect(read('.dev.vars').startsWith(read('.dev.vars.example'))).toBe(true);
     const [published] = JSON.parse(vars().JWT_JWKS ?? '').keys;
     expect(published).not.toHaveProperty('d');
     expect(JSON.parse(read('.dev.key.json'))).toHaveProperty('d');
     expect(statSync(join(directory, '.dev.key.json')).mode & 0o777).toBe(0o600);
     const before = read('.dev.vars');
-    token();
+    await token();
     expect(read('.dev.vars')).toBe(before);
   });
 
   it('adds the public half to a .dev.vars that names no key set, with or without a final line end', async () => {
     writeFileSync(join(directory, '.dev.vars'), 'API_KEY=mine');
-    await verify(token().stdout.trim());
+    await verify((await token()).stdout.trim());
     expect(vars().API_KEY).toBe('mine');
   });
 
   it.each(['JWT_JWKS=', 'JWT_JWKS_URL=', 'JWT_JWKS_URL=https://identity.example.com/jwks'])(
     'leaves a .dev.vars with %s as it is, and warns',
-    (line) => {
+    async (line) => {
       writeFileSync(join(directory, '.dev.vars'), `${line}\n`);
-      const { status, stdout, stderr } = token();
-      expect(status).toBe(0);
+      const { code, stdout, stderr } = await token();
+      expect(code).toBe(0);
       expect(read('.dev.vars')).toBe(`${line}\n`);
       expect(decodeJwt(stdout.trim()).permissions).toEqual(['tool-web:viewer']);
       expect(stderr).toContain('will refuse this token');
     },
   );
 
-  it('does not take a byte order mark for part of a name', () => {
+  it('does not take a byte order mark for part of a name', async () => {
     writeFileSync(join(directory, '.dev.vars'), '\ufeffJWT_JWKS=\n');
-    token();
+    await token();
     expect(read('.dev.vars')).toBe('\ufeffJWT_JWKS=\n');
   });
 
-  it('says in one line that .dev.vars cannot be written, or that the key file holds no key', () => {
+  it('says in one line that .dev.vars cannot be written, or that the key file holds no key', async () => {
     // Not even root can write to this file.
     symlinkSync('/proc/version', join(directory, '.dev.vars'));
-    const { status, stdout, stderr } = token();
-    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    const { code, stdout, stderr } = await token();
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/^the development key cannot be added to \.dev\.vars: .*\n$/);
     writeFileSync(join(directory, '.dev.key.json'), '{');
-    expect(token()).toEqual({
-      status: 1,
+    expect(await token()).toEqual({
+      code: 1,
       stdout: '',
       stderr: '.dev.key.json holds no development key: delete it, and a new one is made\n',
     });
   });
 
   it('makes a new pair when the private half is lost', async () => {
-    token();
+    await token();
     const before = read('.dev.vars');
     rmSync(join(directory, '.dev.key.json'));
-    await verify(token().stdout.trim());
+    await verify((await token()).stdout.trim());
     expect(read('.dev.vars')).not.toBe(before);
     expect(read('.dev.vars').match(/JWT_JWKS/g)).toHaveLength(1);
   });
 
   it('publishes the pair again when .dev.vars is lost', async () => {
-    const first = token().stdout.trim();
+    const first = (await token()).stdout.trim();
     rmSync(join(directory, '.dev.vars'));
-    token();
+    await token();
     await verify(first);
   });
 
   it('takes issuer and audience from .dev.vars before wrangler.toml', async () => {
     writeFileSync(join(directory, '.dev.vars'), 'JWT_ISSUER=https://other.example/\n');
-    await verify(token().stdout.trim(), 'https://other.example/');
+    await verify((await token()).stdout.trim(), 'https://other.example/');
   });
 
   it.each([
@@ -158,7 +161,7 @@ describe('token', () => {
       join(directory, 'wrangler.toml'),
       read('wrangler.toml').replace(/^JWT_ISSUER.*$/m, line),
     );
-    const { stdout, stderr } = token();
+    const { stdout, stderr } = await token();
     expect(stderr).toBe('');
     await verify(stdout.trim(), 'https://other.example/');
   });
@@ -173,9 +176,9 @@ describe('token', () => {
     ['--expires', 'soon'],
     ['--exp', '1h'],
     ['tool-web:viewer'],
-  ])('refuses %j %j with status 2', (...args) => {
-    const { status, stdout, stderr } = token(...args);
-    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+  ])('refuses %j %j with 2', async (...args) => {
+    const { code, stdout, stderr } = await token(...args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain('Usage: npm run -s token');
   });
 });

@@ -23,22 +23,24 @@ export type Command<Request> = {
   run: (request: Request) => number | Promise<number>;
 };
 
-/**
- * Runs a command with the arguments of this process, and sets the exit code: 0 for `--help`, `invalidArguments` (2) for
- * invalid arguments and for an environment that wrangler.toml does not define, 1 for a `UserError` of `run`, and
- * otherwise the result of `run`.
- */
-export async function runCommand<Request>({
-  usage,
-  invalidArguments = 2,
-  parse,
-  run,
-}: Command<Request>): Promise<void> {
+/** Runs a command with the arguments of this process, and sets its exit code. */
+export async function runCommand<Request>(command: Command<Request>): Promise<void> {
   for (const output of [process.stdout, process.stderr]) output.on('error', ignoreClosedPipe);
-  const args = process.argv.slice(2);
+  process.exitCode = await exitCodeOf(command, process.argv.slice(2));
+}
+
+/**
+ * Runs a command with these arguments. Returns its exit code: 0 for `--help`, `invalidArguments` (2) for invalid
+ * arguments and for an environment that wrangler.toml does not define, 1 for a `UserError` of `run`, and otherwise the
+ * result of `run`.
+ */
+export async function exitCodeOf<Request>(
+  { usage, invalidArguments = 2, parse, run }: Command<Request>,
+  args: string[],
+): Promise<number> {
   if (asksForHelp(args)) {
     console.log(usage);
-    return;
+    return 0;
   }
   let request: Request;
   try {
@@ -46,15 +48,14 @@ export async function runCommand<Request>({
     request = parse(args);
   } catch (error) {
     console.error(`${firstLine(error)}. Nothing was done.\n\n${usage}`);
-    process.exitCode = invalidArguments;
-    return;
+    return invalidArguments;
   }
   try {
-    process.exitCode = await run(request);
+    return await run(request);
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     console.error(error.message);
-    process.exitCode = 1;
+    return 1;
   }
 }
 

@@ -6,6 +6,7 @@ import { restDatabase } from '../cloudflare/rest-database.ts';
 import { STATE_DIRECTORY } from '../command-line/project.ts';
 import type { Target } from '../command-line/target.ts';
 import { deploymentOf, readWranglerConfig } from '../command-line/wrangler-config.ts';
+import { inLocalTurn } from '../development/local-turn.ts';
 import { superviseRuntime } from './runtime.ts';
 
 /** The id of the local database. `dev` uses the same one, because wrangler.toml has it as `preview_database_id`. */
@@ -26,6 +27,26 @@ export async function openDatabase(
   if (kind === 'remote') return openRemote(environment);
   return openState(kind === 'local' ? STATE_DIRECTORY : undefined);
 }
+
+/** Does work on the database of a target, and then closes the database. */
+export type WithDatabase = <T>(
+  target: Target,
+  work: (database: D1Database) => Promise<T>,
+) => Promise<T>;
+
+/** Opens the database of a target for the work, the local one when it is this program's turn. */
+export const withDatabase: WithDatabase = async ({ kind, environment }, work) => {
+  const openAndWork = async () => {
+    const { database, close } = await openDatabase(kind, environment);
+    try {
+      return await work(database);
+    } finally {
+      // The work has its outcome by now, even if closing fails.
+      await close().catch(() => undefined);
+    }
+  };
+  return kind === 'remote' ? openAndWork() : inLocalTurn(openAndWork);
+};
 
 /** Finds the deployed database by its name. It needs the right to D1, and creates nothing on the account. */
 async function openRemote(environment: string | undefined): Promise<OpenDatabase> {

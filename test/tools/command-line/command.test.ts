@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { readArguments } from '../../../tools/command-line/command.ts';
+import { runHere } from '../../support/node/in-process.ts';
 import type { ProjectCopy } from '../../support/node/project-copy.ts';
 import { copyWithStore } from '../../support/node/stores.ts';
 
@@ -18,38 +19,55 @@ const { scripts } = z
   .parse(JSON.parse(readFileSync('package.json', 'utf8')));
 const commands = Object.keys(scripts).filter((script) => !TOOLS_OWN.includes(script));
 
-function run(command: string, args: readonly string[]) {
+function run(program: string, args: readonly string[]) {
   const env = { ...process.env, ...NO_RIGHTS };
-  const { status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8', env });
+  const { status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8', env });
   return { status, stdout, stderr };
 }
 
 /** For these two, 2 means that something was deployed. */
 const codeOf = (script: string) => (['deploy', 'rollback'].includes(script) ? 1 : 2);
 
+/** Runs the command of a script in this process. */
+async function here(script: string, ...args: string[]) {
+  Object.assign(process.env, NO_RIGHTS);
+  const { command } = await import(`../../../tools/${script}.ts`);
+  return runHere(command, ...args);
+}
+
 const npmRun = (...args: string[]) => run('npm', ['run', '-s', ...args]);
 
 /** Runs the program of a script without npm, which would take half a second more. */
-function program(script: string, ...args: string[]) {
-  const [, file = ''] = /\bnode (tools\/\S+\.ts)$/.exec(scripts[script] ?? '') ?? [];
-  return run(process.execPath, [file, ...args]);
-}
+const program = (script: string, ...args: string[]) =>
+  run(process.execPath, [`tools/${script}.ts`, ...args]);
 
 describe('every command of package.json', () => {
-  it('is a program of the project, or known as one that is not', () => {
+  it('is the program of its name, which runs it with the arguments of the process, or known as another program', () => {
     expect(commands.length).toBeGreaterThan(10);
-    for (const script of commands) expect(scripts[script]).toMatch(/^(exec )?node tools\/\S+\.ts$/);
+    for (const script of commands) {
+      expect(scripts[script]).toMatch(new RegExp(`^(exec )?node tools/${script}\\.ts$`));
+      const text = readFileSync(`tools/${script}.ts`, 'utf8');
+      expect([script, text]).toEqual([
+        script,
+        expect.stringMatching(
+          /^if \(import\.meta\.main\) (\{\n.*\n {2})?await runCommand\(command\);$/m,
+        ),
+      ]);
+    }
+    expect(program('deploy', '--help')).toMatchObject({ status: 0, stderr: '' });
+    expect(program('deploy', '--no-such-option')).toMatchObject({ status: 1, stdout: '' });
+    expect(program('dev', '--no-such-option')).toMatchObject({ status: 2, stdout: '' });
   });
 
   it.each(commands)(
     '%s answers --help with its usage and 0, and an unknown option with another code',
-    (script) => {
-      const { status, stdout, stderr } = program(script, '--help');
-      expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    async (script) => {
+      const { code, stdout, stderr } = await here(script, '--help');
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
       const usage = new RegExp(`^Usage: npm (run (-s )?)?${script}( |\\n)`);
       expect(stdout).toMatch(usage);
-      const unknown = program(script, '--no-such-option');
-      expect(unknown).toMatchObject({ status: codeOf(script), stdout: '' });
+      const unknown = await here(script, '--no-such-option');
+      expect(unknown).toMatchObject({ code: codeOf(script), stdout: '' });
       expect(unknown.stderr).toContain("Unknown option '--no-such-option'");
       expect(unknown.stderr.endsWith(stdout)).toBe(true);
     },
@@ -82,12 +100,6 @@ describe('by npm', () => {
     expect(stderr).toContain(
       'npm kept --dry-run for itself: write -- before the arguments. Nothing was done.\n\nUsage: npm run deploy',
     );
-  });
-
-  it('an import does nothing when npm has kept its --remote', () => {
-    const { status, stdout, stderr } = npmRun('import-listings', 'no-such-file.json', '--remote');
-    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
-    expect(stderr).toContain('npm kept --remote for itself: write -- before the arguments');
   });
 
   it('a soak does nothing when npm has kept its --seconds', () => {
@@ -147,8 +159,8 @@ it.each([
   ['soak', 'minutes', "Unexpected argument 'minutes'. Nothing was done.\n\nUsage: "],
   ['soak', '--seconds=0', '--seconds must be a number above 0. Nothing was done.\n\nUsage: '],
   ['bench', '--d1=fast', 'fast is no number of milliseconds up to 9999. Nothing was done.'],
-])('%s does nothing when it is given %s', (script, argument, message) => {
-  const { status, stdout, stderr } = program(script, argument);
-  expect({ status, stdout }).toEqual({ status: codeOf(script), stdout: '' });
+])('%s does nothing when it is given %s', async (script, argument, message) => {
+  const { code, stdout, stderr } = await here(script, argument);
+  expect({ code, stdout }).toEqual({ code: codeOf(script), stdout: '' });
   expect(stderr.startsWith(message)).toBe(true);
 });

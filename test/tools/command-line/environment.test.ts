@@ -1,60 +1,34 @@
 /** An environment that wrangler.toml does not define: wrangler would take production's bindings for it. */
 
-import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { targetOf } from '../../../tools/command-line/target.ts';
-
-const isFull = process.env.FULL === '1';
+import { runHere } from '../../support/node/in-process.ts';
 
 const { scripts } = z
   .object({ scripts: z.record(z.string(), z.string()) })
   .parse(JSON.parse(readFileSync('package.json', 'utf8')));
 
 /** The scripts that run a program of the project. Scripts of other tools know no environment. */
-const programs = Object.entries(scripts).flatMap(([script, command]) => {
-  const [, program] = /\bnode (tools\/\S+\.ts)$/.exec(command) ?? [];
-  return program === undefined ? [] : [{ script, program }];
-});
-
-/** These scripts work on a deployment, or print lines for one. The others are run with FULL only. */
-const OF_DEPLOYMENTS = [
-  'api-key',
-  'backup',
-  'deploy',
-  'erase-events',
-  'export-listings',
-  'import-listings',
-  'restore',
-  'rollback',
-  'set-status',
-];
-
-const run = programs.filter(({ script }) => isFull || OF_DEPLOYMENTS.includes(script));
-/** The arguments that a program has to be given before it looks at anything else. */
-const NEEDED: Record<string, string[]> = { 'import-listings': ['x.json'], restore: ['x.sql'] };
+const commands = Object.keys(scripts).filter((script) => existsSync(`tools/${script}.ts`));
 
 describe('an environment that is not defined', () => {
   afterEach(() => vi.unstubAllEnvs());
 
-  it('is looked for by every program, and by Vitest, which `watch` runs', () => {
-    const files = programs.map(({ program }) => program);
-    expect(files.length).toBeGreaterThan(10);
-    const heedless = files.filter(
-      (file) => !/^await runCommand\(/m.test(readFileSync(file, 'utf8')),
-    );
-    expect(heedless).toEqual([]);
+  it('is looked for by Vitest, which `watch` runs', () => {
     expect(readFileSync('vitest.config.ts', 'utf8')).toMatch(/^requireKnownEnvironment\(\)/m);
   });
 
-  it.each(run)('is refused by $script when CLOUDFLARE_ENV names it', ({ script, program }) => {
-    const env = { ...process.env, CLOUDFLARE_ENV: 'prod' };
-    const args = [program, ...(NEEDED[script] ?? [])];
-    const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', env });
+  it.each(commands)('is refused by %s when CLOUDFLARE_ENV names it', async (script) => {
+    const { command } = await import(`../../../tools/${script}.ts`);
+    vi.stubEnv('CLOUDFLARE_ENV', 'prod');
+    const { code, stdout, stderr } = await runHere(command);
     // For deploy and rollback, 2 means that something was deployed.
-    const code = ['deploy', 'rollback'].includes(script) ? 1 : 2;
-    expect({ script, status, stdout }).toEqual({ script, status: code, stdout: '' });
+    expect({ code, stdout }).toEqual({
+      code: ['deploy', 'rollback'].includes(script) ? 1 : 2,
+      stdout: '',
+    });
     expect(stderr).toContain('CLOUDFLARE_ENV "prod": wrangler.toml defines no such environment');
   });
 

@@ -1,0 +1,50 @@
+/** The project's commands in this process, from their arguments to their exit code: they start no program. */
+
+import { format } from 'node:util';
+import { vi } from 'vitest';
+import { type Command, exitCodeOf } from '../../../tools/command-line/command.ts';
+import type { WithDatabase } from '../../../tools/database/open.ts';
+import type { Finished } from './project-copy.ts';
+
+/** Collects the texts that are written to standard output and to standard error. */
+export function collectOutput() {
+  const printed = { stdout: '', stderr: '' };
+  const collect = (name: keyof typeof printed) => (text: unknown) => {
+    printed[name] += String(text);
+    return true;
+  };
+  return { printed, stdout: { write: collect('stdout') }, stderr: { write: collect('stderr') } };
+}
+
+/** Runs a command to its end. Commands must not run side by side, because they share the console. */
+export async function runHere<Request>(
+  command: Command<Request>,
+  ...args: string[]
+): Promise<Finished> {
+  const { printed, stdout, stderr } = collectOutput();
+  const spies = [
+    vi.spyOn(process.stdout, 'write').mockImplementation(stdout.write),
+    vi.spyOn(process.stderr, 'write').mockImplementation(stderr.write),
+    vi.spyOn(console, 'log').mockImplementation((...all) => stdout.write(`${format(...all)}\n`)),
+    vi.spyOn(console, 'error').mockImplementation((...all) => stderr.write(`${format(...all)}\n`)),
+  ];
+  try {
+    return { code: await exitCodeOf(command, args), ...printed };
+  } finally {
+    for (const spy of spies) spy.mockRestore();
+  }
+}
+
+type DatabaseCommand<Request> = Command<Request> & {
+  run: (request: Request, open: WithDatabase) => Promise<number>;
+};
+
+/** Runs a command to its end on a database, whatever its arguments say of the target. */
+export function runOn<Request>(
+  database: D1Database,
+  { run, ...command }: DatabaseCommand<Request>,
+  ...args: string[]
+): Promise<Finished> {
+  const open: WithDatabase = (_target, work) => work(database);
+  return runHere({ ...command, run: (request) => run(request, open) }, ...args);
+}
