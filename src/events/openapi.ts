@@ -9,6 +9,7 @@ import { uuid } from '../http/uuid.ts';
 import {
   badParameter,
   chapter,
+  EXAMPLE_KEY,
   EXAMPLE_TIME,
   type Operation,
   pageExample,
@@ -34,7 +35,6 @@ import { listParameters, noSuchEvent, unknownAfterId } from './stream.ts';
 
 const MAX_BODY_KIB = MAX_BODY_BYTES / 1_024;
 
-export const EXAMPLE_KEY = 'bk_1001-created';
 const EXAMPLE_BODY = {
   event_type: 'booking.created',
   aggregate_id: 'bk_1001',

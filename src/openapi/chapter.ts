@@ -17,6 +17,7 @@ import { queryProblems } from '../http/query.ts';
 import { errorBody } from '../http/render-error.ts';
 import type { Parsed } from '../http/validate.ts';
 import { rateLimitExceeded, tooManyAtOnce } from '../rate-limit/middleware.ts';
+import { codeSamplesOf, type SampledRequest } from './code-samples.ts';
 import { errorResource, requestIdText } from './error-resource.ts';
 import { commonHeaders, errorHeaders, headersOfErrors, noStore } from './headers.ts';
 import { worded } from './words.ts';
@@ -70,6 +71,7 @@ type ExampleRequest = { method: string; path: string };
 
 const EXAMPLE_REQUEST_ID = 'req_0f4c1d9a6b7e4c2f8a35d1e07b92c648';
 export const EXAMPLE_TIME = '2027-01-15T09:30:00.000Z';
+export const EXAMPLE_KEY = 'bk_1001-created';
 
 const requestId = requestIdText.optional().meta({
   description:
@@ -143,6 +145,29 @@ function operationOf(
       ),
       ...stated.otherAnswers,
     },
+    'x-codeSamples': codeSamplesOf(sampledRequestOf(stated, { method, path })),
+  };
+}
+
+/** Headers and query parameters that a code sample sends where the operation takes them. */
+const SAMPLE_HEADERS = { 'Idempotency-Key': EXAMPLE_KEY };
+const SAMPLE_QUERY = { limit: '2' };
+
+/** Returns the request of an operation's code samples. `path` is a template. */
+function sampledRequestOf(stated: Operation, { method, path }: ExampleRequest): SampledRequest {
+  const taken = (values: Record<string, string>, names: object = {}) =>
+    Object.fromEntries(Object.entries(values).filter(([name]) => name in names));
+  const query = new URLSearchParams(taken(SAMPLE_QUERY, stated.query?.shape)).toString();
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(String(stated.path?.shape[name]?.meta()?.param?.example)),
+  );
+  const [example] = Object.values(stated.body?.examples ?? {});
+  return {
+    method,
+    path: query === '' ? filled : `${filled}?${query}`,
+    headers: taken(SAMPLE_HEADERS, stated.headers),
+    needsKey: stated.access.security.length > 0,
+    body: example?.value,
   };
 }
 

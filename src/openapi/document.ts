@@ -1,126 +1,16 @@
 /**
- * The OpenAPI document, made from the chapters of the capabilities, with a code sample for each operation. Its schemas
- * are the schemas that validate requests, and with which the tests parse answers.
+ * The OpenAPI document, made from the chapters of the capabilities. Its schemas are the schemas that validate requests,
+ * and with which the tests parse answers.
  */
 
-import * as z from 'zod';
 import { createDocument, type ZodOpenApiOverride } from 'zod-openapi';
 import { securitySchemes } from '../auth/openapi.ts';
-import { EXAMPLE_KEY, eventChapter } from '../events/openapi.ts';
+import { eventChapter } from '../events/openapi.ts';
 import { healthChapter } from '../health/openapi.ts';
 import { propertyChapter } from '../properties/openapi.ts';
 import { WINDOW_SECONDS } from '../rate-limit/lease.ts';
 import { VERSION } from '../version.ts';
 import { portablePattern } from './portable-pattern.ts';
-
-/** The request that a code sample sends. */
-type SampledRequest = {
-  /** In upper case. */
-  method: string;
-  /** With values in place of its parameters, and with the query. */
-  path: string;
-  /** Without the key and the content type. */
-  headers: Readonly<Record<string, string>>;
-  needsKey: boolean;
-  body?: unknown;
-};
-
-/** Writes the samples of `x-codeSamples`. They read `API_URL` and `API_KEY` from the environment. */
-function codeSamplesOf(request: SampledRequest) {
-  return [
-    { lang: 'Shell', label: 'curl', source: curlOf(request) },
-    { lang: 'TypeScript', label: 'TypeScript', source: typeScriptOf(request) },
-  ];
-}
-
-function curlOf({ method, path, headers, needsKey, body }: SampledRequest): string {
-  const lines = [
-    `curl -s "$API_URL${path}"`,
-    ...(needsKey ? ['-H "x-api-key: $API_KEY"'] : []),
-    ...Object.entries(headers).map(([name, value]) => `-H '${name}: ${value}'`),
-    ...(body === undefined ? [] : [`-H 'Content-Type: application/json'`]),
-    ...(body === undefined ? [] : [`-d '${JSON.stringify(body)}'`]),
-    // Without -X, curl sends a GET, or a POST if there is data.
-    ...(method === (body === undefined ? 'GET' : 'POST') ? [] : [`-X ${method}`]),
-  ];
-  return lines.join(' \\\n  ');
-}
-
-function typeScriptOf({ method, path, headers, needsKey, body }: SampledRequest): string {
-  const sent = [
-    ...(needsKey ? [`    'x-api-key': process.env.API_KEY ?? '',`] : []),
-    ...Object.entries(headers).map(([name, value]) => `    '${name}': '${value}',`),
-    ...(body === undefined ? [] : [`    'Content-Type': 'application/json',`]),
-  ];
-  const options = [
-    ...(method === 'GET' ? [] : [`  method: '${method}',`]),
-    ...(sent.length === 0 ? [] : ['  headers: {', ...sent, '  },']),
-    ...(body === undefined ? [] : [`  body: JSON.stringify(${literalOf(body)}),`]),
-  ];
-  const url = `\`\${process.env.API_URL}${path}\``;
-  const call =
-    options.length === 0 ? `fetch(${url})` : `fetch(${url}, {\n${options.join('\n')}\n})`;
-  return [
-    `const response = await ${call};`,
-    'if (!response.ok) throw new Error(await response.text());',
-    'console.log(await response.json());',
-  ].join('\n');
-}
-
-/** Writes a value as TypeScript does, indented to stand in the options of a call. */
-function literalOf(value: unknown): string {
-  return JSON.stringify(value, null, 2)
-    .replace(/^( *)"([A-Za-z_]\w*)":/gm, '$1$2:')
-    .replace(/"([^"'\\]*)"(?=,?$)/gm, "'$1'")
-    .replace(/\n/g, '\n  ');
-}
-
-/** Headers that a sample sends where the operation takes them. */
-const SAMPLE_HEADERS = { 'Idempotency-Key': EXAMPLE_KEY };
-/** Query parameters that a sample sends where the operation takes them. */
-const SAMPLE_QUERY = { limit: '2' };
-
-const parameter = z.union([
-  z.object({ $ref: z.string() }),
-  z.object({ in: z.string(), name: z.string(), example: z.unknown().optional() }),
-]);
-
-const operation = z.object({
-  parameters: z.array(parameter).default([]),
-  security: z.array(z.unknown()).default([]),
-  requestBody: z
-    .object({
-      content: z.object({
-        'application/json': z.object({
-          examples: z.record(z.string(), z.object({ value: z.unknown() })),
-        }),
-      }),
-    })
-    .optional(),
-});
-
-/** Returns the sample request of an operation of the document. `path` is a template. */
-function sampledRequestOf(method: string, path: string, described: unknown): SampledRequest {
-  const { parameters, security, requestBody } = operation.parse(described);
-  const names = parameters.map((each) =>
-    '$ref' in each ? each.$ref.slice(each.$ref.lastIndexOf('/') + 1) : each.name,
-  );
-  const taken = (values: Record<string, string>) =>
-    Object.fromEntries(Object.entries(values).filter(([name]) => names.includes(name)));
-  const query = new URLSearchParams(taken(SAMPLE_QUERY)).toString();
-  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
-    const found = parameters.find((each) => 'name' in each && each.name === name);
-    return encodeURIComponent(String(found && 'example' in found ? found.example : name));
-  });
-  const [example] = Object.values(requestBody?.content['application/json'].examples ?? {});
-  return {
-    method: method.toUpperCase(),
-    path: query === '' ? filled : `${filled}?${query}`,
-    headers: taken(SAMPLE_HEADERS),
-    needsKey: security.length > 0,
-    body: example?.value,
-  };
-}
 
 /** One chapter per capability. Its tag names its kind of reader. */
 const CHAPTERS = [propertyChapter, eventChapter, healthChapter];
@@ -175,7 +65,7 @@ const leaveStorageBoundsOut: ZodOpenApiOverride = ({ jsonSchema, io }) => {
 
 /** Builds the document. Every call returns a new one. */
 export function createOpenApiDocument() {
-  const document = createDocument(
+  return createDocument(
     {
       openapi: '3.1.1',
       info: {
@@ -203,11 +93,4 @@ export function createOpenApiDocument() {
       },
     },
   );
-  for (const [path, methods] of Object.entries(document.paths ?? {})) {
-    for (const [method, operation] of Object.entries(methods)) {
-      const request = sampledRequestOf(method, path, operation);
-      Object.assign(operation, { 'x-codeSamples': codeSamplesOf(request) });
-    }
-  }
-  return document;
 }
