@@ -68,7 +68,6 @@ describe('JSONTestSuite', () => {
     'y_number_real_fraction_exponent.json',
     'y_object_extreme_numbers.json',
   ];
-  const inPayload = (input: string) => bodyWith({}).replace('{}', () => `{"value":${input}}`);
 
   it('has all of its cases', () => {
     expect(parsing.length).toBeGreaterThan(300);
@@ -78,22 +77,19 @@ describe('JSONTestSuite', () => {
     await forEach(parsing, async ({ input }) => expectHarmless(await post(input), [400]));
   });
 
-  it('has no malformed case that passes inside a payload', async () => {
-    await forEach(parsing, async ({ input }) => {
-      const text = inPayload(input);
-      await expectHarmless(await post(text), isJson(text) ? [202, 400] : [400]);
-    });
-  });
-
-  it('has no well-formed case that is refused inside a payload, or altered', async () => {
+  it('has no malformed case that passes inside a payload, and no well-formed case that is refused there, or altered', async () => {
     const wellFormed = parsing.filter(
       ({ name }) => name.startsWith('y_') && !ALTERED.includes(name),
     );
     expect(wellFormed.length).toBeGreaterThan(85);
-    await forEach(wellFormed, async ({ input }) => {
-      const { value } = (await readBack(await post(inPayload(input)))).payload;
+    await forEach(parsing, async (each) => {
+      const text = bodyWith({}).replace('{}', () => `{"value":${each.input}}`);
+      const response = await post(text);
+      await expectHarmless(response, isJson(text) ? [202, 400] : [400]);
+      if (!wellFormed.includes(each)) return;
+      const { value } = (await readBack(response)).payload;
       // As text: RFC 8785 has no -0.
-      expect(JSON.stringify(value)).toBe(JSON.stringify(JSON.parse(input)));
+      expect(JSON.stringify(value)).toBe(JSON.stringify(JSON.parse(each.input)));
     });
   });
 });
