@@ -2,7 +2,8 @@
 
 import { createServer, type ServerResponse } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createService, type Service } from '../support/node/service.ts';
+import type { Runtime } from '../../tools/bench/runtime.ts';
+import { startWatchedProduction } from '../support/node/production-service.ts';
 import { AUDIENCE, createProvider, ISSUER } from '../support/tokens.ts';
 
 const provider = await createProvider('key-1', 'RS256');
@@ -15,27 +16,26 @@ const keyServer = createServer((_, response) => {
   answer(response);
 });
 
-let service: Service;
+let service: Runtime;
 
 beforeAll(async () => {
   await new Promise<void>((resolve) => keyServer.listen(0, '127.0.0.1', resolve));
   const address = keyServer.address();
   if (address === null || typeof address === 'string') throw new Error('the provider has no port');
-  service = await createService({
+  service = await startWatchedProduction({
     JWT_ISSUER: ISSUER,
     JWT_AUDIENCE: AUDIENCE,
     JWT_JWKS_URL: `http://127.0.0.1:${address.port}/jwks`,
   });
-  await service.start();
 });
 afterAll(async () => {
-  await service?.remove();
+  await service?.stop();
   keyServer.closeAllConnections();
   keyServer.close();
 });
 
 async function statusOf(path: string, headers: Record<string, string>): Promise<number> {
-  const response = await fetch(`${service.origin}${path}`, { headers });
+  const response = await fetch(new URL(path, service.url), { headers });
   await response.arrayBuffer();
   return response.status;
 }

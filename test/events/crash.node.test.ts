@@ -7,7 +7,11 @@
 import { randomUUID } from 'node:crypto';
 import { v5 } from 'uuid';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { API_KEY, createService, type Service } from '../support/node/service.ts';
+import {
+  API_KEY,
+  createKillableService,
+  type KillableService,
+} from '../support/node/killable-service.ts';
 
 const KILLS = process.env.FULL === '1' ? 20 : 3;
 const WRITERS = 16;
@@ -17,10 +21,10 @@ const RETRY_PAUSE_MS = 50;
 const NAMESPACE = '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4';
 const MANY = '1000000';
 
-let service: Service;
+let service: KillableService;
 
 beforeAll(async () => {
-  service = await createService({ RATE_LIMIT_INGEST: MANY, RATE_LIMIT_DEFAULT: MANY });
+  service = await createKillableService({ RATE_LIMIT_INGEST: MANY, RATE_LIMIT_DEFAULT: MANY });
   await service.start();
 });
 

@@ -4,8 +4,10 @@ import { request } from 'node:http';
 import { connect } from 'node:net';
 import { v5 } from 'uuid';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { API_KEY, createService, type Service } from '../support/node/service.ts';
+import type { Runtime } from '../../tools/bench/runtime.ts';
+import { startWatchedProduction } from '../support/node/production-service.ts';
 
+const API_KEY = 'ingest-wire-key';
 const NAMESPACE = '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4';
 const PATH = '/api/public/events/ingest';
 const BODY = JSON.stringify({
@@ -15,20 +17,19 @@ const BODY = JSON.stringify({
   payload: {},
 });
 
-let service: Service;
+let service: Runtime;
 
 beforeAll(async () => {
-  service = await createService();
-  await service.start();
+  service = await startWatchedProduction({ API_KEY });
 });
 
 afterAll(async () => {
-  await service.remove();
+  await service.stop();
 });
 
 /** Sends bytes. Returns all that comes back until the connection ends. */
 function exchange(...parts: (string | Uint8Array)[]): Promise<string> {
-  const { hostname, port } = new URL(service.origin);
+  const { hostname, port } = service.url;
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), hostname);
     let answer = '';
@@ -65,7 +66,7 @@ it('refuses keys whose bytes are not UTF-8: it could not tell them apart', async
 it('answers 413 to a body in chunks that exceeds 256 KiB', async () => {
   const status = await new Promise((resolve, reject) => {
     const sending = request(
-      `${service.origin}${PATH}`,
+      new URL(PATH, service.url).href,
       {
         method: 'POST',
         headers: { 'x-api-key': API_KEY, 'Content-Type': 'application/json' },
@@ -99,7 +100,7 @@ it('answers 413 to a Content-Length beyond 256 KiB', async () => {
 });
 
 it('goes on serving after a client that broke off in the middle of a body', async () => {
-  const { hostname, port } = new URL(service.origin);
+  const { hostname, port } = service.url;
   await new Promise<void>((resolve) => {
     const socket = connect(Number(port), hostname, () => {
       socket.write(

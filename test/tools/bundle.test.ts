@@ -1,27 +1,18 @@
 /** The bundle that a deployment uploads. */
 
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { buildBundle } from '../../tools/bench/production.ts';
+import { productionBundle } from '../support/node/production-service.ts';
 
 const MAX_GZIPPED_BYTES = 96 * 1_024;
 /** Files that are not uploaded: a note, and the map from the bundle to its sources. */
 const NOT_UPLOADED = /^README\.md$|\.map$/;
 
-const directory = mkdtempSync(join(tmpdir(), 'bundle-'));
-
-beforeAll(() => {
-  buildBundle('src/index.ts', directory);
-});
-
-afterAll(() => {
-  rmSync(directory, { recursive: true });
-});
+const directory = dirname(await productionBundle());
 
 describe('the deployed bundle', () => {
   it('is one script of at most 96 KiB gzipped', () => {

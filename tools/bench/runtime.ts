@@ -35,6 +35,8 @@ export type RuntimeOptions = {
   texts?: Readonly<Record<string, string>>;
   /** The directory in which the storage lasts. Without it the storage is in memory, and empty. */
   state?: string;
+  /** The port that leads to the Worker; any free one unless it is given. */
+  port?: number;
 };
 
 /** Vars, and bindings that are plain data. */
@@ -44,7 +46,7 @@ export type Vars = Readonly<Record<string, string | Readonly<Record<string, stri
 export async function startRuntime(
   script: string,
   vars: Vars,
-  { onLog = showFaults, texts = {}, state }: RuntimeOptions = {},
+  { onLog = showFaults, texts = {}, state, port = 0 }: RuntimeOptions = {},
 ): Promise<Runtime> {
   const config = readWranglerConfig();
   const texted = Object.entries(texts).map(([path, contents]) => ({
@@ -62,7 +64,7 @@ export async function startRuntime(
     d1Databases: ['DB'],
     kvNamespaces: ['IDEMPOTENCY'],
     durableObjects: { RATE_COUNTER: { className: 'RateCounter', useSQLite: true } },
-    unsafeDirectSockets: [{ host: HOST, port: 0 }],
+    unsafeDirectSockets: [{ host: HOST, port }],
   };
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({

@@ -1,28 +1,23 @@
-/** The service over real HTTP, in a process group of its own that a test may kill. */
+/** The production bundle over real HTTP, in a process group of its own that a test may kill. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  PROJECT_DIRECTORY,
-  WRANGLER_ENVIRONMENT,
-  wranglerCommand,
-} from '../../../tools/command-line/project.ts';
 import { TEST_VARS } from '../vars.ts';
 import { watchService } from '../watch-service-log.ts';
 import { claimPort } from './port.ts';
+import { productionBundle } from './production-service.ts';
 import { copyStore } from './stores.ts';
 
 export const API_KEY = 'node-test-key';
 
 const START_DEADLINE_MS = 60_000;
 const POLL_MS = 50;
-const ENVIRONMENT = { ...process.env, ...WRANGLER_ENVIRONMENT, CI: 'true' };
-const QUIET = ['--inspector-port', '0', '--show-interactive-dev-session=false'];
+const PROGRAM = join(import.meta.dirname, 'serve-bundle.ts');
 
 /** A service with a store of its own, which survives `kill` and `start`. */
-export type Service = {
+export type KillableService = {
   origin: string;
   /** Starts it and waits until it answers. */
   start(): Promise<void>;
@@ -33,19 +28,21 @@ export type Service = {
 };
 
 /** Makes a migrated store in a scratch directory; starts nothing. `vars` are added to the API key. */
-export async function createService(vars: Record<string, string> = {}): Promise<Service> {
+export async function createKillableService(
+  vars: Record<string, string>,
+): Promise<KillableService> {
   const directory = mkdtempSync(join(tmpdir(), 'service-'));
-  const envFile = join(directory, 'vars');
-  const lines = Object.entries({ ...TEST_VARS, API_KEY, ...vars }).map(
-    ([name, value]) => `${name}=${value}`,
-  );
-  writeFileSync(envFile, `${lines.join('\n')}\n`);
-  const store = ['--env-file', envFile, '--persist-to', directory];
   await copyStore('empty', directory);
   const port = await claimPort();
   const origin = `http://127.0.0.1:${port}`;
+  const options = {
+    bundle: await productionBundle(),
+    vars: { ...TEST_VARS, API_KEY, ...vars },
+    state: join(directory, 'v3'),
+    port,
+  };
   const log = watchService();
-  log.at(origin, vars.API_KEY ?? API_KEY);
+  log.at(origin, API_KEY);
   let child: ChildProcess | undefined;
 
   const kill = async () => {
@@ -60,17 +57,11 @@ export async function createService(vars: Record<string, string> = {}): Promise<
   return {
     origin,
     async start() {
-      const address = ['--ip', '127.0.0.1', '--port', String(port)];
-      const started = spawn(
-        process.execPath,
-        wranglerCommand('dev', ...store, ...address, ...QUIET),
-        {
-          cwd: PROJECT_DIRECTORY,
-          env: ENVIRONMENT,
-          detached: true,
-          stdio: ['ignore', 'pipe', 'pipe'],
-        },
-      );
+      const args = ['--no-warnings', PROGRAM, JSON.stringify(options)];
+      const started = spawn(process.execPath, args, {
+        detached: true,
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
       log.hearOutput(started.stdout);
       log.hearOutput(started.stderr);
       child = started;

@@ -1,0 +1,16 @@
+/** A program that serves a bundle until it is killed, and prints what the Worker logs: see killable-service.ts. */
+
+import { readFileSync } from 'node:fs';
+import * as z from 'zod';
+import { startRuntime } from '../../../tools/bench/runtime.ts';
+
+const options = z.object({
+  bundle: z.string(),
+  vars: z.record(z.string(), z.string()),
+  state: z.string(),
+  port: z.int(),
+});
+
+const { bundle, vars, state, port } = options.parse(JSON.parse(process.argv[2] ?? ''));
+const onLog = ({ message }: { message: string }) => console.log(message);
+await startRuntime(readFileSync(bundle, 'utf8'), vars, { state, port, onLog });
