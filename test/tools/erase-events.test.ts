@@ -4,9 +4,10 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { migrateInMemory } from '../../tools/database/migrations.ts';
-import { openDatabase } from '../../tools/database/open.ts';
+import { command } from '../../tools/erase-events.ts';
 import { nameOf, playLedger, readLedger } from '../../tools/erasure/ledger.ts';
+import { Database } from '../support/cloudflare/database.ts';
+import { runHere, runOn } from '../support/node/in-process.ts';
 import type { ProjectCopy } from '../support/node/project-copy.ts';
 import type { ServedCopy } from '../support/node/served-copy.ts';
 import { copyWithStore } from '../support/node/stores.ts';
@@ -57,6 +58,10 @@ async function read(path: string): Promise<string> {
   return response.text();
 }
 
+/** Runs the command in this process, on the database of the service. */
+const erase = (args: readonly string[], ledger = 'erasures.jsonl') =>
+  runOn(service.database, command, ...args, '--ledger', join(project.directory, ledger));
+
 function ledgerOf(name = 'erasures.jsonl'): string {
   const file = join(project.directory, name);
   return existsSync(file) ? readFileSync(file, 'utf8') : '';
@@ -70,7 +75,7 @@ describe('erase-events', () => {
     const last = answer.parse(await (await post('bk-anna', { ...personal, more: 1 })).json());
     expect(await read('?limit=100')).toContain(GUEST);
 
-    const dry = await project.run('erase-events.ts', ...OF_GUEST, '--dry-run');
+    const dry = await erase([...OF_GUEST, '--dry-run']);
     expect(dry).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('2 events would be erased'),
@@ -129,11 +134,11 @@ describe('erase-events', () => {
 
   it('may be repeated, and then writes the line that a ledger lacks', async () => {
     const before = ledgerOf();
-    const again = await project.run('erase-events.ts', ...OF_GUEST);
+    const again = await erase(OF_GUEST);
     expect(again.stdout).toContain('Erased 0 events; 2 of its 2 events had been erased before');
     expect(ledgerOf()).toBe(before);
     rmSync(join(project.directory, 'erasures.jsonl'));
-    const { code } = await project.run('erase-events.ts', ...OF_GUEST, '--ledger', 'other.jsonl');
+    const { code } = await erase(OF_GUEST, 'other.jsonl');
     expect(code).toBe(0);
     expect(ledgerOf()).toBe('');
     expect(JSON.parse(ledgerOf('other.jsonl')).aggregate).toBe(JSON.parse(before).aggregate);
@@ -141,7 +146,7 @@ describe('erase-events', () => {
 
   it('says that there is nothing to erase, and writes nothing', async () => {
     const none = ['--aggregate-type', 'booking', '--aggregate-id', 'bk-nobody'];
-    const { code, stdout } = await project.run('erase-events.ts', ...none);
+    const { code, stdout } = await erase(none);
     expect({ code, stdout }).toEqual({
       code: 0,
       stdout: 'The aggregate has no events: there is nothing to erase.\n',
@@ -161,9 +166,9 @@ describe('erase-events', () => {
     });
     writeFileSync(join(project.directory, 'broken.jsonl'), `${line}\n{"lineage"\n`);
     await post('bk-dora', { note: 'dora stays' });
-    const { code, stdout, stderr } = await project.run(
-      'erase-events.ts',
-      ...['--aggregate-type', 'booking', '--aggregate-id', 'bk-dora', '--ledger', ledger],
+    const { code, stdout, stderr } = await erase(
+      ['--aggregate-type', 'booking', '--aggregate-id', 'bk-dora'],
+      ledger,
     );
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toContain(told);
@@ -182,21 +187,21 @@ describe('erase-events', () => {
     [[...OF_GUEST, '--env', 'staging'], '--env needs --remote'],
     [['--again', ...OF_GUEST], '--again takes no aggregate and no --dry-run'],
     [['--again', '--dry-run'], '--again takes no aggregate and no --dry-run'],
-  ])('refuses %j in one line above the usage, and writes nothing', async (args, told) => {
-    const { code, stdout, stderr } = await project.run('erase-events.ts', ...args);
+  ])('refuses %j in one line above the usage', async (args, told) => {
+    const { code, stdout, stderr } = await runHere(command, ...args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(told);
     expect(stderr.split('\n').indexOf('')).toBe(1);
     expect(stderr).toContain('Usage: npm run erase-events');
-    expect(ledgerOf()).toBe('');
   });
 });
 
 describe('a ledger', () => {
   it('is played on an older state: its erasures are repeated, and later events are spared', async () => {
-    const { database, close } = await openDatabase('empty');
+    const store = new Database('older');
     try {
-      await migrateInMemory(database);
+      store.migrate();
+      const { binding: database } = store;
       const insert = database.prepare(
         `INSERT INTO events (id, type, aggregate_type, aggregate_id, created_at, payload)
          VALUES (?, 'booking.created', 'booking', ?, ?, '{"note":"personal"}')`,
@@ -239,7 +244,7 @@ describe('a ledger', () => {
         .all();
       expect(results).toEqual(['e1', 'e2', 'e5', 'e7'].map((id) => ({ id, erased_at: 5_000 })));
     } finally {
-      await close();
+      store.sqlite.close();
     }
   });
 });

@@ -7,7 +7,7 @@
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { migrateInMemory } from '../database/migrations.ts';
+import { migrate } from '../database/migrations.ts';
 import type { Hop } from './delayed.ts';
 import { storeListings } from './fill.ts';
 import type { Call } from './load.ts';
@@ -138,7 +138,7 @@ async function start(script: string, delays: Delays, vars: Record<string, string
     ),
     ...vars,
   });
-  await migrateInMemory(runtime.database);
+  await migrate(runtime.database);
   await storeListings(runtime.database, LISTINGS, PUBLIC_SITE_URL);
   return runtime;
 }

@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { wranglerCommand } from '../command-line/project.ts';
-import { migrateInMemory } from '../database/migrations.ts';
+import { migrate } from '../database/migrations.ts';
 import { type Runtime, type RuntimeOptions, startRuntime } from './runtime.ts';
 
 /** Builds `main` with the bindings and settings of wrangler.toml into `folder`. Returns its script. */
@@ -27,7 +27,7 @@ export async function startProduction(
   const folder = mkdtempSync(join(tmpdir(), 'production-'));
   try {
     const runtime = await startRuntime(buildBundle('src/index.ts', folder), vars, options);
-    await migrateInMemory(runtime.database);
+    await migrate(runtime.database);
     return runtime;
   } finally {
     rmSync(folder, { recursive: true });

@@ -1,21 +1,20 @@
 /** The migrations of a database: the files of migrations/, each applied once. */
 
-import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
-import {
-  DATABASE_BINDING,
-  MIGRATIONS_DIRECTORY,
-  PROJECT_DIRECTORY,
-  UserError,
-  WRANGLER_ENVIRONMENT,
-  wranglerCommand,
-} from '../command-line/project.ts';
+import { MIGRATIONS_DIRECTORY, UserError } from '../command-line/project.ts';
 import { patiently } from './patiently.ts';
 
 /** The separator that drizzle-kit writes between the statements of a migration. */
 const BREAKPOINT = '--> statement-breakpoint';
+
+/** Wrangler's own table. */
+const RECORDS = `CREATE TABLE IF NOT EXISTS d1_migrations (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  name TEXT UNIQUE,
+  applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL
+)`;
 
 /** Returns the names of the migrations that are not applied to the database yet. */
 export async function findPendingMigrations(database: D1Database): Promise<string[]> {
@@ -35,33 +34,26 @@ export async function findPendingMigrations(database: D1Database): Promise<strin
   return migrationNames().filter((name) => !applied.has(name));
 }
 
-/** The error of a local database that another program has locked for a moment. The migration is rolled back. */
-const BUSY = /SQLITE_BUSY|database is locked/;
-const ATTEMPTS = 4;
-
-/** Runs wrangler's migration command, which records what it applies. Throws a `UserError` when it fails. */
-export function applyMigrations(side: 'local', attempt = 1): void {
-  const args = wranglerCommand('d1', 'migrations', 'apply', DATABASE_BINDING, `--${side}`);
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, {
-    cwd: PROJECT_DIRECTORY,
-    env: { ...process.env, ...WRANGLER_ENVIRONMENT, CI: 'true' },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    encoding: 'utf8',
-  });
-  if (status === 0) return;
-  if (attempt < ATTEMPTS && BUSY.test(`${stdout}${stderr}`)) {
-    applyMigrations(side, attempt + 1);
-    return;
-  }
-  throw new UserError(`the migrations failed\n${stdout ?? ''}${stderr ?? ''}`.trimEnd());
-}
-
-/** Applies all migrations to an empty database, without wrangler's record of them: for databases in memory. */
-export async function migrateInMemory(database: D1Database): Promise<void> {
-  for (const name of migrationNames()) {
+/**
+ * Applies the migrations that are not applied yet. Each is one transaction with its record, which `wrangler d1
+ * migrations` reads too. Returns their names. Throws a `UserError` when one fails: it has changed nothing then.
+ */
+export async function migrate(database: D1Database): Promise<string[]> {
+  const pending = await findPendingMigrations(database);
+  if (pending.length === 0) return [];
+  await patiently(() => database.prepare(RECORDS).run());
+  const record = database.prepare('INSERT INTO d1_migrations (name) VALUES (?)');
+  for (const name of pending) {
     const statements = readFileSync(join(MIGRATIONS_DIRECTORY, name), 'utf8').split(BREAKPOINT);
-    await database.batch(statements.map((statement) => database.prepare(statement)));
+    const prepared = statements.map((statement) => database.prepare(statement));
+    try {
+      await patiently(() => database.batch([...prepared, record.bind(name)]));
+    } catch (error) {
+      const cause = error instanceof Error ? error.message : String(error);
+      throw new UserError(`the migration ${name} failed: ${cause}`);
+    }
   }
+  return pending;
 }
 
 /** Returns the names of all migrations, in the order in which they are applied. */

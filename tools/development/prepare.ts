@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
 import { SAMPLE_LISTINGS, UserError } from '../command-line/project.ts';
-import { applyMigrations, findPendingMigrations } from '../database/migrations.ts';
+import { migrate } from '../database/migrations.ts';
 import { openDatabase } from '../database/open.ts';
 import { patiently } from '../database/patiently.ts';
 import { readListingsFile } from '../import/file.ts';
@@ -23,18 +23,15 @@ async function prepare(): Promise<void> {
   if (createDevVars()) console.log('Created .dev.vars from .dev.vars.example.');
   await ensureDevelopmentKeys();
   ensureApplicationKeys();
-  if (await migrate()) await loadSampleListings();
+  if (await migrateLocal()) await loadSampleListings();
 }
 
 /** Migrates the local database. Returns whether it holds no listings. */
-async function migrate(): Promise<boolean> {
+async function migrateLocal(): Promise<boolean> {
   const { database, close } = await openDatabase('local');
   try {
-    const pending = await findPendingMigrations(database);
-    if (pending.length > 0) {
-      applyMigrations('local');
-      console.log(`Migrated the local database: ${pending.join(', ')}.`);
-    }
+    const applied = await migrate(database);
+    if (applied.length > 0) console.log(`Migrated the local database: ${applied.join(', ')}.`);
     const any = database.prepare('SELECT EXISTS (SELECT 1 FROM properties) AS found');
     return z.int().parse(await patiently(() => any.first('found'))) === 0;
   } finally {

@@ -5,12 +5,7 @@ import { type Output, showProgress } from '../command-line/progress.ts';
 import { UserError } from '../command-line/project.ts';
 import { commandFor, readWranglerConfig, varsOf } from '../command-line/wrangler-config.ts';
 import { refuseUnfinishedRestore } from '../database/identity.ts';
-import {
-  applyMigrations,
-  findPendingMigrations,
-  migrateInMemory,
-  migrationNames,
-} from '../database/migrations.ts';
+import { findPendingMigrations, migrate, migrationNames } from '../database/migrations.ts';
 import { type OpenDatabase, openDatabase } from '../database/open.ts';
 import { readVars } from '../development/dev-vars.ts';
 import { inLocalTurn } from '../development/local-turn.ts';
@@ -98,17 +93,16 @@ export async function openMigrated({
         'the local database lacks migrations, which a dry run does not apply: run `npm run dev` first',
       );
     }
+    if (!isDryRun) {
+      await migrate(open.database);
+      return open;
+    }
   } catch (error) {
     await open.close();
     throw error;
   }
-  // Wrangler migrates in a program of its own, and a second one must not have the files open meanwhile.
   await open.close();
-  if (!isDryRun) {
-    applyMigrations('local');
-    return openDatabase('local');
-  }
   const empty = await openDatabase('empty');
-  await migrateInMemory(empty.database);
+  await migrate(empty.database);
   return empty;
 }

@@ -17,6 +17,8 @@ export type ServedCopy = {
   /** Has no trailing slash. */
   origin: string;
   vars: ReadonlyMap<string, string>;
+  /** The service's own. */
+  database: D1Database;
   /** Returns all that the service has logged so far. */
   log: () => string;
   stop: () => Promise<void>;
@@ -39,9 +41,10 @@ export async function serveCopy(directory: string): Promise<ServedCopy> {
       log.hear(message);
     },
   });
+  const { database } = runtime;
   const { origin } = runtime.url;
   log.at(origin, vars.get('API_KEY') ?? '');
-  return { origin, vars, log: () => heard.join('\n'), stop: runtime.stop };
+  return { origin, vars, database, log: () => heard.join('\n'), stop: runtime.stop };
 }
 
 /** The bundle of the working copy's Worker for development, built once in a run of the tests. */

@@ -1,7 +1,7 @@
 /** Reading the newest change costs one row by D1's own count, for a table of any size. */
 
 import { expect, it } from 'vitest';
-import { migrateInMemory } from '../../../tools/database/migrations.ts';
+import { migrate } from '../../../tools/database/migrations.ts';
 import { openDatabase } from '../../../tools/database/open.ts';
 import { findResumeCursor } from '../../../tools/import/store.ts';
 import { tapD1 } from '../../support/tap.ts';
@@ -13,7 +13,7 @@ function placeIn(cursor: string): unknown {
 it('the place of the newest change is read from one row, however many listings there are', async () => {
   const { database, close } = await openDatabase('empty');
   try {
-    await migrateInMemory(database);
+    await migrate(database);
     let rowsRead = 0;
     const counted = tapD1(database, async (call) => {
       const results = await call();
