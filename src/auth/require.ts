@@ -8,8 +8,7 @@
 
 import type { Context, MiddlewareHandler } from 'hono';
 import { createMiddleware } from 'hono/factory';
-import type { AppEnv } from '../config.ts';
-import { configOf } from '../config.ts';
+import { type AppEnv, configOf } from '../config.ts';
 import { ApiError } from '../http/errors.ts';
 import { note } from '../http/log.ts';
 import { identifyKey, type Scope, type SentKey, TOKEN_CALLER } from './api-key.ts';

@@ -11,7 +11,14 @@ import * as z from 'zod';
 import { MAX_PROBLEMS } from '../http/errors.ts';
 import { cursorText, listOf, MAX_PAGE_SIZE } from '../http/paging.ts';
 import { problem } from '../openapi/error-resource.ts';
-import { described, listWords, pageWords, pagingWords, type Words } from '../openapi/words.ts';
+import {
+  described,
+  listWords,
+  pageWords,
+  pagingWords,
+  type Words,
+  waitWords,
+} from '../openapi/words.ts';
 import { MAX_BATCH_EVENTS } from './batch.ts';
 import { CATALOGUE, MAX_NAME_CHARACTERS, NAME_PATTERN, name } from './catalogue.ts';
 import { eventType, idempotencyKey, requestOf } from './request.ts';
@@ -88,25 +95,32 @@ export const acceptedEvent = described(event, {
   },
 });
 
+const REQUEST_WORDS = {
+  event_type: 'Kind of the event.',
+  ...AGGREGATE_WORDS,
+  payload: undefined,
+};
+
+for (const type of eventType.options) {
+  described<z.ZodObject>(CATALOGUE[type], {
+    id: `${nameOfKind(type)}Payload`,
+    description:
+      'The data of the event. Every field is optional. Unknown fields are stored as sent.',
+    fields: PAYLOAD_WORDS,
+  });
+}
+
 /** A request of any kind: the union has a member for each entry of the catalogue. */
 export const ingestRequest = described(
   unionByKind(
     'event_type',
-    eventType.options.map((type) => {
-      const kind = nameOfKind(type);
-      const request = requestOf(type);
-      described<z.ZodObject>(request.shape.payload, {
-        id: `${kind}Payload`,
-        description:
-          'The data of the event. Every field is optional. Unknown fields are stored as sent.',
-        fields: PAYLOAD_WORDS,
-      });
-      return described(request, {
-        id: `${kind}Request`,
+    eventType.options.map((type) =>
+      described(requestOf(type), {
+        id: `${nameOfKind(type)}Request`,
         description: `An event of the kind \`${type}\`.`,
-        fields: { event_type: 'Kind of the event.', ...AGGREGATE_WORDS, payload: undefined },
-      });
-    }),
+        fields: REQUEST_WORDS,
+      }),
+    ),
   ),
   { id: 'IngestRequest', description: 'A domain event.' },
 );
@@ -115,24 +129,20 @@ export const ingestRequest = described(
 const batchItem = described(
   unionByKind(
     'event_type',
-    eventType.options.map((type) => {
-      const id = `${nameOfKind(type)}Item`;
-      const item = requestOf(type).extend({ idempotency_key: idempotencyKey });
-      return described(item, {
-        id,
+    eventType.options.map((type) =>
+      described(requestOf(type).extend({ idempotency_key: idempotencyKey }), {
+        id: `${nameOfKind(type)}Item`,
         description: `An event of the kind \`${type}\`, with its key.`,
         fields: {
-          event_type: 'Kind of the event.',
-          ...AGGREGATE_WORDS,
-          payload: undefined,
+          ...REQUEST_WORDS,
           idempotency_key: {
             description:
               'Your own key for this event: the `Idempotency-Key` that the event would have in a request of its own.',
             examples: ['bk_1001-created'],
           },
         },
-      });
-    }),
+      }),
+    ),
   ),
   { id: 'BatchItem', description: 'An event with its key.' },
 );
@@ -275,11 +285,7 @@ described(listParameters, {
       description:
         'The `next_cursor` or the `resume_cursor` of an earlier answer, unchanged and with the same filters; `limit` and `wait` may change.',
     },
-    wait: {
-      description:
-        'Whole seconds, only with `order=asc`. If the answer would be empty, the service waits for an event, for at most this time.',
-      override: { type: 'integer', format: 'int32', minimum: 1, maximum: 25 },
-    },
+    wait: waitWords('order=asc', 'an event'),
   },
 });
 

@@ -46,26 +46,3 @@ export function pendingEvent(row: { id: string; type: string; created_at: number
 export function idempotentEvent(first: EventResource): EventResource {
   return { ...first, status: 'idempotent' };
 }
-
-/** The fields of a stored event beside the first response and its payload. Times are milliseconds since the epoch. */
-type StoredFields = {
-  aggregate_id: string;
-  aggregate_type: string;
-  received_from: string | null;
-  erased_at: number | null;
-};
-
-/** Builds these fields as the stored event shows them. */
-export function storedFields({
-  aggregate_id,
-  aggregate_type,
-  received_from,
-  erased_at,
-}: StoredFields) {
-  return {
-    aggregate_id,
-    aggregate_type,
-    received_from,
-    erased_at: erased_at === null ? null : new Date(erased_at).toISOString(),
-  };
-}

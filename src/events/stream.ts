@@ -25,7 +25,7 @@ import {
 import { statementOf, statementsOf } from '../storage/statement.ts';
 import { databaseIdentity } from '../storage/table.ts';
 import { millisecondFrom, name, timestamp } from './catalogue.ts';
-import { pendingEvent, storedFields } from './resource.ts';
+import { pendingEvent } from './resource.ts';
 import { events } from './table.ts';
 
 export const MAX_KINDS = 50;
@@ -267,6 +267,9 @@ function pageQuery({ order, filters, begin }: Shape): SQL<EventPageRow> {
 /** Writes a stored event as JSON text, with the payload as it is stored. */
 function documentOf({ payload, ...row }: EventPageRow): string | undefined {
   if (payload === null) return undefined;
-  const head = JSON.stringify({ ...pendingEvent(row), ...storedFields(row) });
+  const { aggregate_id, aggregate_type, received_from } = row;
+  const erased_at = row.erased_at === null ? null : new Date(row.erased_at).toISOString();
+  const stored = { aggregate_id, aggregate_type, received_from, erased_at };
+  const head = JSON.stringify({ ...pendingEvent(row), ...stored });
   return `${head.slice(0, -1)},"payload":${payload}}`;
 }

@@ -3,8 +3,7 @@
 import type { HonoRequest } from 'hono';
 import { cors as honoCors } from 'hono/cors';
 import { createMiddleware } from 'hono/factory';
-import type { AppEnv } from '../config.ts';
-import { configOf } from '../config.ts';
+import { type AppEnv, configOf } from '../config.ts';
 
 const REQUEST_HEADERS = [
   'Authorization',

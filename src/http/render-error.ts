@@ -6,8 +6,7 @@
 import type { Context, Hono } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { HTTPException } from 'hono/http-exception';
-import type { AppEnv } from '../config.ts';
-import { configOf } from '../config.ts';
+import { type AppEnv, configOf } from '../config.ts';
 import { ApiError, internalError, validationError } from './errors.ts';
 import { logFault, note } from './log.ts';
 import { requestIdOf } from './response-headers.ts';

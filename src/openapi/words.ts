@@ -117,6 +117,14 @@ export const pagingWords = {
 described(pagingParameters.limit, pagingWords.limit);
 described(pagingParameters.cursor, pagingWords.cursor);
 
+/** The words of `waitParameter`. `needed` is the parameter that it needs, and `awaited` the item. */
+export function waitWords(needed: string, awaited: string): Words {
+  return {
+    description: `Whole seconds, only with \`${needed}\`. If the answer would be empty, the service waits for ${awaited}, for at most this time.`,
+    override: { type: 'integer', format: 'int32', minimum: 1, maximum: 25 },
+  };
+}
+
 /** The words of the fields of every page, for a list that has further fields. */
 export const pageWords = {
   data: 'The items of the page.',

@@ -44,15 +44,11 @@ import {
 import { fromNewestChange, isInChanges, properties } from './table.ts';
 
 /** A place in the list of changes, of one generation of the database: see `database_identity`. */
-type ChangePlace = { generation: string } & (
-  | /** A place in the public catalogue, which a reader gets first; the changes after `start` follow it. */ {
-      kind: 'catalogue';
-      seq: number;
-      id: string;
-      start: number;
-    }
-  | /** A place in the changes, removals among them. */ { kind: 'changes'; seq: number }
-);
+type ChangePlace =
+  /** A place in the public catalogue, which a reader gets first; the changes after `start` follow it. */
+  | { kind: 'catalogue'; generation: string; seq: number; id: string; start: number }
+  /** A place in the changes, removals among them. */
+  | { kind: 'changes'; generation: string; seq: number };
 
 /** The cursors of the list: they are made without filters. */
 export const CHANGES_SCOPE: CursorScope = { list: 'property-changes' };
@@ -164,10 +160,7 @@ export async function readChanges(
     const items = take(rows.filter(({ part }) => part === 'catalogue'));
     const hasMore = isBefore(items.at(-1)?.row, endOfCatalogue(newest));
     const start = newest?.change_seq ?? 0;
-    return answer(items, hasMore, {
-      generation,
-      ...placeAfter(items, undefined, start, hasMore),
-    });
+    return answer(items, hasMore, placeAfter(items, undefined, { generation, start }, hasMore));
   }
   const start = after.kind === 'catalogue' ? after.start : after.seq;
   const { generation, rows } =
@@ -176,10 +169,8 @@ export async function readChanges(
       : await read(CHANGES, { seq: after.seq, id: '' });
   const items = take(rows);
   const hasMore = items.length < rows.length;
-  return answer(items, hasMore, {
-    generation,
-    ...placeAfter(items, rows[items.length], start, hasMore),
-  });
+  const next = rows[items.length];
+  return answer(items, hasMore, placeAfter(items, next, { generation, start }, hasMore));
 }
 
 /** A change, and the JSON text of its property: empty for a removed property. */
@@ -204,9 +195,6 @@ function changeJson({ row, document }: Item, locale: ChangesRequest['locale']): 
   return `${JSON.stringify(change).slice(0, -1)},"property":${shown}}`;
 }
 
-type PlaceInList = DistributiveOmit<ChangePlace, 'generation'>;
-type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
-
 /**
  * Returns the place of the last item, in the catalogue only while more of the catalogue follows. `next` is the row
  * after the items, if one was read.
@@ -214,15 +202,15 @@ type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K>
 function placeAfter(
   items: readonly Item[],
   next: ChangeRow | undefined,
-  start: number,
+  { generation, start }: { generation: string; start: number },
   hasMore: boolean,
-): PlaceInList {
+): ChangePlace {
   const last = items.at(-1)?.row;
-  if (last?.part === 'change') return { kind: 'changes', seq: last.change_seq };
+  if (last?.part === 'change') return { generation, kind: 'changes', seq: last.change_seq };
   if (last === undefined || !hasMore || next?.part === 'change') {
-    return { kind: 'changes', seq: start };
+    return { generation, kind: 'changes', seq: start };
   }
-  return { kind: 'catalogue', seq: last.change_seq, id: last.id, start };
+  return { generation, kind: 'catalogue', seq: last.change_seq, id: last.id, start };
 }
 
 /** Returns the place of the last public listing, from the newest change: see `catalogue_end` in table.ts. */

@@ -1,6 +1,13 @@
 /** The words of the feed's schemas in the OpenAPI document: the resources and the query parameters. */
 
-import { described, listWords, pageWords, pagingWords, type Words } from '../openapi/words.ts';
+import {
+  described,
+  listWords,
+  pageWords,
+  pagingWords,
+  type Words,
+  waitWords,
+} from '../openapi/words.ts';
 import { changeList, propertyChange } from './changes.ts';
 import { LOCALES, localeMap } from './locale-map.ts';
 import {
@@ -203,11 +210,7 @@ described(changeParameters, {
   fields: {
     limit: pagingWords.limit,
     locale: LOCALE_WORDS,
-    wait: {
-      description:
-        'Whole seconds, only with `after`. If the answer would be empty, the service waits for a change, for at most this time.',
-      override: { type: 'integer', format: 'int32', minimum: 1, maximum: 25 },
-    },
+    wait: waitWords('after', 'a change'),
     after: {
       ...pagingWords.cursor,
       description:

@@ -3,17 +3,14 @@
 import { Hono } from 'hono';
 import type * as z from 'zod';
 import { requireFeedAccess } from '../auth/require.ts';
-import type { AppEnv } from '../config.ts';
-import { configOf } from '../config.ts';
-import type { ListOf } from '../http/paging.ts';
-import { decodeCursor } from '../http/paging.ts';
+import { type AppEnv, configOf } from '../config.ts';
+import { decodeCursor, type ListOf } from '../http/paging.ts';
 import { validQuery } from '../http/query.ts';
 import type { Answered, NotModified, Sent } from '../http/typed-route.ts';
 import { isUuid } from '../http/uuid.ts';
 import { lookUntil } from '../http/wait.ts';
 import { CHANGES_SCOPE, type ChangeList, changePlace, readChanges } from './changes.ts';
-import type { FeedRequest } from './feed.ts';
-import { Feed, noSuchProperty } from './feed.ts';
+import { Feed, type FeedRequest, noSuchProperty } from './feed.ts';
 import { LOCATIONS_SCOPE, locationPosition } from './locations.ts';
 import {
   changeParameters,

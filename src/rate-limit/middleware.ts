@@ -9,8 +9,7 @@
 import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { LRUCache } from 'lru-cache';
-import type { AppEnv } from '../config.ts';
-import { configOf } from '../config.ts';
+import { type AppEnv, configOf } from '../config.ts';
 import { ApiError } from '../http/errors.ts';
 import { timed } from '../http/log.ts';
 import { renderError } from '../http/render-error.ts';
