@@ -143,8 +143,11 @@ export function varsOf(config: WranglerConfig, environment?: string): ReadonlyMa
  * Returns the deployment of an environment. Throws a `UserError` when a name is missing, when the Worker
  * would not accept a var, or when the environment shares a resource with another one.
  */
-export function soundDeploymentOf(environment: string | undefined): Deployment {
-  const config = readWranglerConfig();
+export function soundDeploymentOf(
+  environment: string | undefined,
+  directory = PROJECT_DIRECTORY,
+): Deployment {
+  const config = readWranglerConfig(directory);
   requireOwnResources(config, environment);
   const { vars } = ownOf(config, environment) ?? config;
   const faults = faultsOf(vars);
