@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildBundle } from '../../../tools/bench/production.ts';
 import { type Runtime, type RuntimeOptions, startRuntime } from '../../../tools/bench/runtime.ts';
-import { migrateInMemory } from '../../../tools/database/migrations.ts';
+import { migrate } from '../../../tools/database/migrations.ts';
 import { TEST_VARS } from '../vars.ts';
 import { watchService } from '../watch-service-log.ts';
 import { madeOnce } from './made-once.ts';
@@ -21,7 +21,7 @@ export async function startWatchedProduction(
   };
   const script = readFileSync(await productionBundle(), 'utf8');
   const runtime = await startRuntime(script, { ...TEST_VARS, ...vars }, { ...options, onLog });
-  await migrateInMemory(runtime.database);
+  await migrate(runtime.database);
   log.at(runtime.url.origin, vars.API_KEY ?? '');
   return runtime;
 }
