@@ -6,7 +6,6 @@ import { join } from 'node:path';
 /** The directory of package.json. Commands work from anywhere. */
 export const PROJECT_DIRECTORY = join(import.meta.dirname, '..', '..');
 
-export const WRANGLER_CONFIG = join(PROJECT_DIRECTORY, 'wrangler.toml');
 export const MIGRATIONS_DIRECTORY = join(PROJECT_DIRECTORY, 'migrations');
 export const SAMPLE_LISTINGS = join(import.meta.dirname, '..', 'samples', 'listings.json');
 

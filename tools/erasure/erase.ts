@@ -12,46 +12,30 @@ import { patiently } from '../database/patiently.ts';
 export type Aggregate = { type: string; id: string };
 
 /** The state of an aggregate's events in the store. */
-export type AggregateEvents = {
+const aggregateEvents = z.object({
   /** All events of the aggregate, erased ones included. */
-  total: number;
-  /** The events that still have their payload. */
-  unerased: number;
-  /** Id of the last event in the order of the stream; null when there is none. */
-  lastId: string | null;
-  /** The latest time at which an event was accepted, in milliseconds since 1970; 0 when there is none. */
-  lastAt: number;
-};
-
-const found = z.object({
   total: z.int(),
+  /** The events that still have their payload. */
   unerased: z.int(),
-  last_id: z.string().nullable(),
-  last_at: z.int(),
+  /** Id of the last event in the order of the stream; null when there is none. */
+  lastId: z.string().nullable(),
+  /** The latest time at which an event was accepted, in milliseconds since 1970; 0 when there is none. */
+  lastAt: z.int(),
 });
 
 const OF_AGGREGATE = 'aggregate_type = ?1 AND aggregate_id = ?2';
 
 /** Counts the events of an aggregate. */
-export async function findAggregate(
-  database: D1Database,
-  { type, id }: Aggregate,
-): Promise<AggregateEvents> {
+export async function findAggregate(database: D1Database, { type, id }: Aggregate) {
   const statement = database
     .prepare(
       `SELECT count(*) AS total, count(*) - count(erased_at) AS unerased,
-         coalesce(max(created_at), 0) AS last_at,
-         (SELECT id FROM events WHERE ${OF_AGGREGATE} ORDER BY seq DESC LIMIT 1) AS last_id
+         coalesce(max(created_at), 0) AS lastAt,
+         (SELECT id FROM events WHERE ${OF_AGGREGATE} ORDER BY seq DESC LIMIT 1) AS lastId
        FROM events WHERE ${OF_AGGREGATE}`,
     )
     .bind(type, id);
-  const row = found.parse(await patiently(() => statement.first()));
-  return {
-    total: row.total,
-    unerased: row.unerased,
-    lastId: row.last_id,
-    lastAt: row.last_at,
-  };
+  return aggregateEvents.parse(await patiently(() => statement.first()));
 }
 
 /**

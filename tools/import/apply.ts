@@ -102,11 +102,6 @@ const LAST_IMPORT = statementOf(
     .where(eq(importStaging.kind, 'applied')),
 );
 
-/** An import failed, and the store shows that it was not applied. */
-export class NotApplied extends Error {
-  override readonly name = 'NotApplied';
-}
-
 /** An import sent its transaction, and the store cannot be read to see whether it was applied. */
 export class OutcomeUnknown extends Error {
   override readonly name = 'OutcomeUnknown';
@@ -131,7 +126,10 @@ export function pendingRenderingOf(importId: string): string {
   return `pending ${importId}`;
 }
 
-/** Applies everything staged. Throws `Overtaken` when another import came first. */
+/**
+ * Applies everything staged. Throws `Overtaken` when another import came first, `OutcomeUnknown`, and another `Error`
+ * when the store shows that it was not applied.
+ */
 export async function applyStaged(staging: Staging, lastImport: string | null): Promise<void> {
   const { database, importId, stagedRows } = staging;
   const batch = [
@@ -151,7 +149,7 @@ export async function applyStaged(staging: Staging, lastImport: string | null): 
     const last = await readBack(database, error);
     if (last === importId) return;
     const why = messageOf(error);
-    throw GUARD_FAILURE.test(why) ? new Overtaken() : new NotApplied(why, { cause: error });
+    throw GUARD_FAILURE.test(why) ? new Overtaken() : new Error(why, { cause: error });
   }
 }
 

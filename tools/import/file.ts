@@ -7,6 +7,7 @@ import * as z from 'zod';
 import { pathOf } from '../../src/http/errors.ts';
 import { uuid } from '../../src/http/uuid.ts';
 import { parseWith } from '../../src/http/validate.ts';
+import { amenity } from '../../src/properties/resource.ts';
 import type { Amenity, Location } from '../../src/properties/source.ts';
 import { isSlug } from '../../src/properties/text.ts';
 import { type JsonLoss, lossesOf } from './json-text.ts';
@@ -20,7 +21,6 @@ import {
   type Patch,
   withId,
   withMediaIds,
-  writtenAmenity,
   writtenListing,
   writtenLocation,
 } from './records.ts';
@@ -116,7 +116,7 @@ export function readRecords(raw: Record<Section, RawRecord[]>, isPatch: boolean)
     : {
         isPatch,
         locations: read('locations', writtenLocation),
-        amenities: read('amenities', writtenAmenity),
+        amenities: read('amenities', amenity),
         properties: read('properties', writtenListing),
       };
   // The repeated keys of a patch are found when its stored records are known.

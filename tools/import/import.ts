@@ -30,9 +30,8 @@ import {
   discardStaged,
   findDiffering,
   type Staging,
-  stageAmenities,
   stageListings,
-  stageLocations,
+  stageRecords,
 } from './staging.ts';
 import { findPublicIds, findResumeCursor, findSources, findStored } from './store.ts';
 
@@ -303,8 +302,8 @@ async function writeAll(
       return { kind: 'refused', problems, findings };
     }
     if (!isDryRun) {
-      await stageLocations(staging, plan.changedLocations);
-      await stageAmenities(staging, plan.changedAmenities);
+      await stageRecords(staging, 'location', plan.changedLocations, ({ id }) => id);
+      await stageRecords(staging, 'amenity', plan.changedAmenities, ({ slug }) => slug);
       if (staging.stagedRows > 0) await applyStaged(staging, lastImport);
     }
     return written;

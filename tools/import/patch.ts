@@ -5,6 +5,7 @@
 
 import type * as z from 'zod';
 import { parseWith } from '../../src/http/validate.ts';
+import { amenity } from '../../src/properties/resource.ts';
 import type { Source } from '../../src/properties/source.ts';
 import {
   type FileRecord,
@@ -23,7 +24,6 @@ import {
   mergedListing,
   type Patch,
   withId,
-  writtenAmenity,
   writtenListing,
   writtenLocation,
 } from './records.ts';
@@ -46,7 +46,7 @@ export function completePatch(
     amenities: amenities.map((record) => {
       const old = stored.amenities.find(({ slug }) => slug === record.keys.slug);
       const whole = merged(old ?? {}, record.value ?? {});
-      return completed('amenity', record, undefined, whole, writtenAmenity, problems);
+      return completed('amenity', record, undefined, whole, amenity, problems);
     }),
     properties: properties.map((record) => {
       const { id, hid, slug } = record.keys;

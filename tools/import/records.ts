@@ -116,9 +116,6 @@ export const writtenLocation = location.extend({
   slug: location.shape.slug.default(null),
 });
 
-/** An amenity of a file. */
-export const writtenAmenity = amenity;
-
 export type FileListing = z.infer<typeof fileListing>;
 
 /** Returns a stored listing in the form of a file. */
@@ -157,7 +154,7 @@ function emptiable(schema: z.core.$ZodType): z.core.$ZodType {
 }
 
 export const locationPatch: z.ZodType<Patch> = patchOf(writtenLocation);
-export const amenityPatch: z.ZodType<Patch> = patchOf(writtenAmenity);
+export const amenityPatch: z.ZodType<Patch> = patchOf(amenity);
 /** Photos and videos may leave fields out too: see `mergedMedia`. */
 export const listingPatch: z.ZodType<Patch> = patchOf(
   writtenListing.extend({

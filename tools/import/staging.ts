@@ -92,16 +92,6 @@ async function differing({ database, publicSiteUrl }: Staging, batch: readonly S
 /** A listing of the batch that the store does not hold. */
 type Missing = { id: string; slug: null };
 
-/** Stages locations without comparing them with the store. */
-export async function stageLocations(staging: Staging, locations: readonly Location[]) {
-  await stageKeyed(staging, 'location', locations, ({ id }) => id);
-}
-
-/** Stages amenities without comparing them with the store. */
-export async function stageAmenities(staging: Staging, amenities: readonly Amenity[]) {
-  await stageKeyed(staging, 'amenity', amenities, ({ slug }) => slug);
-}
-
 /** Removes the staged rows of an import. */
 export async function discardStaged({ database, importId }: Staging): Promise<void> {
   const statement = database.prepare(
@@ -110,12 +100,13 @@ export async function discardStaged({ database, importId }: Staging): Promise<vo
   await patiently(() => statement.bind(importId).run());
 }
 
-async function stageKeyed<T>(
+/** Stages locations or amenities without comparing them with the store. */
+export async function stageRecords<T extends Location | Amenity>(
   staging: Staging,
   kind: 'location' | 'amenity',
   records: readonly T[],
   keyOf: (record: T) => string,
-) {
+): Promise<void> {
   const rows = records.map((record) => ({
     json: JSON.stringify({ key: keyOf(record), row: record }),
   }));
@@ -130,8 +121,7 @@ async function stageKeyed<T>(
   }
 }
 
-async function stage(staging: Staging, insert: D1PreparedStatement): Promise<number> {
+async function stage(staging: Staging, insert: D1PreparedStatement): Promise<void> {
   const { meta } = await patiently(() => insert.run());
   staging.stagedRows += meta.changes;
-  return meta.changes;
 }

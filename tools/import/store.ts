@@ -3,13 +3,14 @@
 import { and, asc, gt, inArray, ne, or, sql } from 'drizzle-orm';
 import { QueryBuilder } from 'drizzle-orm/sqlite-core';
 import { changeCursor, GENERATION } from '../../src/properties/changes.ts';
+import { amenity } from '../../src/properties/resource.ts';
 import { type Amenity, type Location, type Source, source } from '../../src/properties/source.ts';
 import { amenities, fromNewestChange, locations, properties } from '../../src/properties/table.ts';
 import { type Statement, statementOf } from '../../src/storage/statement.ts';
 import { patiently } from '../database/patiently.ts';
 import type { ListingsFile } from './file.ts';
 import type { Stored } from './plan.ts';
-import { writtenAmenity, writtenLocation } from './records.ts';
+import { writtenLocation } from './records.ts';
 
 /** The JSON of so many keys stays far below the 2 MB of a bound value. */
 const KEYS_PER_QUERY = 2_000;
@@ -106,9 +107,7 @@ export async function findStored(database: D1Database, file: ListingsFile): Prom
     locations: locationRows.map((row) =>
       writtenLocation.parse({ ...row, name: JSON.parse(row.name) }),
     ),
-    amenities: amenityRows.map((row) =>
-      writtenAmenity.parse({ ...row, label: JSON.parse(row.label) }),
-    ),
+    amenities: amenityRows.map((row) => amenity.parse({ ...row, label: JSON.parse(row.label) })),
   };
 }
 
