@@ -4,8 +4,6 @@
  */
 
 import { Hono } from 'hono';
-import swaggerUiStyle from 'swagger-ui-dist/swagger-ui.css';
-import swaggerUi from 'swagger-ui-dist/swagger-ui-bundle.js';
 import { createApp } from '../app.ts';
 import { type AppEnv, configOf } from '../config.ts';
 import { previewRoutes } from './preview/routes.ts';
@@ -14,9 +12,7 @@ import { docsRoutes } from './routes.ts';
 export { RateCounter } from '../rate-limit/counter.ts';
 
 const service = createApp();
-const pages = new Hono<AppEnv>()
-  .route('/', docsRoutes({ swaggerUi, swaggerUiStyle }))
-  .route('/', previewRoutes());
+const pages = new Hono<AppEnv>().route('/', docsRoutes()).route('/', previewRoutes());
 const documented = createApp({ docs: pages });
 
 export default {

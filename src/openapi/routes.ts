@@ -5,10 +5,14 @@
 
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
+import swaggerUiStyle from 'swagger-ui-dist/swagger-ui.css';
+import swaggerUi from 'swagger-ui-dist/swagger-ui-bundle.js';
 import * as z from 'zod';
 import type { DevelopmentKey } from '../auth/api-key.ts';
 import { type AppEnv, configOf } from '../config.ts';
 import { createOpenApiDocument } from './document.ts';
+import pageStyle from './page.css';
+import startScript from './start.browser.js';
 
 const record = z.record(z.string(), z.unknown());
 const response = z.looseObject({ headers: record.optional() });
@@ -67,67 +71,6 @@ function blockOf({ lang, label, source }: z.infer<typeof samples>[number]): stri
   return `**${label}**\n\n\`\`\`${lang.toLowerCase()}\n${source}\n\`\`\``;
 }
 
-const PAGE_STYLE = `
-/* No operation describes links: the column is empty, and makes the table wider than a phone. */
-.swagger-ui .responses-table .response-col_links { display: none; }
-.swagger-ui .responses-table .response-col_status { min-width: 4em; }
-
-/* Words, addresses and names of any length break, whatever the font. */
-.swagger-ui { overflow-wrap: anywhere; }
-.swagger-ui :is(code, td, th, h2, h3, h4, a, label, .parameter__name) { overflow-wrap: anywhere; word-break: normal; }
-.swagger-ui :is(select, input, textarea) { min-width: 0; max-width: 100%; }
-
-/* Long texts scroll in their own box, never the page. */
-.swagger-ui .markdown pre, .swagger-ui .renderedMarkdown pre { overflow-x: auto; }
-.swagger-ui .markdown pre > code { white-space: pre; overflow-wrap: normal; }
-.swagger-ui .responses-inner, .swagger-ui .table-container { overflow-x: auto; }
-.swagger-ui .responses-table pre.example { max-height: 12em; }
-`.trimStart();
-
-const START_SCRIPT = `
-const root = document.getElementById('docs');
-
-const ui = SwaggerUIBundle({
-  domNode: root,
-  url: '/api/docs/page.json',
-  deepLinking: true,
-  displayRequestDuration: true,
-  tryItOutEnabled: true,
-  defaultModelsExpandDepth: 0,
-  // The validator's badge would come from another origin.
-  validatorUrl: null,
-  onComplete() {
-    if (root.dataset.apiKey) ui.preauthorizeApiKey('apiKey', root.dataset.apiKey);
-  },
-});
-
-// Swagger UI gives its lists and text fields no names for screen readers.
-const NAMES = [
-  ['select.content-type', 'Content type'],
-  ['select.examples-select-element', 'Example'],
-  ['#servers', 'Server'],
-  ['.body-param select', 'Content type of the request'],
-  ['select', 'Value'],
-  ['textarea', 'Body of the request'],
-];
-
-new MutationObserver(() => {
-  for (const [selector, name] of NAMES) {
-    for (const element of root.querySelectorAll(selector)) {
-      if (!element.ariaLabel) element.ariaLabel = name;
-    }
-  }
-  // The keyboard reaches each box that scrolls.
-  for (const box of root.querySelectorAll('pre:not([tabindex])')) box.tabIndex = 0;
-}).observe(root, { childList: true, subtree: true });
-document.getElementById('key').addEventListener('change', (event) => {
-  ui.preauthorizeApiKey('apiKey', event.target.value);
-});
-`.trimStart();
-
-/** The texts of Swagger UI's files. */
-type DocsAssets = { swaggerUi: string; swaggerUiStyle: string };
-
 /**
  * Lets the page load from and talk to its own origin only. Swagger UI draws its icons as data URLs and sets style
  * attributes.
@@ -145,7 +88,7 @@ const PAGE_POLICY = [
 ].join('; ');
 
 /** Serves the page, its document and its files under /api/docs, and redirects `/` there. */
-export function docsRoutes(assets: DocsAssets) {
+export function docsRoutes() {
   return new Hono<AppEnv>()
     .get('/', (c) => c.redirect('/api/docs'))
     .get('/api/docs', (c) => {
@@ -157,10 +100,10 @@ export function docsRoutes(assets: DocsAssets) {
     })
     .get('/api/docs/openapi.json', (c) => c.json(createOpenApiDocument()))
     .get('/api/docs/page.json', (c) => c.json(pageDocument(createOpenApiDocument())))
-    .get('/api/docs/swagger-ui.js', (c) => file(c, assets.swaggerUi, 'text/javascript'))
-    .get('/api/docs/swagger-ui.css', (c) => file(c, assets.swaggerUiStyle, 'text/css'))
-    .get('/api/docs/page.css', (c) => file(c, PAGE_STYLE, 'text/css'))
-    .get('/api/docs/start.js', (c) => file(c, START_SCRIPT, 'text/javascript'));
+    .get('/api/docs/swagger-ui.js', (c) => file(c, swaggerUi, 'text/javascript'))
+    .get('/api/docs/swagger-ui.css', (c) => file(c, swaggerUiStyle, 'text/css'))
+    .get('/api/docs/page.css', (c) => file(c, pageStyle, 'text/css'))
+    .get('/api/docs/start.js', (c) => file(c, startScript, 'text/javascript'));
 }
 
 function file(c: Context<AppEnv>, text: string, type: string): Response {
