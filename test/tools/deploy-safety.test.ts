@@ -6,13 +6,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Account } from '../../tools/cloudflare/account.ts';
-import { CloudflareApi } from '../../tools/cloudflare/api.ts';
 import { AfterDeployment, release } from '../../tools/cloudflare/release.ts';
 import { requireRoutes } from '../../tools/cloudflare/routes.ts';
 import { soundDeploymentOf } from '../../tools/command-line/wrangler-config.ts';
 import { RESTORE_MARK } from '../../tools/database/identity.ts';
-import { ACCOUNT_ID } from '../support/cloudflare/account.ts';
 import { useQuickWrangler } from '../support/cloudflare/quick-wrangler.ts';
 import { CloudflareStandIn } from '../support/cloudflare/stand-in.ts';
 import { Worker } from '../support/cloudflare/worker.ts';
@@ -46,13 +43,6 @@ function configure(change: (text: string) => string, top = ''): void {
 
 /** Returns the deployment that wrangler.toml of the copy describes. Throws the error with which `deploy` refuses it. */
 const deploymentOf = (environment?: string) => soundDeploymentOf(environment, project.directory);
-
-/** The account of the stand-in. */
-function openAccount(): Account {
-  vi.stubEnv('CLOUDFLARE_API_BASE_URL', cloudflare.base);
-  const api = new CloudflareApi('token');
-  return { api, id: ACCOUNT_ID, path: `/accounts/${ACCOUNT_ID}`, environment: {} };
-}
 
 const DOMAIN = 'routes = [{ pattern = "api.example.com", custom_domain = true }]';
 const same = (text: string) => text;
@@ -143,7 +133,7 @@ describe('wrangler.toml', () => {
 describe('a custom domain', () => {
   it('needs the right to its zone', async () => {
     configure(withOwnRoutes, DOMAIN);
-    const check = () => requireRoutes(openAccount(), deploymentOf());
+    const check = () => requireRoutes(cloudflare.openAccount(), deploymentOf());
     const lacks =
       'the token lacks the permission "Zone · Workers Routes · Edit" for the zone of api.example.com';
     await expect(check()).rejects.toThrow(lacks);
@@ -170,7 +160,7 @@ describe('a custom domain', () => {
     vi.stubEnv('SERVICE_ORIGIN', '');
     const report = JSON.stringify({ type: 'deploy', version_id: 'v1', targets: [] });
     const ended = release({
-      account: openAccount(),
+      account: cloudflare.openAccount(),
       deployment: deploymentOf(),
       wrangler: {
         run: async () => ({ isDone: true, output: '' }),

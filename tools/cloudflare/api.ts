@@ -60,11 +60,17 @@ export class CloudflareApi {
   readonly #token: string;
   readonly #base: string;
   readonly #tell: (line: string) => void;
+  readonly #pausesMs: readonly number[];
   #hasTold = false;
 
   /** `tell` prints a line when a request is repeated for the first time. */
-  constructor(token: string, tell: (line: string) => void = (line) => console.error(line)) {
+  constructor(
+    token: string,
+    tell: (line: string) => void = (line) => console.error(line),
+    pausesMs: readonly number[] = PAUSES_MS,
+  ) {
     this.#token = token;
+    this.#pausesMs = pausesMs;
     this.#base = process.env.CLOUDFLARE_API_BASE_URL || PUBLIC_API;
     this.#tell = tell;
   }
@@ -104,7 +110,7 @@ export class CloudflareApi {
   }
 
   async #send(method: string, path: string, options: CallOptions): Promise<Envelope> {
-    const attempts = options.attempts ?? PAUSES_MS.length + 1;
+    const attempts = options.attempts ?? this.#pausesMs.length + 1;
     for (let attempt = 1; ; attempt += 1) {
       const outcome = await this.#attempt(method, path, options);
       if (outcome.kind === 'answer') return outcome.answer;
@@ -117,7 +123,7 @@ export class CloudflareApi {
       }
       if (!this.#hasTold) this.#tell(`Cloudflare: ${outcome.why}. The request is repeated.`);
       this.#hasTold = true;
-      const pause = (PAUSES_MS[attempt - 1] ?? 0) * (1 + Math.random() / 4);
+      const pause = (this.#pausesMs[attempt - 1] ?? 0) * (1 + Math.random() / 4);
       await new Promise((resolve) => setTimeout(resolve, Math.max(pause, outcome.waitMs)));
     }
   }

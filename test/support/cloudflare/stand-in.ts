@@ -7,7 +7,10 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Account } from './account.ts';
+import { vi } from 'vitest';
+import type { Account as OpenAccount } from '../../../tools/cloudflare/account.ts';
+import { CloudflareApi } from '../../../tools/cloudflare/api.ts';
+import { ACCOUNT_ID, Account } from './account.ts';
 import { type Answer, ApiFault } from './answer.ts';
 
 /** A fault of the requests that `request` matches, such as `POST .../query`. */
@@ -58,6 +61,13 @@ export class CloudflareStandIn {
       CLOUDFLARE_ACCOUNT_ID: '',
       SERVICE_ORIGIN: this.origin,
     };
+  }
+
+  /** Opens the account in this process. A call is attempted five times, as by a program, but without pauses. */
+  openAccount(base = this.base): OpenAccount {
+    vi.stubEnv('CLOUDFLARE_API_BASE_URL', base);
+    const api = new CloudflareApi('token', (line) => console.error(line), [0, 0, 0, 0]);
+    return { api, id: ACCOUNT_ID, path: `/accounts/${ACCOUNT_ID}`, environment: {} };
   }
 
   /** From the first request on whose body matches, every answer is lost; that request is carried out. */

@@ -1,19 +1,19 @@
 /** `import-listings --remote` against a stand-in of Cloudflare that fails at each call. */
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { restDatabase } from '../../../tools/cloudflare/rest-database.ts';
+import { runImportCommand } from '../../../tools/import/command.ts';
+import { loadInto } from '../../../tools/import/load-listings.ts';
+import { command } from '../../../tools/import-listings.ts';
 import { CloudflareStandIn, type Fault } from '../../support/cloudflare/stand-in.ts';
+import { runHere } from '../../support/node/in-process.ts';
 import { fileOf, propertyOf } from '../../support/node/listings-file.ts';
 import { type Finished, ProjectCopy } from '../../support/node/project-copy.ts';
 
 const NAME = 'events-and-property-feed';
-const isFull = process.env.FULL === '1';
 const APPLY = { request: /\/query$/, body: /'applied', ''/ };
+const FORGET_MIGRATION = 'DELETE FROM d1_migrations WHERE id = (SELECT max(id) FROM d1_migrations)';
 const LISTINGS = 'SELECT slug FROM properties ORDER BY slug';
-
-const MORE_FAULTS: [string, Fault][] = [
-  ['a 502 before it was carried out', { ...APPLY, status: 502, times: 1 }],
-  ['a connection that breaks', { ...APPLY, status: 0, times: 2, isAfter: true }],
-];
 
 let cloudflare: CloudflareStandIn;
 let project: ProjectCopy;
@@ -30,13 +30,30 @@ beforeEach(async () => {
   for (const name of [NAME, `${NAME}-staging`]) cloudflare.account.createDatabase(name).migrate();
 });
 afterEach(async () => {
+  vi.unstubAllEnvs();
   expect(cloudflare.unknown).toEqual([]);
   await cloudflare.stop();
 });
 afterAll(() => project.remove());
 
-function load(...options: string[]): Promise<Finished> {
+/** Runs the program. */
+function run(...options: string[]): Promise<Finished> {
   return project.run('import-listings.ts', file, '--remote', ...options);
+}
+
+/** Runs the command in this process, on the database of production, and repeats its calls without pauses. */
+function load(base?: string): Promise<Finished> {
+  const { uuid } = cloudflare.account.database(NAME);
+  const database = restDatabase(cloudflare.openAccount(base), uuid);
+  const context: Parameters<typeof runImportCommand>[1] = {
+    output: process.stdout,
+    errors: process.stderr,
+    load: async (read, options) => {
+      if (read.kind === 'unreadable') throw new Error('the file of the test is readable');
+      return loadInto({ database, close: async () => {} }, read, 'https://example.com', options);
+    },
+  };
+  return runHere({ ...command, run: (args) => runImportCommand(args, context) }, file, '--remote');
 }
 
 function stored(name = NAME): unknown[] {
@@ -50,7 +67,7 @@ describe('a remote import', () => {
   it('finds the database by its name, and needs the right to D1 only', async () => {
     cloudflare.account.subdomain = null;
     cloudflare.faults = [{ request: /\/(workers|storage)\//, status: 403 }];
-    expect(await load('--env', 'staging')).toMatchObject({ code: 0, stderr: '' });
+    expect(await run('--env', 'staging')).toMatchObject({ code: 0, stderr: '' });
     expect([stored(), stored(`${NAME}-staging`)]).toEqual([[], ['one', 'two']]);
     const rows = cloudflare.account
       .database(`${NAME}-staging`)
@@ -68,7 +85,8 @@ describe('a remote import', () => {
 
   it.each<[string, Fault]>([
     ['a 502 after it was carried out', { ...APPLY, status: 502, times: 1, isAfter: true }],
-    ...(isFull ? MORE_FAULTS : []),
+    ['a 502 before it was carried out', { ...APPLY, status: 502, times: 1 }],
+    ['a connection that breaks', { ...APPLY, status: 0, times: 2, isAfter: true }],
   ])('is done when its transaction meets %s', async (_, fault) => {
     cloudflare.faults = [fault];
     const { code, stdout, stderr } = await load();
@@ -117,12 +135,7 @@ describe('a remote import', () => {
   });
 
   it('ends in a few lines when Cloudflare cannot be reached', async () => {
-    project.environment = {
-      ...cloudflare.environment,
-      CLOUDFLARE_ACCOUNT_ID: 'a'.repeat(32),
-      CLOUDFLARE_API_BASE_URL: 'http://127.0.0.1:9/client/v4',
-    };
-    const { code, stderr } = await load();
+    const { code, stderr } = await load('http://127.0.0.1:9/client/v4');
     expect(code).toBe(1);
     expect(stderr.trim().split('\n')).toEqual([
       expect.stringMatching(
@@ -133,29 +146,35 @@ describe('a remote import', () => {
     ]);
   });
 
-  it.each<[string, Fault[], string[], string]>([
+  it.each<[string, () => void, string]>([
     [
       'a right',
-      [{ request: /\/d1\//, status: 403 }],
-      [],
+      () => {
+        cloudflare.faults = [{ request: /\/d1\//, status: 403 }];
+      },
       'lack the permissions "Account · D1 · Edit"',
     ],
     [
       'a database',
-      [],
-      ['no'],
-      `the account has no D1 database ${NAME}: run \`npm run deploy\` first`,
+      () => {
+        cloudflare.account.databases.length = 0;
+      },
+      `the account has no D1 database ${NAME}-staging: run \`npm run deploy -- --env staging\` first`,
     ],
-  ])('names the right or resource that it lacks: %s', async (_, faults, [gone], message) => {
-    cloudflare.faults = faults;
-    if (gone !== undefined) cloudflare.account.databases.length = 0;
-    const { code, stderr } = await load();
+    [
+      'a migration',
+      () => cloudflare.account.database(`${NAME}-staging`).sqlite.exec(FORGET_MIGRATION),
+      'the remote database lacks migrations: run `npm run deploy -- --env staging` first',
+    ],
+  ])('names the right or resource that it lacks: %s', async (_, prepare, message) => {
+    prepare();
+    const { code, stderr } = await run('--env', 'staging');
     expect(code).toBe(1);
     expect(stderr).toContain(message);
     expect(stderr).toContain('Nothing was changed.');
   });
 
-  it.runIf(isFull)('is all or nothing whichever call fails, and done by the next run', async () => {
+  it('is done whichever of its calls fails once, before or after it is carried out', async () => {
     await load();
     const calls = cloudflare.requests.length;
     for (let skip = 0; skip < calls; skip += 1) {
