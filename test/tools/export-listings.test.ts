@@ -1,46 +1,86 @@
-/** `export-listings` run as a program: the program `import-listings` imports its file again, which changes nothing. */
+/** `export-listings`: its file is imported again, which changes nothing. */
 
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { command } from '../../tools/export-listings.ts';
+import { runImportCommand } from '../../tools/import/command.ts';
 import { CloudflareStandIn } from '../support/cloudflare/stand-in.ts';
+import { runHere, runImportOn } from '../support/node/in-process.ts';
 import { fileOf, propertyOf } from '../support/node/listings-file.ts';
+import { type MemoryImports, openMemoryImports } from '../support/node/memory-imports.ts';
 import type { ProjectCopy } from '../support/node/project-copy.ts';
 import { copyWithStore } from '../support/node/stores.ts';
 
-const EXPORT = 'export-listings.ts';
-const IMPORT = 'import-listings.ts';
 const NAME = 'events-and-property-feed';
 
-let project: ProjectCopy;
+let imports: MemoryImports;
+let folder: string;
 beforeAll(async () => {
-  project = await copyWithStore('samples');
+  folder = mkdtempSync(join(tmpdir(), 'export-'));
+  imports = openMemoryImports();
+  await imports.load(readFileSync('tools/samples/listings.json', 'utf8'));
 });
-afterAll(() => project.remove());
+afterAll(() => {
+  imports.close();
+  rmSync(folder, { recursive: true });
+});
 
-const storedRows = () => project.rows('SELECT * FROM properties ORDER BY id');
+/** Runs the command in this process, on the database of `imports`. */
+function exportHere(...args: string[]) {
+  const open = async () => ({ database: imports.database, close: async () => {} });
+  return runHere({ ...command, run: (request) => command.run(request, open) }, ...args);
+}
 
-describe('the program export-listings', () => {
+describe('export-listings', () => {
   it('writes a file that changes nothing when it is imported again, whole or as a patch', async () => {
-    const before = storedRows();
-    const out = join(project.directory, 'catalogue.json');
-    const written = await project.run(EXPORT, '--out', out);
+    const before = imports.rows('SELECT * FROM properties ORDER BY id');
+    const out = join(folder, 'catalogue.json');
+    const written = await exportHere('--out', out);
     expect(written).toEqual({ code: 0, stdout: '', stderr: '71 of 71 listings read\n' });
-    for (const options of [['--prune'], ['--patch']]) {
-      const again = await project.run(IMPORT, out, ...options);
+    for (const option of ['--prune', '--patch']) {
+      const again = await imports.run(out, option);
       expect(again).toMatchObject({ code: 0, stderr: '' });
       expect(again.stdout).toContain('71 listings: 0 added, 0 changed, 71 unchanged\n');
       expect(again.stdout).toContain('Nothing changed: the store already holds all of it.\n');
     }
-    expect(storedRows()).toEqual(before);
-    const printed = await project.run(EXPORT);
-    expect(printed).toMatchObject({ code: 0, stderr: '71 of 71 listings read\n' });
-    expect(printed.stdout).toBe(readFileSync(out, 'utf8'));
+    expect(imports.rows('SELECT * FROM properties ORDER BY id')).toEqual(before);
+  });
+
+  it('says in one line why a file cannot be written, and leaves none', async () => {
+    const out = join(folder, 'nowhere', 'catalogue.json');
+    const { code, stdout, stderr } = await exportHere('--out', out);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr.trim().split('\n').at(-1)).toMatch(/^The export failed: .*nowhere/);
+    expect(existsSync(out)).toBe(false);
+  });
+
+  it('does not take an empty name for a file', async () => {
+    const { code, stdout, stderr } = await exportHere('--out=');
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(
+      '--out needs the name of a file. Nothing was done.\n\nUsage: npm run -s export-listings',
+    );
+  });
+});
+
+describe('the program export-listings', () => {
+  let project: ProjectCopy;
+  beforeAll(async () => {
+    project = await copyWithStore('samples');
+  });
+  afterAll(() => project.remove());
+
+  it('prints the whole file of the local database', async () => {
+    const { code, stdout, stderr } = await project.run('export-listings.ts');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '71 of 71 listings read\n' });
+    expect(stdout).toBe((await exportHere()).stdout);
   });
 
   it('ends in silence when the reader of its output has ended', () => {
-    const line = `node tools/${EXPORT} 2>errors.txt | head -1`;
+    const line = 'node tools/export-listings.ts 2>errors.txt | head -1';
     const { status, stdout } = spawnSync('bash', ['-c', `set -o pipefail; ${line}`], {
       cwd: project.directory,
       encoding: 'utf8',
@@ -53,46 +93,28 @@ describe('the program export-listings', () => {
     });
   });
 
-  it('says in one line why a file cannot be written, and leaves none', async () => {
-    const out = join(project.directory, 'nowhere', 'catalogue.json');
-    const { code, stdout, stderr } = await project.run(EXPORT, '--out', out);
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr.trim().split('\n').at(-1)).toMatch(/^The export failed: .*nowhere/);
-    expect(existsSync(out)).toBe(false);
-  });
-
-  it('does not take an empty name for a file', async () => {
-    const { code, stdout, stderr } = await project.run(EXPORT, '--out=');
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toContain(
-      '--out needs the name of a file. Nothing was done.\n\nUsage: npm run -s export-listings',
-    );
-  });
-
-  it('writes the catalogue of staging with --remote --env staging', async () => {
+  it('writes the catalogue of the deployed database that --env names with --remote', async () => {
     const cloudflare = await new CloudflareStandIn().start();
     try {
-      for (const name of [NAME, `${NAME}-staging`]) {
-        cloudflare.account.createDatabase(name).migrate();
+      for (const [name, slug] of [
+        [NAME, 'near'],
+        [`${NAME}-staging`, 'far-away'],
+      ] as const) {
+        const store = cloudflare.account.createDatabase(name);
+        store.migrate();
+        const file = project.write('remote.json', fileOf([propertyOf({ slug })]));
+        await runImportOn(store.binding, runImportCommand, file);
       }
       project.environment = cloudflare.environment;
-      const file = project.write('remote.json', fileOf([propertyOf({ slug: 'far-away' })]));
-      const staging = ['--remote', '--env', 'staging'];
-      expect(await project.run(IMPORT, file, ...staging)).toMatchObject({ code: 0, stderr: '' });
-      const { code, stdout, stderr } = await project.run(EXPORT, ...staging);
-      expect({ code, stderr }).toEqual({ code: 0, stderr: '1 of 1 listings read\n' });
-      expect(JSON.parse(stdout).properties).toMatchObject([{ slug: 'far-away' }]);
-      const again = await project.run(IMPORT, project.write('again.json', stdout), ...staging);
-      expect(again.stdout).toContain('Nothing changed');
-      const production = await project.run(EXPORT, '--remote');
-      expect(JSON.parse(production.stdout).properties).toEqual([]);
+      const staging = await project.run('export-listings.ts', '--remote', '--env', 'staging');
+      expect(staging).toMatchObject({ code: 0, stderr: '1 of 1 listings read\n' });
+      expect(JSON.parse(staging.stdout).properties).toMatchObject([{ slug: 'far-away' }]);
       expect(cloudflare.unknown).toEqual([]);
       cloudflare.faults = [{ request: /\/d1\//, status: 403 }];
-      const refused = await project.run(EXPORT, '--remote');
+      const refused = await project.run('export-listings.ts', '--remote');
       expect(refused).toMatchObject({ code: 1, stdout: '' });
       expect(refused.stderr).toContain('lack the permissions "Account · D1 · Edit"');
     } finally {
-      project.environment = {};
       await cloudflare.stop();
     }
   });

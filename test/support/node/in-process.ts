@@ -4,10 +4,13 @@ import { format } from 'node:util';
 import { vi } from 'vitest';
 import { type Command, exitCodeOf } from '../../../tools/command-line/command.ts';
 import type { WithDatabase } from '../../../tools/database/open.ts';
+import type { runImportCommand } from '../../../tools/import/command.ts';
+import { loadInto } from '../../../tools/import/load-listings.ts';
+import { TEST_VARS } from '../vars.ts';
 import type { Finished } from './project-copy.ts';
 
 /** Collects the texts that are written to standard output and to standard error. */
-export function collectOutput() {
+function collectOutput() {
   const printed = { stdout: '', stderr: '' };
   const collect = (name: keyof typeof printed) => (text: unknown) => {
     printed[name] += String(text);
@@ -47,4 +50,23 @@ export function runOn<Request>(
 ): Promise<Finished> {
   const open: WithDatabase = (_target, work) => work(database);
   return runHere({ ...command, run: (request) => run(request, open) }, ...args);
+}
+
+/** Runs `import-listings` or `set-status` to its end on a database that has every table. */
+export async function runImportOn(
+  database: D1Database,
+  run: typeof runImportCommand,
+  ...args: string[]
+): Promise<Finished> {
+  const { printed, stdout, stderr } = collectOutput();
+  const open = { database, close: async () => {} };
+  const code = await run(args, {
+    output: stdout,
+    errors: stderr,
+    load: async (read, options) =>
+      read.kind === 'unreadable'
+        ? { kind: 'refused', problems: read.problems }
+        : loadInto(open, read, TEST_VARS.PUBLIC_SITE_URL, options),
+  });
+  return { code, ...printed };
 }

@@ -5,9 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Source, source } from '../../../src/properties/source.ts';
 import { runImportCommand, runStatusCommand } from '../../../tools/import/command.ts';
-import { loadInto } from '../../../tools/import/load-listings.ts';
 import { Database } from '../cloudflare/database.ts';
-import { TEST_VARS } from '../vars.ts';
+import { runImportOn } from './in-process.ts';
 import type { Finished } from './project-copy.ts';
 
 export type MemoryImports = {
@@ -16,6 +15,9 @@ export type MemoryImports = {
   load: (content: unknown, ...options: string[]) => Promise<Finished>;
   loadSheet: (content: string | Uint8Array, ...options: string[]) => Promise<Finished>;
   setStatus: (...args: string[]) => Promise<Finished>;
+  /** Runs `import-listings` with these arguments. */
+  run: (...args: string[]) => Promise<Finished>;
+  rows: (query: string) => Record<string, unknown>[];
   /** Returns the stored row of a listing. */
   stored: (slug: string) => Promise<Source | undefined>;
   /** Empties the database. */
@@ -28,36 +30,19 @@ export function openMemoryImports(): MemoryImports {
   store.migrate();
   const database = store.binding;
   const directory = mkdtempSync(join(tmpdir(), 'imports-'));
-  const run = async (command: typeof runImportCommand, args: string[]): Promise<Finished> => {
-    const printed = { output: '', errors: '' };
-    const writeTo = (name: keyof typeof printed) => ({
-      write: (text: string) => {
-        printed[name] += text;
-        return true;
-      },
-    });
-    const open = { database, close: async () => {} };
-    const code = await command(args, {
-      output: writeTo('output'),
-      errors: writeTo('errors'),
-      load: async (read, options) =>
-        read.kind === 'unreadable'
-          ? { kind: 'refused', problems: read.problems }
-          : loadInto(open, read, TEST_VARS.PUBLIC_SITE_URL, options),
-    });
-    return { code, stdout: printed.output, stderr: printed.errors };
-  };
   const load = (name: string, content: unknown, options: string[]) => {
     const path = join(directory, name);
     const isRaw = typeof content === 'string' || content instanceof Uint8Array;
     writeFileSync(path, isRaw ? content : JSON.stringify(content));
-    return run(runImportCommand, [path, ...options]);
+    return runImportOn(database, runImportCommand, path, ...options);
   };
   return {
     database,
     load: (content, ...options) => load('listings.json', content, options),
     loadSheet: (content, ...options) => load('homes.csv', content, options),
-    setStatus: (...args) => run(runStatusCommand, args),
+    setStatus: (...args) => runImportOn(database, runStatusCommand, ...args),
+    run: (...args) => runImportOn(database, runImportCommand, ...args),
+    rows: (query) => store.rows(query),
     async stored(slug) {
       const select = database.prepare('SELECT source FROM properties WHERE slug = ?');
       const row = await select.bind(slug).first<{ source: string }>();

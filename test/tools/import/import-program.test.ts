@@ -1,9 +1,10 @@
-/** `import-listings` run as a program: its arguments, its exit codes, its migrations and its turn. */
+/** `import-listings`: its arguments and unreadable files, and as a program its migrations and its turn. */
 
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BAY, fileOf, propertyOf } from '../../support/node/listings-file.ts';
+import { type MemoryImports, openMemoryImports } from '../../support/node/memory-imports.ts';
 import { type Finished, ProjectCopy } from '../../support/node/project-copy.ts';
 
 const IMPORT = 'import-listings.ts';
@@ -80,43 +81,17 @@ describe('the program import-listings', () => {
     expect(project.rows('SELECT kind FROM import_staging')).toEqual([{ kind: 'applied' }]);
   });
 
-  it('names the fault of an unreadable file in one line', async () => {
-    mkdirSync(join(project.directory, 'folder'));
-    const failures = [
-      [await project.run(IMPORT, 'missing.json'), 'There is no file missing.json'],
-      [await project.run(IMPORT, 'folder'), 'folder is a directory'],
-      [await load('{"properties": ['), 'the file: is not JSON'],
-      [await load(new Uint8Array([0xff, 0xfe])), 'the file: is not UTF-8 text'],
-    ] as const;
-    for (const [{ code, stderr }, message] of failures) {
-      expect(code).toBe(1);
-      expect(stderr.split('\n')[0]).toContain(message);
-      expect(stderr).not.toMatch(/^\s+at /m);
-    }
-  });
-
   it('names the fault of PUBLIC_SITE_URL', async () => {
-    const faults = [
-      ['nowhere', 'PUBLIC_SITE_URL must be an http(s) URL'],
-      ['https://www.example.com/?a=1', 'PUBLIC_SITE_URL must have no query and no fragment'],
-    ];
-    for (const [site, message] of faults) {
-      const vars = project.write('.dev.vars', `PUBLIC_SITE_URL=${site}\n`);
-      const { code, stderr } = await load({ properties: [] });
-      rmSync(vars);
-      expect({ code, stderr }).toEqual({ code: 1, stderr: `${message}\nNothing was changed.\n` });
-    }
+    const vars = project.write('.dev.vars', 'PUBLIC_SITE_URL=https://www.example.com/?a=1\n');
+    const { code, stderr } = await load({ properties: [] });
+    rmSync(vars);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: 'PUBLIC_SITE_URL must have no query and no fragment\nNothing was changed.\n',
+    });
   });
 
-  it('exits with 2 for invalid arguments', async () => {
-    for (const args of [[], ['a.json', 'b.json'], ['--wet-run', 'a.json']]) {
-      const { code, stderr } = await project.run(IMPORT, ...args);
-      expect(code).toBe(2);
-      expect(stderr).toContain('Usage: npm run import-listings -- FILE [--dry-run] [--patch]');
-    }
-  });
-
-  it('needs credentials for --remote, and an environment that is defined', async () => {
+  it('needs credentials for --remote', async () => {
     const nowhere = { HOME: project.directory, XDG_CONFIG_HOME: project.directory };
     project.environment = { CLOUDFLARE_API_TOKEN: '', ...nowhere };
     const { code, stderr } = await load({ properties: [] }, '--remote');
@@ -125,12 +100,40 @@ describe('the program import-listings', () => {
       1,
       [expect.stringContaining('set CLOUDFLARE_API_TOKEN'), 'Nothing was changed.', ''],
     ]);
-    for (const [args, message] of [
-      [['--remote', '--env', 'prod'], '--env "prod": wrangler.toml defines no such environment'],
-      [['--env', 'staging'], '--env needs --remote'],
-    ] as const) {
-      const refused = await load({ properties: [] }, ...args);
-      expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(message)]);
+  });
+});
+
+describe('import-listings', () => {
+  let imports: MemoryImports;
+  beforeAll(() => {
+    imports = openMemoryImports();
+  });
+  afterAll(() => imports.close());
+
+  it('names the fault of an unreadable file in one line', async () => {
+    mkdirSync(join(project.directory, 'folder'));
+    const failures = [
+      [await imports.run('missing.json'), 'There is no file missing.json'],
+      [await imports.run(join(project.directory, 'folder')), 'folder is a directory'],
+      [await imports.load('{"properties": ['), 'the file: is not JSON'],
+      [await imports.load(new Uint8Array([0xff, 0xfe])), 'the file: is not UTF-8 text'],
+    ] as const;
+    for (const [{ code, stderr }, message] of failures) {
+      expect(code).toBe(1);
+      expect(stderr.split('\n')[0]).toContain(message);
+      expect(stderr).not.toMatch(/^\s+at /m);
     }
+  });
+
+  it.each<[string[], string]>([
+    [[], 'Name a listings file.\n\nUsage: npm run import-listings -- FILE [--dry-run] [--patch]'],
+    [['a.json', 'b.json'], 'Name one listings file only.\n\nUsage: '],
+    [['--wet-run', 'a.json'], "Unknown option '--wet-run'"],
+    [['a.json', '--remote', '--env', 'prod'], '--env "prod": wrangler.toml defines no such'],
+    [['a.json', '--env', 'staging'], '--env needs --remote'],
+  ])('refuses %j with 2', async (args, message) => {
+    const { code, stdout, stderr } = await imports.run(...args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(message);
   });
 });

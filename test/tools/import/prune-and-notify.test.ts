@@ -6,9 +6,7 @@ import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { propertyOf } from '../../support/node/listings-file.ts';
-import { type LocalImports, openLocalImports } from '../../support/node/local-imports.ts';
-import type { Finished, ProjectCopy } from '../../support/node/project-copy.ts';
-import { copyWithStore } from '../../support/node/stores.ts';
+import { type MemoryImports, openMemoryImports } from '../../support/node/memory-imports.ts';
 
 /** The secret of Standard Webhooks' own example. */
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
@@ -16,17 +14,15 @@ const homes = Array.from({ length: 10 }, (_, index) => propertyOf({ slug: `home-
 
 type Received = { headers: IncomingHttpHeaders; body: string; method: string | undefined };
 
-let project: ProjectCopy;
-let imports: LocalImports;
+let imports: MemoryImports;
 let hook: Server;
 let address = '';
 const received: Received[] = [];
 const answers: number[] = [];
 
 beforeAll(async () => {
-  project = await copyWithStore('empty');
-  imports = await openLocalImports(project);
-  await load({ properties: homes });
+  imports = openMemoryImports();
+  await imports.load({ properties: homes });
   hook = createServer(async (request, response) => {
     let body = '';
     for await (const chunk of request) body += String(chunk);
@@ -46,22 +42,19 @@ afterEach(() => {
   delete process.env.PUBLISH_HOOK_SECRET;
 });
 
-afterAll(async () => {
+afterAll(() => {
   hook.close();
-  await imports.close();
-  await project.remove();
+  imports.close();
 });
 
-function load(content: object, ...options: string[]): Promise<Finished> {
-  return imports.run(project.write('listings.json', content), ...options);
-}
+const load = (content: object, ...options: string[]) => imports.load(content, ...options);
 
 const hidden = () =>
-  project
+  imports
     .rows(`SELECT slug FROM properties WHERE status = 'hidden' ORDER BY slug`)
     .map(({ slug }) => slug);
 const places = () =>
-  project.rows('SELECT id, change_seq, removed_slug FROM properties ORDER BY id');
+  imports.rows('SELECT id, change_seq, removed_slug FROM properties ORDER BY id');
 const lastLine = (text: string) => text.trimEnd().split('\n').at(-1);
 
 describe('--prune', () => {
@@ -111,7 +104,7 @@ describe('--prune', () => {
     const done = await load({ amenities: renamed, properties: others }, '--prune');
     expect(done).toMatchObject({ code: 0, stderr: '' });
     await load({ properties: homes.slice(5) }, '--allow-emptied');
-    const [row] = project.rows(`SELECT status, source FROM properties WHERE slug = 'home-4'`);
+    const [row] = imports.rows(`SELECT status, source FROM properties WHERE slug = 'home-4'`);
     expect(row?.status).toBe('hidden');
     expect(String(row?.source)).toContain('"Fast"');
   });
@@ -137,9 +130,9 @@ describe('--notify', () => {
     const { changes, slugs, resume_cursor } = event.parse(JSON.parse(request?.body ?? ''));
     expect(changes).toBe(3);
     expect(slugs).toEqual(['home-5', 'home-6', 'home-7']);
-    const [newest] = project.rows('SELECT max(change_seq) AS seq FROM properties');
+    const [newest] = imports.rows('SELECT max(change_seq) AS seq FROM properties');
     const text = Buffer.from(resume_cursor, 'base64url').subarray(8).toString();
-    const [identity] = project.rows('SELECT generation FROM database_identity');
+    const [identity] = imports.rows('SELECT generation FROM database_identity');
     expect(JSON.parse(text)).toEqual([
       2,
       'property-changes',
@@ -221,7 +214,7 @@ describe('--notify', () => {
       `Warning: ${new URL(address).host} was not notified: it answered 404, three times. The import is done.\n`,
     );
     expect(
-      project.rows(`SELECT source->>'name' AS name FROM properties WHERE slug = 'home-4'`),
+      imports.rows(`SELECT source->>'name' AS name FROM properties WHERE slug = 'home-4'`),
     ).toEqual([{ name: 'Once more' }]);
   });
 

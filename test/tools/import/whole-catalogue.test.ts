@@ -1,4 +1,4 @@
-/** An editor's work on the whole catalogue: dry runs, exports, and setting a status. */
+/** An editor's work on the whole catalogue: dry runs, exports, and emptied fields. */
 
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -209,27 +209,6 @@ describe('an import that empties fields', () => {
     expect(gallery.stderr).toBe('Warning: emptied gallery of 1 listing: casa-ginebrera\n');
     await imports.load(text);
     expect(await exported()).toBe(text);
-  });
-});
-
-describe('set-status', () => {
-  it('refuses an unknown status or slug, and changes nothing', async () => {
-    const before = await rows();
-    const refused = await imports.setStatus('sold', 'casa-ginebrera');
-    expect([refused.code, refused.stderr]).toEqual([
-      1,
-      'casa-ginebrera: status "sold" must be one of listed, coming_soon, sold_out, hidden\n1 problem. Nothing was changed.\n',
-    ]);
-    const unknown = await imports.setStatus('hidden', 'casa-ginebrera', 'nowhere');
-    expect([unknown.code, unknown.stderr.split('\n')[0]]).toEqual([
-      1,
-      'nowhere: no listing is stored under this slug, and a new one needs name, display_order',
-    ]);
-    expect(await rows()).toEqual(before);
-    for (const args of [[], ['hidden'], ['hidden', 'a', '--patch']]) {
-      const { code, stderr } = await imports.setStatus(...args);
-      expect([code, stderr]).toEqual([2, expect.stringContaining('Usage: npm run set-status')]);
-    }
   });
 });
 
