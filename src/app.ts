@@ -18,14 +18,8 @@ import { databaseIdentity } from './storage/table.ts';
 /** The tables that this version needs. */
 const TABLES = [databaseIdentity, events, properties, locations, amenities, importStaging];
 
-/** The additions of the development entry. */
-type Extras = {
-  /** The routes of the documentation page and the preview, with their full paths. */
-  docs?: Hono<AppEnv>;
-};
-
-/** Builds the service. */
-export function createApp({ docs }: Extras = {}) {
+/** Builds the service. `docs` are the routes of the development pages, with their full paths. */
+export function createApp({ docs }: { docs?: Hono<AppEnv> } = {}) {
   const app = new Hono<AppEnv>();
 
   app.onError((error, c) => renderThrown(error, c));

@@ -1,9 +1,9 @@
 /**
  * The Worker's vars and secrets, parsed once per isolate; the rest of the code sees typed values.
  *
- * `wrangler.toml` holds every default, so that none stands here. A var that is malformed, or that is
- * missing and cannot be empty, is a fault of the deployment: `guard` answers every request with a 500,
- * and the log names the var. A missing `API_KEY` or key set is no fault: it closes the routes that need it.
+ * `wrangler.toml` holds every default, so that none stands here. A var that is malformed, or that is missing and cannot
+ * be empty, is a fault of the deployment: `guard` answers every request with a 500, and the log names the var. A
+ * missing `API_KEY` or key set is no fault: it closes the routes that need it.
  */
 
 import * as z from 'zod';
@@ -186,8 +186,8 @@ function parseJwks(text: string, context: z.RefinementCtx): z.infer<typeof jwks>
 }
 
 /**
- * Reports whether the text is an origin as a browser sends it (RFC 6454 section 6.2). Hybrid apps have
- * origins of other schemes, such as `capacitor://localhost`. No browser sends a `*` inside one.
+ * Reports whether the text is an origin as a browser sends it (RFC 6454 section 6.2). Hybrid apps have origins of other
+ * schemes, such as `capacitor://localhost`. No browser sends a `*` inside one.
  */
 function isOrigin(text: string): boolean {
   if (/^https?:/.test(text)) {

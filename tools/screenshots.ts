@@ -7,12 +7,12 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { PROJECT_DIRECTORY, UserError } from './command-line/project.ts';
+import { findFreePort } from './development/port.ts';
 
 const USAGE = `Usage: npm run screenshots
 
@@ -92,7 +92,7 @@ async function makePictures(): Promise<number> {
       cpSync(join(PROJECT_DIRECTORY, name), join(directory, name), { recursive: true });
     }
     symlinkSync(join(PROJECT_DIRECTORY, 'node_modules'), join(directory, 'node_modules'));
-    const port = await freePort();
+    const port = await findFreePort();
     service = spawn(process.execPath, ['tools/dev.ts'], {
       cwd: directory,
       env: { ...process.env, PORT: String(port) },
@@ -127,21 +127,6 @@ async function makePicture(browser: Browser, origin: string, picture: Picture): 
   await page.screenshot({ path: file });
   await context.close();
   console.log(`docs/images/${name}.png: ${Math.round(statSync(file).size / 1_000)} kB`);
-}
-
-/** Returns a free port below the system's ports for outgoing connections. `dev` takes a second one for its debugger. */
-async function freePort(): Promise<number> {
-  for (let port = 20_100; port < 20_900; port += 1) {
-    const server = createServer();
-    const isFree = await new Promise<boolean>((resolve) => {
-      server.once('error', () => resolve(false));
-      server.listen(port, 'localhost', () => resolve(true));
-    });
-    if (!isFree) continue;
-    await new Promise((resolve) => server.close(resolve));
-    return port;
-  }
-  throw new UserError('there is no free port from 20100 to 20899');
 }
 
 /** Waits until `dev` says that the service is ready. */

@@ -1,8 +1,8 @@
 /**
  * The `x-api-key` credential: the schema of configured keys, and the judgement of the key that a request sends.
  *
- * A configuration holds the SHA-256 of a named key and never the key. A key has 256 random bits, so its
- * hash does not give it away. `config.ts` parses the configured keys, and `npm run api-key` makes new ones.
+ * A configuration holds the SHA-256 of a named key and never the key. A key has 256 random bits, so its hash does not
+ * give it away. `config.ts` parses the configured keys, and `npm run api-key` makes new ones.
  */
 
 import * as z from 'zod';
@@ -114,7 +114,6 @@ export type SentKey =
   | { outcome: 'expired'; caller: string; fault: 'expired' }
   | { outcome: 'unknown'; fault: 'unknown' | 'empty' | 'a development key' };
 
-/** A configured key. */
 type KnownKey = {
   /** SHA-256 of the key. */
   digest: Uint8Array;
@@ -150,10 +149,7 @@ export async function identifyKey(sent: string, config: KeyConfig, now: number):
   return { outcome: 'valid', caller, scopes };
 }
 
-/**
- * Digests every configured key. Keys that open everything stand last, because `identifyKey` takes the last
- * match.
- */
+/** Digests every configured key. Keys that open everything stand last, because `identifyKey` takes the last match. */
 async function learnKeys(config: KeyConfig): Promise<readonly KnownKey[]> {
   const { apiKeys, namedKeys, developmentKeys, isDevelopment } = config;
   const unlimited = { validBefore: Number.POSITIVE_INFINITY };

@@ -1,11 +1,11 @@
 /**
- * The `Authorization: Bearer` credential: a JWT of the identity provider (RFC 6750, RFC 7519), the provider's
- * keys that verify it, and the permissions that it carries.
+ * The `Authorization: Bearer` credential: a JWT of the identity provider (RFC 6750, RFC 7519), the provider's keys that
+ * verify it, and the permissions that it carries.
  *
- * The provider's key set (RFC 7517) is a var, or is fetched from the provider's address. jose's remote set fetches
- * the keys and keeps them for its isolate. The code here adds two things. The keys are cached at the edge too (per
- * data centre, and only on a custom domain), because isolates are short-lived. And known keys are used for a day
- * while the provider cannot be reached.
+ * The provider's key set (RFC 7517) is a var, or is fetched from the provider's address. jose's remote set fetches the
+ * keys and keeps them for its isolate. The code here adds two things. The keys are cached at the edge too (per data
+ * centre, and only on a custom domain), because isolates are short-lived. And known keys are used for a day while the
+ * provider cannot be reached.
  *
  * Requests must not wait for each other's promises on Workers: when a request is cancelled, a request that waits for
  * its fetch hangs. So jose makes a fetch of its own there for each request that finds no fresh keys
@@ -58,8 +58,8 @@ type FindKey = (header: JWSHeaderParameters, token: FlattenedJWSInput) => Promis
 const inlineSets = new WeakMap<object, FindKey>();
 
 /**
- * Returns the configured key set for a request: the set in the vars, else the set at the address, else `undefined`.
- * The `FindKey` of an address may throw `KeySetUnavailable`.
+ * Returns the configured key set for a request: the set in the vars, else the set at the address, else `undefined`. The
+ * `FindKey` of an address may throw `KeySetUnavailable`.
  */
 function keySetOf({ jwks, jwksUrl }: Config['jwt'], request: TokenRequest): FindKey | undefined {
   if (jwks !== null) {
@@ -287,14 +287,15 @@ async function verify(
 /** Ascending: each level includes the levels before it. */
 const LEVELS = ['viewer', 'editor', 'admin'] as const;
 
-/** The strength of a permission in its area. */
-type Level = (typeof LEVELS)[number];
-
 /** A claim that is not a list grants nothing. */
 const permissionsClaim = z.array(z.unknown()).catch([]);
 
 /** Reports whether the claim `permissions`, `area:level` strings, holds `area` at `level` or higher. */
-export function allows(permissions: unknown, area: string, level: Level): boolean {
+export function allows(
+  permissions: unknown,
+  area: string,
+  level: (typeof LEVELS)[number],
+): boolean {
   const sufficient = LEVELS.slice(LEVELS.indexOf(level)).map((enough) => `${area}:${enough}`);
   return permissionsClaim
     .parse(permissions)

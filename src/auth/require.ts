@@ -35,9 +35,8 @@ export function openToAll() {
 }
 
 /**
- * Admits backend services: a valid `x-api-key` with the scope.
- * Throws 401 `authentication_required` or `authentication_invalid`, and 403 `permission_denied` for a
- * valid key without the scope.
+ * Admits backend services: a valid `x-api-key` with the scope. Throws 401 `authentication_required` or
+ * `authentication_invalid`, and 403 `permission_denied` for a valid key without the scope.
  */
 export function requireScope(scope: Scope) {
   return declare(
@@ -57,10 +56,10 @@ export function requireScope(scope: Scope) {
 }
 
 /**
- * Admits readers of the property feed: a key with the scope `feed:read`, or the token of a user who may
- * view the web area. One valid credential is enough, even beside an invalid one.
- * Throws 401 as `requireScope` does, 403 `permission_denied` for a valid key without the scope or a valid
- * token without the permission, and `KeySetUnavailable`, a 500, when the keys that verify a token cannot be fetched.
+ * Admits readers of the property feed: a key with the scope `feed:read`, or the token of a user who may view the web
+ * area. One valid credential is enough, even beside an invalid one. Throws 401 as `requireScope` does, 403
+ * `permission_denied` for a valid key without the scope or a valid token without the permission, and
+ * `KeySetUnavailable`, a 500, when the keys that verify a token cannot be fetched.
  */
 export function requireFeedAccess() {
   return declare(
@@ -122,7 +121,6 @@ function noteKey(key: SentKey | undefined): void {
   if (key.outcome !== 'valid') note({ key_fault: key.fault });
 }
 
-/** The permission that opens the property feed to a user. */
 const FEED_PERMISSION = { area: 'tool-web', level: 'viewer' } as const;
 
 /** The scope that opens the property feed to a key. */
@@ -137,7 +135,6 @@ const FEED_PERMISSION_TEXT = `${FEED_PERMISSION.area}:${FEED_PERMISSION.level}`;
 export const API_KEY_REFUSALS = {
   required: () => required('Send an API key in the x-api-key header.', API_KEY_CHALLENGE),
   invalid: () => invalid(API_KEY_CHALLENGE),
-  /** The key is valid and lacks the scope. */
   denied: (scope: Scope) => keyDenied(scope, keyChallenge(scope)),
 };
 

@@ -1,12 +1,11 @@
 /**
- * The kinds of events that the service accepts, each with the schema of its payload, and the types of
- * the fields.
+ * The kinds of events that the service accepts, each with the schema of its payload, and the types of the fields.
  *
- * To add a kind, add an entry to `CATALOGUE`. Known fields are typed, and all of them are optional; unknown
- * fields are stored as sent. The bounds of a field may be tightened at any time, because the events that
- * a key has stored decide before the schema. Events are never deleted: when you remove a kind, or change the type of a
- * field, keep the earlier form in `storedEventOf` (openapi-schemas.ts), so that the OpenAPI document still describes
- * the stored events. The words of a field stand there too.
+ * To add a kind, add an entry to `CATALOGUE`. Known fields are typed, and all of them are optional; unknown fields are
+ * stored as sent. The bounds of a field may be tightened at any time, because the events that a key has stored decide
+ * before the schema. Events are never deleted: when you remove a kind, or change the type of a field, keep the earlier
+ * form in `storedEventOf` (openapi-schemas.ts), so that the OpenAPI document still describes the stored events. The
+ * words of a field stand there too.
  */
 
 import * as z from 'zod';
@@ -18,8 +17,8 @@ export const MAX_NAME_CHARACTERS = 255;
 export const NAME_PATTERN = '^[^\\x00]*$';
 
 /**
- * The name of a kind of event, of an aggregate, or of a request: 1 to 255 characters without NUL, because
- * functions of SQLite cut a text at NUL. Characters are Unicode code points, as in JSON Schema.
+ * The name of a kind of event, of an aggregate, or of a request: 1 to 255 characters without NUL, because functions of
+ * SQLite cut a text at NUL. Characters are Unicode code points, as in JSON Schema.
  */
 export const name = z
   .string()
@@ -34,8 +33,8 @@ export const timestamp = z.iso.datetime({
 });
 
 /**
- * Returns the first whole millisecond since the epoch that is not before the instant. Events have
- * whole milliseconds, a timestamp may be finer, and `Date.parse` cuts the rest off.
+ * Returns the first whole millisecond since the epoch that is not before the instant. Events have whole milliseconds, a
+ * timestamp may be finer, and `Date.parse` cuts the rest off.
  */
 export function millisecondFrom(text: string): number {
   const isFiner = /\.\d{3}\d*[1-9]/.test(text);
@@ -64,9 +63,9 @@ const currency = z.string().refine((code) => CURRENCIES.has(code), {
 });
 
 /**
- * An email address in ASCII: a dot-atom at a domain name (RFC 5321 section 4.1.2), without the quoted and
- * literal forms. The pattern allows every character of an atom, and the ASCII form of any domain (RFC 5891),
- * also with `xn--` in its last label. zod's own pattern refuses guests who have such an address.
+ * An email address in ASCII: a dot-atom at a domain name (RFC 5321 section 4.1.2), without the quoted and literal
+ * forms. The pattern allows every character of an atom, and the ASCII form of any domain (RFC 5891), also with `xn--`
+ * in its last label. zod's own pattern refuses guests who have such an address.
  */
 const email = z.email({
   pattern:
@@ -114,8 +113,8 @@ export const CATALOGUE = {
 export type EventType = keyof typeof CATALOGUE;
 
 /**
- * Reports whether a stay is in order, as far as both of its dates are valid. It runs beside the other
- * checks and not after them, so the payload may be anything.
+ * Reports whether a stay is in order, as far as both of its dates are valid. It runs beside the other checks and not
+ * after them, so the payload may be anything.
  */
 function endsAfterItBegins(payload: unknown): boolean {
   const dates = stay.safeParse(payload);

@@ -1,6 +1,6 @@
 /**
- * The refusal of a body whose key another body holds, and the paths at which the two bodies differ. It
- * shows paths and never values. Pure.
+ * The refusal of a body whose key another body holds, and the paths at which the two bodies differ. It shows paths and
+ * never values. Pure.
  */
 
 import { ApiError, MAX_PROBLEMS, type PathSegment, type Problem, pathOf } from '../http/errors.ts';

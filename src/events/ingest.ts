@@ -1,8 +1,8 @@
 /**
  * Ingests an event: from the body and the key of a request to an outcome.
  *
- * D1 decides, and KV is asked at the same time. A match in KV answers at once. A mismatch in KV refuses a
- * request only when D1 has failed.
+ * D1 decides, and KV is asked at the same time. A match in KV answers at once. A mismatch in KV refuses a request only
+ * when D1 has failed.
  */
 
 import type { Problem } from '../http/errors.ts';

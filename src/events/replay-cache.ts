@@ -1,13 +1,13 @@
 /**
  * Caches first responses by key in KV, to answer a retry while D1 is slow or down.
  *
- * KV never decides. It has no compare-and-set; a write is seen elsewhere after a minute or more;
- * it caches a miss as it caches a value, so an entry may stay unseen; a key takes one write per second;
- * an entry lives for at least 60 seconds. So an entry is written once, after the commit in D1, and is
- * valid by its own `accepted_at`, not by KV's expiry. A failure of KV is logged, never thrown.
+ * KV never decides. It has no compare-and-set; a write is seen elsewhere after a minute or more; it caches a miss as it
+ * caches a value, so an entry may stay unseen; a key takes one write per second; an entry lives for at least 60
+ * seconds. So an entry is written once, after the commit in D1, and is valid by its own `accepted_at`, not by KV's
+ * expiry. A failure of KV is logged, never thrown.
  *
- * An entry does not name the database's generation: to compare it, D1 would have to answer, and an entry
- * is needed when D1 does not. So an entry outlives a set-back of the database: see docs/runbook.md.
+ * An entry does not name the database's generation: to compare it, D1 would have to answer, and an entry is needed when
+ * D1 does not. So an entry outlives a set-back of the database: see docs/runbook.md.
  */
 
 import * as z from 'zod';

@@ -69,8 +69,8 @@ function withAdvice(problem: Problem): Problem {
 }
 
 /**
- * A key has 1 to 255 characters in UTF-8. The runtime replaces bytes that are not UTF-8 by U+FFFD, so
- * two such keys could not be told apart.
+ * A key has 1 to 255 characters in UTF-8. The runtime replaces bytes that are not UTF-8 by U+FFFD, so two such keys
+ * could not be told apart.
  */
 export const idempotencyKey = name.refine((key) => !key.includes('\ufffd'), 'must be UTF-8 text');
 const headers = z.object({ [IDEMPOTENCY_KEY_HEADER]: idempotencyKey.optional() });

@@ -94,8 +94,7 @@ export function eventRoutes() {
         const { order, limit: _, cursor, wait, ...filters } = c.req.valid('query');
         const limit = pageSizeOf(c.req.valid('query'));
         const scope = { list: 'events', filters: { order, ...filters } };
-        const [generation, after_seq] =
-          cursor === undefined ? [] : await decodeCursor(cursor, scope, position);
+        const [generation, after_seq] = (await decodeCursor(cursor, scope, position)) ?? [];
         const page = await lookUntil(
           async () => {
             const page = await findEvents(c.env.DB, { ...filters, after_seq, order, limit });

@@ -2,8 +2,7 @@
  * Stores events. D1 is the authority on which event holds a key.
  *
  * D1 runs one batch at a time, each as a transaction, so no other request comes between the reads and the writes of a
- * batch. D1 cannot tell whether it committed a batch whose answer was lost, so
- * every statement here may run twice.
+ * batch. D1 cannot tell whether it committed a batch whose answer was lost, so every statement here may run twice.
  */
 
 import { sql } from 'drizzle-orm';
@@ -71,8 +70,8 @@ export async function lookUpKeys(
  * Decides about each event from the events that its key has stored. `found` has the events of each key, newest first;
  * it needs only the newest one and the one with the same fingerprint. Pure.
  *
- * An event with the request's own receipt was stored by this very request, perhaps in an attempt
- * whose answer was lost. It is an acceptance, and no other request can mistake it for its own.
+ * An event with the request's own receipt was stored by this very request, perhaps in an attempt whose answer was lost.
+ * It is an acceptance, and no other request can mistake it for its own.
  */
 function decide(
   identities: readonly Identity[],
@@ -132,8 +131,8 @@ function keysOf(identities: readonly Identity[]): string {
 }
 
 /**
- * Inserts each event unless another one holds its key or the key has ever stored this body. The first event of
- * a key takes the key's own UUID as its id. `events` is JSON text: a statement has 100 parameters at most.
+ * Inserts each event unless another one holds its key or the key has ever stored this body. The first event of a key
+ * takes the key's own UUID as its id. `events` is JSON text: a statement has 100 parameters at most.
  */
 const INSERT_UNLESS_HELD = statementOf(sql`
   with event as materialized (
@@ -177,8 +176,8 @@ type EventOfKey = Pick<
 >;
 
 /**
- * Each key's newest event and the one with the key's fingerprint, newest first: at most two rows per key. The
- * payload is read only where the bodies are compared: for an event with another body.
+ * Each key's newest event and the one with the key's fingerprint, newest first: at most two rows per key. The payload
+ * is read only where the bodies are compared: for an event with another body.
  */
 const EVENTS_OF_KEYS = statementOf(sql<EventOfKey>`
   select key_id, events.id, events.type, created_at, fingerprint, receipt, aggregate_type, aggregate_id,

@@ -1,6 +1,5 @@
 /**
- * The list of events: its query parameters and filters, and its reads in the order in which the events were
- * committed.
+ * The list of events: its query parameters and filters, and its reads in the order in which the events were committed.
  *
  * Every read goes to the primary, never to a replica: a caller must find an event whose 202 it has just got, and may
  * send an id that it has just read as `after_id`.
@@ -10,6 +9,7 @@ import { eq, gt, lt, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { type ApiError, resourceMissing, validationError } from '../http/errors.ts';
 import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, pagingParameters } from '../http/paging.ts';
+import { listedTexts } from '../http/query.ts';
 import { uuid } from '../http/uuid.ts';
 import { waitParameter } from '../http/wait.ts';
 import { readD1 } from '../storage/d1.ts';
@@ -36,9 +36,8 @@ const eventOrder = z.enum(['asc', 'desc']).default('desc');
 type EventOrder = z.output<typeof eventOrder>;
 
 /**
- * Makes the schema of a parameter that lists values: comma-separated, repeated, or both. The output is the JSON
- * text of a list, with each value once and in the order of their code units, so that equal lists have equal
- * outputs and a statement can bind it as one value.
+ * Makes the schema of a parameter that lists values. The output is the JSON text of a list, with each value once and in
+ * the order of their code units, so that equal lists have equal outputs and a statement can bind it as one value.
  */
 function valueList(value: z.ZodType<string, string>, max: number, noun: string) {
   const values = z.array(value).superRefine((values, context) => {
@@ -46,11 +45,7 @@ function valueList(value: z.ZodType<string, string>, max: number, noun: string) 
     // As a problem of an entry: the parameter as a whole may be repeated.
     context.addIssue({ code: 'custom', path: [max], message: `must be at most ${max} ${noun}` });
   });
-  return z
-    .union([z.string(), z.array(z.string())])
-    .transform((sent) => [sent].flat().join(',').split(','))
-    .pipe(values)
-    .transform((asked) => JSON.stringify([...new Set(asked)].sort()));
+  return listedTexts.pipe(values).transform((asked) => JSON.stringify([...new Set(asked)].sort()));
 }
 
 /** A kind that the catalogue does not have is allowed: earlier events may have it. */

@@ -4,11 +4,11 @@ import { isNotNull } from 'drizzle-orm';
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 
 /**
- * One row per event. Rows are never deleted, so the plain integer key that D1 assigns at commit is the
- * order of the stream. Only an erasure changes a row: it empties the payload and sets `erased_at`.
+ * One row per event. Rows are never deleted, so the plain integer key that D1 assigns at commit is the order of the
+ * stream. Only an erasure changes a row: it empties the payload and sets `erased_at`.
  *
- * Storing an event writes its row and an entry for each index: four rows with a key, three without.
- * An index entry ends in `seq`, so the events of one aggregate are already in order.
+ * Storing an event writes its row and an entry for each index: four rows with a key, three without. An index entry ends
+ * in `seq`, so the events of one aggregate are already in order.
  */
 export const events = sqliteTable(
   'events',

@@ -1,6 +1,6 @@
 /**
- * The catalogue of errors, the class that carries one, the errors that any route may answer, and the path of a
- * problem as answers show it: `payload.items.0.id`.
+ * The catalogue of errors, the class that carries one, the errors that any route may answer, and the path of a problem
+ * as answers show it: `payload.items.0.id`.
  */
 
 /** Error code → HTTP status and category. A new code is one line here. */
@@ -69,8 +69,8 @@ export class ApiError extends Error {
 }
 
 /**
- * 400 `validation_error`, from every problem found. `param` is the path of the first problem, unless
- * that is a problem of the body as a whole.
+ * 400 `validation_error`, from every problem found. `param` is the path of the first problem, unless that is a problem
+ * of the body as a whole.
  */
 export function validationError(
   problems: readonly [Problem, ...Problem[]],
@@ -91,8 +91,8 @@ export function resourceMissing(message: string): ApiError {
 }
 
 /**
- * 500 `internal_error`. `cause` is logged and never shown. `retryAfterSeconds`, a whole number, is given for a
- * fault that passes by itself.
+ * 500 `internal_error`. `cause` is logged and never shown. `retryAfterSeconds`, a whole number, is given for a fault
+ * that passes by itself.
  */
 export function internalError(cause?: unknown, retryAfterSeconds?: number): ApiError {
   return new ApiError('internal_error', 'An unexpected error occurred. Retry with backoff.', {

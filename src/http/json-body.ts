@@ -1,6 +1,6 @@
 /**
- * Reads a JSON request body within bounds. The bytes are counted as they arrive: `Content-Length` is only a hint,
- * since it may be wrong or missing. A value that JavaScript would alter, or that RFC 8785 cannot write, is refused.
+ * Reads a JSON request body within bounds. The bytes are counted as they arrive: `Content-Length` is only a hint, since
+ * it may be wrong or missing. A value that JavaScript would alter, or that RFC 8785 cannot write, is refused.
  */
 
 import type { MiddlewareHandler } from 'hono';
@@ -33,12 +33,12 @@ type Bounds = {
 };
 
 /**
- * Reads the body as a JSON object, for `c.req.valid('json')`. The checks run in this order, and the first that
- * fails answers: media type (415), size (413), then as 400 `validation_error` UTF-8, JSON, being an object, and
- * limits, with every place that breaks a limit.
+ * Reads the body as a JSON object, for `c.req.valid('json')`. The checks run in this order, and the first that fails
+ * answers: media type (415), size (413), then as 400 `validation_error` UTF-8, JSON, being an object, and limits, with
+ * every place that breaks a limit.
  *
- * `Parts` are the types of the body and the headers for Hono's client. They change nothing here: the handler
- * validates the body, and reads the headers, itself.
+ * `Parts` are the types of the body and the headers for Hono's client. They change nothing here: the handler validates
+ * the body, and reads the headers, itself.
  */
 export function jsonObject<Parts extends { json: object }>({
   maxBytes = MAX_BODY_BYTES,

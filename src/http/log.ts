@@ -41,8 +41,8 @@ type Notes = {
 const requests = new AsyncLocalStorage<{ id: string; notes: Notes }>();
 
 /**
- * Logs each request once it is answered; `duration_ms` is the time until then. Sets `Server-Timing` on each response
- * of a counted request.
+ * Logs each request once it is answered; `duration_ms` is the time until then. Sets `Server-Timing` on each response of
+ * a counted request.
  */
 export function accessLog() {
   let origin: Origin | undefined;

@@ -1,11 +1,10 @@
 /**
  * How lists page: the parameters `limit` and `cursor`, the list resource, and opaque cursors.
  *
- * A cursor is base64url of an 8-byte check and a JSON text `[version, list, filters, position]`. The check
- * is the head of the text's SHA-256. It finds a cursor that was altered, cut or made elsewhere. It is no
- * signature: a forged cursor leads to rows that its forger may list anyway, and its position is still
- * validated. A cursor holds the head of the filters' SHA-256 and not the filters, because a URL has to hold both the
- * cursor and the filters.
+ * A cursor is base64url of an 8-byte check and a JSON text `[version, list, filters, position]`. The check is the head
+ * of the text's SHA-256. It finds a cursor that was altered, cut or made elsewhere. It is no signature: a forged cursor
+ * leads to rows that its forger may list anyway, and its position is still validated. A cursor holds the head of the
+ * filters' SHA-256 and not the filters, because a URL has to hold both the cursor and the filters.
  */
 
 import * as z from 'zod';
@@ -56,8 +55,8 @@ export function listOf<Item extends z.ZodType>(item: Item) {
 }
 
 /**
- * Writes a page of documents, which are JSON texts themselves. `next` is the cursor of the next page,
- * or null on the last page. `more` are further fields of the list, such as `resume_cursor`.
+ * Writes a page of documents, which are JSON texts themselves. `next` is the cursor of the next page, or null on the
+ * last page. `more` are further fields of the list, such as `resume_cursor`.
  */
 export function listJson(
   documents: readonly string[],
@@ -86,16 +85,16 @@ export async function encodeCursor(scope: CursorScope, position: unknown): Promi
 }
 
 /**
- * Returns the position that a cursor carries.
- * Throws `invalid_cursor` unless `encodeCursor` made the cursor under this scope. `param` is the
- * parameter that the cursor came in.
+ * Returns the position that a cursor carries; undefined for a request without a cursor. Throws `invalid_cursor` unless
+ * `encodeCursor` made the cursor under this scope. `param` is the parameter that the cursor came in.
  */
 export async function decodeCursor<Position>(
-  cursor: string,
+  cursor: string | undefined,
   scope: CursorScope,
   positionSchema: z.ZodType<Position>,
   param = 'cursor',
-): Promise<Position> {
+): Promise<Position | undefined> {
+  if (cursor === undefined) return undefined;
   const text = await readText(cursor);
   if (text === undefined) throw invalidCursor(param);
   const filters = await digestOfFilters(scope);

@@ -106,8 +106,8 @@ const APPENDED =
 const IN_BRACKETS = /^([^[]*)(?:\[[^[\]]*\])+$/;
 
 /**
- * Returns the problem of a parameter that the schema lacks, or undefined for a parameter that links append. Its
- * message names the parameter that is meant, where the name is an alias, or differs by case or brackets only.
+ * Returns the problem of a parameter that the schema lacks, or undefined for a parameter that links append. Its message
+ * names the parameter that is meant, where the name is an alias, or differs by case or brackets only.
  */
 function unknownParameter(
   name: string,
@@ -164,17 +164,20 @@ function messageFor(issue: z.core.$ZodIssue, value: string | undefined): string 
 }
 
 /**
- * Makes the schema of a parameter that lists some of `names`: comma-separated, repeated, or both, so
- * that `status=listed&status=sold_out` is `status=listed,sold_out`. Its output has each name once, in
- * the order of `names`: equal lists have equal outputs.
+ * The texts of a parameter that is a list: comma-separated, repeated, or both, so that `status=listed&status=sold_out`
+ * is `status=listed,sold_out`.
+ */
+export const listedTexts = z
+  .union([z.string(), z.array(z.string())])
+  .transform((sent) => [sent].flat().join(',').split(','));
+
+/**
+ * Makes the schema of a parameter that lists some of `names`. Its output has each name once, in the order of `names`:
+ * equal lists have equal outputs.
  */
 export function namesIn<const Known extends readonly [string, ...string[]]>(names: Known) {
-  return z
-    .union([z.string(), z.array(z.string())])
-    .transform((sent) => [sent].flat().join(',').split(','))
-    .pipe(z.array(z.enum(names)))
-    .transform((asked): Known[number][] => {
-      const listed = new Set<string>(asked);
-      return names.filter((known) => listed.has(known));
-    });
+  return listedTexts.pipe(z.array(z.enum(names))).transform((asked): Known[number][] => {
+    const listed = new Set<string>(asked);
+    return names.filter((known) => listed.has(known));
+  });
 }

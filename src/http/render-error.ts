@@ -95,8 +95,8 @@ function isMissingTable(error: unknown): boolean {
 }
 
 /**
- * Stands before the routes. Throws 500 `internal_error` while any var is malformed, and an `Error` in place
- * of any other thrown value, which becomes its `cause`: Hono's error handler takes nothing else.
+ * Stands before the routes. Throws 500 `internal_error` while any var is malformed, and an `Error` in place of any
+ * other thrown value, which becomes its `cause`: Hono's error handler takes nothing else.
  */
 export function guard() {
   return createMiddleware<AppEnv>(async function guard(c, next) {
@@ -117,8 +117,8 @@ export function guard() {
 }
 
 /**
- * Adds a route to each path of the service that answers every other method with 405 `method_not_allowed` and
- * `Allow`. The access log shows such a request under the path's own pattern. Call it after all other routes.
+ * Adds a route to each path of the service that answers every other method with 405 `method_not_allowed` and `Allow`.
+ * The access log shows such a request under the path's own pattern. Call it after all other routes.
  */
 export function refuseOtherMethods(app: Hono<AppEnv>): void {
   for (const [path, methods] of methodsByPath(app)) {

@@ -1,6 +1,4 @@
-/**
- * The types of answers for `hc`, Hono's client. Hono cannot infer them, because answers are sent as finished bytes.
- */
+/** The types of answers for `hc`, Hono's client. Hono cannot infer them, because answers are sent as finished bytes. */
 
 import type { TypedResponse } from 'hono';
 import type * as z from 'zod';
@@ -8,8 +6,8 @@ import type { errorResource } from '../openapi/error-resource.ts';
 import type { ApiError } from './errors.ts';
 
 /**
- * The answer to a request that is refused or fails. No operation answers 405, and the 503 of detailed health has a
- * type of its own.
+ * The answer to a request that is refused or fails. No operation answers 405, and the 503 of detailed health has a type
+ * of its own.
  */
 type ErrorAnswer = TypedResponse<
   z.output<typeof errorResource>,

@@ -1,11 +1,11 @@
 /**
  * Holds a request until its list has something to show: the query parameter `wait`.
  *
- * A waiting request looks once a second and sleeps in between, which costs no processor time. When its client
- * hangs up, the platform cancels the request and with it the wait, unless a promise of `waitUntil` keeps the request
- * alive (developers.cloudflare.com/workers/platform/limits, "Duration"). Locally workerd does not notice it: the wait
- * goes on unless the request's signal is aborted. A cancelled request runs no `finally`. So each wait is counted with
- * its latest end: a cancelled wait is no longer counted once this end is over.
+ * A waiting request looks once a second and sleeps in between, which costs no processor time. When its client hangs up,
+ * the platform cancels the request and with it the wait, unless a promise of `waitUntil` keeps the request alive
+ * (developers.cloudflare.com/workers/platform/limits, "Duration"). Locally workerd does not notice it: the wait goes on
+ * unless the request's signal is aborted. A cancelled request runs no `finally`. So each wait is counted with its
+ * latest end: a cancelled wait is no longer counted once this end is over.
  */
 
 import * as z from 'zod';

@@ -1,6 +1,6 @@
 /**
- * The feed's cache: finished answers in two levels, the memory of this isolate and the edge cache of the data
- * centre. An answer is fresh for `FEED_CACHE_SECONDS` from its D1 read in both.
+ * The feed's cache: finished answers in two levels, the memory of this isolate and the edge cache of the data centre.
+ * An answer is fresh for `FEED_CACHE_SECONDS` from its D1 read in both.
  *
  * The edge cache (Cache API) may evict an entry at any time, does nothing on a `workers.dev` address, and starts to
  * count an answer's age at the put, so an answer carries the time of its D1 read. Its addresses are looked up after
@@ -158,8 +158,8 @@ async function etagOf(bytes: Uint8Array): Promise<string> {
 }
 
 /**
- * Reports whether the client already holds the representation. The comparison is weak, as RFC 9110
- * section 13.1.2 asks: an intermediary that compresses an answer marks its tag `W/`.
+ * Reports whether the client already holds the representation. The comparison is weak, as RFC 9110 section 13.1.2 asks:
+ * an intermediary that compresses an answer marks its tag `W/`.
  */
 export function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false;

@@ -120,9 +120,9 @@ type ChangeRow = ListingText &
 type Ordered = readonly [seq: number, id: string];
 
 /**
- * Reads the page after a place, or the first one, as JSON text of a `PropertyChangeList`. Reads at most
- * `limit + 1` rows, and the row of the database's generation. A page that has to be cut costs more: see page.ts.
- * Throws `invalid_cursor` for a place of another generation.
+ * Reads the page after a place, or the first one, as JSON text of a `PropertyChangeList`. Reads at most `limit + 1`
+ * rows, and the row of the database's generation. A page that has to be cut costs more: see page.ts. Throws
+ * `invalid_cursor` for a place of another generation.
  */
 export async function readChanges(
   database: D1Database,
@@ -258,8 +258,8 @@ const first = (columns: SQL, place: SqlPlace, limit: SQL) =>
   inCatalogue(columns, place, sql.raw(String(Number.MAX_SAFE_INTEGER)), limit);
 
 /**
- * Selects from the rest of the catalogue, and then from the changes after `start`. SQLite reads the changes only
- * when the catalogue does not fill the page.
+ * Selects from the rest of the catalogue, and then from the changes after `start`. SQLite reads the changes only when
+ * the catalogue does not fill the page.
  */
 const rest = (columns: SQL, [seq, afterId]: SqlPlace, limit: SQL) => sql`
   select * from (${inCatalogue(columns, [seq, afterId], given('start'), limit)})

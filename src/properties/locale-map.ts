@@ -33,8 +33,8 @@ export function mapLocales<T>(
 }
 
 /**
- * Returns a document, which is JSON text that fits the schema, with the chosen languages of each text. A language
- * that a text lacks is absent. `undefined` chooses all languages.
+ * Returns a document, which is JSON text that fits the schema, with the chosen languages of each text. A language that
+ * a text lacks is absent. `undefined` chooses all languages.
  */
 export function inLanguages(
   schema: z.ZodObject,

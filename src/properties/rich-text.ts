@@ -1,8 +1,8 @@
 /**
  * Rich text as editors save it, and the plain text that the feed serves for a description.
  *
- * A rich text is a plain string or a ProseMirror document. Its plain text is made of blocks, one for
- * each paragraph or heading wherever it stands, separated by a blank line.
+ * A rich text is a plain string or a ProseMirror document. Its plain text is made of blocks, one for each paragraph or
+ * heading wherever it stands, separated by a blank line.
  */
 
 import * as z from 'zod';
@@ -37,8 +37,8 @@ export const richText: z.ZodType<RichText> = z.unknown().transform((value, conte
 });
 
 /**
- * Returns the plain text, in which every line ends with `\n`. A hard break ends a line. Blank lines
- * are dropped from a block, and blank blocks from the text, so a blank line is always between blocks.
+ * Returns the plain text, in which every line ends with `\n`. A hard break ends a line. Blank lines are dropped from a
+ * block, and blank blocks from the text, so a blank line is always between blocks.
  */
 export function plainTextOf(value: RichText): string {
   if (typeof value === 'string') return value.replace(LINE_END, '\n');

@@ -55,20 +55,14 @@ export function propertyRoutes() {
       validQuery<typeof locationParameters, Conditions>(locationParameters),
       async (c) => {
         const { limit, cursor, locale, fresh } = c.req.valid('query');
-        const after =
-          cursor === undefined
-            ? undefined
-            : await decodeCursor(cursor, LOCATIONS_SCOPE, locationPosition);
+        const after = await decodeCursor(cursor, LOCATIONS_SCOPE, locationPosition);
         const answer = await feed.answer(c, { kind: 'locations', limit, after, locale }, fresh);
         return answer as Sent<Answered<ListOf<LocationResource>> | NotModified>;
       },
     )
     .get('/property-changes', requireFeedAccess(), validQuery(changeParameters), async (c) => {
       const { limit, after: cursor, locale, wait } = c.req.valid('query');
-      const after =
-        cursor === undefined
-          ? undefined
-          : await decodeCursor(cursor, CHANGES_SCOPE, changePlace, 'after');
+      const after = await decodeCursor(cursor, CHANGES_SCOPE, changePlace, 'after');
       const { publicSiteUrl } = configOf(c.env);
       const { json } = await lookUntil(
         () => readChanges(c.env.DB, publicSiteUrl, { limit, after, locale }),
@@ -86,10 +80,7 @@ async function pageAsked(
   { limit, cursor, locale, fresh, ...filters }: z.output<typeof listParameters>,
   shows: PageRequest['shows'],
 ): Promise<[FeedRequest, 'true' | undefined]> {
-  const after =
-    cursor === undefined
-      ? undefined
-      : await decodeCursor(cursor, propertiesScope({ shows, filters }), position);
+  const after = await decodeCursor(cursor, propertiesScope({ shows, filters }), position);
   return [{ kind: 'page', shows, filters, limit, after, locale }, fresh];
 }
 

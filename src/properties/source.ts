@@ -1,6 +1,6 @@
 /**
- * A listing as it is stored: everything that its wire resource is rendered from. A listings file
- * names a location and amenities; a `Source` contains them.
+ * A listing as it is stored: everything that its wire resource is rendered from. A listings file names a location and
+ * amenities; a `Source` contains them.
  */
 
 import * as z from 'zod';

@@ -6,16 +6,15 @@ import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqli
 /**
  * The columns that the feed filters by, besides `status`: parameters.ts has a filter for each.
  *
- * The import writes these two. A later one goes to the end, and is computed from `source`, so that it
- * covers the listings that are stored already:
+ * The import writes these two. A later one goes to the end, and is computed from `source`, so that it covers the
+ * listings that are stored already:
  *
  *     bedrooms: integer().generatedAlwaysAs(sql`source->>'$.bedrooms'`, { mode: 'virtual' }),
  *
- * Measured in workerd's D1 with 5,000 listings of 5 KB, beside a plain column: a page of 25 reads 26
- * rows in 0.12 ms from either (0.12 ms plain); inserting all listings writes as many rows and takes
- * 374 ms (355 ms plain); a new document writes one row with either. The migration takes 2 ms for the
- * column, and for each index 50 ms and one row written per listing. A third filter adds four
- * indexes, a fourth eight.
+ * Measured in workerd's D1 with 5,000 listings of 5 KB, beside a plain column: a page of 25 reads 26 rows in 0.12 ms
+ * from either (0.12 ms plain); inserting all listings writes as many rows and takes 374 ms (355 ms plain); a new
+ * document writes one row with either. The migration takes 2 ms for the column, and for each index 50 ms and one row
+ * written per listing. A third filter adds four indexes, a fourth eight.
  */
 const filterColumns = {
   location_id: text(),
@@ -30,9 +29,8 @@ export const FILTER_COLUMNS = Object.keys(filterColumns) as FilterColumn[];
 /**
  * One row per listing: the columns of filters and order, the imported source, and the documents rendered from it.
  *
- * Each combination of filters has an index that ends in (status, display_order, id), so a page is one
- * range of one index for each status. There is no foreign key and no CHECK: widening either would
- * rebuild the table.
+ * Each combination of filters has an index that ends in (status, display_order, id), so a page is one range of one
+ * index for each status. There is no foreign key and no CHECK: widening either would rebuild the table.
  */
 export const properties = sqliteTable(
   'properties',
@@ -50,9 +48,8 @@ export const properties = sqliteTable(
     /** JSON of the `Source`. */
     source: text().notNull(),
     /**
-     * The listing's place in the list of changes: the next after the newest one, assigned by the
-     * transaction of an import. 0 for a listing that was stored before the list existed, and for one that
-     * was never public.
+     * The listing's place in the list of changes: the next after the newest one, assigned by the transaction of an
+     * import. 0 for a listing that was stored before the list existed, and for one that was never public.
      */
     change_seq: integer().notNull().default(0),
     /** The time at which the import applied the change, in milliseconds since 1970; null where `change_seq` is 0. */
@@ -67,8 +64,8 @@ export const properties = sqliteTable(
     /** JSON of the `PropertyCard`, rendered with `document`, and null where `document` is. `rendering` holds for both. */
     card: text(),
     /**
-     * JSON of a list: the slugs under which the listing was public before, newest first, at most 20. An
-     * import that gives one of these slugs to another listing removes it here.
+     * JSON of a list: the slugs under which the listing was public before, newest first, at most 20. An import that
+     * gives one of these slugs to another listing removes it here.
      */
     former_slugs: text().notNull().default('[]'),
   },

@@ -9,8 +9,8 @@ export const MAX_LIST_ENTRIES = 1_000;
 const MAX_SLUG_CHARACTERS = 200;
 
 /**
- * Text without NUL, at which SQLite's own functions cut a text, and without half of a surrogate pair,
- * which UTF-8 cannot write: many clients could not read a page with one in it.
+ * Text without NUL, at which SQLite's own functions cut a text, and without half of a surrogate pair, which UTF-8
+ * cannot write: many clients could not read a page with one in it.
  */
 export const text = z
   .string()

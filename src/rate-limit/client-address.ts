@@ -1,6 +1,6 @@
 /**
- * Names the client that a request is counted for, by `CF-Connecting-IP`, which Cloudflare sets.
- * `X-Forwarded-For` is not read: a client may write anything into it.
+ * Names the client that a request is counted for, by `CF-Connecting-IP`, which Cloudflare sets. `X-Forwarded-For` is
+ * not read: a client may write anything into it.
  */
 
 /** Requests of other zones' Workers all come from this network. `CF-Worker` names the zone. */
@@ -15,8 +15,8 @@ const IPV6_CHARACTERS = /^[\da-f:.]{2,45}$/i;
 const MAX_ZONE_CHARACTERS = 255;
 
 /**
- * Returns the name of a client: an IPv4 address, an IPv6 /64 (the network of one subscriber), `worker ZONE`,
- * or `unknown`.
+ * Returns the name of a client: an IPv4 address, an IPv6 /64 (the network of one subscriber), `worker ZONE`, or
+ * `unknown`.
  */
 export function clientOf(connectingIp: string | undefined, worker: string | undefined): string {
   if (connectingIp === undefined) return UNKNOWN;

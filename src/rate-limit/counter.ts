@@ -1,9 +1,9 @@
 /**
  * The Durable Object that counts one client's requests.
  *
- * An object is evicted after some ten seconds without a call, so it stores its windows. A window is stored from
- * its second lease on. Until then only the isolate that got the first lease knows the window, and sends it with its
- * next call. If another isolate calls first, the first lease is forgotten. A full window is always stored.
+ * An object is evicted after some ten seconds without a call, so it stores its windows. A window is stored from its
+ * second lease on. Until then only the isolate that got the first lease knows the window, and sends it with its next
+ * call. If another isolate calls first, the first lease is forgotten. A full window is always stored.
  */
 
 import { DurableObject } from 'cloudflare:workers';
@@ -19,14 +19,14 @@ import {
 } from './lease.ts';
 
 /**
- * The clock of the object's machine may be behind the platform's clock. The end of a window may then be in the past
- * for the platform, and an alarm that is set in the past fires at once, again and again.
+ * The clock of the object's machine may be behind the platform's clock. The end of a window may then be in the past for
+ * the platform, and an alarm that is set in the past fires at once, again and again.
  */
 const MIN_ALARM_MS = 1_000;
 
 /**
- * The counters of one client. A deployment replaces Workers and objects one by one, so old and new versions call
- * each other. The signature of a method therefore never changes: a new signature is a new method.
+ * The counters of one client. A deployment replaces Workers and objects one by one, so old and new versions call each
+ * other. The signature of a method therefore never changes: a new signature is a new method.
  */
 export class RateCounter extends DurableObject<Env> {
   readonly #windows = new Map<CounterName, Window>();
@@ -34,9 +34,9 @@ export class RateCounter extends DurableObject<Env> {
   readonly #stored = new Map<CounterName, number>();
 
   /**
-   * Grants up to `wanted` requests of the `limit` per window, and debits them. The sum of the grants is exact:
-   * nothing is awaited between the read and the write. `remembered` is the window that the isolate knows from its
-   * last call. This object goes on from there if it has forgotten its own window.
+   * Grants up to `wanted` requests of the `limit` per window, and debits them. The sum of the grants is exact: nothing
+   * is awaited between the read and the write. `remembered` is the window that the isolate knows from its last call.
+   * This object goes on from there if it has forgotten its own window.
    */
   grant(counter: CounterName, limit: number, wanted: number, remembered?: Window): Lease {
     const now = Date.now();

@@ -1,7 +1,6 @@
 /**
- * The arithmetic of the rate limit. An isolate asks a client's object for several requests at once: a
- * lease. The object debits them when it grants them. The functions are pure: their caller passes the time and keeps
- * the window.
+ * The arithmetic of the rate limit. An isolate asks a client's object for several requests at once: a lease. The object
+ * debits them when it grants them. The functions are pure: their caller passes the time and keeps the window.
  *
  * A first lease is small and not stored, so a client of a few requests costs no row. A later lease shrinks with the
  * requests that are left, so that no isolate holds many requests that another one needs.

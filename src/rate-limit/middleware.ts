@@ -1,9 +1,9 @@
 /**
  * The rate limit of everything under /api, with its headers and its 429.
  *
- * A read runs while it is counted, so it takes as long as the slower of the two. Every other request is counted
- * before it runs. The limit protects the service and must not stop it: while a counter fails or stalls, requests are
- * served uncounted.
+ * A read runs while it is counted, so it takes as long as the slower of the two. Every other request is counted before
+ * it runs. The limit protects the service and must not stop it: while a counter fails or stalls, requests are served
+ * uncounted.
  */
 
 import type { Context } from 'hono';
@@ -112,8 +112,8 @@ function resetSeconds(resetMs: number): number {
 }
 
 /**
- * Answers 429, and drops the response that the handler of a read may have made already. A handler that still runs
- * is not awaited.
+ * Answers 429, and drops the response that the handler of a read may have made already. A handler that still runs is
+ * not awaited.
  */
 function refuse(
   c: Context<AppEnv>,

@@ -1,12 +1,12 @@
 /**
  * The requests of one client that this isolate holds: granted by the client's object and not spent yet.
  *
- * Requests of one isolate share data, but cannot wait for each other's promises on Workers. So a request that
- * finds the pool empty while a call is under way looks at the pool every 2 ms. It makes a call of its own when the
- * calls under way bring too little, or take too long: a call may be lost with the request that made it.
+ * Requests of one isolate share data, but cannot wait for each other's promises on Workers. So a request that finds the
+ * pool empty while a call is under way looks at the pool every 2 ms. It makes a call of its own when the calls under
+ * way bring too little, or take too long: a call may be lost with the request that made it.
  *
- * The pool holds and asks for at most a tenth of the limit beyond its waiting requests, because other isolates
- * cannot spend these. Only calls that took over `PATIENCE_MS` can make it more.
+ * The pool holds and asks for at most a tenth of the limit beyond its waiting requests, because other isolates cannot
+ * spend these. Only calls that took over `PATIENCE_MS` can make it more.
  */
 
 import { countersOf } from '../config.ts';
@@ -40,8 +40,8 @@ const TIMES_DRY_UNTIL_FAST = 3;
 const PART_OF_FAST_LEASE = 1 / 2;
 
 /**
- * The outcome of counting one request. `overloaded`: the client floods its own object. `uncounted`: the object
- * failed, or did not answer in time.
+ * The outcome of counting one request. `overloaded`: the client floods its own object. `uncounted`: the object failed,
+ * or did not answer in time.
  */
 type Count =
   | {
@@ -94,8 +94,8 @@ export class Pool {
   }
 
   /**
-   * Spends a held request, or refuses when the window is known to be full. Returns undefined when the request has
-   * to wait, because a call may still bring a lease.
+   * Spends a held request, or refuses when the window is known to be full. Returns undefined when the request has to
+   * wait, because a call may still bring a lease.
    */
   spend(now: number): Count | undefined {
     const window = this.#windowAt(now);
@@ -154,8 +154,8 @@ export class Pool {
   }
 
   /**
-   * Returns how many requests a waiting request asks for: 0 while it relies on calls under way, or when the window
-   * has none left.
+   * Returns how many requests a waiting request asks for: 0 while it relies on calls under way, or when the window has
+   * none left.
    */
   #wantedNow(now: number): number {
     const window = this.#windowAt(now);

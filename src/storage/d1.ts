@@ -1,8 +1,8 @@
 /**
  * Calls D1 within a time limit, and repeats a call that fails with a passing fault.
  *
- * D1 retries reads by itself but never writes, reports its faults as text only, and stalls for seconds at times.
- * Every call must be safe to run twice, because it may be repeated here.
+ * D1 retries reads by itself but never writes, reports its faults as text only, and stalls for seconds at times. Every
+ * call must be safe to run twice, because it may be repeated here.
  */
 
 import { internalError } from '../http/errors.ts';
@@ -98,8 +98,7 @@ function retryAfterSeconds(lastedMs: number): number {
 }
 
 /**
- * A database holds 10 GB, which D1 counts in decimal (developers.cloudflare.com/d1/platform/limits, as of April
- * 2026).
+ * A database holds 10 GB, which D1 counts in decimal (developers.cloudflare.com/d1/platform/limits, as of April 2026).
  */
 export const MAX_DATABASE_BYTES = 10_000_000_000;
 const WARNED_SHARE = 0.7;

@@ -9,8 +9,8 @@ class DeadlineExceeded extends Error {
 const LATE = Symbol('late');
 
 /**
- * Resolves as `work` does, or rejects with `DeadlineExceeded` after `milliseconds`.
- * The work itself goes on; its result after the deadline is ignored.
+ * Resolves as `work` does, or rejects with `DeadlineExceeded` after `milliseconds`. The work itself goes on; its result
+ * after the deadline is ignored.
  */
 export async function withDeadline<T>(
   work: Promise<T>,

@@ -11,6 +11,7 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 
 const MAX_PAGE_BYTES = 4 * 1024 * 1024;
+const encoder = new TextEncoder();
 
 /** Items as JSON texts, and the place of the last item if more items follow, else null. */
 export type Page<Place> = { documents: string[]; next: Place | null };
@@ -39,9 +40,9 @@ export const WALKED = [sql.raw('walk.item->>1'), sql.raw('walk.item->>2')] as co
 export const LAST_THAT_FITS = sql.raw('(select item->>1, item->>2 from last_that_fits)');
 
 /**
- * Makes the `with` clause that `LAST_THAT_FITS` reads. An item is a JSON array of a row's size in bytes and its
- * place: `[bytes, number, id]`. `start` is the place after which the page begins. `next` selects the item of the first
- * row after `WALKED`. Sizes come from `octet_length`, which counts bytes and reads the head of a row only.
+ * Makes the `with` clause that `LAST_THAT_FITS` reads. An item is a JSON array of a row's size in bytes and its place:
+ * `[bytes, number, id]`. `start` is the place after which the page begins. `next` selects the item of the first row
+ * after `WALKED`. Sizes come from `octet_length`, which counts bytes and reads the head of a row only.
  */
 export function withLastThatFits(start: readonly [SQLWrapper, SQLWrapper], next: SQL): SQL {
   const fits = sql.raw(`total + (item->>0) <= ${MAX_PAGE_BYTES}`);
@@ -54,9 +55,9 @@ export function withLastThatFits(start: readonly [SQLWrapper, SQLWrapper], next:
 }
 
 /**
- * Takes the items of a page from the rows that were read: at most `limit`, and up to the bound in bytes.
- * `documentOf` makes the JSON text of a row, or undefined when that text was left out. Returns the texts, and the
- * row after which the next page begins: undefined on the last page.
+ * Takes the items of a page from the rows that were read: at most `limit`, and up to the bound in bytes. `documentOf`
+ * makes the JSON text of a row, or undefined when that text was left out. Returns the texts, and the row after which
+ * the next page begins: undefined on the last page.
  */
 export function takePage<Row>(
   rows: readonly Row[],
@@ -68,15 +69,10 @@ export function takePage<Row>(
   for (const row of rows.slice(0, limit)) {
     const document = documentOf(row);
     if (document === undefined) break;
-    total += byteLengthOf(document);
+    total += encoder.encode(document).length;
     if (documents.length > 0 && total > MAX_PAGE_BYTES) break;
     documents.push(document);
   }
   const isLast = documents.length === rows.length;
   return { documents, end: isLast ? undefined : rows[documents.length - 1] };
-}
-
-/** Returns the size of a text in UTF-8. */
-function byteLengthOf(text: string): number {
-  return new TextEncoder().encode(text).length;
 }

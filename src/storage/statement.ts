@@ -1,6 +1,6 @@
 /**
- * SQL statements that are written once per isolate instead of once per request: Drizzle takes longer
- * to write a statement than D1 takes to bind values to it.
+ * SQL statements that are written once per isolate instead of once per request: Drizzle takes longer to write a
+ * statement than D1 takes to bind values to it.
  */
 
 import { fillPlaceholders, type Query, SQL } from 'drizzle-orm';
@@ -21,8 +21,8 @@ export type Statement<Row> = {
 };
 
 /**
- * A query of Drizzle's builder, or whole SQL. Tables name their columns as the database does, so a
- * row that D1 returns is a row of the query's result type.
+ * A query of Drizzle's builder, or whole SQL. Tables name their columns as the database does, so a row that D1 returns
+ * is a row of the query's result type.
  */
 type TypedQuery<Row> = SQL<Row> | { toSQL(): Query; readonly _: { readonly result: Row[] } };
 

@@ -9,14 +9,14 @@ import { sqliteTable, text } from 'drizzle-orm/sqlite-core';
  */
 export const databaseIdentity = sqliteTable('database_identity', {
   /**
-   * Names the database and its copies: 32 random hexadecimal digits, made with the database. A backup holds it, and
-   * a restore writes it, whatever the name of the database is. The ledger of erasures is kept per lineage.
+   * Names the database and its copies: 32 random hexadecimal digits, made with the database. A backup holds it, and a
+   * restore writes it, whatever the name of the database is. The ledger of erasures is kept per lineage.
    */
   lineage: text().primaryKey(),
   /**
-   * Names an uninterrupted history: 32 random hexadecimal digits. A new one begins when the database is
-   * made, when `restore` has filled it, and when `after-time-travel` has run. A cursor to resume by holds it, and is
-   * refused in another generation, where its place may have been undone and assigned again.
+   * Names an uninterrupted history: 32 random hexadecimal digits. A new one begins when the database is made, when
+   * `restore` has filled it, and when `after-time-travel` has run. A cursor to resume by holds it, and is refused in
+   * another generation, where its place may have been undone and assigned again.
    */
   generation: text().notNull(),
   /** SHA-256 of the backup with which the generation began; null when it began otherwise. */

@@ -1,6 +1,6 @@
 /**
- * The hidden listings, for the preview only: the feed never shows them. Each is rendered by the feed's own
- * rules, as if it were listed.
+ * The hidden listings, for the preview only: the feed never shows them. Each is rendered by the feed's own rules, as if
+ * it were listed.
  */
 
 import { and, asc, eq, sql } from 'drizzle-orm';

@@ -1,7 +1,6 @@
 /**
- * The preview: the catalogue as a site shows it, with its missing parts marked, for the editor who has just
- * loaded it. The page reads the feed of this service. Only the development entry mounts these routes; see
- * dev-worker.ts.
+ * The preview: the catalogue as a site shows it, with its missing parts marked, for the editor who has just loaded it.
+ * The page reads the feed of this service. Only the development entry mounts these routes; see dev-worker.ts.
  */
 
 import { type Context, Hono } from 'hono';
