@@ -1,11 +1,19 @@
 /** A drill: a database that is backed up, emptied and restored holds the same rows. */
 
-import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
+import { command as afterTimeTravel } from '../../tools/after-time-travel.ts';
+import { command as backup } from '../../tools/backup.ts';
+import { restDatabase } from '../../tools/cloudflare/rest-database.ts';
+import type { WithDatabase } from '../../tools/database/open.ts';
+import { command as eraseEvents } from '../../tools/erase-events.ts';
+import { nameOf } from '../../tools/erasure/ledger.ts';
+import { command as restore } from '../../tools/restore.ts';
+import { Database } from '../support/cloudflare/database.ts';
 import { CloudflareStandIn } from '../support/cloudflare/stand-in.ts';
+import { runOn, runWith } from '../support/node/in-process.ts';
 import { type Finished, ProjectCopy } from '../support/node/project-copy.ts';
 import { copyWithStore } from '../support/node/stores.ts';
 
@@ -28,16 +36,19 @@ function expectDone(finished: Finished): void {
   expect(finished).toMatchObject({ code: 0, stderr: '' });
 }
 
-function nameOf(type: string, id: string): string {
-  return createHash('sha256')
-    .update(JSON.stringify([type, id]))
-    .digest('hex');
-}
+const COMMANDS = {
+  backup: (...args: string[]) => runWith(none, backup, ...args),
+  restore: (...args: string[]) => runWith(none, restore, ...args),
+  'after-time-travel': (...args: string[]) => runWith(none, afterTimeTravel, ...args),
+};
 
 /** The view of the service's readers: every page of the feed and of the events. */
-async function seenBy(origin: string): Promise<unknown[]> {
-  const pages: unknown[] = [];
-  const known = z.looseObject({ next_cursor: z.string().nullish(), data: z.array(z.unknown()) });
+async function seenBy(origin: string) {
+  const pages: z.infer<typeof known>['data'][] = [];
+  const known = z.looseObject({
+    next_cursor: z.string().nullish(),
+    data: z.array(z.looseObject({ id: z.string() })),
+  });
   for (const path of ['/api/v1/web/properties', '/api/v1/events']) {
     let cursor = '';
     do {
@@ -65,7 +76,7 @@ async function send(origin: string, aggregate: string, payload: object): Promise
 }
 
 let source: ProjectCopy;
-let seen: unknown[];
+let seen: Awaited<ReturnType<typeof seenBy>>;
 let file: string;
 
 beforeAll(async () => {
@@ -80,55 +91,29 @@ beforeAll(async () => {
   await send(service.origin, 'booking-3', {});
   seen = await seenBy(service.origin);
   await service.stop();
-  const backup = await source.run('backup.ts');
-  expectDone(backup);
-  expect(backup.stdout).toMatch(
+  const written = await source.run('backup.ts');
+  expectDone(written);
+  expect(written.stdout).toMatch(
     /^backups\/local-[0-9TZ-]+\.sql: \d+ rows, read back and compared\n$/,
   );
-  file = join(source.directory, backup.stdout.split(':')[0] ?? '');
+  file = join(source.directory, written.stdout.split(':')[0] ?? '');
 });
 afterAll(async () => {
   await Promise.all(projects.map((project) => project.remove()));
 });
 
-describe('backup and restore', () => {
-  it('bring an empty working copy into the same state, as readers of the service see it', async () => {
-    const target = clone();
-    const restored = await target.run('restore.ts', file, '--no-ledger');
-    expectDone(restored);
-    expect(restored.stdout).toContain('Erased again: 0 events');
-    const [own] = target.rows(IDENTITY);
-    const [original] = source.rows(IDENTITY);
-    expect(own?.lineage).toBe(original?.lineage);
-    expect(own?.generation).not.toBe(original?.generation);
-    for (const query of [EVENTS, LISTINGS]) expect(target.rows(query)).toEqual(source.rows(query));
-    const service = await target.serve();
-    expect(await seenBy(service.origin)).toEqual(seen);
-    expect(seen.flat().length).toBeGreaterThan(45);
-    // A new event follows the restored ones.
-    await send(service.origin, 'booking-4', {});
-    await service.stop();
-    expect(target.rows('SELECT max(seq) AS last, count(*) AS n FROM events')).toEqual([
-      { last: 4, n: 4 },
-    ]);
-    const again = await target.run('restore.ts', file, '--no-ledger');
-    expectDone(again);
-    expect(again.stdout).toContain('An earlier run has restored');
-    expect(target.rows(IDENTITY)).toEqual([own]);
-    const taken = await source.run('restore.ts', file, '--no-ledger');
-    expect(taken).toMatchObject({ code: 1, stdout: '' });
-    expect(taken.stderr).toMatch(/the database holds rows already .*: it must be empty/);
-    expect(taken.stderr).toContain('Nothing was changed.');
-  });
+/** Opens no database. */
+const none: WithDatabase = () => Promise.reject(new Error('the database was opened'));
 
-  it('keep the events of the ledger erased, and spare later ones', async () => {
+describe('backup and restore', () => {
+  it('bring an empty working copy into the same state, but for the events that the ledger lists', async () => {
     const target = clone();
     const [first, second] = source.rows(EVENTS);
-    const own = source.rows(IDENTITY)[0]?.lineage;
-    const line = (aggregate: string, last_event_id: unknown, year = 2030, lineage = own) =>
+    const [original] = source.rows(IDENTITY);
+    const line = (aggregate: string, last_event_id: unknown, year = 2030, lineage?: string) =>
       JSON.stringify({
-        lineage,
-        aggregate: nameOf('booking', aggregate),
+        lineage: lineage ?? original?.lineage,
+        aggregate: nameOf({ type: 'booking', id: aggregate }),
         last_event_id,
         erased_at: `${year}-01-01T00:00:00.000Z`,
       });
@@ -140,17 +125,56 @@ describe('backup and restore', () => {
     const restored = await target.run('restore.ts', file);
     expectDone(restored);
     expect(restored.stdout).toContain('Erased again: 1 event.');
-    const payloads = target.rows(EVENTS).map(({ payload }) => payload);
-    const before = source.rows(EVENTS).map(({ payload }) => payload);
-    expect(payloads).toEqual([before[0], '{}', before[2]]);
     // No erased payload reached the restored database at any time.
     const state = join(target.directory, '.wrangler/state/v3/d1/miniflare-D1DatabaseObject');
     const bytes = readdirSync(state).map((name) => readFileSync(join(state, name), 'latin1'));
     expect(bytes.join('')).not.toContain('ann@example.com');
+
+    const [own] = target.rows(IDENTITY);
+    expect(own?.lineage).toBe(original?.lineage);
+    expect(own?.generation).not.toBe(original?.generation);
+    expect(target.rows(LISTINGS)).toEqual(source.rows(LISTINGS));
+    const erasedAt = '2030-01-01T00:00:00.000Z';
+    const isErased = ({ id }: Record<string, unknown>) => id === second?.id;
+    const erasedRow = { payload: '{}', erased_at: Date.parse(erasedAt) };
+    expect(target.rows(EVENTS)).toEqual(
+      source.rows(EVENTS).map((row) => (isErased(row) ? { ...row, ...erasedRow } : row)),
+    );
+    const service = await target.serve();
+    const erasedEvent = { payload: {}, erased_at: erasedAt };
+    expect(await seenBy(service.origin)).toEqual(
+      seen.map((page) => page.map((item) => (isErased(item) ? { ...item, ...erasedEvent } : item))),
+    );
+    expect(seen.flat().length).toBeGreaterThan(45);
+    const again = await runOn(service.database, restore, file, '--no-ledger');
+    expectDone(again);
+    expect(again.stdout).toContain('An earlier run has restored');
+    expect(target.rows(IDENTITY)).toEqual([own]);
+    // A new event follows the restored ones.
+    await send(service.origin, 'booking-4', {});
+    await service.stop();
+    expect(target.rows('SELECT max(seq) AS last, count(*) AS n FROM events')).toEqual([
+      { last: 4, n: 4 },
+    ]);
   });
 
-  it('refuse a file that is cut short, altered or no backup, and change nothing', async () => {
-    const target = clone();
+  it('refuse a database that holds rows, and change nothing', async () => {
+    const taken = new Database('taken');
+    taken.migrate();
+    taken.sqlite.exec(
+      `INSERT INTO amenities (slug, label) VALUES ('wifi', '{}'); INSERT INTO d1_migrations (name) VALUES ('own')`,
+    );
+    const rows = () => [taken.rows('SELECT * FROM amenities'), taken.rows(EVENTS)];
+    const before = rows();
+    const { code, stdout, stderr } = await runOn(taken.binding, restore, file, '--no-ledger');
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/the database holds rows already .*: it must be empty/);
+    expect(stderr).toContain('Nothing was changed.');
+    expect(rows()).toEqual(before);
+    taken.sqlite.close();
+  });
+
+  it('refuse a file that is cut short, altered or no backup, and open no database', async () => {
     const text = readFileSync(file, 'utf8');
     const cases: [string, string][] = [
       [text.slice(0, text.length / 2), 'is cut short'],
@@ -160,15 +184,18 @@ describe('backup and restore', () => {
       ['', 'is no backup'],
     ];
     for (const [content, message] of cases) {
-      const path = target.write('broken.sql', content);
-      const { code, stderr } = await target.run('restore.ts', path, '--no-ledger');
+      const path = source.write('broken.sql', content);
+      const { code, stderr } = await runWith(none, restore, path, '--no-ledger');
       expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
       expect(stderr).toContain('Nothing was changed.');
     }
-    expect(existsSync(join(target.directory, '.wrangler/state/v3/d1'))).toBe(false);
-    const none = await target.run('restore.ts', 'nowhere.sql');
-    expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('there is no file')]);
-    const silent = await target.run('restore.ts', file);
+    const nowhere = join(source.directory, 'nowhere');
+    const missing = await runWith(none, restore, nowhere, '--no-ledger');
+    expect([missing.code, missing.stderr]).toEqual([
+      1,
+      expect.stringContaining('there is no file'),
+    ]);
+    const silent = await runWith(none, restore, file, '--ledger', nowhere);
     expect(silent.code).toBe(1);
     expect(silent.stderr).toMatch(
       /there is no ledger .*: name it with --ledger FILE, or say --no-ledger/,
@@ -176,7 +203,7 @@ describe('backup and restore', () => {
     expect(silent.stderr).toContain('Nothing was changed.');
   });
 
-  it.each([
+  it.each<[keyof typeof COMMANDS, string[], string]>([
     ['backup', ['--every'], "Unknown option '--every'"],
     ['backup', ['--env', 'staging'], '--env needs --remote'],
     ['restore', [], 'Name one backup'],
@@ -191,14 +218,14 @@ describe('backup and restore', () => {
       ['a.sql', '--remote', '--env', 'moon'],
       '--env "moon": wrangler.toml defines no such environment',
     ],
-  ])('%s refuses %j with 2', async (program, args, message) => {
-    const { code, stderr } = await source.run(`${program}.ts`, ...args);
+  ])('%s refuses %j with 2', async (name, args, message) => {
+    const { code, stderr } = await COMMANDS[name](...args);
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
   });
 
-  it('leave no file behind when the database cannot be read, and replace none', async () => {
+  it('replace no file', async () => {
     const path = source.write('kept.sql', 'mine');
-    const kept = await source.run('backup.ts', '--out', path);
+    const kept = await runWith(none, backup, '--out', path);
     expect([kept.code, kept.stderr]).toEqual([1, expect.stringContaining('exists already')]);
     expect(readFileSync(path, 'utf8')).toBe('mine');
   });
@@ -216,7 +243,15 @@ describe('backup and restore of a deployed database', () => {
     project = clone();
     project.environment = cloudflare.environment;
   });
-  afterAll(() => cloudflare.stop());
+  afterAll(async () => {
+    vi.unstubAllEnvs();
+    await cloudflare.stop();
+  });
+
+  /** The database of production. Its calls are repeated without pauses. */
+  const production = () =>
+    restDatabase(cloudflare.openAccount(), cloudflare.account.database(NAME).uuid);
+  const restoreHere = () => runOn(production(), restore, file, '--no-ledger', '--remote');
 
   it('restore into a new database, resume after a failure in the middle, and need the right to D1 only', async () => {
     cloudflare.faults = [
@@ -228,22 +263,24 @@ describe('backup and restore of a deployed database', () => {
         isAfter: true,
       },
     ];
-    const failed = await project.run('restore.ts', file, '--no-ledger', '--remote');
+    const failed = await restoreHere();
     expect(failed.code).toBe(1);
     expect(failed.stderr).toContain(
       'The database may hold a part of the backup. Run the same command again: it goes on.',
     );
-    const unfinished = await project.run('backup.ts', '--remote');
+    const unfinished = await runOn(
+      production(),
+      backup,
+      ...['--remote', '--out', join(project.directory, 'unfinished.sql')],
+    );
     expect(unfinished.stderr).toContain('a restore of this database is not finished');
-    const homes = project.write('homes.json', { properties: [] });
-    for (const [program = '', ...args] of [
-      ['import-listings.ts', homes],
-      ['erase-events.ts', '--aggregate-type', 'booking', '--aggregate-id', 'booking-1'],
-      ['after-time-travel.ts', '--no-ledger'],
+    const anna = ['--aggregate-type', 'booking', '--aggregate-id', 'booking-1'];
+    for (const refused of [
+      await project.run('import-listings.ts', project.write('homes.json', {}), '--remote'),
+      await runOn(production(), eraseEvents, ...anna, '--remote'),
+      await runOn(production(), afterTimeTravel, '--no-ledger', '--remote'),
     ]) {
-      const refused = await project.run(program, ...args, '--remote');
-      expect([program, refused.code, refused.stderr]).toEqual([
-        program,
+      expect([refused.code, refused.stderr]).toEqual([
         1,
         expect.stringContaining(
           'a restore of this database is not finished: run `npm run restore` again with the same file',
@@ -256,17 +293,17 @@ describe('backup and restore of a deployed database', () => {
       { request: /\/(workers|storage)\//, status: 403 },
       { ...last, isAfter: true },
     ];
-    const finished = await project.run('restore.ts', file, '--no-ledger', '--remote');
+    const finished = await restoreHere();
     expect(finished).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/^Restored \d+ rows/),
     });
     cloudflare.faults = [];
-    const again = await project.run('restore.ts', file, '--no-ledger', '--remote');
+    const again = await restoreHere();
     expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining('An earlier run') });
     const generation = () => cloudflare.account.database(NAME).rows(IDENTITY)[0]?.generation;
     const before = generation();
-    expectDone(await project.run('after-time-travel.ts', '--no-ledger', '--remote'));
+    expectDone(await runOn(production(), afterTimeTravel, '--no-ledger', '--remote'));
     expect(generation()).not.toBe(before);
     cloudflare.faults = [{ request: /\/(workers|storage)\//, status: 403 }];
     const { account } = cloudflare;
@@ -279,13 +316,12 @@ describe('backup and restore of a deployed database', () => {
     expectDone(await project.run('restore.ts', out, '--no-ledger', '--remote', '--env', 'staging'));
     expect(account.database(`${NAME}-staging`).rows(EVENTS)).toEqual(source.rows(EVENTS));
     expect(cloudflare.unknown).toEqual([]);
-    rmSync(out);
   });
 
   it('make no file while Cloudflare does not answer, and say so in a few lines', async () => {
     cloudflare.faults = [{ request: /\/query$/, body: /rowid/, status: 503 }];
     const out = join(project.directory, 'none.sql');
-    const { code, stderr } = await project.run('backup.ts', '--remote', '--out', out);
+    const { code, stderr } = await runOn(production(), backup, '--remote', '--out', out);
     expect(code).toBe(1);
     expect(stderr.trim().split('\n')).toEqual([
       'Cloudflare: its API answered with HTTP 503. The request is repeated.',

@@ -23,7 +23,7 @@ import {
   writtenColumns,
 } from './schema.ts';
 
-/** Wrangler's record of the migrations that it has applied. */
+/** The record of the migrations that are applied. */
 const MIGRATIONS = 'd1_migrations';
 /** A migration writes the one row of this table, so a database that was migrated and is empty holds this row. */
 const IDENTITY = 'database_identity';

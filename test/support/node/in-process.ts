@@ -42,14 +42,22 @@ type DatabaseCommand<Request> = Command<Request> & {
   run: (request: Request, open: WithDatabase) => Promise<number>;
 };
 
-/** Runs a command to its end on a database, whatever its arguments say of the target. */
-export function runOn<Request>(
-  database: D1Database,
+/** Runs a command to its end on the database that `open` opens. */
+export function runWith<Request>(
+  open: WithDatabase,
   { run, ...command }: DatabaseCommand<Request>,
   ...args: string[]
 ): Promise<Finished> {
-  const open: WithDatabase = (_target, work) => work(database);
   return runHere({ ...command, run: (request) => run(request, open) }, ...args);
+}
+
+/** Runs a command to its end on a database, whatever its arguments say of the target. */
+export function runOn<Request>(
+  database: D1Database,
+  command: DatabaseCommand<Request>,
+  ...args: string[]
+): Promise<Finished> {
+  return runWith((_target, work) => work(database), command, ...args);
 }
 
 /** Runs `import-listings` or `set-status` to its end on a database that has every table. */
