@@ -115,14 +115,10 @@ function requireCounts(scratch: DatabaseSync, expected: Counts, file: string): v
   );
 }
 
-const query = z.object({ sql: z.string(), params: z.array(z.string()).default([]) });
-const request = z.union([z.object({ batch: z.array(query) }), query]);
-
 /** Returns the interface of D1 for a SQLite database of this process. Its batches are not transactions. */
 export function scratchDatabase(sqlite: DatabaseSync): D1Database {
-  return databaseOver(async (_path, schema, body) => {
-    const parsed = request.parse(body);
-    const queries = 'batch' in parsed ? parsed.batch : [parsed];
+  return databaseOver(async (schema, body) => {
+    const queries = 'batch' in body ? body.batch : [body];
     return schema.parse(
       queries.map(({ sql, params }) => ({ results: sqlite.prepare(sql).all(...params) })),
     );

@@ -93,9 +93,7 @@ export class Database {
 
   /** Returns the interface of D1 that commands have with `--remote`, without the requests. */
   get binding(): D1Database {
-    return databaseOver(async (path, schema, body) =>
-      schema.parse(this.#run(body, path === 'raw')),
-    );
+    return databaseOver(async (schema, body) => schema.parse(this.#run(body, false)));
   }
 
   /** Answers a request of D1's REST interface. */

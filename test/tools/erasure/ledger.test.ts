@@ -19,7 +19,7 @@ it('is played on a long stream in pages of a bounded size, which leave out no ev
   );
   for (const seq of [-2, 0, 1, 2, 3, 9, 10]) insert.run(seq, `e${seq}`, `guest${seq}`);
   const sizes: number[] = [];
-  const database = databaseOver(async (_path, schema, body) => {
+  const database = databaseOver(async (schema, body) => {
     const { sql, params } = query.parse(body);
     const results = store.sqlite.prepare(sql).all(...params);
     sizes.push(results.length);
