@@ -42,7 +42,7 @@ async function develop(): Promise<number> {
   watchNpm(stop);
   // The reader of the output has ended.
   for (const output of [process.stdout, process.stderr]) output.on('error', stop);
-  const port = portOf(process.env.PORT, readVars('local').get('PORT'));
+  const port = portOf(process.env.PORT, readVars().get('PORT'));
   await requireFreePort(port);
   await prepareDevelopment();
   service = await serve(port);
@@ -77,7 +77,7 @@ async function serve(port: number): Promise<LocalService> {
 }
 
 function announceReady(port: number, debuggerPort: number): void {
-  const vars = readVars('local');
+  const vars = readVars();
   const apiKeys = vars.get('API_KEY') ?? '';
   const [apiKey = ''] = apiKeys
     .split(',')

@@ -42,7 +42,7 @@ async function printToken(options: TokenOptions): Promise<number> {
   const directory = process.cwd();
   createDevVars(directory);
   const key = await ensureDevelopmentKeys(directory);
-  const vars = readVars('local', directory);
+  const vars = readVars(directory);
   const problem = whyRefused(vars, key);
   if (problem !== undefined) console.error(`The local service will refuse this token: ${problem}.`);
   console.log(await sign(key, vars, options));

@@ -4,16 +4,14 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import {
   DEVELOPMENT_PREFIX,
   type DevelopmentKey,
   developmentKeys,
   type Scope,
 } from '../../src/auth/api-key.ts';
-import { PROJECT_DIRECTORY, UserError } from '../command-line/project.ts';
-import { DEV_VARS_FILE, parseDevVars } from './dev-vars.ts';
+import { PROJECT_DIRECTORY } from '../command-line/project.ts';
+import { readDevVars, setDevVar } from './dev-vars.ts';
 
 const VAR = 'DEV_API_KEYS';
 const RANDOM_BYTES = 16;
@@ -28,24 +26,14 @@ const APPLICATIONS: readonly { name: string; scopes: Scope[] }[] = [
  * added them. Throws a `UserError` when .dev.vars cannot be written.
  */
 export function ensureApplicationKeys(directory = PROJECT_DIRECTORY): boolean {
-  const file = join(directory, DEV_VARS_FILE);
-  const text = readFileSync(file, 'utf8');
-  const vars = parseDevVars(text);
+  const vars = readDevVars(directory);
   if (vars.get('ENVIRONMENT') !== 'development' || vars.has(VAR)) return false;
   const keys: DevelopmentKey[] = APPLICATIONS.map(({ name, scopes }) => ({
     name,
     scopes,
     key: `${DEVELOPMENT_PREFIX}${name}_${randomBytes(RANDOM_BYTES).toString('hex')}`,
   }));
-  const gap = text === '' || text.endsWith('\n') ? '' : '\n';
-  try {
-    writeFileSync(file, `${text}${gap}${VAR}='${JSON.stringify(keys)}'\n`);
-  } catch (error) {
-    const cause = error instanceof Error ? error.message : String(error);
-    throw new UserError(
-      `the keys of the applications cannot be added to ${DEV_VARS_FILE}: make it writable, or give it the line ${VAR}= to do without (${cause})`,
-    );
-  }
+  setDevVar(directory, VAR, keys, 'the keys of the applications');
   return true;
 }
 

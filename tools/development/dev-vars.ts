@@ -4,13 +4,13 @@
  * Both files are parsed here: wrangler's own readers give the same, but take a second to load.
  */
 
-import { constants, copyFileSync, existsSync, readFileSync } from 'node:fs';
+import { constants, copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse as parseDotenv } from 'dotenv';
-import { PROJECT_DIRECTORY } from '../command-line/project.ts';
+import { PROJECT_DIRECTORY, UserError } from '../command-line/project.ts';
 import { chosenEnvironment, readWranglerConfig, varsOf } from '../command-line/wrangler-config.ts';
 
-export const DEV_VARS_FILE = '.dev.vars';
+const DEV_VARS_FILE = '.dev.vars';
 const EXAMPLE_FILE = '.dev.vars.example';
 
 /** Creates .dev.vars from its example unless it exists. Returns whether it created the file. */
@@ -26,16 +26,12 @@ export function createDevVars(directory = PROJECT_DIRECTORY): boolean {
 }
 
 /**
- * Returns the vars that the service gets: `local` under `npm run dev`, `remote` once deployed. As in wrangler,
- * `CLOUDFLARE_ENV` chooses the environment.
+ * Returns the vars that the service gets under `npm run dev`. As in wrangler, `CLOUDFLARE_ENV` chooses the environment.
  * Throws a `UserError` when wrangler.toml is not valid TOML.
  */
-export function readVars(
-  side: 'local' | 'remote',
-  directory = PROJECT_DIRECTORY,
-): ReadonlyMap<string, string> {
+export function readVars(directory = PROJECT_DIRECTORY): ReadonlyMap<string, string> {
   const vars = varsOf(readWranglerConfig(directory), chosenEnvironment(undefined, directory));
-  return new Map([...vars, ...(side === 'local' ? readDevVars(directory) : [])]);
+  return new Map([...vars, ...readDevVars(directory)]);
 }
 
 /** Parses the text of a .dev.vars: name → value. */
@@ -43,7 +39,31 @@ export function parseDevVars(text: string): ReadonlyMap<string, string> {
   return new Map(Object.entries(parseDotenv(text)));
 }
 
-function readDevVars(directory: string): ReadonlyMap<string, string> {
+/** Parses .dev.vars; no vars when there is no file. */
+export function readDevVars(directory: string): ReadonlyMap<string, string> {
   const file = join(directory, DEV_VARS_FILE);
   return parseDevVars(existsSync(file) ? readFileSync(file, 'utf8') : '');
+}
+
+/**
+ * Sets a var in .dev.vars, which must exist, to the JSON of a value. Throws a `UserError`, which names the value by
+ * `title`, when the file cannot be written.
+ */
+export function setDevVar(directory: string, name: string, value: unknown, title: string): void {
+  const file = join(directory, DEV_VARS_FILE);
+  const text = readFileSync(file, 'utf8');
+  const line = `${name}='${JSON.stringify(value)}'`;
+  const known = new RegExp(`^${name}=.*$`, 'm');
+  const gap = text === '' || text.endsWith('\n') ? '' : '\n';
+  try {
+    writeFileSync(
+      file,
+      known.test(text) ? text.replace(known, () => line) : `${text}${gap}${line}\n`,
+    );
+  } catch (error) {
+    const cause = error instanceof Error ? error.message : String(error);
+    throw new UserError(
+      `${title} cannot be added to ${DEV_VARS_FILE}: make it writable, or give it the line ${name}= to do without (${cause})`,
+    );
+  }
 }

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { exportJWK, generateKeyPair } from 'jose';
 import * as z from 'zod';
 import { PROJECT_DIRECTORY, UserError } from '../command-line/project.ts';
-import { DEV_VARS_FILE, parseDevVars } from './dev-vars.ts';
+import { readDevVars, setDevVar } from './dev-vars.ts';
 
 const KEY_FILE = '.dev.key.json';
 /** The id of a key that was made here. No other key is ever replaced. */
@@ -32,12 +32,12 @@ export type SigningKey = z.infer<typeof keyPair>;
 
 /**
  * Makes the key pair when it is missing, and adds its public half to .dev.vars, which must exist, unless that names a
- * key set. Returns the private key. Throws a `UserError` when
- * .dev.vars cannot be written or the key's file does not hold a key.
+ * key set. Returns the private key. Throws a `UserError` when .dev.vars cannot be written or the key's file does not
+ * hold a key.
  */
 export async function ensureDevelopmentKeys(directory = PROJECT_DIRECTORY): Promise<SigningKey> {
   const key = await ensureKeyPair(join(directory, KEY_FILE));
-  publish(key, join(directory, DEV_VARS_FILE));
+  publish(key, directory);
   return key;
 }
 
@@ -64,31 +64,13 @@ async function ensureKeyPair(file: string): Promise<SigningKey> {
 }
 
 /** Adds the public half to .dev.vars when it names no key set, or replaces the public half of an earlier pair. */
-function publish(key: SigningKey, varsFile: string): void {
-  const text = readFileSync(varsFile, 'utf8');
-  const vars = parseDevVars(text);
+function publish(key: SigningKey, directory: string): void {
+  const vars = readDevVars(directory);
   const keySet = vars.get('JWT_JWKS');
-  const line = `JWT_JWKS='${JSON.stringify({ keys: [publicHalf.parse(key)] })}'`;
-  if (keySet === undefined && !vars.has('JWT_JWKS_URL')) {
-    const gap = text === '' || text.endsWith('\n') ? '' : '\n';
-    write(varsFile, `${text}${gap}${line}\n`);
-  } else if (keySet !== undefined && isOwnOfAnotherPair(keySet, key)) {
-    write(
-      varsFile,
-      text.replace(/^JWT_JWKS=.*$/m, () => line),
-    );
-  }
-}
-
-function write(varsFile: string, text: string): void {
-  try {
-    writeFileSync(varsFile, text);
-  } catch (error) {
-    const cause = error instanceof Error ? error.message : String(error);
-    throw new UserError(
-      `the development key cannot be added to ${DEV_VARS_FILE}: make it writable, or give it the line JWT_JWKS= to do without (${cause})`,
-    );
-  }
+  const isDue = keySet === undefined ? !vars.has('JWT_JWKS_URL') : isOwnOfAnotherPair(keySet, key);
+  if (!isDue) return;
+  const published = { keys: [publicHalf.parse(key)] };
+  setDevVar(directory, 'JWT_JWKS', published, 'the development key');
 }
 
 function isOwnOfAnotherPair(keySet: string, key: SigningKey): boolean {

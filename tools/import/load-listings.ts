@@ -42,7 +42,7 @@ export async function loadListings(read: ReadFile, options: LoadOptions): Promis
 }
 
 function varsFor({ isRemote, environment }: LoadOptions): ReadonlyMap<string, string> {
-  return isRemote ? varsOf(readWranglerConfig(), environment) : readVars('local');
+  return isRemote ? varsOf(readWranglerConfig(), environment) : readVars();
 }
 
 /** Imports into a database that has every table, and closes it. `publicSiteUrl` has no trailing slash. */

@@ -29,7 +29,7 @@ export async function serveCopy(directory: string): Promise<ServedCopy> {
   createDevVars(directory);
   await ensureDevelopmentKeys(directory);
   ensureApplicationKeys(directory);
-  const vars = readVars('local', directory);
+  const vars = readVars(directory);
   const heard: string[] = [];
   const log = watchService();
   const { script, texts } = await developmentBundle();

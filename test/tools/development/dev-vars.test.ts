@@ -17,13 +17,13 @@ function write(name: string, text: string): void {
 }
 
 /** Reads the vars as wrangler itself does. */
-async function varsOfWrangler(side: 'local' | 'remote'): Promise<Record<string, string>> {
+async function varsOfWrangler(): Promise<Record<string, string>> {
   const config = join(directory, 'wrangler.toml');
   const { vars } = unstable_readConfig({ config });
   const bindings = unstable_getVarsForDev(config, undefined, vars, undefined, true);
-  const local = Object.entries(bindings).map(([name, { value }]) => [name, value]);
-  const all = side === 'local' ? local : Object.entries(vars);
-  return Object.fromEntries(all.map(([name, value]) => [name, String(value)]));
+  return Object.fromEntries(
+    Object.entries(bindings).map(([name, { value }]) => [name, String(value)]),
+  );
 }
 
 describe('the vars', () => {
@@ -56,23 +56,25 @@ LINES="one
 two"
 `.replace('EMPTY=\n', 'EMPTY=\r\n');
 
-  it.each(['local', 'remote'] as const)('are those that wrangler reads: %s', async (side) => {
+  it('are those that wrangler reads', async () => {
     write('wrangler.toml', TOML);
     write('.dev.vars', DEV_VARS);
-    const vars = readVars(side, directory);
-    expect(Object.fromEntries(vars)).toEqual(await varsOfWrangler(side));
+    const vars = readVars(directory);
+    expect(Object.fromEntries(vars)).toEqual(await varsOfWrangler());
     expect(vars.get('COMMENTED')).toBe('https://a.example/');
-    expect(vars.get('OVERRIDDEN')).toBe(side === 'local' ? "it's" : 'from wrangler.toml');
+    expect(vars.get('OVERRIDDEN')).toBe("it's");
   });
 
-  it('are those of wrangler.toml alone without a .dev.vars', () => {
+  it('are those of wrangler.toml alone without a .dev.vars', async () => {
     write('wrangler.toml', TOML);
-    expect(readVars('local', directory)).toEqual(readVars('remote', directory));
+    const vars = readVars(directory);
+    expect(Object.fromEntries(vars)).toEqual(await varsOfWrangler());
+    expect(vars.get('OVERRIDDEN')).toBe('from wrangler.toml');
   });
 
   it('cannot be read from a malformed wrangler.toml, which is said in one line', () => {
     write('wrangler.toml', '[vars]\nA = \n');
-    expect(() => readVars('local', directory)).toThrow(/^wrangler\.toml cannot be read: [^\n]+$/);
+    expect(() => readVars(directory)).toThrow(/^wrangler\.toml cannot be read: [^\n]+$/);
   });
 });
 
@@ -83,6 +85,6 @@ describe('.dev.vars', () => {
     write('.dev.vars', 'API_KEY=mine\n');
     expect(createDevVars(directory)).toBe(false);
     write('wrangler.toml', '');
-    expect(readVars('local', directory).get('API_KEY')).toBe('mine');
+    expect(readVars(directory).get('API_KEY')).toBe('mine');
   });
 });
