@@ -71,7 +71,7 @@ export class ProjectCopy {
 
   /** Queries the local database. */
   rows(query: string): Record<string, unknown>[] {
-    const database = new DatabaseSync(this.#databaseFile(), { readOnly: true });
+    const database = new DatabaseSync(this.databaseFile(), { readOnly: true });
     try {
       return database.prepare(query).all();
     } finally {
@@ -81,7 +81,7 @@ export class ProjectCopy {
 
   /** Changes the local database behind the project's back. */
   execute(statements: string): void {
-    const database = new DatabaseSync(this.#databaseFile());
+    const database = new DatabaseSync(this.databaseFile());
     try {
       database.exec(statements);
     } finally {
@@ -89,7 +89,8 @@ export class ProjectCopy {
     }
   }
 
-  #databaseFile(): string {
+  /** Returns the file of the local database. */
+  databaseFile(): string {
     const directory = join(this.directory, '.wrangler/state/v3/d1/miniflare-D1DatabaseObject');
     const file = readdirSync(directory).find((name) => /^[0-9a-f]{64}\.sqlite$/.test(name));
     return join(directory, file ?? '');
