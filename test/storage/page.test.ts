@@ -2,12 +2,13 @@
 
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { createApp } from '../../src/app.ts';
 import type { FeedFilters } from '../../src/properties/parameters.ts';
 import { findPage, type PageRequest } from '../../src/properties/store.ts';
 import { takePage } from '../../src/storage/page.ts';
 import { counting } from '../support/counting.ts';
 import { expectStatus, sendWith } from '../support/http.ts';
-import { PUBLIC_SITE_URL, sourceOf, storeListings } from '../support/listings.ts';
+import { sourceOf, storeListings } from '../support/listings.ts';
 import { tapD1 } from '../support/tap.ts';
 
 const MIB = 1024 * 1024;
@@ -31,8 +32,18 @@ describe('a page', () => {
 
 type Page = { data: { id: string }[]; has_more: boolean; next_cursor: string | null };
 
-/** Reads a list to its end. Returns the ids on each page, and the cost of the pages. */
-async function readAll(path: string) {
+/** Its answers are not held against the document, which would take most of the time. */
+const app = createApp();
+const reads = new Map<string, ReturnType<typeof readPages>>();
+
+/** Reads a list to its end, once. Returns the ids on each page, and the cost of the pages. */
+function readAll(path: string) {
+  const read = reads.get(path) ?? readPages(path);
+  reads.set(path, read);
+  return read;
+}
+
+async function readPages(path: string) {
   const { env: counted, costs } = counting(env);
   const largest = { given: 0, body: 0 };
   const DB = tapD1(counted.DB, async (call) => {
@@ -46,7 +57,8 @@ async function readAll(path: string) {
   let cursor: string | null = '';
   while (cursor !== null) {
     const rowsBefore = costs.d1RowsRead;
-    const response = await sendWith({ ...counted, DB }, `${path}${cursor && `&cursor=${cursor}`}`);
+    const whole = `${path}${cursor && `&cursor=${cursor}`}`;
+    const response = await sendWith({ ...counted, DB }, whole, {}, app);
     await expectStatus(response, 200);
     const body = await response.text();
     const page: Page = JSON.parse(body);
@@ -56,14 +68,8 @@ async function readAll(path: string) {
     cursor = page.next_cursor;
     expect(page.has_more).toBe(cursor !== null);
   }
-  return {
-    pages,
-    ids: pages.flat(),
-    sizes: pages.map((page) => page.length),
-    rows,
-    costs,
-    largest,
-  };
+  const sizes = pages.map((page) => page.length);
+  return { pages, ids: pages.flat(), sizes, rows, costs, largest };
 }
 
 describe('a page of events', () => {
@@ -71,27 +77,25 @@ describe('a page of events', () => {
   const MIDDLE = 'middle';
   const LARGE = 'large';
 
-  /** Stores events in order, each with a payload of so many bytes. */
+  /** Stores events in order, each with a payload of so many bytes: 11, and four for each byte that `hex` writes. */
   async function storeEvents(aggregate: string, sizes: readonly number[]) {
-    const payloads = sizes.map((bytes) =>
-      JSON.stringify({ text: WIDE.repeat((bytes - '{"text":""}'.length) / 2) }),
-    );
-    for (const payload of payloads) {
-      await env.DB.prepare(
-        `INSERT INTO events (id, type, aggregate_type, aggregate_id, created_at, payload)
-         VALUES (?, 'booking.created', 'booking', ?, 0, ?)`,
-      )
-        .bind(crypto.randomUUID(), aggregate, payload)
-        .run();
-    }
+    const events = sizes.map((bytes) => [crypto.randomUUID(), (bytes - '{"text":""}'.length) / 4]);
+    await env.DB.prepare(
+      `INSERT INTO events (id, type, aggregate_type, aggregate_id, created_at, payload)
+       SELECT value->>0, 'booking.created', 'booking', ?, 0,
+         '{"text":"' || replace(hex(zeroblob(value->>1)), '0', '${WIDE}') || '"}'
+       FROM json_each(?)`,
+    )
+      .bind(aggregate, JSON.stringify(events))
+      .run();
   }
 
   beforeAll(async () => {
     await storeEvents(SMALL, new Array(120).fill(211));
-    await storeEvents(MIDDLE, new Array(20).fill(43_001));
+    await storeEvents(MIDDLE, new Array(20).fill(43_011));
     await storeEvents(
       LARGE,
-      Array.from({ length: 110 }, (_, index) => (index % 10 === 0 ? 101 : 249_001)),
+      Array.from({ length: 40 }, (_, index) => (index % 10 === 0 ? 111 : 249_011)),
     );
   });
 
@@ -102,10 +106,10 @@ describe('a page of events', () => {
 
   it.each(['asc', 'desc'])('holds 4 MiB of larger events, and skips none, %s', async (order) => {
     const path = `/api/v1/events?aggregate_id=${LARGE}&order=${order}`;
-    const many = await readAll(`${path}&limit=100`);
-    const few = await readAll(`${path}&limit=40`);
+    const many = await readAll(`${path}&limit=30`);
+    const few = await readAll(`${path}&limit=20`);
     expect(many.pages).toEqual(few.pages);
-    expect(new Set(many.ids).size).toBe(110);
+    expect(new Set(many.ids).size).toBe(40);
     // 16 of 249 KB, and the small ones between them.
     for (const size of many.sizes.slice(0, -1)) expect([17, 18]).toContain(size);
     expect(many.largest.body).toBeGreaterThan(3.7 * MIB);
@@ -119,10 +123,10 @@ describe('a page of events', () => {
     expect(usual.rows).toEqual([103, 23]);
     const middle = await readAll(`/api/v1/events?aggregate_id=${MIDDLE}&limit=50`);
     expect(middle.rows).toEqual([23]);
-    const large = await readAll(`/api/v1/events?aggregate_id=${LARGE}&limit=100`);
-    expect(Math.max(...large.rows)).toBeGreaterThan(103);
+    const large = await readAll(`/api/v1/events?aggregate_id=${LARGE}&order=desc&limit=30`);
+    expect(Math.max(...large.rows)).toBeGreaterThan(33);
     for (const [page, rows] of large.rows.entries()) {
-      expect(rows).toBeLessThanOrEqual(103 + 2 * ((large.sizes[page] ?? 0) + 2));
+      expect(rows).toBeLessThanOrEqual(33 + 2 * ((large.sizes[page] ?? 0) + 2));
     }
   });
 });
@@ -161,31 +165,26 @@ describe('a page of listings', () => {
     }
   });
 
+  const ALL = 'listed,coming_soon,sold_out';
   const readSki = (query: string) => readAll(`/api/v1/web/properties?type=ski&${query}`);
 
-  it.each(['listed', 'listed,coming_soon,sold_out'])(
-    'holds 4 MiB of documents, and skips none of %s',
-    async (status) => {
-      const many = await readSki(`status=${status}&limit=100`);
-      const few = await readSki(`status=${status}&limit=20`);
-      expect(many.pages).toEqual(few.pages);
-      expect(new Set(many.ids).size).toBe(many.ids.length);
-      for (const size of many.sizes.slice(0, -1)) expect([5, 6, 7]).toContain(size);
-      expect(many.largest.body).toBeGreaterThan(3 * MIB);
-      expect(many.largest.body).toBeLessThan(4 * MIB + 300);
-      expect(many.largest.given).toBeLessThan(8 * MIB);
-      expect(many.costs.d1RoundTrips).toBe(many.pages.length);
-    },
-  );
+  it.each(['listed', ALL])('holds 4 MiB of documents, and skips none of %s', async (status) => {
+    const many = await readSki(`status=${status}&limit=100`);
+    const few = await readSki(`status=${status}&limit=24`);
+    expect(many.pages).toEqual(few.pages);
+    expect(new Set(many.ids).size).toBe(many.ids.length);
+    for (const size of many.sizes.slice(0, -1)) expect([5, 6, 7]).toContain(size);
+    expect(many.largest.body).toBeGreaterThan(3 * MIB);
+    expect(many.largest.body).toBeLessThan(4 * MIB + 300);
+    expect(many.largest.given).toBeLessThan(8 * MIB);
+    expect(many.costs.d1RoundTrips).toBe(many.pages.length);
+  });
 
   it('reads limit + 1 rows for one status, and two more for each listing of a page that it has to cut', async () => {
     const usual = await readAll('/api/v1/web/properties?type=beach&limit=100');
     expect(usual.rows).toEqual([101, 11]);
-    for (const [limit, query] of [
-      [100, 'type=ski'],
-      [10, 'type=ski'],
-    ] as const) {
-      const cut = await readAll(`/api/v1/web/properties?${query}&limit=${limit}`);
+    for (const limit of [100, 10]) {
+      const cut = await readSki(`status=listed&limit=${limit}`);
       expect(cut.pages.length).toBeGreaterThan(1);
       for (const [page, rows] of cut.rows.entries()) {
         expect(rows).toBeLessThanOrEqual(limit + 1 + 2 * ((cut.sizes[page] ?? 0) + 3));
@@ -194,10 +193,9 @@ describe('a page of listings', () => {
   });
 
   it('reads one more row per further status, and five for each listing of a page that it has to cut', async () => {
-    const all = `location_id=${PLACE.id}&status=listed,coming_soon,sold_out`;
     for (const [path, limit] of [
-      ['type=ski&status=listed,coming_soon,sold_out', 24],
-      [all, 100],
+      [`type=ski&status=${ALL}`, 24],
+      [`location_id=${PLACE.id}&status=${ALL}`, 100],
     ] as const) {
       const cut = await readAll(`/api/v1/web/properties?${path}&limit=${limit}`);
       expect(cut.pages.length).toBeGreaterThan(1);
@@ -223,24 +221,15 @@ describe('a page of listings', () => {
   });
 
   it('counts a listing of other rules by the size of its new document', async () => {
-    const sizesUnder = async (site: string) => {
-      const filters: FeedFilters = { status: ['listed'], type: 'ski' };
-      const sizes: number[] = [];
-      let after: PageRequest['after'];
-      do {
-        const page = await findPage(env.DB, site, {
-          shows: 'document',
-          filters,
-          limit: 100,
-          after,
-        });
-        sizes.push(page.documents.length);
-        after = page.next ?? undefined;
-      } while (after !== undefined);
-      return sizes;
-    };
-    expect(await sizesUnder('https://other.example.org')).toEqual(
-      await sizesUnder(PUBLIC_SITE_URL),
-    );
+    const filters: FeedFilters = { status: ['listed'], type: 'ski' };
+    const sizes: number[] = [];
+    let after: PageRequest['after'];
+    do {
+      const request: PageRequest = { shows: 'document', filters, limit: 100, after };
+      const page = await findPage(env.DB, 'https://other.example.org', request);
+      sizes.push(page.documents.length);
+      after = page.next ?? undefined;
+    } while (after !== undefined);
+    expect(sizes).toEqual((await readSki('status=listed&limit=100')).sizes);
   });
 });
