@@ -52,20 +52,20 @@ function passSeconds(seconds: number) {
 }
 
 describe('the default limit', () => {
-  it('lets exactly 100 of 300 parallel requests of one address pass', async () => {
+  it('lets exactly 100 of 150 parallel requests of one address pass', async () => {
     const address = freshAddress();
-    const responses = await times(300, () => from(address, '/api/none'));
-    expect(statusesOf(responses)).toEqual({ 404: 100, 429: 200 });
+    const responses = await times(150, () => from(address, '/api/none'));
+    expect(statusesOf(responses)).toEqual({ 404: 100, 429: 50 });
     const remaining = responses
       .filter(({ status }) => status === 404)
       .map(({ headers }) => Number(headers.get('X-RateLimit-Remaining')));
     expect(remaining.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, n) => n));
   });
 
-  it('lets exactly 100 of 300 parallel writes of one address pass', async () => {
+  it('lets exactly 100 of 150 parallel writes of one address pass', async () => {
     const address = freshAddress();
-    const responses = await times(300, () => from(address, '/api/none', { method: 'POST' }));
-    expect(statusesOf(responses)).toEqual({ 404: 100, 429: 200 });
+    const responses = await times(150, () => from(address, '/api/none', { method: 'POST' }));
+    expect(statusesOf(responses)).toEqual({ 404: 100, 429: 50 });
   });
 
   it('sends the state of the window in both families of headers', async () => {
@@ -89,7 +89,7 @@ describe('the default limit', () => {
     ]);
   });
 
-  it('refuses with 429 and says how long to wait', async () => {
+  it('refuses with 429, and never asks for a wait that is too short, nor for 0 seconds', async () => {
     const address = freshAddress();
     await times(100, () => from(address));
     passSeconds(10.9);
@@ -104,14 +104,9 @@ describe('the default limit', () => {
     ]);
     const error = await expectError(response, 429, 'rate_limit_exceeded');
     expect(error.type).toBe('rate_limit_error');
-  });
-
-  it('never asks for a wait that is too short, nor for 0 seconds', async () => {
-    const address = freshAddress();
-    await times(100, () => from(address));
-    passSeconds(59.999);
-    const response = await from(address);
-    expect(response.headers.get('Retry-After')).toBe('1');
+    await expectStatus(await from(freshAddress()), 200);
+    passSeconds(49.099);
+    expect((await from(address)).headers.get('Retry-After')).toBe('1');
     passSeconds(1);
     await expectStatus(await from(address), 200);
   });
@@ -125,33 +120,22 @@ describe('the default limit', () => {
     expect((await from(address)).headers.get('RateLimit')).toBe('"default";r=98;t=30');
   });
 
-  it('is separate for each address', async () => {
+  it('cannot be escaped by another header that names an address', async () => {
     const address = freshAddress();
-    await times(101, () => from(address));
-    await expectStatus(await from(address), 429);
-    await expectStatus(await from(freshAddress()), 200);
+    const names = ['X-Forwarded-For', 'X-Real-IP', 'True-Client-IP', 'Forwarded', 'CF-Worker'];
+    for (const [index, name] of names.entries()) {
+      const response = await from(address, '/api/health', { headers: { [name]: freshAddress() } });
+      expect(response.headers.get('X-RateLimit-Remaining'), name).toBe(`${99 - index}`);
+    }
   });
-
-  it.each(['X-Forwarded-For', 'X-Real-IP', 'True-Client-IP', 'Forwarded', 'CF-Worker'])(
-    'cannot be escaped by %s',
-    async (name) => {
-      const address = freshAddress();
-      const responses = await times(120, () =>
-        from(address, '/api/health', { headers: { [name]: freshAddress() } }),
-      );
-      expect(statusesOf(responses)).toEqual({ 200: 100, 429: 20 });
-    },
-  );
 
   it('counts a /64 of IPv6 as one client', async () => {
     const prefix = `2001:db8:${Math.floor(Math.random() * 65_536).toString(16)}:7`;
-    let host = 0;
-    const responses = await times(120, () => {
-      host += 1;
-      return from(`${prefix}::${host.toString(16)}`);
-    });
-    expect(statusesOf(responses)).toEqual({ 200: 100, 429: 20 });
-    await expectStatus(await from(`${prefix}1::1`), 200);
+    const left: unknown[] = [];
+    for (const address of [`${prefix}::1`, `${prefix}:ffff::2`, `${prefix}1::1`]) {
+      left.push((await from(address)).headers.get('X-RateLimit-Remaining'));
+    }
+    expect(left).toEqual(['99', '98', '99']);
   });
 
   it('counts a refused credential and an unknown path', async () => {
