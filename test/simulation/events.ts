@@ -69,24 +69,11 @@ function planOf(seed: string): Plan {
       const body = key === null ? 'A' : random.pick(bodies);
       const machine = random.between(0, machines.length - 1);
       const hangUpMs = random.chance(0.1) ? random.between(1, 500) : undefined;
-      const name = `request ${burst}.${index}`;
       operations.push({
         atMs: startMs + random.between(0, spreadMs),
-        name,
+        name: `request ${burst}.${index}`,
         roughness: roughness(),
-        perform: (world) =>
-          world.send(
-            machine,
-            {
-              method: 'POST',
-              path: '/api/public/events/ingest',
-              client: '203.0.113.1',
-              headers: key === null ? {} : { 'Idempotency-Key': key },
-              body: JSON.stringify(bodyOf(body, key ?? name)),
-              label: `key ${key ?? 'none'}, body ${body}`,
-            },
-            hangUpMs,
-          ),
+        perform: ingest(`request ${burst}.${index}`, machine, key, body, hangUpMs),
       });
     }
     for (let index = random.between(0, 2); index > 0; index -= 1) {
@@ -120,6 +107,20 @@ function planOf(seed: string): Plan {
       perform: (world) => follow(world, reader, waitSeconds),
     });
   }
+  // Another body takes the key over elsewhere. The first one comes again where KV may remember its entry.
+  const there = machines.findIndex(({ place }) => place !== machines[0]?.place);
+  if (there > 0) {
+    for (const [atMs, machine, body] of [
+      [0, 0, 'A'],
+      [50_000, 0, 'A'],
+      [64_000, there, 'B'],
+      [68_000, 0, 'A'],
+    ] as const) {
+      const name = `handover ${atMs}`;
+      const perform = ingest(name, machine, 'm', body);
+      operations.push({ atMs, name, roughness: roughness(), perform });
+    }
+  }
   for (let index = isRough ? random.between(0, 2) : 0; index > 0; index -= 1) {
     const atMs = random.pick(bursts) + random.between(0, 3_000);
     operations.push(kill(random, `kill ${index}`, machines.length, atMs));
@@ -131,6 +132,25 @@ function planOf(seed: string): Plan {
   }
   const vars = { IDEMPOTENCY_RETENTION_SECONDS: String(RETENTION_MS / 1_000) };
   return { seed, machines, vars, operations, endMs: 200_000 };
+}
+
+/** Returns what sends one event. */
+function ingest(
+  name: string,
+  machine: number,
+  key: string | null,
+  body: BodyName,
+  hangUpMs?: number,
+): Operation['perform'] {
+  const request = {
+    method: 'POST',
+    path: '/api/public/events/ingest',
+    client: '203.0.113.1',
+    headers: key === null ? {} : { 'Idempotency-Key': key },
+    body: JSON.stringify(bodyOf(body, key ?? name)),
+    label: `key ${key ?? 'none'}, body ${body}`,
+  } as const;
+  return (world) => world.send(machine, request, hangUpMs);
 }
 
 /** The ids that the follower of a world has read, and the cursor of its last answer. */

@@ -32,7 +32,7 @@ const MAX_LAG_MS = 6_000;
 const LISTINGS = ['casa-one', 'casa-two'] as const;
 type Slug = (typeof LISTINGS)[number];
 const ITEM = '/api/v1/web/properties/';
-const PAGE = '/api/v1/web/properties?limit=5';
+const PAGE = '/api/v1/web/properties?limit=';
 const FRESH = 'fresh=true';
 /** A counter may take a second, and an older answer is given when D1 has not answered within 0.3 s. */
 const MAX_WAIT_MS = 1_400;
@@ -55,6 +55,21 @@ function planOf(seed: string): Plan {
   const roughness = () => random.pick([0, 0, 0, 0.1, 0.4]);
   const operations: Operation[] = LISTINGS.map((slug) => importOf(slug, 1, -1, 0));
   let version = 1;
+  const paths = [`${PAGE}5`, ...LISTINGS.map((slug) => `${ITEM}${slug}`)];
+  const usual = random.pick(paths);
+  const read = (name: string, atMs: number, path: string, machine: number, rough: number) =>
+    operations.push({
+      atMs,
+      name,
+      roughness: rough,
+      perform: (world) =>
+        world.send(machine, {
+          method: 'GET',
+          path,
+          client: '203.0.113.1',
+          label: path.replace(ITEM, ''),
+        }),
+    });
   // Bursts at the times at which answers grow old.
   const starts = [
     1,
@@ -69,25 +84,20 @@ function planOf(seed: string): Plan {
   ];
   for (const [burst, startMs] of starts.entries()) {
     if (random.chance(0.3)) continue;
-    const path = random.pick([PAGE, ...LISTINGS.map((slug) => `${ITEM}${slug}`)]);
+    const path = random.chance(0.5) ? usual : random.pick(paths);
     const spreadMs = random.pick([0, 30, 1_000, 6_000]);
+    const machine = () => random.between(0, machines.length - 1);
     for (let index = random.between(1, 6); index > 0; index -= 1) {
-      const machine = random.between(0, machines.length - 1);
-      const asked = random.chance(0.8) ? path : PAGE;
-      const isFreshAsked = random.chance(0.1);
-      const sent = isFreshAsked ? `${asked}${asked === PAGE ? '&' : '?'}${FRESH}` : asked;
-      operations.push({
-        atMs: startMs + random.between(0, spreadMs),
-        name: `request ${burst}.${index}`,
-        roughness: roughness(),
-        perform: (world) =>
-          world.send(machine, {
-            method: 'GET',
-            path: sent,
-            client: '203.0.113.1',
-            label: sent.replace(ITEM, ''),
-          }),
-      });
+      const asked = random.chance(0.8) ? path : `${PAGE}5`;
+      const sent = random.chance(0.1) ? freshly(asked) : asked;
+      const atMs = startMs + random.between(0, spreadMs);
+      read(`request ${burst}.${index}`, atMs, sent, machine(), roughness());
+    }
+    if (random.chance(0.3)) {
+      // A page that is in no cache: one read has trouble, and another one brings the page meanwhile.
+      const [cold, at] = [`${PAGE}${10 + burst}`, machine()];
+      read(`read in trouble ${burst}`, startMs, cold, at, 0.9);
+      read(`read beside ${burst}`, startMs + random.between(100, 4_000), cold, at, 0);
     }
     if (random.chance(0.6)) {
       version += 1;
@@ -95,12 +105,16 @@ function planOf(seed: string): Plan {
       const atMs = startMs + random.between(0, 9_000);
       const lagMs = random.pick([0, 5, 800, MAX_LAG_MS]);
       operations.push(importOf(random.pick(LISTINGS), shown, atMs, lagMs));
+      if (random.chance(0.5)) {
+        const told = atMs + random.between(1, 1_000);
+        read(`told of the import ${burst}`, told, freshly(path), machine(), roughness());
+      }
     }
     if (random.chance(0.15)) {
-      const forMs = random.pick([2_000, 100_000, HOUR_MS + 100_000]);
+      const forMs = random.pick([2_000, 100_000, HOUR_MS + 100_000, HOUR_MS + 100_000]);
       operations.push(outage(`outage ${burst}`, 'D1', startMs + random.between(0, 5_000), forMs));
     }
-    if (random.chance(0.15)) {
+    if (random.chance(0.25)) {
       operations.push(stall(`stall ${burst}`, startMs + random.between(-5_000, 5_000), 80_000));
     }
     if (random.chance(0.1)) {
@@ -109,6 +123,11 @@ function planOf(seed: string): Plan {
   }
   const vars = { FEED_CACHE_SECONDS: '60', FEED_STALE_SECONDS: '3600', PUBLIC_SITE_URL: SITE };
   return { seed, machines, vars, operations, endMs: 3 * HOUR_MS };
+}
+
+/** Returns the path with the wish for a fresh answer. */
+function freshly(path: string): string {
+  return `${path}${path.includes('?') ? '&' : '?'}${FRESH}`;
 }
 
 /** Stores a listing as an import does. The replica has it later. */
@@ -194,7 +213,7 @@ function shownIn(exchange: Exchange): { slug: Slug; shown: Shown }[] {
   const { status, body } = exchange;
   const path = pathOf(exchange);
   const versionOf = (listing: unknown) => Number(Object(listing).name.replace('version ', ''));
-  if (path !== PAGE) {
+  if (!path.startsWith(PAGE)) {
     const slug = LISTINGS.find((each) => path === `${ITEM}${each}`);
     if (slug === undefined) throw new Error(`nothing is known of ${path}`);
     return [{ slug, shown: status === 404 ? null : versionOf(body) }];

@@ -3,27 +3,23 @@
 import { describe, expect, it } from 'vitest';
 import { addByteMethods, Source } from './modules.ts';
 import { programsOf, runOperator } from './operator.ts';
+import { COUNT, RUNS, TIMEOUT_MS } from './proof.ts';
 import { BAD_OPERATOR } from './variants.ts';
-
-const RUNS = 100;
-const TIMEOUT_MS = 600_000;
 
 addByteMethods();
 
 describe('the tools of an operator, simulated', () => {
-  const count = process.env.FULL === '1' ? RUNS * 10 : RUNS;
-
   it(
-    `keep the promises in each of ${count} runs`,
+    `keep the promises in each of ${COUNT} runs`,
     async () => {
       const programs = programsOf(new Source());
       let steps = 0;
-      for (let seed = 1; seed <= count; seed += 1) {
+      for (let seed = 1; seed <= COUNT; seed += 1) {
         const { history, violations } = await runOperator(programs, String(seed));
         expect(violations, `seed ${seed}:\n${history.join('\n')}`).toEqual([]);
         steps += history.length;
       }
-      console.log(`${count} runs, ${steps} steps`);
+      console.log(`${COUNT} runs, ${steps} steps`);
     },
     TIMEOUT_MS,
   );

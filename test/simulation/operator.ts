@@ -3,7 +3,7 @@
  * the project's own tools on databases of the simulation, and the service that a mirror of the catalogue and a
  * consumer of events read.
  *
- * One step follows another, so there is no clock here but the number of the step.
+ * One step follows another, so there is no clock here but the one that each step and each event moves on.
  */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -29,7 +29,7 @@ const SITES = ['https://www.example.com', 'https://new.example.com'];
 const HOMES = 6;
 const SLUGS = Array.from({ length: HOMES + 3 }, (_, index) => `home-${index}`);
 const GUESTS = ['anna', 'bert'];
-const STEPS = 24;
+const STEPS = 30;
 const START_MS = Date.parse('2027-01-01T00:00:00Z');
 
 /** The tools and the service, loaded from one source. */
@@ -108,6 +108,8 @@ class Operator {
   #database = new Database();
   readonly #app: ReturnType<typeof createApp>;
   #cursor = '';
+  /** Every event that was ever sent → its guest. */
+  readonly #sent = new Map<string, string>();
   readonly #handled = new Set<string>();
   #eventCursor = '';
   #homes: Home[] = Array.from({ length: HOMES }, (_, index) => ({
@@ -129,13 +131,17 @@ class Operator {
 
   async work(): Promise<void> {
     await this.#import();
+    this.#send();
+    this.#send();
+    await this.#backUp();
+    this.#remember();
     for (let step = 0; step < STEPS && this.violations.length === 0; step += 1) {
       this.#now += 60_000;
       await this.#random.pick([
         () => this.#change(),
         () => this.#change(),
         () => this.#change(),
-        () => this.#follow(),
+        () => this.#change(),
         () => this.#follow(),
         () => this.#consume(),
         () => this.#consume(),
@@ -143,11 +149,15 @@ class Operator {
         () => this.#send(),
         () => this.#send(),
         () => this.#erase(),
+        () => this.#erase(),
+        () => this.#eraseAgain(),
         () => this.#eraseAgain(),
         () => this.#backUp(),
         () => this.#restoreSome(),
+        () => this.#restoreSome(),
         () => this.#move(),
         () => this.#remember(),
+        () => this.#travel(),
         () => this.#travel(),
         () => this.#changeSite(),
       ])();
@@ -158,10 +168,6 @@ class Operator {
     await this.#follow();
     this.#checkMirror();
     await this.#consume();
-    const missed = this.#database.rows('select id from events').map(({ id }) => String(id));
-    for (const id of missed.filter((each) => !this.#handled.has(each))) {
-      this.#break('a consumer handles every event', id);
-    }
   }
 
   /** The binding of a database. It breaks off at call number `failsAt`. */
@@ -189,8 +195,11 @@ class Operator {
       }
     }
     this.#homes = homes;
-    await this.#import(this.#random.chance(0.5) ? this.#random.between(3, 10) : undefined);
-    if (this.#random.chance(0.3)) await this.#follow();
+    const failsAt = this.#random.chance(0.5) ? this.#random.between(3, 10) : undefined;
+    await this.#import(failsAt);
+    const isDone = failsAt === undefined;
+    if (isDone || this.#random.chance(0.5)) await this.#follow();
+    if (isDone) this.#checkMirror();
     if (this.#random.chance(0.3)) this.#changeSite();
   }
 
@@ -295,22 +304,33 @@ class Operator {
       hasMore = has_more;
     }
     this.#tell(`the consumer has handled ${this.#handled.size} events`);
+    for (const id of this.#eventIds().filter((each) => !this.#handled.has(each))) {
+      this.#break('a consumer handles every event', id);
+    }
   }
 
-  /** An event of a guest comes, or one that a set-back has undone comes again. */
+  /** An event of a guest comes. Half of the time it is the last one that a set-back has undone. */
   #send(): void {
+    const stored = this.#eventIds();
+    const undone = [...this.#sent].filter(([id]) => !stored.includes(id));
     const guest = this.#random.pick(GUESTS);
-    const id = `${guest}-${this.#random.between(1, 4)}`;
-    const known = this.#database.rows('select 1 from events where id = ?', id);
-    if (known.length > 0) return;
+    const isNew = this.#random.chance(0.5);
+    const again = isNew ? undefined : undone.at(-1);
+    const [id, aggregateId] = again ?? [`${guest}-${this.#sent.size}`, guest];
+    this.#sent.set(id, aggregateId);
+    this.#now += 1_000;
     this.#database.rows(
       `insert into events (id, type, aggregate_type, aggregate_id, created_at, payload)
        values (?, 'booking.created', 'booking', ?, ?, '{"note":"personal"}')`,
       id,
-      guest,
+      aggregateId,
       this.#now,
     );
     this.#tell(`event ${id}`);
+  }
+
+  #eventIds(): string[] {
+    return this.#database.rows('select id from events').map(({ id }) => String(id));
   }
 
   async #erase(): Promise<void> {
@@ -382,7 +402,8 @@ class Operator {
 
   /** The database is lost, and a backup is restored into a new one. */
   async #restoreSome(): Promise<void> {
-    if (this.#backups.length === 0) return;
+    if (this.#random.chance(0.5)) this.#send();
+    if (this.#random.chance(0.5)) await this.#erase();
     await this.#restore(this.#random.pick(this.#backups), 'restores a backup');
   }
 
@@ -431,11 +452,13 @@ class Operator {
 
   /** Time Travel in place, and then `after-time-travel`. */
   async #travel(): Promise<void> {
-    if (this.#states.length === 0) return;
+    if (this.#random.chance(0.5)) await this.#erase();
+    if (this.#random.chance(0.5)) await this.#consume();
     this.#database.setBack(this.#random.pick(this.#states));
     this.#tell('sets the database back');
     await this.#eraseAgain();
     await this.#programs.beginGeneration(this.#open());
+    if (this.#random.chance(0.5)) this.#send();
   }
 
   #tell(text: string): void {

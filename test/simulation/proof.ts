@@ -7,28 +7,29 @@ import { Explored, explore, type Part, run, tell } from './simulation.ts';
 import { Fleet, PROGRAM_FAULTS } from './world.ts';
 
 const MACHINES = 4;
-/** The long form runs this many times as many seeds. */
-const FULL = 10;
+/** The seeds of the short form. Each variant must be found by one of them. */
+export const RUNS = 30;
+/** The seeds of the short form, or of the long one. */
+export const COUNT = process.env.FULL === '1' ? 1_000 : RUNS;
 /** A busy machine takes a minute for five seconds of work. */
-const TIMEOUT_MS = 600_000;
+export const TIMEOUT_MS = 600_000;
 
-/** Proves a part. `runs` is the number of seeds of the short form, by which each variant must be found. */
-export function prove(part: Part, runs: number, variants: Record<string, Replacement[]>): void {
-  const count = process.env.FULL === '1' ? runs * FULL : runs;
-
+/** Proves a part. */
+export function prove(part: Part, variants: Record<string, Replacement[]>): void {
   it(
-    `keeps its promises in each of ${count} runs, of which no two are alike`,
+    `keeps its promises in each of ${COUNT} runs, of which no two are alike`,
     async () => {
       const fleet = new Fleet(new Source(), MACHINES);
       const explored = new Explored();
-      const finding = await explore(part, fleet, count, explored);
+      FAULTS.clear();
+      const finding = await explore(part, fleet, COUNT, explored);
       expect(await tell(part, fleet, finding)).toBe('');
       expect([...PROGRAM_FAULTS]).toEqual([]);
-      expect(explored.orders.size).toBe(count);
+      expect(explored.orders.size).toBe(COUNT);
       const { requests, successes, events } = explored;
       // A service that answers every request with a 500 would break few promises.
       expect(successes).toBeGreaterThan(requests / 10);
-      console.log(`${count} runs, ${requests} requests, ${events} events`);
+      console.log(`${COUNT} runs, ${requests} requests, ${events} events`);
       console.log(Object.fromEntries(FAULTS));
     },
     TIMEOUT_MS,
@@ -45,13 +46,13 @@ export function prove(part: Part, runs: number, variants: Record<string, Replace
     expect(await runOnce()).toEqual(first);
   });
 
-  describe(`finds within ${runs} runs that`, () => {
+  describe(`finds within ${RUNS} runs that`, () => {
     it.each(Object.entries(variants))(
       '%s',
       async (_, replacements) => {
         const fleet = new Fleet(new Source(replacements), MACHINES);
         PROGRAM_FAULTS.clear();
-        const finding = await explore(part, fleet, runs);
+        const finding = await explore(part, fleet, RUNS);
         expect([...PROGRAM_FAULTS], 'the variant is a program').toEqual([]);
         expect(finding?.violation.promise).toBeTypeOf('string');
         console.log(`found by seed ${finding?.plan.seed}: ${finding?.violation.promise}`);

@@ -86,7 +86,7 @@ function planOf(seed: string): Plan {
     if (random.chance(0.3)) operations.push(outage('outage', 'counter', atMs, 5_000));
     if (random.chance(0.2)) operations.push(oldObjects(random.between(0, 70_000)));
   }
-  if (random.chance(0.4)) operations.push(...pausing(random, machines.length));
+  if (random.chance(0.6)) operations.push(...pausing(random, machines.length));
   const vars = { RATE_LIMIT_DEFAULT: String(LIMIT) };
   return { seed, machines, vars, operations, isSwift, endMs: 400_000 };
 }
@@ -95,7 +95,7 @@ function planOf(seed: string): Plan {
 function pausing(random: Random, machines: number): Operation[] {
   const machine = random.between(0, machines - 1);
   const startMs = random.between(0, 100_000);
-  const counts = [...Array.from({ length: 4 }, () => random.between(1, 3)), 60];
+  const counts = [1, ...Array.from({ length: 3 }, () => random.between(1, 3)), 60];
   return counts.flatMap((count, burst) =>
     Array.from({ length: count }, (_, index) => ({
       atMs: startMs + burst * 13_000 + random.between(0, 100),
