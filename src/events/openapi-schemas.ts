@@ -214,7 +214,7 @@ export function storedEventOf(catalogue: Readonly<Record<string, z.ZodObject>>) 
       id: `${id}Payload`,
       description:
         'The data of the event as it was accepted, unknown fields included. A value may lie outside the present bounds, because bounds may have changed since.',
-      override: ({ jsonSchema }: { jsonSchema: object }) => keepTypes(jsonSchema),
+      override: ({ jsonSchema }: { jsonSchema: object }) => removeBounds(jsonSchema),
       fields: PAYLOAD_WORDS,
     });
     return described(storedEvent.extend({ type: z.literal(kind), payload: storedPayload }), {
@@ -307,28 +307,23 @@ function unionByKind<Member extends z.core.$ZodTypeDiscriminable>(
   return z.discriminatedUnion(field, [first, ...others]);
 }
 
-/** The keywords of a schema that are no bounds. */
-const TYPES = ['type', 'properties', 'items', 'anyOf', 'additionalProperties', 'id', '$ref'];
-const WORDS = ['description', 'examples', 'title'];
+/** The keywords of a schema that stay without its bounds: its type, its parts and its words. */
+const KEPT =
+  /^(type|properties|items|anyOf|additionalProperties|id|\$ref|description|examples|title)$/;
 
-/** Removes the bounds from the fields of a schema, at any depth. */
-function keepTypes(schema: object): void {
-  if ('properties' in schema) Object.values(schema.properties ?? {}).forEach(removeBounds);
-}
-
+/** Removes the bounds from a JSON Schema, at any depth. */
 function removeBounds(schema: unknown): void {
   if (typeof schema !== 'object' || schema === null) return;
-  if ('type' in schema) {
-    const types = [schema.type].flat().map((type) => (type === 'integer' ? 'number' : type));
-    schema.type = types.length === 1 ? types[0] : types;
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (!KEPT.test(keyword)) Reflect.deleteProperty(schema, keyword);
+    if (keyword === 'type') Reflect.set(schema, keyword, withoutIntegers(value));
+    if (keyword === 'items') removeBounds(value);
+    if (keyword === 'properties' || keyword === 'anyOf') Object.values(value).forEach(removeBounds);
   }
-  for (const name of Object.keys(schema)) {
-    if (![...TYPES, ...WORDS].includes(name)) Reflect.deleteProperty(schema, name);
-  }
-  const inside = z
-    .object({ anyOf: z.array(z.unknown()).default([]), items: z.unknown().optional() })
-    .loose()
-    .parse(schema);
-  [...inside.anyOf, inside.items].forEach(removeBounds);
-  keepTypes(schema);
+}
+
+/** Returns the `type` of a JSON Schema, which is a text or a list of texts, with `number` in place of `integer`. */
+function withoutIntegers(type: unknown): unknown {
+  if (Array.isArray(type)) return type.map(withoutIntegers);
+  return type === 'integer' ? 'number' : type;
 }
