@@ -1,11 +1,11 @@
-/** A soak of the production bundle over real HTTP: 5 seconds, or 30 with `FULL=1`. */
+/** A soak of the production bundle over real HTTP: 2 seconds, or 30 with `FULL=1`. */
 
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type SoakReport, soak } from '../../tools/soak/run.ts';
 import { startWatchedProduction } from '../support/node/production-service.ts';
 
 const isFull = process.env.FULL === '1';
-const SECONDS = isFull ? 30 : 5;
+const SECONDS = isFull ? 30 : 2;
 
 describe('under mixed traffic at concurrency 32', () => {
   let report: SoakReport;
