@@ -364,6 +364,7 @@ describe.runIf(isFull)('deploy, after a failure in the middle', () => {
       expect(failed.stderr).toContain(told);
       own.faults = [];
       own.account.isDown = false;
+      useQuickWrangler(project);
       expectDone(await deploy(project));
       expect([own.account.databases.length, own.account.namespaces.length]).toEqual([1, 1]);
       expect(own.unknown).toEqual([]);
