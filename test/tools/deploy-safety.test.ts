@@ -5,7 +5,7 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AfterDeployment, release } from '../../tools/cloudflare/release.ts';
 import { requireRoutes } from '../../tools/cloudflare/routes.ts';
 import { soundDeploymentOf } from '../../tools/command-line/wrangler-config.ts';
@@ -19,26 +19,30 @@ const NAME = 'events-and-property-feed';
 
 let cloudflare: CloudflareStandIn;
 let project: ProjectCopy;
+let config: string;
 
+beforeAll(() => {
+  project = new ProjectCopy();
+  useQuickWrangler(project);
+  config = readFileSync(join(project.directory, 'wrangler.toml'), 'utf8');
+});
 beforeEach(async () => {
   cloudflare = await new CloudflareStandIn().start();
-  project = new ProjectCopy();
   project.environment = cloudflare.environment;
-  useQuickWrangler(project);
+  project.write('wrangler.toml', config);
 });
 afterEach(async () => {
   vi.unstubAllEnvs();
   expect(cloudflare.unknown).toEqual([]);
-  await project.remove();
   await cloudflare.stop();
 });
+afterAll(() => project.remove());
 
 const deploy = (...args: string[]) => project.run('deploy.ts', ...args);
 
 /** Changes wrangler.toml of the copy. `top` comes before everything. */
 function configure(change: (text: string) => string, top = ''): void {
-  const text = readFileSync(join(project.directory, 'wrangler.toml'), 'utf8');
-  project.write('wrangler.toml', `${top}\n${change(text)}`);
+  project.write('wrangler.toml', `${top}\n${change(config)}`);
 }
 
 /** Returns the deployment that wrangler.toml of the copy describes. Throws the error with which `deploy` refuses it. */

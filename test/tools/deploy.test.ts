@@ -8,12 +8,15 @@ import * as z from 'zod';
 import { openAccount, requireRights } from '../../tools/cloudflare/account.ts';
 import { AfterDeployment, release } from '../../tools/cloudflare/release.ts';
 import { soundDeploymentOf } from '../../tools/command-line/wrangler-config.ts';
+import { command } from '../../tools/deploy.ts';
 import { useQuickWrangler } from '../support/cloudflare/quick-wrangler.ts';
 import { CloudflareStandIn, type Fault } from '../support/cloudflare/stand-in.ts';
+import { runHere } from '../support/node/in-process.ts';
 import { type Finished, ProjectCopy } from '../support/node/project-copy.ts';
 import { startUploaded } from '../support/node/uploaded-service.ts';
 
-/** An argument that only the upload has: the quick wrangler leaves it to the real one. */
+/** The quick wrangler, and the argument of the runs that it leaves to the real one. */
+const QUICK = { REAL_WRANGLER_FOR: 'none' };
 const REAL_UPLOAD = { REAL_WRANGLER_FOR: '--tag' };
 const REAL_MIGRATION = { REAL_WRANGLER_FOR: 'migrations' };
 const NAME = 'events-and-property-feed';
@@ -94,14 +97,14 @@ describe('deploy, before it touches anything', () => {
     ],
     [['--location', 'moon'], '--location moon: must be one of weur'],
   ])('refuses %j with 1: 2 means that something was deployed', async (args, message) => {
-    const { code, stderr } = await deploy(project, ...args);
+    const { code, stderr } = await runHere(command, ...args);
     expect(code).toBe(1);
     expect(stderr).toContain(message);
   });
 
   it('says how to get credentials when there are none', async () => {
     // The real wrangler, which takes two seconds to say so, is asked in the long run.
-    const other = clone(isFull ? undefined : { REAL_WRANGLER_FOR: 'none' });
+    const other = clone(isFull ? undefined : QUICK);
     const nowhere = { HOME: other.directory, XDG_CONFIG_HOME: other.directory };
     other.environment = { ...cloudflare.environment, CLOUDFLARE_API_TOKEN: '', ...nowhere };
     const { code, stderr } = await deploy(other);
@@ -250,7 +253,7 @@ describe('deploy', () => {
       supports_url_encoding: true,
     }));
     account.namespaces.unshift(...others);
-    const again = await deploy(clone(REAL_UPLOAD));
+    const again = await deploy(clone(QUICK));
     account.namespaces.splice(0, others.length);
     expectDone(again);
     expect(again.stdout).toContain(`database ${NAME}: found`);

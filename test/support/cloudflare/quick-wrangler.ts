@@ -3,8 +3,8 @@
  * changes the account, and starts in a twentieth of the time. It bundles nothing: it uploads the main file as it is.
  * A run with the argument in the environment variable `REAL_WRANGLER_FOR` goes to the real wrangler.
  *
- * test/tools/deploy.test.ts proves that the real wrangler builds, migrates and uploads, also to staging and over an
- * existing Worker; test/tools/rollback.test.ts that it builds the code of an earlier commit.
+ * test/tools/deploy.test.ts proves that the real wrangler builds, migrates and uploads, also to staging;
+ * test/tools/rollback.test.ts that it builds the code of an earlier commit and uploads it over an existing Worker.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -21,12 +21,14 @@ export function useQuickWrangler({ directory }: { directory: string }): void {
   symlinkSync(import.meta.filename, join(folder, 'index.js'));
 }
 
+type Config = WranglerConfig & { migrations?: { tag: string }[] };
+
 async function main(args: string[]): Promise<void> {
   const text = { type: 'string' } as const;
   const options = { config: text, env: text, tag: text, message: text };
   const { values, positionals } = parseArgs({ args, options, strict: false });
   const all = JSON.parse(readFileSync(String(values.config), 'utf8'));
-  const own: WranglerConfig = { ...all, ...all.env[String(values.env)] };
+  const own: Config = { ...all, ...all.env[String(values.env)] };
   if (positionals[0] === 'd1') await migrate(own);
   else if (!args.includes('--dry-run')) await upload(own, values);
 }
@@ -47,10 +49,7 @@ async function migrate({ d1_databases: [database] }: WranglerConfig): Promise<vo
   }
 }
 
-async function upload(
-  own: WranglerConfig,
-  { tag, message }: Record<string, unknown>,
-): Promise<void> {
+async function upload(own: Config, { tag, message }: Record<string, unknown>): Promise<void> {
   const bindings = [
     ...Object.entries(own.vars).map(([name, text]) => ({ name, type: 'plain_text', text })),
     ...own.d1_databases.map((each) => ({ name: each.binding, type: 'd1', id: each.database_id })),
@@ -60,7 +59,8 @@ async function upload(
   ];
   const annotations = { 'workers/tag': tag, 'workers/message': message };
   const form = new FormData();
-  form.set('metadata', JSON.stringify({ bindings, annotations }));
+  const migrations = { new_tag: own.migrations?.at(-1)?.tag };
+  form.set('metadata', JSON.stringify({ bindings, annotations, migrations }));
   form.set('index.js', readFileSync(String(own.main), 'utf8'));
   const { deployment_id } = await call('PUT', `/workers/scripts/${own.name}`, form);
   const line = { type: 'deploy', version_id: deployment_id, targets: [] };
