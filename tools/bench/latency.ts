@@ -1,7 +1,7 @@
 /**
- * Measures how long requests take with production's hops added: the production bundle in workerd, with
- * a delay on each call of the counter, D1, KV and the edge cache. Clients come one after the other, and
- * each sends its requests one after the other.
+ * Measures how long requests take with production's hops added: the production bundle in workerd, with a delay on each
+ * call of the counter, D1, KV and the edge cache. Clients come one after the other, and each sends its requests one
+ * after the other.
  */
 
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';

@@ -1,8 +1,8 @@
 /**
  * The thread that makes the load.
  *
- * It writes requests as text and reads only the status and the length of an answer: Node's own HTTP
- * client takes as much processor time for a request as the Worker that answers it.
+ * It writes requests as text and reads only the status and the length of an answer: Node's own HTTP client takes as
+ * much processor time for a request as the Worker that answers it.
  */
 
 import { connect, type Socket } from 'node:net';

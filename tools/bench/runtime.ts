@@ -1,11 +1,10 @@
 /**
  * Runs a bundle in workerd, on a socket of its own.
  *
- * `wrangler dev` and wrangler's test harness put two more Workers and a second workerd in front of
- * it, which at the rates measured here cost more than the Worker itself. Both are made of Miniflare,
- * which can open a socket straight to the Worker and runs D1, KV and the Durable Object locally in the
- * same process. This file and tools/database/open.ts know Miniflare: it is
- * pinned, and its options change with its major version.
+ * `wrangler dev` and wrangler's test harness put two more Workers and a second workerd in front of it, which at the
+ * rates measured here cost more than the Worker itself. Both are made of Miniflare, which can open a socket straight to
+ * the Worker and runs D1, KV and the Durable Object locally in the same process. This file and tools/database/open.ts
+ * know Miniflare: it is pinned, and its options change with its major version.
  */
 
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';

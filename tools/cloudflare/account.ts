@@ -40,8 +40,8 @@ const PROBES: Record<Right, { method: string; path: string; body?: unknown }> = 
 };
 
 /**
- * Returns the account of `CLOUDFLARE_ACCOUNT_ID`, of wrangler.toml, or the only one that the credentials
- * open. Throws a `UserError` without credentials, or when the choice is not clear.
+ * Returns the account of `CLOUDFLARE_ACCOUNT_ID`, of wrangler.toml, or the only one that the credentials open. Throws a
+ * `UserError` without credentials, or when the choice is not clear.
  */
 export async function openAccount(deployment: Deployment): Promise<Account> {
   const token = findToken();

@@ -31,8 +31,8 @@ export type Health =
 /**
  * Asks for the detailed health until the version answers, for a minute unless `patienceMs` says otherwise.
  *
- * `SERVICE_ORIGIN` in the environment is asked instead of the Worker's own address, for a machine that
- * reaches the service another way.
+ * `SERVICE_ORIGIN` in the environment is asked instead of the Worker's own address, for a machine that reaches the
+ * service another way.
  */
 export async function healthOf(
   version: DeployedVersion,

@@ -40,8 +40,8 @@ export async function findNamespace(account: Account, { namespaceTitle }: Deploy
 }
 
 /**
- * Creates the database in the deployment's jurisdiction, and returns its id. `location` is a hint, such as `weur`:
- * D1 ignores it beside a jurisdiction.
+ * Creates the database in the deployment's jurisdiction, and returns its id. `location` is a hint, such as `weur`: D1
+ * ignores it beside a jurisdiction.
  */
 export function createDatabase(
   account: Account,

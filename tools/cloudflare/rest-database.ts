@@ -1,9 +1,8 @@
 /**
  * A D1 database over Cloudflare's REST API, with the interface that the service's own binding has.
  *
- * Wrangler's remote bindings give the same, but need the right to Workers, put a Worker on the account,
- * register a workers.dev subdomain where there is none, and answer faults with pages of HTML. This needs
- * the right to D1 alone.
+ * Wrangler's remote bindings give the same, but need the right to Workers, put a Worker on the account, register a
+ * workers.dev subdomain where there is none, and answer faults with pages of HTML. This needs the right to D1 alone.
  *
  * A batch is one request, which D1 runs as one transaction. Not covered: blobs, and the methods that no command calls.
  */

@@ -21,8 +21,8 @@ export type LoadedDump = {
 };
 
 /**
- * Loads a backup into a scratch database on disk. Throws a `UserError` when the file is cut short, was
- * altered, or does not hold the rows that its last line counts. The caller closes the scratch database.
+ * Loads a backup into a scratch database on disk. Throws a `UserError` when the file is cut short, was altered, or does
+ * not hold the rows that its last line counts. The caller closes the scratch database.
  */
 export async function loadDump(file: string, scratchFile: string): Promise<LoadedDump> {
   const scratch = new DatabaseSync(scratchFile);

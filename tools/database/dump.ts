@@ -1,6 +1,5 @@
 /**
- * A database as a text of SQL, one row per line, from which `restore` and the sqlite3 program make it
- * again.
+ * A database as a text of SQL, one row per line, from which `restore` and the sqlite3 program make it again.
  *
  *     -- backup of DATABASE
  *     -- made 2026-11-21T12:00:00.000Z

@@ -47,8 +47,8 @@ export async function refuseUnfinishedRestore(database: D1Database): Promise<voi
 const FIRST_TABLE = 'properties';
 
 /**
- * Throws a `UserError` when the database has tables, and they are another application's. D1's own tables and
- * wrangler's record of migrations do not count.
+ * Throws a `UserError` when the database has tables, and they are another application's. D1's own tables and wrangler's
+ * record of migrations do not count.
  */
 export async function refuseOtherTables(database: D1Database, name: string): Promise<void> {
   const statement = database.prepare(

@@ -4,8 +4,8 @@
  */
 
 /**
- * D1 ignores `foreign_keys=OFF`: rebuilding a table deletes child rows under ON DELETE CASCADE and is
- * reported as a success. Remote migrations have split triggers in their middle.
+ * D1 ignores `foreign_keys=OFF`: rebuilding a table deletes child rows under ON DELETE CASCADE and is reported as a
+ * success. Remote migrations have split triggers in their middle.
  */
 const REFUSED: readonly { pattern: RegExp; fault: string }[] = [
   { pattern: /\bdrop\s+table\b/i, fault: 'drops a table' },

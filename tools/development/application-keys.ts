@@ -1,6 +1,6 @@
 /**
- * The keys of the applications that use the service, in development: one for the marketing site and one
- * for the booking system, each with the scopes that it needs in production.
+ * The keys of the applications that use the service, in development: one for the marketing site and one for the booking
+ * system, each with the scopes that it needs in production.
  */
 
 import { randomBytes } from 'node:crypto';

@@ -2,8 +2,8 @@
  * Turns at the local database: set-ups and imports wait for each other. Two programs that write to its files at the
  * same time can stall each other for ever. The deployed D1 is one process, and needs no turns.
  *
- * A turn is a lock of the operating system, taken through SQLite on a file of its own. It ends with
- * the process that holds it, even if this is killed, so that no lock is left behind.
+ * A turn is a lock of the operating system, taken through SQLite on a file of its own. It ends with the process that
+ * holds it, even if this is killed, so that no lock is left behind.
  */
 
 import { mkdirSync } from 'node:fs';
@@ -33,8 +33,8 @@ const LOCAL_TURN: TurnOptions = {
 };
 
 /**
- * Does the work while no other program has the turn, and returns its result.
- * Throws a `UserError`, before the work, when the turn is not free within two minutes.
+ * Does the work while no other program has the turn, and returns its result. Throws a `UserError`, before the work,
+ * when the turn is not free within two minutes.
  */
 export async function inLocalTurn<T>(
   work: () => Promise<T>,

@@ -11,8 +11,8 @@ const DEBUGGER_OFFSET = 6_228;
 const LOOPBACK = ['127.0.0.1', '::1'];
 
 /**
- * Returns `PORT` of the environment, else of .dev.vars, else 3001. An empty value counts as missing.
- * Throws a `UserError` for a value that is not a port.
+ * Returns `PORT` of the environment, else of .dev.vars, else 3001. An empty value counts as missing. Throws a
+ * `UserError` for a value that is not a port.
  */
 export function portOf(environment: string | undefined, devVars: string | undefined): number {
   const text = environment || devVars || String(DEFAULT_PORT);
@@ -52,8 +52,8 @@ export async function findDebuggerPort(servicePort: number): Promise<number> {
 }
 
 /**
- * Listens for a moment. Returns the port, or the code of the error. A host that this machine lacks
- * gives neither EADDRINUSE nor EACCES.
+ * Listens for a moment. Returns the port, or the code of the error. A host that this machine lacks gives neither
+ * EADDRINUSE nor EACCES.
  */
 function listenOnce(port: number, host: string): Promise<{ port?: number; error?: string }> {
   return new Promise((resolve) => {

@@ -1,6 +1,6 @@
 /**
- * The second half of writing an import: one batch of statements, a transaction, applies every row
- * that the import has staged.
+ * The second half of writing an import: one batch of statements, a transaction, applies every row that the import has
+ * staged.
  *
  * The checks of an import hold only while no other import is applied. So each applied import leaves its id as the
  * `applied` row of the staging table. The batch begins with a guard, which fails when this row has changed since the
@@ -57,8 +57,8 @@ const LAST_PLACE = `(SELECT CAST(row AS INTEGER) FROM import_staging
   WHERE import_id = ?1 AND kind = 'sequence')`;
 
 /**
- * Changes get the next places in the order of the staged rows, removals first: a reader that keeps pages
- * by their slugs removes the page of a slug before another listing takes that slug.
+ * Changes get the next places in the order of the staged rows, removals first: a reader that keeps pages by their slugs
+ * removes the page of a slug before another listing takes that slug.
  */
 const INSERT_LISTINGS = `
   WITH changes AS (

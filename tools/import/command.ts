@@ -191,9 +191,7 @@ function readBytes(path: string): Uint8Array {
   }
 }
 
-/**
- * Returns the sentence after an error: whether listings were changed.
- */
+/** Returns the sentence after an error: whether listings were changed. */
 function consequenceOf(error: unknown): string {
   if (error instanceof OutcomeUnknown) {
     return 'It is not known whether the listings were changed. Run the same command again: it ends in the same state either way.';

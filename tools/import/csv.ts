@@ -1,6 +1,6 @@
 /**
- * A listings file as a spreadsheet (docs/listings-file.md): each row is a record of a patch, and a problem names
- * its row and column. Pure.
+ * A listings file as a spreadsheet (docs/listings-file.md): each row is a record of a patch, and a problem names its
+ * row and column. Pure.
  */
 
 import { CsvError, parse } from 'csv-parse/sync';

@@ -1,6 +1,4 @@
-/**
- * The differences between a stored listing and its replacement: texts for the editor, and the emptied fields. Pure.
- */
+/** The differences between a stored listing and its replacement: texts for the editor, and the emptied fields. Pure. */
 
 import { LOCALES } from '../../src/properties/locale-map.ts';
 import { plainTextOf } from '../../src/properties/rich-text.ts';

@@ -29,8 +29,8 @@ const AMENITIES = statementOf(
 );
 
 /**
- * Returns the text of the file piece by piece, a record on each line, listings in the order of the feed.
- * It is the catalogue of one moment: when an import is applied meanwhile, it is read again.
+ * Returns the text of the file piece by piece, a record on each line, listings in the order of the feed. It is the
+ * catalogue of one moment: when an import is applied meanwhile, it is read again.
  */
 export async function* exportListings(
   database: D1Database,

@@ -1,10 +1,8 @@
 /**
- * An import brings a listings file into the store, all of it or nothing, while the service goes on
- * serving.
+ * An import brings a listings file into the store, all of it or nothing, while the service goes on serving.
  *
- * The rows are staged, then applied by one transaction, then rendered batch by batch: the less a
- * transaction writes, the shorter it keeps readers waiting, and a reader in between renders
- * the listing itself.
+ * The rows are staged, then applied by one transaction, then rendered batch by batch: the less a transaction writes,
+ * the shorter it keeps readers waiting, and a reader in between renders the listing itself.
  */
 
 import { type Source, source } from '../../src/properties/source.ts';

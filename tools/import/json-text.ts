@@ -2,9 +2,9 @@
  * Finds values that JSON.parse loses silently: the first of two fields with one name, and the last digits of a large
  * integer. Pure.
  *
- * It reads the text itself: a reviver of JSON.parse is not called for lost fields, and packages that
- * parse JSON into a tree make a node for every value of a file that may have 100 MB. There is no
- * recursion, however deep the text is nested.
+ * It reads the text itself: a reviver of JSON.parse is not called for lost fields, and packages that parse JSON into a
+ * tree make a node for every value of a file that may have 100 MB. There is no recursion, however deep the text is
+ * nested.
  */
 
 import type { PathSegment } from '../../src/http/errors.ts';

@@ -31,8 +31,8 @@ export function loadInTurn(read: ReadFile, options: LoadOptions): Promise<Import
 }
 
 /**
- * Imports into the database. The local one is migrated first, except in a dry run, and the caller
- * must have the turn at it.
+ * Imports into the database. The local one is migrated first, except in a dry run, and the caller must have the turn at
+ * it.
  */
 export async function loadListings(read: ReadFile, options: LoadOptions): Promise<ImportOutcome> {
   if (read.kind === 'unreadable') return { kind: 'refused', problems: read.problems };
@@ -70,8 +70,8 @@ export async function loadInto(
 }
 
 /**
- * Opens a database that has every table. A dry run, or an export, migrates nothing: it takes a database without
- * tables for an empty one, and refuses one of an older state.
+ * Opens a database that has every table. A dry run, or an export, migrates nothing: it takes a database without tables
+ * for an empty one, and refuses one of an older state.
  */
 export async function openMigrated({
   isRemote,

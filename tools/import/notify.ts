@@ -14,10 +14,7 @@ export type Hook = { url: URL; key: Uint8Array | undefined };
 const MAX_SLUGS = 100;
 
 /** The message to a hook. `slugs` are the slugs of the changed listings, former ones too. */
-export type FeedChanged = { changes: number; slugs: readonly string[]; resumeCursor: string };
-
-/** The outcome of the request, as a line for the operator. */
-export type Notified = { isDelivered: boolean; message: string };
+type FeedChanged = { changes: number; slugs: ReadonlySet<string>; resumeCursor: string };
 
 /** Reads a hook's address and secret. Returns a text when one of them is malformed: the fault. */
 export function parseHook(address: string, secret: string | undefined): Hook | string {
@@ -34,15 +31,15 @@ export function parseHook(address: string, secret: string | undefined): Hook | s
   return { url, key };
 }
 
-/** Sends the request, three times at most. Never throws. */
+/** Sends the message, three times at most. Returns the last failure; undefined once it is delivered. Never throws. */
 export async function notify(
   { url, key }: Hook,
   { changes, slugs, resumeCursor }: FeedChanged,
-): Promise<Notified> {
+): Promise<string | undefined> {
   const body = JSON.stringify({
     type: 'feed.changed',
     changes,
-    slugs: slugs.length > MAX_SLUGS ? null : slugs,
+    slugs: slugs.size > MAX_SLUGS ? null : [...slugs],
     resume_cursor: resumeCursor,
   });
   const id = `msg_${randomUUID()}`;
@@ -57,7 +54,7 @@ export async function notify(
         signal: AbortSignal.timeout(DEADLINE_MS),
       });
       await response.body?.cancel();
-      if (response.ok) return { isDelivered: true, message: `Notified ${url.host}.` };
+      if (response.ok) return undefined;
       failure = `it answered ${response.status}`;
     } catch (error) {
       failure =
@@ -65,10 +62,7 @@ export async function notify(
     }
     await pause(pauseMs);
   }
-  return {
-    isDelivered: false,
-    message: `${url.host} was not notified: ${failure}, three times. The import is done.`,
-  };
+  return failure;
 }
 
 /** All attempts have one id, so that a receiver recognizes a repeat. Each has its own time and signature. */

@@ -49,8 +49,7 @@ function escaped(url: string): string {
 }
 
 /**
- * Rich text with bounded attributes and marks. They are never shown, but SQLite cannot read JSON that is nested
- * deeper.
+ * Rich text with bounded attributes and marks. They are never shown, but SQLite cannot read JSON that is nested deeper.
  */
 const writtenRichText = richText.pipe(
   z.custom<RichText>().superRefine((value, context) => {
@@ -164,8 +163,8 @@ export const listingPatch: z.ZodType<Patch> = patchOf(
 );
 
 /**
- * Merges a patch into a record in the form of a file, languages one by one; into `{}` for a new record.
- * The result is to be parsed.
+ * Merges a patch into a record in the form of a file, languages one by one; into `{}` for a new record. The result is
+ * to be parsed.
  */
 export function merged(record: Patch, patch: Patch): Patch {
   const isNew = Object.keys(record).length === 0;
@@ -241,8 +240,8 @@ export function withMediaIds(listing: Patch): Patch {
 }
 
 /**
- * Returns a record with an id: its own, or the UUID that follows from the first of the keys that it has,
- * which is the same for ever.
+ * Returns a record with an id: its own, or the UUID that follows from the first of the keys that it has, which is the
+ * same for ever.
  */
 export function withId(record: Patch, ...keys: ('hid' | 'slug' | 'url')[]): Patch {
   if (record.id !== undefined) return record;

@@ -100,25 +100,21 @@ export async function tellHook(
   isDryRun: boolean,
 ): Promise<{ isWarning: boolean; line: string }> {
   const { host } = hook.url;
+  const told = (line: string) => ({ isWarning: false, line });
+  const warned = (fault: string) => ({
+    isWarning: true,
+    line: `Warning: ${host} was not notified: ${fault}`,
+  });
   if (changes === 0) {
     const tense = isDryRun ? 'would not be' : 'was not';
-    return {
-      isWarning: false,
-      line: `The feed shows nothing new: ${host} ${tense} notified.`,
-    };
+    return told(`The feed shows nothing new: ${host} ${tense} notified.`);
   }
   const counts = counted(changes, 'change');
-  if (isDryRun) return { isWarning: false, line: `Would notify ${host} of ${counts}.` };
-  if (resumeCursor === null) {
-    return {
-      isWarning: true,
-      line: `Warning: ${host} was not notified: the database did not say where the changes end.`,
-    };
-  }
-  const { isDelivered, message } = await notify(hook, { changes, slugs: [...slugs], resumeCursor });
-  return isDelivered
-    ? { isWarning: false, line: `${message.slice(0, -1)} of ${counts}.` }
-    : { isWarning: true, line: `Warning: ${message}` };
+  if (isDryRun) return told(`Would notify ${host} of ${counts}.`);
+  if (resumeCursor === null) return warned('the database did not say where the changes end.');
+  const failure = await notify(hook, { changes, slugs, resumeCursor });
+  if (failure !== undefined) return warned(`${failure}, three times. The import is done.`);
+  return told(`Notified ${host} of ${counts}.`);
 }
 
 /** Returns `62 listings: casa-a, casa-b, casa-c and 59 more`. */
