@@ -117,13 +117,13 @@ export class ProjectCopy {
   }
 
   /** Starts `dev` and waits until it says that it is ready, or prints what `until` matches. */
-  serveByDev(port: number | undefined, until = READY): Promise<Service> {
-    return this.#wait(this.#spawn('dev.ts', [], { PORT: String(port ?? '') }), until);
+  serveByDev(port: number, until = READY): Promise<Service> {
+    return this.#wait(this.#spawn('dev.ts', [], { PORT: String(port) }), until);
   }
 
-  /** Starts `npm run dev` and waits until it says that it is ready. */
-  serveByNpm(port: number): Promise<Service> {
-    return this.#wait(this.#start('npm', ['run', 'dev'], { PORT: String(port) }), READY);
+  /** Starts `npm run dev` and waits until it says that it is ready. Without a port it takes that of .dev.vars. */
+  serveByNpm(port?: number): Promise<Service> {
+    return this.#wait(this.#start('npm', ['run', 'dev'], { PORT: String(port ?? '') }), READY);
   }
 
   /** Starts plain `wrangler dev`, as `npx wrangler dev` does, and waits until it serves. */
