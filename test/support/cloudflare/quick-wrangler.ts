@@ -1,10 +1,11 @@
 /**
- * A stand-in of wrangler, for tests of the decisions of `deploy` and `rollback`. It makes the calls by which wrangler
- * changes the account, and starts in a twentieth of the time. It bundles nothing: it uploads the main file as it is.
- * A run with the argument in the environment variable `REAL_WRANGLER_FOR` goes to the real wrangler.
+ * A stand-in of wrangler, for tests of the decisions of `deploy` and `rollback`. It leaves the account in the state in
+ * which wrangler leaves it, and takes a twentieth of wrangler's time to start. It bundles nothing: it uploads the main
+ * file as it is. A run with the argument in the environment variable `REAL_WRANGLER_FOR` goes to the real wrangler.
  *
- * test/tools/deploy.test.ts proves that the real wrangler builds, migrates and uploads, also to staging;
- * test/tools/rollback.test.ts that it builds the code of an earlier commit and uploads it over an existing Worker.
+ * test/tools/deploy.test.ts proves that the real wrangler builds, migrates and uploads, also to staging.
+ * test/tools/rollback.test.ts proves that it builds the code of an earlier commit, and uploads it over an existing
+ * Worker, which takes it other calls than a new Worker.
  */
 
 import { spawnSync } from 'node:child_process';
