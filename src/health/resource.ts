@@ -1,7 +1,7 @@
 /** The answers of the health checks, for the OpenAPI document and the tests: the Worker takes only the types. */
 
 import * as z from 'zod';
-import { errorFields } from '../openapi/error-resource.ts';
+import { errorFields, patternText } from '../openapi/error-resource.ts';
 
 const common = {
   object: z.literal('health'),
@@ -9,11 +9,10 @@ const common = {
     .datetime({ precision: 3 })
     .max(24)
     .meta({ description: 'When this answer was made.' }),
-  version: z
-    .string()
-    .max(30)
-    .regex(/^\d+\.\d+\.\d+$/)
-    .meta({ description: 'Version of the service.', examples: ['1.0.0'] }),
+  version: patternText(/^\d+\.\d+\.\d+$/, 30).meta({
+    description: 'Version of the service.',
+    examples: ['1.0.0'],
+  }),
 };
 
 /** The version that Cloudflare runs, in the detailed health. */

@@ -12,8 +12,13 @@ const MAX_ECHOED_CHARACTERS = 300_000;
 /** A field value (RFC 9110 section 5.5), in a form that every dialect of patterns reads. */
 const FIELD_VALUE = '^[^\\x00-\\x08\\x0a-\\x1f\\x7f]*$';
 
+/** A text that fits a pattern. */
+export function patternText(pattern: RegExp, maxCharacters: number): z.ZodString {
+  return z.string().max(maxCharacters).regex(pattern);
+}
+
 /** A request id. */
-export const requestIdText = z.string().min(1).max(200).regex(new RegExp(FIELD_VALUE));
+export const requestIdText = patternText(new RegExp(FIELD_VALUE), 200).min(1);
 
 const CODES = Object.keys(CATALOGUE) as ErrorCode[];
 
@@ -86,11 +91,10 @@ export const errorFields = {
     examples: ['/api/v1/web/properties'],
     deprecated: true,
   }),
-  method: z
-    .string()
-    .max(40)
-    .regex(/^[A-Z-]+$/)
-    .meta({ description: 'For older clients: the method of the request.', deprecated: true }),
+  method: patternText(/^[A-Z-]+$/, 40).meta({
+    description: 'For older clients: the method of the request.',
+    deprecated: true,
+  }),
   message: message.meta({
     description: 'For older clients: the same as `error.message`.',
     deprecated: true,

@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import type { ApiError } from '../http/errors.ts';
 import { WINDOW_SECONDS } from '../rate-limit/lease.ts';
-import { requestIdText } from './error-resource.ts';
+import { patternText, requestIdText } from './error-resource.ts';
 
 /** Describes a header: the component `id` of the document. */
 export function header(schema: z.ZodType, id: string, description: string): z.ZodType {
@@ -20,11 +20,6 @@ export function headersOf(
       header(schema, name, description),
     ]),
   );
-}
-
-/** A text that fits a pattern. */
-export function patternText(pattern: RegExp, maxCharacters: number): z.ZodString {
-  return z.string().max(maxCharacters).regex(pattern);
 }
 
 const count = z.int32().min(0).optional();

@@ -10,7 +10,8 @@ import {
   pageExample,
   refusalOfQuery,
 } from '../openapi/chapter.ts';
-import { header, headersOf, patternText } from '../openapi/headers.ts';
+import { patternText } from '../openapi/error-resource.ts';
+import { header, headersOf } from '../openapi/headers.ts';
 import { pageOf } from '../openapi/words.ts';
 import { changeList } from './changes.ts';
 import { noSuchProperty } from './feed.ts';

@@ -19,19 +19,14 @@ import {
 const FOLDER = join(PROJECT_DIRECTORY, '.wrangler');
 
 export type Wrangler = {
-  /** Runs wrangler to its end. `output` is its output, empty if this was shown as it came. */
-  run(args: readonly string[], options?: RunOptions): Promise<Outcome>;
+  /** Runs wrangler to its end. `output` is its output; empty with `isShown`, which shows the output as it comes. */
+  run(args: readonly string[], options?: { isShown?: boolean }): Promise<Outcome>;
   /** Returns wrangler's report of its runs, one JSON object per line. */
   report(): string;
   remove(): void;
 };
 
 type Outcome = { isDone: boolean; output: string };
-
-export type RunOptions = {
-  /** Shows the output as it comes. */
-  isShown?: boolean;
-};
 
 /**
  * Makes a wrangler for a deployment. Without `remote` it can only build. `source` is the directory of the code; the

@@ -36,12 +36,6 @@ const mark = z.object({
 });
 type Mark = z.infer<typeof mark>;
 
-export type RestoreOptions = {
-  ledger: readonly Erasure[];
-  /** Called before the first write. */
-  onBegin: () => void;
-};
-
 export type Restored = {
   /** `before`: an earlier run filled the database, although it was killed or reported a failure. */
   when: 'now' | 'before';
@@ -49,11 +43,14 @@ export type Restored = {
   erased: number;
 };
 
-/** Restores a backup. Throws a `UserError` for a database that is not empty, unless this backup has filled it. */
+/**
+ * Restores a backup. Calls `onBegin` before the first write. Throws a `UserError` for a database that is not empty,
+ * unless this backup has filled it.
+ */
 export async function restore(
   target: D1Database,
   dump: LoadedDump,
-  { ledger, onBegin }: RestoreOptions,
+  { ledger, onBegin }: { ledger: readonly Erasure[]; onBegin: () => void },
 ): Promise<Restored> {
   const source = scratchDatabase(dump.scratch);
   const lineage = await readLineage(source);
