@@ -74,6 +74,7 @@ afterEach(() => {
 /** One isolate in a data centre of its own, one of whose bindings may begin to misbehave. */
 function isolate() {
   const app = createApp();
+  const address = freshAddress();
   const origin = `https://${crypto.randomUUID()}.example.com`;
   const faulty: { binding: Binding; misbehaviour: Misbehaviour } = {
     binding: 'nothing',
@@ -126,7 +127,9 @@ function isolate() {
       Object.assign(faulty, { binding, misbehaviour });
     },
     async send(path: string, init: RequestInit = {}): Promise<Response> {
-      const headers = new Headers({ 'CF-Connecting-IP': freshAddress(), 'x-api-key': API_KEY });
+      // A request that meets a bad counter must not find a request that its isolate has leased before.
+      const client = faulty.binding === 'counter' ? freshAddress() : address;
+      const headers = new Headers({ 'CF-Connecting-IP': client, 'x-api-key': API_KEY });
       for (const [name, value] of new Headers(init.headers)) headers.set(name, value);
       const request = new Request(`${origin}${path}`, { ...init, headers });
       const response = await app.fetch(request, { ...bindings }, createExecutionContext());
