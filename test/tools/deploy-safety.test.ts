@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AfterDeployment, release } from '../../tools/cloudflare/release.ts';
 import { requireRoutes } from '../../tools/cloudflare/routes.ts';
-import { soundDeploymentOf } from '../../tools/command-line/wrangler-config.ts';
+import type { Wrangler } from '../../tools/cloudflare/wrangler.ts';
+import { type Deployment, soundDeploymentOf } from '../../tools/command-line/wrangler-config.ts';
 import { RESTORE_MARK } from '../../tools/database/identity.ts';
 import { useQuickWrangler } from '../support/cloudflare/quick-wrangler.ts';
 import { CloudflareStandIn } from '../support/cloudflare/stand-in.ts';
@@ -47,6 +48,21 @@ function configure(change: (text: string) => string, top = ''): void {
 
 /** Returns the deployment that wrangler.toml of the copy describes. Throws the error with which `deploy` refuses it. */
 const deploymentOf = (environment?: string) => soundDeploymentOf(environment, project.directory);
+
+/** Releases in this process, with a wrangler that succeeds and leaves a report. */
+function releaseWith(report: string | undefined, deployment: Deployment, hasNewDomain: boolean) {
+  const wrangler: Wrangler = {
+    run: async () => ({ isDone: true, output: '' }),
+    report: () => {
+      if (report === undefined) throw new Error('there is no file');
+      return report;
+    },
+    remove: () => undefined,
+  };
+  const commit = { id: 'tag1', subject: 'a commit' };
+  const account = cloudflare.openAccount();
+  return release({ account, deployment, wrangler, commit, hasNewDomain, patienceMs: 0 });
+}
 
 const DOMAIN = 'routes = [{ pattern = "api.example.com", custom_domain = true }]';
 const same = (text: string) => text;
@@ -163,22 +179,23 @@ describe('a custom domain', () => {
     // Asked at its own address, which nothing answers here.
     vi.stubEnv('SERVICE_ORIGIN', '');
     const report = JSON.stringify({ type: 'deploy', version_id: 'v1', targets: [] });
-    const ended = release({
-      account: cloudflare.openAccount(),
-      deployment: deploymentOf(),
-      wrangler: {
-        run: async () => ({ isDone: true, output: '' }),
-        report: () => report,
-        remove: () => undefined,
-      },
-      commit: { id: 'tag1', subject: 'a domain' },
-      hasNewDomain: true,
-      patienceMs: 0,
-    });
+    const ended = releaseWith(report, deploymentOf(), true);
     await expect(ended).rejects.toThrow(AfterDeployment);
     await expect(ended).rejects.toThrow(
       /^version v1 \(tag1\) is deployed, and https:\/\/api\.example\.invalid\/api\/health\/detailed gives no usable answer .*\. A custom domain was added: its certificate can take some minutes\. Ask again then; there is nothing to repeat$/,
     );
+  });
+});
+
+describe('an upload', () => {
+  it.each([
+    ['no report', undefined],
+    ['an empty report', ''],
+    ['a report that is cut short', '{"type":"depl'],
+  ])('that leaves %s, and no new version, is none', async (_, report) => {
+    const ended = releaseWith(report, deploymentOf('staging'), false);
+    await expect(ended).rejects.not.toBeInstanceOf(AfterDeployment);
+    await expect(ended).rejects.toThrow(/^wrangler does not say which version it uploaded$/);
   });
 });
 

@@ -6,7 +6,6 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { openAccount, requireRights } from '../../tools/cloudflare/account.ts';
-import { AfterDeployment, release } from '../../tools/cloudflare/release.ts';
 import { soundDeploymentOf } from '../../tools/command-line/wrangler-config.ts';
 import { command } from '../../tools/deploy.ts';
 import { useQuickWrangler } from '../support/cloudflare/quick-wrangler.ts';
@@ -49,12 +48,6 @@ const deploy = (project: ProjectCopy, ...args: string[]): Promise<Finished> =>
 const failing = (fault: Fault) => (own: CloudflareStandIn) => {
   own.faults = [fault];
 };
-
-/** Opens the account of a stand-in in this process. */
-function useAccount({ environment }: CloudflareStandIn): ReturnType<typeof openAccount> {
-  for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
-  return openAccount(soundDeploymentOf(undefined, clone().directory));
-}
 
 function expectDone(finished: Finished): void {
   expect(finished).toMatchObject({ code: 0, stderr: '' });
@@ -136,9 +129,12 @@ describe('deploy, before it touches anything', () => {
     ['a token that is known', /./, 'Cloudflare does not accept the credentials'],
   ])('names the permission that a token without %s lacks', async (_, request, message) => {
     cloudflare.faults = [{ request, status: 403 }];
-    await expect(
-      useAccount(cloudflare).then((account) => requireRights(account, ['workers', 'd1', 'kv'])),
-    ).rejects.toThrow(message);
+    for (const [name, value] of Object.entries(cloudflare.environment)) vi.stubEnv(name, value);
+    const check = async () => {
+      const account = await openAccount(soundDeploymentOf(undefined, project.directory));
+      await requireRights(account, ['workers', 'd1', 'kv']);
+    };
+    await expect(check()).rejects.toThrow(message);
   });
 
   it('registers no workers.dev subdomain, and says where to choose one', async () => {
@@ -374,28 +370,5 @@ describe.runIf(isFull)('deploy, after a failure in the middle', () => {
     } finally {
       await own.stop();
     }
-  });
-});
-
-describe('an upload', () => {
-  it.each([
-    ['no report', undefined],
-    ['an empty report', ''],
-    ['a report that is cut short', '{"type":"depl'],
-  ])('that leaves %s, and no new version, is none', async (_, report) => {
-    const account = await useAccount(cloudflare);
-    const deployment = soundDeploymentOf('staging', clone().directory);
-    const wrangler = {
-      run: async () => ({ isDone: true, output: '' }),
-      report: () => {
-        if (report === undefined) throw new Error('there is no file');
-        return report;
-      },
-      remove: () => undefined,
-    };
-    const commit = { id: 'tag1', subject: 'a commit' };
-    const ended = release({ account, deployment, wrangler, commit, hasNewDomain: false });
-    await expect(ended).rejects.not.toBeInstanceOf(AfterDeployment);
-    await expect(ended).rejects.toThrow(/^wrangler does not say which version it uploaded$/);
   });
 });
