@@ -2,8 +2,8 @@
 
 import * as z from 'zod';
 import { keyWith } from '../auth/openapi.ts';
-import { validationError } from '../http/errors.ts';
-import { bodyTooLarge, MAX_BODY_BYTES, notJson } from '../http/json-body.ts';
+import { type ApiError, validationError } from '../http/errors.ts';
+import { bodyTooLarge, type JsonObject, MAX_BODY_BYTES, notJson } from '../http/json-body.ts';
 import { invalidCursor } from '../http/paging.ts';
 import { uuid } from '../http/uuid.ts';
 import {
@@ -11,9 +11,7 @@ import {
   chapter,
   EXAMPLE_KEY,
   EXAMPLE_TIME,
-  type Operation,
   pageExample,
-  refusalOf,
   refusalOfQuery,
 } from '../openapi/chapter.ts';
 import { headersOf, noStore } from '../openapi/headers.ts';
@@ -80,6 +78,13 @@ const EXAMPLE_LAST_CURSOR =
 const EXAMPLE_NEXT_CURSOR =
   'YM9N3Cano8tbMiwiZXZlbnRzIiwiOTMsMTI2LDExOCw3OCwxNCwxMTAsOTAsMTY2IixbIjBmNGMxZDlhNmI3ZTRjMmY4YTM1ZDFlMDdiOTJjNjQ4IiwxXV0';
 
+/** Returns the error of a body that does not fit its schema. */
+function refusalOf(body: JsonObject): ApiError {
+  const parsed = parseIngestRequest(body);
+  if (parsed.ok) throw new Error('the example of a refusal is valid');
+  return validationError(parsed.problems);
+}
+
 /** The refusals of a body that is too large, or is not JSON. */
 function bodyRefusals(maxBytes: number) {
   return [
@@ -90,71 +95,6 @@ function bodyRefusals(maxBytes: number) {
     { description: 'The body is not sent as plain `application/json`.', errors: [notJson()] },
   ] as const;
 }
-
-const ingestOperation: Operation = {
-  operationId: 'ingestEvent',
-  summary: 'Record a domain event',
-  description: `Stores an event. With an \`Idempotency-Key\`, the request can be repeated safely: the same key with the same body always gives the same event, and the same key with another body is refused for 24 hours. Two bodies are the same if their canonical JSON (RFC 8785) is: the order of fields and white space do not matter. The id of the event is the UUID version 5 of the key, so a sender can compute it. The body has at most ${MAX_BODY_KIB} KiB and 64 levels.`,
-  access: keyWith('events:write'),
-  headers: {
-    [IDEMPOTENCY_KEY_HEADER]: name.optional().meta({
-      description:
-        'Your own key for this event, 1 to 255 characters. Use the same key for every retry of the event, and for nothing else.',
-      param: { id: IDEMPOTENCY_KEY_HEADER },
-    }),
-  },
-  body: {
-    description: 'The event.',
-    schema: ingestRequest,
-    examples: {
-      created: { summary: 'A booking was made', value: EXAMPLE_BODY },
-      cancelled: { summary: 'A booking was cancelled', value: EXAMPLE_CANCELLATION },
-    },
-  },
-  answers: {
-    200: {
-      description: 'The event was accepted before, by an identical request.',
-      headers: {
-        'Cache-Control': noStore,
-        ...headersOf({
-          'Idempotent-Replayed': [
-            z.literal('true'),
-            'The answer is the stored answer to the first request.',
-          ],
-        }),
-      },
-      schema: acceptedEvent,
-      examples: {
-        repeat: {
-          summary: `A repeat with the key ${EXAMPLE_KEY}`,
-          value: idempotentEvent(EXAMPLE_EVENT),
-        },
-      },
-    },
-    202: {
-      description: 'The event is stored.',
-      schema: acceptedEvent,
-      examples: {
-        accepted: {
-          summary: `The first request with the key ${EXAMPLE_KEY}`,
-          value: EXAMPLE_EVENT,
-        },
-      },
-    },
-  },
-  refusals: [
-    {
-      description: 'The body or the key is not valid. Nothing was stored.',
-      errors: [refusalOf(parseIngestRequest(INVALID_BODY))],
-    },
-    {
-      description:
-        'The key was used for another body within the last 24 hours. `details` names up to 50 paths at which the bodies differ.',
-      errors: [keyInUse(conflictDetails(EXAMPLE_BODY, OTHER_BODY, OTHER_BODY))],
-    },
-    ...bodyRefusals(MAX_BODY_BYTES),
-  ],
-};
 
 const BATCH_KIB = BATCH_BOUNDS.maxBytes / 1_024;
 const EXAMPLE_CANCELLATION_KEY = 'bk_1001-cancelled';
@@ -186,38 +126,6 @@ const EXAMPLE_RESULTS: IngestResult[] = [
 ];
 const REPEATED_KEY = { path: 'events.1.idempotency_key', message: 'is the key of events.0 too' };
 
-const batchOperation: Operation = {
-  operationId: 'ingestEvents',
-  summary: 'Record up to 100 domain events',
-  description: `Stores the events of an outbox or a backfill in one transaction, in the order sent. Each event has its own key, and the guarantee of a single event. So a batch can always be sent again unchanged. The body has at most ${BATCH_KIB} KiB, each event at most ${MAX_BODY_KIB} KiB and 64 levels. A batch counts as one request of the rate limit.`,
-  access: keyWith('events:write'),
-  body: {
-    description: 'The events.',
-    schema: ingestBatchRequest,
-    examples: { outbox: { summary: 'Two events of a booking', value: EXAMPLE_BATCH } },
-  },
-  answers: {
-    200: {
-      description: 'One result per event, in the order sent.',
-      schema: pageOf(ingestResult, 'IngestResultList', 'The results of a batch, all of them.'),
-      examples: {
-        results: {
-          summary: 'The first event had been stored before, the second one is stored now',
-          value: pageExample(EXAMPLE_RESULTS, null),
-        },
-      },
-    },
-  },
-  refusals: [
-    {
-      description:
-        'An event of the batch is not valid, and its key has no stored event that answers for it. Nothing was stored.',
-      errors: [validationError([REPEATED_KEY])],
-    },
-    ...bodyRefusals(BATCH_BOUNDS.maxBytes),
-  ],
-};
-
 const tag = {
   name: 'Bookings',
   description:
@@ -225,8 +133,105 @@ const tag = {
 };
 
 export const eventChapter = chapter(tag, {
-  '/api/public/events/ingest': { post: ingestOperation },
-  '/api/public/events/ingest/batch': { post: batchOperation },
+  '/api/public/events/ingest': {
+    post: {
+      operationId: 'ingestEvent',
+      summary: 'Record a domain event',
+      description: `Stores an event. With an \`Idempotency-Key\`, the request can be repeated safely: the same key with the same body always gives the same event, and the same key with another body is refused for 24 hours. Two bodies are the same if their canonical JSON (RFC 8785) is: the order of fields and white space do not matter. The id of the event is the UUID version 5 of the key, so a sender can compute it. The body has at most ${MAX_BODY_KIB} KiB and 64 levels.`,
+      access: keyWith('events:write'),
+      headers: {
+        [IDEMPOTENCY_KEY_HEADER]: name.optional().meta({
+          description:
+            'Your own key for this event, 1 to 255 characters. Use the same key for every retry of the event, and for nothing else.',
+          param: { id: IDEMPOTENCY_KEY_HEADER },
+        }),
+      },
+      body: {
+        description: 'The event.',
+        schema: ingestRequest,
+        examples: {
+          created: { summary: 'A booking was made', value: EXAMPLE_BODY },
+          cancelled: { summary: 'A booking was cancelled', value: EXAMPLE_CANCELLATION },
+        },
+      },
+      answers: {
+        200: {
+          description: 'The event was accepted before, by an identical request.',
+          headers: {
+            ...noStore,
+            ...headersOf({
+              'Idempotent-Replayed': [
+                z.literal('true'),
+                'The answer is the stored answer to the first request.',
+              ],
+            }),
+          },
+          schema: acceptedEvent,
+          examples: {
+            repeat: {
+              summary: `A repeat with the key ${EXAMPLE_KEY}`,
+              value: idempotentEvent(EXAMPLE_EVENT),
+            },
+          },
+        },
+        202: {
+          description: 'The event is stored.',
+          schema: acceptedEvent,
+          examples: {
+            accepted: {
+              summary: `The first request with the key ${EXAMPLE_KEY}`,
+              value: EXAMPLE_EVENT,
+            },
+          },
+        },
+      },
+      refusals: [
+        {
+          description: 'The body or the key is not valid. Nothing was stored.',
+          errors: [refusalOf(INVALID_BODY)],
+        },
+        {
+          description:
+            'The key was used for another body within the last 24 hours. `details` names up to 50 paths at which the bodies differ.',
+          errors: [keyInUse(conflictDetails(EXAMPLE_BODY, OTHER_BODY, OTHER_BODY))],
+        },
+        ...bodyRefusals(MAX_BODY_BYTES),
+      ],
+    },
+  },
+  '/api/public/events/ingest/batch': {
+    post: {
+      operationId: 'ingestEvents',
+      summary: 'Record up to 100 domain events',
+      description: `Stores the events of an outbox or a backfill in one transaction, in the order sent. Each event has its own key, and the guarantee of a single event. So a batch can always be sent again unchanged. The body has at most ${BATCH_KIB} KiB, each event at most ${MAX_BODY_KIB} KiB and 64 levels. A batch counts as one request of the rate limit.`,
+      access: keyWith('events:write'),
+      body: {
+        description: 'The events.',
+        schema: ingestBatchRequest,
+        examples: { outbox: { summary: 'Two events of a booking', value: EXAMPLE_BATCH } },
+      },
+      answers: {
+        200: {
+          description: 'One result per event, in the order sent.',
+          schema: pageOf(ingestResult, 'IngestResultList', 'The results of a batch, all of them.'),
+          examples: {
+            results: {
+              summary: 'The first event had been stored before, the second one is stored now',
+              value: pageExample(EXAMPLE_RESULTS, null),
+            },
+          },
+        },
+      },
+      refusals: [
+        {
+          description:
+            'An event of the batch is not valid, and its key has no stored event that answers for it. Nothing was stored.',
+          errors: [validationError([REPEATED_KEY])],
+        },
+        ...bodyRefusals(BATCH_BOUNDS.maxBytes),
+      ],
+    },
+  },
   '/api/v1/events': {
     get: {
       operationId: 'listEvents',

@@ -27,9 +27,6 @@ export type IngestBody = {
   };
 }[EventType];
 
-/** The headers of a request that an ingest reads. */
-export type IngestHeaders = { [IDEMPOTENCY_KEY_HEADER]?: string };
-
 /** The kinds of the catalogue. */
 export const eventType = z.object(CATALOGUE).keyof();
 

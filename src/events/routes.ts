@@ -25,7 +25,6 @@ import { type IngestContext, ingestWithKey, ingestWithoutKey, type Outcome } fro
 import {
   IDEMPOTENCY_KEY_HEADER,
   type IngestBody,
-  type IngestHeaders,
   parseIngestRequest,
   parseKey,
 } from './request.ts';
@@ -46,7 +45,7 @@ const position = z.tuple([z.string(), z.int().min(0)]);
 type EventList = ListOf<StoredEvent> & { resume_cursor: string };
 
 /** The parts of a request that sends an event. */
-type IngestParts = { json: IngestBody; header?: IngestHeaders };
+type IngestParts = { json: IngestBody; header?: { [IDEMPOTENCY_KEY_HEADER]?: string } };
 
 /** The routes under /api/public/events. */
 export function ingestRoutes() {

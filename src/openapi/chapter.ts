@@ -15,9 +15,8 @@ import { type ApiError, internalError, validationError } from '../http/errors.ts
 import { type ListOf, listJson } from '../http/paging.ts';
 import { queryProblems } from '../http/query.ts';
 import { errorBody } from '../http/render-error.ts';
-import type { Parsed } from '../http/validate.ts';
 import { rateLimitExceeded, tooManyAtOnce } from '../rate-limit/middleware.ts';
-import { codeSamplesOf, type SampledRequest } from './code-samples.ts';
+import { codeSamplesOf } from './code-samples.ts';
 import { errorResource, requestIdText } from './error-resource.ts';
 import { commonHeaders, errorHeaders, headersOfErrors, noStore } from './headers.ts';
 import { worded } from './words.ts';
@@ -38,7 +37,7 @@ type Refusal = { description: string; errors: readonly [ApiError, ...ApiError[]]
 type Examples = Record<string, { summary: string; value: unknown }>;
 
 /** An answer of success. Without `headers` no cache may hold the answer, and without `schema` it has no body. */
-export type Answer = {
+type Answer = {
   description: string;
   headers?: Record<string, z.ZodType>;
   schema?: z.ZodType;
@@ -46,7 +45,7 @@ export type Answer = {
 };
 
 /** An operation, as its capability states it. */
-export type Operation = {
+type Operation = {
   operationId: string;
   summary: string;
   description: string;
@@ -154,7 +153,7 @@ const SAMPLE_HEADERS = { 'Idempotency-Key': EXAMPLE_KEY };
 const SAMPLE_QUERY = { limit: '2' };
 
 /** Returns the request of an operation's code samples. `path` is a template. */
-function sampledRequestOf(stated: Operation, { method, path }: ExampleRequest): SampledRequest {
+function sampledRequestOf(stated: Operation, { method, path }: ExampleRequest) {
   const taken = (values: Record<string, string>, names: object = {}) =>
     Object.fromEntries(Object.entries(values).filter(([name]) => name in names));
   const query = new URLSearchParams(taken(SAMPLE_QUERY, stated.query?.shape)).toString();
@@ -191,12 +190,6 @@ export function badParameter(...errors: Refusal['errors']): Refusal {
   return { description: 'A parameter is not valid.', errors };
 }
 
-/** Returns the error of a value that fails its validation. */
-export function refusalOf(parsed: Parsed<unknown>): ApiError {
-  if (parsed.ok) throw new Error('the example of a refusal is valid');
-  return validationError(parsed.problems);
-}
-
 /** Returns the error of a query: `refusalOfQuery(listParameters, { limit: ['101'] })`. */
 export function refusalOfQuery(query: z.ZodObject, sent: Record<string, string[]>): ApiError {
   const [first, ...rest] = queryProblems(query, sent);
@@ -212,7 +205,7 @@ export function json(schema: z.ZodType, examples: Examples) {
 }
 
 function answerResponse(answer: Answer): ZodOpenApiResponseObject {
-  const { description, headers = { 'Cache-Control': noStore }, schema, examples = {} } = answer;
+  const { description, headers = noStore, schema, examples = {} } = answer;
   return {
     description,
     headers: z.object({ ...commonHeaders, ...headers }),

@@ -1,7 +1,7 @@
 /** Writes the request of an operation as code, for `x-codeSamples`: an extension that documentation pages show. */
 
 /** The request that a code sample sends. */
-export type SampledRequest = {
+type SampledRequest = {
   /** In upper case. */
   method: string;
   /** With values in place of its parameters, and with the query. */

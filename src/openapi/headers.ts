@@ -5,19 +5,15 @@ import type { ApiError } from '../http/errors.ts';
 import { WINDOW_SECONDS } from '../rate-limit/lease.ts';
 import { patternText, requestIdText } from './error-resource.ts';
 
-/** Describes a header: the component `id` of the document. */
-export function header(schema: z.ZodType, id: string, description: string): z.ZodType {
-  return schema.meta({ description, header: { id } });
-}
+/** A header, and the id of its component in the document: its name unless another id is given. */
+type Header = readonly [schema: z.ZodType, description: string, id?: string];
 
-/** Describes headers whose components have the headers' own names. */
-export function headersOf(
-  headers: Readonly<Record<string, readonly [schema: z.ZodType, description: string]>>,
-): Record<string, z.ZodType> {
+/** Describes headers, by name. */
+export function headersOf(headers: Readonly<Record<string, Header>>): Record<string, z.ZodType> {
   return Object.fromEntries(
-    Object.entries(headers).map(([name, [schema, description]]) => [
+    Object.entries(headers).map(([name, [schema, description, id = name]]) => [
       name,
-      header(schema, name, description),
+      schema.meta({ description, header: { id } }),
     ]),
   );
 }
@@ -78,12 +74,14 @@ export const commonHeaders = headersOf({
 });
 
 /** `Cache-Control` of errors, and of other answers that are not cached. */
-export const noStore = header(z.literal('no-store'), 'No-Store', 'No cache may hold the answer.');
+export const noStore = headersOf({
+  'Cache-Control': [z.literal('no-store'), 'No cache may hold the answer.', 'No-Store'],
+});
 
 /** The headers of every error. */
 export const errorHeaders = {
   ...commonHeaders,
-  'Cache-Control': noStore,
+  ...noStore,
   ...headersOf({
     'X-Should-Retry': [
       z.enum(['true', 'false']),
@@ -106,18 +104,21 @@ const headersOfSomeErrors = headersOf({
 });
 
 /** `Retry-After` of a status that some errors have without it. */
-const optionalRetryAfter = header(
-  retrySeconds.optional(),
-  'Retry-After-At-Times',
-  `${RETRY_WORDS} Only on an error that the database caused.`,
-);
+const optionalRetryAfter = headersOf({
+  'Retry-After': [
+    retrySeconds.optional(),
+    `${RETRY_WORDS} Only on an error that the database caused.`,
+    'Retry-After-At-Times',
+  ],
+});
 
 /** Returns the headers that some of the errors have, optional unless all of them have it. */
 export function headersOfErrors(errors: readonly ApiError[]): Record<string, z.ZodType> {
-  const names = new Set(errors.flatMap(({ headers }) => Object.keys(headers)));
-  const sent = Object.entries(headersOfSomeErrors).filter(([name]) => names.has(name));
+  const isSent = (name: string) => errors.some(({ headers }) => name in headers);
   const isAlwaysSent = (name: string) => errors.every(({ headers }) => name in headers);
-  return Object.fromEntries(
-    sent.map(([name, schema]) => [name, isAlwaysSent(name) ? schema : optionalRetryAfter]),
-  );
+  const sent = Object.entries(headersOfSomeErrors).filter(([name]) => isSent(name));
+  return {
+    ...Object.fromEntries(sent),
+    ...(isSent('Retry-After') && !isAlwaysSent('Retry-After') && optionalRetryAfter),
+  };
 }

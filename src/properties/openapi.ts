@@ -3,15 +3,9 @@
 import * as z from 'zod';
 import { FEED_ACCESS } from '../auth/openapi.ts';
 import { invalidCursor } from '../http/paging.ts';
-import {
-  type Answer,
-  badParameter,
-  chapter,
-  pageExample,
-  refusalOfQuery,
-} from '../openapi/chapter.ts';
+import { badParameter, chapter, pageExample, refusalOfQuery } from '../openapi/chapter.ts';
 import { patternText } from '../openapi/error-resource.ts';
-import { header, headersOf } from '../openapi/headers.ts';
+import { headersOf } from '../openapi/headers.ts';
 import { pageOf } from '../openapi/words.ts';
 import { changeList } from './changes.ts';
 import { noSuchProperty } from './feed.ts';
@@ -37,29 +31,27 @@ const requestHeaders = {
 };
 
 /** The headers of its answers. */
-const headers = {
-  'Cache-Control': header(
+const headers = headersOf({
+  'Cache-Control': [
     z.literal('private, no-cache'),
-    'Private-No-Cache',
     'Only you may cache the answer. Before each use, ask with its `ETag` whether it has changed.',
-  ),
-  ...headersOf({
-    ETag: [
-      patternText(/^"[0-9a-f]{32}"$/, 40),
-      'Identifies the bytes of the answer: send it as `If-None-Match`.',
-    ],
-    Age: [
-      z.int32().min(0).optional(),
-      'Seconds since the answer was read from the database. Only on an older answer, which is served while the database fails or is slow.',
-    ],
-    'Cache-Status': [
-      patternText(/^(edge; (hit; ttl=\d+|fwd=[a-z]+), )?isolate; (hit; ttl=\d+|fwd=[a-z]+)$/, 60),
-      'The cache of the service that gave the answer, and the seconds for which the answer stays fresh (RFC 9211).',
-    ],
-  }),
-};
+    'Private-No-Cache',
+  ],
+  ETag: [
+    patternText(/^"[0-9a-f]{32}"$/, 40),
+    'Identifies the bytes of the answer: send it as `If-None-Match`.',
+  ],
+  Age: [
+    z.int32().min(0).optional(),
+    'Seconds since the answer was read from the database. Only on an older answer, which is served while the database fails or is slow.',
+  ],
+  'Cache-Status': [
+    patternText(/^(edge; (hit; ttl=\d+|fwd=[a-z]+), )?isolate; (hit; ttl=\d+|fwd=[a-z]+)$/, 60),
+    'The cache of the service that gave the answer, and the seconds for which the answer stays fresh (RFC 9211).',
+  ],
+});
 
-const notModified: Answer = {
+const notModified = {
   description: 'The answer that `If-None-Match` names is still current. There is no body.',
   headers,
 };
@@ -182,13 +174,13 @@ export const propertyChapter = chapter(tag, {
       answers: {
         200: {
           description: 'A page of changes.',
-          headers: {
-            'Cache-Control': header(
+          headers: headersOf({
+            'Cache-Control': [
               z.literal('no-store'),
-              'No-Store-Changes',
               'No cache may hold the answer: the next one may differ.',
-            ),
-          },
+              'No-Store-Changes',
+            ],
+          }),
           schema: changeList,
           examples: {
             page: {
