@@ -91,7 +91,7 @@ describe('the list of locations', () => {
     const MIB = 1024 * 1024;
     /** Three bytes in UTF-8. */
     const text = '鍵'.repeat(100_000);
-    const large = Array.from({ length: 24 }, (_, index) => ({
+    const large = Array.from({ length: 16 }, (_, index) => ({
       id: crypto.randomUUID(),
       slug: index % 2 === 0 ? null : `a-large-${String(index).padStart(2, '0')}`,
       name: index % 4 === 3 ? { en: 'small' } : { en: text, es: text, fr: text },
