@@ -69,7 +69,7 @@ async function runAll(files: readonly string[]): Promise<number> {
   process.env.TMPDIR = scratch;
   // Vitest ends by itself when the user interrupts it. This program stays, to remove the files of the tests.
   process.on('SIGINT', () => {});
-  // Tests start programs two hundred times: Node caches compiled code for the next program.
+  // Tests start many programs: Node caches compiled code for the next program.
   process.env.NODE_COMPILE_CACHE = join(scratch, 'compiled');
   try {
     const isChecked = files.length > 0 || (await runChecks());

@@ -1,7 +1,8 @@
 /**
  * Runs a command of the project, from its arguments to its exit code. Every script of package.json that runs a program
  * of tools/ begins here, so that each command answers `--help`, refuses unknown arguments, and goes on when the reader
- * of its output ends (`| head`).
+ * of its output ends (`| head`). A program exports its command, so that tests can run it in their own process, and runs
+ * it when it is the program that Node was started with (`import.meta.main`).
  */
 
 import { type ParseArgsConfig, parseArgs } from 'node:util';

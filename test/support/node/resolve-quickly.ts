@@ -3,7 +3,7 @@
  * once. Node reads the 180 KB of its package.json again for each of them.
  *
  * Measured on 22 November 2026 with Node 24.21: loading tools/import/load-listings.ts takes 0.6 s instead of 1.1 s,
- * and the tests start some two hundred programs.
+ * and the tests start many programs.
  */
 
 import { registerHooks } from 'node:module';

@@ -90,17 +90,6 @@ describe('the program import-listings', () => {
       stderr: 'PUBLIC_SITE_URL must have no query and no fragment\nNothing was changed.\n',
     });
   });
-
-  it('needs credentials for --remote', async () => {
-    const nowhere = { HOME: project.directory, XDG_CONFIG_HOME: project.directory };
-    project.environment = { CLOUDFLARE_API_TOKEN: '', ...nowhere };
-    const { code, stderr } = await load({ properties: [] }, '--remote');
-    project.environment = {};
-    expect([code, stderr.split('\n')]).toEqual([
-      1,
-      [expect.stringContaining('set CLOUDFLARE_API_TOKEN'), 'Nothing was changed.', ''],
-    ]);
-  });
 });
 
 describe('import-listings', () => {
