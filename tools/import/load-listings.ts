@@ -73,12 +73,11 @@ export async function loadInto(
  * Opens a database that has every table. A dry run, or an export, migrates nothing: it takes a database without tables
  * for an empty one, and refuses one of an older state.
  */
-export async function openMigrated({
-  isRemote,
-  isDryRun,
-  environment,
-}: Pick<LoadOptions, 'isRemote' | 'isDryRun' | 'environment'>): Promise<OpenDatabase> {
-  const open = await openDatabase(isRemote ? 'remote' : 'local', environment);
+export async function openMigrated(
+  { isRemote, isDryRun, environment }: Pick<LoadOptions, 'isRemote' | 'isDryRun' | 'environment'>,
+  openBy = openDatabase,
+): Promise<OpenDatabase> {
+  const open = await openBy(isRemote ? 'remote' : 'local', environment);
   try {
     await refuseUnfinishedRestore(open.database);
     const pending = await findPendingMigrations(open.database);
@@ -102,7 +101,7 @@ export async function openMigrated({
     throw error;
   }
   await open.close();
-  const empty = await openDatabase('empty');
+  const empty = await openBy('empty');
   await migrate(empty.database);
   return empty;
 }

@@ -3,6 +3,10 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runImportCommand } from '../../../tools/import/command.ts';
+import { openMigrated } from '../../../tools/import/load-listings.ts';
+import { Database } from '../../support/cloudflare/database.ts';
+import { runImportOn } from '../../support/node/in-process.ts';
 import { BAY, fileOf, propertyOf } from '../../support/node/listings-file.ts';
 import { type MemoryImports, openMemoryImports } from '../../support/node/memory-imports.ts';
 import { type Finished, ProjectCopy } from '../../support/node/project-copy.ts';
@@ -25,13 +29,6 @@ function expectDone(finished: Finished): void {
 }
 
 describe('the program import-listings', () => {
-  it('takes a store without tables for an empty one under --dry-run', async () => {
-    const dry = await project.run(IMPORT, '--dry-run', 'tools/samples/listings.json');
-    expectDone(dry);
-    expect(dry.stdout).toContain('71 listings: 71 added, 0 changed, 0 unchanged');
-    expect(project.rows(`SELECT name FROM sqlite_schema WHERE name = 'properties'`)).toEqual([]);
-  });
-
   it('migrates an empty database and loads the sample listings', async () => {
     const loaded = await project.run(IMPORT, 'tools/samples/listings.json');
     expectDone(loaded);
@@ -41,17 +38,6 @@ describe('the program import-listings', () => {
     const rows = project.rows('SELECT rendering FROM properties');
     expect(rows).toHaveLength(71);
     expect(new Set(rows.map((row) => row.rendering)).size).toBe(1);
-  });
-
-  it('does not take a store of an older state for an empty one under --dry-run', async () => {
-    const records = project.rows(`SELECT id, name FROM d1_migrations WHERE name LIKE '0001%'`);
-    project.execute(`DELETE FROM d1_migrations WHERE name LIKE '0001%'`);
-    const dry = await load(fileOf([propertyOf({ slug: 'planned' })]), '--dry-run');
-    for (const { id, name } of records) {
-      project.execute(`INSERT INTO d1_migrations (id, name) VALUES (${id}, '${name}')`);
-    }
-    expect(dry).toMatchObject({ code: 1, stdout: '' });
-    expect(dry.stderr).toContain('the local database lacks migrations');
   });
 
   it('keeps two imports at the same time apart, and leaves nothing staged', async () => {
@@ -98,6 +84,33 @@ describe('import-listings', () => {
     imports = openMemoryImports();
   });
   afterAll(() => imports.close());
+
+  describe('under --dry-run', () => {
+    const openDry = (store: Database) => {
+      const stores = { local: store, empty: new Database('empty') };
+      return openMigrated({ isRemote: false, isDryRun: true }, async (kind) => {
+        if (kind === 'remote') throw new Error('the deployed database was opened');
+        return { database: stores[kind].binding, close: async () => {} };
+      });
+    };
+
+    it('takes a store without tables for an empty one', async () => {
+      const store = new Database('without-tables');
+      const { database } = await openDry(store);
+      const samples = 'tools/samples/listings.json';
+      const dry = await runImportOn(database, runImportCommand, '--dry-run', samples);
+      expectDone(dry);
+      expect(dry.stdout).toContain('71 listings: 71 added, 0 changed, 0 unchanged');
+      expect(store.rows('SELECT name FROM sqlite_schema')).toEqual([]);
+    });
+
+    it('does not take a store of an older state for an empty one', async () => {
+      const store = new Database('older');
+      store.migrate();
+      store.sqlite.exec(`DELETE FROM d1_migrations WHERE name LIKE '0001%'`);
+      await expect(openDry(store)).rejects.toThrow('the local database lacks migrations');
+    });
+  });
 
   it('names the fault of an unreadable file in one line', async () => {
     mkdirSync(join(project.directory, 'folder'));
