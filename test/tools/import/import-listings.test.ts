@@ -1,8 +1,11 @@
+/** `import-listings` in this process: on a database in memory, and on the local D1. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { codeBlocksOf } from '../../docs/markdown.ts';
 import { BAY, fileOf, propertyOf } from '../../support/node/listings-file.ts';
-import { type LocalImports, openLocalImports } from '../../support/node/local-imports.ts';
-import type { Finished, ProjectCopy } from '../../support/node/project-copy.ts';
+import { openLocalImports } from '../../support/node/local-imports.ts';
+import { type MemoryImports, openMemoryImports } from '../../support/node/memory-imports.ts';
+import type { Finished } from '../../support/node/project-copy.ts';
 import { copyWithStore } from '../../support/node/stores.ts';
 
 const LISTINGS = 'SELECT id, slug, source, document, rendering FROM properties ORDER BY id';
@@ -10,24 +13,18 @@ const EAST = '00000000-0000-4000-8000-0000000000ea';
 const WEST = '00000000-0000-4000-8000-0000000000ee';
 const NOWHERE = '00000000-0000-4000-8000-000000000000';
 
-let project: ProjectCopy;
-let imports: LocalImports;
+let imports: MemoryImports;
 
 beforeAll(async () => {
-  project = await copyWithStore('samples');
-  imports = await openLocalImports(project);
+  imports = openMemoryImports();
+  expectDone(await imports.run('tools/samples/listings.json'));
 });
-afterAll(async () => {
-  await imports.close();
-  await project.remove();
-});
+afterAll(() => imports.close());
 
-function load(content: unknown, ...options: string[]): Promise<Finished> {
-  return imports.run(project.write('listings.json', content), ...options);
-}
+const load = (content: unknown, ...options: string[]) => imports.load(content, ...options);
 
 function documentOf(slug: string): Record<string, unknown> {
-  const [row] = project.rows(`SELECT document FROM properties WHERE slug = '${slug}'`);
+  const [row] = imports.rows(`SELECT document FROM properties WHERE slug = '${slug}'`);
   return JSON.parse(String(row?.document));
 }
 
@@ -37,16 +34,16 @@ function expectDone(finished: Finished): void {
 
 describe('import-listings', () => {
   it('changes nothing when it is run again, and says so', async () => {
-    const before = [project.rows(LISTINGS), project.rows('SELECT * FROM import_staging')];
+    const before = [imports.rows(LISTINGS), imports.rows('SELECT * FROM import_staging')];
     const again = await imports.run('tools/samples/listings.json');
     expectDone(again);
     expect(again.stdout).toContain('71 listings: 0 added, 0 changed, 71 unchanged');
     expect(again.stdout).toContain('Nothing changed');
-    expect([project.rows(LISTINGS), project.rows('SELECT * FROM import_staging')]).toEqual(before);
+    expect([imports.rows(LISTINGS), imports.rows('SELECT * FROM import_staging')]).toEqual(before);
   });
 
   it('refuses a file whole and lists every problem, also against the store', async () => {
-    const before = project.rows(LISTINGS);
+    const before = imports.rows(LISTINGS);
     const refused = await load({
       properties: [
         propertyOf({ slug: 'fine' }),
@@ -70,7 +67,7 @@ describe('import-listings', () => {
       'The first lines of `npm run -s export-listings` are the known locations and amenities; docs/listings-file.md says how to add one.',
       '4 problems. Nothing was changed.',
     ]);
-    expect(project.rows(LISTINGS)).toEqual(before);
+    expect(imports.rows(LISTINGS)).toEqual(before);
   });
 
   it('names one cause of thousands of problems in one line', async () => {
@@ -92,7 +89,7 @@ describe('import-listings', () => {
   });
 
   it('checks a file and writes nothing under --dry-run', async () => {
-    const before = project.rows(LISTINGS);
+    const before = imports.rows(LISTINGS);
     const dry = await load(fileOf([propertyOf({ slug: 'planned' })]), '--dry-run');
     expectDone(dry);
     expect(dry.stdout).toContain('1 listing: 1 added, 0 changed, 0 unchanged');
@@ -101,8 +98,8 @@ describe('import-listings', () => {
       '--dry-run',
     );
     expect(refused.code).toBe(1);
-    expect(project.rows(LISTINGS)).toEqual(before);
-    expect(project.rows(`SELECT id FROM locations WHERE id = '${BAY}'`)).toEqual([]);
+    expect(imports.rows(LISTINGS)).toEqual(before);
+    expect(imports.rows(`SELECT id FROM locations WHERE id = '${BAY}'`)).toEqual([]);
   });
 
   it('lets listings and locations swap slugs, and a slug move away', async () => {
@@ -121,9 +118,9 @@ describe('import-listings', () => {
     });
     expectDone(swapped);
     expect(swapped.stdout).toContain('4 listings: 1 added, 3 changed, 0 unchanged');
-    const slugOf = (id: unknown) => project.rows(`SELECT slug FROM properties WHERE id = '${id}'`);
+    const slugOf = (id: unknown) => imports.rows(`SELECT slug FROM properties WHERE id = '${id}'`);
     expect([slugOf(a?.id), slugOf(b?.id)]).toEqual([[{ slug: 'swap-b' }], [{ slug: 'swap-a' }]]);
-    expect(project.rows(`SELECT slug FROM locations WHERE id = '${EAST}'`)).toEqual([
+    expect(imports.rows(`SELECT slug FROM locations WHERE id = '${EAST}'`)).toEqual([
       { slug: 'west' },
     ]);
   });
@@ -153,41 +150,25 @@ describe('import-listings', () => {
   it('clears the staged rows of an interrupted import, and renders the listings that it has not rendered', async () => {
     const file = { properties: [propertyOf({ slug: 'left-over' })] };
     expectDone(await load(file));
-    project.execute(`
-      INSERT INTO import_staging (kind, key, import_id, row) VALUES ('property', 'x', 'broken', '{}');
-      UPDATE properties SET document = NULL, rendering = 'pending broken' WHERE slug = 'left-over';
-    `);
+    const { database } = imports;
+    await database.batch([
+      database.prepare(
+        `INSERT INTO import_staging (kind, key, import_id, row) VALUES ('property', 'x', 'broken', '{}')`,
+      ),
+      database.prepare(
+        `UPDATE properties SET document = NULL, rendering = 'pending broken' WHERE slug = 'left-over'`,
+      ),
+    ]);
     const next = await load(file);
     expectDone(next);
     expect(next.stdout).toContain('1 listing: 0 added, 1 changed, 0 unchanged');
-    expect(project.rows('SELECT kind FROM import_staging')).toEqual([{ kind: 'applied' }]);
+    expect(imports.rows('SELECT kind FROM import_staging')).toEqual([{ kind: 'applied' }]);
     expect(documentOf('left-over')).toMatchObject({ object: 'property', slug: 'left-over' });
   });
 
   it('accepts the whole file of docs/listings-file.md', async () => {
     const [, example = ''] = codeBlocksOf('docs/listings-file.md', 'json');
     expectDone(await load(example, '--dry-run'));
-  });
-
-  it('keeps any text unchanged', async () => {
-    const text = `'); DROP TABLE properties; -- " \\ \\u0000 \u2028 🏖️ ${'\u0001'} %s ?1 </script>\r\n\t`;
-    const title = { en: text, fr: `"${'\\"'.repeat(50)}"` };
-    expectDone(
-      await load({
-        properties: [
-          propertyOf({ slug: 'hostile', name: text, title, price_from: 1e21, size: 1.5e-7 }),
-        ],
-      }),
-    );
-    expect(documentOf('hostile')).toMatchObject({
-      name: text,
-      title,
-      price_from: 1e21,
-      size: 1.5e-7,
-    });
-    const [row] = project.rows(`SELECT document, source FROM properties WHERE slug = 'hostile'`);
-    expect(row?.document).toBe(JSON.stringify(JSON.parse(String(row?.document))));
-    expect(row?.source).toBe(JSON.stringify(JSON.parse(String(row?.source))));
   });
 
   it('refuses NUL and half a character with its path, and a listing that D1 cannot hold', async () => {
@@ -225,7 +206,7 @@ describe('import-listings', () => {
       propertyOf({ slug: 'small', amenities: ['wifi'] }),
     ];
     expectDone(await load(fileOf(outside)));
-    const stored = () => [project.rows(LISTINGS), project.rows('SELECT * FROM amenities')];
+    const stored = () => [imports.rows(LISTINGS), imports.rows('SELECT * FROM amenities')];
     const before = stored();
     const label = half;
     for (const options of [[], ['--dry-run']]) {
@@ -244,7 +225,7 @@ describe('import-listings', () => {
         ),
       ]);
       expect(stored()).toEqual(before);
-      expect(project.rows('SELECT kind FROM import_staging')).toEqual([{ kind: 'applied' }]);
+      expect(imports.rows('SELECT kind FROM import_staging')).toEqual([{ kind: 'applied' }]);
     }
   });
 
@@ -275,6 +256,39 @@ describe('import-listings', () => {
           '1 problem. Nothing was changed.',
         ],
       });
+    }
+  });
+});
+
+describe('the local D1', () => {
+  it('keeps any text unchanged, takes a swap of slugs, and gets nothing from the same file', async () => {
+    const project = await copyWithStore('empty');
+    const { run, close } = await openLocalImports(project);
+    try {
+      const text = `'); DROP TABLE properties; -- " \\ \\u0000 \u2028 🏖️ ${'\u0001'} %s ?1 </script>\r\n\t`;
+      const title = { en: text, fr: `"${'\\"'.repeat(50)}"` };
+      const numbers = { price_from: 1e21, size: 1.5e-7 };
+      const hostile = propertyOf({ slug: 'hostile', name: text, title, ...numbers });
+      const plain = propertyOf({ slug: 'plain' });
+      expectDone(await run(project.write('listings.json', { properties: [hostile, plain] })));
+      const swapped = [
+        { ...hostile, slug: 'plain' },
+        { ...plain, slug: 'hostile' },
+      ];
+      const file = project.write('listings.json', { properties: swapped });
+      expectDone(await run(file));
+      const before = project.rows(LISTINGS);
+      const again = await run(file);
+      expect(again.stdout).toContain('2 listings: 0 added, 0 changed, 2 unchanged');
+      expect(project.rows(LISTINGS)).toEqual(before);
+      const row = before.find(({ slug }) => slug === 'plain');
+      const document = JSON.parse(String(row?.document));
+      expect(document).toMatchObject({ slug: 'plain', name: text, title, ...numbers });
+      expect(row?.document).toBe(JSON.stringify(document));
+      expect(row?.source).toBe(JSON.stringify(JSON.parse(String(row?.source))));
+    } finally {
+      await close();
+      await project.remove();
     }
   });
 });
