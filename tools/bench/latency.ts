@@ -10,7 +10,7 @@ import * as z from 'zod';
 import { migrate } from '../database/migrations.ts';
 import type { Hop } from './delayed.ts';
 import { storeListings } from './fill.ts';
-import type { Call } from './load-thread.ts';
+import type { Call } from './load.ts';
 import { buildBundle } from './production.ts';
 import { type Runtime, startRuntime } from './runtime.ts';
 import { API_KEY, feedCall, ingestCall, PUBLIC_SITE_URL } from './scenarios.ts';

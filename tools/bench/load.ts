@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Measured, Order } from './load-thread.ts';
 
+export type { Call } from './load-thread.ts';
+
 export type Load = {
   /** Returns how many requests the Worker at `url` answers per second. Throws when one is not a success. */
   rateOf(url: URL, order: Omit<Order, 'host' | 'port'>): Promise<number>;

@@ -1,6 +1,6 @@
 /** The requests of the benchmark, and the settings of the service that they need. */
 
-import type { Call } from './load-thread.ts';
+import type { Call } from './load.ts';
 import type { Runtime } from './runtime.ts';
 
 export const API_KEY = 'benchmark-key-of-the-day';
@@ -11,7 +11,7 @@ const FEED = '/api/v1/web/properties';
 const INGEST = '/api/public/events/ingest';
 
 /** The event of every ingest. */
-const EVENT = {
+export const EVENT = {
   event_type: 'booking.created' as const,
   aggregate_id: 'booking-4711',
   aggregate_type: 'booking',
@@ -43,7 +43,7 @@ export function ingestCall(headers: Record<string, string>): Call {
 }
 
 /** Sends one request and returns the body. Throws unless the answer is a success. */
-async function askOnce(runtime: Runtime, call: Call): Promise<string> {
+export async function askOnce(runtime: Runtime, call: Call): Promise<string> {
   const { method, path, headers, body } = call;
   const init = { method, headers, ...(body === undefined ? {} : { body }) };
   const response = await fetch(new URL(path, runtime.url), init);
