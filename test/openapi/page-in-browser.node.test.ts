@@ -101,16 +101,31 @@ describe('the code of each operation', () => {
       }));
   }
 
-  it.each(['Shell', 'TypeScript'])('runs as it stands: %s', async (lang) => {
+  it.each([
+    ['Shell', 'sh', 'sh'],
+    ['TypeScript', 'mts', process.execPath],
+  ])('runs as it stands: %s', async (lang, extension, program) => {
     const samples = await samplesFor(lang);
     expect(samples.map(({ id }) => id).sort()).toEqual([...OPERATIONS].sort());
-    const env = { ...process.env, API_URL: service.origin, API_KEY: service.apiKey };
-    for (const { id, source } of samples) {
-      const file = join(directory, lang === 'Shell' ? `${id}.sh` : `${id}.mts`);
+    const files = samples.map(({ id, source }) => {
+      const file = join(directory, `${id}.${extension}`);
       writeFileSync(file, source);
-      const program = lang === 'Shell' ? 'sh' : process.execPath;
-      const { stdout } = await run(program, [file], { env });
-      expect(stdout).toMatch(/object"?: ?["'](event|list|property|health)/);
+      return file;
+    });
+    // One program runs all of them, one after the other.
+    const lines = files.map((file) =>
+      lang === 'Shell'
+        ? `sh ${file}; echo; echo ---`
+        : `await import('${file}'); console.log('---');`,
+    );
+    const all = join(directory, `all.${extension}`);
+    writeFileSync(all, lines.join('\n'));
+    const env = { ...process.env, API_URL: service.origin, API_KEY: service.apiKey };
+    const { stdout } = await run(program, [all], { env });
+    const answers = stdout.trimEnd().split(/^---$/m).slice(0, -1);
+    expect(answers).toHaveLength(OPERATIONS.length);
+    for (const answer of answers) {
+      expect(answer).toMatch(/object"?: ?["'](event|list|property|health)/);
     }
   });
 });

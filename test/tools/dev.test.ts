@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -7,7 +7,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { codeBlocksOf } from '../docs/markdown.ts';
 import { claimPort } from '../support/node/port.ts';
 import { ProjectCopy, type Service } from '../support/node/project-copy.ts';
-import { copyWithStore } from '../support/node/stores.ts';
 import { noteSent } from '../support/watch-service-log.ts';
 
 const SIGNALS: NodeJS.Signals[] = process.env.FULL === '1' ? ['SIGINT', 'SIGTERM'] : ['SIGINT'];
@@ -15,13 +14,37 @@ const HEADERS = { 'x-api-key': 'dev_key_4f1c09a7b25e4d8391' };
 
 let project: ProjectCopy;
 let service: Service;
+/** What the service and a second one printed, which were started at the same moment. */
+let outputs: string[];
 
 beforeAll(async () => {
-  // first-setup.test.ts begins with nothing.
-  project = await copyWithStore('samples');
-  service = await project.serveByDev(await claimPort());
+  project = new ProjectCopy();
+  // wrangler warns when types that lie beside package.json are not those of what it serves.
+  const declarations = readdirSync('.').filter((name) => name.endsWith('.d.ts'));
+  for (const name of declarations) project.write(name, readFileSync(name, 'utf8'));
+  const ports = [await claimPort(), await claimPort()] as const;
+  const [first, second] = await Promise.all([
+    project.serveByDev(ports[0]),
+    project.serveByDev(ports[1]),
+  ]);
+  service = first;
+  outputs = [first.output(), second.output()];
+  expect(await second.stop('SIGTERM')).toBe(0);
 });
 afterAll(() => project.remove());
+
+describe('two first set-ups of one working copy at the same moment', () => {
+  it('both serve, and do each step once between them', () => {
+    const said = outputs.join('');
+    expect(said.match(/^Created \.dev\.vars/gm)).toHaveLength(1);
+    expect(said.match(/^Migrated the local database/gm)).toHaveLength(1);
+    expect(said.match(/^Loaded 71 sample listings/gm)).toHaveLength(1);
+  });
+
+  it('say nothing of types, warnings or errors', () => {
+    for (const output of outputs) expect(output).not.toMatch(/types|warn|error/i);
+  });
+});
 
 async function shell(script: string): Promise<string> {
   noteSent(script);
