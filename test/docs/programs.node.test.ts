@@ -143,7 +143,9 @@ const environment = () => ({
 
 describe('the programs of the documents', () => {
   it('compile under strict rules', async () => {
-    const options = ['--strict', '--noEmit', '--target', 'es2024', '--module', 'nodenext'];
+    const options = '--strict --singleThreaded --noEmit --target es2024 --module nodenext'.split(
+      ' ',
+    );
     const strictness = ['--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess'];
     const compiled = await run(
       resolve('node_modules/.bin/tsc'),

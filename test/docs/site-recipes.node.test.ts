@@ -119,7 +119,8 @@ afterAll(async () => {
 });
 
 it('compiles under strict rules', async () => {
-  const options = ['--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess'];
+  const options =
+    '--strict --singleThreaded --exactOptionalPropertyTypes --noUncheckedIndexedAccess'.split(' ');
   const others = ['--target', 'es2024', '--types', 'node', '--rootDir', '.', '--outDir', 'out'];
   const modules = ['--moduleResolution', 'bundler', '--jsx', 'react-jsx', '--module'];
   const compile = (format: string, paths: string[]) =>

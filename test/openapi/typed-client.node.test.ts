@@ -47,7 +47,9 @@ async function runClient(origin: string, program = join(directory, 'client.ts'))
 
 describe('the typed client of the documents', () => {
   it('compiles under strict rules', async () => {
-    const options = ['--strict', '--noEmit', '--target', 'es2024', '--module', 'nodenext'];
+    const options = '--strict --singleThreaded --noEmit --target es2024 --module nodenext'.split(
+      ' ',
+    );
     const strictness = ['--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess'];
     const others = ['--allowImportingTsExtensions', '--types', 'node'];
     const compiled = await run(
@@ -64,7 +66,9 @@ describe('the typed client of the documents', () => {
       "aggregate_kind: 'booking',",
     );
     writeFileSync(join(directory, 'wrong.ts'), wrong);
-    const options = ['--strict', '--noEmit', '--target', 'es2024', '--module', 'nodenext'];
+    const options = '--strict --singleThreaded --noEmit --target es2024 --module nodenext'.split(
+      ' ',
+    );
     await expect(
       run(join(bin, 'tsc'), [...options, '--allowImportingTsExtensions', 'wrong.ts'], inDirectory),
     ).rejects.toMatchObject({ stdout: expect.stringContaining('aggregate_kind') });
@@ -126,7 +130,9 @@ describe('the program of the documents that uses hc', () => {
   });
 
   async function compile(name: string): Promise<string> {
-    const options = ['--strict', '--noEmit', '--target', 'es2024', '--module', 'nodenext'];
+    const options = '--strict --singleThreaded --noEmit --target es2024 --module nodenext'.split(
+      ' ',
+    );
     const strictness = ['--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess'];
     const others = ['--allowImportingTsExtensions', '--skipLibCheck', '--types', 'node'];
     const { stdout } = await run(join(bin, 'tsc'), [...options, ...strictness, ...others, name], {

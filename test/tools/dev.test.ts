@@ -186,26 +186,24 @@ describe('dev', () => {
   });
 
   // npm passes both on in the same way.
-  it.each(SIGNALS)('ends when npm alone is sent %s', async (signal) => {
-    const service = await project.serveByNpm(await claimPort());
-    await service.stop(signal);
-    await expect(fetch(service.origin)).rejects.toThrow();
-  });
-
-  it('says what is wrong when every request is answered 500, and goes on', async () => {
-    project.write('.dev.vars', 'API_KEY=any\nJWT_JWKS=\nFEED_CACHE_SECONDS=soon\n');
-    const faulty = await project.serveByDev(await claimPort(), /^Not ready/m);
-    expect(faulty.output()).toMatch(
-      /^Not ready: every request is answered 500: .*FEED_CACHE_SECONDS must be a whole number/m,
-    );
-    expect(faulty.output()).not.toMatch(/^Ready/m);
-    expect((await fetch(`${faulty.origin}/api/health`)).status).toBe(500);
-    // The bundle is not minified: its stack names functions.
-    await expect
-      .poll(faulty.output)
-      .toMatch(/"cause":"[^"]*\bat guard\w* \(file:[^)]*\/dev-worker\.js:\d+:\d+\)/);
-    expect(await faulty.stop('SIGINT')).toBe(0);
-  });
+  it.each(SIGNALS)(
+    'says what is wrong when every request is answered 500, goes on, and ends when npm alone is sent %s',
+    async (signal) => {
+      project.write('.dev.vars', 'API_KEY=any\nJWT_JWKS=\nFEED_CACHE_SECONDS=soon\n');
+      const faulty = await project.serveByNpm(await claimPort(), /^Not ready/m);
+      expect(faulty.output()).toMatch(
+        /^Not ready: every request is answered 500: .*FEED_CACHE_SECONDS must be a whole number/m,
+      );
+      expect(faulty.output()).not.toMatch(/^Ready/m);
+      expect((await fetch(`${faulty.origin}/api/health`)).status).toBe(500);
+      // The bundle is not minified: its stack names functions.
+      await expect
+        .poll(faulty.output)
+        .toMatch(/"cause":"[^"]*\bat guard\w* \(file:[^)]*\/dev-worker\.js:\d+:\d+\)/);
+      await faulty.stop(signal);
+      await expect(fetch(faulty.origin)).rejects.toThrow();
+    },
+  );
 
   it('keeps .dev.vars, takes PORT from it, and leaves no process behind when npm alone is killed', async () => {
     const port = await claimPort();

@@ -116,14 +116,17 @@ export class ProjectCopy {
     return served;
   }
 
-  /** Starts `dev` and waits until it says that it is ready, or prints what `until` matches. */
-  serveByDev(port: number, until = READY): Promise<Service> {
-    return this.#wait(this.#spawn('dev.ts', [], { PORT: String(port) }), until);
+  /** Starts `dev` and waits until it says that it is ready. */
+  serveByDev(port: number): Promise<Service> {
+    return this.#wait(this.#spawn('dev.ts', [], { PORT: String(port) }), READY);
   }
 
-  /** Starts `npm run dev` and waits until it says that it is ready. Without a port it takes that of .dev.vars. */
-  serveByNpm(port?: number): Promise<Service> {
-    return this.#wait(this.#start('npm', ['run', 'dev'], { PORT: String(port ?? '') }), READY);
+  /**
+   * Starts `npm run dev` and waits until it says that it is ready, or prints what `until` matches. Without a port it
+   * takes that of .dev.vars.
+   */
+  serveByNpm(port?: number, until = READY): Promise<Service> {
+    return this.#wait(this.#start('npm', ['run', 'dev'], { PORT: String(port ?? '') }), until);
   }
 
   /** Starts plain `wrangler dev`, as `npx wrangler dev` does, and waits until it serves. */
