@@ -8,7 +8,7 @@
 
 import { createHash, randomBytes } from 'node:crypto';
 import * as z from 'zod';
-import { endOfDay, expiryDate, keyName, type NamedKey, scope } from '../src/auth/api-key.ts';
+import { endOfDay, expiryDate, keyName, type Scope, scope } from '../src/auth/api-key.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { UserError } from './command-line/project.ts';
 import { chosenEnvironment, readWranglerConfig } from './command-line/wrangler-config.ts';
@@ -24,7 +24,13 @@ const USAGE = `Usage: npm run -s api-key -- --name NAME --scope SCOPE... [--expi
 const PREFIX = 'epf';
 const RANDOM_BYTES = 32;
 
-type KeyOptions = Omit<NamedKey, 'sha256'> & { environment: string | undefined };
+type KeyOptions = {
+  name: string;
+  scopes: Scope[];
+  /** The last day on which the key is valid, in UTC. */
+  expires: string | undefined;
+  environment: string | undefined;
+};
 
 /** The names of the keys in a configuration. The service validates the other fields. */
 const knownKeys = z.object({

@@ -56,7 +56,6 @@ const developmentKey = z.strictObject({
   key: z.string().startsWith(DEVELOPMENT_PREFIX, `must begin with ${DEVELOPMENT_PREFIX}`),
 });
 
-export type NamedKey = z.infer<typeof namedKey>;
 export type DevelopmentKey = z.infer<typeof developmentKey>;
 
 /** The vars `API_KEYS` and `DEV_API_KEYS`: lists, or their JSON text; none when absent or empty. */

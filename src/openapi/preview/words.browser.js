@@ -1,7 +1,7 @@
 // @ts-check
 /** The words and the number formats that a site shows around a listing, in its three languages. */
 
-/** @typedef {import('../../properties/locale-map.ts').LocaleMap} LocaleMap */
+/** @typedef {import('../../properties/resource.ts').Property['title']} LocaleMap */
 /** @typedef {keyof LocaleMap} Language */
 /** @typedef {'listed' | 'coming_soon' | 'sold_out' | 'hidden'} Status */
 
