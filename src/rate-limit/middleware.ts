@@ -29,7 +29,7 @@ const SET_BY_CORS = /^(access-control-.*|vary)$/;
 /** Refuses with 429 `rate_limit_exceeded`, and sets both header families on every counted response. */
 export function rateLimit() {
   // With `max`, the cache would allocate the place of every pool at the start of the isolate.
-  const pools = new LRUCache<string, Pool>({ maxSize: MAX_POOLS, sizeCalculation: () => 1 });
+  const pools = new LRUCache<string, Pool>({ maxSize: MAX_POOLS });
   return createMiddleware<AppEnv>(async function rateLimit(c, next) {
     const { method, path } = c.req;
     const counter = counterOf(method, path);
@@ -38,7 +38,7 @@ export function rateLimit() {
     const client = clientOf(c.req.header('CF-Connecting-IP'), c.req.header('CF-Worker'));
     const key = `${counter} ${client}`;
     const pool = pools.get(key) ?? new Pool(counter, client, limit);
-    pools.set(key, pool);
+    pools.set(key, pool, { size: 1 });
 
     const immediate = pool.spend(Date.now());
     const isRead = method === 'GET' || method === 'HEAD';
