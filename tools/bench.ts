@@ -14,11 +14,11 @@ const USAGE = `Usage: npm run bench [-- [--quick] [--scale | --latency [--counte
   --scale    how times grow with the tables
   --latency  how long requests take with the hops of production added
   --counter, --d1, --kv, --edge MS
-             the milliseconds of each hop instead of those in docs/performance.md`;
+             the milliseconds of each hop instead of those in docs/explain/performance.md`;
 
 const flag = { type: 'boolean', default: false } as const;
 const hop = (milliseconds: string) => ({ type: 'string', default: milliseconds }) as const;
-// docs/performance.md has the sources of these defaults.
+// docs/explain/performance.md has the sources of these defaults.
 const hops = { counter: hop('15'), d1: hop('30'), kv: hop('20'), edge: hop('7') };
 const options = { quick: flag, scale: flag, latency: flag, ...hops };
 

@@ -2,7 +2,7 @@
  * `npm run rollback [-- --to TAG] [--env staging]`: deploys the code of an earlier version again, with today's secrets
  * and vars. Without `--to` it takes the version before the one that serves.
  *
- * The code is built anew from its commit, and becomes a new version: docs/runbook.md says why. Exits with 0 when this
+ * The code is built anew from its commit, and becomes a new version: docs/operate/runbook.md says why. Exits with 0 when this
  * version serves, 1 when the same version serves as before, 2 when it was deployed and a later step failed.
  */
 

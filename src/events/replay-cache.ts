@@ -7,7 +7,7 @@
  * expiry. A failure of KV is logged, never thrown.
  *
  * An entry does not name the database's generation: to compare it, D1 would have to answer, and an entry is needed when
- * D1 does not. So an entry outlives a set-back of the database: see docs/runbook.md.
+ * D1 does not. So an entry outlives a set-back of the database: see docs/operate/runbook.md.
  */
 
 import * as z from 'zod';

@@ -1,4 +1,4 @@
-/** The field rules: how a stored listing becomes its wire resource (docs/property-feed.md). Pure. */
+/** The field rules: how a stored listing becomes its wire resource (docs/reference/property-feed.md). Pure. */
 
 import * as z from 'zod';
 import { mapLocales } from './locale-map.ts';

@@ -1,4 +1,4 @@
-/** The resources of the feed: property, card and location (docs/property-feed.md). */
+/** The resources of the feed: property, card and location (docs/reference/property-feed.md). */
 
 import * as z from 'zod';
 import { lowerCaseUuid } from '../http/uuid.ts';

@@ -11,7 +11,7 @@ import { createProvider } from '../support/tokens.ts';
 
 const provider = await createProvider();
 
-const texts = import.meta.glob<string>('../../docs/authentication.md', {
+const texts = import.meta.glob<string>('../../docs/reference/authentication.md', {
   query: '?raw',
   import: 'default',
   eager: true,

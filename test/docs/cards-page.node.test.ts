@@ -1,4 +1,4 @@
-/** The page of docs/site-recipes.md in a real browser, served from another origin than the feed. */
+/** The page of docs/guides/site-recipes.md in a real browser, served from another origin than the feed. */
 
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
@@ -52,7 +52,7 @@ describe.skipIf(!existsSync(CHROMIUM))('the page of cards in Chromium', () => {
     feed = service.origin;
     // The key that `dev` makes for the site, with the scope feed:read.
     const [key = ''] = /dev_marketing-site_\w+/.exec(service.vars.get('DEV_API_KEYS') ?? '') ?? [];
-    const html = codeBlocksOf('docs/site-recipes.md', 'html')
+    const html = codeBlocksOf('docs/guides/site-recipes.md', 'html')
       .join('')
       .replace('http://localhost:3001', feed)
       .replace('KEY_OF_THE_SCRIPT', key);

@@ -1,6 +1,6 @@
 /**
  * The cost of each operation, by count and in dollars per million at the published prices of Workers
- * Paid. docs/cost.md has the figures of these counts.
+ * Paid. docs/operate/cost.md has the figures of these counts.
  */
 
 import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
@@ -56,7 +56,11 @@ function dollarsAMillion(costs: Costs, { calls, rows, alarms } = OF_TEN): number
 }
 
 const [text = ''] = Object.values(
-  import.meta.glob<string>('../../docs/cost.md', { query: '?raw', import: 'default', eager: true }),
+  import.meta.glob<string>('../../docs/operate/cost.md', {
+    query: '?raw',
+    import: 'default',
+    eager: true,
+  }),
 );
 
 /** The rows of the document's table whose first column has this head. */
@@ -296,7 +300,7 @@ describe('the log', () => {
   });
 });
 
-describe('docs/cost.md', () => {
+describe('docs/operate/cost.md', () => {
   const ingest = (key?: string) =>
     costOf(INGEST, { status: 202, init: ingestInit(bookingCreated(), key) });
   const OPERATIONS: Readonly<Record<string, () => Promise<Costs>>> = {

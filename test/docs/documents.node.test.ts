@@ -91,7 +91,7 @@ describe('a figure of the README', () => {
 describe('the code', () => {
   it('refers to documents that exist', () => {
     const dead = globSync('{src,tools,test}/**/*.ts').flatMap((file) =>
-      [...readFileSync(file, 'utf8').matchAll(/\bdocs\/[\w-]+\.md/g)]
+      [...readFileSync(file, 'utf8').matchAll(/\bdocs\/[\w/-]+\.md/g)]
         .map(([document]) => document)
         .filter((document) => !existsSync(document))
         .map((document) => `${file}: ${document}`),
@@ -100,30 +100,30 @@ describe('the code', () => {
   });
 });
 
-describe('docs/events.md', () => {
+describe('docs/reference/events.md', () => {
   it('has each kind of event with each field of its payload, and no more', () => {
     const kinds = Object.entries(EVENT_KINDS).flatMap(([kind, { shape }]) => {
       const fields = Object.keys(shape);
       return fields.length === 0 ? [`${kind} —`] : fields.map((field) => `${kind} ${field}`);
     });
-    const { rows } = tableOf('docs/events.md', '`event_type`');
+    const { rows } = tableOf('docs/reference/events.md', '`event_type`');
     expect(rows.map(([kind, field]) => `${kind} ${field}`.replaceAll('`', ''))).toEqual(kinds);
     for (const [kind, field, value] of rows) expect(value, `${kind} ${field}`).toMatch(/\w/);
   });
 });
 
-describe('docs/property-feed.md', () => {
+describe('docs/reference/property-feed.md', () => {
   it('has each field of a property, in the order of the resource, and no more', () => {
-    const { rows } = tableOf('docs/property-feed.md', 'field of a property');
+    const { rows } = tableOf('docs/reference/property-feed.md', 'field of a property');
     expect(rows.flatMap(([fields = '']) => codesIn(fields)).sort()).toEqual(
       Object.keys(property.shape).sort(),
     );
   });
 });
 
-describe('docs/conventions.md', () => {
+describe('docs/reference/conventions.md', () => {
   it('has each error code with its status and type, and no more', () => {
-    const { rows } = tableOf('docs/conventions.md', '`code`');
+    const { rows } = tableOf('docs/reference/conventions.md', '`code`');
     const told = rows.map(([code, status, type]) => [code, status, type].join(' '));
     expect(told.sort()).toEqual(
       Object.entries(ERRORS)
@@ -187,14 +187,14 @@ describe('a query parameter', () => {
   });
 });
 
-describe('docs/authentication.md', () => {
+describe('docs/reference/authentication.md', () => {
   const HEADERS = new Map([
     ['apiKey', 'x-api-key'],
     ['bearer', 'Authorization: Bearer'],
   ]);
 
   it('has each operation with the credentials that it accepts, and no more', () => {
-    const { rows } = tableOf('docs/authentication.md', 'operation');
+    const { rows } = tableOf('docs/reference/authentication.md', 'operation');
     const told = rows.flatMap(([names = '', accepted = '', scope = '']) =>
       codesIn(names).map((name) =>
         [pathPattern(name), ...codesIn(accepted), ...codesIn(scope)].join(' '),
@@ -217,9 +217,9 @@ describe('docs/authentication.md', () => {
 describe('an example of an answer', () => {
   /** The examples of each document, in order. A list without items shows the form of every list. */
   const EXAMPLES: [string, z.ZodType[]][] = [
-    ['docs/conventions.md', [errorResource, z.looseObject({}), health, detailedHealth]],
-    ['docs/events.md', [event, storedEventOfAnyKind]],
-    ['docs/property-feed.md', [changeList, locationResource]],
+    ['docs/reference/conventions.md', [errorResource, z.looseObject({}), health, detailedHealth]],
+    ['docs/reference/events.md', [event, storedEventOfAnyKind]],
+    ['docs/reference/property-feed.md', [changeList, locationResource]],
   ];
   const examplesOf = (path: string): unknown[] =>
     codeBlocksOf(path, 'json').map((text) => JSON.parse(text));
@@ -233,7 +233,7 @@ describe('an example of an answer', () => {
   });
 
   it('is the example of the OpenAPI document, where it comes from there', () => {
-    const [changes, location] = examplesOf('docs/property-feed.md');
+    const [changes, location] = examplesOf('docs/reference/property-feed.md');
     expect(changes).toEqual({
       ...FEED_EXAMPLES.changes,
       data: FEED_EXAMPLES.changes.data.slice(1),
@@ -242,7 +242,7 @@ describe('an example of an answer', () => {
   });
 });
 
-describe('docs/operations.md', () => {
+describe('docs/operate/operations.md', () => {
   it('has each var of wrangler.toml with its default, and no more', () => {
     const [, section = ''] = textOf('wrangler.toml').split('\n[vars]\n');
     const [own = ''] = section.split(/^\[/m);
@@ -253,7 +253,7 @@ describe('docs/operations.md', () => {
       return `\`${name}\` ${value === '' ? 'none' : `\`${value}\``}`;
     });
     expect(vars.length).toBeGreaterThan(5);
-    const { rows } = tableOf('docs/operations.md', 'var');
+    const { rows } = tableOf('docs/operate/operations.md', 'var');
     expect(rows.map(([name, value]) => `${name} ${value}`).sort()).toEqual(vars.sort());
   });
 });

@@ -1,5 +1,5 @@
 /**
- * The table of docs/faults.md, cell by cell: each binding misbehaves in each way, each endpoint is
+ * The table of docs/operate/faults.md, cell by cell: each binding misbehaves in each way, each endpoint is
  * called, and its answer and the time that it takes are those of the table. In every case no acknowledged event is
  * missing, and no refused event prevents its retry.
  */
@@ -30,7 +30,7 @@ const PAUSE_MS = 2_000;
 type Binding = (typeof BINDINGS)[number];
 
 const [text = ''] = Object.values(
-  import.meta.glob<string>('../../docs/faults.md', {
+  import.meta.glob<string>('../../docs/operate/faults.md', {
     query: '?raw',
     import: 'default',
     eager: true,
@@ -286,7 +286,7 @@ async function expectNothingLost(at: Isolate, init: RequestInit, response: Respo
   expect(await stored.first('n')).toBe(1);
 }
 
-describe('docs/faults.md has the answers when', () => {
+describe('docs/operate/faults.md has the answers when', () => {
   it('each binding misbehaves in each way', () => {
     const expected = BINDINGS.flatMap((binding) =>
       binding === 'nothing' ? [[binding, '']] : Object.keys(MODES).map((mode) => [binding, mode]),

@@ -1,4 +1,4 @@
-/** The journeys of docs/journeys.arazzo.yaml, run step by step against the service by Redocly's respect. */
+/** The journeys of docs/guides/journeys.arazzo.yaml, run step by step against the service by Redocly's respect. */
 
 import { execFile } from 'node:child_process';
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -28,7 +28,7 @@ const report = z.object({
 let service: DevService;
 
 beforeAll(async () => {
-  copyFileSync('docs/journeys.arazzo.yaml', file);
+  copyFileSync('docs/guides/journeys.arazzo.yaml', file);
   const document = await run('npm', ['run', '-s', 'openapi'], { maxBuffer: 1e8 });
   writeFileSync(join(directory, 'openapi.json'), document.stdout);
   service = await startDevService();
@@ -39,7 +39,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-/** Runs every journey of a file, as docs/typed-client.md says. Returns the outcome of each, and what was printed. */
+/** Runs every journey of a file, as docs/guides/typed-client.md says. Returns the outcome of each, and what was printed. */
 async function respect(path: string, apiKey = service.apiKey) {
   const results = join(directory, 'results.json');
   const output = await run(

@@ -1,4 +1,4 @@
-/** The program of docs/keeping-a-copy.md, killed and started again, while listings come and go. */
+/** The program of docs/guides/keeping-a-copy.md, killed and started again, while listings come and go. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,7 +16,7 @@ import { codeBlocksOf } from './markdown.ts';
 
 const API_KEY = 'dev_key_of_the_copy_test';
 const directory = mkdtempSync(join(tmpdir(), 'copies-'));
-const [program = ''] = codeBlocksOf('docs/keeping-a-copy.md', 'ts');
+const [program = ''] = codeBlocksOf('docs/guides/keeping-a-copy.md', 'ts');
 const samples = z
   .object({ properties: z.array(z.looseObject({ id: z.string(), status: z.string() })) })
   .parse(JSON.parse(readFileSync('tools/samples/listings.json', 'utf8')));
@@ -93,7 +93,7 @@ const publicIds = () =>
     .rows(`SELECT id FROM properties WHERE status <> 'hidden' ORDER BY id`)
     .map(({ id }) => id);
 
-describe('the program of docs/keeping-a-copy.md', () => {
+describe('the program of docs/guides/keeping-a-copy.md', () => {
   it('has 60 lines at most', () => {
     expect(program.trimEnd().split('\n').length).toBeLessThanOrEqual(60);
   });

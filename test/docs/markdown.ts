@@ -1,14 +1,12 @@
 /** Reads the project's documents: their text, code blocks, tables and headings. */
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 
 /** The paths of all documents. */
 export const DOCUMENTS: readonly string[] = [
   'README.md',
   'CONTRIBUTING.md',
-  ...readdirSync('docs')
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => `docs/${name}`),
+  ...globSync('docs/**/*.md').sort(),
 ];
 
 /** A table; cells are trimmed. */

@@ -29,7 +29,7 @@ import { codeBlocksOf, DOCUMENTS } from './markdown.ts';
 
 const API_KEY = 'dev_key_4f1c09a7b25e4d8391';
 const EVENTS = '/api/v1/events';
-const FOLLOWING = 'docs/following-events.md';
+const FOLLOWING = 'docs/guides/following-events.md';
 const CONSUMER = programOf(FOLLOWING);
 const NAMESPACE = '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4';
 const run = promisify(execFile);
@@ -49,7 +49,7 @@ beforeAll(async () => {
   symlinkSync(realpathSync('node_modules'), join(directory, 'node_modules'));
   writeFileSync(join(directory, 'package.json'), '{ "type": "module" }');
   writeFileSync(join(directory, 'follow-events.ts'), CONSUMER);
-  writeFileSync(join(directory, 'build-site.ts'), programOf('docs/building-a-site.md'));
+  writeFileSync(join(directory, 'build-site.ts'), programOf('docs/guides/building-a-site.md'));
   writeFileSync(join(directory, 'send-events.js'), programOf(FOLLOWING, 'js'));
   writeFileSync(join(directory, 'send_events.py'), programOf(FOLLOWING, 'python'));
 });
@@ -246,7 +246,7 @@ function startFollowing(
   return { child, ids };
 }
 
-describe('the consumer of docs/following-events.md', () => {
+describe('the consumer of docs/guides/following-events.md', () => {
   beforeAll(async () => {
     for (let index = 0; index < 120; index += 1) await post();
   });
@@ -385,7 +385,7 @@ describe('the consumer of docs/following-events.md', () => {
 
 const hasPython = spawnSync('python3', ['--version']).status === 0;
 
-describe('the backfill of docs/following-events.md', () => {
+describe('the backfill of docs/guides/following-events.md', () => {
   const send = (program: readonly string[], file: string) => {
     const [command = '', ...args] = program;
     return run(command, [...args, file], { cwd: directory, env: environment() });
@@ -460,7 +460,7 @@ describe('the backfill of docs/following-events.md', () => {
   });
 });
 
-describe('the program of docs/building-a-site.md', () => {
+describe('the program of docs/guides/building-a-site.md', () => {
   const build = async () => {
     proxy.statuses.length = 0;
     const options = { cwd: directory, env: environment() };

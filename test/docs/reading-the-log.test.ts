@@ -1,4 +1,4 @@
-/** The queries of docs/reading-the-log.md, tried on lines that the service writes. */
+/** The queries of docs/operate/reading-the-log.md, tried on lines that the service writes. */
 
 import { env } from 'cloudflare:workers';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -13,7 +13,7 @@ import { createProvider } from '../support/tokens.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 
-const texts = import.meta.glob<string>('../../docs/reading-the-log.md', {
+const texts = import.meta.glob<string>('../../docs/operate/reading-the-log.md', {
   query: '?raw',
   import: 'default',
   eager: true,

@@ -1,4 +1,4 @@
-/** The files of docs/site-recipes.md: compiled under strict rules, and run against the service while listings change. */
+/** The files of docs/guides/site-recipes.md: compiled under strict rules, and run against the service while listings change. */
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -73,7 +73,7 @@ const MODULES = {
 
 /** The files by the paths in their first lines. */
 const files = ['ts', 'tsx']
-  .flatMap((language) => codeBlocksOf('docs/site-recipes.md', language))
+  .flatMap((language) => codeBlocksOf('docs/guides/site-recipes.md', language))
   .map((code) => ({ path: z.string().parse(/^\/\/ (\S+)\n/.exec(code)?.[1]), code }));
 
 let project: ProjectCopy;

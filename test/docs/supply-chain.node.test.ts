@@ -136,8 +136,8 @@ describe('production dependencies', () => {
     expect(packagesReachedFrom('src/index.ts')).toEqual(Object.keys(manifest.dependencies).sort());
   });
 
-  it('have a reason each in docs/dependencies.md', () => {
-    const { rows } = tableOf('docs/dependencies.md', 'package');
+  it('have a reason each in docs/explain/dependencies.md', () => {
+    const { rows } = tableOf('docs/explain/dependencies.md', 'package');
     const names = rows.flatMap(([name = '']) => codesIn(name));
     expect(names.sort()).toEqual(Object.keys(manifest.dependencies).sort());
     for (const [name, reason = ''] of rows) expect(reason, name).toMatch(/\w+ \w+ \w+/);

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { codesIn, tablesOf } from './markdown.ts';
 
-const claims = tablesOf('docs/threat-model.md').flatMap(({ rows }) =>
+const claims = tablesOf('docs/explain/threat-model.md').flatMap(({ rows }) =>
   rows.map(([claim = '', proof = '']) => ({
     claim,
     named: codesIn(proof),

@@ -1,4 +1,4 @@
-/** The client of docs/typed-client.md: generated, compiled and run against the service as its text says. */
+/** The client of docs/guides/typed-client.md: generated, compiled and run against the service as its text says. */
 
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,7 +20,7 @@ const inDirectory = { cwd: directory, maxBuffer: 1e8 };
 let service: DevService;
 
 function documentedClient(): string {
-  return z.string().parse(codeBlocksOf('docs/typed-client.md', 'ts')[0]);
+  return z.string().parse(codeBlocksOf('docs/guides/typed-client.md', 'ts')[0]);
 }
 
 beforeAll(async () => {
@@ -110,7 +110,7 @@ describe('the typed client of the documents', () => {
 
 describe('the program of the documents that uses hc', () => {
   const site = join(directory, 'site');
-  const program = z.string().parse(codeBlocksOf('docs/typed-client.md', 'ts')[1]);
+  const program = z.string().parse(codeBlocksOf('docs/guides/typed-client.md', 'ts')[1]);
 
   beforeAll(async () => {
     for (const name of ['hono', 'zod', '@types']) {
@@ -119,7 +119,7 @@ describe('the program of the documents that uses hc', () => {
     }
     writeFileSync(join(site, 'package.json'), '{ "type": "module" }');
     writeFileSync(join(site, 'hc.ts'), program);
-    const command = codeBlocksOf('docs/typed-client.md', 'bash').find((each) =>
+    const command = codeBlocksOf('docs/guides/typed-client.md', 'bash').find((each) =>
       each.includes('--emitDeclarationOnly'),
     );
     const declarations = z

@@ -1,4 +1,4 @@
-/** The sizes of leases (docs/architecture.md). That their sum is never above the limit is tried from outside too. */
+/** The sizes of leases (docs/explain/architecture.md). That their sum is never above the limit is tried from outside too. */
 
 import { describe, expect, it } from 'vitest';
 import {

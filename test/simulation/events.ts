@@ -1,5 +1,5 @@
 /**
- * Plans that press the ingest, and the guarantee of docs/events.md: the answers to one key must be those
+ * Plans that press the ingest, and the guarantee of docs/reference/events.md: the answers to one key must be those
  * of a service that takes the requests one by one (Herlihy and Wing's linearizability).
  */
 

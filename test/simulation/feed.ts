@@ -1,5 +1,5 @@
 /**
- * Plans that press the caches of the feed, and its promises (docs/property-feed.md): the age of an answer, the older
+ * Plans that press the caches of the feed, and its promises (docs/reference/property-feed.md): the age of an answer, the older
  * answer that is given while D1 fails or stalls, and the content of a fresh answer.
  */
 

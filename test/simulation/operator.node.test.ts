@@ -1,4 +1,4 @@
-/** Set-backs, moves, erasures and interrupted imports, in any order. See docs/simulation.md. */
+/** Set-backs, moves, erasures and interrupted imports, in any order. See docs/explain/simulation.md. */
 
 import { describe, expect, it } from 'vitest';
 import { addByteMethods, Source } from './modules.ts';

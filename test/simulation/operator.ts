@@ -268,7 +268,7 @@ class Operator {
     throw new Error(text);
   }
 
-  /** Reads the changes as docs/keeping-a-copy.md says. */
+  /** Reads the changes as docs/guides/keeping-a-copy.md says. */
   async #follow(): Promise<void> {
     for (let hasMore = true; hasMore; ) {
       const after = this.#cursor && `&after=${this.#cursor}`;
@@ -289,7 +289,7 @@ class Operator {
     this.#tell(`the mirror holds ${this.#mirror.size} listings`);
   }
 
-  /** Reads the events as docs/following-events.md says. A consumer passes over the ids that it has handled. */
+  /** Reads the events as docs/guides/following-events.md says. A consumer passes over the ids that it has handled. */
   async #consume(): Promise<void> {
     for (let hasMore = true; hasMore; ) {
       const cursor = this.#eventCursor && `&cursor=${this.#eventCursor}`;

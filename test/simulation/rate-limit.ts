@@ -1,5 +1,5 @@
 /**
- * Plans that press the rate limit, and its promises (docs/conventions.md): never more than the limit
+ * Plans that press the rate limit, and its promises (docs/reference/conventions.md): never more than the limit
  * passes in a window, a client of one isolate gets exactly its limit, and a refusal ends with its window.
  */
 

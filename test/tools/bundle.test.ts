@@ -39,9 +39,9 @@ describe('the deployed bundle', () => {
 });
 
 describe('a stack of the deployed bundle', () => {
-  it('is translated into lines of src by the command in docs/operations.md', () => {
+  it('is translated into lines of src by the command in docs/operate/operations.md', () => {
     const [, program = ''] =
-      /npx node -p "(.*)"/.exec(readFileSync('docs/operations.md', 'utf8')) ?? [];
+      /npx node -p "(.*)"/.exec(readFileSync('docs/operate/operations.md', 'utf8')) ?? [];
     const lines = readFileSync(join(directory, 'index.js'), 'utf8').split('\n');
     // A text that only src/http/render-error.ts has, where the error is made.
     const line = lines.findIndex((each) => each.includes('malformed configuration: '));

@@ -248,7 +248,7 @@ describe('a database', () => {
     const { code, stdout } = await deploy();
     expect(code).toBe(0);
     expect(stdout).toContain(
-      `database ${NAME}: found, 73 % of 10 GB: see "When the database fills up" in docs/runbook.md`,
+      `database ${NAME}: found, 73 % of 10 GB: see "When the database fills up" in docs/operate/runbook.md`,
     );
   });
 

@@ -97,7 +97,7 @@ async function erase(guest: string, name = NAME): Promise<void> {
 
 describe('an event that was erased since the backup stays erased', () => {
   it('in the drill on the own machine', async () => {
-    const lines = commandsOf('docs/runbook.md', '### The drill on your own machine');
+    const lines = commandsOf('docs/operate/runbook.md', '### The drill on your own machine');
     expect(lines).toEqual([
       'npm run backup -- --remote --out backups/drill.sql',
       'npm run restore -- ../REPO/backups/drill.sql --ledger ../REPO/erasures.jsonl',
@@ -114,7 +114,7 @@ describe('an event that was erased since the backup stays erased', () => {
   });
 
   it('in the drill in staging, and a later erasure reaches staging too', async () => {
-    const lines = commandsOf('docs/runbook.md', '### The drill in staging');
+    const lines = commandsOf('docs/operate/runbook.md', '### The drill in staging');
     expect(lines).toEqual([
       'npm run backup -- --remote --out backups/drill.sql',
       `npx wrangler d1 delete ${NAME}-staging`,
@@ -136,7 +136,7 @@ describe('an event that was erased since the backup stays erased', () => {
 
   it('when the database was moved and renamed, and an older backup comes back', async () => {
     await walk(operator, 'npm run backup -- --remote --out backups/weekly.sql');
-    const lines = commandsOf('docs/events.md', '### When it must go at once');
+    const lines = commandsOf('docs/reference/events.md', '### When it must go at once');
     expect(lines).toEqual([
       'npm run backup -- --remote',
       `npx wrangler d1 create ${NAME}-2 --location weur`,
@@ -164,7 +164,7 @@ describe('an event that was erased since the backup stays erased', () => {
   });
 
   it('after Time Travel, which begins a new generation', async () => {
-    const lines = commandsOf('docs/runbook.md', '## Restore from Time Travel');
+    const lines = commandsOf('docs/operate/runbook.md', '## Restore from Time Travel');
     expect(lines).toEqual([
       `npx wrangler d1 time-travel info ${NAME} --timestamp 2026-11-21T12:00:00Z`,
       'npm run deploy',
@@ -191,7 +191,7 @@ describe('an event that was erased since the backup stays erased', () => {
 
 describe.runIf(isFull)('a database that fills up', () => {
   it('is followed by a second one, and the events of before stay in the first', async () => {
-    const lines = commandsOf('docs/runbook.md', '## When the database fills up');
+    const lines = commandsOf('docs/operate/runbook.md', '## When the database fills up');
     expect(lines).toEqual([
       'npm run deploy',
       'npm run backup -- --remote',

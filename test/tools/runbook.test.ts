@@ -28,7 +28,7 @@ const ELSEWHERE = [
 /** The lines that are not to be run, or need a person. */
 const NOT_RUN = ['deploy --env typo', 'login'];
 
-const text = readFileSync('docs/runbook.md', 'utf8');
+const text = readFileSync('docs/operate/runbook.md', 'utf8');
 const told = [...text.matchAll(/(?:`|^)npx wrangler ([^`\n]+)/gm)].map(([, line = '']) => line);
 
 it('the lines are those of the runbook', () => {

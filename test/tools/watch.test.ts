@@ -32,7 +32,7 @@ describe('a saved file', () => {
     expect(testsOf(file)).toEqual(files);
   });
 
-  it.each(['test/health/health.test.ts', 'test/support/http.ts', 'docs/runbook.md'])(
+  it.each(['test/health/health.test.ts', 'test/support/http.ts', 'docs/operate/runbook.md'])(
     '%s is left to Vitest',
     (file) => {
       expect(testsOf(file)).toBeUndefined();

@@ -1,4 +1,4 @@
-/** Tables in Markdown, to be read on a terminal and pasted into docs/performance.md. Pure. */
+/** Tables in Markdown, to be read on a terminal and pasted into docs/explain/performance.md. Pure. */
 
 export type Column = { title: string; width: number };
 

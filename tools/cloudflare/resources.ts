@@ -86,14 +86,14 @@ export async function checkDatabase(
   if (actual !== wanted) {
     const named = (name: string) => (name === '' ? 'no jurisdiction' : `the jurisdiction ${name}`);
     throw new UserError(
-      `the database ${deployment.databaseName} is in ${named(actual)}, and JURISDICTION in wrangler.toml asks for ${named(wanted)}. A database cannot be moved: see "Where the data live" in docs/runbook.md`,
+      `the database ${deployment.databaseName} is in ${named(actual)}, and JURISDICTION in wrangler.toml asks for ${named(wanted)}. A database cannot be moved: see "Where the data live" in docs/operate/runbook.md`,
     );
   }
   const share = file_size / MAX_DATABASE_BYTES;
   const size = `${Math.round(share * 100)} % of 10 GB`;
   return share < WORRYING_SHARE
     ? size
-    : `${size}: see "When the database fills up" in docs/runbook.md`;
+    : `${size}: see "When the database fills up" in docs/operate/runbook.md`;
 }
 
 function jurisdictionOf({ vars }: Deployment): string {

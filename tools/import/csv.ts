@@ -1,5 +1,5 @@
 /**
- * A listings file as a spreadsheet (docs/listings-file.md): each row is a record of a patch, and a problem names its
+ * A listings file as a spreadsheet (docs/guides/listings-file.md): each row is a record of a patch, and a problem names its
  * row and column. Pure.
  */
 

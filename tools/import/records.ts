@@ -1,5 +1,5 @@
 /**
- * The records of a listings file (docs/listings-file.md): their schemas, the ids that they get, and the merge of a
+ * The records of a listings file (docs/guides/listings-file.md): their schemas, the ids that they get, and the merge of a
  * patch into a stored record. Pure.
  */
 
@@ -17,7 +17,7 @@ import {
 import { ownFields, photo, type Source, video } from '../../src/properties/source.ts';
 import { httpUrl, MAX_LIST_ENTRIES, slug } from '../../src/properties/text.ts';
 
-/** Published in docs/listings-file.md: another namespace would give every record another id. */
+/** Published in docs/guides/listings-file.md: another namespace would give every record another id. */
 const ID_NAMESPACE = parse('dab30d73-9ba7-4be9-995d-d83048c8cdd4');
 
 /** Sites write URLs into pages, where these would end an attribute or a tag. */

@@ -14,7 +14,7 @@ const NAMED_NEW = 50;
 
 /** Where a user of a name that is not known finds the right one. */
 const KNOWN_ONES =
-  'The first lines of `npm run -s export-listings` are the known locations and amenities; docs/listings-file.md says how to add one.';
+  'The first lines of `npm run -s export-listings` are the known locations and amenities; docs/guides/listings-file.md says how to add one.';
 
 /** Returns the lines about an import that was done, or would be. */
 export function summaryLines(

@@ -2,7 +2,7 @@
  * A stand-in of Cloudflare's API on loopback, for wrangler and the project's commands. It knows the calls
  * that these make, keeps D1 databases on SQLite, and can fail any request on demand.
  *
- * docs/runbook.md lists the behaviour of the real service that it cannot show.
+ * docs/operate/runbook.md lists the behaviour of the real service that it cannot show.
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';

@@ -64,7 +64,7 @@ describe('import-listings', () => {
       ),
       'properties[2] (slug "lost"): location "00000000-0000-4000-8000-000000000000" is not known',
       'properties[2] (slug "lost"): amenity "moat" is not known',
-      'The first lines of `npm run -s export-listings` are the known locations and amenities; docs/listings-file.md says how to add one.',
+      'The first lines of `npm run -s export-listings` are the known locations and amenities; docs/guides/listings-file.md says how to add one.',
       '4 problems. Nothing was changed.',
     ]);
     expect(imports.rows(LISTINGS)).toEqual(before);
@@ -83,7 +83,7 @@ describe('import-listings', () => {
     expect(stderr.trim().split('\n')).toEqual([
       'beds must be of type number: 3000 listings, first home-0 (properties[0], beds): "two", "three"',
       'amenity "moat" is not known: 3000 listings, first home-0 (properties[0], amenities.0)',
-      'The first lines of `npm run -s export-listings` are the known locations and amenities; docs/listings-file.md says how to add one.',
+      'The first lines of `npm run -s export-listings` are the known locations and amenities; docs/guides/listings-file.md says how to add one.',
       '6000 problems of 2 kinds. Nothing was changed.',
     ]);
   });
@@ -166,8 +166,8 @@ describe('import-listings', () => {
     expect(documentOf('left-over')).toMatchObject({ object: 'property', slug: 'left-over' });
   });
 
-  it('accepts the whole file of docs/listings-file.md', async () => {
-    const [, example = ''] = codeBlocksOf('docs/listings-file.md', 'json');
+  it('accepts the whole file of docs/guides/listings-file.md', async () => {
+    const [, example = ''] = codeBlocksOf('docs/guides/listings-file.md', 'json');
     expectDone(await load(example, '--dry-run'));
   });
 

@@ -1,4 +1,4 @@
-/** The sheet of the example in docs/listings-file.md: refused with its mistakes, loaded when it is mended. */
+/** The sheet of the example in docs/guides/listings-file.md: refused with its mistakes, loaded when it is mended. */
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type MemoryImports, openMemoryImports } from '../../support/node/memory-imports.ts';
@@ -26,7 +26,7 @@ it('a sheet of 300 homes is refused with one line for each of its mistakes', asy
     'photos must be an absolute http or https URL: 3 times in 1 listing, first home-41 (row 42, photos): "images.example.com/Santanyí/Sa Torre 41 1.jpg"',
     'row 42, hero_photo (slug "home-41"): "images.example.com/Santanyí/Sa Torre 41 2.jpg" must be an absolute http or https URL',
     'amenity "jacuzi" is not known: 100 listings, first home-1 (row 2, amenities)',
-    'The first lines of `npm run -s export-listings` are the known locations and amenities; docs/listings-file.md says how to add one.',
+    'The first lines of `npm run -s export-listings` are the known locations and amenities; docs/guides/listings-file.md says how to add one.',
     '116 problems of 4 kinds. Nothing was changed.',
   ]);
 });

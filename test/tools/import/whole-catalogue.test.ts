@@ -262,8 +262,8 @@ describe('quality', () => {
   });
 });
 
-it('the patch of docs/listings-file.md is accepted', async () => {
-  const [patch = '', whole = ''] = codeBlocksOf('docs/listings-file.md', 'json');
+it('the patch of docs/guides/listings-file.md is accepted', async () => {
+  const [patch = '', whole = ''] = codeBlocksOf('docs/guides/listings-file.md', 'json');
   const other = { hid: 'H-2002', slug: 'h-2002', name: 'Home', status: 'listed', display_order: 1 };
   for (const content of [whole, { properties: [other] }]) {
     expect(await imports.load(content)).toMatchObject({ code: 0, stderr: '' });
