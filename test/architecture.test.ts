@@ -11,7 +11,7 @@ const sources = import.meta.glob<string>('../src/**/*.ts', {
 /** The folders of `src` that every capability may import. */
 const SHARED = ['auth', 'http', 'storage'];
 /** The OpenAPI document and the development pages know every capability. */
-const KNOWS_ALL = 'openapi';
+const KNOW_ALL = ['openapi', 'development'];
 /** The files with which a capability writes its chapter of the document. */
 const CHAPTER_WRITERS = /^openapi\/(chapter|words|headers|error-resource)\.ts$/;
 
@@ -27,7 +27,9 @@ const files = Object.entries(sources).map(([path, text]) => ({
 
 const folders = new Set(files.flatMap(({ path }) => path.split('/').slice(0, -1).slice(0, 1)));
 /** Every other folder: each may be changed without reading the others. */
-const capabilities = [...folders].filter((name) => !SHARED.includes(name) && name !== KNOWS_ALL);
+const capabilities = [...folders].filter(
+  (name) => !SHARED.includes(name) && !KNOW_ALL.includes(name),
+);
 
 function targetsOf(file: (typeof files)[number]): string[] {
   return file.imports
@@ -48,7 +50,7 @@ describe('the source tree', () => {
     const crossings = files.flatMap((file) => {
       const own = file.path.split('/')[0] ?? '';
       if (!capabilities.includes(own)) return [];
-      const others = [...capabilities, KNOWS_ALL].filter((name) => name !== own);
+      const others = [...capabilities, ...KNOW_ALL].filter((name) => name !== own);
       return targetsOf(file)
         .filter((target) => others.includes(target.split('/')[0] ?? ''))
         .filter((target) => !CHAPTER_WRITERS.test(target))
@@ -87,17 +89,19 @@ describe('the source tree', () => {
     visit('index.ts');
     expect(reached.size).toBeGreaterThan(20);
     expect(
-      [...reached].filter((path) => path.startsWith('openapi/') && !CHAPTER_WRITERS.test(path)),
+      [...reached].filter(
+        (path) => /^(openapi|development)\//.test(path) && !CHAPTER_WRITERS.test(path),
+      ),
     ).toEqual([]);
     // The sample listings are data: the examples of the OpenAPI document are made of them.
     const targets = files.flatMap((file) => file.imports);
     expect(targets.filter((target) => /\/(tools|test)\//.test(target))).toEqual([
-      '../../tools/samples/listings.json',
+      '../../../tools/samples/listings.json',
     ]);
   });
 
   it('describes operations without the Worker, so that Node prints the document', () => {
-    const describing = files.filter(({ path }) => /\/openapi[^/]*\.ts$/.test(path));
+    const describing = files.filter(({ path }) => /\/openapi\//.test(path));
     expect(describing.length).toBeGreaterThan(3);
     const targets = describing.flatMap((file) =>
       targetsOf(file).map((target) => `${file.path} -> ${target}`),

@@ -4,7 +4,7 @@
  * To add a kind, add an entry to `CATALOGUE`. Known fields are typed, and all of them are optional; unknown fields are
  * stored as sent. The bounds of a field may be tightened at any time, because the events that a key has stored decide
  * before the schema. Events are never deleted: when you remove a kind, or change the type of a field, keep the earlier
- * form in `storedEventOf` (openapi-schemas.ts), so that the OpenAPI document still describes the stored events. The
+ * form in `storedEventOf` (openapi/schemas.ts), so that the OpenAPI document still describes the stored events. The
  * words of a field stand there too.
  */
 

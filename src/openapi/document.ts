@@ -4,10 +4,10 @@
  */
 
 import { createDocument, type ZodOpenApiOverride } from 'zod-openapi';
-import { securitySchemes } from '../auth/openapi.ts';
-import { eventChapter } from '../events/openapi.ts';
-import { healthChapter } from '../health/openapi.ts';
-import { propertyChapter } from '../properties/openapi.ts';
+import { securitySchemes } from '../auth/openapi/access.ts';
+import { eventChapter } from '../events/openapi/chapter.ts';
+import { healthChapter } from '../health/openapi/chapter.ts';
+import { propertyChapter } from '../properties/openapi/chapter.ts';
 import { WINDOW_SECONDS } from '../rate-limit/lease.ts';
 import { VERSION } from '../version.ts';
 import { portablePattern } from './portable-pattern.ts';

@@ -1,6 +1,6 @@
 /**
  * The query parameters of the feed. A filter is its entry here and the column of the same name in table.ts: validation,
- * cursors, statements and the document follow from these. Their words stand in openapi-schemas.ts.
+ * cursors, statements and the document follow from these. Their words stand in openapi/schemas.ts.
  */
 
 import * as z from 'zod';

@@ -51,7 +51,7 @@ const count = z.number().min(0).nullable();
 /**
  * A listing as the feed sends it, its fields in the order of the wire. A field that is null, empty or false when
  * unknown needs no other code: listings files, the store and `render` copy it, unless source.ts lists it among the
- * fields that `render` makes. Its words stand in openapi-schemas.ts.
+ * fields that `render` makes. Its words stand in openapi/schemas.ts.
  */
 export const property = z.strictObject({
   object: z.literal('property'),

@@ -6,13 +6,13 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { CATALOGUE as EVENT_KINDS } from '../../src/events/catalogue.ts';
-import { storedEventOfAnyKind } from '../../src/events/openapi-schemas.ts';
+import { storedEventOfAnyKind } from '../../src/events/openapi/schemas.ts';
 import { event } from '../../src/events/resource.ts';
 import { detailedHealth, health } from '../../src/health/resource.ts';
 import { CATALOGUE as ERRORS } from '../../src/http/errors.ts';
 import { errorResource } from '../../src/openapi/error-resource.ts';
 import { changeList } from '../../src/properties/changes.ts';
-import { EXAMPLES as FEED_EXAMPLES } from '../../src/properties/openapi-examples.ts';
+import { EXAMPLES as FEED_EXAMPLES } from '../../src/properties/openapi/examples.ts';
 import { locationResource, property } from '../../src/properties/resource.ts';
 import { TEST_VARS } from '../support/vars.ts';
 import {

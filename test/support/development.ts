@@ -2,7 +2,7 @@
 
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
-import worker from '../../src/openapi/dev-worker.ts';
+import worker from '../../src/development/dev-worker.ts';
 import type { Changes } from './http.ts';
 
 /** Asks for a path, with changed bindings. */

@@ -12,7 +12,7 @@ import {
 import { isReloadLine, isRequestLine, parseLogLine } from './output.ts';
 
 /** The Worker that development serves. */
-const ENTRY = 'src/openapi/dev-worker.ts';
+const ENTRY = 'src/development/dev-worker.ts';
 const POLL_MS = 200;
 /** The Worker's line in the log comes within this time after the answer. */
 const MAX_LOG_DELAY_MS = 2_000;

@@ -8,9 +8,9 @@
  */
 
 import * as z from 'zod';
-import { MAX_PROBLEMS } from '../http/errors.ts';
-import { cursorText, listOf, MAX_PAGE_SIZE } from '../http/paging.ts';
-import { problem } from '../openapi/error-resource.ts';
+import { MAX_PROBLEMS } from '../../http/errors.ts';
+import { cursorText, listOf, MAX_PAGE_SIZE } from '../../http/paging.ts';
+import { problem } from '../../openapi/error-resource.ts';
 import {
   described,
   listWords,
@@ -18,12 +18,12 @@ import {
   pagingWords,
   type Words,
   waitWords,
-} from '../openapi/words.ts';
-import { MAX_BATCH_EVENTS } from './batch.ts';
-import { CATALOGUE, MAX_NAME_CHARACTERS, NAME_PATTERN, name } from './catalogue.ts';
-import { eventType, idempotencyKey, requestOf } from './request.ts';
-import { event, storedEvent } from './resource.ts';
-import { listParameters, MAX_KINDS } from './stream.ts';
+} from '../../openapi/words.ts';
+import { MAX_BATCH_EVENTS } from '../batch.ts';
+import { CATALOGUE, MAX_NAME_CHARACTERS, NAME_PATTERN, name } from '../catalogue.ts';
+import { eventType, idempotencyKey, requestOf } from '../request.ts';
+import { event, storedEvent } from '../resource.ts';
+import { listParameters, MAX_KINDS } from '../stream.ts';
 
 const MAX_MESSAGE_CHARACTERS = 500;
 

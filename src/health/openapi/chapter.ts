@@ -1,12 +1,12 @@
 /** The health checks, as the OpenAPI document describes them. */
 
 import * as z from 'zod';
-import { OPEN } from '../auth/openapi.ts';
-import { databaseDown } from '../http/errors.ts';
-import { chapter, EXAMPLE_TIME, errorExample, json } from '../openapi/chapter.ts';
-import { errorHeaders } from '../openapi/headers.ts';
-import { VERSION } from '../version.ts';
-import { detailedHealth, downHealth, health } from './resource.ts';
+import { OPEN } from '../../auth/openapi/access.ts';
+import { databaseDown } from '../../http/errors.ts';
+import { chapter, EXAMPLE_TIME, errorExample, json } from '../../openapi/chapter.ts';
+import { errorHeaders } from '../../openapi/headers.ts';
+import { VERSION } from '../../version.ts';
+import { detailedHealth, downHealth, health } from '../resource.ts';
 
 const DETAILED = { method: 'GET', path: '/api/health/detailed' } as const;
 

@@ -7,15 +7,15 @@ import {
   pagingWords,
   type Words,
   waitWords,
-} from '../openapi/words.ts';
-import { changeList, propertyChange } from './changes.ts';
-import { LOCALES, localeMap } from './locale-map.ts';
+} from '../../openapi/words.ts';
+import { changeList, propertyChange } from '../changes.ts';
+import { LOCALES, localeMap } from '../locale-map.ts';
 import {
   changeParameters,
   itemParameters,
   listParameters,
   locationParameters,
-} from './parameters.ts';
+} from '../parameters.ts';
 import {
   amenity,
   feature,
@@ -26,8 +26,8 @@ import {
   PUBLIC_STATUSES,
   property,
   propertyCard,
-} from './resource.ts';
-import { httpUrl, slug } from './text.ts';
+} from '../resource.ts';
+import { httpUrl, slug } from '../text.ts';
 
 described(httpUrl, { examples: ['https://www.example.com/casa-marea'] });
 described(slug, { examples: ['casa-marea'] });

@@ -1,12 +1,12 @@
 /** Examples of the feed: its answers when the sample listings are loaded. */
 
 import type * as z from 'zod';
-import samples from '../../tools/samples/listings.json' with { type: 'json' };
-import { EXAMPLE_TIME, pageExample } from '../openapi/chapter.ts';
-import { inLanguages } from './locale-map.ts';
-import { cardOf, render } from './render.ts';
-import { locationResource, type Property, property, propertyCard } from './resource.ts';
-import { source } from './source.ts';
+import samples from '../../../tools/samples/listings.json' with { type: 'json' };
+import { EXAMPLE_TIME, pageExample } from '../../openapi/chapter.ts';
+import { inLanguages } from '../locale-map.ts';
+import { cardOf, render } from '../render.ts';
+import { locationResource, type Property, property, propertyCard } from '../resource.ts';
+import { source } from '../source.ts';
 
 const { location_id: _, ...sample } = bySlug(samples.properties, 'sa-domu-rubia');
 const sardinia = bySlug(samples.locations, 'sardinia');

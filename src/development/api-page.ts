@@ -10,9 +10,9 @@ import swaggerUi from 'swagger-ui-dist/swagger-ui-bundle.js';
 import * as z from 'zod';
 import type { DevelopmentKey } from '../auth/api-key.ts';
 import { type AppEnv, configOf } from '../config.ts';
-import { createOpenApiDocument } from './document.ts';
-import pageStyle from './page.css';
-import startScript from './start.browser.js';
+import { createOpenApiDocument } from '../openapi/document.ts';
+import startScript from './api-page.browser.js';
+import pageStyle from './api-page.css';
 
 const record = z.record(z.string(), z.unknown());
 const response = z.looseObject({ headers: record.optional() });

@@ -1,11 +1,11 @@
 /** The operations on events, as the OpenAPI document describes them, with their examples. */
 
 import * as z from 'zod';
-import { keyWith } from '../auth/openapi.ts';
-import { type ApiError, validationError } from '../http/errors.ts';
-import { bodyTooLarge, type JsonObject, MAX_BODY_BYTES, notJson } from '../http/json-body.ts';
-import { invalidCursor } from '../http/paging.ts';
-import { uuid } from '../http/uuid.ts';
+import { keyWith } from '../../auth/openapi/access.ts';
+import { type ApiError, validationError } from '../../http/errors.ts';
+import { bodyTooLarge, type JsonObject, MAX_BODY_BYTES, notJson } from '../../http/json-body.ts';
+import { invalidCursor } from '../../http/paging.ts';
+import { uuid } from '../../http/uuid.ts';
 import {
   badParameter,
   chapter,
@@ -13,12 +13,15 @@ import {
   EXAMPLE_TIME,
   pageExample,
   refusalOfQuery,
-} from '../openapi/chapter.ts';
-import { headersOf, noStore } from '../openapi/headers.ts';
-import { pageOf } from '../openapi/words.ts';
-import { BATCH_BOUNDS, type IngestResult } from './batch.ts';
-import { name } from './catalogue.ts';
-import { conflictDetails, keyInUse } from './conflict.ts';
+} from '../../openapi/chapter.ts';
+import { headersOf, noStore } from '../../openapi/headers.ts';
+import { pageOf } from '../../openapi/words.ts';
+import { BATCH_BOUNDS, type IngestResult } from '../batch.ts';
+import { name } from '../catalogue.ts';
+import { conflictDetails, keyInUse } from '../conflict.ts';
+import { IDEMPOTENCY_KEY_HEADER, parseIngestRequest } from '../request.ts';
+import { idempotentEvent, pendingEvent } from '../resource.ts';
+import { listParameters, noSuchEvent, unknownAfterId } from '../stream.ts';
 import {
   acceptedEvent,
   eventList,
@@ -26,10 +29,7 @@ import {
   ingestRequest,
   ingestResult,
   storedEventOfAnyKind,
-} from './openapi-schemas.ts';
-import { IDEMPOTENCY_KEY_HEADER, parseIngestRequest } from './request.ts';
-import { idempotentEvent, pendingEvent } from './resource.ts';
-import { listParameters, noSuchEvent, unknownAfterId } from './stream.ts';
+} from './schemas.ts';
 
 const MAX_BODY_KIB = MAX_BODY_BYTES / 1_024;
 

@@ -1,23 +1,23 @@
 /** The feed's operations, as the OpenAPI document describes them. */
 
 import * as z from 'zod';
-import { FEED_ACCESS } from '../auth/openapi.ts';
-import { invalidCursor } from '../http/paging.ts';
-import { badParameter, chapter, pageExample, refusalOfQuery } from '../openapi/chapter.ts';
-import { patternText } from '../openapi/error-resource.ts';
-import { headersOf } from '../openapi/headers.ts';
-import { pageOf } from '../openapi/words.ts';
-import { changeList } from './changes.ts';
-import { noSuchProperty } from './feed.ts';
-import { EXAMPLES } from './openapi-examples.ts';
-import './openapi-schemas.ts';
+import { FEED_ACCESS } from '../../auth/openapi/access.ts';
+import { invalidCursor } from '../../http/paging.ts';
+import { badParameter, chapter, pageExample, refusalOfQuery } from '../../openapi/chapter.ts';
+import { patternText } from '../../openapi/error-resource.ts';
+import { headersOf } from '../../openapi/headers.ts';
+import { pageOf } from '../../openapi/words.ts';
+import { changeList } from '../changes.ts';
+import { noSuchProperty } from '../feed.ts';
+import { EXAMPLES } from './examples.ts';
+import './schemas.ts';
 import {
   changeParameters,
   itemParameters,
   listParameters,
   locationParameters,
-} from './parameters.ts';
-import { locationResource, property, propertyCard } from './resource.ts';
+} from '../parameters.ts';
+import { locationResource, property, propertyCard } from '../resource.ts';
 
 /** The headers of a request that may be answered with a 304. */
 const requestHeaders = {
