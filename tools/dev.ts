@@ -7,7 +7,6 @@
 
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { watchNpm } from './command-line/npm.ts';
-import { applicationKeyLines } from './development/application-keys.ts';
 import { readVars } from './development/dev-vars.ts';
 import { firstRequests } from './development/first-requests.ts';
 import { type LocalService, startLocalService } from './development/local-service.ts';
@@ -85,8 +84,6 @@ function announceReady(port: number, debuggerPort: number): void {
     .filter((key) => key !== '');
   if (apiKey === '') console.log('\nAPI_KEY is empty in .dev.vars: only health will answer.');
   console.log(`\nDebugger: ws://127.0.0.1:${debuggerPort}/ws`);
-  const keys = applicationKeyLines(vars);
-  if (keys.length > 0) console.log(`\nKeys of the applications:\n\n${keys.join('\n')}`);
   const origin = `http://localhost:${port}`;
   if (vars.get('ENVIRONMENT') === 'development') {
     console.log(`\nPreview of the listings: ${origin}/preview\nAPI: ${origin}/api/docs`);

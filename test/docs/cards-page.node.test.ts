@@ -1,5 +1,6 @@
 /** The page of docs/guides/site-recipes.md in a real browser, served from another origin than the feed. */
 
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -43,15 +44,16 @@ describe.skipIf(!existsSync(CHROMIUM))('the page of cards in Chromium', () => {
   beforeAll(async () => {
     const sitePort = await claimPort();
     const address = `http://localhost:${sitePort}`;
+    const key = 'epf_marketing-site_of-the-cards-page';
+    const sha256 = createHash('sha256').update(key).digest('hex');
+    const named = { name: 'marketing-site', scopes: ['feed:read'], sha256 };
     project = await copyWithStore('samples');
     project.write(
       '.dev.vars',
-      `API_KEY=dev_key_of_the_cards_page\nENVIRONMENT=development\nCORS_ORIGINS=${address}\n`,
+      `API_KEY=dev_key_of_the_cards_page\nENVIRONMENT=development\nCORS_ORIGINS=${address}\nAPI_KEYS='${JSON.stringify([named])}'\n`,
     );
     const service = await project.serve();
     feed = service.origin;
-    // The key that `dev` makes for the site, with the scope feed:read.
-    const [key = ''] = /dev_marketing-site_\w+/.exec(service.vars.get('DEV_API_KEYS') ?? '') ?? [];
     const html = codeBlocksOf('docs/guides/site-recipes.md', 'html')
       .join('')
       .replace('http://localhost:3001', feed)

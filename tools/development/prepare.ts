@@ -8,7 +8,6 @@ import { openDatabase } from '../database/open.ts';
 import { patiently } from '../database/patiently.ts';
 import { readListingsFile } from '../import/file.ts';
 import { loadListings } from '../import/load-listings.ts';
-import { ensureApplicationKeys } from './application-keys.ts';
 import { createDevVars } from './dev-vars.ts';
 import { ensureDevelopmentKeys } from './key-pair.ts';
 import { inLocalTurn } from './local-turn.ts';
@@ -18,11 +17,10 @@ export function prepareDevelopment(): Promise<void> {
   return inLocalTurn(prepare);
 }
 
-/** Runs the steps in order: vars, the key pair for tokens, the keys of the applications, tables, listings. */
+/** Runs the steps in order: vars, the key pair for tokens, tables, listings. */
 async function prepare(): Promise<void> {
   if (createDevVars()) console.log('Created .dev.vars from .dev.vars.example.');
   await ensureDevelopmentKeys();
-  ensureApplicationKeys();
   if (await migrateLocal()) await loadSampleListings();
 }
 

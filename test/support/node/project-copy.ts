@@ -30,8 +30,6 @@ const POLL_MS = 100;
 /** The last of the lines that `dev` prints when it is ready. */
 const READY = /^curl .*ingest/m;
 const READY_CURL_LINES = 3;
-/** A line by which `dev` tells the key of an application. */
-const APPLICATION_KEY = /^[\w-]+ \([\w:, ]+\): dev_[\w-]+$/;
 
 export type Finished = { code: number | null; stdout: string; stderr: string };
 
@@ -157,7 +155,6 @@ export class ProjectCopy {
     let linesToRun = READY_CURL_LINES;
     const collect = (line: string) => {
       output += `${line}\n`;
-      if (linesToRun > 0 && APPLICATION_KEY.test(line)) return;
       if (linesToRun === 0 || !line.startsWith('curl -s ')) {
         log.hear(line);
         return;

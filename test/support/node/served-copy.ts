@@ -7,7 +7,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildBundle } from '../../../tools/bench/production.ts';
 import { startRuntime } from '../../../tools/bench/runtime.ts';
-import { ensureApplicationKeys } from '../../../tools/development/application-keys.ts';
 import { createDevVars, readVars } from '../../../tools/development/dev-vars.ts';
 import { ensureDevelopmentKeys } from '../../../tools/development/key-pair.ts';
 import { watchService } from '../watch-service-log.ts';
@@ -28,7 +27,6 @@ export type ServedCopy = {
 export async function serveCopy(directory: string): Promise<ServedCopy> {
   createDevVars(directory);
   await ensureDevelopmentKeys(directory);
-  ensureApplicationKeys(directory);
   const vars = readVars(directory);
   const heard: string[] = [];
   const log = watchService();
