@@ -31,17 +31,12 @@ export function createApp({ docs }: { docs?: Hono<AppEnv> } = {}) {
   app.use(rateLimit());
   app.use(guard());
 
-  // Chained, so that the type of the service has every operation.
-  const service = app
-    .route('/api/public/events', ingestRoutes())
-    .route('/api/v1/events', eventRoutes())
-    .route('/api/health', healthRoutes(TABLES))
-    .route('/api/v1/web', propertyRoutes());
+  app.route('/api/public/events', ingestRoutes());
+  app.route('/api/v1/events', eventRoutes());
+  app.route('/api/health', healthRoutes(TABLES));
+  app.route('/api/v1/web', propertyRoutes());
   if (docs) app.route('/', docs);
   refuseOtherMethods(app);
 
-  return service;
+  return app;
 }
-
-/** The operations of the service, for Hono's client: `hc<Service>(origin)`. */
-export type Service = ReturnType<typeof createApp>;

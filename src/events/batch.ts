@@ -18,7 +18,6 @@ import type { ingestResult } from './openapi/schemas.ts';
 import {
   IDEMPOTENCY_KEY_HEADER,
   type Identity,
-  type IngestBody,
   type IngestRequest,
   idempotencyKey,
   identityOf,
@@ -29,9 +28,6 @@ import { acceptKeyed, type Decision, lookUpKeys } from './store.ts';
 export const MAX_BATCH_EVENTS = 100;
 /** The bounds of the whole body. The nesting of an item is counted from the item. */
 export const BATCH_BOUNDS = { maxBytes: 1024 * 1024, maxDepth: MAX_BODY_DEPTH + 2 };
-
-/** The body of a batch, as a sender writes it. */
-export type BatchBody = { events: (IngestBody & { idempotency_key: string })[] };
 
 /** The result of one event of a batch. */
 export type IngestResult = z.output<typeof ingestResult>;

@@ -17,16 +17,6 @@ export const IDEMPOTENCY_KEY_HEADER = 'Idempotency-Key';
 /** The namespace of the ids, published in docs/reference/events.md. With another one, every key would have another id. */
 const KEY_NAMESPACE = parse('3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4');
 
-/** The body of a request of any kind, as a sender writes it. */
-export type IngestBody = {
-  [Kind in EventType]: {
-    event_type: Kind;
-    aggregate_id: string;
-    aggregate_type: string;
-    payload: z.input<(typeof CATALOGUE)[Kind]>;
-  };
-}[EventType];
-
 /** The kinds of the catalogue. */
 export const eventType = z.object(CATALOGUE).keyof();
 

@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import { keyName } from '../auth/api-key.ts';
 import { lowerCaseUuid } from '../http/uuid.ts';
-import { type CATALOGUE, type EventType, name } from './catalogue.ts';
+import { name } from './catalogue.ts';
 
 const timestamp = z.iso.datetime({ precision: 3 }).max(24);
 
@@ -27,14 +27,6 @@ export const storedEvent = event.extend({
   erased_at: timestamp.nullable(),
   payload: z.looseObject({}),
 });
-
-/** A stored event of any kind. */
-export type StoredEvent = {
-  [Kind in EventType]: Omit<z.output<typeof storedEvent>, 'type' | 'payload'> & {
-    type: Kind;
-    payload: z.output<(typeof CATALOGUE)[Kind]>;
-  };
-}[EventType];
 
 /** Builds the first response for an event. `created_at` is in milliseconds since the epoch. */
 export function pendingEvent(row: { id: string; type: string; created_at: number }): EventResource {

@@ -8,27 +8,14 @@ import { type AppEnv, configOf } from '../config.ts';
 import { validationError } from '../http/errors.ts';
 import { jsonObject } from '../http/json-body.ts';
 import { note } from '../http/log.ts';
-import {
-  decodeCursor,
-  encodeCursor,
-  invalidCursor,
-  type ListOf,
-  listJson,
-} from '../http/paging.ts';
+import { decodeCursor, encodeCursor, invalidCursor, listJson } from '../http/paging.ts';
 import { validQuery } from '../http/query.ts';
-import type { Answered, Sent } from '../http/typed-route.ts';
 import { isUuid } from '../http/uuid.ts';
 import { lookUntil } from '../http/wait.ts';
-import { BATCH_BOUNDS, type BatchBody, type IngestResult, ingestBatch } from './batch.ts';
+import { BATCH_BOUNDS, ingestBatch } from './batch.ts';
 import { keyInUse } from './conflict.ts';
 import { type IngestContext, ingestWithKey, ingestWithoutKey, type Outcome } from './ingest.ts';
-import {
-  IDEMPOTENCY_KEY_HEADER,
-  type IngestBody,
-  parseIngestRequest,
-  parseKey,
-} from './request.ts';
-import type { EventResource, StoredEvent } from './resource.ts';
+import { IDEMPOTENCY_KEY_HEADER, parseIngestRequest, parseKey } from './request.ts';
 import {
   findEvent,
   findEvents,
@@ -41,16 +28,10 @@ import {
 /** The position in a cursor: the database's generation, and the `seq` of the last event. */
 const position = z.tuple([z.string(), z.int().min(0)]);
 
-/** A page of events. Every page has a `resume_cursor`. */
-type EventList = ListOf<StoredEvent> & { resume_cursor: string };
-
-/** The parts of a request that sends an event. */
-type IngestParts = { json: IngestBody; header?: { [IDEMPOTENCY_KEY_HEADER]?: string } };
-
 /** The routes under /api/public/events. */
 export function ingestRoutes() {
   return new Hono<AppEnv>()
-    .post('/ingest', requireScope('events:write'), jsonObject<IngestParts>(), async (c) => {
+    .post('/ingest', requireScope('events:write'), jsonObject(), async (c) => {
       const body = c.req.valid('json');
       const key = c.req.header(IDEMPOTENCY_KEY_HEADER);
       const parsedKey = parseKey(key);
@@ -64,22 +45,17 @@ export function ingestRoutes() {
         key === undefined ? ingestWithoutKey(body, context) : ingestWithKey(body, key, context);
       // A client that hangs up must not cut the commit off from the work that follows it.
       c.executionCtx.waitUntil(outcome.catch(() => undefined));
-      return responseTo(await outcome) as Sent<Answered<EventResource, 200 | 202>>;
+      return responseTo(await outcome);
     })
-    .post(
-      '/ingest/batch',
-      requireScope('events:write'),
-      jsonObject<{ json: BatchBody }>(BATCH_BOUNDS),
-      async (c) => {
-        const header = c.req.header(IDEMPOTENCY_KEY_HEADER);
-        const work = ingestBatch(c.req.valid('json'), header, contextOf(c));
-        c.executionCtx.waitUntil(work.catch(() => undefined));
-        const outcome = await work;
-        if (outcome.kind === 'invalid') throw validationError(outcome.problems);
-        const results = outcome.results.map((result) => JSON.stringify(result));
-        return json(listJson(results, null)) as Sent<Answered<ListOf<IngestResult>>>;
-      },
-    );
+    .post('/ingest/batch', requireScope('events:write'), jsonObject(BATCH_BOUNDS), async (c) => {
+      const header = c.req.header(IDEMPOTENCY_KEY_HEADER);
+      const work = ingestBatch(c.req.valid('json'), header, contextOf(c));
+      c.executionCtx.waitUntil(work.catch(() => undefined));
+      const outcome = await work;
+      if (outcome.kind === 'invalid') throw validationError(outcome.problems);
+      const results = outcome.results.map((result) => JSON.stringify(result));
+      return json(listJson(results, null));
+    });
 }
 
 /** The routes under /api/v1/events. */
@@ -107,14 +83,14 @@ export function eventRoutes() {
         );
         const resume_cursor = await encodeCursor(scope, [page.generation, page.resume]);
         const next = page.hasMore ? resume_cursor : null;
-        return json(listJson(page.documents, next, { resume_cursor })) as Sent<Answered<EventList>>;
+        return json(listJson(page.documents, next, { resume_cursor }));
       },
     )
     .get('/:id', requireScope('events:read'), validQuery(z.object({})), async (c) => {
       const id = c.req.param('id');
       const document = isUuid(id) ? await findEvent(c.env.DB, id.toLowerCase()) : undefined;
       if (document === undefined) throw noSuchEvent();
-      return json(document) as Sent<Answered<StoredEvent>>;
+      return json(document);
     });
 }
 

@@ -8,22 +8,19 @@
 import { waitUntil } from 'cloudflare:workers';
 import { getTableColumns, getTableName } from 'drizzle-orm';
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
-import { Hono, type TypedResponse } from 'hono';
+import { Hono } from 'hono';
 import type * as z from 'zod';
 import { openToAll } from '../auth/require.ts';
 import { type AppEnv, countersOf } from '../config.ts';
 import { databaseDown } from '../http/errors.ts';
 import { logFault } from '../http/log.ts';
 import { renderError } from '../http/render-error.ts';
-import type { Answered, Sent } from '../http/typed-route.ts';
 import { readD1 } from '../storage/d1.ts';
 import { firstWithin, withDeadline } from '../storage/deadline.ts';
 import { VERSION } from '../version.ts';
-import type { detailedHealth, downHealth, health } from './resource.ts';
+import type { detailedHealth } from './resource.ts';
 
-type Health = z.infer<typeof health>;
 type DetailedHealth = z.infer<typeof detailedHealth>;
-type DownHealth = z.infer<typeof downHealth>;
 type Dependencies = DetailedHealth['dependencies'];
 type Dependency = Dependencies[keyof Dependencies];
 type Deployment = NonNullable<DetailedHealth['deployment']>;
@@ -120,14 +117,14 @@ const NO_STORE = { 'Cache-Control': 'no-store' };
 /** Mounted at /api/health. `tables` are the tables that this version needs. */
 export function healthRoutes(tables: readonly SQLiteTable[]) {
   return new Hono<AppEnv>()
-    .get('/', openToAll(), (c) => c.json(healthOf('ok'), 200, NO_STORE) as Sent<Answered<Health>>)
+    .get('/', openToAll(), (c) => c.json(healthOf('ok'), 200, NO_STORE))
     .get('/detailed', openToAll(), async (c) => {
       const dependencies = await knownDependencies(c.env, tables);
       const status = overallStatus(dependencies);
       const health = { ...healthOf(status), dependencies, ...deploymentOf(c.env) };
-      const response =
-        status === 'down' ? renderError(databaseDown(), c, health) : c.json(health, 200, NO_STORE);
-      return response as Sent<Answered<DetailedHealth> | TypedResponse<DownHealth, 503, 'json'>>;
+      return status === 'down'
+        ? renderError(databaseDown(), c, health)
+        : c.json(health, 200, NO_STORE);
     });
 }
 

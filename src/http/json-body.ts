@@ -36,18 +36,11 @@ type Bounds = {
  * Reads the body as a JSON object, for `c.req.valid('json')`. The checks run in this order, and the first that fails
  * answers: media type (415), size (413), then as 400 `validation_error` UTF-8, JSON, being an object, and limits, with
  * every place that breaks a limit.
- *
- * `Parts` are the types of the body and the headers for Hono's client. They change nothing here: the handler validates
- * the body, and reads the headers, itself.
  */
-export function jsonObject<Parts extends { json: object }>({
+export function jsonObject({
   maxBytes = MAX_BODY_BYTES,
   maxDepth = MAX_BODY_DEPTH,
-}: Partial<Bounds> = {}): MiddlewareHandler<
-  AppEnv,
-  string,
-  { in: Parts; out: { json: JsonObject } }
-> {
+}: Partial<Bounds> = {}): MiddlewareHandler<AppEnv, string, { out: { json: JsonObject } }> {
   return async function jsonObject(c, next) {
     const { headers } = c.req.raw;
     // Parameters of the media type are ignored, and no content coding is decoded (RFC 9110 sections 8.3 and 8.4).

@@ -1,35 +1,10 @@
 /** Validates the query of a list or an item, and refuses every parameter that the service would have to ignore. */
 
 import { zValidator } from '@hono/zod-validator';
-import type { MiddlewareHandler } from 'hono';
 import * as z from 'zod';
-import type { AppEnv } from '../config.ts';
 import { type Problem, pathOf, validationError } from './errors.ts';
 import { isIntact } from './paging.ts';
 import { isNonEmpty } from './validate.ts';
-
-/** A validator of the query. `Parts` are the types of the other parts that the route reads, for Hono's client. */
-type QueryValidator<S extends z.ZodObject, Parts> = MiddlewareHandler<
-  AppEnv,
-  string,
-  { in: QueryOf<ClientQuery<z.input<S>, z.output<S>>> & Parts; out: { query: z.output<S> } }
->;
-
-/**
- * The query as Hono's client takes it. A schema reads text, because a URL holds text only. The client takes the number
- * or the list of names that the schema makes of this text.
- */
-type ClientQuery<In, Out> = {
-  [Name in keyof In]: Name extends keyof Out
-    ? ClientValue<In[Name], NonNullable<Out[Name]>>
-    : never;
-};
-type ClientValue<In, Out> = Out extends number
-  ? number
-  : Out extends readonly (infer Item)[]
-    ? Item | Item[]
-    : In;
-type QueryOf<Query> = Query extends Record<string, never> ? object : { query: Query };
 
 /**
  * Validates the query: each parameter at most once, unless it is a list itself. `aliases` maps names that other parts
@@ -39,11 +14,11 @@ type QueryOf<Query> = Query extends Record<string, never> ? object : { query: Qu
  * the only bad parameter, it passes: the handler decodes it, and throws `invalid_cursor`. Unknown parameters are bad
  * too: an answer that ignores `sort=price` or `bedrooms=3` looks as if it was sorted or filtered.
  */
-export function validQuery<S extends z.ZodObject, Parts = object>(
+export function validQuery<S extends z.ZodObject>(
   schema: S,
   aliases: Readonly<Record<string, string>> = {},
-): QueryValidator<S, Parts> {
-  const validate = zValidator('query', schema, async (result, c) => {
+) {
+  return zValidator('query', schema, async (result, c) => {
     const sent = c.req.queries();
     if (result.success && Object.keys(sent).every((name) => Object.hasOwn(schema.shape, name)))
       return;
@@ -61,8 +36,6 @@ export function validQuery<S extends z.ZodObject, Parts = object>(
     }
     throw validationError(problems);
   });
-  // Only the types differ: Hono's client reads `Parts` from them.
-  return (c, next) => validate(c as never, next);
 }
 
 /** Returns the problems of a query, unknown parameters first, each under its name. */

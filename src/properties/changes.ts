@@ -98,8 +98,6 @@ export const propertyChange = z.strictObject({
 /** A page of changes. */
 export const changeList = listOf(propertyChange).extend({ resume_cursor: cursorText });
 
-export type ChangeList = z.infer<typeof changeList>;
-
 /** A request for at most `limit` changes after a place, or from the beginning. */
 type ChangesRequest = {
   limit: number;

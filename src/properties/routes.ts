@@ -4,12 +4,11 @@ import { Hono } from 'hono';
 import type * as z from 'zod';
 import { requireFeedAccess } from '../auth/require.ts';
 import { type AppEnv, configOf } from '../config.ts';
-import { decodeCursor, type ListOf } from '../http/paging.ts';
+import { decodeCursor } from '../http/paging.ts';
 import { validQuery } from '../http/query.ts';
-import type { Answered, NotModified, Sent } from '../http/typed-route.ts';
 import { isUuid } from '../http/uuid.ts';
 import { lookUntil } from '../http/wait.ts';
-import { CHANGES_SCOPE, type ChangeList, changePlace, readChanges } from './changes.ts';
+import { CHANGES_SCOPE, changePlace, readChanges } from './changes.ts';
 import { Feed, type FeedRequest, noSuchProperty } from './feed.ts';
 import { LOCATIONS_SCOPE, locationPosition } from './locations.ts';
 import {
@@ -18,48 +17,30 @@ import {
   listParameters,
   locationParameters,
 } from './parameters.ts';
-import type { LocationResource, Property, PropertyCard } from './resource.ts';
 import { type ListingKey, type PageRequest, position, propertiesScope } from './store.ts';
 import { isSlug } from './text.ts';
-
-/** The headers of a reader that has an earlier answer. */
-type Conditions = { header?: { 'If-None-Match'?: string } };
 
 /** Mounted at /api/v1/web. */
 export function propertyRoutes() {
   const feed = new Feed();
-  const listQuery = validQuery<typeof listParameters, Conditions>(listParameters);
+  const listQuery = validQuery(listParameters);
   return new Hono<AppEnv>()
     .get('/properties', requireFeedAccess(), listQuery, async (c) => {
-      const answer = await feed.answer(c, ...(await pageAsked(c.req.valid('query'), 'document')));
-      return answer as Sent<Answered<ListOf<Property>> | NotModified>;
+      return feed.answer(c, ...(await pageAsked(c.req.valid('query'), 'document')));
     })
     .get('/property-cards', requireFeedAccess(), listQuery, async (c) => {
-      const answer = await feed.answer(c, ...(await pageAsked(c.req.valid('query'), 'card')));
-      return answer as Sent<Answered<ListOf<PropertyCard>> | NotModified>;
+      return feed.answer(c, ...(await pageAsked(c.req.valid('query'), 'card')));
     })
-    .get(
-      '/properties/:slugOrId',
-      requireFeedAccess(),
-      validQuery<typeof itemParameters, Conditions>(itemParameters),
-      async (c) => {
-        const { locale, fresh } = c.req.valid('query');
-        const key = keyOf(c.req.param('slugOrId'));
-        const answer = await feed.answer(c, { kind: 'item', key, locale }, fresh);
-        return answer as Sent<Answered<Property> | NotModified>;
-      },
-    )
-    .get(
-      '/locations',
-      requireFeedAccess(),
-      validQuery<typeof locationParameters, Conditions>(locationParameters),
-      async (c) => {
-        const { limit, cursor, locale, fresh } = c.req.valid('query');
-        const after = await decodeCursor(cursor, LOCATIONS_SCOPE, locationPosition);
-        const answer = await feed.answer(c, { kind: 'locations', limit, after, locale }, fresh);
-        return answer as Sent<Answered<ListOf<LocationResource>> | NotModified>;
-      },
-    )
+    .get('/properties/:slugOrId', requireFeedAccess(), validQuery(itemParameters), async (c) => {
+      const { locale, fresh } = c.req.valid('query');
+      const key = keyOf(c.req.param('slugOrId'));
+      return feed.answer(c, { kind: 'item', key, locale }, fresh);
+    })
+    .get('/locations', requireFeedAccess(), validQuery(locationParameters), async (c) => {
+      const { limit, cursor, locale, fresh } = c.req.valid('query');
+      const after = await decodeCursor(cursor, LOCATIONS_SCOPE, locationPosition);
+      return feed.answer(c, { kind: 'locations', limit, after, locale }, fresh);
+    })
     .get('/property-changes', requireFeedAccess(), validQuery(changeParameters), async (c) => {
       const { limit, after: cursor, locale, wait } = c.req.valid('query');
       const after = await decodeCursor(cursor, CHANGES_SCOPE, changePlace, 'after');
@@ -71,7 +52,7 @@ export function propertyRoutes() {
         wait,
       );
       const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
-      return new Response(json, { headers }) as Sent<Answered<ChangeList>>;
+      return new Response(json, { headers });
     });
 }
 

@@ -2,7 +2,7 @@
 
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -38,10 +38,10 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-async function runClient(origin: string, program = join(directory, 'client.ts')) {
+async function runClient(origin: string) {
   const env = { ...process.env, API_URL: origin, API_KEY: service.apiKey };
   const options = { ...inDirectory, env };
-  const { stdout } = await run(process.execPath, ['--no-warnings', program], options);
+  const { stdout } = await run(process.execPath, ['--no-warnings', 'client.ts'], options);
   return stdout.trimEnd().split('\n');
 }
 
@@ -105,66 +105,6 @@ describe('the typed client of the documents', () => {
     await expect(
       run(process.execPath, ['--no-warnings', 'client.ts'], { ...inDirectory, env }),
     ).rejects.toMatchObject({ stderr: expect.stringContaining('authentication_invalid') });
-  });
-});
-
-describe('the program of the documents that uses hc', () => {
-  const site = join(directory, 'site');
-  const program = z.string().parse(codeBlocksOf('docs/guides/typed-client.md', 'ts')[1]);
-
-  beforeAll(async () => {
-    for (const name of ['hono', 'zod', '@types']) {
-      mkdirSync(join(site, 'node_modules'), { recursive: true });
-      symlinkSync(realpathSync(join('node_modules', name)), join(site, 'node_modules', name));
-    }
-    writeFileSync(join(site, 'package.json'), '{ "type": "module" }');
-    writeFileSync(join(site, 'hc.ts'), program);
-    const command = codeBlocksOf('docs/guides/typed-client.md', 'bash').find((each) =>
-      each.includes('--emitDeclarationOnly'),
-    );
-    const declarations = z
-      .string()
-      .parse(command)
-      .replace('../site/service', join(site, 'service'));
-    await run('sh', ['-ec', declarations]);
-  });
-
-  async function compile(name: string): Promise<string> {
-    const options = '--strict --singleThreaded --noEmit --target es2024 --module nodenext'.split(
-      ' ',
-    );
-    const strictness = ['--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess'];
-    const others = ['--allowImportingTsExtensions', '--skipLibCheck', '--types', 'node'];
-    const { stdout } = await run(join(bin, 'tsc'), [...options, ...strictness, ...others, name], {
-      cwd: site,
-    }).catch((error: unknown) => z.object({ stdout: z.string() }).parse(error));
-    return stdout;
-  }
-
-  it('compiles in a folder that has only the declarations of the service', async () => {
-    expect(await compile('hc.ts')).toBe('');
-  });
-
-  it('does not compile with a status or a limit that the service would refuse, or an unknown field', async () => {
-    const wrong = program
-      .replace("'sold_out'", "'hidden'")
-      .replace('limit: 20', "limit: '20'")
-      .replace('console.log(slug, title.en)', 'console.log(slug, title.de)');
-    writeFileSync(join(site, 'wrong.ts'), wrong);
-    const errors = await compile('wrong.ts');
-    expect(errors).toContain(
-      `'"hidden"' is not assignable to type '"coming_soon" | "listed" | "sold_out"'`,
-    );
-    expect(errors).toContain("'string' is not assignable to type 'number'");
-    expect(errors.trimEnd().split(/\n(?=\S)/)).toHaveLength(3);
-  });
-
-  it('reads listings, cards, locations and changes', async () => {
-    const output = (await runClient(service.origin, join(site, 'hc.ts'))).join('\n');
-    expect(output).toMatch(/^\[(\s*'[\w-]+',?)+\s*\] \S+\n/);
-    // Three cards in English, ten locations, every public listing.
-    expect(output).toMatch(/\n[\w-]+ \S.*\n[\w-]+ \S.*\n[\w-]+ \S.*\n[0-9a-f-]{36} Algarve\n/);
-    expect(output).toMatch(/\n\d+ [\w-]+$/);
   });
 });
 
