@@ -1,11 +1,10 @@
 /**
  * `GET /api/health` and `GET /api/health/detailed`: for monitors, without credentials.
  *
- * The dependencies are checked side by side, each for a bounded time, none by a write. The result is kept for 5 s, so
- * that the endpoint cannot be used to put load on them.
+ * The dependencies are checked side by side, each for a bounded time, none by a write. The result is cached for 5 s, so
+ * that a monitor puts little load on them.
  */
 
-import { waitUntil } from 'cloudflare:workers';
 import { getTableColumns, getTableName } from 'drizzle-orm';
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { Hono } from 'hono';
@@ -16,7 +15,7 @@ import { databaseDown } from '../http/errors.ts';
 import { logFault } from '../http/log.ts';
 import { renderError } from '../http/render-error.ts';
 import { readD1 } from '../storage/d1.ts';
-import { firstWithin, withDeadline } from '../storage/deadline.ts';
+import { withDeadline } from '../storage/deadline.ts';
 import { VERSION } from '../version.ts';
 import type { detailedHealth } from './resource.ts';
 
@@ -81,35 +80,21 @@ function schemaQuery(tables: readonly SQLiteTable[]): string {
 }
 
 const REUSED_MS = 5_000;
-/** Above `CHECK_DEADLINE_MS`. A check that takes longer was cancelled with the request that began it. */
-const CANCELLED_AFTER_MS = 3_000;
 
-type Check = { startedAt: number; result: Promise<Dependencies> };
+type CheckedHealth = ReturnType<typeof healthOf> &
+  Pick<DetailedHealth, 'dependencies' | 'deployment'>;
 
-const checks = new WeakMap<Env, Check>();
+const lastChecks = new WeakMap<Env, { finishedAt: number; health: CheckedHealth }>();
 
-/** Returns the state of the dependencies, checked at most 5 s ago. Requests at the same time share one check. */
-async function knownDependencies(env: Env, tables: readonly SQLiteTable[]): Promise<Dependencies> {
-  const check = recentCheck(env) ?? beginCheck(env, tables);
-  const dependencies = await firstWithin(check.result, CANCELLED_AFTER_MS, undefined);
-  if (dependencies !== undefined) return dependencies;
-  // Another request may have begun the next check already.
-  if (checks.get(env) === check) checks.delete(env);
-  return knownDependencies(env, tables);
-}
-
-function recentCheck(env: Env): Check | undefined {
-  const check = checks.get(env);
-  if (check === undefined) return undefined;
-  return Math.abs(Date.now() - check.startedAt) < REUSED_MS ? check : undefined;
-}
-
-function beginCheck(env: Env, tables: readonly SQLiteTable[]): Check {
-  const check = { startedAt: Date.now(), result: checkDependencies(env, tables) };
-  checks.set(env, check);
-  // The check goes on after the request that began it: other requests may wait for it.
-  waitUntil(check.result);
-  return check;
+/** Returns the health of the last check, or checks again 5 s after it. Requests never share a check under way. */
+async function recentHealth(env: Env, tables: readonly SQLiteTable[]): Promise<CheckedHealth> {
+  const last = lastChecks.get(env);
+  if (last !== undefined && Math.abs(Date.now() - last.finishedAt) < REUSED_MS) return last.health;
+  const dependencies = await checkDependencies(env, tables);
+  const status = overallStatus(dependencies);
+  const health = { ...healthOf(status), dependencies, ...deploymentOf(env) };
+  lastChecks.set(env, { finishedAt: Date.now(), health });
+  return health;
 }
 
 const NO_STORE = { 'Cache-Control': 'no-store' };
@@ -119,10 +104,8 @@ export function healthRoutes(tables: readonly SQLiteTable[]) {
   return new Hono<AppEnv>()
     .get('/', openToAll(), (c) => c.json(healthOf('ok'), 200, NO_STORE))
     .get('/detailed', openToAll(), async (c) => {
-      const dependencies = await knownDependencies(c.env, tables);
-      const status = overallStatus(dependencies);
-      const health = { ...healthOf(status), dependencies, ...deploymentOf(c.env) };
-      return status === 'down'
+      const health = await recentHealth(c.env, tables);
+      return health.status === 'down'
         ? renderError(databaseDown(), c, health)
         : c.json(health, 200, NO_STORE);
     });
