@@ -47,14 +47,6 @@ export class RateCounter extends DurableObject<Env> {
     return lease;
   }
 
-  /**
-   * Grants as `grant` does, to a Worker of the version before, which sends no window. Delete this method once no
-   * deployed Worker calls it.
-   */
-  lease(counter: CounterName, limit: number, wanted: number): Lease {
-    return this.grant(counter, limit, wanted);
-  }
-
   /** Deletes windows that are over, and sets an alarm for the rest. An idle object stores nothing. */
   override async alarm(): Promise<void> {
     const now = Date.now();

@@ -79,13 +79,6 @@ describe('the storage of a counter', () => {
   });
 });
 
-it('a Worker of the version before shares the window with one of this version', async () => {
-  const client = freshAddress();
-  await lease(client);
-  const answer = await objectOf(client).lease('default', 100, 10);
-  expect(answer).toMatchObject({ granted: 10, left: 86, resetMs: 60_000 });
-});
-
 describe('an eviction', () => {
   it.each([
     [1, 0],
