@@ -2,15 +2,11 @@
  * The `Authorization: Bearer` credential: a JWT of the identity provider (RFC 6750, RFC 7519), the provider's keys that
  * verify it, and the permissions that it carries.
  *
- * The provider's key set (RFC 7517) is a var, or is fetched from the provider's address. jose's remote set fetches the
- * keys and keeps them for its isolate. The code here adds two things. The keys are cached at the edge too (per data
- * centre, and only on a custom domain), because isolates are short-lived. And known keys are used for a day while the
- * provider cannot be reached.
+ * The provider's key set (RFC 7517) is a var, or is fetched from the provider's address. jose fetches and caches it.
+ * The code here adds one thing: while a fetch fails, the isolate uses its last good key set.
  *
- * Requests must not wait for each other's promises on Workers: when a request is cancelled, a request that waits for
- * its fetch hangs. So jose makes a fetch of its own there for each request that finds no fresh keys
- * (`isCloudflareWorkers` in its jwks/remote.js). Many requests at once to an empty isolate make many fetches, bounded
- * by the rate limit of their clients.
+ * On Workers jose starts a fetch for each request that finds no fresh keys (`isCloudflareWorkers` in its
+ * jwks/remote.js): requests there cannot wait for each other's promises.
  */
 
 import {
@@ -20,11 +16,9 @@ import {
   customFetch,
   errors,
   type FlattenedJWSInput,
-  type JWKSCacheInput,
   type JWSHeaderParameters,
   type JWTPayload,
   type JWTVerifyOptions,
-  jwksCache,
   jwtVerify,
   UnsecuredJWT,
 } from 'jose';
@@ -32,25 +26,17 @@ import * as z from 'zod';
 import type { Config } from '../config.ts';
 import { logFault } from '../http/log.ts';
 import { withDeadline } from '../storage/deadline.ts';
-import { edgeAddressOf } from '../storage/edge-address.ts';
 
 const FETCH_DEADLINE_MS = 5_000;
-const EDGE_DEADLINE_MS = 1_000;
-/** Keys are fetched again after this time: a key that the provider has withdrawn is refused from then on. */
+/** Keys are fetched again after this time. A key that the provider has withdrawn is rejected from then on. */
 const FRESH_MS = 600_000;
-/** While the provider cannot be reached, known keys are used for so long. */
-const USABLE_SECONDS = 86_400;
 /** The pause between two fetches for an unknown `kid`, or for keys that could not be renewed. */
 const COOL_DOWN_MS = 30_000;
-const EDGE_KIND = 'key-sets';
 
-/** The provider cannot be reached or does not answer with a key set, and no key is known. */
+/** The provider cannot be reached or sends no key set, and the isolate has no earlier one. */
 class KeySetUnavailable extends Error {
   override readonly name = 'KeySetUnavailable';
 }
-
-/** The request that carries a token: its URL, and a function that lets work go on after the response. */
-type TokenRequest = { url: string; inBackground(work: Promise<unknown>): void };
 
 /** Finds the key that a token names; throws jose's `JWKSNoMatchingKey` when the set lacks it. */
 type FindKey = (header: JWSHeaderParameters, token: FlattenedJWSInput) => Promise<CryptoKey>;
@@ -58,53 +44,58 @@ type FindKey = (header: JWSHeaderParameters, token: FlattenedJWSInput) => Promis
 const inlineSets = new WeakMap<object, FindKey>();
 
 /**
- * Returns the configured key set for a request: the set in the vars, else the set at the address, else `undefined`. The
- * `FindKey` of an address may throw `KeySetUnavailable`.
+ * Returns the configured key set: the set in the vars, else the set at the address, else `undefined`. The `FindKey` of
+ * an address may throw `KeySetUnavailable`.
  */
-function keySetOf({ jwks, jwksUrl }: Config['jwt'], request: TokenRequest): FindKey | undefined {
+function keySetOf({ jwks, jwksUrl }: Config['jwt']): FindKey | undefined {
   if (jwks !== null) {
     const findKey = inlineSets.get(jwks) ?? createLocalJWKSet(jwks);
     inlineSets.set(jwks, findKey);
     return findKey;
   }
   if (jwksUrl === '') return undefined;
-  return (header, token) => findRemotely(jwksUrl, request, header, token);
+  return (header, token) => findRemotely(jwksUrl, header, token);
 }
 
-/** A provider's key set in this isolate. jose writes the keys that it fetches into `keys`, with the time of the fetch. */
-type KnownSet = {
-  keys: JWKSCacheInput;
-  remote: ReturnType<typeof createRemoteJWKSet>;
-  pausedUntil: number;
-};
+/** A provider's key set in this isolate. It is not fetched before `pausedUntil`. */
+type RemoteSet = { find: ReturnType<typeof createRemoteJWKSet>; pausedUntil: number };
 
 /** Address → key set. */
-const knownSets = new Map<string, KnownSet>();
+const remoteSets = new Map<string, RemoteSet>();
+
+function remoteSetOf(url: string): RemoteSet {
+  const known = remoteSets.get(url);
+  if (known !== undefined) return known;
+  const find = createRemoteJWKSet(new URL(url), {
+    timeoutDuration: FETCH_DEADLINE_MS,
+    cooldownDuration: COOL_DOWN_MS,
+    cacheMaxAge: FRESH_MS,
+    [customFetch]: fetchUsableKeys,
+  });
+  const created = { find, pausedUntil: 0 };
+  remoteSets.set(url, created);
+  return created;
+}
 
 async function findRemotely(
   url: string,
-  request: TokenRequest,
   header: JWSHeaderParameters,
   token: FlattenedJWSInput,
 ): Promise<CryptoKey> {
-  const known = await freshest(url, request);
-  const fetchedAt = known.keys.uat;
-  try {
-    if (Date.now() >= known.pausedUntil) {
-      return await withDeadline(known.remote(header, token), FETCH_DEADLINE_MS, 'key set');
+  const set = remoteSetOf(url);
+  if (Date.now() >= set.pausedUntil) {
+    try {
+      return await withDeadline(set.find(header, token), FETCH_DEADLINE_MS, 'key set');
+    } catch (error) {
+      if (isAboutToken(error)) throw error;
+      logFault('the key set could not be renewed', error);
+      if (set.find.jwks() === undefined) {
+        throw new KeySetUnavailable('no key set is known', { cause: error });
+      }
+      set.pausedUntil = Date.now() + COOL_DOWN_MS;
     }
-  } catch (error) {
-    if (isAboutToken(error)) throw error;
-    logFault('the key set could not be renewed', error);
-    known.pausedUntil = Date.now() + COOL_DOWN_MS;
-    if (!isUsable(known.keys)) {
-      knownSets.delete(url);
-      throw new KeySetUnavailable('no key set is known', { cause: error });
-    }
-  } finally {
-    if (known.keys.uat !== fetchedAt) request.inBackground(cacheAtEdge(url, request, known.keys));
   }
-  return createLocalJWKSet(known.keys.jwks ?? { keys: [] })(header, token);
+  return createLocalJWKSet(set.find.jwks() ?? { keys: [] })(header, token);
 }
 
 /** Reports whether the token is at fault, and not the provider. */
@@ -114,30 +105,6 @@ function isAboutToken(error: unknown): boolean {
     error instanceof errors.JWKSMultipleMatchingKeys ||
     error instanceof errors.JOSENotSupported
   );
-}
-
-function isUsable({ uat }: JWKSCacheInput): boolean {
-  return uat !== undefined && Date.now() - uat < USABLE_SECONDS * 1_000;
-}
-
-/** Returns the isolate's key set while it is fresh or fetches pause; else the newer of this set and the cached one. */
-async function freshest(url: string, request: TokenRequest): Promise<KnownSet> {
-  const known = knownSets.get(url);
-  if (known && (known.remote.fresh || Date.now() < known.pausedUntil)) return known;
-  const cached = await readAtEdge(url, request);
-  // Another request may have fetched newer keys meanwhile.
-  const present = knownSets.get(url);
-  if (present && (present.keys.uat ?? 0) >= (cached.uat ?? 0)) return present;
-  const remote = createRemoteJWKSet(new URL(url), {
-    timeoutDuration: FETCH_DEADLINE_MS,
-    cooldownDuration: COOL_DOWN_MS,
-    cacheMaxAge: FRESH_MS,
-    [jwksCache]: cached,
-    [customFetch]: fetchUsableKeys,
-  });
-  const made = { keys: cached, remote, pausedUntil: 0 };
-  knownSets.set(url, made);
-  return made;
 }
 
 /** A published key set, without keys of unknown kinds and without private keys (RFC 7517 section 5). */
@@ -155,37 +122,7 @@ async function fetchUsableKeys(url: string, init: RequestInit): Promise<Response
     : response;
 }
 
-/** Cached keys, and the time at which they were fetched (`uat`) in milliseconds since the epoch. */
-const edgeEntry = z.object({ uat: z.number(), jwks: publishedSet });
-
-/** Returns the keys in the edge cache of this data centre, or none. Never rejects. */
-async function readAtEdge(url: string, request: TokenRequest): Promise<JWKSCacheInput> {
-  try {
-    const match = caches.default.match(edgeAddressOf(request.url, EDGE_KIND, url));
-    const response = await withDeadline(match, EDGE_DEADLINE_MS, 'edge cache');
-    return response === undefined ? {} : edgeEntry.parse(await response.json());
-  } catch (error) {
-    logFault('the cached key set could not be read', error);
-    return {};
-  }
-}
-
-/** Caches keys at the edge. Never rejects. */
-async function cacheAtEdge(
-  url: string,
-  request: TokenRequest,
-  keys: JWKSCacheInput,
-): Promise<void> {
-  try {
-    const headers = { 'Cache-Control': `max-age=${USABLE_SECONDS}` };
-    const address = edgeAddressOf(request.url, EDGE_KIND, url);
-    await caches.default.put(address, Response.json(keys, { headers }));
-  } catch (error) {
-    logFault('the key set could not be cached', error);
-  }
-}
-
-/** The provider's clock may differ from this one by so much. */
+/** The allowed difference between the provider's clock and this one. */
 const CLOCK_TOLERANCE_SECONDS = 30;
 
 /** Asymmetric algorithms only: with a symmetric one, the published key could sign a token. */
@@ -213,7 +150,7 @@ const BEARER_JWT =
 /** The header of an unsecured JWT (RFC 7519 section 6): `{"alg":"none"}`. */
 const UNSECURED_HEADER = 'eyJhbGciOiJub25lIn0';
 
-/** The judgement of a token. */
+/** The verdict about a token. */
 type Bearer =
   /** `permissions` is the claim of the token, not validated. */
   | { outcome: 'valid'; permissions: unknown }
@@ -224,13 +161,9 @@ type Bearer =
  * Judges the `Authorization` header of a request. No token is valid unless issuer, audience and key set are configured.
  * Throws `KeySetUnavailable` when a token with valid claims needs keys that cannot be fetched.
  */
-export async function judgeBearer(
-  authorization: string,
-  jwt: Config['jwt'],
-  request: TokenRequest,
-): Promise<Bearer> {
+export async function judgeBearer(authorization: string, jwt: Config['jwt']): Promise<Bearer> {
   const [, token] = BEARER_JWT.exec(authorization) ?? [];
-  const findKey = keySetOf(jwt, request);
+  const findKey = keySetOf(jwt);
   if (token === undefined) return invalid('not a bearer token in compact form');
   if (findKey === undefined) return invalid('no key set is configured');
   if (jwt.issuer === '' || jwt.audience === '')
@@ -242,7 +175,7 @@ export async function judgeBearer(
     clockTolerance: CLOCK_TOLERANCE_SECONDS,
   };
   try {
-    // Claims are checked first: a token with a bad claim is refused without a signature check and without keys.
+    // Claims are checked first: a token with a bad claim is rejected without a signature check and without keys.
     UnsecuredJWT.decode(`${UNSECURED_HEADER}.${token.split('.')[1]}.`, options);
     const verifying = { ...options, algorithms: ASYMMETRIC_ALGORITHMS };
     const claims = await verify(token, findKey, verifying);

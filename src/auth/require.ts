@@ -72,10 +72,7 @@ export function requireFeedAccess() {
       }
       const authorization = c.req.header('Authorization');
       if (authorization !== undefined) {
-        const bearer = await judgeBearer(authorization, configOf(c.env).jwt, {
-          url: c.req.url,
-          inBackground: (work) => c.executionCtx.waitUntil(work),
-        });
+        const bearer = await judgeBearer(authorization, configOf(c.env).jwt);
         if (bearer.outcome === 'invalid') note({ token_fault: bearer.fault });
         else if (allows(bearer.permissions, FEED_PERMISSION.area, FEED_PERMISSION.level)) {
           admit(c, TOKEN_CALLER);
