@@ -7,7 +7,7 @@
  */
 
 import * as z from 'zod';
-import { developmentKeys, namedKeys } from './auth/api-key.ts';
+import { namedKeys } from './auth/api-key.ts';
 
 /** The types of this Worker's bindings, and of the variables that middleware sets on Hono's context. */
 export type AppEnv = {
@@ -79,8 +79,6 @@ const vars = {
   FEED_MEMORY_BYTES: wholeNumber(0, 67_108_864),
   API_KEY: commaSeparated,
   API_KEYS: namedKeys,
-  /** Read in development only. */
-  DEV_API_KEYS: developmentKeys,
   JWT_ISSUER: z.string().default(''),
   JWT_AUDIENCE: z.string().default(''),
   JWT_JWKS_URL: z.literal('').or(httpUrl).default(''),
@@ -108,7 +106,6 @@ const varsSchema = z.object(vars).transform((values) => ({
   /** Keys that open everything. */
   apiKeys: values.API_KEY,
   namedKeys: values.API_KEYS,
-  developmentKeys: values.DEV_API_KEYS,
   jwt: {
     issuer: values.JWT_ISSUER,
     audience: values.JWT_AUDIENCE,
@@ -156,14 +153,13 @@ export function countersOf(env: Env): Env['RATE_COUNTER'] {
 }
 
 function read(env: Env): Config {
-  const effective = env.ENVIRONMENT === DEVELOPMENT ? env : { ...env, DEV_API_KEYS: '' };
-  const parsed = varsSchema.safeParse(effective);
+  const parsed = varsSchema.safeParse(env);
   if (parsed.success) return { ...parsed.data, faults: [] };
   const { issues } = parsed.error;
   const mended = Object.fromEntries(
     issues.map(({ path: [name] }) => [name, STAND_INS[String(name)]]),
   );
-  return { ...varsSchema.parse({ ...effective, ...mended }), faults: faultsOf(effective) };
+  return { ...varsSchema.parse({ ...env, ...mended }), faults: faultsOf(env) };
 }
 
 /** Returns a sentence about each malformed var, which begins with its name. `deploy` asks before it deploys. */

@@ -1,5 +1,5 @@
 /**
- * The `x-api-key` credential: the schema of configured keys, and the judgement of the key that a request sends.
+ * The `x-api-key` credential: the schema of configured keys, and the verdict about the key that a request sends.
  *
  * A configuration holds the SHA-256 of a named key and never the key. A key has 256 random bits, so its hash does not
  * give it away. `config.ts` parses the configured keys, and `npm run api-key` makes new ones.
@@ -21,8 +21,8 @@ const RESERVED_NAMES: readonly string[] = [FULL_ACCESS_CALLER, TOKEN_CALLER];
 
 const MAX_NAME_CHARACTERS = 40;
 
-/** Keys with this prefix stand in the repository, or in a developer's files. They are valid in development only. */
-export const DEVELOPMENT_PREFIX = 'dev_';
+/** The key in .dev.vars.example begins with this prefix. Such keys are valid in development only. */
+const DEVELOPMENT_PREFIX = 'dev_';
 
 /** The name of a key's holder, which the log and the stored events show. */
 export const keyName = z
@@ -39,28 +39,29 @@ export const scope = z.enum(SCOPES, { error: `must be one of ${SCOPES.join(', ')
 /** The last day of a key, in UTC. */
 export const expiryDate = z.iso.date({ error: 'must be a date such as 2027-06-30' });
 
-const holder = {
+/** An entry of the var `API_KEYS`. */
+const namedKey = z.strictObject({
   name: keyName,
   scopes: z.array(scope).min(1, 'must have at least one scope'),
-};
-
-const namedKey = z.strictObject({
-  ...holder,
   sha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hexadecimal digits'),
   expires: expiryDate.optional(),
 });
 
-/** A key of a developer: it stands in .dev.vars as it is, so that the documentation page can offer it. */
-const developmentKey = z.strictObject({
-  ...holder,
-  key: z.string().startsWith(DEVELOPMENT_PREFIX, `must begin with ${DEVELOPMENT_PREFIX}`),
-});
-
-export type DevelopmentKey = z.infer<typeof developmentKey>;
-
-/** The vars `API_KEYS` and `DEV_API_KEYS`: lists, or their JSON text; none when absent or empty. */
-export const namedKeys = keyList(namedKey, ['name', 'sha256']);
-export const developmentKeys = keyList(developmentKey, ['name', 'key']);
+/** The var `API_KEYS`: a list, or its JSON text; none when absent or empty. No two keys share a name or a hash. */
+export const namedKeys = z.preprocess(
+  (value) => parsedJson(value ?? ''),
+  z.array(namedKey, { error: 'must be a list of keys' }).superRefine((keys, context) => {
+    for (const field of ['name', 'sha256'] as const) {
+      const values = keys.map((key) => key[field]);
+      for (const [index, value] of values.entries()) {
+        const first = values.indexOf(value);
+        if (first === index) continue;
+        const message = `repeats ${first}.${field}`;
+        context.addIssue({ code: 'custom', path: [index, field], message });
+      }
+    }
+  }),
+);
 
 /**
  * Returns the end of a day in UTC, in milliseconds since the epoch. A key that expires on the day is invalid from then
@@ -72,28 +73,7 @@ export function endOfDay(date: string): number {
   return end.getTime();
 }
 
-/** Makes the schema of a list of entries. No two entries have the same value in a `unique` field. */
-function keyList<Entry>(entry: z.ZodType<Entry>, unique: readonly (keyof Entry & string)[]) {
-  const entries = z
-    .array(entry, { error: 'must be a list of keys' })
-    .superRefine((list, context) => {
-      for (const field of unique) {
-        const values = list.map((each) => each[field]);
-        for (const [index, value] of values.entries()) {
-          const first = values.indexOf(value);
-          if (first === index) continue;
-          context.addIssue({
-            code: 'custom',
-            path: [index, field],
-            message: `repeats ${first}.${field}`,
-          });
-        }
-      }
-    });
-  return z.preprocess((value) => parsedJson(value ?? ''), entries);
-}
-
-/** Parses a list that `.dev.vars` holds as JSON text. Other text is returned as it is: the schema refuses it. */
+/** Parses a list that `.dev.vars` contains as JSON text. Other text is returned as it is: the schema rejects it. */
 function parsedJson(value: unknown): unknown {
   if (typeof value !== 'string') return value;
   if (value.trim() === '') return [];
@@ -105,9 +85,9 @@ function parsedJson(value: unknown): unknown {
 }
 
 /** The part of the configuration that lists the keys. */
-type KeyConfig = Pick<Config, 'apiKeys' | 'namedKeys' | 'developmentKeys' | 'isDevelopment'>;
+type KeyConfig = Pick<Config, 'apiKeys' | 'namedKeys' | 'isDevelopment'>;
 
-/** The judgement of the key that a request sends. `fault` is for the log: the reason why the key is not valid. */
+/** The verdict about the key that a request sends. `fault` is for the log: the reason why the key is not valid. */
 export type SentKey =
   | { outcome: 'valid'; caller: string; scopes: readonly Scope[] }
   | { outcome: 'expired'; caller: string; fault: 'expired' }
@@ -150,27 +130,20 @@ export async function identifyKey(sent: string, config: KeyConfig, now: number):
 
 /** Digests every configured key. Keys that open everything stand last, because `identifyKey` takes the last match. */
 async function learnKeys(config: KeyConfig): Promise<readonly KnownKey[]> {
-  const { apiKeys, namedKeys, developmentKeys, isDevelopment } = config;
-  const unlimited = { validBefore: Number.POSITIVE_INFINITY };
+  const { apiKeys, namedKeys, isDevelopment } = config;
   const named = namedKeys.map(({ name, scopes, sha256, expires }) => ({
     digest: Uint8Array.fromHex(sha256),
     caller: name,
     scopes,
-    validBefore: expires === undefined ? unlimited.validBefore : endOfDay(expires),
-  }));
-  const inDevelopment = developmentKeys.map(async ({ name, scopes, key }) => ({
-    digest: await digestOf(key),
-    caller: name,
-    scopes,
-    ...unlimited,
+    validBefore: expires === undefined ? Number.POSITIVE_INFINITY : endOfDay(expires),
   }));
   const openingAll = apiKeys.map(async (key) => ({
     digest: await digestOf(key),
     caller: FULL_ACCESS_CALLER,
     scopes: SCOPES,
-    ...unlimited,
+    validBefore: Number.POSITIVE_INFINITY,
   }));
-  const known = [...named, ...(await Promise.all([...inDevelopment, ...openingAll]))];
+  const known = [...named, ...(await Promise.all(openingAll))];
   // Another request of this isolate may have logged this meanwhile.
   if (!knownKeys.has(config) && !isDevelopment && apiKeys.some(isDevelopmentKey)) {
     logFault(

@@ -35,6 +35,3 @@ new MutationObserver(() => {
   // The keyboard reaches each box that scrolls.
   for (const box of root.querySelectorAll('pre:not([tabindex])')) box.tabIndex = 0;
 }).observe(root, { childList: true, subtree: true });
-document.getElementById('key').addEventListener('change', (event) => {
-  ui.preauthorizeApiKey('apiKey', event.target.value);
-});

@@ -8,7 +8,6 @@ import { html } from 'hono/html';
 import swaggerUiStyle from 'swagger-ui-dist/swagger-ui.css';
 import swaggerUi from 'swagger-ui-dist/swagger-ui-bundle.js';
 import * as z from 'zod';
-import type { DevelopmentKey } from '../auth/api-key.ts';
 import { type AppEnv, configOf } from '../config.ts';
 import { createOpenApiDocument } from '../openapi/document.ts';
 import startScript from './api-page.browser.js';
@@ -92,11 +91,10 @@ export function docsRoutes() {
   return new Hono<AppEnv>()
     .get('/', (c) => c.redirect('/api/docs'))
     .get('/api/docs', (c) => {
-      const { apiKeys, developmentKeys } = configOf(c.env);
-      const [key = ''] = apiKeys;
+      const [key = ''] = configOf(c.env).apiKeys;
       c.header('Content-Security-Policy', PAGE_POLICY);
       c.header('Cache-Control', 'no-store');
-      return c.html(page(key, developmentKeys));
+      return c.html(page(key));
     })
     .get('/api/docs/openapi.json', (c) => c.json(createOpenApiDocument()))
     .get('/api/docs/page.json', (c) => c.json(pageDocument(createOpenApiDocument())))
@@ -110,11 +108,8 @@ function file(c: Context<AppEnv>, text: string, type: string): Response {
   return c.body(text, { headers: { 'Content-Type': `${type}; charset=utf-8` } });
 }
 
-/** Makes the page. It holds the keys with which requests are tried. The document never holds a key. */
-function page(apiKey: string, others: readonly DevelopmentKey[]) {
-  const options = others.map(
-    ({ name, scopes, key }) => html`<option value="${key}">${name}: ${scopes.join(', ')}</option>`,
-  );
+/** Makes the page. It holds the key with which requests are tried. The document never holds a key. */
+function page(apiKey: string) {
   return html`<!doctype html>
 <html lang="en">
   <head>
@@ -126,10 +121,6 @@ function page(apiKey: string, others: readonly DevelopmentKey[]) {
     <link rel="stylesheet" href="/api/docs/page.css">
   </head>
   <body>
-    <p class="swagger-ui"><label>Try requests with the key of <select id="key">
-      <option value="${apiKey}">the developer: everything</option>
-      ${options}
-    </select></label></p>
     <div id="docs" data-api-key="${apiKey}"></div>
     <script src="/api/docs/swagger-ui.js"></script>
     <script src="/api/docs/start.js"></script>

@@ -21,7 +21,6 @@ const config: KeyConfig = {
     },
     { name: 'twice', scopes: ['feed:read'], sha256: await sha256('first-key') },
   ],
-  developmentKeys: [{ name: 'booking-system', scopes: ['events:read'], key: 'dev_booking_key' }],
   isDevelopment: false,
 };
 
@@ -59,7 +58,7 @@ describe('an API key', () => {
   });
 
   it('opens nothing when it is empty, even if its hash is configured', async () => {
-    const none: KeyConfig = { ...config, apiKeys: [], namedKeys: [], developmentKeys: [] };
+    const none: KeyConfig = { ...config, apiKeys: [], namedKeys: [] };
     expect(await identifyKey('', none, NOW)).toEqual({ outcome: 'unknown', fault: 'empty' });
     const namedKeys = [{ name: 'empty', scopes: ['feed:read' as const], sha256: await sha256('') }];
     expect(await identifyKey('', { ...none, namedKeys }, NOW)).toMatchObject({
@@ -76,7 +75,7 @@ describe('an API key', () => {
     for (const sent of ['first-key', 'site-key', 'wrong', 'x'.repeat(10_000)]) {
       await identifyKey(sent, config, NOW);
     }
-    const all = KEYS.length + config.namedKeys.length + config.developmentKeys.length;
+    const all = KEYS.length + config.namedKeys.length;
     expect(compare).toHaveBeenCalledTimes(4 * all);
     expect(digest).toHaveBeenCalledTimes(4);
   });
@@ -118,15 +117,10 @@ describe('a key that begins with dev_', () => {
     expect(log.mock.lastCall?.[0]).not.toContain('dev_key_1');
   });
 
-  it('opens its scopes in development, and nothing is logged', async () => {
+  it('opens everything in development, and nothing is logged', async () => {
     const log = vi.spyOn(console, 'error').mockImplementation(() => {});
     const inDevelopment = { ...API_KEYS, isDevelopment: true };
     expect(await identifyKey('dev_key_1', inDevelopment, NOW)).toMatchObject({ caller: 'api-key' });
-    expect(await identifyKey('dev_booking_key', inDevelopment, NOW)).toEqual({
-      outcome: 'valid',
-      caller: 'booking-system',
-      scopes: ['events:read'],
-    });
     expect(log).not.toHaveBeenCalled();
   });
 });

@@ -51,15 +51,6 @@ describe('in development', () => {
     expect(html).not.toContain('two');
   });
 
-  it('the page offers the keys of the applications', async () => {
-    const DEV_API_KEYS = '[{"name":"site","scopes":["feed:read"],"key":"dev_site_\\"<script>"}]';
-    const changes = { ENVIRONMENT, DEV_API_KEYS };
-    const html = await (await ask('/api/docs', changes)).text();
-    expect(html).toContain(
-      '<option value="dev_site_&quot;&lt;script&gt;">site: feed:read</option>',
-    );
-  });
-
   it('the page comes with a policy of its own', async () => {
     const { headers } = await ask('/api/docs', { ENVIRONMENT });
     const policy = headers.get('Content-Security-Policy')?.split('; ') ?? [];

@@ -50,7 +50,7 @@ describe('in development', () => {
     '%s is the page, which holds a key and which nobody may keep',
     async (path) => {
       const API_KEY = 'one"><script>, two';
-      const response = await ask(path, { ENVIRONMENT, API_KEY, DEV_API_KEYS: '' });
+      const response = await ask(path, { ENVIRONMENT, API_KEY });
       await expectStatus(response, 200);
       expect(response.headers.get('Content-Type')).toMatch(/^text\/html/);
       expect(response.headers.get('Cache-Control')).toBe('no-store');
@@ -59,15 +59,6 @@ describe('in development', () => {
       expect(html).not.toContain('two');
     },
   );
-
-  it('the page reads with a key that opens the feed only, where development has one', async () => {
-    const DEV_API_KEYS = JSON.stringify([
-      { name: 'booking', scopes: ['events:write'], key: 'dev_booking_1' },
-      { name: 'site', scopes: ['feed:read'], key: 'dev_site_1' },
-    ]);
-    const response = await ask('/preview', { ENVIRONMENT, DEV_API_KEYS });
-    expect(await response.text()).toContain('data-api-key="dev_site_1"');
-  });
 
   it('the page runs no inline script or style, and reads from its own origin only', async () => {
     const { headers } = await ask('/preview', { ENVIRONMENT });

@@ -36,7 +36,6 @@ export type Call = {
 /** Bindings and vars in place of the configured ones. Vars that wrangler.toml need not have are named here. */
 export type Changes = Omit<Partial<Env>, 'API_KEYS'> & {
   API_KEYS?: unknown;
-  DEV_API_KEYS?: string;
 };
 
 /**

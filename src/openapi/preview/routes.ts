@@ -7,7 +7,7 @@ import { and, asc, eq, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
-import { type AppEnv, type Config, configOf } from '../../config.ts';
+import { type AppEnv, configOf } from '../../config.ts';
 import { render } from '../../properties/render.ts';
 import type { Property } from '../../properties/resource.ts';
 import { source } from '../../properties/source.ts';
@@ -73,12 +73,6 @@ function file(c: Context<AppEnv>, text: string, type: string): Response {
   return c.body(text, { headers: { 'Content-Type': `${type}; charset=utf-8` } });
 }
 
-/** Returns the key with which the page reads the feed: the first development key with the scope, else `API_KEY`. */
-function feedKeyOf({ apiKeys, developmentKeys }: Config): string {
-  const feedKey = developmentKeys.find(({ scopes }) => scopes.includes('feed:read'));
-  return feedKey?.key ?? apiKeys[0] ?? '';
-}
-
 /** Answers the one page that shows the catalogue and each listing: its script reads the path. */
 function page(c: Context<AppEnv>) {
   c.header('Content-Security-Policy', PAGE_POLICY);
@@ -94,7 +88,7 @@ function page(c: Context<AppEnv>) {
     <link rel="stylesheet" href="/preview/preview.css">
     <script type="module" src="/preview/preview.browser.js"></script>
   </head>
-  <body data-api-key="${feedKeyOf(configOf(c.env))}">
+  <body data-api-key="${configOf(c.env).apiKeys[0] ?? ''}">
     <a class="skip" href="#main">Skip to the content</a>
     <header class="top">
       <a class="brand" href="/preview">Preview</a>

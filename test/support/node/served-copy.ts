@@ -23,7 +23,7 @@ export type ServedCopy = {
   stop: () => Promise<void>;
 };
 
-/** Serves the copy of the project in a directory, with the development keys that `dev` would make. */
+/** Serves the copy of the project in a directory, with the key pair for tokens that `dev` would generate. */
 export async function serveCopy(directory: string): Promise<ServedCopy> {
   createDevVars(directory);
   await ensureDevelopmentKeys(directory);
