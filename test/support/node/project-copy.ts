@@ -156,7 +156,8 @@ export class ProjectCopy {
     const collect = (line: string) => {
       output += `${line}\n`;
       if (linesToRun === 0 || !line.startsWith('curl -s ')) {
-        log.hear(line);
+        // Wrangler's own line about a request shows its query.
+        if (!line.startsWith('[wrangler:info]')) log.hear(line);
         return;
       }
       linesToRun -= 1;
