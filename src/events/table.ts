@@ -26,15 +26,12 @@ export const events = sqliteTable(
     aggregate_id: text().notNull(),
     /** Milliseconds since the epoch. */
     created_at: integer().notNull(),
-    /**
-     * JSON text. SQLite reads through a large text to reach later columns, so only columns that were added later
-     * follow.
-     */
-    payload: text().notNull(),
-    /** Name of the API key that posted the event. Null for the key that opens everything, and for older events. */
+    /** Name of the API key that posted the event. Null for the key that opens everything. */
     received_from: text(),
     /** Milliseconds since the epoch; when the payload was erased. Null for an event that has its payload. */
     erased_at: integer(),
+    /** JSON text. The large text comes last: SQLite reads through it to reach a later column. */
+    payload: text().notNull(),
   },
   (t) => [
     uniqueIndex('events_id').on(t.id),

@@ -18,6 +18,7 @@ import {
 } from '../storage/page.ts';
 import { type Connection, statementOf } from '../storage/statement.ts';
 import { locationResource } from './resource.ts';
+import { justAfter } from './store.ts';
 import { locations } from './table.ts';
 import { slug as slugText } from './text.ts';
 
@@ -35,23 +36,21 @@ export const LOCATIONS_SCOPE: CursorScope = { list: 'locations' };
 export type LocationsRequest = { limit: number; after?: LocationPosition | undefined };
 
 /** A location. Its name is null when the page cannot hold it. */
-type LocationRow = Omit<typeof locations.$inferSelect, 'name'> & { name: string | null };
+type LocationRow = Omit<typeof locations.$inferSelect, 'sort_slug' | 'name'> & {
+  name: string | null;
+};
 
-/** Replaces the slug of a location without one, and sorts after every slug. */
+/** The `sort_slug` of a location without a slug. */
 const NO_SLUG = '~';
 
-/**
- * Finds a page of locations, as JSON texts of `LocationResource`. Reads at most `limit + 2` rows. A page that has to be
- * cut costs more: see page.ts.
- */
+/** Finds a page of locations, as JSON texts of `LocationResource`. Reads at most `limit + 1` rows. */
 export async function findLocations(
   connection: Connection,
   { limit, after = ['', ''] }: LocationsRequest,
 ): Promise<Page<LocationPosition>> {
   const [slug, id] = after;
-  // The place of a location with a slug is the slug alone.
-  const place = slug === null ? { slug: NO_SLUG, id } : { slug, id: '' };
-  const rows = await readD1(() => PAGE.rows(connection, { ...place, ...valuesOfPage(limit) }));
+  const values = { slug: slug ?? NO_SLUG, id: justAfter(id), ...valuesOfPage(limit) };
+  const rows = await readD1(() => PAGE.rows(connection, values));
   const { documents, end } = takePage(rows, limit, documentOf);
   return { documents, next: end ? [end.slug, end.id] : null };
 }
@@ -62,39 +61,16 @@ function documentOf({ id, slug, name }: LocationRow): string | undefined {
   return JSON.stringify(locationResource.parse(resource));
 }
 
-const { id, slug, name } = locations;
+const { id, slug, sort_slug, name } = locations;
 const bytes = sql`octet_length(${name})`;
+const isWanted = sql`(${bytes} <= ${SHARE} or (${sort_slug}, ${id}) <= ${LAST_THAT_FITS})`;
 
-/** The place of a location with a slug, and of a location without one. */
-const NAMED = sql`${slug}, ''`;
-const NAMELESS = sql.raw(`'${NO_SLUG}', id`);
-
-/**
- * Selects columns of the locations after a place, in order. SQLite reads locations without a slug only when the page
- * has room for them. The index is named, because SQLite would choose the unique index of slugs, and sort the locations
- * without a slug at each read.
- */
-const listed = (
-  named: SQL,
-  nameless: SQL,
-  [afterSlug, afterId]: readonly [SQLWrapper, SQLWrapper],
-  limit: SQL,
-) => sql`
-  select * from (select ${named} from ${locations} indexed by locations_by_slug
-    where ${slug} > ${afterSlug} order by slug limit ${limit})
-  union all select * from (select ${nameless} from ${locations} indexed by locations_by_slug
-    where ${slug} is null and ${id} > ${afterId} order by id limit ${limit})
-  limit ${limit}`;
+const listed = (columns: SQL, [afterSlug, afterId]: readonly [SQLWrapper, SQLWrapper]) => sql`
+  select ${columns} from ${locations} where (${sort_slug}, ${id}) > (${afterSlug}, ${afterId})
+  order by ${sort_slug}, ${id}`;
 
 const START = [given('slug'), given('id')] as const;
-
-/** Selects a location, with null in place of a name that the page cannot hold. */
-const columnsAt = (place: SQL) => sql`${id}, ${slug},
-  case when ${bytes} <= ${SHARE} or (${place}) <= ${LAST_THAT_FITS} then ${name} end as name`;
-const itemAt = (place: SQL) => sql`json_array(${bytes}, ${place}) as item`;
-const NEXT = sql`
-  select item from (${listed(itemAt(NAMED), itemAt(NAMELESS), WALKED, sql`1`)})`;
-
+const NEXT = sql`${listed(sql`json_array(${bytes}, ${sort_slug}, ${id} || ' ')`, WALKED)} limit 1`;
 const PAGE = statementOf(sql<LocationRow>`
   ${withLastThatFits(START, NEXT)}
-  ${listed(columnsAt(NAMED), columnsAt(NAMELESS), START, ROWS)}`);
+  ${listed(sql`${id}, ${slug}, case when ${isWanted} then ${name} end as name`, START)} limit ${ROWS}`);

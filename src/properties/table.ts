@@ -1,6 +1,6 @@
 /** The feed's tables, for Drizzle and the migrations. A key here is the name of its column. */
 
-import { type SQLWrapper, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 
 /**
@@ -40,43 +40,35 @@ export const properties = sqliteTable(
     status: text().notNull(),
     ...filterColumns,
     display_order: integer().notNull(),
-    // A page reads `source` rarely, so it comes last: SQLite reads through a large text to reach later columns.
-    /** The rules and the site address that `document` was rendered for: see `renderingOf`. Another value: out of date. */
-    rendering: text().notNull(),
-    /** JSON of the `Property`, sent as it is. A hidden listing has none. */
-    document: text(),
-    /** JSON of the `Source`. */
-    source: text().notNull(),
     /**
      * The listing's place in the list of changes: the next after the newest one, assigned by the transaction of an
-     * import. 0 for a listing that was stored before the list existed, and for one that was never public.
+     * import. Null for a listing that was never public.
      */
-    change_seq: integer().notNull().default(0),
-    /** The time at which the import applied the change, in milliseconds since 1970; null where `change_seq` is 0. */
+    change_seq: integer(),
+    /** The time at which the import applied the change, in milliseconds since 1970; null where `change_seq` is null. */
     changed_at: integer(),
     /** The last public slug of a listing that was hidden. */
     removed_slug: text(),
-    /**
-     * For a hidden listing: JSON of the place of the last public listing at that time, `[change_seq, id]`. While the
-     * newest change is a removal, it tells a reader where the catalogue ends.
-     */
-    catalogue_end: text(),
-    /** JSON of the `PropertyCard`, rendered with `document`, and null where `document` is. `rendering` holds for both. */
-    card: text(),
     /**
      * JSON of a list: the slugs under which the listing was public before, newest first, at most 20. An import that
      * gives one of these slugs to another listing removes it here.
      */
     former_slugs: text().notNull().default('[]'),
+    /** The rules and the site address that `document` was rendered for: see `renderingOf`. Another value: out of date. */
+    rendering: text().notNull(),
+    // The large texts come last, the one that is read least at the end: SQLite reads through a text to reach the next.
+    /** JSON of the `PropertyCard`, rendered with `document`, and null where `document` is. `rendering` holds for both. */
+    card: text(),
+    /** JSON of the `Property`, sent as it is. A hidden listing has none. */
+    document: text(),
+    /** JSON of the `Source`. */
+    source: text().notNull(),
   },
   (table) => [
-    index('properties_by_publication')
-      .on(table.change_seq, table.id)
-      .where(sql`${table.status} <> 'hidden'`),
+    index('properties_by_change').on(table.change_seq),
     index('properties_with_former_slugs')
       .on(table.former_slugs)
       .where(sql`${table.former_slugs} <> '[]'`),
-    index('properties_by_change').on(table.change_seq, table.id).where(hasChange(table)),
     uniqueIndex('properties_slug').on(table.slug),
     ...combinationsOf(FILTER_COLUMNS).map((names) => {
       const filters = names.map((name) => table[name]);
@@ -88,25 +80,20 @@ export const properties = sqliteTable(
   ],
 );
 
-/** The condition of `properties_by_change`: SQLite reads that index only for a query with the same words. */
-export const isInChanges = sql`(${hasChange(properties)})`;
-
-/** Follows the columns of a query: the listing that changed last, in one row read. */
-export const fromNewestChange = sql`from ${properties} indexed by properties_by_change
-  where ${isInChanges} order by ${properties.change_seq} desc, ${properties.id} desc limit 1`;
-
 /** The locations that listings files have named, for later files to refer to. */
 export const locations = sqliteTable(
   'locations',
   {
     id: text().primaryKey(),
     slug: text(),
+    /** The list of locations is sorted by it: a location without a slug comes after every slug. */
+    sort_slug: text().generatedAlwaysAs(sql`coalesce(slug, '~')`, { mode: 'virtual' }),
     /** JSON of a `LocaleMap`. */
     name: text().notNull(),
   },
   (table) => [
     uniqueIndex('locations_slug').on(table.slug),
-    index('locations_by_slug').on(table.slug, table.id),
+    index('locations_by_sort_slug').on(table.sort_slug, table.id),
   ],
 );
 
@@ -130,11 +117,6 @@ export const importStaging = sqliteTable('import_staging', {
   /** The record's future row, as a JSON object of its columns. */
   row: text().notNull(),
 });
-
-/** The condition that a listing has a place in the list of changes. */
-function hasChange({ status, change_seq }: { status: SQLWrapper; change_seq: SQLWrapper }) {
-  return sql`${status} <> 'hidden' or ${change_seq} > 0`;
-}
 
 /** Returns every combination of the names, none of them included. */
 function combinationsOf<Name>(names: readonly Name[]): Name[][] {

@@ -275,6 +275,7 @@ describe('the example of the list of changes', () => {
     await env.DB.prepare('UPDATE database_identity SET generation = ?')
       .bind('5d1f0c2a9b7e4c6d8a3b1f0e2d4c6b8a')
       .run();
+    await env.DB.prepare('UPDATE properties SET change_seq = NULL').run();
     const all = await (await get(`${CHANGES}?limit=100`)).json<{ resume_cursor: string }>();
     const at = Date.parse('2027-01-15T09:30:00.000Z');
     await env.DB.prepare(

@@ -46,30 +46,23 @@ async function readAll(
 
 /** Stores listings as an import would, in one transaction, in the order of the list. */
 async function store(...listings: Source[]): Promise<void> {
-  for (const listing of listings) {
-    await env.DB.prepare('DELETE FROM properties WHERE id = ?').bind(listing.id).run();
-    await storeListings(env.DB, [listing]);
-    await env.DB.prepare(
-      `UPDATE properties SET change_seq = (SELECT max(change_seq) FROM properties) + 1, changed_at = 1800000000000 WHERE id = ?`,
-    )
-      .bind(listing.id)
-      .run();
-  }
+  const ids = JSON.stringify(listings.map(({ id }) => id));
+  const names = env.DB.prepare(
+    'DELETE FROM properties WHERE id IN (SELECT value FROM json_each(?))',
+  );
+  await names.bind(ids).run();
+  for (const listing of listings) await storeListings(env.DB, [listing]);
 }
 
 /** Hides a stored listing as an import would. */
 async function hide({ id }: Source): Promise<void> {
-  await env.DB.batch([
-    env.DB.prepare(
-      `UPDATE properties SET change_seq = (SELECT max(change_seq) FROM properties) + 1,
-         changed_at = 1800000000000, removed_slug = slug, slug = 'secret-' || slug, status = 'hidden', document = NULL
-       WHERE id = ?`,
-    ).bind(id),
-    env.DB.prepare(
-      `UPDATE properties SET catalogue_end = (SELECT json_array(change_seq, id) FROM properties
-         WHERE status <> 'hidden' ORDER BY change_seq DESC, id DESC LIMIT 1) WHERE id = ?`,
-    ).bind(id),
-  ]);
+  await env.DB.prepare(
+    `UPDATE properties SET change_seq = (SELECT max(change_seq) FROM properties) + 1,
+       removed_slug = slug, slug = 'secret-' || slug, status = 'hidden', document = NULL
+     WHERE id = ?`,
+  )
+    .bind(id)
+    .run();
 }
 
 /**
@@ -91,10 +84,9 @@ describe('a reader without a cursor', () => {
       await store(a, b, c);
       await hide(a);
       const { items } = await readAll({ limit });
-      const expected = [...ids(old).sort(), b.id, c.id];
+      const expected = [...ids(old), b.id, c.id];
       expect(ids(items)).toEqual(expected);
       expect(items.every(({ change, property }) => change === 'published' && property)).toBe(true);
-      expect(items[0]?.changed_at).toBeNull();
       expect(items.at(-1)?.changed_at).toBe('2027-01-15T08:00:00.000Z');
     },
   );
@@ -317,7 +309,7 @@ describe('a page of changes', () => {
         await expectStatus(response, 200);
         const page = changeList.parse(await response.json());
         pages.push(page.data);
-        expect(costs.d1RowsRead - rowsBefore).toBeLessThanOrEqual(102 + 2 * (21 + 3));
+        expect(costs.d1RowsRead - rowsBefore).toBeLessThanOrEqual(103 + 2 * (21 + 3));
         after = `&after=${page.resume_cursor}`;
         hasMore = page.has_more;
       }
@@ -339,7 +331,7 @@ describe('a page of changes', () => {
     const { env: counted, costs } = counting(env);
     const response = await sendWith(counted, `${CHANGES}?limit=25`);
     expect(changeList.parse(await response.json()).data).toHaveLength(21);
-    expect(costs.d1RowsRead).toBeLessThanOrEqual(27 + 2 * (25 + 3));
+    expect(costs.d1RowsRead).toBeLessThanOrEqual(28 + 2 * (25 + 3));
   });
 });
 
@@ -351,15 +343,11 @@ async function fill(count: number): Promise<void> {
     `WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
      INSERT INTO properties (id, slug, status, display_order, rendering, document, source, change_seq, changed_at, removed_slug)
      SELECT printf('00000000-0000-4000-8000-%012x', i), 'clone-' || i, iif(i % 10 = 0, 'hidden', 'listed'), i,
-       p.rendering, p.document, p.source, iif(i < ?1 / 2, 0, i), 1, 'clone-' || i
+       p.rendering, p.document, p.source, i, 1, 'clone-' || i
      FROM n JOIN properties AS p ON p.id = ?2`,
   )
     .bind(count, pattern?.id)
     .run();
-  await env.DB.prepare(
-    `UPDATE properties SET catalogue_end = (SELECT json_array(change_seq, id) FROM properties
-       WHERE status <> 'hidden' ORDER BY change_seq DESC, id DESC LIMIT 1) WHERE status = 'hidden'`,
-  ).run();
 }
 
 describe.each(env.TEST_FULL === '' ? [100, 2_000] : [100, 100_000])(
@@ -374,14 +362,16 @@ describe.each(env.TEST_FULL === '' ? [100, 2_000] : [100, 100_000])(
         expect(costs.d1RoundTrips).toBe(1);
         return { rows: costs.d1RowsRead, page: changeList.parse(await response.json()) };
       };
-      // One row more names the generation of the database.
+      // One row more names the generation of the database. A first page reads the place of the newest change too, and
+      // a first pass the removals that it skips: one listing in ten here.
+      const skipped = (limit: number) => Math.ceil((limit + 1) / 9);
       for (const limit of [1, 10, 25, 44]) {
         const first = await costsOf(`?limit=${limit}`);
         expect(first.page.has_more).toBe(true);
-        expect(first.rows).toBeLessThanOrEqual(limit + 2);
+        expect(first.rows).toBeLessThanOrEqual(limit + 3 + skipped(limit));
         const second = await costsOf(`?limit=${limit}&after=${first.page.next_cursor}`);
         expect(second.page.data).toHaveLength(limit);
-        expect(second.rows).toBeLessThanOrEqual(limit + 2);
+        expect(second.rows).toBeLessThanOrEqual(limit + 2 + skipped(limit));
       }
       const { items, resume } = await readAll({ limit: 100 });
       expect(items.length).toBe(count - Math.floor(count / 10));

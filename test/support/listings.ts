@@ -5,6 +5,9 @@ import { renderedRowOf } from '../../tools/import/rows.ts';
 
 export const PUBLIC_SITE_URL = 'https://www.example.com';
 
+/** 2027-01-15T08:00:00.000Z, at which every stored listing has changed. */
+const CHANGED_AT = 1_800_000_000_000;
+
 type Fields = Partial<Source> & { display_order?: number };
 
 /** Returns a listing. Fields that are not given have their defaults. */
@@ -22,7 +25,7 @@ export function sourceOf(fields: Fields = {}): Source {
   });
 }
 
-/** Stores listings, a hundred rows per statement. */
+/** Stores listings, a hundred rows per statement. The public ones become the newest changes, in this order. */
 export async function storeListings(database: D1Database, sources: readonly Source[]) {
   for (let start = 0; start < sources.length; start += 100) {
     const batch = sources.slice(start, start + 100);
@@ -30,10 +33,15 @@ export async function storeListings(database: D1Database, sources: readonly Sour
     const columns = Object.keys(rows[0] ?? {});
     await database
       .prepare(
-        `INSERT INTO properties (${columns.join(', ')})
-         SELECT ${columns.map((name) => `new.value->>'${name}'`).join(', ')} FROM json_each(?) AS new`,
+        `INSERT INTO properties (change_seq, changed_at, ${columns.join(', ')})
+         SELECT
+           iif(new.value->>'status' = 'hidden', NULL,
+             (SELECT coalesce(max(change_seq), 0) FROM properties) + 1 + new.key),
+           iif(new.value->>'status' = 'hidden', NULL, ?2),
+           ${columns.map((name) => `new.value->>'${name}'`).join(', ')}
+         FROM json_each(?1) AS new`,
       )
-      .bind(JSON.stringify(rows))
+      .bind(JSON.stringify(rows), CHANGED_AT)
       .run();
   }
 }

@@ -10,7 +10,7 @@
 
 import { eq, sql } from 'drizzle-orm';
 import { QueryBuilder } from 'drizzle-orm/sqlite-core';
-import { fromNewestChange, importStaging, properties } from '../../src/properties/table.ts';
+import { importStaging, properties } from '../../src/properties/table.ts';
 import { statementOf } from '../../src/storage/statement.ts';
 import { patiently } from '../database/patiently.ts';
 import type { Staging } from './staging.ts';
@@ -51,7 +51,7 @@ const INSERTS = [
 const KEEP_LAST_PLACE = statementOf(sql`
   INSERT INTO import_staging (kind, key, import_id, row)
   SELECT 'sequence', '', ${sql.placeholder('importId')},
-    coalesce((SELECT ${properties.change_seq} ${fromNewestChange}), 0)`);
+    coalesce(max(${properties.change_seq}), 0) FROM ${properties}`);
 
 const LAST_PLACE = `(SELECT CAST(row AS INTEGER) FROM import_staging
   WHERE import_id = ?1 AND kind = 'sequence')`;
@@ -64,16 +64,15 @@ const INSERT_LISTINGS = `
   WITH changes AS (
     SELECT rowid AS staged, row_number() OVER (ORDER BY row->>'status' <> 'hidden', rowid) AS number
     FROM import_staging
-    WHERE import_id = ?1 AND kind = 'property' AND row->>'$.change.change_seq' IS NULL
+    WHERE import_id = ?1 AND kind = 'property' AND row->>'$.change.is_new'
   )
   INSERT INTO properties (id, slug, status, type, location_id, display_order, source, rendering,
-                          change_seq, changed_at, removed_slug, catalogue_end, former_slugs)
+                          change_seq, changed_at, removed_slug, former_slugs)
   SELECT key, row->>'slug', row->>'status', row->>'type', row->>'location_id',
          row->>'display_order', row->>'source', ?2,
          coalesce(${LAST_PLACE} + number, row->>'$.change.change_seq'),
          iif(number IS NULL, row->>'$.change.changed_at', ?3),
-         row->>'$.change.removed_slug', row->>'$.change.catalogue_end',
-         row->>'$.change.former_slugs'
+         row->>'$.change.removed_slug', row->>'$.change.former_slugs'
   FROM import_staging LEFT JOIN changes ON staged = import_staging.rowid
   WHERE import_id = ?1 AND kind = 'property'`;
 
@@ -85,12 +84,6 @@ const TAKE_SLUGS = `
     WHERE NOT EXISTS (SELECT 1 FROM properties AS other WHERE other.slug = value))
   WHERE former_slugs <> '[]' AND EXISTS (
     SELECT 1 FROM json_each(properties.former_slugs) JOIN properties AS other ON other.slug = value)`;
-
-/** Writes the end of the catalogue into the removals: see `catalogue_end` in src/properties/table.ts. */
-const END_CATALOGUE = `
-  UPDATE properties SET catalogue_end = (SELECT json_array(change_seq, id) FROM properties
-    WHERE status <> 'hidden' ORDER BY change_seq DESC, id DESC LIMIT 1)
-  WHERE (status <> 'hidden' OR change_seq > 0) AND status = 'hidden' AND change_seq > ${LAST_PLACE}`;
 
 const MARK_APPLIED = `
   INSERT INTO import_staging (kind, key, import_id, row) VALUES ('applied', '', ?1, '{}')`;
@@ -137,7 +130,6 @@ export async function applyStaged(staging: Staging, lastImport: string | null): 
     KEEP_LAST_PLACE.bindTo(database, { importId }),
     ...[...REMOVALS, ...INSERTS].map((statement) => database.prepare(statement).bind(importId)),
     database.prepare(INSERT_LISTINGS).bind(importId, pendingRenderingOf(importId), Date.now()),
-    database.prepare(END_CATALOGUE).bind(importId),
     database.prepare(TAKE_SLUGS),
     database.prepare('DELETE FROM import_staging'),
     database.prepare(MARK_APPLIED).bind(importId),

@@ -13,22 +13,20 @@ export type StoredListing = {
   /** Null for a hidden listing, and for one whose rendering was interrupted. */
   document: string | null;
   source: string;
-  change_seq: number;
+  change_seq: number | null;
   changed_at: number | null;
   removed_slug: string | null;
-  catalogue_end: string | null;
   /** JSON of a list. */
   former_slugs: string;
 };
 
-/** The columns of a listing's latest change. A new change gets its sequence when it is applied. */
-export type ChangeColumns = Pick<StoredListing, 'changed_at' | 'removed_slug' | 'catalogue_end'> & {
-  change_seq: number | null;
+/** The columns of a listing's latest change. `is_new`: the change gets its place and time when it is applied. */
+export type ChangeColumns = Pick<StoredListing, 'change_seq' | 'changed_at' | 'removed_slug'> & {
+  is_new: boolean;
   former_slugs: string[];
 };
 
-const NEW = { change_seq: null, changed_at: null, removed_slug: null, catalogue_end: null };
-const NEVER = { ...NEW, change_seq: 0 };
+const NONE = { change_seq: null, changed_at: null, removed_slug: null };
 
 /** Returns the columns of the latest change, when `listing` replaces `stored`. */
 export function changeColumnsOf(
@@ -37,15 +35,17 @@ export function changeColumnsOf(
   publicSiteUrl: string,
 ): ChangeColumns {
   const isPublic = listing.status !== 'hidden';
-  if (stored === undefined) return { ...(isPublic ? NEW : NEVER), former_slugs: [] };
+  if (stored === undefined) return { ...NONE, is_new: isPublic, former_slugs: [] };
   const former_slugs = formerSlugsOf(stored, listing);
   const wasPublic = stored.status !== 'hidden';
-  if (wasPublic && !isPublic) return { ...NEW, removed_slug: stored.slug, former_slugs };
-  if (isPublic && !(wasPublic && showsTheSame(stored, listing, publicSiteUrl))) {
-    return { ...NEW, former_slugs };
+  if (wasPublic && !isPublic) {
+    return { ...NONE, is_new: true, removed_slug: stored.slug, former_slugs };
   }
-  const { change_seq, changed_at, removed_slug, catalogue_end } = stored;
-  return { change_seq, changed_at, removed_slug, catalogue_end, former_slugs };
+  if (isPublic && !(wasPublic && showsTheSame(stored, listing, publicSiteUrl))) {
+    return { ...NONE, is_new: true, former_slugs };
+  }
+  const { change_seq, changed_at, removed_slug } = stored;
+  return { is_new: false, change_seq, changed_at, removed_slug, former_slugs };
 }
 
 /**

@@ -22,7 +22,10 @@ const LISTINGS = statementOf(
 );
 const COUNT = statementOf(sql<{ total: number }>`select count(*) as total from ${properties}`);
 const LOCATIONS = statementOf(
-  new QueryBuilder().select().from(locations).orderBy(asc(locations.slug), asc(locations.id)),
+  new QueryBuilder()
+    .select({ id: locations.id, slug: locations.slug, name: locations.name })
+    .from(locations)
+    .orderBy(asc(locations.slug), asc(locations.id)),
 );
 const AMENITIES = statementOf(
   new QueryBuilder().select().from(amenities).orderBy(asc(amenities.slug)),

@@ -64,7 +64,7 @@ async function differing({ database, publicSiteUrl }: Staging, batch: readonly S
   const statement = database
     .prepare(
       `SELECT new.value->>'id' AS id, old.slug, old.status, old.document, old.source, old.change_seq,
-         old.changed_at, old.removed_slug, old.catalogue_end, old.former_slugs ${DIFFERING}`,
+         old.changed_at, old.removed_slug, old.former_slugs ${DIFFERING}`,
     )
     .bind(jsonOf(batch), renderingOf(publicSiteUrl));
   const { results } = await patiently(() => statement.all<StoredListing | Missing>());
@@ -78,7 +78,7 @@ async function differing({ database, publicSiteUrl }: Staging, batch: readonly S
     const old = found.slug === null ? undefined : found;
     if (old !== undefined) replaced.set(old.id, old.source);
     const columns = changeColumnsOf(old, row.listing, publicSiteUrl);
-    if (columns.change_seq === null) {
+    if (columns.is_new) {
       changes += 1;
       const { slug, status } = row.listing;
       const last = status === 'hidden' ? columns.removed_slug : slug;

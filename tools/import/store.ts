@@ -2,10 +2,10 @@
 
 import { and, asc, gt, inArray, ne, or, sql } from 'drizzle-orm';
 import { QueryBuilder } from 'drizzle-orm/sqlite-core';
-import { changeCursor, GENERATION } from '../../src/properties/changes.ts';
+import { changeCursor, LIST_STATE } from '../../src/properties/changes.ts';
 import { amenity } from '../../src/properties/resource.ts';
 import { type Amenity, type Location, type Source, source } from '../../src/properties/source.ts';
-import { amenities, fromNewestChange, locations, properties } from '../../src/properties/table.ts';
+import { amenities, locations, properties } from '../../src/properties/table.ts';
 import { type Statement, statementOf } from '../../src/storage/statement.ts';
 import { patiently } from '../database/patiently.ts';
 import type { ListingsFile } from './file.ts';
@@ -37,16 +37,12 @@ const LISTINGS_BY_HID = statementOf(
 );
 const LOCATIONS = statementOf(
   new QueryBuilder()
-    .select()
+    .select({ id: locations.id, slug: locations.slug, name: locations.name })
     .from(locations)
     .where(or(inArray(locations.id, keys), inArray(locations.slug, keys))),
 );
 const AMENITIES = statementOf(
   new QueryBuilder().select().from(amenities).where(inArray(amenities.slug, keys)),
-);
-const NEWEST_CHANGE = statementOf(
-  sql<Pick<typeof properties.$inferSelect, 'change_seq'>>`
-    select ${properties.change_seq} ${fromNewestChange}`,
 );
 const PUBLIC_IDS = statementOf(
   new QueryBuilder()
@@ -113,10 +109,9 @@ export async function findStored(database: D1Database, file: ListingsFile): Prom
 
 /** Returns the cursor of the list of changes that a reader of all changes holds now. */
 export async function findResumeCursor(database: D1Database): Promise<string> {
-  const [newest] = await patiently(() => NEWEST_CHANGE.rows(database, {}));
-  const [identity] = await patiently(() => GENERATION.rows(database, {}));
-  const generation = identity?.generation ?? '';
-  return changeCursor({ generation, kind: 'changes', seq: newest?.change_seq ?? 0 });
+  const [state] = await patiently(() => LIST_STATE.rows(database, { begins: 1 }));
+  const newest = state?.newest ?? 0;
+  return changeCursor({ generation: state?.generation ?? '', seq: newest, start: newest });
 }
 
 /** Finds the ids of all public listings. */

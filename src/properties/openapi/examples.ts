@@ -56,11 +56,11 @@ const changed = [
 /** The changes with `locale=en`. */
 const changes = pageExample(changed, null, {
   resume_cursor:
-    '49NvB1dVXelbMiwicHJvcGVydHktY2hhbmdlcyIsIiIsWyI1ZDFmMGMyYTliN2U0YzZkOGEzYjFmMGUyZDRjNmI4YSIsMl1d',
+    'RdhyvBNdYF1bMiwicHJvcGVydHktY2hhbmdlcyIsIiIsWyI1ZDFmMGMyYTliN2U0YzZkOGEzYjFmMGUyZDRjNmI4YSIsMiwyXV0',
 });
 
 const CURSOR_TO_THE_REMOVAL =
-  '8kc9PO-B7RtbMiwicHJvcGVydHktY2hhbmdlcyIsIiIsWyI1ZDFmMGMyYTliN2U0YzZkOGEzYjFmMGUyZDRjNmI4YSIsMV1d';
+  '0fJwhgB_GqdbMiwicHJvcGVydHktY2hhbmdlcyIsIiIsWyI1ZDFmMGMyYTliN2U0YzZkOGEzYjFmMGUyZDRjNmI4YSIsMSwxXV0';
 
 /** The first page of the same changes with `limit=1`. */
 const firstChanges = pageExample(changed.slice(0, 1), CURSOR_TO_THE_REMOVAL, {

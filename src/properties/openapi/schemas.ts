@@ -153,8 +153,7 @@ described(propertyChange, {
     change:
       '`published`: the property is public, and is new or has changed. `removed`: the property is hidden now.',
     changed_at: {
-      description:
-        'When an import made the change; null for a listing that was stored before the list existed. The list is not ordered by this time.',
+      description: 'When an import made the change. The list is not ordered by this time.',
       examples: ['2027-01-15T09:30:00.000Z'],
     },
     property: 'The property as it is now; null when it was removed.',

@@ -137,7 +137,7 @@ describe('--notify', () => {
       2,
       'property-changes',
       '',
-      [identity?.generation, newest?.seq],
+      [identity?.generation, newest?.seq, newest?.seq],
     ]);
     const headers = request?.headers ?? {};
     const sent = z.record(z.string(), z.string()).parse(headers);
