@@ -1,11 +1,13 @@
-/** The access of each kind of key to every route that the app registers, and the log lines about it. */
+/** The one matrix of permissions: each key beside each token, on every route that the app registers, and its log line. */
 
+import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
 import * as z from 'zod';
 import { createApp } from '../../src/app.ts';
 import { declaredAccess } from '../../src/auth/require.ts';
 import { createOpenApiDocument } from '../../src/openapi/document.ts';
-import { API_KEY, expectError, expectStatus, sendWith } from '../support/http.ts';
+import { API_KEY, expectDocumented, expectError, expectStatus, sendWith } from '../support/http.ts';
 import { namedKey } from '../support/keys.ts';
 import { createProvider } from '../support/tokens.ts';
 
@@ -38,7 +40,7 @@ const routes = [...new Set(handlers.map(({ method, path }) => `${method} ${path}
   const [method = '', path = ''] = name.split(' ');
   const own = handlers.filter((each) => each.method === method && each.path === path);
   const declared = own.flatMap(({ handler }) => declaredAccess(handler) ?? []);
-  const scope = promised.get(plain(name));
+  const scope = promised.get(plain(name)) ?? 'not documented';
   return { name, method, path, declared, scope, first: own[0]?.handler };
 });
 
@@ -52,27 +54,50 @@ const named = {
   'events:write': await namedKey('sender', ['events:write']),
   'events:read': await namedKey('reader', ['events:read']),
   'events:write and events:read': await namedKey('booking', ['events:write', 'events:read']),
-  'every scope': await namedKey('all', all),
   expired: await namedKey('expired-one', all, '2020-02-29'),
   'expiring today': await namedKey('last-day', all, new Date().toISOString().slice(0, 10)),
 };
-const kinds: { kind: string; key: string; scopes: string[]; caller: string | undefined }[] = [
-  { kind: 'the key that opens everything', key: API_KEY, scopes: all, caller: 'api-key' },
-  { kind: 'an unknown key', key: 'epf_unknown_key', scopes: [], caller: undefined },
-  ...Object.entries(named).map(([kind, { key, entry }]) => ({
-    kind: `a key with ${kind}`,
-    key,
-    scopes: kind === 'expired' ? [] : entry.scopes,
-    caller: entry.name,
-  })),
-];
 
-const vars = { ...provider.vars, API_KEYS: Object.values(named).map(({ entry }) => entry) };
-const TOKENS = {
-  no: undefined,
-  'an invalid': 'Bearer not.a.token',
-  'a powerless': `Bearer ${await provider.sign({ permissions: [] })}`,
-  'a good': `Bearer ${await provider.sign()}`,
+/** A key that is sent: its scopes, and what the log says about it. */
+type SentKey = { sent: string | undefined; scopes: string[]; caller?: string; fault?: string };
+
+const KEYS: Record<string, SentKey> = {
+  'no key': { sent: undefined, scopes: [] },
+  'the first key of API_KEY': { sent: API_KEY, scopes: all, caller: 'api-key' },
+  'the second key of API_KEY': { sent: 'test-key-two', scopes: all, caller: 'api-key' },
+  'an unknown key': { sent: 'epf_unknown_key', scopes: [], fault: 'unknown' },
+  'an empty key': { sent: '', scopes: [], fault: 'empty' },
+  'both keys of API_KEY': { sent: `${API_KEY}, test-key-two`, scopes: [], fault: 'unknown' },
+  'a prefix of a key': { sent: API_KEY.slice(0, -1), scopes: [], fault: 'unknown' },
+};
+for (const [kind, { key, entry }] of Object.entries(named)) {
+  const scopes = kind === 'expired' ? [] : entry.scopes;
+  KEYS[`a key with ${kind}`] = { sent: key, scopes, caller: entry.name, fault: 'expired' };
+}
+
+const now = Math.floor(Date.now() / 1_000);
+const good = `Bearer ${await provider.sign()}`;
+const powerless = `Bearer ${await provider.sign({ permissions: ['tool-chat:admin'] })}`;
+const TOKENS: Record<string, string | undefined> = {
+  'no token': undefined,
+  'a good token': good,
+  'a good token, its scheme in another case': good.replace('Bearer ', 'bEARER  '),
+  'a token without the permission': powerless,
+  'no JWT': 'Bearer not-a-token',
+  'an expired token': `Bearer ${await provider.sign({ exp: now - 60 })}`,
+  'another scheme': `Basic ${btoa(`user:${API_KEY}`)}`,
+  'the key as a token': `Bearer ${API_KEY}`,
+  'a token without a scheme': await provider.sign(),
+  'an empty header': '',
+};
+
+/** One set of bindings for all requests, because the service parses a configuration once. */
+const bindings = {
+  ...env,
+  ...provider.vars,
+  API_KEYS: Object.values(named).map(({ entry }) => entry),
+  RATE_LIMIT_DEFAULT: '1000000',
+  RATE_LIMIT_INGEST: '1000000',
 };
 
 let log: MockInstance<typeof console.log>;
@@ -81,57 +106,74 @@ beforeEach(() => {
 });
 afterEach(() => vi.restoreAllMocks());
 
-/** Returns the line of the log about the last request. */
-function logged(): Record<string, unknown> {
-  const line = z.string().parse(log.mock.lastCall?.[0]);
-  return z.record(z.string(), z.unknown()).parse(JSON.parse(line));
+/** Sends the two headers as given. Returns the response, and its line of the log. */
+async function call({ method, path }: (typeof routes)[number], key?: string, token?: string) {
+  const headers = new Headers();
+  if (key !== undefined) headers.set('x-api-key', key);
+  if (token !== undefined) headers.set('Authorization', token);
+  const url = `https://api.example.com${path.replace(/:\w+/g, 'no-such-thing')}`;
+  const request = new Request(url, { method, headers });
+  const ctx = createExecutionContext();
+  const response = await app.fetch(request, bindings, ctx);
+  await waitOnExecutionContext(ctx);
+  await expectDocumented(request, response);
+  return { response, line: JSON.parse(z.string().parse(log.mock.lastCall?.[0])) };
 }
 
-function call(route: (typeof routes)[number], key: string, authorization?: string) {
-  const headers = new Headers({ 'x-api-key': key });
-  if (authorization !== undefined) headers.set('Authorization', authorization);
-  const url = route.path.replace(/:\w+/g, 'no-such-thing');
-  return sendWith(vars, url, { method: route.method, headers });
+/** The access that a key and a token open together: the caller, or the error. */
+function accessOf(scope: string, key: SentKey, token: string) {
+  const isFeed = scope === 'feed:read';
+  if (scope === 'open') return { caller: undefined };
+  if (key.scopes.includes(scope)) return { caller: key.caller };
+  if (isFeed && token.startsWith('a good token')) return { caller: 'bearer' };
+  if (key.scopes.length > 0) return { status: 403, code: 'permission_denied', caller: key.caller };
+  if (isFeed && token === 'a token without the permission') {
+    return { status: 403, code: 'permission_denied', caller: 'bearer' };
+  }
+  const code =
+    key.sent === undefined && token === 'no token'
+      ? 'authentication_required'
+      : 'authentication_invalid';
+  return { status: 401, code, caller: key.caller };
 }
 
 describe.each(routes)('$name', (route) => {
-  it('declares one scope, before everything else', () => {
-    expect(route.declared).toEqual([route.scope]);
-    expect(declaredAccess(route.first ?? {})).toBe(route.scope);
-  });
+  const { scope } = route;
 
-  it('is described with the scope that it declares', () => {
+  it('declares the documented scope, before everything else', () => {
+    expect(route.declared).toEqual([scope]);
+    expect(declaredAccess(route.first ?? {})).toBe(scope);
     const path = Object.keys(documented).find(
       (each) => each.replaceAll(/\{\w+\}/g, ':') === route.path.replaceAll(/:\w+/g, ':'),
     );
     const operation = documented[path ?? '']?.[route.method.toLowerCase()];
-    expect(operation?.['x-scope']).toBe(route.scope);
+    expect(operation?.['x-scope']).toBe(scope);
   });
 
-  it.each(kinds)('opens to $kind as its scopes say', async ({ kind, key, scopes, caller }) => {
-    const isFeed = route.scope === 'feed:read';
-    for (const [which, authorization] of Object.entries(TOKENS)) {
-      const what = `${kind}, ${which} token`;
-      const response = await call(route, key, authorization);
-      const hasKey = scopes.includes(route.scope ?? '');
-      if (route.scope === 'open') {
-        expect(response.status, what).toBe(200);
-        expect(logged().caller, what).toBeUndefined();
-      } else if (hasKey || (isFeed && which === 'a good')) {
+  it.each(Object.entries(KEYS))('opens to %s as its scopes say', async (kind, key) => {
+    for (const [which, token] of Object.entries(TOKENS)) {
+      const what = `${kind}, ${which}`;
+      const { response, line } = await call(route, key.sent, token);
+      const { status, code, caller } = accessOf(scope, key, which);
+      expect(line.caller, what).toBe(caller);
+      const challenge = response.headers.get('WWW-Authenticate');
+      if (status === undefined || code === undefined) {
         expect([401, 403, 500], what).not.toContain(response.status);
-        expect(logged().caller, what).toBe(hasKey ? caller : 'bearer');
-      } else if (scopes.length > 0) {
-        const error = await expectError(response, 403, 'permission_denied');
-        expect(error.message, what).toContain(route.scope);
-        expect(response.headers.get('WWW-Authenticate')).toContain(`scope="${route.scope}"`);
-        expect(logged(), what).toMatchObject({ caller, error_code: 'permission_denied' });
-      } else if (isFeed && which === 'a powerless') {
-        await expectError(response, 403, 'permission_denied');
-        expect(logged().caller, what).toBe('bearer');
+        expect(challenge, what).toBeNull();
+        continue;
+      }
+      expect([response.status, what]).toEqual([status, what]);
+      const error = await expectError(response, status, code);
+      expect(challenge, what).toMatch(scope === 'feed:read' ? /^Bearer / : /^ApiKey /);
+      expect(line.error_code).toBe(code);
+      if (status === 401) {
+        expect(error.type).toBe('authentication_error');
+        expect(line.key_fault, what).toBe(key.fault);
       } else {
-        await expectError(response, 401, 'authentication_invalid');
-        expect(logged().caller, what).toBe(caller);
-        expect(logged().key_fault, what).toBe(caller === undefined ? 'unknown' : 'expired');
+        expect(error.type).toBe('permission_error');
+        const needed = caller === 'bearer' ? 'tool-web:viewer' : scope;
+        expect(error.message, what).toContain(needed);
+        expect(challenge, what).toContain(`error="insufficient_scope", scope="${needed}"`);
       }
     }
   });
@@ -141,52 +183,51 @@ it('there are routes of every scope', () => {
   expect(new Set(routes.map(({ scope }) => scope))).toEqual(new Set([...all, 'open']));
 });
 
-describe('API_KEYS', () => {
-  const entry = { name: 'site', scopes: ['feed:read'], sha256: 'a'.repeat(64) };
-
+describe('the permissions of a token', () => {
   it.each([
-    ['no list', { site: 'feed:read' }, 'API_KEYS must be a list of keys'],
-    ['text that is no JSON', 'site=feed:read', 'API_KEYS must be a list of keys'],
-    ['a name in capitals', [{ ...entry, name: 'Site' }], 'API_KEYS.0.name must be lower-case'],
-    ['a name of 41 characters', [{ ...entry, name: 'a'.repeat(41) }], 'API_KEYS.0.name must have'],
-    ['a name with two hyphens', [{ ...entry, name: 'a--b' }], 'API_KEYS.0.name must be'],
-    ['a reserved name', [{ ...entry, name: 'bearer' }], 'API_KEYS.0.name must not be'],
-    ['the other reserved name', [{ ...entry, name: 'api-key' }], 'API_KEYS.0.name must not be'],
-    ['no scope', [{ ...entry, scopes: [] }], 'API_KEYS.0.scopes must have at least one scope'],
-    [
-      'an unknown scope',
-      [{ ...entry, scopes: ['feed:write'] }],
-      'API_KEYS.0.scopes.0 must be one of',
-    ],
-    [
-      'a key in place of its hash',
-      [{ ...entry, sha256: 'epf_site' }],
-      'API_KEYS.0.sha256 must be 64',
-    ],
-    ['no hash', [{ ...entry, sha256: undefined }], 'API_KEYS.0.sha256'],
-    ['no day', [{ ...entry, expires: '2027-02-30' }], 'API_KEYS.0.expires must be a date'],
-    ['a misspelt field', [{ ...entry, expire: '2027-02-03' }], 'API_KEYS.0'],
-    [
-      'a name twice',
-      [entry, { ...entry, sha256: 'b'.repeat(64) }],
-      'API_KEYS.1.name repeats 0.name',
-    ],
-    ['a key twice', [entry, { ...entry, name: 'other' }], 'API_KEYS.1.sha256 repeats 0.sha256'],
-  ])('with %s is a 500, and the log names it', async (_, API_KEYS, told) => {
-    const faults = vi.spyOn(console, 'error').mockImplementation(() => {});
-    const response = await sendWith({ API_KEYS }, '/api/health');
-    await expectError(response, 500, 'internal_error');
-    expect(faults.mock.lastCall?.[0]).toContain(told);
+    [['tool-chat:admin', 'tool-web:viewer'], 200],
+    [['tool-web:editor'], 200],
+    [['tool-web:admin'], 200],
+    [[null, 7, 'tool-web:viewer'], 200],
+    [['tool-web:owner'], 403],
+    [['tool-web'], 403],
+    [['tool-web:'], 403],
+    [['tool-web:viewer:x'], 403],
+    [['Tool-Web:viewer'], 403],
+    [['tool-website:admin'], 403],
+    [['x-tool-web:admin'], 403],
+    [['*'], 403],
+    [undefined, 403],
+    [null, 403],
+    [[], 403],
+    ['tool-web:viewer', 403],
+    [{ 'tool-web': 'admin' }, 403],
+    [[['tool-web:viewer']], 403],
+  ])('%j: %i', async (permissions, status) => {
+    const token = await provider.sign({ permissions });
+    const headers = { Authorization: `Bearer ${token}`, 'x-api-key': 'wrong' };
+    const response = await sendWith(provider.vars, '/api/v1/web/properties', { headers }, app);
+    await expectStatus(response, status);
   });
+});
 
-  it.each([[undefined], [''], [[]], ['[]']])('%j configures no key', async (API_KEYS) => {
-    await expectStatus(await sendWith({ API_KEYS }, '/api/v1/events'), 200);
-  });
+it.each([undefined, '', ' ', ','])('no key is valid when API_KEY is %j', async (configured) => {
+  const vars = { ...provider.vars, API_KEY: configured } as Partial<Env>;
+  for (const sent of ['', ' ', ',', API_KEY, 'undefined']) {
+    const headers = { 'x-api-key': sent };
+    const response = await sendWith(vars, '/api/v1/events', { headers }, app);
+    await expectError(response, 401, 'authentication_invalid');
+  }
+  await expectStatus(await sendWith(vars, '/api/health', {}, app), 200);
+});
 
-  it('may be JSON text, as in .dev.vars', async () => {
-    const { key, entry } = await namedKey('text', ['events:read']);
-    const headers = { 'x-api-key': key };
-    const API_KEYS = JSON.stringify([entry]);
-    await expectStatus(await sendWith({ API_KEYS }, '/api/v1/events', { headers }), 200);
-  });
+it.each([[undefined], [''], [[]], ['[]']])('API_KEYS %j has no key', async (API_KEYS) => {
+  await expectStatus(await sendWith({ API_KEYS }, '/api/v1/events'), 200);
+});
+
+it('API_KEYS may be JSON text, as in .dev.vars', async () => {
+  const { key, entry } = await namedKey('text', ['events:read']);
+  const headers = { 'x-api-key': key };
+  const API_KEYS = JSON.stringify([entry]);
+  await expectStatus(await sendWith({ API_KEYS }, '/api/v1/events', { headers }), 200);
 });
