@@ -1,13 +1,25 @@
-/** The log of the whole suite is read: see support/watch-log.ts. */
+/** The lines of the log. The log of the whole suite is read too: see support/watch-log.ts. */
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { logFault } from '../../src/http/log.ts';
+import { bookingCreated, ingestInit } from '../support/events.ts';
 import { get, send, sendWith } from '../support/http.ts';
 import { AUDIENCE, createProvider, ISSUER } from '../support/tokens.ts';
 import { takeLeaks } from '../support/watch-log.ts';
 
+const FEED = '/api/v1/web/properties';
+const EVENTS = '/api/v1/events';
 const INGEST = '/api/public/events/ingest';
+
+afterEach(() => vi.restoreAllMocks());
+
+/** Returns the lines that are written to the log from now on. */
+function watchLines(method: 'log' | 'error' = 'log') {
+  const log = vi.spyOn(console, method).mockImplementation(() => {});
+  return () => log.mock.calls.map(([line]) => JSON.parse(String(line)));
+}
+
 const secrets = {
   'an API key': 'leaked-api-key-1',
   'a bearer token': 'leaked.bearer.token',
@@ -16,48 +28,76 @@ const secrets = {
   'a value of a query': 'leaked-query-value',
 };
 
-describe('the watch over the log', () => {
-  it.each(Object.entries(secrets))('finds %s, in a line and in a cause', async (_name, secret) => {
-    vi.spyOn(console, 'error').mockReturnValue(undefined);
-    await send(`${INGEST}?q=${secrets['a value of a query']}`, {
-      method: 'POST',
-      headers: {
-        'x-api-key': secrets['an API key'],
-        Authorization: `Bearer ${secrets['a bearer token']}`,
-        'Idempotency-Key': secrets['an Idempotency-Key'],
-      },
-      body: JSON.stringify({ payload: { list: [{ note: secrets['a value of a body'] }] } }),
-    });
-    expect(takeLeaks()).toEqual([]);
-    console.log(JSON.stringify({ note: `it was ${secret}` }));
-    expect(takeLeaks()).toHaveLength(1);
-    logFault('failed', new Error('outside', { cause: new Error(`inside: ${secret}`) }));
-    expect(takeLeaks()).toHaveLength(1);
-    vi.restoreAllMocks();
+it.each(Object.entries(secrets))('the watch over the log finds %s', async (_name, secret) => {
+  vi.spyOn(console, 'error').mockReturnValue(undefined);
+  await send(`${INGEST}?q=${secrets['a value of a query']}`, {
+    method: 'POST',
+    headers: {
+      'x-api-key': secrets['an API key'],
+      Authorization: `Bearer ${secrets['a bearer token']}`,
+      'Idempotency-Key': secrets['an Idempotency-Key'],
+    },
+    body: JSON.stringify({ payload: { list: [{ note: secrets['a value of a body'] }] } }),
   });
+  expect(takeLeaks()).toEqual([]);
+  console.log(JSON.stringify({ note: `it was ${secret}` }));
+  expect(takeLeaks()).toHaveLength(1);
+  logFault('failed', new Error('outside', { cause: new Error(`inside: ${secret}`) }));
+  expect(takeLeaks()).toHaveLength(1);
 });
 
-describe('the log line of an invalid request', () => {
-  const body = (changes: object) => ({
-    event_type: 'booking.created',
-    aggregate_id: 'bk_1',
-    aggregate_type: 'booking',
-    payload: {},
-    ...changes,
-  });
-  const ingest = (changes: object) => [INGEST, body(changes)] as const;
-  const batch = (...changes: object[]) =>
-    [
-      `${INGEST}/batch`,
-      { events: changes.map((each, index) => body({ idempotency_key: `log-${index}`, ...each })) },
-    ] as const;
-  const EVENTS = '/api/v1/events';
+it('a request has one line, with its fields and nothing that was sent', async () => {
+  const lines = watchLines();
+  await sendWith(
+    { CF_VERSION_METADATA: { id: 'version-8', tag: '', timestamp: '' } },
+    `${FEED}/some-home?utm_source=secret`,
+    { headers: { 'X-Request-ID': 'trace-8' } },
+  );
+  expect(lines()).toEqual([
+    {
+      level: 'info',
+      message: 'request',
+      request_id: 'trace-8',
+      method: 'GET',
+      route: '/api/v1/web/properties/:slugOrId',
+      status: 404,
+      duration_ms: expect.any(Number),
+      error_code: 'resource_missing',
+      caller: 'api-key',
+      counter_ms: expect.any(Number),
+      database_ms: expect.any(Number),
+      database_attempts: 1,
+      version: 'version-8',
+    },
+  ]);
+});
 
-  it.each([
+it.each([
+  ['PUT', `${FEED}/some-home`, '/api/v1/web/properties/:slugOrId', 405],
+  ['HEAD', INGEST, INGEST, 405],
+  ['PUT', '/api/none', '/*', 404],
+])('the line of %s %s has the route %s', async (method, path, route, status) => {
+  const lines = watchLines();
+  await sendWith({}, path, { method });
+  expect(lines()).toMatchObject([{ method, route, status }]);
+});
+
+describe('the line of an invalid request', () => {
+  const ingest = (changes: Record<string, unknown>, key?: string) =>
+    [INGEST, ingestInit(bookingCreated(changes), key)] as const;
+  const batch = (...changes: object[]) => {
+    const events = changes.map((each, index) => ({
+      ...bookingCreated({ idempotency_key: `log-${index}`, ...each }),
+    }));
+    return [`${INGEST}/batch`, ingestInit({ events })] as const;
+  };
+
+  it.each<[field: string | undefined, path: string, init: RequestInit]>([
     ['payload.check_in', ...ingest({ payload: { check_in: 'soon' } })],
     ['event_type', ...ingest({ event_type: 'sent.secret' })],
     ['payload', ...ingest({ payload: { sent: { secret: 2 ** 60 } } })],
     ['payload', ...ingest({ payload: 'sent' })],
+    ['Idempotency-Key', ...ingest({}, 'k'.repeat(256))],
     [undefined, ...ingest({ sent: 'secret' })],
     [undefined, ...ingest({ 'payload.sent': 'secret' })],
     [undefined, ...ingest({ sent: 2 ** 60 })],
@@ -65,111 +105,55 @@ describe('the log line of an invalid request', () => {
     ['events.payload', ...batch({ payload: { sent: 2 ** 60 } })],
     ['events.idempotency_key', ...batch({ idempotency_key: 7 })],
     ['events', ...batch({ sent: 'secret' })],
-    ['limit', `${EVENTS}?limit=0`, undefined],
-    ['type', `${EVENTS}?type=a&type=`, undefined],
-    ['after_id', `${EVENTS}?after_id=${crypto.randomUUID()}`, undefined],
-    [undefined, `${EVENTS}?sent=secret`, undefined],
-  ])('names %s, as a schema does', async (field, path, sent) => {
-    const log = vi.spyOn(console, 'log').mockImplementation(() => {});
-    const init = sent && {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(sent),
-    };
+    ['limit', `${EVENTS}?limit=0`, {}],
+    ['type', `${EVENTS}?type=a&type=`, {}],
+    ['after_id', `${EVENTS}?after_id=${crypto.randomUUID()}`, {}],
+    [undefined, `${EVENTS}?sent=secret`, {}],
+  ])('names %s, as a schema does (%#)', async (field, path, init) => {
+    const lines = watchLines();
     expect((await send(path, init)).status).toBe(400);
-    const lines = log.mock.calls.map(([line]) => String(line));
-    log.mockRestore();
-    expect(lines).toHaveLength(1);
-    const line: unknown = JSON.parse(lines.join());
-    expect(line).toHaveProperty('error_code', 'validation_error');
-    if (field === undefined) expect(line).not.toHaveProperty('error_param');
-    else expect(line).toHaveProperty('error_param', field);
-    expect(lines.join()).not.toMatch(/sent|secret/);
-  });
-
-  it('names the header of an invalid key', async () => {
-    const log = vi.spyOn(console, 'log').mockImplementation(() => {});
-    await send(INGEST, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json', 'Idempotency-Key': 'k'.repeat(256) },
-      body: JSON.stringify(body({})),
-    });
-    const [line] = log.mock.calls.map(([line]) => JSON.parse(String(line)));
-    log.mockRestore();
-    expect(line).toHaveProperty('error_param', 'Idempotency-Key');
+    const [line, ...others] = lines();
+    expect(others).toEqual([]);
+    expect([line.error_code, line.error_param]).toEqual(['validation_error', field]);
+    expect(JSON.stringify(line)).not.toMatch(/sent|secret/);
   });
 });
 
 describe('a fault of a request', () => {
-  const FEED = '/api/v1/web/properties';
-  afterEach(() => vi.restoreAllMocks());
-
-  /** Returns the faults that were logged, as message and request id. */
-  function watchFaults() {
-    const log = vi.spyOn(console, 'error').mockImplementation(() => {});
-    return () =>
-      log.mock.calls.map(([line]) => {
-        const { message, request_id } = JSON.parse(String(line));
-        return `${message} ${request_id}`;
-      });
-  }
-
-  it('of the key set is logged under its id, also when the caches fail', async () => {
-    const faults = watchFaults();
+  it('of the key set is logged under its id', async () => {
+    const faults = watchLines('error');
     vi.spyOn(globalThis, 'fetch').mockRejectedValue(new Error('no route'));
-    vi.spyOn(caches.default, 'match').mockRejectedValue(new Error('no cache'));
     const provider = await createProvider();
     const JWT_JWKS_URL = `https://identity.example.com/${crypto.randomUUID()}`;
     const vars = { JWT_ISSUER: ISSUER, JWT_AUDIENCE: AUDIENCE, JWT_JWKS: '', JWT_JWKS_URL };
     const Authorization = `Bearer ${await provider.sign()}`;
     const headers = { 'x-api-key': '', Authorization, 'X-Request-ID': 'key-set-1' };
     expect((await sendWith(vars, FEED, { headers })).status).toBe(500);
-    expect(faults()).toEqual([
-      'the cached key set could not be read key-set-1',
-      'the key set could not be renewed key-set-1',
-      'request failed key-set-1',
+    expect(faults()).toMatchObject([
+      { message: 'the key set could not be renewed', request_id: 'key-set-1' },
+      { message: 'request failed', request_id: 'key-set-1' },
     ]);
   });
 
-  it('of caching a key set, after the answer, is logged under its id', async () => {
-    const faults = watchFaults();
-    const provider = await createProvider();
-    vi.spyOn(globalThis, 'fetch').mockImplementation(async () => new Response(provider.jwks));
-    vi.spyOn(caches.default, 'put').mockRejectedValue(new Error('no cache'));
-    const JWT_JWKS_URL = `https://identity.example.com/${crypto.randomUUID()}`;
-    const vars = { JWT_ISSUER: ISSUER, JWT_AUDIENCE: AUDIENCE, JWT_JWKS: '', JWT_JWKS_URL };
-    const Authorization = `Bearer ${await provider.sign()}`;
-    const headers = { 'x-api-key': '', Authorization, 'X-Request-ID': 'key-set-2' };
-    expect((await sendWith(vars, FEED, { headers })).status).toBe(200);
-    expect(faults()).toContain('the key set could not be cached key-set-2');
-  });
-
-  it('of the edge cache is logged under its id, before and after the answer', async () => {
-    const faults = watchFaults();
+  it('of the edge cache is logged under its id, before and after the response', async () => {
+    const faults = watchLines('error');
     vi.spyOn(caches.default, 'match').mockRejectedValue(new Error('no cache'));
     vi.spyOn(caches.default, 'put').mockRejectedValue(new Error('no cache'));
-    const vars = { FEED_CACHE_SECONDS: '60' };
     const headers = { 'X-Request-ID': 'edge-1' };
-    await sendWith(vars, `${FEED}?limit=7`, { headers }, createApp());
-    expect(faults()).toHaveLength(2);
-    expect(faults().filter((fault) => !fault.endsWith(' edge-1'))).toEqual([]);
+    await sendWith({ FEED_CACHE_SECONDS: '60' }, `${FEED}?limit=7`, { headers }, createApp());
+    expect(faults().map(({ request_id }) => request_id)).toEqual(['edge-1', 'edge-1']);
   });
 
   it('has the id of its own request, beside concurrent requests', async () => {
-    const log = vi.spyOn(console, 'log').mockImplementation(() => {});
+    const lines = watchLines();
     const ids = Array.from({ length: 20 }, (_, index) => `beside-${index}`);
     await Promise.all(
       ids.map((id, index) =>
-        get(index % 2 === 0 ? '/api/v1/events' : '/api/v1/events/none', {
-          headers: { 'X-Request-ID': id },
-        }),
+        get(index % 2 === 0 ? EVENTS : `${EVENTS}/none`, { headers: { 'X-Request-ID': id } }),
       ),
     );
-    const lines = log.mock.calls.map(([line]) => JSON.parse(String(line)));
-    for (const [index, id] of ids.entries()) {
-      expect(lines.find(({ request_id }) => request_id === id)?.database_attempts).toBe(
-        index % 2 === 0 ? 1 : undefined,
-      );
-    }
+    const attemptsOf = (id: string) =>
+      lines().find(({ request_id }) => request_id === id)?.database_attempts;
+    expect(ids.map(attemptsOf)).toEqual(ids.map((_, index) => (index % 2 === 0 ? 1 : undefined)));
   });
 });
