@@ -15,11 +15,8 @@ import pageStyle from './api-page.css';
 
 const record = z.record(z.string(), z.unknown());
 const response = z.looseObject({ headers: record.optional() });
-const samples = z.array(z.object({ lang: z.string(), label: z.string(), source: z.string() }));
 const operation = z.looseObject({
-  description: z.string(),
   responses: z.record(z.string(), response),
-  'x-codeSamples': samples,
 });
 const shape = z.looseObject({
   info: z.looseObject({ description: z.string() }),
@@ -31,13 +28,12 @@ const shape = z.looseObject({
 
 type Document = z.infer<typeof shape>;
 
-/** Shortens the document for the page: the headers of every answer move into its introduction. Shows the code samples. */
+/** Shortens the document for the page: the headers of every answer move into its introduction. */
 function pageDocument(whole: ReturnType<typeof createOpenApiDocument>): Document {
   const document = shape.parse(JSON.parse(JSON.stringify(whole)));
   const common = commonHeadersOf(document);
   document.info.description += `\n\n${tableOf(common, document)}`;
   for (const each of operationsOf(document)) {
-    each.description += `\n\n${each['x-codeSamples'].map(blockOf).join('\n\n')}`;
     for (const { headers = {} } of Object.values(each.responses)) {
       for (const name of common) delete headers[name];
     }
@@ -64,10 +60,6 @@ function commonHeadersOf(document: Document): string[] {
 function tableOf(names: readonly string[], { components }: Document): string {
   const rows = names.map((name) => `| \`${name}\` | ${components.headers[name]?.description} |`);
   return ['**Headers of every answer**', '', '| header | |', '|---|---|', ...rows].join('\n');
-}
-
-function blockOf({ lang, label, source }: z.infer<typeof samples>[number]): string {
-  return `**${label}**\n\n\`\`\`${lang.toLowerCase()}\n${source}\n\`\`\``;
 }
 
 /**

@@ -14,7 +14,7 @@ import {
 import { isNonEmpty, type Parsed, parseWith } from '../http/validate.ts';
 import { keyInUse } from './conflict.ts';
 import { type IngestContext, outcomeOf, receivingIn } from './ingest.ts';
-import type { ingestResult } from './openapi/schemas.ts';
+import type { ingestResult } from './openapi/resource.ts';
 import {
   IDEMPOTENCY_KEY_HEADER,
   type Identity,

@@ -4,11 +4,11 @@
  * To add a kind, add an entry to `CATALOGUE`. Known fields are typed, and all of them are optional; unknown fields are
  * stored as sent. The bounds of a field may be tightened at any time, because the events that a key has stored decide
  * before the schema. Events are never deleted: when you remove a kind, or change the type of a field, keep the earlier
- * form in `storedEventOf` (openapi/schemas.ts), so that the OpenAPI document still describes the stored events. The
- * words of a field stand there too.
+ * form in `storedEventOf` (openapi/resource.ts), so that the OpenAPI document still describes the stored events.
  */
 
 import * as z from 'zod';
+import { described } from '../http/described.ts';
 import { uuid } from '../http/uuid.ts';
 
 export const MAX_NAME_CHARACTERS = 255;
@@ -41,7 +41,9 @@ export function millisecondFrom(text: string): number {
   return Date.parse(text) + (isFiner ? 1 : 0);
 }
 
-const date = z.iso.date({ error: 'must be an ISO 8601 date such as 2027-06-01' });
+const date = z.iso
+  .date({ error: 'must be an ISO 8601 date such as 2027-06-01' })
+  .register(z.globalRegistry, { maxLength: 10 });
 
 const amount = z.number().min(0);
 
@@ -58,9 +60,17 @@ const CURRENCIES = new Set(
 );
 
 /** An alphabetic code in upper case, as ISO 4217 writes it. */
-const currency = z.string().refine((code) => CURRENCIES.has(code), {
-  error: 'must be an ISO 4217 currency code such as EUR',
-});
+const currency = z
+  .string()
+  .refine((code) => CURRENCIES.has(code), {
+    error: 'must be an ISO 4217 currency code such as EUR',
+  })
+  .register(z.globalRegistry, {
+    pattern: '^[A-Z]{3}$',
+    maxLength: 3,
+    examples: ['EUR'],
+    description: 'ISO 4217 alphabetic code.',
+  });
 
 /**
  * An email address in ASCII: a dot-atom at a domain name (RFC 5321 section 4.1.2), without the quoted and literal
@@ -77,24 +87,35 @@ const MAX_REASON_CHARACTERS = 2_000;
 
 const stay = z.looseObject({ check_in: date, check_out: date });
 
-/**
- * The fields that every kind has. `occurred_at` is the time of the fact, and `created_at` of an event the time of its
- * acceptance.
- */
-const common = { occurred_at: timestamp.optional() };
+/** The fields that every kind has. */
+const common = {
+  occurred_at: described(
+    timestamp.optional(),
+    'When the fact happened. `created_at` of the event is when the service accepted the event.',
+    '2027-06-01T12:00:00Z',
+  ),
+};
 
 /** Kind of event → schema of its payload. */
 export const CATALOGUE = {
   'booking.created': z
     .looseObject({
       ...common,
-      property_id: uuid.optional(),
-      check_in: date.optional(),
-      check_out: date.optional(),
-      guests: z.int().min(1).optional(),
+      property_id: described(uuid.optional(), 'The id of the listing.'),
+      check_in: described(date.optional(), 'The first day of the stay.', '2027-06-01'),
+      check_out: described(
+        date.optional(),
+        'The day of departure, after `check_in`.',
+        '2027-06-08',
+      ),
+      guests: described(z.int().min(1).optional(), 'The number of guests.', 2),
       currency: currency.optional(),
-      total_amount: amount.optional(),
-      guest_email: email.optional(),
+      total_amount: described(amount.optional(), 'The price of the whole stay.', 1450),
+      guest_email: described(
+        email.optional(),
+        'The email address of the guest.',
+        'guest@example.com',
+      ),
     })
     .refine(endsAfterItBegins, {
       path: ['check_out'],
@@ -103,9 +124,17 @@ export const CATALOGUE = {
     }),
   'booking.cancelled': z.looseObject({
     ...common,
-    reason: z.string().max(MAX_REASON_CHARACTERS).optional(),
-    cancelled_at: timestamp.optional(),
-    refund_amount: amount.optional(),
+    reason: described(
+      z.string().max(MAX_REASON_CHARACTERS).optional(),
+      'Why the booking was cancelled.',
+      'Change of plans',
+    ),
+    cancelled_at: described(
+      timestamp.optional(),
+      'When the booking was cancelled.',
+      '2027-06-01T12:00:00Z',
+    ),
+    refund_amount: described(amount.optional(), 'The amount that the guest gets back.', 1450),
     currency: currency.optional(),
   }),
 } as const satisfies Record<string, z.ZodObject>;

@@ -6,6 +6,7 @@
 import canonicalize from 'canonicalize';
 import { parse, v5 } from 'uuid';
 import * as z from 'zod';
+import { described } from '../http/described.ts';
 import type { Problem } from '../http/errors.ts';
 import type { JsonObject } from '../http/json-body.ts';
 import { type Parsed, parseWith } from '../http/validate.ts';
@@ -20,11 +21,22 @@ const KEY_NAMESPACE = parse('3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4');
 /** The kinds of the catalogue. */
 export const eventType = z.object(CATALOGUE).keyof();
 
-const fields = { event_type: eventType, aggregate_id: name, aggregate_type: name };
+/** The fields that name the entity of an event. */
+export const aggregateFields = {
+  aggregate_id: name.meta({
+    description: 'Identifier of the entity that the event concerns.',
+    examples: ['bk_1001'],
+  }),
+  aggregate_type: name.meta({
+    description: 'Kind of the entity that the event concerns.',
+    examples: ['booking'],
+  }),
+};
 
 /** Makes the schema of the requests of one kind. */
 export function requestOf(type: EventType) {
-  return z.strictObject({ ...fields, event_type: z.literal(type), payload: CATALOGUE[type] });
+  const event_type = described(z.literal(type), 'Kind of the event.');
+  return z.strictObject({ event_type, ...aggregateFields, payload: CATALOGUE[type] });
 }
 
 /** Kind of event → schema of its requests. */
@@ -33,7 +45,11 @@ const requests = new Map<unknown, z.ZodType<IngestRequest>>(
 );
 
 /** Refuses a kind that the catalogue does not have, and finds the other problems of its request. */
-const requestOfUnknownKind = z.strictObject({ ...fields, payload: z.looseObject({}) });
+const requestOfUnknownKind = z.strictObject({
+  event_type: eventType,
+  ...aggregateFields,
+  payload: z.looseObject({}),
+});
 
 /** A request that fits the schema of its kind. */
 export type IngestRequest = z.infer<typeof requestOfUnknownKind>;

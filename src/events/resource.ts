@@ -1,32 +1,30 @@
-/** The event resource, as the ingest endpoint and the list of events return it. */
+/** The event resource, as the ingest endpoint returns it. */
 
 import * as z from 'zod';
-import { keyName } from '../auth/api-key.ts';
+import { described } from '../http/described.ts';
 import { lowerCaseUuid } from '../http/uuid.ts';
 import { name } from './catalogue.ts';
 
-const timestamp = z.iso.datetime({ precision: 3 }).max(24);
+export const timestamp = z.iso.datetime({ precision: 3 }).max(24);
 
 /** The event as the ingest endpoint returns it. */
-export const event = z.strictObject({
-  object: z.literal('event'),
-  id: lowerCaseUuid,
-  type: name,
-  status: z.enum(['pending', 'idempotent']),
-  created_at: timestamp,
-});
+export const event = z
+  .strictObject({
+    object: z.literal('event'),
+    id: lowerCaseUuid.meta({ description: 'Identifies the event.' }),
+    type: name.meta({ description: 'Kind of the event.', examples: ['booking.created'] }),
+    status: described(
+      z.enum(['pending', 'idempotent']),
+      '`pending` when accepted; `idempotent` when an identical retry is answered.',
+    ),
+    created_at: timestamp.meta({
+      description: 'When the event was accepted.',
+      examples: ['2027-01-15T09:30:00.000Z'],
+    }),
+  })
+  .register(z.globalRegistry, { id: 'AcceptedEvent', description: 'An accepted domain event.' });
 
 export type EventResource = z.infer<typeof event>;
-
-/** The fields that stored events of all kinds have. */
-export const storedEvent = event.extend({
-  status: z.literal('pending'),
-  aggregate_id: name,
-  aggregate_type: name,
-  received_from: keyName.nullable(),
-  erased_at: timestamp.nullable(),
-  payload: z.looseObject({}),
-});
 
 /** Builds the first response for an event. `created_at` is in milliseconds since the epoch. */
 export function pendingEvent(row: { id: string; type: string; created_at: number }): EventResource {

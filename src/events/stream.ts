@@ -7,10 +7,11 @@
 
 import { eq, gt, lt, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
+import { described } from '../http/described.ts';
 import { type ApiError, resourceMissing, validationError } from '../http/errors.ts';
 import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, pagingParameters } from '../http/paging.ts';
-import { listedTexts } from '../http/query.ts';
-import { uuid } from '../http/uuid.ts';
+import { listedTexts, listMetadata } from '../http/query.ts';
+import { UUID_PATTERN, uuid } from '../http/uuid.ts';
 import { waitParameter } from '../http/wait.ts';
 import { readD1 } from '../storage/d1.ts';
 import {
@@ -24,14 +25,23 @@ import {
 } from '../storage/page.ts';
 import { statementOf, statementsOf } from '../storage/statement.ts';
 import { databaseIdentity } from '../storage/table.ts';
-import { millisecondFrom, name, timestamp } from './catalogue.ts';
+import {
+  MAX_NAME_CHARACTERS,
+  millisecondFrom,
+  NAME_PATTERN,
+  name,
+  timestamp,
+} from './catalogue.ts';
 import { pendingEvent } from './resource.ts';
 import { events } from './table.ts';
 
-export const MAX_KINDS = 50;
+const MAX_KINDS = 50;
 
 /** The order in which D1 committed the events, or its reverse. */
-const eventOrder = z.enum(['asc', 'desc']).default('desc');
+const eventOrder = described(
+  z.enum(['asc', 'desc']).default('desc'),
+  '`desc`: newest first. `asc`: in the order of acceptance, to follow the stream.',
+);
 
 type EventOrder = z.output<typeof eventOrder>;
 
@@ -61,6 +71,7 @@ const NUMBERS = sql.raw(
 type Filter = {
   /** Validates the parameter. Two values with the same meaning have the same output. */
   schema: z.ZodType<string | number>;
+  metadata: z.GlobalMeta;
   /** The table that is read before the events. */
   from?: SQL;
   /** The condition that a row must meet; the value is bound to it later. */
@@ -71,28 +82,43 @@ type Filter = {
 const FILTERS = {
   id: {
     schema: ids,
+    metadata: {
+      description: 'Only the stored events with these ids: comma-separated, repeated, or both.',
+      ...listMetadata({ pattern: UUID_PATTERN, minLength: 36, maxLength: 36 }, MAX_PAGE_SIZE),
+    },
     // Looks each id up by its index. The events found are sorted, which reads each of them once more.
     from: sql`${NUMBERS} cross join `,
     condition: (ids) => sql`${events.id} = ${ids}->>number.column1`,
   },
   type: {
     schema: kinds,
+    metadata: {
+      description: 'Only events of these kinds: comma-separated, repeated, or both.',
+      ...listMetadata(
+        { minLength: 1, maxLength: MAX_NAME_CHARACTERS, pattern: NAME_PATTERN },
+        MAX_KINDS,
+      ),
+    },
     condition: (kinds) => sql`${events.type} in (select value from json_each(${kinds}))`,
   },
   aggregate_type: {
     schema: name,
+    metadata: { description: 'Only events about this kind of entity.' },
     condition: (type) => eq(events.aggregate_type, type),
   },
   aggregate_id: {
     schema: name,
+    metadata: { description: 'Only events about this entity.' },
     condition: (id) => eq(events.aggregate_id, id),
   },
   created_after: {
     schema: timestamp.transform((text) => Date.parse(text)),
+    metadata: { description: 'Only events accepted after this time.' },
     condition: (time) => gt(events.created_at, time),
   },
   created_before: {
     schema: timestamp.transform(millisecondFrom),
+    metadata: { description: 'Only events accepted before this time.' },
     condition: (time) => lt(events.created_at, time),
   },
 } satisfies Record<string, Filter>;
@@ -106,7 +132,10 @@ const filters = Object.entries<Filter>(FILTERS);
 
 /** Query parameter → its schema. */
 const filterParameters = Object.fromEntries(
-  filters.map(([name, { schema }]) => [name, schema.exactOptional()]),
+  filters.map(([name, { schema, metadata }]) => [
+    name,
+    schema.exactOptional().register(z.globalRegistry, metadata),
+  ]),
 ) as { [Name in FilterName]: z.ZodExactOptional<(typeof FILTERS)[Name]['schema']> };
 
 /** Returns the tables and conditions of the given filters. Each value is bound under its parameter's name. */
@@ -122,10 +151,19 @@ export const listParameters = z
   .object({
     order: eventOrder,
     ...filterParameters,
-    after_id: uuid.exactOptional(),
-    ...pagingParameters,
-    limit: pagingParameters.limit.unwrap().exactOptional(),
-    wait: waitParameter,
+    after_id: described(
+      uuid.exactOptional(),
+      'Only events after the event with this id, in the chosen order.',
+    ),
+    limit: described(
+      pagingParameters.limit.unwrap().exactOptional(),
+      'Items per page; with `id` the default is 100.',
+    ),
+    cursor: described(
+      pagingParameters.cursor.unwrap().optional(),
+      'The `next_cursor` or the `resume_cursor` of an earlier answer, unchanged and with the same filters; `limit` and `wait` may change.',
+    ),
+    wait: waitParameter('order=asc', 'an event'),
   })
   .refine(({ wait, order }) => wait === undefined || order === 'asc', {
     path: ['wait'],

@@ -8,6 +8,7 @@
  */
 
 import * as z from 'zod';
+import { described } from './described.ts';
 import { ApiError } from './errors.ts';
 
 /** Raise it when the meaning of a position changes: older cursors are then refused with `invalid_cursor`. */
@@ -29,28 +30,46 @@ export const cursorText = z
   .max(MAX_CURSOR_CHARACTERS)
   .regex(/^[\w-]+$/);
 
-/** `limit` and `cursor`, as every list takes them. `decodeCursor` decides whether a cursor can be read. */
-export const pagingParameters = {
-  limit: z
-    .string()
-    .regex(/^-?\d+$/, { error: 'must be a whole number', abort: true })
-    // More than 308 digits are `Infinity`, which is no number to zod.
-    .transform((digits) => Math.min(Number(digits), Number.MAX_VALUE))
-    .pipe(z.number().min(1).max(MAX_PAGE_SIZE))
-    .default(DEFAULT_PAGE_SIZE),
-  cursor: z.string().optional(),
+/** The OpenAPI document describes `limit` by its output. */
+const LIMIT_METADATA = {
+  override: {
+    type: 'integer',
+    format: 'int32',
+    minimum: 1,
+    maximum: MAX_PAGE_SIZE,
+    default: DEFAULT_PAGE_SIZE,
+  },
+} as const;
+const CURSOR_METADATA = {
+  override: { pattern: '^[0-9A-Za-z_-]+$', minLength: 1, maxLength: MAX_CURSOR_CHARACTERS },
 };
 
-/** A page of items. */
-export type ListOf<Item> = z.output<ReturnType<typeof listOf<z.ZodType<Item>>>>;
+/** `limit` and `cursor`, as every list takes them. `decodeCursor` decides whether a cursor can be read. */
+export const pagingParameters = {
+  limit: described(
+    z
+      .string()
+      .regex(/^-?\d+$/, { error: 'must be a whole number', abort: true })
+      // More than 308 digits are `Infinity`, which is no number to zod.
+      .transform((digits) => Math.min(Number(digits), Number.MAX_VALUE))
+      .pipe(z.number().min(1).max(MAX_PAGE_SIZE))
+      .register(z.globalRegistry, LIMIT_METADATA)
+      .default(DEFAULT_PAGE_SIZE),
+    'Items per page.',
+  ),
+  cursor: described(
+    z.string().register(z.globalRegistry, CURSOR_METADATA).optional(),
+    'The `next_cursor` of the previous page, unchanged and with the same filters; `limit` may change. Without it, you get the first page.',
+  ),
+};
 
 /** Makes the schema of a page of `item`. */
 export function listOf<Item extends z.ZodType>(item: Item) {
   return z.strictObject({
     object: z.literal('list'),
-    data: z.array(item).max(MAX_PAGE_SIZE),
-    has_more: z.boolean(),
-    next_cursor: cursorText.nullable(),
+    data: described(z.array(item).max(MAX_PAGE_SIZE), 'The items of the page.'),
+    has_more: described(z.boolean(), 'Whether more items follow.'),
+    next_cursor: described(cursorText.nullable(), 'Opaque; null on the last page.', null),
   });
 }
 

@@ -154,3 +154,12 @@ export function namesIn<const Known extends readonly [string, ...string[]]>(name
     return names.filter((known) => listed.has(known));
   });
 }
+
+/** Returns the OpenAPI metadata of a parameter that lists values: an array of texts, written with commas. */
+export function listMetadata(items: object, maxItems: number): z.GlobalMeta {
+  const array = { type: 'array', items: { type: 'string', ...items }, minItems: 1, maxItems };
+  return {
+    override: ({ jsonSchema }) => void Object.assign(jsonSchema, array, { anyOf: undefined }),
+    param: { style: 'form', explode: false },
+  };
+}

@@ -15,13 +15,19 @@ const LOOK_EVERY_MS = 1_000;
 /** The most requests that wait in one isolate. Further requests are answered at once. */
 const MAX_WAITING = 50;
 
-/** The query parameter: whole seconds. */
-export const waitParameter = z
-  .string()
-  .regex(/^\d{1,9}$/, { error: 'must be a whole number', abort: true })
-  .transform(Number)
-  .pipe(z.int().min(1).max(MAX_WAIT_SECONDS))
-  .exactOptional();
+/** Makes the query parameter: whole seconds. It needs the parameter `needed`, and waits for `awaited`. */
+export function waitParameter(needed: string, awaited: string) {
+  return z
+    .string()
+    .regex(/^\d{1,9}$/, { error: 'must be a whole number', abort: true })
+    .transform(Number)
+    .pipe(z.int().min(1).max(MAX_WAIT_SECONDS))
+    .exactOptional()
+    .register(z.globalRegistry, {
+      description: `Whole seconds, only with \`${needed}\`. If the answer would be empty, the service waits for ${awaited}, for at most this time.`,
+      override: { type: 'integer', format: 'int32', minimum: 1, maximum: MAX_WAIT_SECONDS },
+    });
+}
 
 /** The waits of this isolate, each with its latest end in milliseconds since the epoch. */
 const waits = new Set<{ endsAt: number }>();

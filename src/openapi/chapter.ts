@@ -12,13 +12,12 @@ import type {
   ZodOpenApiResponseObject,
 } from 'zod-openapi';
 import { type ApiError, internalError, validationError } from '../http/errors.ts';
-import { type ListOf, listJson } from '../http/paging.ts';
+import { listJson, type listOf } from '../http/paging.ts';
 import { queryProblems } from '../http/query.ts';
 import { errorBody } from '../http/render-error.ts';
 import { rateLimitExceeded, tooManyAtOnce } from '../rate-limit/middleware.ts';
 import { errorResource, requestIdText } from './error-resource.ts';
 import { commonHeaders, errorHeaders, headersOfErrors, noStore } from './headers.ts';
-import { worded } from './words.ts';
 
 /** The credentials that open an operation, and the errors of requests without them. */
 export type Access = {
@@ -122,8 +121,8 @@ function operationOf(
     security: access.security,
     ...(access.scope && { 'x-scope': access.scope }),
     requestParams: {
-      ...(stated.path && { path: worded(stated.path) }),
-      ...(query && { query: worded(query) }),
+      ...(stated.path && { path: stated.path }),
+      ...(query && { query }),
       header: z.object({ 'X-Request-ID': requestId, ...headers }),
     },
     ...(body && {
@@ -143,29 +142,6 @@ function operationOf(
       ),
       ...stated.otherAnswers,
     },
-    'x-codeSamples': codeSamplesOf(sampledRequestOf(stated, { method, path })),
-  };
-}
-
-/** Headers and query parameters that a code sample sends where the operation takes them. */
-const SAMPLE_HEADERS = { 'Idempotency-Key': EXAMPLE_KEY };
-const SAMPLE_QUERY = { limit: '2' };
-
-/** Returns the request of an operation's code samples. `path` is a template. */
-function sampledRequestOf(stated: Operation, { method, path }: ExampleRequest) {
-  const taken = (values: Record<string, string>, names: object = {}) =>
-    Object.fromEntries(Object.entries(values).filter(([name]) => name in names));
-  const query = new URLSearchParams(taken(SAMPLE_QUERY, stated.query?.shape)).toString();
-  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) =>
-    encodeURIComponent(String(stated.path?.shape[name]?.meta()?.param?.example)),
-  );
-  const [example] = Object.values(stated.body?.examples ?? {});
-  return {
-    method,
-    path: query === '' ? filled : `${filled}?${query}`,
-    headers: taken(SAMPLE_HEADERS, stated.headers),
-    needsKey: stated.access.security.length > 0,
-    body: example?.value,
   };
 }
 
@@ -179,7 +155,7 @@ export function pageExample(
   items: readonly unknown[],
   next: string | null,
   more?: Readonly<Record<string, string>>,
-): ListOf<unknown> {
+): z.output<ReturnType<typeof listOf>> {
   const documents = items.map((item) => JSON.stringify(item));
   return JSON.parse(listJson(documents, next, more));
 }
@@ -199,7 +175,7 @@ export function refusalOfQuery(query: z.ZodObject, sent: Record<string, string[]
 /** A JSON body: its schema and examples. */
 export function json(schema: z.ZodType, examples: Examples) {
   return {
-    'application/json': { schema: worded(schema), examples } satisfies ZodOpenApiMediaTypeObject,
+    'application/json': { schema, examples } satisfies ZodOpenApiMediaTypeObject,
   };
 }
 
@@ -231,69 +207,4 @@ function refusalResponse(
 
 function mapValues<Value, Mapped>(record: Record<number, Value>, map: (value: Value) => Mapped) {
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));
-}
-
-/** The request that a code sample sends. */
-type SampledRequest = {
-  /** In upper case. */
-  method: string;
-  /** With values in place of its parameters, and with the query. */
-  path: string;
-  /** Without the key and the content type. */
-  headers: Readonly<Record<string, string>>;
-  needsKey: boolean;
-  body?: unknown;
-};
-
-/**
- * Writes the request of an operation as code, for `x-codeSamples`: an extension that documentation pages show. The
- * samples read `API_URL` and `API_KEY` from the environment.
- */
-function codeSamplesOf(request: SampledRequest) {
-  return [
-    { lang: 'Shell', label: 'curl', source: curlOf(request) },
-    { lang: 'TypeScript', label: 'TypeScript', source: typeScriptOf(request) },
-  ];
-}
-
-function curlOf({ method, path, headers, needsKey, body }: SampledRequest): string {
-  const lines = [
-    `curl -s "$API_URL${path}"`,
-    ...(needsKey ? ['-H "x-api-key: $API_KEY"'] : []),
-    ...Object.entries(headers).map(([name, value]) => `-H '${name}: ${value}'`),
-    ...(body === undefined ? [] : [`-H 'Content-Type: application/json'`]),
-    ...(body === undefined ? [] : [`-d '${JSON.stringify(body)}'`]),
-    // Without -X, curl sends a GET, or a POST if there is data.
-    ...(method === (body === undefined ? 'GET' : 'POST') ? [] : [`-X ${method}`]),
-  ];
-  return lines.join(' \\\n  ');
-}
-
-function typeScriptOf({ method, path, headers, needsKey, body }: SampledRequest): string {
-  const sent = [
-    ...(needsKey ? [`    'x-api-key': process.env.API_KEY ?? '',`] : []),
-    ...Object.entries(headers).map(([name, value]) => `    '${name}': '${value}',`),
-    ...(body === undefined ? [] : [`    'Content-Type': 'application/json',`]),
-  ];
-  const options = [
-    ...(method === 'GET' ? [] : [`  method: '${method}',`]),
-    ...(sent.length === 0 ? [] : ['  headers: {', ...sent, '  },']),
-    ...(body === undefined ? [] : [`  body: JSON.stringify(${literalOf(body)}),`]),
-  ];
-  const url = `\`\${process.env.API_URL}${path}\``;
-  const call =
-    options.length === 0 ? `fetch(${url})` : `fetch(${url}, {\n${options.join('\n')}\n})`;
-  return [
-    `const response = await ${call};`,
-    'if (!response.ok) throw new Error(await response.text());',
-    'console.log(await response.json());',
-  ].join('\n');
-}
-
-/** Writes a value as TypeScript does, indented to stand in the options of a call. */
-function literalOf(value: unknown): string {
-  return JSON.stringify(value, null, 2)
-    .replace(/^( *)"([A-Za-z_]\w*)":/gm, '$1$2:')
-    .replace(/"([^"'\\]*)"(?=,?$)/gm, "'$1'")
-    .replace(/\n/g, '\n  ');
 }

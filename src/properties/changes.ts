@@ -8,15 +8,7 @@
 
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import * as z from 'zod';
-import {
-  type CursorScope,
-  cursorText,
-  encodeCursor,
-  invalidCursor,
-  listJson,
-  listOf,
-} from '../http/paging.ts';
-import { lowerCaseUuid } from '../http/uuid.ts';
+import { type CursorScope, encodeCursor, invalidCursor, listJson } from '../http/paging.ts';
 import { readD1 } from '../storage/d1.ts';
 import {
   given,
@@ -57,20 +49,6 @@ export const changePlace: z.ZodType<ChangePlace> = z
 export function changeCursor({ generation, seq, start }: ChangePlace): Promise<string> {
   return encodeCursor(CHANGES_SCOPE, [generation, seq, Math.max(seq, start)]);
 }
-
-/** An item of the list. */
-export const propertyChange = z.strictObject({
-  object: z.literal('property_change'),
-  id: lowerCaseUuid,
-  slug: property.shape.slug,
-  former_slugs: z.array(property.shape.slug).max(20),
-  change: z.enum(['published', 'removed']),
-  changed_at: z.iso.datetime().max(30),
-  property: property.nullable(),
-});
-
-/** A page of changes. */
-export const changeList = listOf(propertyChange).extend({ resume_cursor: cursorText });
 
 /** A request for at most `limit` changes after a place, or from the beginning. */
 type ChangesRequest = {

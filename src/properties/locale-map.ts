@@ -17,7 +17,13 @@ export function localized<S extends z.ZodType>(schema: S) {
 }
 
 /** A text in some of the languages. A blank text is no text: parsing drops it. */
-export const localeMap = localized(text).overwrite((map) => mapLocales(map, (value) => value));
+export const localeMap = localized(text)
+  .overwrite((map) => mapLocales(map, (value) => value))
+  .register(z.globalRegistry, {
+    id: 'LocaleMap',
+    description: 'A text by language. A language without text is absent; the object may be empty.',
+    examples: [{ en: 'Sea view', es: 'Vistas al mar', fr: 'Vue sur la mer' }],
+  });
 
 /** Makes a text of the value in each language, and leaves out the languages whose text is blank. */
 export function mapLocales<T>(

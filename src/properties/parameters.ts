@@ -1,11 +1,12 @@
 /**
  * The query parameters of the feed. A filter is its entry here and the column of the same name in table.ts: validation,
- * cursors, statements and the document follow from these. Their words stand in openapi/schemas.ts.
+ * cursors, statements and the document follow from these.
  */
 
 import * as z from 'zod';
+import { described } from '../http/described.ts';
 import { pagingParameters } from '../http/paging.ts';
-import { namesIn } from '../http/query.ts';
+import { listMetadata, namesIn } from '../http/query.ts';
 import { uuid } from '../http/uuid.ts';
 import { waitParameter } from '../http/wait.ts';
 import { LOCALES } from './locale-map.ts';
@@ -15,10 +16,19 @@ import { slug } from './text.ts';
 
 /** The parameters that filter listings. A listing must fit each of them, and have any of the statuses. */
 export const filterParameters = {
-  type: z.enum(PROPERTY_TYPES).optional(),
-  status: namesIn(PUBLIC_STATUSES).default(['listed']),
-  location_id: uuid.optional(),
-  location: slug.optional(),
+  type: described(z.enum(PROPERTY_TYPES).optional(), 'Only listings of this type.'),
+  status: namesIn(PUBLIC_STATUSES)
+    .default(['listed'])
+    .register(z.globalRegistry, {
+      description: 'Only listings with these web statuses, comma-separated. `hidden` is refused.',
+      ...listMetadata({ enum: PUBLIC_STATUSES }, PUBLIC_STATUSES.length),
+    }),
+  location_id: described(uuid.optional(), 'Only listings at the location with this id.'),
+  location: described(
+    slug.optional(),
+    'Only listings at the location with this slug. Not beside `location_id`.',
+    'sardinia',
+  ),
 } satisfies Record<FilterColumn | 'status' | 'location', z.ZodType>;
 
 /** Parsed filters. Each status is there once, in one order, so equal filters have equal JSON texts. */
@@ -27,10 +37,23 @@ export type FeedFilters = z.infer<z.ZodObject<typeof filterParameters>>;
 /** The languages chosen, each once and in one order; undefined for all of them. */
 const locale = namesIn(LOCALES)
   .transform((asked) => (asked.length < LOCALES.length ? asked : undefined))
-  .optional();
+  .optional()
+  .register(z.globalRegistry, {
+    description:
+      'Only these languages of every text, comma-separated. If a text lacks a language, the language is absent: there is no fallback.',
+    ...listMetadata({ enum: LOCALES }, LOCALES.length),
+  });
 
 /** `fresh=true` asks for an answer that no cache gives. */
-const fresh = z.literal('true').optional();
+const fresh = z
+  .literal('true')
+  .optional()
+  .register(z.globalRegistry, {
+    description:
+      'Reads past the caches, from the primary database: the answer shows an import as soon as the import has ended. For a page that is rebuilt because of a change.',
+    override: ({ jsonSchema }) =>
+      void Object.assign(jsonSchema, { const: undefined, type: 'boolean', enum: [true] }),
+  });
 
 /** The parameters of the list of properties, and of their cards. */
 export const listParameters = z
@@ -53,8 +76,11 @@ export const changeParameters = z
   .object({
     locale,
     limit: pagingParameters.limit,
-    after: pagingParameters.cursor,
-    wait: waitParameter,
+    after: described(
+      pagingParameters.cursor.unwrap().optional(),
+      'The `next_cursor` or the `resume_cursor` of any earlier answer, unchanged. Without it, the list begins with the whole public catalogue.',
+    ),
+    wait: waitParameter('after', 'a change'),
   })
   .refine((asked) => asked.wait === undefined || asked.after !== undefined, {
     path: ['wait'],

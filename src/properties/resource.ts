@@ -1,6 +1,7 @@
 /** The resources of the feed: property, card and location (docs/reference/property-feed.md). */
 
 import * as z from 'zod';
+import { described } from '../http/described.ts';
 import { lowerCaseUuid } from '../http/uuid.ts';
 import { localeMap } from './locale-map.ts';
 import { httpUrl, MAX_LIST_ENTRIES, MAX_TEXT_CHARACTERS, order, slug, text } from './text.ts';
@@ -18,105 +19,167 @@ export const PHOTO_SECTIONS = [
 ] as const;
 
 /** A location as a listing shows it. */
-export const location = z.strictObject({
-  id: lowerCaseUuid,
-  slug: slug.nullable(),
-  name: localeMap,
-});
+export const location = z
+  .strictObject({
+    id: lowerCaseUuid.meta({
+      description: 'Identifies the location: a value for the filter `location_id`.',
+    }),
+    slug: described(
+      slug.nullable(),
+      'Public key of the location: a value for the filter `location`.',
+      'sardinia',
+    ),
+    name: localeMap,
+  })
+  .register(z.globalRegistry, {
+    id: 'PropertyLocation',
+    description: 'The location of a listing.',
+  });
 
 /** A location as a resource of its own. */
-export const locationResource = z.strictObject({
-  object: z.literal('location'),
-  ...location.shape,
-});
+export const locationResource = z
+  .strictObject({ object: z.literal('location'), ...location.shape })
+  .register(z.globalRegistry, {
+    id: 'LocationResource',
+    description: 'A location that listings may have.',
+  });
 
 /** An amenity as a listing shows it. */
-export const amenity = z.strictObject({ slug, label: localeMap });
+export const amenity = z
+  .strictObject({
+    slug: slug.meta({ description: 'Key of the amenity.', examples: ['wifi'] }),
+    label: localeMap,
+  })
+  .register(z.globalRegistry, { id: 'Amenity', description: 'An amenity of a home.' });
 
 /** A feature that sets a home apart. */
-export const feature = z.strictObject({ icon_slug: text, label: localeMap });
+export const feature = z
+  .strictObject({
+    icon_slug: text.meta({ description: 'Names an icon of the site.', examples: ['sea-view'] }),
+    label: localeMap,
+  })
+  .register(z.globalRegistry, {
+    id: 'Feature',
+    description: 'A feature that few other homes have.',
+  });
 
-export const heroImage = z.strictObject({ url: httpUrl, alt: localeMap });
+export const heroImage = z
+  .strictObject({ url: httpUrl, alt: localeMap })
+  .register(z.globalRegistry, { id: 'HeroImage', description: 'The main photo of a listing.' });
 
 /** A photo of the gallery. */
-export const galleryPhoto = z.strictObject({
-  url: httpUrl,
-  alt: localeMap,
-  section: z.enum(PHOTO_SECTIONS),
-  sort_order: order,
-});
+export const galleryPhoto = z
+  .strictObject({
+    url: httpUrl,
+    alt: localeMap,
+    section: z.enum(PHOTO_SECTIONS),
+    sort_order: order.meta({ description: 'Place in the gallery, ascending.', examples: [1] }),
+  })
+  .register(z.globalRegistry, {
+    id: 'GalleryPhoto',
+    description: 'A photo that is visible on the web.',
+  });
 
-const count = z.number().min(0).nullable();
+const amount = z.number().min(0);
 
 /**
  * A listing as the feed sends it, its fields in the order of the wire. A field that is null, empty or false when
  * unknown needs no other code: listings files, the store and `render` copy it, unless source.ts lists it among the
- * fields that `render` makes. Its words stand in openapi/schemas.ts.
+ * fields that `render` makes.
  */
-export const property = z.strictObject({
-  object: z.literal('property'),
-  id: lowerCaseUuid,
-  hid: text.nullable(),
-  slug,
-  name: text.min(1),
-  status: z.enum(PUBLIC_STATUSES),
-  title: localeMap,
-  type: z.enum(PROPERTY_TYPES).nullable(),
-  description: localeMap,
-  unique_features: z.array(feature).max(MAX_LIST_ENTRIES),
-  bedrooms: count,
-  beds: count,
-  bathrooms: count,
-  bathtubs: count,
-  capacity: count,
-  size: count,
-  address: text.nullable(),
-  city: text.nullable(),
-  latitude: z.number().min(-90).max(90).nullable(),
-  longitude: z.number().min(-180).max(180).nullable(),
-  price_from: count,
-  fraction_from: z
-    .string()
-    .max(MAX_TEXT_CHARACTERS)
-    .regex(/^[1-9]\d*\/[1-9]\d*$/, 'must be a fraction such as 1/8')
-    .nullable(),
-  weeks_per_year: count,
-  financial_analysis_url: httpUrl.nullable(),
-  hero_image: heroImage.nullable(),
-  gallery: z.array(galleryPhoto).max(MAX_LIST_ENTRIES),
-  video_url: httpUrl.nullable(),
-  location: location.nullable(),
-  location_text: localeMap,
-  amenities: z.array(amenity).max(MAX_LIST_ENTRIES),
-  url: httpUrl,
-  display_order: order,
-  is_early_access: z.boolean(),
-});
+export const property = z
+  .strictObject({
+    object: z.literal('property'),
+    id: lowerCaseUuid.meta({ description: 'Identifies the property.' }),
+    hid: described(
+      text.nullable(),
+      'External home id; null when the property is not synchronised from upstream.',
+      'H-1042',
+    ),
+    slug: slug.meta({ description: 'Stable public key.', examples: ['casa-marea'] }),
+    name: described(text.min(1), 'Internal name, not localized.', 'Casa Marea'),
+    status: described(z.enum(PUBLIC_STATUSES), 'Web status, never `hidden`.'),
+    title: localeMap.meta({ description: 'Localized web title.' }),
+    type: described(z.enum(PROPERTY_TYPES).nullable(), 'Type of the home.'),
+    description: localeMap.meta({
+      description: 'Plain text in each language; paragraphs are separated by a blank line.',
+    }),
+    unique_features: described(
+      z.array(feature).max(MAX_LIST_ENTRIES),
+      'Features that few other homes have; may be empty.',
+    ),
+    bedrooms: described(amount.nullable(), 'Number of bedrooms.', 3),
+    beds: described(amount.nullable(), 'Number of beds.', 4),
+    bathrooms: described(amount.nullable(), 'Number of bathrooms.', 2),
+    bathtubs: described(amount.nullable(), 'Number of bathtubs.', 1),
+    capacity: described(amount.nullable(), 'Number of people who can stay.', 6),
+    size: described(amount.nullable(), 'Square metres.', 104),
+    address: described(text.nullable(), 'Street and number.', 'Via delle Concerie 27'),
+    city: described(text.nullable(), 'Town.', 'Bosa'),
+    latitude: described(z.number().min(-90).max(90).nullable(), 'Degrees, WGS 84.'),
+    longitude: described(z.number().min(-180).max(180).nullable(), 'Degrees, WGS 84.'),
+    price_from: described(amount.nullable(), 'Price of the smallest share.', 118000),
+    fraction_from: described(
+      z
+        .string()
+        .max(MAX_TEXT_CHARACTERS)
+        .regex(/^[1-9]\d*\/[1-9]\d*$/, 'must be a fraction such as 1/8')
+        .nullable(),
+      'Smallest ownership fraction.',
+      '1/8',
+    ),
+    weeks_per_year: described(amount.nullable(), 'Weeks of use per year that the share gives.', 6),
+    financial_analysis_url: httpUrl.nullable(),
+    hero_image: described(
+      heroImage.nullable(),
+      'The selected hero photo, else the first photo of section hero.',
+    ),
+    gallery: described(
+      z.array(galleryPhoto).max(MAX_LIST_ENTRIES),
+      'Every photo that is visible on the web, by `sort_order`.',
+    ),
+    video_url: described(httpUrl.nullable(), 'Main web video.'),
+    location: described(location.nullable(), 'The location of the listing.'),
+    location_text: localeMap.meta({ description: 'Free-text blurb; `{}` when unset.' }),
+    amenities: z.array(amenity).max(MAX_LIST_ENTRIES),
+    url: httpUrl.meta({
+      description: 'Canonical public address.',
+      examples: ['https://www.example.com/listings/casa-marea'],
+    }),
+    display_order: order.meta({ description: 'Curatorial order, ascending.', examples: [210] }),
+    is_early_access: z.boolean(),
+  })
+  .register(z.globalRegistry, { id: 'Property', description: 'A listing of the marketing site.' });
 
 /** A listing as an overview page shows it: each field as in the property, in this order. */
-export const propertyCard = z.strictObject({
-  object: z.literal('property_card'),
-  ...property.pick({
-    id: true,
-    slug: true,
-    name: true,
-    status: true,
-    title: true,
-    type: true,
-    bedrooms: true,
-    bathrooms: true,
-    capacity: true,
-    size: true,
-    city: true,
-    price_from: true,
-    fraction_from: true,
-    hero_image: true,
-    location: true,
-    url: true,
-    display_order: true,
-    is_early_access: true,
-  }).shape,
-});
+export const propertyCard = z
+  .strictObject({
+    object: z.literal('property_card'),
+    ...property.pick({
+      id: true,
+      slug: true,
+      name: true,
+      status: true,
+      title: true,
+      type: true,
+      bedrooms: true,
+      bathrooms: true,
+      capacity: true,
+      size: true,
+      city: true,
+      price_from: true,
+      fraction_from: true,
+      hero_image: true,
+      location: true,
+      url: true,
+      display_order: true,
+      is_early_access: true,
+    }).shape,
+  })
+  .register(z.globalRegistry, {
+    id: 'PropertyCard',
+    description: 'The fields of a listing for an overview page.',
+  });
 
 export type LocationResource = z.infer<typeof locationResource>;
 export type Property = z.infer<typeof property>;

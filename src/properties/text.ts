@@ -28,7 +28,8 @@ export const httpUrl = z
   })
   .refine((value) => URL.canParse(value) && value.isWellFormed(), {
     error: 'must be an absolute http or https URL',
-  });
+  })
+  .register(z.globalRegistry, { examples: ['https://www.example.com/casa-marea'] });
 
 const SLUG_FORM = /^[a-z0-9]+(?:[-_][a-z0-9]+)*$/;
 const SLUG_MESSAGE =
@@ -39,7 +40,8 @@ export const slug = z
   .string()
   .max(MAX_SLUG_CHARACTERS)
   .regex(SLUG_FORM, SLUG_MESSAGE)
-  .refine((value) => !isUuid(value), { error: 'must not be a UUID' });
+  .refine((value) => !isUuid(value), { error: 'must not be a UUID' })
+  .register(z.globalRegistry, { examples: ['casa-marea'] });
 
 /** Reports whether any listing can have this slug. */
 export function isSlug(value: string): boolean {

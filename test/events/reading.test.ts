@@ -3,7 +3,7 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
-import { storedEvent } from '../../src/events/resource.ts';
+import { storedEvent } from '../../src/events/openapi/resource.ts';
 import { cursorText, listOf } from '../../src/http/paging.ts';
 import { bookingCreated, expectEvent, ingest, ingestInit, listEvents } from '../support/events.ts';
 import { CONNECTION_LOST, failingD1 } from '../support/faults.ts';

@@ -1,10 +1,7 @@
 /** The documentation page in a real browser: Debian's Chromium, where it is installed. */
 
-import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
@@ -25,19 +22,6 @@ const axe = readFileSync(join('node_modules', 'axe-core', 'axe.min.js'), 'utf8')
 const criticalFindings = `axe.run({ rules: { 'color-contrast': { enabled: false } } }).then(({ violations }) => violations
   .filter(({ impact }) => impact === 'critical')
   .map(({ id, nodes }) => [id, nodes[0].html]))`;
-
-const documentShape = z.object({
-  paths: z.record(
-    z.string(),
-    z.record(
-      z.string(),
-      z.object({
-        operationId: z.string(),
-        'x-codeSamples': z.array(z.object({ lang: z.string(), source: z.string() })),
-      }),
-    ),
-  ),
-});
 
 /** The operations that are tried in the page, with the status of their answer. */
 const TRIED: readonly [id: string, status: number][] = [
@@ -77,56 +61,6 @@ describe('the served page', () => {
     const document = await (await fetch(`${service.origin}/api/docs/openapi.json`)).text();
     expect(document).toContain('listProperties');
     expect(document).not.toContain(service.apiKey);
-  });
-});
-
-describe('the code of each operation', () => {
-  const directory = mkdtempSync(join(tmpdir(), 'samples-'));
-  const run = promisify(execFile);
-
-  afterAll(() => rmSync(directory, { recursive: true }));
-
-  /** The samples in the document's order: an event is sent before it is read. */
-  async function samplesFor(lang: string) {
-    const document = documentShape.parse(
-      await (await fetch(`${service.origin}/api/docs/openapi.json`)).json(),
-    );
-    return Object.values(document.paths)
-      .flatMap((methods) => Object.values(methods))
-      .map((operation) => ({
-        id: operation.operationId,
-        source: z
-          .string()
-          .parse(operation['x-codeSamples'].find((each) => each.lang === lang)?.source),
-      }));
-  }
-
-  it.each([
-    ['Shell', 'sh', 'sh'],
-    ['TypeScript', 'mts', process.execPath],
-  ])('runs as it stands: %s', async (lang, extension, program) => {
-    const samples = await samplesFor(lang);
-    expect(samples.map(({ id }) => id).sort()).toEqual([...OPERATIONS].sort());
-    const files = samples.map(({ id, source }) => {
-      const file = join(directory, `${id}.${extension}`);
-      writeFileSync(file, source);
-      return file;
-    });
-    // One program runs all of them, one after the other.
-    const lines = files.map((file) =>
-      lang === 'Shell'
-        ? `sh ${file}; echo; echo ---`
-        : `await import('${file}'); console.log('---');`,
-    );
-    const all = join(directory, `all.${extension}`);
-    writeFileSync(all, lines.join('\n'));
-    const env = { ...process.env, API_URL: service.origin, API_KEY: service.apiKey };
-    const { stdout } = await run(program, [all], { env });
-    const answers = stdout.trimEnd().split(/^---$/m).slice(0, -1);
-    expect(answers).toHaveLength(OPERATIONS.length);
-    for (const answer of answers) {
-      expect(answer).toMatch(/object"?: ?["'](event|list|property|health)/);
-    }
   });
 });
 
@@ -186,12 +120,10 @@ describe.skipIf(!existsSync(CHROMIUM))('the page in Chromium', () => {
       }
     });
 
-    it('shows the headers of every answer once, and each operation as code', async () => {
+    it('shows the headers of every answer once', async () => {
       expect(await page.locator('.info').textContent()).toContain('X-Request-ID');
       for (const id of OPERATIONS) {
         const block = page.locator(`.opblock[id$="-${id}"]`);
-        const description = await block.locator('.opblock-description').textContent();
-        expect(description).toMatch(/curl -s .*await fetch\(/s);
         const told = await block.locator('.responses-table .headers tbody tr').allTextContents();
         expect(told.filter((row) => /X-Request-ID|nosniff|RateLimit/i.test(row))).toEqual([]);
       }

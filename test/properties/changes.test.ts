@@ -3,7 +3,7 @@
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type * as z from 'zod';
-import { changeList } from '../../src/properties/changes.ts';
+import { changeList } from '../../src/properties/openapi/change-list.ts';
 import type { Source } from '../../src/properties/source.ts';
 import { counting } from '../support/counting.ts';
 import { expectError, expectStatus, get, sendWith } from '../support/http.ts';

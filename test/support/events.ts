@@ -1,6 +1,7 @@
 /** Posts and reads events in tests. */
 
-import { event, storedEvent } from '../../src/events/resource.ts';
+import { storedEvent } from '../../src/events/openapi/resource.ts';
+import { event } from '../../src/events/resource.ts';
 import { cursorText, listOf } from '../../src/http/paging.ts';
 import { expectStatus, get, send } from './http.ts';
 

@@ -8,14 +8,14 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { productionBundle } from '../support/node/production-service.ts';
 
-const MAX_GZIPPED_BYTES = 96 * 1_024;
+const MAX_GZIPPED_BYTES = 112 * 1_024;
 /** Files that are not uploaded: a note, and the map from the bundle to its sources. */
 const NOT_UPLOADED = /^README\.md$|\.map$/;
 
 const directory = dirname(await productionBundle());
 
 describe('the deployed bundle', () => {
-  it('is one script of at most 96 KiB gzipped', () => {
+  it('is one script of at most 112 KiB gzipped', () => {
     const files = readdirSync(directory).filter((name) => !NOT_UPLOADED.test(name));
     expect(files).toEqual(['index.js']);
     const { length } = gzipSync(readFileSync(join(directory, 'index.js')), { level: 9 });

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { keyWith } from '../../auth/openapi/access.ts';
 import { type ApiError, validationError } from '../../http/errors.ts';
 import { bodyTooLarge, type JsonObject, MAX_BODY_BYTES, notJson } from '../../http/json-body.ts';
-import { invalidCursor } from '../../http/paging.ts';
+import { invalidCursor, listOf } from '../../http/paging.ts';
 import { uuid } from '../../http/uuid.ts';
 import {
   badParameter,
@@ -15,21 +15,14 @@ import {
   refusalOfQuery,
 } from '../../openapi/chapter.ts';
 import { headersOf, noStore } from '../../openapi/headers.ts';
-import { pageOf } from '../../openapi/words.ts';
 import { BATCH_BOUNDS, type IngestResult } from '../batch.ts';
 import { name } from '../catalogue.ts';
 import { conflictDetails, keyInUse } from '../conflict.ts';
 import { IDEMPOTENCY_KEY_HEADER, parseIngestRequest } from '../request.ts';
-import { idempotentEvent, pendingEvent } from '../resource.ts';
+import { event, idempotentEvent, pendingEvent } from '../resource.ts';
 import { listParameters, noSuchEvent, unknownAfterId } from '../stream.ts';
-import {
-  acceptedEvent,
-  eventList,
-  ingestBatchRequest,
-  ingestRequest,
-  ingestResult,
-  storedEventOfAnyKind,
-} from './schemas.ts';
+import { ingestBatchRequest, ingestRequest } from './request.ts';
+import { eventList, ingestResult, storedEventOfAnyKind } from './resource.ts';
 
 const MAX_BODY_KIB = MAX_BODY_BYTES / 1_024;
 
@@ -166,7 +159,7 @@ export const eventChapter = chapter(tag, {
               ],
             }),
           },
-          schema: acceptedEvent,
+          schema: event,
           examples: {
             repeat: {
               summary: `A repeat with the key ${EXAMPLE_KEY}`,
@@ -176,7 +169,7 @@ export const eventChapter = chapter(tag, {
         },
         202: {
           description: 'The event is stored.',
-          schema: acceptedEvent,
+          schema: event,
           examples: {
             accepted: {
               summary: `The first request with the key ${EXAMPLE_KEY}`,
@@ -213,7 +206,10 @@ export const eventChapter = chapter(tag, {
       answers: {
         200: {
           description: 'One result per event, in the order sent.',
-          schema: pageOf(ingestResult, 'IngestResultList', 'The results of a batch, all of them.'),
+          schema: listOf(ingestResult).meta({
+            id: 'IngestResultList',
+            description: 'The results of a batch, all of them.',
+          }),
           examples: {
             results: {
               summary: 'The first event had been stored before, the second one is stored now',

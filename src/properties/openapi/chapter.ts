@@ -2,15 +2,11 @@
 
 import * as z from 'zod';
 import { FEED_ACCESS } from '../../auth/openapi/access.ts';
-import { invalidCursor } from '../../http/paging.ts';
+import { invalidCursor, listOf } from '../../http/paging.ts';
 import { badParameter, chapter, pageExample, refusalOfQuery } from '../../openapi/chapter.ts';
 import { patternText } from '../../openapi/error-resource.ts';
 import { headersOf } from '../../openapi/headers.ts';
-import { pageOf } from '../../openapi/words.ts';
-import { changeList } from '../changes.ts';
 import { noSuchProperty } from '../feed.ts';
-import { EXAMPLES } from './examples.ts';
-import './schemas.ts';
 import {
   changeParameters,
   itemParameters,
@@ -18,6 +14,8 @@ import {
   locationParameters,
 } from '../parameters.ts';
 import { locationResource, property, propertyCard } from '../resource.ts';
+import { changeList } from './change-list.ts';
+import { EXAMPLES } from './examples.ts';
 
 /** The headers of a request that may be answered with a 304. */
 const requestHeaders = {
@@ -75,7 +73,7 @@ export const propertyChapter = chapter(tag, {
         200: {
           description: 'A page of listings.',
           headers,
-          schema: pageOf(property, 'PropertyList', 'A page of listings.'),
+          schema: listOf(property).meta({ id: 'PropertyList', description: 'A page of listings.' }),
           examples: {
             page: {
               summary: `The second page of location_id=${EXAMPLES.locationId}&limit=1`,
@@ -105,7 +103,10 @@ export const propertyChapter = chapter(tag, {
         200: {
           description: 'A page of cards.',
           headers,
-          schema: pageOf(propertyCard, 'PropertyCardList', 'A page of cards.'),
+          schema: listOf(propertyCard).meta({
+            id: 'PropertyCardList',
+            description: 'A page of cards.',
+          }),
           examples: {
             page: {
               summary: 'The second page of location=sardinia&limit=1&locale=en',
@@ -212,7 +213,10 @@ export const propertyChapter = chapter(tag, {
         200: {
           description: 'A page of locations.',
           headers,
-          schema: pageOf(locationResource, 'LocationList', 'A page of locations.'),
+          schema: listOf(locationResource).meta({
+            id: 'LocationList',
+            description: 'A page of locations.',
+          }),
           examples: {
             page: { summary: 'The first page of limit=2&locale=en', value: EXAMPLES.locations },
             last_page: {
