@@ -33,7 +33,7 @@ import {
   type Deployment,
   soundDeploymentOf,
 } from './command-line/wrangler-config.ts';
-import { refuseOtherTables, refuseUnfinishedRestore } from './database/identity.ts';
+import { rejectOtherTables, rejectUnfinishedRestore } from './database/identity.ts';
 import { faultsOfMigration } from './database/migration-rules.ts';
 import { findPendingMigrations } from './database/migrations.ts';
 
@@ -113,8 +113,8 @@ async function deploy(request: Request, progress: Progress): Promise<void> {
   const found = await findResources(account, deployment, request);
   if (found.database !== undefined) {
     const database = restDatabase(account, found.database);
-    await refuseUnfinishedRestore(database);
-    await refuseOtherTables(database, deployment.databaseName);
+    await rejectUnfinishedRestore(database);
+    await rejectOtherTables(database, deployment.databaseName);
   }
   await requireBundle(deployment);
 

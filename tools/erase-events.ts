@@ -9,13 +9,18 @@
 
 import { existsSync } from 'node:fs';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
-import { UserError } from './command-line/project.ts';
+import { messageOf, UserError } from './command-line/project.ts';
 import { TARGET_OPTIONS, TARGET_USAGE, type Target, targetOf } from './command-line/target.ts';
-import { commandFor } from './command-line/wrangler-config.ts';
-import { readLineage, refuseUnfinishedRestore } from './database/identity.ts';
-import { findPendingMigrations } from './database/migrations.ts';
+import { readLineage, rejectUnfinishedRestore } from './database/identity.ts';
+import { findPendingMigrations, migratingCommand } from './database/migrations.ts';
 import { withDatabase } from './database/open.ts';
-import { type Aggregate, countUnerased, eraseAggregate, findAggregate } from './erasure/erase.ts';
+import {
+  type Aggregate,
+  countedEvents,
+  countUnerased,
+  eraseAggregate,
+  findAggregate,
+} from './erasure/erase.ts';
 import {
   appendToLedger,
   checkLedger,
@@ -46,20 +51,6 @@ export const command = { usage: USAGE, parse: parseArguments, run } satisfies Co
 
 if (import.meta.main) await runCommand(command);
 
-async function run(request: Request, open = withDatabase): Promise<number> {
-  const progress = { text: 'Nothing was changed.' };
-  try {
-    checkFiles(request);
-    console.log(await open(request.target, (database) => eraseEvents(database, request, progress)));
-    return 0;
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    console.error(error instanceof UserError ? message : `The erasure failed: ${message}`);
-    console.error(progress.text);
-    return 1;
-  }
-}
-
 function parseArguments(args: string[]): Request {
   const { values } = readArguments('erase-events', args, {
     ...TARGET_OPTIONS,
@@ -82,34 +73,36 @@ function parseArguments(args: string[]): Request {
   return { kind: 'aggregate', aggregate: { type, id }, isDryRun, ...common };
 }
 
-/** Throws a `UserError` when the request cannot read or append to its ledger. */
-function checkFiles(request: Request): void {
-  const { ledger } = request;
-  if (request.kind === 'again' && !existsSync(ledger)) {
-    throw new UserError(`there is no ledger ${ledger}`);
+async function run(request: Request, open = withDatabase): Promise<number> {
+  const progress = { text: 'Nothing was changed.' };
+  const { target, ledger } = request;
+  try {
+    if (request.kind === 'again' && !existsSync(ledger)) {
+      throw new UserError(`there is no ledger ${ledger}`);
+    }
+    if (request.kind === 'again' || !request.isDryRun) checkLedger(ledger);
+    const line = await open(target, async (database) => {
+      await rejectUnfinishedRestore(database);
+      if ((await findPendingMigrations(database)).length > 0) {
+        throw new UserError(
+          `the database lacks migrations: run \`${migratingCommand(target)}\` first`,
+        );
+      }
+      return request.kind === 'again'
+        ? eraseAgain(database, ledger, progress)
+        : eraseOne(database, request, progress);
+    });
+    console.log(line);
+    return 0;
+  } catch (error) {
+    const message = messageOf(error);
+    console.error(error instanceof UserError ? message : `The erasure failed: ${message}`);
+    console.error(progress.text);
+    return 1;
   }
-  if (request.kind === 'again' || !request.isDryRun) checkLedger(ledger);
 }
 
-/** Erases, and returns the line to print. */
-async function eraseEvents(
-  database: D1Database,
-  request: Request,
-  progress: Progress,
-): Promise<string> {
-  await refuseUnfinishedRestore(database);
-  await requireMigrated(database, request.target);
-  return request.kind === 'again'
-    ? eraseAgain(database, request.ledger, progress)
-    : eraseOne(database, request, progress);
-}
-
-async function requireMigrated(database: D1Database, { kind, environment }: Target): Promise<void> {
-  if ((await findPendingMigrations(database)).length === 0) return;
-  const command = kind === 'remote' ? commandFor(environment, 'deploy') : 'npm run dev';
-  throw new UserError(`the database lacks migrations: run \`${command}\` first`);
-}
-
+/** Erases an aggregate, and returns the line to print. */
 async function eraseOne(
   database: D1Database,
   { aggregate, isDryRun, ledger }: Extract<Request, { kind: 'aggregate' }>,
@@ -118,30 +111,32 @@ async function eraseOne(
   const lineage = await readLineage(database);
   const { total, unerased, lastId, lastAt } = await findAggregate(database, aggregate);
   if (lastId === null) return 'The aggregate has no events: there is nothing to erase.';
-  const already = `${total - unerased} of its ${events(total)} had been erased before`;
-  if (isDryRun) return `Dry run: ${events(unerased)} would be erased; ${already}.`;
+  const already = `${total - unerased} of its ${countedEvents(total)} had been erased before`;
+  if (isDryRun) return `Dry run: ${countedEvents(unerased)} would be erased; ${already}.`;
   // The clock of this machine may be behind the clock of the service.
-  const extent = { lastId, now: Math.max(Date.now(), lastAt) };
+  const erasedAt = Math.max(Date.now(), lastAt);
   progress.text = 'It is not known whether anything was erased: run the command again.';
   try {
-    await eraseAggregate(database, aggregate, extent);
+    await eraseAggregate(database, aggregate, erasedAt);
   } catch (error) {
-    // The erasure may have been carried out and its answer lost: count the events that still have their payload.
-    if ((await countUnerased(database, aggregate, extent)) > 0) {
+    // The erasure may have been carried out and its response lost: count the events that still have their payload.
+    if ((await countUnerased(database, aggregate, erasedAt)) > 0) {
       progress.text = 'Nothing was changed.';
       throw error;
     }
   }
-  progress.text = `${events(unerased)} erased, but the ledger does not say so: run the command again.`;
-  appendToLedger(ledger, {
+  progress.text = `${countedEvents(unerased)} erased, but the ledger does not say so: run the command again.`;
+  const entry = {
     lineage,
     aggregate: nameOf(aggregate),
     last_event_id: lastId,
-    erased_at: new Date(extent.now).toISOString(),
-  });
-  return `Erased ${events(unerased)}; ${already}. The ledger is ${ledger}.`;
+    erased_at: new Date(erasedAt).toISOString(),
+  };
+  appendToLedger(ledger, entry, lastAt);
+  return `Erased ${countedEvents(unerased)}; ${already}. The ledger is ${ledger}.`;
 }
 
+/** Repeats the erasures of the ledger, and returns the line to print. */
 async function eraseAgain(
   database: D1Database,
   ledger: string,
@@ -149,9 +144,5 @@ async function eraseAgain(
 ): Promise<string> {
   progress.text = 'A part of it may be erased: run the command again.';
   const erased = await playLedger(database, await readLineage(database), readLedger(ledger));
-  return `Erased again, by the ledger ${ledger}: ${events(erased)}.`;
-}
-
-function events(count: number): string {
-  return count === 1 ? '1 event' : `${count} events`;
+  return `Erased again, by the ledger ${ledger}: ${countedEvents(erased)}.`;
 }

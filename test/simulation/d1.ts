@@ -35,30 +35,6 @@ export class Database {
     }
   }
 
-  /** The rows of every table, without the columns that SQLite generates. */
-  state(): Map<string, Record<string, unknown>[]> {
-    const tables = this.rows(`select name from sqlite_schema where type = 'table'`);
-    return new Map(
-      tables.map(({ name: table }) => {
-        const columns = this.rows('select name from pragma_table_info(?)', String(table));
-        const names = columns.map(({ name }) => `"${name}"`);
-        return [String(table), this.rows(`select ${names} from "${table}"`)];
-      }),
-    );
-  }
-
-  /** Sets every row back to a state that was taken before. */
-  setBack(state: ReturnType<Database['state']>): void {
-    for (const [table, rows] of state) {
-      this.#database.exec(`delete from "${table}"`);
-      for (const row of rows) {
-        const columns = Object.keys(row).map((name) => `"${name}"`);
-        const sql = `insert into "${table}" (${columns}) values (${columns.map(() => '?')})`;
-        this.#statementOf(sql).run(...(Object.values(row) as SQLInputValue[]));
-      }
-    }
-  }
-
   rows(sql: string, ...values: SQLInputValue[]): Record<string, unknown>[] {
     return this.#statementOf(sql).all(...values);
   }

@@ -10,13 +10,14 @@ import { posix } from 'node:path';
 import { compileFunction } from 'node:vm';
 import ts from 'typescript';
 
-/** Path in `src`, or from `tools` on for the tools that import, back up, restore and erase → text. */
+/** Path in `src` → text. */
 const SOURCES = new Map(
   Object.entries(
-    import.meta.glob<string>(
-      ['../../src/**/*.ts', '../../tools/{import,database,erasure,cloudflare,command-line}/*.ts'],
-      { query: '?raw', import: 'default', eager: true },
-    ),
+    import.meta.glob<string>('../../src/**/*.ts', {
+      query: '?raw',
+      import: 'default',
+      eager: true,
+    }),
   ).map(([path, text]) => [pathFromSource(path), text]),
 );
 
@@ -51,7 +52,7 @@ const NAMES = [
   'scheduler',
 ] as const satisfies (keyof Globals)[];
 
-/** Some text of a file of `src` or `tools`, and its replacement. */
+/** Some text of a file of `src`, and its replacement. */
 export type Replacement = { file: string; text: string; by: string };
 
 type Exports = Record<string, unknown>;
@@ -138,7 +139,7 @@ function compile(path: string, text: string): Module {
     },
   });
   const module = compileFunction(outputText, ['exports', 'require', ...NAMES], {
-    filename: path.startsWith('tools/') ? path : `src/${path}`,
+    filename: `src/${path}`,
   }) as Module;
   compiled.set(key, module);
   return module;

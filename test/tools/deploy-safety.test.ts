@@ -10,7 +10,6 @@ import { AfterDeployment, release } from '../../tools/cloudflare/release.ts';
 import { requireRoutes } from '../../tools/cloudflare/routes.ts';
 import type { Wrangler } from '../../tools/cloudflare/wrangler.ts';
 import { type Deployment, soundDeploymentOf } from '../../tools/command-line/wrangler-config.ts';
-import { RESTORE_MARK } from '../../tools/database/identity.ts';
 import { useQuickWrangler } from '../support/cloudflare/quick-wrangler.ts';
 import { CloudflareStandIn } from '../support/cloudflare/stand-in.ts';
 import { Worker } from '../support/cloudflare/worker.ts';
@@ -221,7 +220,7 @@ describe('a database', () => {
   it('that a restore has not filled is refused', async () => {
     placeWorker();
     const database = cloudflare.account.database(NAME);
-    database.sqlite.exec(`CREATE TABLE "${RESTORE_MARK}" (hash text)`);
+    database.sqlite.exec('CREATE TABLE database_identity (lineage text)');
     const { code, stderr } = await deploy();
     expect(code).toBe(1);
     expect(stderr).toContain('a restore of this database is not finished');

@@ -1,250 +1,340 @@
-/** `npm run erase-events`, while the service is running; and its ledger, played again. */
+/**
+ * The story of an erasure: while the service is running, when Cloudflare fails, and again in an older state of the
+ * database. test/events/erasure.test.ts has the service's responses afterwards, drill.test.ts the restores.
+ */
 
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
+import { databaseOver, restDatabase } from '../../tools/cloudflare/rest-database.ts';
 import { command } from '../../tools/erase-events.ts';
-import { nameOf, playLedger, readLedger } from '../../tools/erasure/ledger.ts';
+import { type Erasure, nameOf, playLedger } from '../../tools/erasure/ledger.ts';
 import { Database } from '../support/cloudflare/database.ts';
+import { CloudflareStandIn, type Fault } from '../support/cloudflare/stand-in.ts';
 import { runHere, runOn } from '../support/node/in-process.ts';
-import type { ProjectCopy } from '../support/node/project-copy.ts';
-import type { ServedCopy } from '../support/node/served-copy.ts';
+import type { Finished, ProjectCopy } from '../support/node/project-copy.ts';
 import { copyWithStore } from '../support/node/stores.ts';
 
+const NAME = 'events-and-property-feed';
+const STAGING = `${NAME}-staging`;
 const KEY = 'erase-events-test-key';
-const GUEST = 'anna.example@guests.example';
-const NOTE = 'allergic to erasers';
-const HERE = '5'.repeat(32);
-const INGEST = '/api/public/events/ingest';
-const OF_GUEST = ['--aggregate-type', 'booking', '--aggregate-id', 'bk-anna'];
+const OF_ANNA = ['--aggregate-type', 'booking', '--aggregate-id', 'anna'];
 
 let project: ProjectCopy;
-let service: ServedCopy;
+let ledgerFile: string;
 
 beforeAll(async () => {
   project = await copyWithStore('samples');
-  project.write(
-    '.dev.vars',
-    `API_KEY=${KEY}\nRATE_LIMIT_DEFAULT=100000\nRATE_LIMIT_INGEST=100000\nJWT_JWKS=\n`,
-  );
-  service = await project.serve();
+  ledgerFile = join(project.directory, 'erasures.jsonl');
 });
+afterEach(() => rmSync(ledgerFile, { force: true }));
 afterAll(() => project.remove());
 
-function post(aggregate_id: string, payload: object, key?: string) {
-  return fetch(`${service.origin}${INGEST}`, {
-    method: 'POST',
-    headers: {
-      'x-api-key': KEY,
-      'Content-Type': 'application/json',
-      ...(key && { 'Idempotency-Key': key }),
-    },
-    body: JSON.stringify({
-      event_type: 'booking.created',
-      aggregate_id,
-      aggregate_type: 'booking',
-      payload,
-    }),
-  });
+function ledger(): Erasure[] {
+  if (!existsSync(ledgerFile)) return [];
+  const lines = readFileSync(ledgerFile, 'utf8').trimEnd().split('\n');
+  return lines.map((line) => JSON.parse(line));
 }
 
-const answer = z.object({ id: z.string(), status: z.string() });
-
-async function read(path: string): Promise<string> {
-  const response = await fetch(`${service.origin}/api/v1/events${path}`, {
-    headers: { 'x-api-key': KEY },
-  });
-  return response.text();
+/** Adds an event, accepted at a time in milliseconds. */
+function send({ sqlite }: Database, id: string, aggregate: string, at = 1_000): void {
+  sqlite
+    .prepare(
+      `INSERT INTO events (id, type, aggregate_type, aggregate_id, created_at, payload)
+       VALUES (?, 'booking.created', 'booking', ?, ?, '{"note":"personal"}')`,
+    )
+    .run(id, aggregate, at);
 }
 
-/** Runs the command in this process, on the database of the service. */
-const erase = (args: readonly string[], ledger = 'erasures.jsonl') =>
-  runOn(service.database, command, ...args, '--ledger', join(project.directory, ledger));
-
-function ledgerOf(name = 'erasures.jsonl'): string {
-  const file = join(project.directory, name);
-  return existsSync(file) ? readFileSync(file, 'utf8') : '';
+function erasedIn(store: Database): unknown[] {
+  const rows = store.rows(
+    `SELECT id FROM events WHERE payload = '{}' AND erased_at IS NOT NULL ORDER BY seq`,
+  );
+  return rows.map(({ id }) => id);
 }
 
-describe('erase-events', () => {
-  it('erases while the service is running: the text is in no answer, log, row and ledger', async () => {
-    const personal = { guest_email: GUEST, note: NOTE };
-    const first = answer.parse(await (await post('bk-anna', personal, 'anna-1')).json());
-    const kept = answer.parse(await (await post('bk-bert', { note: 'bert stays' })).json());
-    const last = answer.parse(await (await post('bk-anna', { ...personal, more: 1 })).json());
-    expect(await read('?limit=100')).toContain(GUEST);
-
-    const dry = await erase([...OF_GUEST, '--dry-run']);
-    expect(dry).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining('2 events would be erased'),
-    });
-    expect(await read(`/${first.id}`)).toContain(NOTE);
-    expect(ledgerOf()).toBe('');
+describe('an erasure while the service is running', () => {
+  it('leaves the text in no answer, log, row and ledger, and fails no request', async () => {
+    project.write(
+      '.dev.vars',
+      `API_KEY=${KEY}\nRATE_LIMIT_DEFAULT=100000\nRATE_LIMIT_INGEST=100000\nJWT_JWKS=\n`,
+    );
+    const service = await project.serve();
+    const headers = { 'x-api-key': KEY, 'Content-Type': 'application/json' };
+    const post = (aggregate_id: string, payload: object) =>
+      fetch(`${service.origin}/api/public/events/ingest`, {
+        method: 'POST',
+        headers: { ...headers, 'Idempotency-Key': `${aggregate_id}-1` },
+        body: JSON.stringify({
+          event_type: 'booking.created',
+          aggregate_type: 'booking',
+          aggregate_id,
+          payload,
+        }),
+      });
+    const list = () => fetch(`${service.origin}/api/v1/events`, { headers });
+    const personal = { guest_email: 'anna@guests.example', note: 'allergic to erasers' };
+    const { id } = z.object({ id: z.string() }).parse(await (await post('anna', personal)).json());
+    await post('bert', { note: 'bert stays' });
+    const dryRun = await runOn(service.database, command, ...OF_ANNA, '--dry-run');
+    expect(dryRun.stdout).toBe(
+      'Dry run: 1 event would be erased; 0 of its 1 event had been erased before.\n',
+    );
+    expect(await (await list()).text()).toContain('allergic');
+    expect(ledger()).toEqual([]);
 
     let isRunning = true;
-    const erasing = project.run('erase-events.ts', ...OF_GUEST).finally(() => {
+    const erasing = project.run('erase-events.ts', ...OF_ANNA).finally(() => {
       isRunning = false;
     });
     const statuses = new Set<number>();
     while (isRunning) {
-      statuses.add((await post('bk-carl', { note: 'meanwhile' })).status);
-      const page = await fetch(`${service.origin}/api/v1/events`, {
-        headers: { 'x-api-key': KEY },
-      });
-      statuses.add(page.status);
+      statuses.add((await post(`guest-${crypto.randomUUID()}`, { note: 'meanwhile' })).status);
+      statuses.add((await list()).status);
     }
     const { code, stdout, stderr } = await erasing;
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toMatch(
-      /^Erased 2 events; 0 of its 2 events had been erased before\. The ledger is /,
-    );
+    expect(stdout).toMatch(/^Erased 1 event; 0 of its 1 event had been erased before\. The ledger/);
     expect([...statuses].sort()).toEqual([200, 202]);
 
-    const retried = await post('bk-anna', personal, 'anna-1');
-    expect(retried.status).toBe(200);
-    expect(answer.parse(await retried.json())).toEqual({ id: first.id, status: 'idempotent' });
-    const refused = await post('bk-anna', { note: 'other' }, 'anna-1');
-    const answers = [
-      await read('?limit=100&order=asc'),
-      await read('?aggregate_id=bk-anna'),
-      await read(`/${first.id}`),
-      await read(`/${last.id}`),
-      await refused.text(),
-    ];
+    const retried = await post('anna', personal);
+    expect([retried.status, await retried.json()]).toMatchObject([
+      200,
+      { id, status: 'idempotent' },
+    ]);
+    const refused = await post('anna', { note: 'other' });
     expect(refused.status).toBe(409);
+    const line = readFileSync(ledgerFile, 'utf8');
     const rows = JSON.stringify(project.rows('SELECT * FROM events'));
-    for (const text of [...answers, rows, service.log(), ledgerOf(), stdout]) {
-      expect(text).not.toContain(GUEST);
-      expect(text).not.toContain(NOTE);
+    expect(rows).toContain('bert stays');
+    for (const text of [await refused.text(), rows, service.log(), line, stdout]) {
+      expect(text).not.toMatch(/anna@guests|allergic/);
     }
-    expect(await read('?aggregate_id=bk-bert')).toContain('bert stays');
-    expect(await read(`/${kept.id}`)).toContain('bert stays');
+    expect(line).not.toContain('anna');
+    expect(ledger()).toEqual([
+      {
+        lineage: project.rows('SELECT lineage FROM database_identity')[0]?.lineage,
+        aggregate: nameOf({ type: 'booking', id: 'anna' }),
+        last_event_id: id,
+        erased_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:]{8}\.\d{3}Z$/),
+      },
+    ]);
+  });
+});
 
-    expect(ledgerOf()).not.toContain('bk-anna');
-    expect(ledgerOf()).toMatch(/^[^\n]+\n$/);
-    expect(JSON.parse(ledgerOf())).toEqual({
-      lineage: project.rows('SELECT lineage FROM database_identity')[0]?.lineage,
-      aggregate: nameOf({ type: 'booking', id: 'bk-anna' }),
-      last_event_id: last.id,
-      erased_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:]{8}\.\d{3}Z$/),
+describe('an erasure of a deployed database', () => {
+  const ERASURE = { request: /\/query$/, body: /UPDATE events/ };
+  let cloudflare: CloudflareStandIn;
+  let production: Database;
+  let staging: Database;
+
+  beforeEach(async () => {
+    cloudflare = await new CloudflareStandIn().start();
+    project.environment = cloudflare.environment;
+    [production, staging] = [NAME, STAGING].map((name) => {
+      const database = cloudflare.account.createDatabase(name);
+      database.migrate();
+      for (const [id, guest] of [
+        ['e1', 'anna'],
+        ['e2', 'bert'],
+        ['e3', 'anna'],
+      ] as const) {
+        send(database, id, guest);
+      }
+      return database;
+    }) as [Database, Database];
+  });
+  afterEach(async () => {
+    vi.unstubAllEnvs();
+    expect(cloudflare.unknown).toEqual([]);
+    await cloudflare.stop();
+  });
+
+  /** Runs the command in this process on the database of production, and repeats its calls without pauses. */
+  function erase(...args: string[]): Promise<Finished> {
+    const database = restDatabase(cloudflare.openAccount(), production.uuid);
+    return runOn(database, command, '--remote', '--ledger', ledgerFile, ...args);
+  }
+
+  it('finds the database by its name, needs the right to D1 only, and is done once', async () => {
+    cloudflare.faults = [{ request: /\/(workers|storage)\//, status: 403 }];
+    const done = await project.run('erase-events.ts', ...OF_ANNA, '--remote', '--env', 'staging');
+    expect(done).toEqual({
+      code: 0,
+      stdout: `Erased 2 events; 0 of its 2 events had been erased before. The ledger is ${ledgerFile}.\n`,
+      stderr: '',
     });
+    expect([erasedIn(production), erasedIn(staging)]).toEqual([[], ['e1', 'e3']]);
+    const [identity] = staging.rows('SELECT lineage FROM database_identity');
+    expect(ledger()).toMatchObject([{ lineage: identity?.lineage, last_event_id: 'e3' }]);
+    expect(cloudflare.requests.filter((name) => /workers|kv/.test(name))).toEqual([]);
   });
 
-  it('may be repeated, and then writes the line that a ledger lacks', async () => {
-    const before = ledgerOf();
-    const again = await erase(OF_GUEST);
-    expect(again.stdout).toContain('Erased 0 events; 2 of its 2 events had been erased before');
-    expect(ledgerOf()).toBe(before);
-    rmSync(join(project.directory, 'erasures.jsonl'));
-    const { code } = await erase(OF_GUEST, 'other.jsonl');
-    expect(code).toBe(0);
-    expect(ledgerOf()).toBe('');
-    expect(JSON.parse(ledgerOf('other.jsonl')).aggregate).toBe(JSON.parse(before).aggregate);
+  it.each<[string, Fault]>([
+    ['a 502 after it was carried out', { ...ERASURE, status: 502, times: 1, isAfter: true }],
+    ['a 502 before it was carried out', { ...ERASURE, status: 502, times: 1 }],
+    ['a connection that breaks', { ...ERASURE, status: 0, times: 1, isAfter: true }],
+    ['nothing but 502s after it was carried out', { ...ERASURE, status: 502, isAfter: true }],
+  ])('is done, reported and in the ledger when it meets %s', async (_, fault) => {
+    cloudflare.faults = [fault];
+    const { code, stdout, stderr } = await erase(...OF_ANNA);
+    expect([code, erasedIn(production)]).toEqual([0, ['e1', 'e3']]);
+    expect(ledger()).toMatchObject([{ last_event_id: 'e3' }]);
+    expect(stdout).toContain('Erased 2 events; 0 of its 2 events had been erased before.');
+    expect(stderr).toMatch(/^Cloudflare: .* The request is repeated\.\n$/);
   });
 
-  it('says that there is nothing to erase, and writes nothing', async () => {
-    const none = ['--aggregate-type', 'booking', '--aggregate-id', 'bk-nobody'];
-    const { code, stdout } = await erase(none);
-    expect({ code, stdout }).toEqual({
+  it('says that nothing was changed when it has read that back', async () => {
+    cloudflare.faults = [{ ...ERASURE, status: 502 }];
+    const { code, stdout, stderr } = await erase(...OF_ANNA);
+    expect([code, stdout, erasedIn(production), ledger()]).toEqual([1, '', [], []]);
+    expect(stderr.trimEnd().split('\n')).toEqual([
+      'Cloudflare: its API answered with HTTP 502. The request is repeated.',
+      expect.stringMatching(/^Cloudflare gave no usable answer to POST .*, 5 times: .*HTTP 502$/),
+      'Nothing was changed.',
+    ]);
+  });
+
+  it('says that the outcome is not known when it cannot be read back, and is repeated', async () => {
+    cloudflare.failFrom(ERASURE.body);
+    const lost = await erase(...OF_ANNA);
+    expect([lost.code, lost.stdout, erasedIn(production), ledger()]).toEqual([
+      ...[1, '', ['e1', 'e3']],
+      [],
+    ]);
+    expect(lost.stderr).toMatch(
+      /\nIt is not known whether anything was erased: run the command again\.\n$/,
+    );
+    cloudflare.heal();
+    for (const _ of ['adds the line that the ledger lacks', 'adds no line']) {
+      const { code, stdout } = await erase(...OF_ANNA);
+      expect([code, ledger()]).toMatchObject([0, [{ last_event_id: 'e3' }]]);
+      expect(stdout).toContain('Erased 0 events; 2 of its 2 events had been erased before.');
+    }
+  });
+
+  it('is in the ledger again when an undone event was sent again', async () => {
+    await erase(...OF_ANNA);
+    production.sqlite.exec(`DELETE FROM events WHERE id = 'e3'`);
+    send(production, 'e3', 'anna', 4_102_444_800_000);
+    await erase(...OF_ANNA);
+    expect(
+      ledger()
+        .map(({ erased_at }) => Date.parse(erased_at))
+        .at(-1),
+    ).toBe(4_102_444_800_000);
+    expect(ledger()).toHaveLength(2);
+  });
+
+  it('is rejected for a database that lacks a migration or is unfinished, without a change', async () => {
+    staging.sqlite.exec('DELETE FROM d1_migrations');
+    expect(await erase(...OF_ANNA, '--aggregate-id', 'nobody')).toMatchObject({
       code: 0,
       stdout: 'The aggregate has no events: there is nothing to erase.\n',
     });
-    expect(ledgerOf()).toBe('');
+    const run = (database: Database) =>
+      runOn(database.binding, command, ...OF_ANNA, '--remote', '--env', 'staging');
+    expect(await run(staging)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        'the database lacks migrations: run `npm run deploy -- --env staging` first\nNothing was changed.\n',
+    });
+    production.sqlite.exec('DELETE FROM database_identity');
+    expect(await run(production)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        'a restore of this database is not finished: run `npm run restore` again\nNothing was changed.\n',
+    });
+    expect([erasedIn(production), erasedIn(staging), ledger()]).toEqual([[], [], []]);
   });
 
   it.each([
     ['a file that is none', 'broken.jsonl', 'broken.jsonl:2 is not a line of an erasure ledger'],
-    ['a folder that is none', 'nowhere/erasures.jsonl', 'cannot be written'],
-  ])('changes nothing when the ledger is %s', async (_, ledger, told) => {
-    const line = JSON.stringify({
-      lineage: HERE,
-      aggregate: 'a'.repeat(64),
-      last_event_id: 'x',
-      erased_at: '2027-01-01T00:00:00.000Z',
-    });
-    writeFileSync(join(project.directory, 'broken.jsonl'), `${line}\n{"lineage"\n`);
-    await post('bk-dora', { note: 'dora stays' });
+    ['in a folder that is none', 'nowhere/erasures.jsonl', 'cannot be written'],
+  ])('changes nothing when the ledger is %s', async (_, name, message) => {
+    await erase(...OF_ANNA, '--aggregate-id', 'bert');
+    const [line] = ledger();
+    writeFileSync(join(project.directory, 'broken.jsonl'), `${JSON.stringify(line)}\n{"lineage"\n`);
     const { code, stdout, stderr } = await erase(
-      ['--aggregate-type', 'booking', '--aggregate-id', 'bk-dora'],
-      ledger,
+      ...[...OF_ANNA, '--ledger', join(project.directory, name)],
     );
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toContain(told);
+    expect([code, stdout, erasedIn(production)]).toEqual([1, '', ['e2']]);
+    expect(stderr).toContain(message);
     expect(stderr).toContain('Nothing was changed.');
-    expect(await read('?aggregate_id=bk-dora')).toContain('dora stays');
   });
 
-  it.each([
-    [[], '--aggregate-type is missing'],
-    [['--aggregate-type', 'booking'], '--aggregate-id is missing'],
-    [['--aggregate-id', 'bk-anna'], '--aggregate-type is missing'],
-    [['--aggregate-type', '', '--aggregate-id', 'bk-anna'], '--aggregate-type is missing'],
-    [[...OF_GUEST, '--ledger', ''], '--ledger names no file'],
-    [[...OF_GUEST, '--all'], "Unknown option '--all'"],
-    [[...OF_GUEST, 'bk-bert'], "Unexpected argument 'bk-bert'"],
-    [[...OF_GUEST, '--env', 'staging'], '--env needs --remote'],
-    [['--again', ...OF_GUEST], '--again takes no aggregate and no --dry-run'],
-    [['--again', '--dry-run'], '--again takes no aggregate and no --dry-run'],
-  ])('refuses %j in one line above the usage', async (args, told) => {
-    const { code, stdout, stderr } = await runHere(command, ...args);
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toContain(told);
-    expect(stderr.split('\n').indexOf('')).toBe(1);
-    expect(stderr).toContain('Usage: npm run erase-events');
+  it('is repeated by --again, which spares later events and needs a ledger', async () => {
+    await erase(...OF_ANNA);
+    production.sqlite.exec(`UPDATE events SET payload = '{"note":1}', erased_at = NULL`);
+    send(production, 'e4', 'anna', 4_102_444_800_000);
+    const before = ledger();
+    expect(await erase('--again')).toEqual({
+      code: 0,
+      stdout: `Erased again, by the ledger ${ledgerFile}: 2 events.\n`,
+      stderr: '',
+    });
+    expect([erasedIn(production), ledger()]).toEqual([['e1', 'e3'], before]);
+    rmSync(ledgerFile);
+    expect(await erase('--again')).toMatchObject({
+      code: 1,
+      stderr: `there is no ledger ${ledgerFile}\nNothing was changed.\n`,
+    });
   });
 });
 
+it.each([
+  [[], '--aggregate-type is missing'],
+  [['--aggregate-type', 'booking'], '--aggregate-id is missing'],
+  [['--aggregate-type', '', '--aggregate-id', 'anna'], '--aggregate-type is missing'],
+  [[...OF_ANNA, '--ledger', ''], '--ledger names no file'],
+  [[...OF_ANNA, '--all'], "Unknown option '--all'"],
+  [[...OF_ANNA, '--env', 'staging'], '--env needs --remote'],
+  [['--again', ...OF_ANNA], '--again takes no aggregate and no --dry-run'],
+  [['--again', '--dry-run'], '--again takes no aggregate and no --dry-run'],
+])('erase-events rejects %j in one line above the usage', async (args, message) => {
+  const { code, stdout, stderr } = await runHere(command, ...args);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toContain(message);
+  expect(stderr.split('\n').indexOf('')).toBe(1);
+  expect(stderr).toContain('Usage: npm run erase-events');
+});
+
 describe('a ledger', () => {
-  it('is played on an older state: its erasures are repeated, and later events are spared', async () => {
+  const HERE = '5'.repeat(32);
+  const erasureOf = (id: string, lineage = HERE): Erasure => ({
+    lineage,
+    aggregate: nameOf({ type: 'booking', id }),
+    last_event_id: 'not-restored',
+    erased_at: '1970-01-01T00:00:05.000Z',
+  });
+
+  it('is played on an older state in pages of a bounded size, and spares later events', async () => {
     const store = new Database('older');
-    try {
-      store.migrate();
-      const { binding: database } = store;
-      const insert = database.prepare(
-        `INSERT INTO events (id, type, aggregate_type, aggregate_id, created_at, payload)
-         VALUES (?, 'booking.created', 'booking', ?, ?, '{"note":"personal"}')`,
-      );
-      await database.batch([
-        insert.bind('e1', 'anna', 1_000),
-        insert.bind('e2', 'anna', 2_000),
-        insert.bind('e3', 'bert', 3_000),
-        insert.bind('e4', 'anna', 9_000),
-        insert.bind('e5', 'carl', 1_000),
-        insert.bind('e6', 'carl', 9_000),
-        // The last erased event of dora was undone, and was sent again after a later event.
-        insert.bind('e7', 'dora', 1_000),
-        insert.bind('e8', 'dora', 8_000),
-        insert.bind('sent-again', 'dora', 9_000),
-      ]);
-      const file = project.write(
-        'played.jsonl',
-        [
-          [HERE, 'anna', 'e2'],
-          [HERE, 'carl', 'not-restored'],
-          [HERE, 'nobody', 'e1'],
-          [HERE, 'dora', 'sent-again'],
-          ['e'.repeat(32), 'bert', 'e3'],
-        ]
-          .map(([lineage, id = '', last_event_id]) =>
-            JSON.stringify({
-              lineage,
-              aggregate: nameOf({ type: 'booking', id }),
-              last_event_id,
-              erased_at: '1970-01-01T00:00:05.000Z',
-            }),
-          )
-          .join('\n'),
-      );
-      expect(await playLedger(database, HERE, readLedger(file))).toBe(4);
-      expect(await playLedger(database, HERE, readLedger(file))).toBe(0);
-      const { results } = await database
-        .prepare('SELECT id, erased_at FROM events WHERE erased_at IS NOT NULL ORDER BY seq')
-        .all();
-      expect(results).toEqual(['e1', 'e2', 'e5', 'e7'].map((id) => ({ id, erased_at: 5_000 })));
-    } finally {
-      store.sqlite.close();
-    }
+    store.migrate();
+    send(store, 'e1', 'anna', 1_000);
+    send(store, 'e2', 'bert', 1_000);
+    send(store, 'e3', 'anna', 5_000);
+    send(store, 'e4', 'anna', 5_001);
+    send(store, 'e5', 'carl', 9_000);
+    store.sqlite.exec(`UPDATE events SET seq = seq - 4 WHERE id <> 'e5'`);
+    send(store, 'e6', 'dora', 4_000);
+    const sizes: number[] = [];
+    const query = z.object({ sql: z.string(), params: z.array(z.string()) });
+    const database = databaseOver(async (schema, body) => {
+      const { sql, params } = query.parse(body);
+      const results = store.sqlite.prepare(sql).all(...params);
+      sizes.push(results.length);
+      return schema.parse([{ results }]);
+    });
+    const played = [...['anna', 'carl', 'dora', 'nobody'].map((id) => erasureOf(id))];
+    played.push(erasureOf('bert', 'e'.repeat(32)));
+    expect(await playLedger(database, HERE, played, 3)).toBe(3);
+    expect(Math.max(...sizes)).toBe(3);
+    expect(erasedIn(store)).toEqual(['e1', 'e3', 'e6']);
+    expect(await playLedger(database, HERE, played, 6)).toBe(0);
+    store.sqlite.close();
   });
 });

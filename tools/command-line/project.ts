@@ -31,3 +31,8 @@ export function wranglerCommand(...args: string[]): string[] {
 export class UserError extends Error {
   override readonly name = 'UserError';
 }
+
+/** Returns the message of whatever was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -2,56 +2,42 @@
 
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import * as z from 'zod';
 import { databaseOver } from '../cloudflare/rest-database.ts';
-import { UserError } from '../command-line/project.ts';
-import { type Counts, END, HEAD, MADE, ROWS } from './dump.ts';
+import { messageOf, UserError } from '../command-line/project.ts';
+import { END, HEAD, MADE, ROWS } from './dump.ts';
+import { type Counts, findDiffering } from './schema.ts';
 
 const counts = z.record(z.string(), z.int());
 
-export type LoadedDump = {
+/** The first two lines of a backup, and its last line. */
+type Ends = {
   /** The database that was backed up. */
   name: string;
   madeAt: string;
   counts: Counts;
-  /** SHA-256 of the file's lines. */
-  hash: string;
-  scratch: DatabaseSync;
 };
 
+export type LoadedDump = Ends & { scratch: DatabaseSync };
+
 /**
- * Loads a backup into a scratch database on disk. Throws a `UserError` when the file is cut short, was altered, or does
- * not hold the rows that its last line counts. The caller closes the scratch database.
+ * Loads a backup into a scratch database in a folder. Throws a `UserError` when the file is cut short, was altered, or
+ * does not hold the rows that its last line counts. The caller closes the scratch database.
  */
-export async function loadDump(file: string, scratchFile: string): Promise<LoadedDump> {
-  const scratch = new DatabaseSync(scratchFile);
+export async function loadDump(file: string, folder: string): Promise<LoadedDump> {
+  const ends = await readEnds(file);
+  const scratch = new DatabaseSync(join(folder, 'scratch.sqlite'));
   try {
-    return { ...(await fill(scratch, file)), scratch };
+    await fill(scratch, file);
+    const differing = await findDiffering(scratchDatabase(scratch), ends.counts);
+    if (differing.length === 0) return { ...ends, scratch };
+    throw new Error(`it does not hold the rows that its last line counts: ${differing.join(', ')}`);
   } catch (error) {
     scratch.close();
-    if (error instanceof UserError) throw error;
-    throw new UserError(`${file} is no backup: ${error instanceof Error ? error.message : error}`);
+    throw new UserError(`${file} cannot be loaded: ${messageOf(error)}`);
   }
-}
-
-/** The values in the first two lines and in the last line of a file. */
-type Ends = Omit<LoadedDump, 'scratch'>;
-
-async function fill(scratch: DatabaseSync, file: string): Promise<Ends> {
-  const ends = await readEnds(file);
-  let schema: string[] | undefined = [];
-  scratch.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN');
-  for await (const line of linesOf(file)) {
-    if (line === ROWS && schema !== undefined) {
-      scratch.exec(schema.join('\n'));
-      schema = undefined;
-    } else if (schema !== undefined) schema.push(line);
-    else scratch.exec(line);
-  }
-  scratch.exec('COMMIT');
-  requireCounts(scratch, ends.counts, file);
-  return ends;
 }
 
 /** Reads the whole file once, before any of it is used. */
@@ -70,16 +56,28 @@ async function readEnds(file: string): Promise<Ends> {
   }
   const [first = '', second = ''] = head;
   if (!first.startsWith(HEAD)) throw new UserError(`${file} is no backup`);
-  const digest = hash.digest('hex');
   const [, counted, sum] = /^(\{.*\}) ([0-9a-f]{64})$/.exec(end ?? '') ?? [];
   if (counted === undefined) throw new UserError(`${file} is cut short`);
-  if (sum !== digest) throw new UserError(`${file} was altered or is damaged`);
+  if (sum !== hash.digest('hex')) throw new UserError(`${file} was altered or is damaged`);
   return {
     name: first.slice(HEAD.length),
     madeAt: second.slice(MADE.length),
     counts: counts.parse(JSON.parse(counted)),
-    hash: digest,
   };
+}
+
+async function fill(scratch: DatabaseSync, file: string): Promise<void> {
+  let schema: string[] | undefined = [];
+  scratch.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN');
+  for await (const line of linesOf(file)) {
+    if (schema === undefined) scratch.exec(line);
+    else if (line !== ROWS) schema.push(line);
+    else {
+      scratch.exec(schema.join('\n'));
+      schema = undefined;
+    }
+  }
+  scratch.exec('COMMIT');
 }
 
 /**
@@ -94,25 +92,6 @@ async function* linesOf(file: string): AsyncGenerator<string> {
     for (const line of lines) yield line.replace(/\r$/, '');
   }
   if (rest !== '') yield rest;
-}
-
-function requireCounts(scratch: DatabaseSync, expected: Counts, file: string): void {
-  const tables = scratch
-    .prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'sqlite_sequence'`)
-    .all();
-  const found = Object.fromEntries(
-    tables.map(({ name }) => {
-      const row = scratch.prepare(`SELECT count(*) AS n FROM "${name}"`).get();
-      return [String(name), Number(row?.n)];
-    }),
-  );
-  const differing = [...new Set([...Object.keys(found), ...Object.keys(expected)])].filter(
-    (table) => found[table] !== expected[table],
-  );
-  if (differing.length === 0) return;
-  throw new UserError(
-    `${file} does not hold the rows that its last line counts: ${differing.join(', ')}`,
-  );
 }
 
 /** Returns the interface of D1 for a SQLite database of this process. Its batches are not transactions. */

@@ -8,19 +8,16 @@
  *     INSERT INTO "events" (...) VALUES (...);
  *     -- end {"events":2} 5f0c…
  *
- * The last line has the number of rows of each table, and the SHA-256 of the lines before it. A file that was cut short
- * lacks this line, or has a wrong one.
- *
- * The database stays in use during a dump. When an import is applied meanwhile, the dump begins again. The dump holds
- * the events that were stored when it began.
+ * The last line has the number of rows of each table, and the SHA-256 of the lines before it.
  */
 
 import { createHash } from 'node:crypto';
+import { appendFileSync, closeSync, openSync } from 'node:fs';
 import * as z from 'zod';
 import { UserError } from '../command-line/project.ts';
-import { refuseUnfinishedRestore } from './identity.ts';
+import { rejectUnfinishedRestore } from './identity.ts';
 import { patiently } from './patiently.ts';
-import { hasIntegerKey, readSchema, tablesIn, writtenColumns } from './schema.ts';
+import { type Counts, readColumns, readSchema, tablesIn } from './schema.ts';
 
 export const HEAD = '-- backup of ';
 export const MADE = '-- made ';
@@ -36,46 +33,40 @@ const MAX_PAGE_ROWS = 500;
 const sqlValue = z.union([z.string(), z.number(), z.null()]);
 export type SqlValue = z.infer<typeof sqlValue>;
 
-export type Counts = Readonly<Record<string, number>>;
-
-/** Writes the dump, line by line. Returns the number of rows of each table. Throws when the store fails. */
-export async function dump(
-  database: D1Database,
-  name: string,
-  begin: () => { write: (line: string) => void },
-): Promise<Counts> {
-  for (let attempt = 1; ; attempt += 1) {
-    const before = await lastImport(database);
-    const { write } = begin();
-    const hash = createHash('sha256');
-    const counts = await writeAll(database, name, (line) => {
-      hash.update(`${line}\n`);
-      write(line);
-    });
-    if ((await lastImport(database)) === before) {
-      write(`${END}${JSON.stringify(counts)} ${hash.digest('hex')}`);
-      return counts;
-    }
-    if (attempt === MAX_ATTEMPTS) {
-      throw new UserError('listings were imported again and again during the backup');
-    }
+/**
+ * Writes the dump into a file, while the database stays in use. Returns the number of rows of each table. The dump
+ * holds the events that were stored when it began, and it begins again when an import was applied meanwhile.
+ */
+export async function dump(database: D1Database, name: string, file: string): Promise<Counts> {
+  await rejectUnfinishedRestore(database);
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
+    const before = await findLastImport(database);
+    const counts = await writeAll(database, name, file);
+    if ((await findLastImport(database)) === before) return counts;
   }
+  throw new UserError('listings were imported again and again during the backup');
 }
 
-async function writeAll(
-  database: D1Database,
-  name: string,
-  write: (line: string) => void,
-): Promise<Counts> {
-  await refuseUnfinishedRestore(database);
-  const schema = await readSchema(database);
-  write(`${HEAD}${name}`);
-  write(`${MADE}${new Date().toISOString()}`);
-  for (const { sql } of schema) write(`${sql};`);
-  write(ROWS);
-  const counts: Record<string, number> = {};
-  for (const table of tablesIn(schema)) counts[table] = await writeTable(database, table, write);
-  return counts;
+async function writeAll(database: D1Database, name: string, file: string): Promise<Counts> {
+  const descriptor = openSync(file, 'w', 0o600);
+  const hash = createHash('sha256');
+  const write = (line: string) => {
+    hash.update(`${line}\n`);
+    appendFileSync(descriptor, `${line}\n`);
+  };
+  try {
+    const schema = await readSchema(database);
+    write(`${HEAD}${name}`);
+    write(`${MADE}${new Date().toISOString()}`);
+    for (const { sql } of schema) write(`${sql};`);
+    write(ROWS);
+    const counts: Record<string, number> = {};
+    for (const table of tablesIn(schema)) counts[table] = await writeTable(database, table, write);
+    write(`${END}${JSON.stringify(counts)} ${hash.copy().digest('hex')}`);
+    return counts;
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 /** Reads pages in the order of `rowid`, which every table here has, so that no page repeats or misses a row. */
@@ -84,30 +75,27 @@ async function writeTable(
   table: string,
   write: (line: string) => void,
 ): Promise<number> {
-  const columns = await writtenColumns(database, table);
-  const list = columns.map((column) => `"${column}"`).join(', ');
-  const names = (await hasIntegerKey(database, table)) ? list : `rowid, ${list}`;
-  const last = await patiently(() =>
-    database.prepare(`SELECT max(rowid) AS last FROM "${table}"`).first<number>('last'),
-  );
+  const columns = await readColumns(database, table);
+  const names = columns.map((column) => `"${column}"`).join(', ');
+  const selected = columns.map((column) => `"${column}" AS "${column}"`).join(', ');
+  const newest = database.prepare(`SELECT max(rowid) AS last FROM "${table}"`);
+  const last = await patiently(() => newest.first<number>('last'));
   let written = 0;
   let after = Number.MIN_SAFE_INTEGER;
   let size = FIRST_PAGE_ROWS;
   while (last !== null && after < last) {
     const page = database
       .prepare(
-        `SELECT rowid AS "_rowid_", ${list} FROM "${table}" WHERE rowid > ? AND rowid <= ? ORDER BY rowid LIMIT ?`,
+        `SELECT ${selected} FROM "${table}" WHERE rowid > ? AND rowid <= ? ORDER BY rowid LIMIT ?`,
       )
       .bind(after, last, size);
     const { results } = await patiently(() => page.all());
     if (results.length === 0) break;
     let bytes = 0;
     for (const row of results) {
-      const rowid = z.int().parse(row._rowid_);
-      const values: SqlValue[] = columns.map((column) => sqlValue.parse(row[column]));
-      const own = names === list ? values : [rowid, ...values];
-      write(`INSERT INTO "${table}" (${names}) VALUES (${own.map(sqlLiteral).join(', ')});`);
-      after = rowid;
+      const values = columns.map((column) => sqlValue.parse(row[column]));
+      write(`INSERT INTO "${table}" (${names}) VALUES (${values.map(sqlLiteral).join(', ')});`);
+      after = z.int().parse(row.rowid);
       bytes += rowSize(values);
     }
     const fitting = Math.floor((BYTES_PER_PAGE * results.length) / bytes);
@@ -117,11 +105,8 @@ async function writeTable(
   return written;
 }
 
-async function lastImport(database: D1Database): Promise<string | null> {
-  const { results } = await patiently(() =>
-    database.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'import_staging'`).all(),
-  );
-  if (results.length === 0) return null;
+/** Returns the id of the import that was applied last; null when there is none. */
+function findLastImport(database: D1Database): Promise<string | null> {
   const applied = database.prepare(`SELECT import_id FROM import_staging WHERE kind = 'applied'`);
   return patiently(() => applied.first<string>('import_id'));
 }

@@ -1,46 +1,56 @@
-/** The identity of a database: its lineage, its generation, and the mark of a restore that is not finished. */
+/**
+ * The identity of a database: its lineage and its generation. `restore` writes it last, so a database without it is
+ * unfinished.
+ */
 
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod';
 import { UserError } from '../command-line/project.ts';
 import { patiently } from './patiently.ts';
 
-/** The table that `restore` leaves in a database until it has filled it. */
-export const RESTORE_MARK = '_restore_under_way';
+/** The table of the identity, which has one row. */
+export const IDENTITY = 'database_identity';
 
 const lineage = z.string().regex(/^[0-9a-f]{32}$/);
 
 /** Reads the lineage, which a database shares with its backups and with the databases restored from them. */
 export async function readLineage(database: D1Database): Promise<string> {
-  const statement = database.prepare('SELECT lineage FROM database_identity');
+  const statement = database.prepare(`SELECT lineage FROM ${IDENTITY}`);
   return lineage.parse(await patiently(() => statement.first('lineage')));
 }
 
-/** Makes the name of a generation. */
-export function newGeneration(): string {
-  return randomBytes(16).toString('hex');
-}
-
-/**
- * Begins a new generation of a database that was set back in place: cursors of the generation before are refused. It
- * may be repeated.
- */
-export async function beginGeneration(database: D1Database): Promise<void> {
+/** Writes the identity of a database that was restored, in a new generation. It may be repeated. */
+export async function writeIdentity(database: D1Database, lineage: string): Promise<void> {
   const statement = database
-    .prepare('UPDATE database_identity SET generation = ?, restored_from = NULL')
-    .bind(newGeneration());
+    .prepare(`INSERT OR REPLACE INTO ${IDENTITY} (lineage, generation) VALUES (?, ?)`)
+    .bind(lineage, newGeneration());
   await patiently(() => statement.run());
 }
 
+/** Begins a new generation of a database that was rewound in place: earlier cursors are rejected. It may be repeated. */
+export async function beginGeneration(database: D1Database): Promise<void> {
+  const statement = database.prepare(`UPDATE ${IDENTITY} SET generation = ?`).bind(newGeneration());
+  await patiently(() => statement.run());
+}
+
+function newGeneration(): string {
+  return randomBytes(16).toString('hex');
+}
+
+/** Reports whether a restore of the database was interrupted. */
+export async function isUnfinished(database: D1Database): Promise<boolean> {
+  const tables = database
+    .prepare('SELECT count(*) AS n FROM sqlite_schema WHERE name = ?')
+    .bind(IDENTITY);
+  if ((await patiently(() => tables.first('n'))) === 0) return false;
+  const rows = database.prepare(`SELECT count(*) AS n FROM ${IDENTITY}`);
+  return (await patiently(() => rows.first('n'))) === 0;
+}
+
 /** Throws a `UserError` when a restore of the database is not finished. Works for a database without tables. */
-export async function refuseUnfinishedRestore(database: D1Database): Promise<void> {
-  const statement = database
-    .prepare('SELECT count(*) AS marks FROM sqlite_schema WHERE name = ?')
-    .bind(RESTORE_MARK);
-  if ((await patiently(() => statement.first('marks'))) === 0) return;
-  throw new UserError(
-    'a restore of this database is not finished: run `npm run restore` again with the same file, and it goes on',
-  );
+export async function rejectUnfinishedRestore(database: D1Database): Promise<void> {
+  if (!(await isUnfinished(database))) return;
+  throw new UserError('a restore of this database is not finished: run `npm run restore` again');
 }
 
 /** A table of the first migration. */
@@ -50,7 +60,7 @@ const FIRST_TABLE = 'properties';
  * Throws a `UserError` when the database has tables, and they are another application's. D1's own tables and wrangler's
  * record of migrations do not count.
  */
-export async function refuseOtherTables(database: D1Database, name: string): Promise<void> {
+export async function rejectOtherTables(database: D1Database, name: string): Promise<void> {
   const statement = database.prepare(
     `SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'd1_migrations'
        AND substr(name, 1, 4) <> '_cf_' AND substr(name, 1, 7) <> 'sqlite_' ORDER BY name`,

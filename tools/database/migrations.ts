@@ -2,8 +2,9 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import * as z from 'zod';
-import { MIGRATIONS_DIRECTORY, UserError } from '../command-line/project.ts';
+import { MIGRATIONS_DIRECTORY, messageOf, UserError } from '../command-line/project.ts';
+import type { Target } from '../command-line/target.ts';
+import { commandFor } from '../command-line/wrangler-config.ts';
 import { patiently } from './patiently.ts';
 
 /** The separator that drizzle-kit writes between the statements of a migration. */
@@ -24,13 +25,8 @@ export async function findPendingMigrations(database: D1Database): Promise<strin
   const known = await patiently(() => records.first('tables'));
   if (known === 0) return migrationNames();
   const names = database.prepare('SELECT name FROM d1_migrations');
-  const { results } = await patiently(() => names.all());
-  const applied = new Set(
-    z
-      .array(z.object({ name: z.string() }))
-      .parse(results)
-      .map(({ name }) => name),
-  );
+  const { results } = await patiently(() => names.all<{ name: string }>());
+  const applied = new Set(results.map(({ name }) => name));
   return migrationNames().filter((name) => !applied.has(name));
 }
 
@@ -49,8 +45,7 @@ export async function migrate(database: D1Database): Promise<string[]> {
     try {
       await patiently(() => database.batch([...prepared, record.bind(name)]));
     } catch (error) {
-      const cause = error instanceof Error ? error.message : String(error);
-      throw new UserError(`the migration ${name} failed: ${cause}`);
+      throw new UserError(`the migration ${name} failed: ${messageOf(error)}`);
     }
   }
   return pending;
@@ -61,4 +56,9 @@ export function migrationNames(): string[] {
   return readdirSync(MIGRATIONS_DIRECTORY)
     .filter((name) => name.endsWith('.sql'))
     .sort();
+}
+
+/** Returns the command that migrates a database, as it has to be typed. */
+export function migratingCommand({ kind, environment }: Target): string {
+  return kind === 'remote' ? commandFor(environment, 'deploy') : 'npm run dev';
 }

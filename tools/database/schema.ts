@@ -8,6 +8,9 @@ const schemaStatement = z.object({ type: z.string(), name: z.string(), sql: z.st
 /** The statement that makes a table or an index. */
 export type SchemaStatement = z.infer<typeof schemaStatement>;
 
+/** The number of rows of each table. */
+export type Counts = Readonly<Record<string, number>>;
+
 /** Reads the statements, tables before indexes. The internal tables of D1 and SQLite are left out. */
 export async function readSchema(database: D1Database): Promise<SchemaStatement[]> {
   const statement = database.prepare(
@@ -23,24 +26,21 @@ export function tablesIn(schema: readonly SchemaStatement[]): string[] {
   return schema.filter(({ type }) => type === 'table').map(({ name }) => name);
 }
 
-/** Reads the names of the columns that a row is written with: all but computed columns. */
-export async function writtenColumns(database: D1Database, table: string): Promise<string[]> {
+/** Reads the names of the columns that a row is written with: `rowid` first, and no computed column. */
+export async function readColumns(database: D1Database, table: string): Promise<string[]> {
   const statement = database
     .prepare('SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0')
     .bind(table);
-  const { results } = await patiently(() => statement.all());
-  return z
-    .array(z.object({ name: z.string() }))
-    .parse(results)
-    .map(({ name }) => name);
+  const { results } = await patiently(() => statement.all<{ name: string }>());
+  return ['rowid', ...results.map(({ name }) => name)];
 }
 
-/** Reports whether the key of a table is an integer: such a key is the `rowid` itself. */
-export async function hasIntegerKey(database: D1Database, table: string): Promise<boolean> {
-  const statement = database
-    .prepare(
-      `SELECT count(*) AS keys FROM pragma_table_info(?) WHERE pk > 0 AND lower(type) = 'integer'`,
-    )
-    .bind(table);
-  return (await patiently(() => statement.first<number>('keys'))) === 1;
+/** Returns the tables that do not have the expected number of rows. */
+export async function findDiffering(database: D1Database, expected: Counts): Promise<string[]> {
+  const differing: string[] = [];
+  for (const [table, rows] of Object.entries(expected)) {
+    const statement = database.prepare(`SELECT count(*) AS n FROM "${table}"`);
+    if ((await patiently(() => statement.first('n'))) !== rows) differing.push(table);
+  }
+  return differing;
 }

@@ -24,6 +24,8 @@ const aggregateEvents = z.object({
 });
 
 const OF_AGGREGATE = 'aggregate_type = ?1 AND aggregate_id = ?2';
+/** Events that came after the erasure `?3` are spared. */
+const UNERASED = `${OF_AGGREGATE} AND erased_at IS NULL AND created_at <= ?3`;
 
 /** Counts the events of an aggregate. */
 export async function findAggregate(database: D1Database, { type, id }: Aggregate) {
@@ -38,26 +40,15 @@ export async function findAggregate(database: D1Database, { type, id }: Aggregat
   return aggregateEvents.parse(await patiently(() => statement.first()));
 }
 
-/**
- * The events of an erasure: the events that were accepted until `now`, and the events up to `lastId`. A database that
- * was set back may hold events that the database of the erasure did not hold. It may lack `lastId`, or hold it at a
- * later place and time, because its sender has sent it again.
- */
-export type Extent = { lastId: string; now: number };
-
-/** Parameters: kind and id of the aggregate, `lastId`, `now`. */
-const UNERASED = `${OF_AGGREGATE} AND erased_at IS NULL AND (created_at <= ?4
-  OR seq <= (SELECT seq FROM events WHERE id = ?3 AND created_at <= ?4))`;
-
-/** Counts the events that an erasure still has to erase. */
+/** Counts the events that an erasure at a time, in milliseconds since 1970, still has to erase. */
 export async function countUnerased(
   database: D1Database,
   { type, id }: Aggregate,
-  { lastId, now }: Extent,
+  erasedAt: number,
 ): Promise<number> {
   const statement = database
     .prepare(`SELECT count(*) AS n FROM events WHERE ${UNERASED}`)
-    .bind(type, id, lastId, now);
+    .bind(type, id, erasedAt);
   return z.int().parse(await patiently(() => statement.first('n')));
 }
 
@@ -68,12 +59,17 @@ export async function countUnerased(
 export async function eraseAggregate(
   database: D1Database,
   aggregate: Aggregate,
-  extent: Extent,
+  erasedAt: number,
 ): Promise<number> {
-  const found = await countUnerased(database, aggregate, extent);
+  const found = await countUnerased(database, aggregate, erasedAt);
   const statement = database
-    .prepare(`UPDATE events SET payload = '{}', erased_at = ?4 WHERE ${UNERASED}`)
-    .bind(aggregate.type, aggregate.id, extent.lastId, extent.now);
+    .prepare(`UPDATE events SET payload = '{}', erased_at = ?3 WHERE ${UNERASED}`)
+    .bind(aggregate.type, aggregate.id, erasedAt);
   await patiently(() => statement.run());
   return found;
+}
+
+/** Returns a number of events in words. */
+export function countedEvents(count: number): string {
+  return count === 1 ? '1 event' : `${count} events`;
 }

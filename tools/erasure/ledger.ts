@@ -20,7 +20,7 @@ import {
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import { userPath } from '../command-line/npm.ts';
-import { PROJECT_DIRECTORY, UserError } from '../command-line/project.ts';
+import { messageOf, PROJECT_DIRECTORY, UserError } from '../command-line/project.ts';
 import { patiently } from '../database/patiently.ts';
 import { type Aggregate, eraseAggregate } from './erase.ts';
 
@@ -36,6 +36,10 @@ export const PLAY_OPTIONS = {
   ...LEDGER_OPTION,
   'no-ledger': { type: 'boolean', default: false },
 } as const;
+
+/** The lines of a command's usage for these options. */
+export const PLAY_USAGE = `--ledger FILE  instead of erasures.jsonl
+  --no-ledger    when nothing was ever erased, or erased payloads may come back`;
 
 const erasure = z.strictObject({
   /** The lineage of the database, which a restored database keeps under any name. */
@@ -91,13 +95,14 @@ export function ledgerReader(
   };
 }
 
-/** Appends an erasure, unless the ledger has it, and waits until the disk holds it. */
-export function appendToLedger(file: string, entry: Erasure): void {
-  const isKnown = readLedger(file).some(
-    ({ lineage, aggregate, last_event_id }) =>
-      lineage === entry.lineage &&
-      aggregate === entry.aggregate &&
-      last_event_id === entry.last_event_id,
+/**
+ * Appends an erasure, and waits until the disk holds it. Appends nothing if the ledger has an erasure of the aggregate
+ * that is not older than `lastAt`, the time of the aggregate's last event.
+ */
+export function appendToLedger(file: string, entry: Erasure, lastAt: number): void {
+  const { lineage, aggregate } = entry;
+  const isKnown = erasuresOf(lineage, readLedger(file)).some(
+    (each) => each.aggregate === aggregate && Date.parse(each.erased_at) >= lastAt,
   );
   if (isKnown) return;
   const isWhole = !existsSync(file) || [undefined, LINE_FEED].includes(readFileSync(file).at(-1));
@@ -115,8 +120,7 @@ export function checkLedger(file: string): void {
   try {
     accessSync(existsSync(file) ? file : dirname(file), constants.W_OK);
   } catch (error) {
-    const cause = error instanceof Error ? error.message : String(error);
-    throw new UserError(`the ledger ${file} cannot be written: ${cause}`);
+    throw new UserError(`the ledger ${file} cannot be written: ${messageOf(error)}`);
   }
   readLedger(file);
 }
@@ -129,45 +133,41 @@ export async function playLedger(
   database: D1Database,
   lineage: string,
   ledger: readonly Erasure[],
-  { eventsPerPage = EVENTS_PER_PAGE } = {},
+  eventsPerPage = EVENTS_PER_PAGE,
 ): Promise<number> {
-  const own = ledger.filter((each) => each.lineage === lineage);
-  if (own.length === 0) return 0;
-  const named = new Set(own.map(({ aggregate }) => aggregate));
-  const byName = await findAggregates(database, named, eventsPerPage);
+  const own = erasuresOf(lineage, ledger);
+  const aggregates = own.length > 0 ? await findAggregates(database, eventsPerPage) : new Map();
   let erased = 0;
-  for (const { aggregate, last_event_id, erased_at } of own) {
-    const stored = byName.get(aggregate);
-    if (stored === undefined) continue;
-    const now = Date.parse(erased_at);
-    erased += await eraseAggregate(database, stored, { lastId: last_event_id, now });
+  for (const { aggregate, erased_at } of own) {
+    const stored = aggregates.get(aggregate);
+    if (stored) erased += await eraseAggregate(database, stored, Date.parse(erased_at));
   }
   return erased;
 }
 
+function erasuresOf(lineage: string, ledger: readonly Erasure[]): Erasure[] {
+  return ledger.filter((each) => each.lineage === lineage);
+}
+
 const eventRow = z.object({ seq: z.int(), type: z.string(), id: z.string() });
 
-/**
- * Finds the aggregates that have these names. It reads all events, page by page: D1 could not answer with a long stream
- * at once.
- */
+/** Finds all aggregates, by their names in a ledger. Reads the events in pages, because D1 bounds a response. */
 async function findAggregates(
   database: D1Database,
-  names: ReadonlySet<string>,
   eventsPerPage: number,
 ): Promise<Map<string, Aggregate>> {
-  const page = database.prepare(
-    `SELECT seq, aggregate_type AS type, aggregate_id AS id FROM events
-     WHERE seq > ? ORDER BY seq LIMIT ?`,
-  );
   const found = new Map<string, Aggregate>();
   let after = Number.MIN_SAFE_INTEGER;
   for (;;) {
-    const next = page.bind(after, eventsPerPage);
-    const { results } = await patiently(() => next.all());
+    const page = database
+      .prepare(
+        `SELECT seq, aggregate_type AS type, aggregate_id AS id FROM events
+         WHERE seq > ? ORDER BY seq LIMIT ?`,
+      )
+      .bind(after, eventsPerPage);
+    const { results } = await patiently(() => page.all());
     for (const { seq, type, id } of z.array(eventRow).parse(results)) {
-      const name = nameOf({ type, id });
-      if (names.has(name)) found.set(name, { type, id });
+      found.set(nameOf({ type, id }), { type, id });
       after = seq;
     }
     if (results.length < eventsPerPage) return found;

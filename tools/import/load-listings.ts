@@ -4,7 +4,7 @@ import { publicSiteUrl } from '../../src/config.ts';
 import { type Output, showProgress } from '../command-line/progress.ts';
 import { UserError } from '../command-line/project.ts';
 import { commandFor, readWranglerConfig, varsOf } from '../command-line/wrangler-config.ts';
-import { refuseUnfinishedRestore } from '../database/identity.ts';
+import { rejectUnfinishedRestore } from '../database/identity.ts';
 import { findPendingMigrations, migrate, migrationNames } from '../database/migrations.ts';
 import { type OpenDatabase, openDatabase } from '../database/open.ts';
 import { readVars } from '../development/dev-vars.ts';
@@ -79,7 +79,7 @@ export async function openMigrated(
 ): Promise<OpenDatabase> {
   const open = await openBy(isRemote ? 'remote' : 'local', environment);
   try {
-    await refuseUnfinishedRestore(open.database);
+    await rejectUnfinishedRestore(open.database);
     const pending = await findPendingMigrations(open.database);
     if (pending.length === 0) return open;
     if (isRemote) {

@@ -1,6 +1,6 @@
 /** The bundle that was uploaded to the stand-in of Cloudflare, run in workerd on a copy of its database. */
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Runtime, startRuntime } from '../../../tools/bench/runtime.ts';
@@ -35,15 +35,10 @@ export async function startUploaded(worker: Worker, database: Database): Promise
 async function copy({ sqlite, name }: Database, { database }: Runtime): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'uploaded-'));
   try {
-    const lines: string[] = [];
-    await dump(scratchDatabase(sqlite), name, () => {
-      lines.length = 0;
-      return { write: (line) => lines.push(line) };
-    });
     const file = join(folder, 'dump.sql');
-    writeFileSync(file, `${lines.join('\n')}\n`);
-    const loaded = await loadDump(file, join(folder, 'scratch.sqlite'));
-    await restore(database, loaded, { ledger: [], onBegin: () => {} });
+    await dump(scratchDatabase(sqlite), name, file);
+    const loaded = await loadDump(file, folder);
+    await restore(database, loaded, []);
     loaded.scratch.close();
   } finally {
     rmSync(folder, { recursive: true });

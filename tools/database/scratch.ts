@@ -1,0 +1,51 @@
+/** A folder for guests' data that a command needs for a moment: it never stays behind. */
+
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+/** A folder's name has the number of the program that made it, e.g. `.scratch-4711-x3Fq9z`. */
+const NAME = /^\.scratch-(\d+)-/;
+
+/**
+ * Does work in a scratch folder below `parent`. The folder is removed after the work and on a signal to end. A program
+ * that was killed leaves its folder: the next call removes it.
+ */
+export async function inScratchFolder<T>(
+  parent: string,
+  work: (folder: string) => Promise<T>,
+): Promise<T> {
+  for (const name of readdirSync(parent)) {
+    const [, pid] = NAME.exec(name) ?? [];
+    if (pid !== undefined && !isRunning(Number(pid))) remove(join(parent, name));
+  }
+  const folder = mkdtempSync(join(parent, `.scratch-${process.pid}-`));
+  const removeAndEnd = (signal: NodeJS.Signals) => {
+    remove(folder);
+    stopListening();
+    process.kill(process.pid, signal);
+  };
+  const stopListening = () => {
+    for (const signal of SIGNALS) process.off(signal, removeAndEnd);
+  };
+  for (const signal of SIGNALS) process.on(signal, removeAndEnd);
+  try {
+    return await work(folder);
+  } finally {
+    remove(folder);
+    stopListening();
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    // EPERM: the program is another user's.
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}
+
+function remove(folder: string): void {
+  rmSync(folder, { recursive: true, force: true });
+}
