@@ -63,7 +63,6 @@ CREATE INDEX `properties_by_type` ON `properties` (`type`,`status`,`display_orde
 CREATE INDEX `properties_by_location_and_type` ON `properties` (`location_id`,`type`,`status`,`display_order`,`id`);--> statement-breakpoint
 CREATE TABLE `database_identity` (
 	`lineage` text PRIMARY KEY NOT NULL,
-	`generation` text NOT NULL,
-	`restored_from` text
+	`generation` text NOT NULL
 );--> statement-breakpoint
 INSERT INTO `database_identity` (`lineage`, `generation`) VALUES (lower(hex(randomblob(16))), lower(hex(randomblob(16))));

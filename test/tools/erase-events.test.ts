@@ -55,7 +55,7 @@ function erasedIn(store: Database): unknown[] {
 }
 
 describe('an erasure while the service is running', () => {
-  it('leaves the text in no answer, log, row and ledger, and fails no request', async () => {
+  it('fails no request, and the text is in no answer, log, row and ledger', async () => {
     project.write(
       '.dev.vars',
       `API_KEY=${KEY}\nRATE_LIMIT_DEFAULT=100000\nRATE_LIMIT_INGEST=100000\nJWT_JWKS=\n`,
