@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 
-const sources = import.meta.glob<string>('../src/**/*.ts', {
+const sources = import.meta.glob<string>('../src/**/*.{ts,tsx}', {
   query: '?raw',
   import: 'default',
   eager: true,

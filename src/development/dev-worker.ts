@@ -6,8 +6,8 @@
 import { Hono } from 'hono';
 import { createApp } from '../app.ts';
 import { type AppEnv, configOf } from '../config.ts';
-import { previewRoutes } from '../openapi/preview/routes.ts';
 import { docsRoutes } from './api-page.ts';
+import { previewRoutes } from './preview/routes.tsx';
 
 export { RateCounter } from '../rate-limit/counter.ts';
 

@@ -6,7 +6,7 @@
 import { globSync } from 'node:fs';
 
 /** Files of the code: the first folder or file below `src` or `tools` names the tests. */
-export const CODE = /(?:^|\/)(src|tools)\/([\w-]+)(?:\.ts$|\/.*\.(?:ts|js|css|html|sh|json)$)/;
+export const CODE = /(?:^|\/)(src|tools)\/([\w-]+)(?:\.ts$|\/.*\.(?:tsx?|js|css|html|sh|json)$)/;
 
 /**
  * Returns the test files for a path of the project that `CODE` matches: the tests of the folder that mirrors the file's

@@ -1,0 +1,176 @@
+/** The catalogue: filters, what is missing, and a page of cards. */
+
+import { isInOtherLanguage, type Listing, missingOf, PART_NAMES, textIn } from './catalogue.ts';
+import {
+  Badges,
+  counted,
+  Frame,
+  Localized,
+  Marks,
+  Picture,
+  placeOf,
+  priceOf,
+  STATUSES,
+  sizeOf,
+  TYPES,
+} from './parts.tsx';
+import { addressOf, isShown, type View } from './view.ts';
+
+const CARDS_PER_PAGE = 24;
+
+type Props = { listings: readonly Listing[]; view: View };
+
+export function CataloguePage({ listings, view }: Props) {
+  const all = { ...view, missing: '' };
+  return (
+    <Frame title="Catalogue" path="/preview" view={view}>
+      <h1>Catalogue</h1>
+      {listings.length === 0 ? (
+        <p class="box">There is no listing yet. Run npm run import-listings -- FILE</p>
+      ) : (
+        <>
+          <Filters listings={listings} view={view} />
+          <MissingParts listings={listings.filter((each) => isShown(each, all))} view={view} />
+          <Cards listings={listings.filter((each) => isShown(each, view))} view={view} />
+        </>
+      )}
+    </Frame>
+  );
+}
+
+function Filters({ listings, view }: Props) {
+  const statuses = Object.entries(STATUSES).map(([status, name]) => {
+    const { length } = listings.filter((listing) => listing.status === status);
+    return [status, `${name} (${length})`] as const;
+  });
+  const locations = listings.flatMap(({ location }) =>
+    location === null ? [] : [[location.id, textIn(location.name, view.lang)?.text ?? ''] as const],
+  );
+  const sorted = [...new Map(locations)].sort(([, a], [, b]) => a.localeCompare(b, view.lang));
+  const types = [...Object.entries(TYPES), ['none', 'Without a type'] as const];
+  return (
+    <search>
+      <form class="row">
+        <input type="hidden" name="lang" value={view.lang} />
+        <input type="hidden" name="missing" value={view.missing} />
+        <Choice name="status" options={statuses} view={view} />
+        <Choice name="type" options={types} view={view} />
+        <Choice name="location" options={sorted} view={view} />
+        <label>
+          Find
+          <input
+            type="search"
+            name="find"
+            value={view.find}
+            placeholder="Title, name, city, reference"
+          />
+        </label>
+        <button type="submit">Show</button>
+      </form>
+    </search>
+  );
+}
+
+type ChoiceProps = {
+  name: 'status' | 'type' | 'location';
+  options: readonly (readonly [value: string, text: string])[];
+  view: View;
+};
+
+function Choice({ name, options, view }: ChoiceProps) {
+  return (
+    <label>
+      <span class="name">{name}</span>
+      <select name={name}>
+        <option value="">All</option>
+        {options.map(([value, text]) => (
+          <option value={value} selected={value === view[name]}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** Counts what is missing. Each count leads to its listings, and the chosen one back to all of them. */
+function MissingParts({ listings, view }: Props) {
+  const missing = listings.map(missingOf);
+  const incomplete = missing.filter(({ length }) => length > 0).length;
+  return (
+    <details class="box" open={view.missing !== ''}>
+      <summary>
+        <h2>What is missing</h2> {incomplete} of {counted(listings.length, 'listing')}
+      </summary>
+      <p class="pills row">
+        {PART_NAMES.map((name) => {
+          const isChosen = name === view.missing;
+          const address = addressOf({ ...view, missing: isChosen ? '' : name, page: 1 });
+          return (
+            <a href={address} aria-current={`${isChosen}`}>
+              No {name} <b>{missing.filter((names) => names.includes(name)).length}</b>
+            </a>
+          );
+        })}
+      </p>
+    </details>
+  );
+}
+
+function Cards({ listings, view }: Props) {
+  const pages = Math.max(1, Math.ceil(listings.length / CARDS_PER_PAGE));
+  const page = Math.min(view.page, pages);
+  const cards = listings.slice((page - 1) * CARDS_PER_PAGE, page * CARDS_PER_PAGE);
+  const isFiltered = Object.values({ ...view, lang: '', page: '' }).some(Boolean);
+  return (
+    <section aria-labelledby="count">
+      <div class="row">
+        <h2 id="count">
+          {counted(listings.length, 'listing')}
+          {view.missing && `: no ${view.missing}`}
+        </h2>
+        {isFiltered && <a href={`/preview?lang=${view.lang}`}>Show all listings</a>}
+      </div>
+      {cards.length === 0 && (
+        <p class="box">No listing matches. Remove a filter, or show all listings.</p>
+      )}
+      <ul class="cards grid">
+        {cards.map((listing) => (
+          <Card listing={listing} view={view} />
+        ))}
+      </ul>
+      {pages > 1 && (
+        <nav class="pages row" aria-label="Pages">
+          {page > 1 && <a href={addressOf({ ...view, page: page - 1 })}>Previous</a>}
+          Page {page} of {pages}
+          {page < pages && <a href={addressOf({ ...view, page: page + 1 })}>Next</a>}
+        </nav>
+      )}
+    </section>
+  );
+}
+
+/** Its marks name what the listing lacks in the language of the view, and what the filter looks for. */
+function Card({ listing, view }: { listing: Listing; view: View }) {
+  const { slug, name, title, hero_image } = listing;
+  const missing = missingOf(listing).filter(
+    (part) => part === view.missing || !isInOtherLanguage(part, view.lang),
+  );
+  return (
+    <li class="card">
+      <Picture photo={hero_image} listing={listing} view={view} />
+      <Badges listing={listing} />
+      <h3>
+        <a id={`listing-${slug}`} href={addressOf(view, `/preview/listings/${slug}`)}>
+          <Localized map={title} view={view} instead={name} />
+        </a>
+      </h3>
+      <p lang={view.lang}>{placeOf(listing, view)}</p>
+      <p>{sizeOf(listing)}</p>
+      <p>
+        <b>{priceOf(listing)}</b>
+      </p>
+      <Marks missing={missing} />
+    </li>
+  );
+}

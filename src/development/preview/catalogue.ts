@@ -1,0 +1,94 @@
+/** The listings that the preview shows, hidden ones included, and what each of them lacks. */
+
+import { asc, eq } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/d1';
+import { render } from '../../properties/render.ts';
+import type { Property } from '../../properties/resource.ts';
+import type { Source } from '../../properties/source.ts';
+import { properties } from '../../properties/table.ts';
+import { readD1 } from '../../storage/d1.ts';
+
+/** A property, or a hidden listing in the form of a property. */
+export type Listing = Omit<Property, 'status'> & { status: Source['status'] };
+
+export type LocaleMap = Property['title'];
+export type Language = keyof LocaleMap;
+
+export const LANGUAGE_CODES = ['en', 'es', 'fr'] as const satisfies Language[];
+export const LANGUAGES: Record<Language, string> = { en: 'English', es: 'Spanish', fr: 'French' };
+
+/** Reads every listing in the order of the feed, or the listing with a slug. */
+export async function readListings(
+  database: D1Database,
+  publicSiteUrl: string,
+  slug?: string,
+): Promise<Listing[]> {
+  const query = drizzle(database)
+    .select({ source: properties.source })
+    .from(properties)
+    .where(slug === undefined ? undefined : eq(properties.slug, slug))
+    .orderBy(asc(properties.display_order), asc(properties.id));
+  const rows = await readD1(() => query.all());
+  return rows.map((row) => listingOf(JSON.parse(row.source), publicSiteUrl));
+}
+
+/** Renders a listing by the feed's own rules. The feed renders no hidden listing, so it is rendered as listed. */
+function listingOf(source: Source, publicSiteUrl: string): Listing {
+  const rendered = render({ ...source, status: 'listed' }, publicSiteUrl);
+  if (rendered === null) throw new Error(`the listing ${source.id} is rendered to nothing`);
+  return { ...rendered, status: source.status };
+}
+
+/** Returns the text in the language, else in another language; undefined if the map is empty. */
+export function textIn(
+  map: LocaleMap,
+  language: Language,
+): { text: string; language: Language } | undefined {
+  for (const code of [language, ...LANGUAGE_CODES]) {
+    const text = map[code];
+    if (text !== undefined) return { text, language: code };
+  }
+  return undefined;
+}
+
+export type Photo = { url: string; alt: LocaleMap; section?: string };
+
+/** Returns the photos that visitors see, the hero first. The selected hero may be outside the gallery. */
+export function photosOf({ gallery, hero_image }: Listing): Photo[] {
+  if (hero_image === null) return gallery;
+  const hero = gallery.find(({ url }) => url === hero_image.url) ?? hero_image;
+  return [hero, ...gallery.filter((photo) => photo !== hero)];
+}
+
+/** What a listing may lack. */
+const PARTS: Record<string, (listing: Listing) => boolean> = {
+  photo: (listing) => photosOf(listing).length === 0,
+  // A listing without any photo lacks a photo, and not a cover as well.
+  'cover photo': (listing) => photosOf(listing).length > 0 && listing.hero_image === null,
+  ...inEachLanguage('title', ({ title }) => [title]),
+  ...inEachLanguage('description', ({ description }) => [description]),
+  ...inEachLanguage('alt text', (listing) => photosOf(listing).map(({ alt }) => alt)),
+  location: ({ location }) => location === null,
+  price: ({ price_from }) => price_from === null,
+};
+
+/** The names of the parts that a listing may lack: photo, French title. */
+export const PART_NAMES = Object.keys(PARTS);
+
+/** Returns the names of the parts that a listing lacks. */
+export function missingOf(listing: Listing): string[] {
+  return PART_NAMES.filter((name) => PARTS[name]?.(listing));
+}
+
+/** Reports whether a part is a text in another language. */
+export function isInOtherLanguage(part: string, language: Language): boolean {
+  return LANGUAGE_CODES.some((code) => code !== language && part.startsWith(LANGUAGES[code]));
+}
+
+function inEachLanguage(name: string, mapsOf: (listing: Listing) => LocaleMap[]): typeof PARTS {
+  const parts = LANGUAGE_CODES.map((code) => {
+    const isMissing = (listing: Listing) => mapsOf(listing).some((map) => map[code] === undefined);
+    return [`${LANGUAGES[code]} ${name}`, isMissing] as const;
+  });
+  return Object.fromEntries(parts);
+}

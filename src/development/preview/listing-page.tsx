@@ -1,0 +1,210 @@
+/** The page of one listing, with each missing part marked at its place. */
+
+import type { PropsWithChildren } from 'hono/jsx';
+import {
+  LANGUAGES,
+  type Listing,
+  type LocaleMap,
+  missingOf,
+  type Photo,
+  photosOf,
+  textIn,
+} from './catalogue.ts';
+import {
+  Badges,
+  counted,
+  Frame,
+  joined,
+  Localized,
+  Marks,
+  Picture,
+  placeOf,
+  priceOf,
+  sizeOf,
+} from './parts.tsx';
+import { addressOf, type View } from './view.ts';
+
+type Props = { listing: Listing; view: View };
+
+export function ListingPage({ listing, view }: Props) {
+  const { slug, name, hid, title, amenities } = listing;
+  const features = listing.unique_features.map(({ icon_slug, label }) => ({
+    slug: icon_slug,
+    label,
+  }));
+  const [hero, ...photos] = photosOf(listing);
+  const missing = missingOf(listing);
+  return (
+    <Frame
+      title={textIn(title, view.lang)?.text ?? name}
+      path={`/preview/listings/${slug}`}
+      view={view}
+    >
+      <a href={`${addressOf(view)}#listing-${slug}`}>← Catalogue</a>
+      <Badges listing={listing} />
+      <h1>
+        <Localized map={title} view={view} instead={name} />
+      </h1>
+      <p>{joined([placeOf(listing, view), name, hid, slug])}</p>
+      <div class="hero">
+        <Figure photo={hero} listing={listing} view={view} />
+      </div>
+      {photos.length > 0 && (
+        <Section title={`${counted(photos.length, 'more photo')}`}>
+          <div class="photos grid">
+            {photos.map((photo) => (
+              <Figure photo={photo} listing={listing} view={view} />
+            ))}
+          </div>
+        </Section>
+      )}
+      <details class="box">
+        <summary>
+          <h2>What is missing</h2> {counted(missing.length, 'part')} of this listing
+        </summary>
+        <Marks missing={missing} />
+      </details>
+      <div class="columns">
+        <div>
+          <Description listing={listing} view={view} />
+          <Labels title="What sets it apart" view={view} labels={features} />
+          <Labels title="Amenities" view={view} labels={amenities} />
+        </div>
+        <div class="box">
+          <Facts listing={listing} view={view} />
+          <Place listing={listing} view={view} />
+        </div>
+      </div>
+    </Frame>
+  );
+}
+
+export function NoListingPage({ slug, view }: { slug: string; view: View }) {
+  return (
+    <Frame title="Not found" path={`/preview/listings/${slug}`} view={view}>
+      <a href={addressOf(view)}>← Catalogue</a>
+      <h1>Not found</h1>
+      <p class="box">There is no listing {slug}.</p>
+    </Frame>
+  );
+}
+
+function Figure({ photo, listing, view }: Props & { photo: Photo | undefined }) {
+  const alt = photo?.alt[view.lang];
+  return (
+    <figure>
+      <Picture photo={photo} listing={listing} view={view} />
+      {photo && (
+        <figcaption>
+          <b>{photo.section?.replaceAll('_', ' ')}</b>{' '}
+          {alt ? (
+            <span lang={view.lang}>{alt}</span>
+          ) : (
+            <Marks missing={[`${LANGUAGES[view.lang]} alt text`]} />
+          )}
+        </figcaption>
+      )}
+    </figure>
+  );
+}
+
+function Description({ listing, view }: Props) {
+  const found = textIn(listing.description, view.lang);
+  return (
+    <Section title="About this home">
+      {found?.language !== view.lang && <Marks missing={[`${LANGUAGES[view.lang]} description`]} />}
+      <p class="paragraphs" lang={found?.language}>
+        {found?.text}
+      </p>
+    </Section>
+  );
+}
+
+type LabelsProps = {
+  title: string;
+  view: View;
+  labels: readonly { slug: string; label: LocaleMap }[];
+};
+
+function Labels({ title, view, labels }: LabelsProps) {
+  if (labels.length === 0) return null;
+  return (
+    <Section title={title}>
+      <ul class="labels">
+        {labels.map(({ slug, label }) => (
+          <li>
+            <Localized map={label} view={view} instead={slug} />
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+function Facts({ listing }: Props) {
+  const { beds, bathtubs, weeks_per_year, price_from } = listing;
+  const links = [
+    ['Its page on the site', listing.url],
+    ['Video', listing.video_url],
+    ['Financial analysis', listing.financial_analysis_url],
+  ] as const;
+  return (
+    <Section title="At a glance">
+      <p>
+        <b>{priceOf(listing)}</b>
+      </p>
+      {price_from === null && <Marks missing={['price']} />}
+      <p>{sizeOf(listing)}</p>
+      <p>
+        {joined([
+          beds !== null && counted(beds, 'bed'),
+          bathtubs !== null && counted(bathtubs, 'bathtub'),
+          weeks_per_year !== null && `${counted(weeks_per_year, 'week')} per year`,
+        ])}
+      </p>
+      {links.map(
+        ([text, url]) =>
+          url && (
+            <p>
+              <a href={url}>{text}</a> <small>{url}</small>
+            </p>
+          ),
+      )}
+    </Section>
+  );
+}
+
+function Place({ listing, view }: Props) {
+  const { address, city, location, location_text, latitude, longitude } = listing;
+  return (
+    <Section title="Where it is">
+      <p>{joined([address, city], ', ')}</p>
+      {location ? (
+        <p>
+          <Localized map={location.name} view={view} instead={location.slug ?? location.id} />
+        </p>
+      ) : (
+        <Marks missing={['location']} />
+      )}
+      {textIn(location_text, view.lang) && (
+        <p>
+          <Localized map={location_text} view={view} />
+        </p>
+      )}
+      {latitude !== null && longitude !== null && (
+        <a href={`https://www.openstreetmap.org/?mlat=${latitude}&mlon=${longitude}`}>
+          On a map: {latitude.toFixed(4)}, {longitude.toFixed(4)}
+        </a>
+      )}
+    </Section>
+  );
+}
+
+function Section({ title, children }: PropsWithChildren<{ title: string }>) {
+  return (
+    <section aria-label={title}>
+      <h2>{title}</h2>
+      {children}
+    </section>
+  );
+}

@@ -1,0 +1,152 @@
+/** The parts that the catalogue and the page of a listing share. */
+
+import type { PropsWithChildren } from 'hono/jsx';
+import {
+  LANGUAGE_CODES,
+  LANGUAGES,
+  type Listing,
+  type LocaleMap,
+  type Photo,
+  textIn,
+} from './catalogue.ts';
+import { addressOf, type View } from './view.ts';
+
+export const STATUSES = {
+  listed: 'Listed',
+  coming_soon: 'Coming soon',
+  sold_out: 'Sold out',
+  hidden: 'Hidden',
+};
+export const TYPES = { beach: 'Beach', ski: 'Ski' };
+const NATIVE_NAMES = { en: 'English', es: 'Español', fr: 'Français' };
+
+type FrameProps = PropsWithChildren<{ title: string; path: string; view: View }>;
+
+/** The HTML document around a page. Its own words are English; only texts of listings change their language. */
+export function Frame({ title, path, view, children }: FrameProps) {
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>{title} – Preview</title>
+        <link rel="icon" href="data:," />
+        <link rel="stylesheet" href="/preview/preview.css" />
+      </head>
+      <body>
+        <a class="skip" href="#main">
+          Skip to the content
+        </a>
+        <header class="top row">
+          <a href="/preview">Preview</a>
+          <a href="/api/docs">API</a>
+          <nav class="pills row" aria-label="Language of the listings">
+            {LANGUAGE_CODES.map((lang) => (
+              <a
+                href={addressOf({ ...view, lang }, path)}
+                lang={lang}
+                aria-current={`${lang === view.lang}`}
+              >
+                {NATIVE_NAMES[lang]}
+              </a>
+            ))}
+          </nav>
+        </header>
+        <main id="main" tabindex={-1}>
+          {children}
+        </main>
+      </body>
+    </html>
+  );
+}
+
+type LocalizedProps = { map: LocaleMap; view: View; instead?: string };
+
+/** A text in the language of the view, else in another language, else `instead`. A note says what is shown. */
+export function Localized({ map, view, instead = '' }: LocalizedProps) {
+  const found = textIn(map, view.lang);
+  if (found?.language === view.lang) return <span lang={view.lang}>{found.text}</span>;
+  return (
+    <>
+      <em lang={found?.language}>{found?.text ?? instead}</em>{' '}
+      <span class="mark">{found ? `in ${LANGUAGES[found.language]}` : 'internal name'}</span>
+    </>
+  );
+}
+
+export function Badges({ listing }: { listing: Listing }) {
+  const { status, is_early_access } = listing;
+  return (
+    <p class="badges row">
+      <span class={`badge ${status}`}>{STATUSES[status]}</span>
+      {is_early_access && <span class="badge early">Early access</span>}
+    </p>
+  );
+}
+
+export function Marks({ missing }: { missing: readonly string[] }) {
+  return (
+    <ul class="row" aria-label="Missing">
+      {missing.map((name) => (
+        <li class="mark">No {name}</li>
+      ))}
+    </ul>
+  );
+}
+
+type PictureProps = { photo: Photo | null | undefined; listing: Listing; view: View };
+
+/** A photo over a drawing. If the photo cannot be loaded, the style sheet shows the drawing and the alt text. */
+export function Picture({ photo, listing, view }: PictureProps) {
+  if (!photo) return <p class="picture empty">No photo</p>;
+  return (
+    <p class={`picture ${listing.type} ${listing.status}`}>
+      <img
+        src={photo.url}
+        alt={photo.alt[view.lang] ?? ''}
+        lang={view.lang}
+        loading="lazy"
+        referrerpolicy="no-referrer"
+      />
+    </p>
+  );
+}
+
+/** Writes where a listing is: Deià, Mallorca. */
+export function placeOf({ city, location }: Listing, { lang }: View): string {
+  const name = location && (textIn(location.name, lang)?.text ?? location.slug);
+  return joined([...new Set([city, name])], ', ');
+}
+
+/** Writes the size of a listing: Beach · 3 bedrooms · 6 guests. */
+export function sizeOf({ type, bedrooms, bathrooms, capacity, size }: Listing): string {
+  return joined([
+    type && TYPES[type],
+    bedrooms !== null && counted(bedrooms, 'bedroom'),
+    bathrooms !== null && counted(bathrooms, 'bathroom'),
+    capacity !== null && counted(capacity, 'guest'),
+    size !== null && `${number(size)} m²`,
+  ]);
+}
+
+/** Writes the price of the smallest share: from 118,000 · share 1/8. The feed names no currency. */
+export function priceOf({ price_from, fraction_from }: Listing): string {
+  return joined([
+    price_from !== null && `from ${number(price_from)}`,
+    fraction_from !== null && `share ${fraction_from}`,
+  ]);
+}
+
+/** Joins the texts that are there. */
+export function joined(texts: readonly (string | null | false)[], separator = ' · '): string {
+  return texts.filter(Boolean).join(separator);
+}
+
+/** Writes a number and its noun: 1 listing, 1,200 listings. */
+export function counted(value: number, noun: string): string {
+  return `${number(value)} ${noun}${value === 1 ? '' : 's'}`;
+}
+
+function number(value: number): string {
+  return value.toLocaleString('en');
+}

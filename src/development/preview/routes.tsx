@@ -1,0 +1,51 @@
+/**
+ * The preview: the catalogue as a site shows it, with its missing parts marked, for the editor who has just imported it.
+ * Only the development entry mounts these routes.
+ */
+
+import { type Context, Hono } from 'hono';
+import { html } from 'hono/html';
+import type { JSX } from 'hono/jsx/jsx-runtime';
+import { type AppEnv, configOf } from '../../config.ts';
+import { readListings } from './catalogue.ts';
+import { CataloguePage } from './catalogue-page.tsx';
+import { ListingPage, NoListingPage } from './listing-page.tsx';
+import style from './preview.css';
+import { view } from './view.ts';
+
+/** The page has no script. Photos come from any origin. */
+const PAGE_POLICY = [
+  "default-src 'none'",
+  "style-src 'self'",
+  'img-src http: https: data:',
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** Serves the catalogue, the page of each listing, and their style sheet under /preview. */
+export function previewRoutes() {
+  return new Hono<AppEnv>()
+    .get('/preview', async (c) => {
+      const listings = await readListings(c.env.DB, configOf(c.env).publicSiteUrl);
+      return page(c, 200, <CataloguePage listings={listings} view={view.parse(c.req.query())} />);
+    })
+    .get('/preview/listings/:slug', async (c) => {
+      const slug = c.req.param('slug');
+      const [listing] = await readListings(c.env.DB, configOf(c.env).publicSiteUrl, slug);
+      const chosen = view.parse(c.req.query());
+      return listing === undefined
+        ? page(c, 404, <NoListingPage slug={slug} view={chosen} />)
+        : page(c, 200, <ListingPage listing={listing} view={chosen} />);
+    })
+    .get('/preview/preview.css', (c) => {
+      c.header('Cache-Control', 'no-cache');
+      return c.body(style, { headers: { 'Content-Type': 'text/css; charset=utf-8' } });
+    });
+}
+
+function page(c: Context<AppEnv>, status: 200 | 404, content: JSX.Element) {
+  c.header('Content-Security-Policy', PAGE_POLICY);
+  c.header('Cache-Control', 'no-store');
+  return c.html(html`<!doctype html>${content}`, status);
+}

@@ -1,0 +1,258 @@
+/** The preview of the sample listings in a real browser: Debian's Chromium, where it is installed. */
+
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import samples from '../../tools/samples/listings.json' with { type: 'json' };
+import { axeFindings, hasChromium, openBrowser } from '../support/node/browser.ts';
+import { type DevService, startDevService } from '../support/node/dev-service.ts';
+
+const PHONE = { width: 390, height: 844 };
+const NARROWEST = { width: 320, height: 640 };
+const DESK = { width: 1280, height: 900 };
+const PHOTOS = 'https://images.example.com/**';
+const COMPLETE = 'casa-ginebrera';
+
+/** One pixel, as GIF. */
+const PIXEL = Buffer.from('R0lGODlhAQABAAAAACwAAAAAAQABAAA=', 'base64');
+
+if (!hasChromium) console.warn('There is no Chromium: the tests of the preview are skipped.');
+
+describe.skipIf(!hasChromium)('the preview in Chromium', () => {
+  let service: DevService;
+  let browser: Browser;
+  let page: Page;
+  const complaints: string[] = [];
+  const requested = new Set<string>();
+
+  beforeAll(async () => {
+    [service, browser] = await Promise.all([startDevService(), openBrowser()]);
+    page = await browser.newPage({ viewport: DESK });
+    await page.route(PHOTOS, (route) => route.abort());
+    page.on('console', (message) => {
+      if (message.text().includes('net::ERR_FAILED')) return;
+      if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+    });
+    page.on('request', (request) => {
+      if (!request.url().startsWith('data:')) requested.add(new URL(request.url()).origin);
+    });
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await service?.stop();
+  });
+
+  async function visit(path: string): Promise<void> {
+    await page.goto(`${service.origin}/preview${path}`);
+  }
+
+  const cards = () => page.locator('.card');
+  const cardOf = (slug: string) => cards().filter({ has: page.locator(`#listing-${slug}`) });
+  const countText = () => page.locator('#count').textContent();
+  const regionText = (name: string) => page.getByRole('region', { name }).textContent();
+
+  it('shows every listing with its status in the order of the feed, 24 on a page', async () => {
+    const shown: [string, string][] = [];
+    await visit('');
+    for (const pageNumber of [1, 2, 3]) {
+      if (pageNumber > 1) await page.getByRole('link', { name: 'Next' }).click();
+      await page.getByText(`Page ${pageNumber} of 3`).waitFor();
+      const slugs = await cards()
+        .locator('h3 a')
+        .evaluateAll((links) => links.map(({ id }) => id));
+      const badges = await cards().locator('.badge:first-child').allInnerTexts();
+      shown.push(...slugs.map((slug, index): [string, string] => [slug, badges[index] ?? '']));
+    }
+    const badges = new Map([
+      ['listed', 'Listed'],
+      ['coming_soon', 'Coming soon'],
+      ['sold_out', 'Sold out'],
+      ['hidden', 'Hidden'],
+    ]);
+    const inOrder = samples.properties.toSorted(
+      (a, b) => a.display_order - b.display_order || (a.id < b.id ? -1 : 1),
+    );
+    expect(shown).toEqual(
+      inOrder.map(({ slug, status }) => [`listing-${slug}`, badges.get(status)]),
+    );
+  });
+
+  it('filters by status, type, location and words, and keeps the filters in its address', async () => {
+    await visit('');
+    await page.getByLabel('status').selectOption('Hidden (5)');
+    await page.getByRole('button', { name: 'Show' }).click();
+    expect(await countText()).toBe('5 listings');
+    await page.getByRole('link', { name: 'Show all listings' }).click();
+    await page.getByLabel('type').selectOption('Ski');
+    await page.getByLabel('location').selectOption('Valais');
+    await page.getByRole('button', { name: 'Show' }).click();
+    const inValais = await cards().count();
+    expect(await cards().allInnerTexts()).toEqual(
+      Array.from({ length: inValais }, () => expect.stringMatching(/Valais\s+Ski/)),
+    );
+    await page.reload();
+    expect(await countText()).toBe(`${inValais} listings`);
+    expect(await page.getByLabel('type').inputValue()).toBe('ski');
+    await visit('?lang=es');
+    await page.getByLabel('Find').fill('DEIA');
+    await page.getByLabel('Find').press('Enter');
+    expect(await countText()).toBe('1 listing');
+    expect(await cardOf(COMPLETE).locator('h3').textContent()).toContain('Casa de piedra');
+    await visit('?find=nowhere-at-all');
+    expect(await countText()).toBe('0 listings');
+    await page.getByText('Remove a filter').waitFor();
+  });
+
+  it('counts what is missing, and leads to these listings and back', async () => {
+    await visit('');
+    await page.getByText('What is missing').click();
+    const counts = await page.locator('details a').allInnerTexts();
+    expect(counts).toEqual([
+      'No photo 7',
+      'No cover photo 9',
+      'No English title 4',
+      'No Spanish title 6',
+      'No French title 9',
+      'No English description 7',
+      'No Spanish description 7',
+      'No French description 10',
+      'No English alt text 2',
+      'No Spanish alt text 5',
+      'No French alt text 5',
+      'No location 4',
+      'No price 8',
+    ]);
+    const french = page.getByRole('link', { name: 'No French title 9' });
+    await french.click();
+    expect(await countText()).toBe('9 listings: no French title');
+    expect(await cards().getByText('No French title', { exact: true }).count()).toBe(9);
+    await french.click();
+    expect(await countText()).toBe('71 listings');
+  });
+
+  it('shows texts in the chosen language, and marks a text in another one', async () => {
+    await visit('');
+    await page.getByRole('link', { name: 'Français' }).click();
+    expect(await cardOf(COMPLETE).textContent()).toContain(
+      'Maison de pierre au-dessus de la crique de DeiàDeià, Majorque',
+    );
+    await visit('?lang=fr&missing=French+title');
+    const inEnglish = cardOf('casa-nopal').locator('h3');
+    expect(await inEnglish.textContent()).toBe('Adobe studio house in English');
+    expect(await inEnglish.locator('em').getAttribute('lang')).toBe('en');
+    expect(await cardOf('casa-bruma').locator('h3').textContent()).toBe('Casa Bruma internal name');
+  });
+
+  it('shows a photo, or a drawing with the alt text if the photo cannot be loaded', async () => {
+    // A browser makes ::after for a photo that it cannot load, and so computes its height in pixels.
+    const drawing = () =>
+      page.evaluate(`(() => {
+        const image = document.querySelector('#listing-${COMPLETE}').closest('.card').querySelector('img');
+        const { content, height } = getComputedStyle(image, '::after');
+        return { alt: image.alt, content, isShown: height.endsWith('px') };
+      })()`);
+    const alt = 'The stone terrace and pool of Casa Ginebrera with the sea below';
+    const content = `"Photo not loaded: ${alt}"`;
+    await visit('?find=ginebrera');
+    await expect.poll(drawing).toEqual({ alt, content, isShown: true });
+    await page.route(PHOTOS, (route) => route.fulfill({ body: PIXEL, contentType: 'image/gif' }));
+    await visit('?find=ginebrera');
+    await expect.poll(drawing).toEqual({ alt, content, isShown: false });
+    await page.unroute(PHOTOS);
+    await page.route(PHOTOS, (route) => route.abort());
+  });
+
+  it('a listing has its gallery, texts, features, amenities and place', async () => {
+    await visit(`/listings/${COMPLETE}`);
+    expect(await page.title()).toBe('Stone house above the cove at Deià – Preview');
+    expect(await page.locator('.hero figcaption').textContent()).toMatch(/^hero The stone terrace/);
+    expect(await page.getByRole('region', { name: '7 more photos' }).locator('img').count()).toBe(
+      7,
+    );
+    expect(await regionText('About this home')).toContain('The lane ends at a gate');
+    expect(await regionText('What sets it apart')).toContain('Open sea view');
+    expect(await regionText('Amenities')).toContain('Wi-Fi');
+    expect(await regionText('Where it is')).toContain('Camí de sa Ginebrera 7, Deià');
+    expect(await regionText('At a glance')).toContain('from 289,000 · share 1/8');
+    await page.getByText('0 parts of this listing').waitFor();
+  });
+
+  it('a listing has each missing part marked', async () => {
+    await visit('/listings/no-details-yet?lang=es');
+    expect(await page.locator('h1').textContent()).toBe('No details yet internal name');
+    await page.getByText('9 parts of this listing').click();
+    const marks = await page.locator('details li').allInnerTexts();
+    expect(marks).toEqual([
+      'No photo',
+      'No English title',
+      'No Spanish title',
+      'No French title',
+      'No English description',
+      'No Spanish description',
+      'No French description',
+      'No location',
+      'No price',
+    ]);
+    for (const text of ['No photo', 'No Spanish description', 'No location', 'No price']) {
+      expect(await page.getByText(text, { exact: true }).count(), text).toBe(2);
+    }
+  });
+
+  it.each([
+    ['light', '', DESK],
+    ['dark', '?lang=fr&missing=French+title', PHONE],
+    ['light', `/listings/${COMPLETE}`, PHONE],
+    ['dark', '/listings/no-details-yet?lang=es', DESK],
+    ['dark', '/listings/casa-nopal?lang=fr', DESK],
+  ] as const)('axe finds nothing in %s at /preview%s (%o)', async (colorScheme, path, viewport) => {
+    await page.setViewportSize(viewport);
+    await page.emulateMedia({ colorScheme });
+    await visit(path);
+    expect(await axeFindings(page)).toEqual([]);
+  });
+
+  it.each(['', '?lang=fr&missing=French+title', `/listings/${COMPLETE}`, '/listings/casa-nopal'])(
+    '/preview%s needs no sideways scroll at 320 pixels, with the widest font',
+    async (path) => {
+      await page.setViewportSize(NARROWEST);
+      await visit(path);
+      // The page's policy rejects an inline style.
+      await page.evaluate(`{
+        const sheet = new CSSStyleSheet();
+        sheet.replaceSync('* { font-family: monospace !important; letter-spacing: 0.1em !important; }');
+        document.adoptedStyleSheets = [sheet];
+      }`);
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320);
+    },
+  );
+
+  it('is used by the keyboard: skip, open a listing, come back to its card', async () => {
+    await page.setViewportSize(DESK);
+    await visit('?type=beach');
+    await page.keyboard.press('Tab');
+    const focused = page.locator(':focus');
+    expect(await focused.textContent()).toBe('Skip to the content');
+    expect(await focused.isVisible()).toBe(true);
+    await page.locator(`#listing-${COMPLETE}`).press('Enter');
+    await page.locator('h1', { hasText: 'Stone house' }).waitFor();
+    await page.getByRole('link', { name: 'Catalogue' }).press('Enter');
+    await page.waitForURL(/type=beach/);
+    expect(await focused.getAttribute('id')).toBe(`listing-${COMPLETE}`);
+  });
+
+  it('shows an import when it is loaded again', async () => {
+    const patch = { properties: [{ slug: COMPLETE, title: { en: 'Imported now' } }] };
+    const file = service.project.write('patch.json', patch);
+    const loaded = await service.project.run('import-listings.ts', file, '--patch');
+    expect(loaded).toMatchObject({ code: 0, stderr: '' });
+    for (const path of ['', `/listings/${COMPLETE}`]) {
+      await visit(path);
+      await page.getByText('Imported now', { exact: true }).first().waitFor();
+    }
+  });
+
+  it('logs no error, and requests the service and the addresses of photos only', () => {
+    expect(complaints).toEqual([]);
+    expect(requested).toEqual(new Set([service.origin, 'https://images.example.com']));
+  });
+});

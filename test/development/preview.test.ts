@@ -1,0 +1,89 @@
+/** The preview is there in development, and nowhere else. */
+
+import { env } from 'cloudflare:workers';
+import { afterEach, describe, expect, it } from 'vitest';
+import { askDevelopment as ask } from '../support/development.ts';
+import { expectError, expectStatus, get } from '../support/http.ts';
+import { sourceOf, storeListings } from '../support/listings.ts';
+
+const ENVIRONMENT = 'development';
+const PATHS = ['/preview', '/preview/listings/casa-marea', '/preview/preview.css'];
+
+async function textOf(path: string): Promise<string> {
+  const response = await ask(path, { ENVIRONMENT });
+  await expectStatus(response, 200);
+  return response.text();
+}
+
+afterEach(async () => {
+  await env.DB.exec('DELETE FROM properties');
+});
+
+describe('in development', () => {
+  it('a page runs no script, loads its own style and photos only, and may not be stored', async () => {
+    const { headers } = await ask('/preview', { ENVIRONMENT });
+    expect(headers.get('Content-Type')).toMatch(/^text\/html/);
+    expect(headers.get('Cache-Control')).toBe('no-store');
+    expect(headers.get('Content-Security-Policy')?.split('; ')).toEqual([
+      "default-src 'none'",
+      "style-src 'self'",
+      'img-src http: https: data:',
+      "base-uri 'none'",
+      "form-action 'self'",
+      "frame-ancestors 'none'",
+    ]);
+  });
+
+  it('a page holds no key', async () => {
+    const API_KEY = 'a-key-that-no-page-holds';
+    const response = await ask('/preview', { ENVIRONMENT, API_KEY });
+    expect(await response.text()).not.toContain(API_KEY);
+  });
+
+  it('hidden listings are among the others, in the order of the feed', async () => {
+    await storeListings(env.DB, [
+      sourceOf({ slug: 'third', display_order: 9 }),
+      sourceOf({ slug: 'first', display_order: -3 }),
+      sourceOf({ slug: 'second', display_order: 7, status: 'hidden' }),
+    ]);
+    const links = (await textOf('/preview')).matchAll(/href="\/preview\/listings\/(\w+)/g);
+    expect([...links].map(([, slug]) => slug)).toEqual(['first', 'second', 'third']);
+    expect(await textOf('/preview/listings/second')).toContain('Hidden');
+  });
+
+  it('texts of a listing and of the address are escaped', async () => {
+    const text = '"><script>alert(1)</script>';
+    const escaped = '&quot;&gt;&lt;script&gt;';
+    await storeListings(env.DB, [sourceOf({ slug: 'house', title: { en: text } })]);
+    const query = `?find=${encodeURIComponent(text)}`;
+    for (const path of [`/preview${query}`, `/preview/listings/house${query}`]) {
+      expect(await textOf(path)).toContain(escaped);
+      expect(await textOf(path)).not.toContain('<script');
+    }
+  });
+
+  it('an empty catalogue says how it is filled', async () => {
+    expect(await textOf('/preview')).toContain('npm run import-listings -- FILE');
+  });
+
+  it('an unknown listing is a 404 with a page', async () => {
+    const response = await ask('/preview/listings/nowhere', { ENVIRONMENT });
+    await expectStatus(response, 404);
+    expect(await response.text()).toContain('There is no listing nowhere.');
+  });
+});
+
+describe('elsewhere', () => {
+  it.each(['production', 'staging', '', 'Development'])(
+    'with ENVIRONMENT=%j there is no page',
+    async (environment) => {
+      for (const path of PATHS) {
+        await expectError(await ask(path, { ENVIRONMENT: environment }), 404, 'resource_missing');
+      }
+    },
+  );
+
+  it('the deployed entry has none of these paths', async () => {
+    for (const path of PATHS) await expectError(await get(path), 404, 'resource_missing');
+  });
+});
