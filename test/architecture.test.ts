@@ -143,11 +143,12 @@ describe('the tests over real HTTP', () => {
       /\b(spawn|fork|exec)\b[^'"\n]* from 'node:child_process'/,
     ];
     const own = tests.filter(([, text]) => starters.some((starter) => starter.test(text)));
-    // They run no service: programs and the site of the documents, the vars as wrangler reads them, a lock, a kill.
+    // They run no service: programs and the site of the documents, the vars as wrangler reads them, a lock, kills.
     expect(own.map(([path]) => path).sort()).toEqual([
       './docs/keeping-a-copy.node.test.ts',
       './docs/programs.node.test.ts',
       './docs/site-recipes.node.test.ts',
+      './tools/backup.test.ts',
       './tools/development/dev-vars.test.ts',
       './tools/development/local-turn.test.ts',
       './tools/import/killed.test.ts',
