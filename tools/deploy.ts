@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { type Account, openAccount, requireRights } from './cloudflare/account.ts';
 import { Refused } from './cloudflare/api.ts';
-import { AfterDeployment, EXIT, release } from './cloudflare/release.ts';
+import { AfterDeployment, EXIT, exitCodeOfSteps, release } from './cloudflare/release.ts';
 import {
   checkDatabase,
   createDatabase,
@@ -23,7 +23,7 @@ import {
 import { restDatabase } from './cloudflare/rest-database.ts';
 import { requireRoutes } from './cloudflare/routes.ts';
 import { boundTo, findServed } from './cloudflare/versions.ts';
-import { type Wrangler, wranglerFor } from './cloudflare/wrangler.ts';
+import { runForDeployment } from './cloudflare/wrangler.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { currentCommit } from './command-line/git.ts';
 import { MIGRATIONS_DIRECTORY, UserError } from './command-line/project.ts';
@@ -31,6 +31,7 @@ import {
   chosenEnvironment,
   commandFor,
   type Deployment,
+  type Ids,
   soundDeploymentOf,
 } from './command-line/wrangler-config.ts';
 import { rejectOtherTables, rejectUnfinishedRestore } from './database/identity.ts';
@@ -77,33 +78,21 @@ function parseRequest(args: string[]): Request {
   return { environment: chosenEnvironment(env), location, mayCreate };
 }
 
-async function run(request: Request): Promise<number> {
+function run(request: Request): Promise<number> {
+  const { environment } = request;
+  const title = environment ?? 'production';
   const progress: Progress = { isMigrationBegun: false };
-  const again = `Run \`${commandFor(request.environment, 'deploy')}\` again when the cause is gone.`;
-  try {
-    await deploy(request, progress);
-    return EXIT.served;
-  } catch (error) {
-    if (error instanceof AfterDeployment) {
-      console.error(`Deployed to ${titleOf(request)}, but: ${error.message}.`);
-      return EXIT.deployedWithFault;
-    }
-    if (!(error instanceof UserError)) throw error;
-    console.error(`Not deployed to ${titleOf(request)}: ${error.message}.`);
-    console.error(
-      progress.isMigrationBegun
-        ? `The version before it goes on serving. Migrations that were applied stay: it can live with them. ${again}`
-        : `No data was touched, and the version before it goes on serving. ${again}`,
-    );
-    return EXIT.notDeployed;
-  }
+  const again = `Run \`${commandFor(environment, 'deploy')}\` again when the cause is gone.`;
+  const notDone = (reason: string) => {
+    const state = progress.isMigrationBegun
+      ? 'The version before it goes on serving. Migrations that were applied stay: it can live with them.'
+      : 'No data was touched, and the version before it goes on serving.';
+    return `Not deployed to ${title}: ${reason}.\n${state} ${again}`;
+  };
+  return exitCodeOfSteps(() => deploy(request, progress), `Deployed to ${title}`, notDone);
 }
 
-function titleOf({ environment = 'production' }: Pick<Request, 'environment'>): string {
-  return environment;
-}
-
-async function deploy(request: Request, progress: Progress): Promise<void> {
+async function deploy(request: Request, progress: Progress): Promise<number> {
   const deployment = soundDeploymentOf(request.environment);
   const account = await openAccount(deployment);
   await requireRights(account, ['workers', 'd1', 'kv']);
@@ -116,25 +105,21 @@ async function deploy(request: Request, progress: Progress): Promise<void> {
     await rejectUnfinishedRestore(database);
     await rejectOtherTables(database, deployment.databaseName);
   }
-  await requireBundle(deployment);
+  const build = await runForDeployment(deployment, ['deploy', '--dry-run']);
+  if (!build.isDone) throw new UserError(`the bundle cannot be built\n${build.output}\n`);
 
   const ids = await createMissing(account, deployment, found, request);
-  const database = restDatabase(account, ids.databaseId);
-  const bookmark = await bookmarkOf(account, ids.databaseId);
-  console.log(`Time Travel bookmark before this deployment: ${bookmark}`);
-
-  const wrangler = wranglerFor(deployment, { ids, environment: account.environment });
-  try {
-    const pending = await findPendingMigrations(database);
-    progress.isMigrationBegun = true;
-    await migrate(wrangler, pending);
-    const commit = currentCommit();
-    const served = await release({ account, deployment, wrangler, commit, hasNewDomain });
-    console.log(`\nServed now: ${served}`);
-  } finally {
-    wrangler.remove();
-  }
+  console.log(
+    `Time Travel bookmark before this deployment: ${await bookmarkOf(account, ids.databaseId)}`,
+  );
+  const pending = await findPendingMigrations(restDatabase(account, ids.databaseId));
+  progress.isMigrationBegun = true;
+  await migrate(account, deployment, ids, pending);
+  const commit = currentCommit();
+  const served = await release({ account, deployment, ids, commit, hasNewDomain });
+  console.log(`\nServed now: ${served}`);
   await remindOfKey(account, deployment);
+  return EXIT.served;
 }
 
 /** The ids of the database and of the namespace, where the account has them. */
@@ -171,7 +156,7 @@ async function createMissing(
   deployment: Deployment,
   found: Found,
   { location }: Request,
-): Promise<{ databaseId: string; namespaceId: string }> {
+): Promise<Ids> {
   const { databaseName, namespaceTitle } = deployment;
   const databaseId = found.database ?? (await createDatabase(account, deployment, location));
   const size = await checkDatabase(account, deployment, databaseId);
@@ -198,16 +183,6 @@ async function requireSubdomain(account: Account, { hasWorkersDev }: Deployment)
   );
 }
 
-async function requireBundle(deployment: Deployment): Promise<void> {
-  const wrangler = wranglerFor(deployment);
-  try {
-    const { isDone, output } = await wrangler.run(['deploy', '--dry-run']);
-    if (!isDone) throw new UserError(`the bundle cannot be built\n${output}\n`);
-  } finally {
-    wrangler.remove();
-  }
-}
-
 function requireAdditiveMigrations(): void {
   const faults = readdirSync(MIGRATIONS_DIRECTORY)
     .filter((name) => name.endsWith('.sql'))
@@ -225,12 +200,18 @@ async function bookmarkOf({ api, path }: Account, databaseId: string): Promise<s
   return (await api.call(known, 'GET', url)).bookmark;
 }
 
-async function migrate(wrangler: Wrangler, pending: readonly string[]): Promise<void> {
+async function migrate(
+  { environment }: Account,
+  deployment: Deployment,
+  ids: Ids,
+  pending: readonly string[],
+): Promise<void> {
   if (pending.length === 0) {
     console.log('no migration is pending');
     return;
   }
-  const { isDone, output } = await wrangler.run(['d1', 'migrations', 'apply', 'DB', '--remote']);
+  const args = ['d1', 'migrations', 'apply', 'DB', '--remote'];
+  const { isDone, output } = await runForDeployment(deployment, args, { ids, environment });
   if (!isDone) throw new UserError(`a migration failed\n${output}\n`);
   console.log(`migrated: ${pending.join(', ')}`);
 }

@@ -2,24 +2,30 @@
  * `npm run rollback [-- --to TAG] [--env staging]`: deploys the code of an earlier version again, with today's secrets
  * and vars. Without `--to` it takes the version before the one that serves.
  *
- * The code is built anew from its commit, and becomes a new version: docs/operate/runbook.md says why. Exits with 0 when this
- * version serves, 1 when the same version serves as before, 2 when it was deployed and a later step failed.
+ * It unpacks the commit, applies today's wrangler.toml, and runs that version's own release (cloudflare/release.ts),
+ * which makes a new version: docs/operate/runbook.md says why. Exits with 0 when this version serves, 1 when the same
+ * version serves as before, 2 when it was deployed and a later step failed.
  */
 
-import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { openAccount, requireRights } from './cloudflare/account.ts';
-import { AfterDeployment, EXIT, release } from './cloudflare/release.ts';
-import { findDatabase, findNamespace } from './cloudflare/resources.ts';
-import { requireRoutes } from './cloudflare/routes.ts';
+import { EXIT, exitCodeOfSteps, rollbackWords } from './cloudflare/release.ts';
 import { findServed, listVersions, type Version } from './cloudflare/versions.ts';
-import { wranglerFor } from './cloudflare/wrangler.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
-import { archiveCommit, findCommit } from './command-line/git.ts';
+import { findCommit, MESSAGE_CHARACTERS, unpackCommit } from './command-line/git.ts';
 import { MIGRATIONS_DIRECTORY, PROJECT_DIRECTORY, UserError } from './command-line/project.ts';
 import {
+  CONFIG_FILE,
   chosenEnvironment,
   commandFor,
   soundDeploymentOf,
@@ -53,63 +59,60 @@ function parseRequest(args: string[]): Request {
   return { to, environment: chosenEnvironment(env) };
 }
 
-async function run(request: Request): Promise<number> {
-  const title = request.environment ?? 'production';
-  try {
-    await rollBack(request);
-    return EXIT.served;
-  } catch (error) {
-    if (!(error instanceof UserError)) throw error;
-    if (error instanceof AfterDeployment) {
-      console.error(`Rolled back in ${title}, but: ${error.message}.`);
-      return EXIT.deployedWithFault;
-    }
-    console.error(`Not rolled back in ${title}: ${error.message}. Nothing has changed.`);
-    return EXIT.notDeployed;
-  }
+function run(request: Request): Promise<number> {
+  return exitCodeOfSteps(() => rollBack(request), ...rollbackWords(request.environment));
 }
 
-async function rollBack({ to, environment }: Request): Promise<void> {
+async function rollBack({ to, environment }: Request): Promise<number> {
   const deployment = soundDeploymentOf(environment);
   const account = await openAccount(deployment);
   await requireRights(account, ['workers', 'd1', 'kv']);
-  const hasNewDomain = await requireRoutes(account, deployment);
   const { worker } = deployment;
   const served = await findServed(account, worker);
   if (served === undefined) throw new UserError(`the account has no Worker ${worker}`);
   const versions = await listVersions(account, worker);
-  const current = tagAt(versions, served);
   console.log(tableOf(worker, versions, served));
-  const target = targetOf(versions, current, to, environment);
-  const commit = findCommit(target.tag);
+  const { tag } = targetOf(versions, tagAt(versions, served), to, environment);
+  const commit = findCommit(tag);
   if (commit === undefined) {
     throw new UserError(
-      `this clone has no commit ${target.tag}: fetch it, or go back to a version that was deployed from a commit`,
+      `this clone has no commit ${tag}: fetch it, or go back to a version that was deployed from a commit`,
     );
-  }
-  const databaseId = await findDatabase(account, deployment);
-  const namespaceId = await findNamespace(account, deployment);
-  if (databaseId === undefined || namespaceId === undefined) {
-    const missing = databaseId === undefined ? deployment.databaseName : deployment.namespaceTitle;
-    throw new UserError(`the account has no ${missing}, which wrangler.toml names`);
   }
 
   mkdirSync(FOLDER, { recursive: true });
   const source = mkdtempSync(join(FOLDER, 'rollback-'));
-  const remote = { ids: { databaseId, namespaceId }, environment: account.environment };
-  const wrangler = wranglerFor(deployment, remote, source);
   try {
-    archiveCommit(target.tag, source);
-    await installPackages(source);
-    const back = { id: target.tag, subject: `back to ${commit}`.slice(0, 100) };
-    const all = { account, deployment, wrangler, commit: back, hasNewDomain };
-    console.log(`\nServed now: ${await release(all)}`);
-    console.log("Keys and vars are today's.");
-    console.log(schemaLine(source));
+    unpackCommit(tag, source);
+    copyFileSync(join(PROJECT_DIRECTORY, CONFIG_FILE), join(source, CONFIG_FILE));
+    installPackages(source);
+    const message = `back to ${commit}`.slice(0, MESSAGE_CHARACTERS);
+    const target = environment === undefined ? [] : ['--env', environment];
+    const args = ['--tag', tag, '--message', message, ...target];
+    const code = await runRelease(source, args, account.environment);
+    if (code === EXIT.served) console.log(`Keys and vars are today's.\n${schemaLine(source)}`);
+    return code;
   } finally {
-    wrangler.remove();
     rmSync(source, { recursive: true, force: true });
   }
+}
+
+/** Runs the release of the unpacked version, which prints its own result. Returns its exit code. */
+function runRelease(
+  source: string,
+  args: readonly string[],
+  environment: Record<string, string>,
+): Promise<number> {
+  const program = join(source, 'tools/cloudflare/release.ts');
+  const child = spawn(process.execPath, [program, ...args], {
+    cwd: source,
+    env: { ...process.env, ...environment },
+    stdio: 'inherit',
+  });
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) => resolve(code ?? EXIT.deployedWithFault));
+  });
 }
 
 /** Returns the tag of a version's code. A changed secret makes a version without a tag, with the code of the one before. */
@@ -147,30 +150,24 @@ function tableOf(worker: string, versions: readonly Version[], served: string): 
   return [`Versions of ${worker}, the latest last; → serves:`, ...lines].join('\n');
 }
 
-/**
- * Installs the packages of the commit if its lockfile differs. Else the code uses the packages of the working copy.
- * npm runs asynchronously: a program that blocks for a minute finds its connections to Cloudflare closed.
- */
-async function installPackages(source: string): Promise<void> {
+/** Installs the packages of the commit if its lockfile differs. Else the code uses the packages of the working copy. */
+function installPackages(source: string): void {
   const lockOf = (folder: string) => {
     const file = join(folder, 'package-lock.json');
     return existsSync(file) ? readFileSync(file, 'utf8') : '';
   };
   if (lockOf(source) === lockOf(PROJECT_DIRECTORY)) return;
   console.log('That commit has other packages: npm installs them.');
-  const args = ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund'];
-  try {
-    await promisify(execFile)('npm', args, { cwd: source });
-  } catch (error) {
-    throw new UserError(`npm could not install its packages\n${String(error)}`);
-  }
+  const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund'];
+  const { status, stderr, error } = spawnSync('npm', args, { cwd: source, encoding: 'utf8' });
+  if (status !== 0) throw new UserError(`npm could not install its packages\n${error ?? stderr}`);
 }
 
 function schemaLine(source: string): string {
-  const own = join(source, 'migrations');
-  const known = new Set(existsSync(own) ? readdirSync(own) : []);
+  const folder = join(source, 'migrations');
+  const known = existsSync(folder) ? readdirSync(folder) : [];
   const newer = readdirSync(MIGRATIONS_DIRECTORY).filter(
-    (name) => name.endsWith('.sql') && !known.has(name),
+    (name) => name.endsWith('.sql') && !known.includes(name),
   );
   const newerLine =
     newer.length === 0 ? '' : ` This version does not know ${newer.join(', ')}, but works with it.`;

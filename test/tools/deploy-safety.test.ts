@@ -6,10 +6,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { AfterDeployment, release } from '../../tools/cloudflare/release.ts';
+import { AfterDeployment, untilServed } from '../../tools/cloudflare/release.ts';
 import { requireRoutes } from '../../tools/cloudflare/routes.ts';
-import type { Wrangler } from '../../tools/cloudflare/wrangler.ts';
-import { type Deployment, soundDeploymentOf } from '../../tools/command-line/wrangler-config.ts';
+import { soundDeploymentOf } from '../../tools/command-line/wrangler-config.ts';
 import { useQuickWrangler } from '../support/cloudflare/quick-wrangler.ts';
 import { CloudflareStandIn } from '../support/cloudflare/stand-in.ts';
 import { Worker } from '../support/cloudflare/worker.ts';
@@ -47,21 +46,6 @@ function configure(change: (text: string) => string, top = ''): void {
 
 /** Returns the deployment that wrangler.toml of the copy describes. Throws the error with which `deploy` refuses it. */
 const deploymentOf = (environment?: string) => soundDeploymentOf(environment, project.directory);
-
-/** Releases in this process, with a wrangler that succeeds and leaves a report. */
-function releaseWith(report: string | undefined, deployment: Deployment, hasNewDomain: boolean) {
-  const wrangler: Wrangler = {
-    run: async () => ({ isDone: true, output: '' }),
-    report: () => {
-      if (report === undefined) throw new Error('there is no file');
-      return report;
-    },
-    remove: () => undefined,
-  };
-  const commit = { id: 'tag1', subject: 'a commit' };
-  const account = cloudflare.openAccount();
-  return release({ account, deployment, wrangler, commit, hasNewDomain, patienceMs: 0 });
-}
 
 const DOMAIN = 'routes = [{ pattern = "api.example.com", custom_domain = true }]';
 const same = (text: string) => text;
@@ -175,10 +159,10 @@ describe('a custom domain', () => {
 
   it('that is new may take longer than deploy waits', async () => {
     configure(withOwnRoutes, DOMAIN.replace('example.com', 'example.invalid'));
-    // Asked at its own address, which nothing answers here.
+    // Requested at its own address, which nothing serves here.
     vi.stubEnv('SERVICE_ORIGIN', '');
-    const report = JSON.stringify({ type: 'deploy', version_id: 'v1', targets: [] });
-    const ended = releaseWith(report, deploymentOf(), true);
+    const version = { id: 'v1', tag: 'tag1', targets: [] };
+    const ended = untilServed(version, deploymentOf(), true, 0);
     await expect(ended).rejects.toThrow(AfterDeployment);
     await expect(ended).rejects.toThrow(
       /^version v1 \(tag1\) is deployed, and https:\/\/api\.example\.invalid\/api\/health\/detailed gives no usable answer .*\. A custom domain was added: its certificate can take some minutes\. Ask again then; there is nothing to repeat$/,
@@ -186,17 +170,15 @@ describe('a custom domain', () => {
   });
 });
 
-describe('an upload', () => {
-  it.each([
-    ['no report', undefined],
-    ['an empty report', ''],
-    ['a report that is cut short', '{"type":"depl'],
-  ])('that leaves %s, and no new version, is none', async (_, report) => {
-    const ended = releaseWith(report, deploymentOf('staging'), false);
-    await expect(ended).rejects.not.toBeInstanceOf(AfterDeployment);
-    await expect(ended).rejects.toThrow(/^wrangler does not say which version it uploaded$/);
-  });
-});
+it.each(['', '{"type":"depl'])(
+  'an upload that leaves the report %j, and no new version, is none',
+  async (report) => {
+    project.environment = { ...cloudflare.environment, ONLY_REPORTS: report };
+    const { code, stderr } = await deploy();
+    expect(code).toBe(1);
+    expect(stderr).toContain('wrangler does not say which version it uploaded.');
+  },
+);
 
 describe('a Worker that exists', () => {
   it('gets no new and empty database for a misspelt name, unless --create is said', async () => {

@@ -1,10 +1,10 @@
-/** The account that a command works on, and the rights of the credentials in it. */
+/** The account that a command works on, the credentials for it, and their rights. */
 
 import * as z from 'zod';
 import { UserError } from '../command-line/project.ts';
 import type { Deployment } from '../command-line/wrangler-config.ts';
 import { CloudflareApi, Refused } from './api.ts';
-import { findToken } from './credentials.ts';
+import { runWrangler } from './wrangler.ts';
 
 /** The API, and the account in it. */
 export type Account = {
@@ -16,66 +16,74 @@ export type Account = {
   environment: Record<string, string>;
 };
 
-/** The rights that a command may need, as Cloudflare's dashboard names them. */
-const RIGHTS = {
-  d1: 'Account · D1 · Edit',
-  kv: 'Account · Workers KV Storage · Edit',
-  workers: 'Account · Workers Scripts · Edit',
-} as const;
-
-export type Right = keyof typeof RIGHTS;
-
 /** An id that no resource has, so that a request with it changes nothing. */
 export const UNUSED_ID = '00000000-0000-0000-0000-000000000000';
 
-/** Right → a request that needs it, and that names a resource which does not exist. */
-const PROBES: Record<Right, { method: string; path: string; body?: unknown }> = {
-  d1: { method: 'POST', path: `/d1/database/${UNUSED_ID}/query`, body: { sql: 'SELECT 1' } },
-  kv: { method: 'DELETE', path: `/storage/kv/namespaces/${UNUSED_ID.replaceAll('-', '')}` },
+/** The rights that a command may need. Each has its name in the dashboard, and a request that needs it. */
+const RIGHTS = {
+  d1: {
+    name: 'Account · D1 · Edit',
+    method: 'POST',
+    path: `/d1/database/${UNUSED_ID}/query`,
+    body: { sql: 'SELECT 1' },
+  },
+  kv: {
+    name: 'Account · Workers KV Storage · Edit',
+    method: 'DELETE',
+    path: `/storage/kv/namespaces/${UNUSED_ID.replaceAll('-', '')}`,
+    body: undefined,
+  },
   workers: {
+    name: 'Account · Workers Scripts · Edit',
     method: 'POST',
     path: `/workers/scripts/no-such-worker-${UNUSED_ID.slice(0, 8)}/deployments`,
     body: { strategy: 'percentage', versions: [] },
   },
-};
+} as const;
 
 /**
  * Returns the account of `CLOUDFLARE_ACCOUNT_ID`, of wrangler.toml, or the only one that the credentials open. Throws a
  * `UserError` without credentials, or when the choice is not clear.
  */
 export async function openAccount(deployment: Deployment): Promise<Account> {
-  const token = findToken();
+  const token = process.env.CLOUDFLARE_API_TOKEN || (await findLogin());
   const api = new CloudflareApi(token);
   const id = process.env.CLOUDFLARE_ACCOUNT_ID || deployment.accountId || (await onlyAccount(api));
-  return {
-    api,
-    id,
-    path: `/accounts/${id}`,
-    environment: { CLOUDFLARE_API_TOKEN: token, CLOUDFLARE_ACCOUNT_ID: id },
-  };
+  const environment = { CLOUDFLARE_API_TOKEN: token, CLOUDFLARE_ACCOUNT_ID: id };
+  return { api, id, path: `/accounts/${id}`, environment };
 }
 
 /** Throws a `UserError` that names every right which the credentials lack. Changes nothing. */
 export async function requireRights(
-  { api, path }: Account,
-  rights: readonly Right[],
+  { api, path: account }: Account,
+  rights: readonly (keyof typeof RIGHTS)[],
 ): Promise<void> {
   const missing: string[] = [];
   for (const right of rights) {
-    const { method, path: probe, body } = PROBES[right];
+    const { name, method, path, body } = RIGHTS[right];
     try {
-      await api.call(z.unknown(), method, `${path}${probe}`, body === undefined ? {} : { body });
+      await api.call(z.unknown(), method, `${account}${path}`, { body });
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      if (error.isForbidden) missing.push(RIGHTS[right]);
+      if (error.isForbidden) missing.push(`"${name}"`);
     }
   }
   if (missing.length === 0) return;
-  const list = missing.map((name) => `"${name}"`).join(', ');
+  const list = missing.join(', ');
   throw new UserError(
     missing.length === rights.length
       ? `the credentials are not accepted, or lack the permissions ${list}`
       : `the token lacks the permission${missing.length > 1 ? 's' : ''} ${list}`,
+  );
+}
+
+/** Returns the token of wrangler's login. Throws a `UserError` that says how to get one. */
+async function findLogin(): Promise<string> {
+  const { output } = await runWrangler(['auth', 'token', '--json']);
+  const [, token] = /"token":\s*"([^"]+)"/.exec(output) ?? [];
+  if (token !== undefined) return token;
+  throw new UserError(
+    'there are no credentials for Cloudflare: set CLOUDFLARE_API_TOKEN, or run `npx wrangler login`',
   );
 }
 
@@ -87,11 +95,8 @@ async function onlyAccount(api: CloudflareApi): Promise<string> {
     if (!(error instanceof Refused && error.isForbidden)) throw error;
     throw new UserError(`Cloudflare does not accept the credentials: ${error.message}`);
   }
-  const [first, ...others] = accounts;
-  if (first !== undefined && others.length === 0) return first.id;
-  throw new UserError(
-    first === undefined
-      ? 'the credentials show no account: set CLOUDFLARE_ACCOUNT_ID'
-      : 'the credentials open several accounts: set CLOUDFLARE_ACCOUNT_ID',
-  );
+  const [first, second] = accounts;
+  if (first !== undefined && second === undefined) return first.id;
+  const found = first === undefined ? 'show no account' : 'open several accounts';
+  throw new UserError(`the credentials ${found}: set CLOUDFLARE_ACCOUNT_ID`);
 }

@@ -27,7 +27,7 @@ const envelope = z.looseObject({
 });
 type Envelope = z.infer<typeof envelope>;
 
-/** Cloudflare refused a request. The message is Cloudflare's own. */
+/** Cloudflare rejected a request. The message is Cloudflare's own. */
 export class Refused extends UserError {
   readonly status: number;
   readonly codes: readonly number[];
@@ -46,33 +46,37 @@ export class Refused extends UserError {
   }
 }
 
-/** No usable answer came. It is not known whether the request was carried out. */
+/** No usable response came. It is not known whether the request was carried out. */
 export class NoAnswer extends UserError {}
 
-export type CallOptions = {
+type CallOptions = {
   query?: Record<string, string>;
   body?: unknown;
   /** The most attempts: 1 for a call that must not run twice. */
   attempts?: number;
 };
 
+type Attempt =
+  | { kind: 'done'; response: Envelope }
+  | { kind: 'refused'; error: Refused }
+  | { kind: 'passing'; why: string; waitMs: number };
+
 export class CloudflareApi {
   readonly #token: string;
-  readonly #base: string;
-  readonly #tell: (line: string) => void;
+  readonly #base = process.env.CLOUDFLARE_API_BASE_URL || PUBLIC_API;
+  readonly #report: (line: string) => void;
   readonly #pausesMs: readonly number[];
-  #hasTold = false;
+  #hasReported = false;
 
-  /** `tell` prints a line when a request is repeated for the first time. */
+  /** `report` prints a line when a request is repeated for the first time. */
   constructor(
     token: string,
-    tell: (line: string) => void = (line) => console.error(line),
+    report: (line: string) => void = (line) => console.error(line),
     pausesMs: readonly number[] = PAUSES_MS,
   ) {
     this.#token = token;
+    this.#report = report;
     this.#pausesMs = pausesMs;
-    this.#base = process.env.CLOUDFLARE_API_BASE_URL || PUBLIC_API;
-    this.#tell = tell;
   }
 
   /** Returns the result of a call. Throws `Refused` or `NoAnswer`. */
@@ -82,7 +86,7 @@ export class CloudflareApi {
     path: string,
     options: CallOptions = {},
   ): Promise<T> {
-    return this.#parse(schema, path, (await this.#send(method, path, options)).result);
+    return parse(schema, path, await this.#send(method, path, options));
   }
 
   /** Returns the items of all pages of a list. */
@@ -94,100 +98,89 @@ export class CloudflareApi {
     const items: T[] = [];
     for (let page = 1; ; page += 1) {
       const paging = { page: String(page), per_page: String(ITEMS_PER_PAGE) };
-      const answer = await this.#send('GET', path, { query: { ...query, ...paging } });
-      const found = this.#parse(z.array(item), path, answer.result);
+      const response = await this.#send('GET', path, { query: { ...query, ...paging } });
+      const found = parse(z.array(item), path, response);
       items.push(...found);
-      const pages = answer.result_info?.total_pages;
-      if (found.length === 0 || (pages !== undefined && page >= pages)) return items;
-      if (pages === undefined && found.length < ITEMS_PER_PAGE) return items;
+      const pages = response.result_info?.total_pages;
+      const isLast = pages === undefined ? found.length < ITEMS_PER_PAGE : page >= pages;
+      if (isLast || found.length === 0) return items;
     }
-  }
-
-  #parse<T>(schema: z.ZodType<T>, path: string, result: unknown): T {
-    const parsed = schema.safeParse(result);
-    if (parsed.success) return parsed.data;
-    throw new UserError(`Cloudflare's answer to ${path} has an unknown form`);
   }
 
   async #send(method: string, path: string, options: CallOptions): Promise<Envelope> {
     const attempts = options.attempts ?? this.#pausesMs.length + 1;
-    for (let attempt = 1; ; attempt += 1) {
-      const outcome = await this.#attempt(method, path, options);
-      if (outcome.kind === 'answer') return outcome.answer;
-      if (outcome.kind === 'refused') throw outcome.error;
-      if (attempt >= attempts) {
-        const tried = attempt === 1 ? '' : `, ${attempt} times`;
+    for (let number = 1; ; number += 1) {
+      const attempt = await this.#attempt(method, path, options);
+      if (attempt.kind === 'done') return attempt.response;
+      if (attempt.kind === 'refused') throw attempt.error;
+      if (number >= attempts) {
+        const tried = number === 1 ? '' : `, ${number} times`;
         throw new NoAnswer(
-          `Cloudflare gave no usable answer to ${method} ${path}${tried}: ${outcome.why}`,
+          `Cloudflare gave no usable answer to ${method} ${path}${tried}: ${attempt.why}`,
         );
       }
-      if (!this.#hasTold) this.#tell(`Cloudflare: ${outcome.why}. The request is repeated.`);
-      this.#hasTold = true;
-      const pause = (this.#pausesMs[attempt - 1] ?? 0) * (1 + Math.random() / 4);
-      await new Promise((resolve) => setTimeout(resolve, Math.max(pause, outcome.waitMs)));
+      if (!this.#hasReported) this.#report(`Cloudflare: ${attempt.why}. The request is repeated.`);
+      this.#hasReported = true;
+      const pauseMs = (this.#pausesMs[number - 1] ?? 0) * (1 + Math.random() / 4);
+      await new Promise((resolve) => setTimeout(resolve, Math.max(pauseMs, attempt.waitMs)));
     }
   }
 
   async #attempt(method: string, path: string, { query, body }: CallOptions): Promise<Attempt> {
     const search = query === undefined ? '' : `?${new URLSearchParams(query)}`;
-    let response: Response;
-    let text: string;
+    const headers = { Authorization: `Bearer ${this.#token}`, 'Content-Type': 'application/json' };
     try {
-      response = await fetch(`${this.#base}${path}${search}`, {
+      const response = await fetch(`${this.#base}${path}${search}`, {
         method,
-        headers: {
-          Authorization: `Bearer ${this.#token}`,
-          ...(body !== undefined && { 'Content-Type': 'application/json' }),
-        },
+        headers,
         ...(body !== undefined && { body: JSON.stringify(body) }),
         signal: AbortSignal.timeout(ATTEMPT_DEADLINE_MS),
       });
-      text = await response.text();
+      return judge(response, await response.text());
     } catch (error) {
-      return { kind: 'passing', why: connectionFault(error), waitMs: 0 };
+      return { kind: 'passing', why: `its API cannot be reached (${causeOf(error)})`, waitMs: 0 };
     }
-    return judge(response, text);
   }
 }
 
-type Attempt =
-  | { kind: 'answer'; answer: Envelope }
-  | { kind: 'refused'; error: Refused }
-  | { kind: 'passing'; why: string; waitMs: number };
+function parse<T>(schema: z.ZodType<T>, path: string, { result }: Envelope): T {
+  const parsed = schema.safeParse(result);
+  if (parsed.success) return parsed.data;
+  throw new UserError(`Cloudflare's answer to ${path} has an unknown form`);
+}
 
 /** The codes of D1's own faults. They may come with any status. */
 const isOfD1 = (code: number) => code >= 7_400 && code < 7_600;
 
-/** Tells an answer, a passing fault and a refusal apart. */
-function judge(response: Response, text: string): Attempt {
-  const parsed = envelope.safeParse(jsonOf(text));
-  const { status } = response;
-  const errors = (parsed.success ? parsed.data.errors : undefined) ?? [];
-  const message = errors.map(({ message, code }) => `${message} [code: ${code}]`).join('; ');
-  if (response.ok && parsed.success && parsed.data.success) {
-    return { kind: 'answer', answer: parsed.data };
-  }
-  const isD1Refusal = errors.some(
-    ({ code, message }) => isOfD1(code) && !isPassingFault(new Error(message)),
-  );
+/** Distinguishes a result, a passing fault and a rejection. */
+function judge({ ok, status, headers }: Response, text: string): Attempt {
+  const { data } = envelope.safeParse(jsonOf(text));
+  if (ok && data?.success) return { kind: 'done', response: data };
+  const errors = (data?.errors ?? []).map(({ code, message }) => ({
+    code,
+    message,
+    isPassing: isPassingFault(new Error(message)),
+  }));
   const isPassing =
     status >= 500 ||
     status === 429 ||
-    errors.some((error) => isPassingFault(new Error(error.message)));
-  if (!isD1Refusal && (isPassing || (response.ok && !parsed.success))) {
-    const seconds = Number(response.headers.get('Retry-After'));
+    (ok && data === undefined) ||
+    errors.some((error) => error.isPassing);
+  if (isPassing && !errors.some((error) => isOfD1(error.code) && !error.isPassing)) {
+    const seconds = Number(headers.get('Retry-After'));
     const waitMs = Number.isFinite(seconds) ? Math.min(seconds * 1_000, MAX_PAUSE_MS) : 0;
     return { kind: 'passing', why: `its API answered with HTTP ${status}`, waitMs };
   }
+  const message = errors.map((error) => `${error.message} [code: ${error.code}]`).join('; ');
   const codes = errors.map(({ code }) => code);
   return { kind: 'refused', error: new Refused(message || `HTTP ${status}`, status, codes) };
 }
 
-/** Describes why no connection was made, with a code such as `ECONNREFUSED`. */
-function connectionFault(error: unknown): string {
+/** Describes why no response came, with a code such as `ECONNREFUSED`. */
+function causeOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : undefined;
-  return `its API cannot be reached (${code ?? (cause instanceof Error ? cause.name : String(cause))})`;
+  if (!(cause instanceof Error)) return String(cause);
+  return 'code' in cause ? String(cause.code) : cause.name;
 }
 
 function jsonOf(text: string): unknown {

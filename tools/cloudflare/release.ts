@@ -1,12 +1,23 @@
-/** Uploads a version for `deploy` and `rollback`, asks for its health, and reports the result. */
+/**
+ * Uploads a version, requests its health and reports the result. `deploy` does so as its last step. `rollback` runs
+ * this file of an earlier version as a program: `node tools/cloudflare/release.ts --tag TAG --message TEXT [--env NAME]`.
+ */
 
 import * as z from 'zod';
+import { readArguments, runCommand } from '../command-line/command.ts';
 import { UserError } from '../command-line/project.ts';
-import { commandFor, type Deployment } from '../command-line/wrangler-config.ts';
-import type { Account } from './account.ts';
-import { type DeployedVersion, healthOf } from './deployed-health.ts';
+import {
+  chosenEnvironment,
+  commandFor,
+  type Deployment,
+  type Ids,
+  soundDeploymentOf,
+} from '../command-line/wrangler-config.ts';
+import { type Account, openAccount } from './account.ts';
+import { findDatabase, findNamespace } from './resources.ts';
+import { requireRoutes } from './routes.ts';
 import { findServed } from './versions.ts';
-import type { Wrangler } from './wrangler.ts';
+import { runForDeployment } from './wrangler.ts';
 
 /** The exit codes of `deploy` and `rollback`. */
 export const EXIT = {
@@ -17,94 +28,236 @@ export const EXIT = {
   deployedWithFault: 2,
 } as const;
 
+/** A new version takes some seconds to be served everywhere. */
+const PATIENCE_MS = 60_000;
+const PAUSE_MS = 1_000;
+const RESPONSE_DEADLINE_MS = 10_000;
+
 /** A failure once a version was deployed, or may have been. */
 export class AfterDeployment extends UserError {}
 
 /** The line of wrangler's report about an upload. */
-const uploaded = z.looseObject({
+const uploadEntry = z.looseObject({
   type: z.literal('deploy'),
   version_id: z.string(),
   targets: z.array(z.string()).nullish(),
 });
 
+const health = z.looseObject({
+  status: z.enum(['ok', 'degraded', 'down']),
+  deployment: z.looseObject({ id: z.string() }).optional(),
+  dependencies: z.record(z.string(), z.looseObject({ status: z.enum(['ok', 'down']) })),
+});
+
 export type Release = {
   account: Account;
   deployment: Deployment;
-  wrangler: Wrangler;
+  ids: Ids;
   /** The commit of the code: its id becomes the tag of the version, its subject the message. */
   commit: { id: string; subject: string };
   /** Whether a custom domain of the deployment has led to no Worker before. */
   hasNewDomain: boolean;
-  /** How long the new version may take to answer: see `healthOf`. */
-  patienceMs?: number;
 };
+
+/** A version that was uploaded, and the addresses at which wrangler says that it is served. */
+export type UploadedVersion = { id: string; tag: string; targets: readonly string[] };
+
+if (import.meta.main) {
+  await runCommand({
+    usage: 'Usage: node tools/cloudflare/release.ts --tag TAG --message TEXT [--env NAME]',
+    invalidArguments: EXIT.notDeployed,
+    parse: parseRequest,
+    run: releaseAgain,
+  });
+}
 
 /**
  * Uploads the code. Returns a sentence that names the served version and its address. Throws a `UserError` when the
  * same version serves as before, and an `AfterDeployment` when another one serves or may serve.
  */
-export async function release(all: Release): Promise<string> {
-  const { account, deployment, wrangler, commit } = all;
+export async function release({ hasNewDomain, ...all }: Release): Promise<string> {
+  const { account, deployment, ids, commit } = all;
   const before = await findServed(account, deployment.worker);
   const args = ['deploy', '--tag', commit.id, '--message', commit.subject];
-  const { isDone } = await wrangler.run(args, { isShown: true });
-  const entry = isDone ? uploadIn(wrangler) : undefined;
-  if (entry === undefined) return failedUpload(all, before, isDone);
+  const { environment } = account;
+  const run = await runForDeployment(deployment, args, { ids, environment, isShown: true });
+  const entry = run.isDone ? uploadIn(run.report) : undefined;
+  if (entry === undefined) {
+    const why = run.isDone
+      ? 'wrangler does not say which version it uploaded'
+      : 'wrangler could not upload the new version';
+    throw await faultOfUpload(all, before, why);
+  }
   const version = { id: entry.version_id, tag: commit.id, targets: entry.targets ?? [] };
-  return checkHealth(all, version);
+  return untilServed(version, deployment, hasNewDomain);
 }
 
-/** Throws the error of an upload that failed, or that wrangler does not report. Asks Cloudflare which version serves. */
-async function failedUpload(
-  { account, deployment }: Release,
+/** Runs the steps of `deploy` or `rollback`. Prints why they failed, and returns the exit code. */
+export async function exitCodeOfSteps(
+  steps: () => Promise<number>,
+  done: string,
+  notDone: (reason: string) => string,
+): Promise<number> {
+  try {
+    return await steps();
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    const isDeployed = error instanceof AfterDeployment;
+    console.error(isDeployed ? `${done}, but: ${error.message}.` : notDone(error.message));
+    return isDeployed ? EXIT.deployedWithFault : EXIT.notDeployed;
+  }
+}
+
+/** The words of `rollback` for `exitCodeOfSteps`. */
+export function rollbackWords(environment = 'production') {
+  return [
+    `Rolled back in ${environment}`,
+    (reason: string) => `Not rolled back in ${environment}: ${reason}. Nothing has changed.`,
+  ] as const;
+}
+
+type Request = { environment: string | undefined; tag: string; message: string };
+
+function parseRequest(args: string[]): Request {
+  const text = { type: 'string', default: '' } as const;
+  const options = { env: { type: 'string' }, tag: text, message: text } as const;
+  const { env, tag, message } = readArguments('release', args, options).values;
+  return { environment: chosenEnvironment(env), tag, message };
+}
+
+/** Releases the code of this folder again. Returns the exit code of `rollback`. */
+function releaseAgain({ environment, tag, message }: Request): Promise<number> {
+  const steps = async () => {
+    const deployment = soundDeploymentOf(environment);
+    const account = await openAccount(deployment);
+    const hasNewDomain = await requireRoutes(account, deployment);
+    const databaseId = await findDatabase(account, deployment);
+    const namespaceId = await findNamespace(account, deployment);
+    if (databaseId === undefined || namespaceId === undefined) {
+      const { databaseName, namespaceTitle } = deployment;
+      const missing = databaseId === undefined ? databaseName : namespaceTitle;
+      throw new UserError(`the account has no ${missing}, which wrangler.toml names`);
+    }
+    const ids = { databaseId, namespaceId };
+    const commit = { id: tag, subject: message };
+    const served = await release({ account, deployment, ids, commit, hasNewDomain });
+    console.log(`\nServed now: ${served}`);
+    return EXIT.served;
+  };
+  return exitCodeOfSteps(steps, ...rollbackWords(environment));
+}
+
+/** Returns the error of an upload that failed, or that wrangler does not report. Asks Cloudflare which version serves. */
+async function faultOfUpload(
+  { account, deployment }: Pick<Release, 'account' | 'deployment'>,
   before: string | undefined,
-  isDone: boolean,
-): Promise<never> {
-  const why = isDone
-    ? 'wrangler does not say which version it uploaded'
-    : 'wrangler could not upload the new version';
-  const list = `\`npx wrangler deployments list --env=${deployment.environment ?? ''}\``;
+  why: string,
+): Promise<UserError> {
   let now: string | undefined;
   try {
     now = await findServed(account, deployment.worker);
   } catch {
-    throw new AfterDeployment(`${why}, and whether one is deployed is not known: ${list} tells`);
+    const list = `\`npx wrangler deployments list --env=${deployment.environment ?? ''}\``;
+    return new AfterDeployment(`${why}, and whether one is deployed is not known: ${list} tells`);
   }
-  if (now === before) throw new UserError(why);
-  throw new AfterDeployment(
+  if (now === before) return new UserError(why);
+  return new AfterDeployment(
     `version ${now} is deployed, but a step of wrangler after that failed, and its domains may not lead to it`,
   );
 }
 
-async function checkHealth(
-  { deployment, hasNewDomain, patienceMs }: Release,
-  version: DeployedVersion,
-): Promise<string> {
-  const health = await healthOf(version, deployment, patienceMs);
-  if (health.kind === 'serves') return health.sentence;
-  const { id, tag } = version;
-  const { environment } = deployment;
-  if (health.kind === 'down') {
-    throw new AfterDeployment(
-      `version ${id} (${tag}) serves, and ${health.fault}. Go back: \`${commandFor(environment, 'rollback')}\``,
-    );
+/** Finds the last upload in wrangler's report, which may be incomplete. */
+function uploadIn(report: string): z.infer<typeof uploadEntry> | undefined {
+  try {
+    const entries = report
+      .trim()
+      .split('\n')
+      .map((line) => uploadEntry.safeParse(JSON.parse(line)));
+    return entries.findLast(({ success }) => success)?.data;
+  } catch {
+    return undefined;
   }
-  throw new AfterDeployment(
-    hasNewDomain
-      ? `version ${id} (${tag}) is deployed, and ${health.fault}. A custom domain was added: its certificate can take some minutes. Ask again then; there is nothing to repeat`
-      : `version ${id} (${tag}) is deployed, and ${health.fault}. Ask again: the address may be new, or lead elsewhere`,
-  );
 }
 
-/** Finds the last upload in wrangler's report, which may be missing or malformed. */
-function uploadIn(wrangler: Wrangler): z.infer<typeof uploaded> | undefined {
-  try {
-    for (const line of wrangler.report().trim().split('\n').reverse()) {
-      const entry = uploaded.safeParse(JSON.parse(line));
-      if (entry.success) return entry.data;
-    }
-  } catch {
-    // The report is missing or incomplete.
+/**
+ * Requests the detailed health until the version responds, for a minute unless `patienceMs` says otherwise. Returns the
+ * sentence about a version that serves. Throws an `AfterDeployment` for one that does not.
+ *
+ * `SERVICE_ORIGIN` in the environment replaces the Worker's own address, for a machine that reaches the service another
+ * way.
+ */
+export async function untilServed(
+  version: UploadedVersion,
+  deployment: Deployment,
+  hasNewDomain: boolean,
+  patienceMs = PATIENCE_MS,
+): Promise<string> {
+  const title = `version ${version.id} (${version.tag})`;
+  const origin = process.env.SERVICE_ORIGIN || originOf(version, deployment);
+  if (origin === undefined) {
+    return `${title}. It has no address yet: add a route, or set workers_dev = true`;
   }
-  return undefined;
+  const url = `${origin}/api/health/detailed`;
+  const deadline = Date.now() + patienceMs;
+  let found = await readHealth(url, version, deployment);
+  while (found.kind === 'unknown' && Date.now() <= deadline) {
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    found = await readHealth(url, version, deployment);
+  }
+  switch (found.kind) {
+    case 'serves':
+      return `${title} at ${origin}, ${found.sentence}`;
+    case 'down': {
+      const back = commandFor(deployment.environment, 'rollback');
+      throw new AfterDeployment(
+        `${title} serves, and ${url} ${found.sentence}. Go back: \`${back}\``,
+      );
+    }
+    case 'unknown': {
+      const advice = hasNewDomain
+        ? 'A custom domain was added: its certificate can take some minutes. Ask again then; there is nothing to repeat'
+        : 'Ask again: the address may be new, or lead elsewhere';
+      throw new AfterDeployment(`${title} is deployed, and ${url} ${found.sentence}. ${advice}`);
+    }
+  }
+}
+
+type VersionHealth = { kind: 'serves' | 'down' | 'unknown'; sentence: string };
+
+async function readHealth(
+  url: string,
+  { id }: UploadedVersion,
+  { worker }: Deployment,
+): Promise<VersionHealth> {
+  let body: unknown;
+  try {
+    const response = await fetch(url, {
+      // Cloudflare sends this request to the new version, even while it still serves an earlier one.
+      headers: { 'Cloudflare-Workers-Version-Overrides': `${worker}="${id}"` },
+      signal: AbortSignal.timeout(RESPONSE_DEADLINE_MS),
+    });
+    body = await response.json();
+  } catch (error) {
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    const why = cause instanceof Error ? cause.message : String(cause);
+    return { kind: 'unknown', sentence: `gives no usable answer (${why})` };
+  }
+  const { data } = health.safeParse(body);
+  if (data === undefined) return { kind: 'unknown', sentence: 'gives no usable answer' };
+  if (data.deployment?.id !== id) {
+    const other = data.deployment?.id ?? 'unknown';
+    return { kind: 'unknown', sentence: `is still answered by version ${other}` };
+  }
+  const down = Object.entries(data.dependencies).filter(([, { status }]) => status === 'down');
+  const list = down.map(([name]) => name).join(', ');
+  if (data.status === 'down') return { kind: 'down', sentence: `says that it is down: ${list}` };
+  const sentence = data.status === 'ok' ? 'all is up' : `degraded: ${list} is down`;
+  return { kind: 'serves', sentence };
+}
+
+/** Returns the address of a custom domain, else of workers.dev. The pattern of a route is no address. */
+function originOf({ targets }: UploadedVersion, { routes }: Deployment): string | undefined {
+  const domain = routes.find(({ isCustomDomain }) => isCustomDomain);
+  if (domain !== undefined) return `https://${domain.pattern}`;
+  return targets.find((target) => /^https:\/\/[^*/]+$/.test(target));
 }

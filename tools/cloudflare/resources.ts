@@ -6,8 +6,11 @@ import { UserError } from '../command-line/project.ts';
 import { commandFor, type Deployment } from '../command-line/wrangler-config.ts';
 import type { Account } from './account.ts';
 
-const listed = z.looseObject({ uuid: z.string(), name: z.string() });
-const namespace = z.looseObject({ id: z.string(), title: z.string() });
+const DATABASES = '/d1/database';
+const NAMESPACES = '/storage/kv/namespaces';
+
+const listedDatabase = z.looseObject({ uuid: z.string(), name: z.string() });
+const listedNamespace = z.looseObject({ id: z.string(), title: z.string() });
 /** https://developers.cloudflare.com/api/resources/d1/subresources/database/methods/get */
 const database = z.looseObject({
   file_size: z.number().default(0),
@@ -18,9 +21,8 @@ const database = z.looseObject({
 const WORRYING_SHARE = 0.7;
 
 /** Returns the id of the deployment's database; undefined when the account has none of its name. */
-export async function findDatabase(account: Account, { databaseName }: Deployment) {
-  const path = `${account.path}/d1/database`;
-  const all = await account.api.list(listed, path, { name: databaseName });
+export async function findDatabase({ api, path }: Account, { databaseName }: Deployment) {
+  const all = await api.list(listedDatabase, path + DATABASES, { name: databaseName });
   return all.find(({ name }) => name === databaseName)?.uuid;
 }
 
@@ -34,8 +36,8 @@ export async function getDatabase(account: Account, deployment: Deployment): Pro
 }
 
 /** Returns the id of the deployment's KV namespace; undefined when the account has none of its title. */
-export async function findNamespace(account: Account, { namespaceTitle }: Deployment) {
-  const all = await account.api.list(namespace, `${account.path}/storage/kv/namespaces`);
+export async function findNamespace({ api, path }: Account, { namespaceTitle }: Deployment) {
+  const all = await api.list(listedNamespace, path + NAMESPACES);
   return all.find(({ title }) => title === namespaceTitle)?.id;
 }
 
@@ -43,32 +45,43 @@ export async function findNamespace(account: Account, { namespaceTitle }: Deploy
  * Creates the database in the deployment's jurisdiction, and returns its id. `location` is a hint, such as `weur`: D1
  * ignores it beside a jurisdiction.
  */
-export function createDatabase(
-  account: Account,
-  deployment: Deployment,
-  location: string | undefined,
-): Promise<string> {
-  const jurisdiction = jurisdictionOf(deployment);
-  const body = {
-    name: deployment.databaseName,
-    ...(location !== undefined && { primary_location_hint: location }),
-    ...(jurisdiction !== '' && { jurisdiction }),
-  };
-  return create(
-    () => findDatabase(account, deployment),
-    () =>
-      account.api.call(z.unknown(), 'POST', `${account.path}/d1/database`, { body, attempts: 1 }),
-  );
+export function createDatabase(account: Account, deployment: Deployment, location?: string) {
+  const hint = location === undefined ? {} : { primary_location_hint: location };
+  const body = { name: deployment.databaseName, ...hint };
+  return create(account, deployment, DATABASES, body, findDatabase);
 }
 
 /** Creates the KV namespace in the deployment's jurisdiction, and returns its id. */
-export function createNamespace(account: Account, deployment: Deployment): Promise<string> {
-  const jurisdiction = jurisdictionOf(deployment);
-  const body = { title: deployment.namespaceTitle, ...(jurisdiction !== '' && { jurisdiction }) };
-  const path = `${account.path}/storage/kv/namespaces`;
+export function createNamespace(account: Account, deployment: Deployment) {
   return create(
-    () => findNamespace(account, deployment),
-    () => account.api.call(z.unknown(), 'POST', path, { body, attempts: 1 }),
+    account,
+    deployment,
+    NAMESPACES,
+    { title: deployment.namespaceTitle },
+    findNamespace,
+  );
+}
+
+/** Creates a resource. A call that failed may have created it all the same, so `find` looks for it afterwards. */
+async function create(
+  account: Account,
+  deployment: Deployment,
+  path: string,
+  body: object,
+  find: typeof findDatabase,
+): Promise<string> {
+  const jurisdiction = jurisdictionOf(deployment);
+  const options = { body: { ...body, ...(jurisdiction !== '' && { jurisdiction }) }, attempts: 1 };
+  let fault: unknown;
+  try {
+    await account.api.call(z.unknown(), 'POST', account.path + path, options);
+  } catch (error) {
+    fault = error;
+  }
+  const created = await find(account, deployment);
+  if (created !== undefined) return created;
+  throw (
+    fault ?? new UserError('Cloudflare says that it was created, but does not list it: try again')
   );
 }
 
@@ -81,7 +94,7 @@ export async function checkDatabase(
   deployment: Deployment,
   id: string,
 ): Promise<string> {
-  const { file_size, jurisdiction } = await api.call(database, 'GET', `${path}/d1/database/${id}`);
+  const { file_size, jurisdiction } = await api.call(database, 'GET', `${path}${DATABASES}/${id}`);
   const [actual, wanted] = [jurisdiction ?? '', jurisdictionOf(deployment)];
   if (actual !== wanted) {
     const named = (name: string) => (name === '' ? 'no jurisdiction' : `the jurisdiction ${name}`);
@@ -98,22 +111,4 @@ export async function checkDatabase(
 
 function jurisdictionOf({ vars }: Deployment): string {
   return vars.get('JURISDICTION') ?? '';
-}
-
-/** Creates a resource. A call that failed may have created it all the same, so `find` looks for it afterwards. */
-async function create(
-  find: () => Promise<string | undefined>,
-  ask: () => Promise<unknown>,
-): Promise<string> {
-  let fault: unknown;
-  try {
-    await ask();
-  } catch (error) {
-    fault = error;
-  }
-  const created = await find();
-  if (created !== undefined) return created;
-  throw (
-    fault ?? new UserError('Cloudflare says that it was created, but does not list it: try again')
-  );
 }

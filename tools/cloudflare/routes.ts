@@ -6,8 +6,6 @@ import type { Deployment, Route } from '../command-line/wrangler-config.ts';
 import { type Account, UNUSED_ID } from './account.ts';
 import { Refused } from './api.ts';
 
-const RIGHT = '"Zone · Workers Routes · Edit"';
-
 const zone = z.looseObject({ id: z.string(), name: z.string() });
 const domain = z.looseObject({ hostname: z.string(), service: z.string() });
 
@@ -21,26 +19,23 @@ export async function requireRoutes(account: Account, deployment: Deployment): P
   for (const route of deployment.routes) {
     await requireZone(account, route);
     if (!route.isCustomDomain) continue;
-    const known = await account.api.list(domain, `${account.path}/workers/domains`, {
-      hostname: route.pattern,
-    });
-    const held = known.find(({ hostname }) => hostname === route.pattern);
-    if (held === undefined) hasNewDomain = true;
-    else if (held.service !== deployment.worker) {
-      throw new UserError(
-        `the custom domain ${route.pattern} leads to the Worker ${held.service}: take it from that Worker first, or name another one in wrangler.toml`,
-      );
-    }
+    const hostname = route.pattern;
+    const known = await account.api.list(domain, `${account.path}/workers/domains`, { hostname });
+    const existing = known.find((each) => each.hostname === hostname);
+    hasNewDomain ||= existing === undefined;
+    if (existing === undefined || existing.service === deployment.worker) continue;
+    throw new UserError(
+      `the custom domain ${hostname} leads to the Worker ${existing.service}: take it from that Worker first, or name another one in wrangler.toml`,
+    );
   }
   return hasNewDomain;
 }
 
 async function requireZone({ api }: Account, { pattern, zone: named }: Route): Promise<void> {
   const host = pattern.replace(/^\*?\.?/, '').replace(/\/.*$/, '');
-  const lacks = `the token lacks the permission ${RIGHT} for the zone of ${host}, or the account has no such zone`;
+  const lacks = `the token lacks the permission "Zone · Workers Routes · Edit" for the zone of ${host}, or the account has no such zone`;
   try {
-    const id =
-      named.id ?? (await findZone(api, named.name === undefined ? namesOf(host) : [named.name]));
+    const id = named.id ?? (await findZone(api, named.name ?? host));
     if (id === undefined) throw new UserError(lacks);
     // No zone has a route of this id.
     const path = `/zones/${id}/workers/routes/${UNUSED_ID.replaceAll('-', '')}`;
@@ -51,19 +46,11 @@ async function requireZone({ api }: Account, { pattern, zone: named }: Route): P
   }
 }
 
-async function findZone(
-  api: Account['api'],
-  names: readonly string[],
-): Promise<string | undefined> {
-  for (const name of names) {
+/** Returns the id of the zone of a host: for api.example.com, the zone of this name or of example.com. */
+async function findZone(api: Account['api'], host: string): Promise<string | undefined> {
+  for (let name = host; name.includes('.'); name = name.slice(name.indexOf('.') + 1)) {
     const found = (await api.list(zone, '/zones', { name })).find((each) => each.name === name);
     if (found !== undefined) return found.id;
   }
   return undefined;
-}
-
-/** Returns `api.example.com` and `example.com` for the first. */
-function namesOf(host: string): string[] {
-  const labels = host.split('.');
-  return labels.slice(0, -1).map((_, index) => labels.slice(index).join('.'));
 }

@@ -11,19 +11,22 @@ const deployments = z.looseObject({
     }),
   ),
 });
-const listed = z.looseObject({
-  id: z.string(),
-  number: z.number(),
-  metadata: z.looseObject({ created_on: z.string() }),
-  annotations: z.record(z.string(), z.string()).nullish(),
+const versionList = z.looseObject({
+  items: z.array(
+    z.looseObject({
+      id: z.string(),
+      number: z.number(),
+      metadata: z.looseObject({ created_on: z.string() }),
+      annotations: z.record(z.string(), z.string()).nullish(),
+    }),
+  ),
 });
-const bound = z.looseObject({
+const bindingList = z.looseObject({
   resources: z.looseObject({ bindings: z.array(z.record(z.string(), z.unknown())).default([]) }),
 });
 
 export type Version = {
   id: string;
-  number: number;
   createdAt: string;
   /** The commit of its code; undefined for a version that a changed secret made. */
   tag: string | undefined;
@@ -44,24 +47,22 @@ export async function findServed({ api, path }: Account, worker: string) {
 
 /** Returns the latest versions, oldest first. */
 export async function listVersions({ api, path }: Account, worker: string): Promise<Version[]> {
-  const items = z.looseObject({ items: z.array(listed) });
   const url = `${path}/workers/scripts/${worker}/versions`;
-  const versions = await api.call(items, 'GET', url, { query: { deployable: 'true' } });
-  return versions.items
-    .map(({ id, number, metadata, annotations }) => ({
+  const { items } = await api.call(versionList, 'GET', url, { query: { deployable: 'true' } });
+  return items
+    .toSorted((a, b) => a.number - b.number)
+    .map(({ id, metadata, annotations }) => ({
       id,
-      number,
       createdAt: metadata.created_on,
       tag: annotations?.['workers/tag'],
       message: annotations?.['workers/message'] ?? '',
-    }))
-    .toSorted((a, b) => a.number - b.number);
+    }));
 }
 
 /** Returns the ids of the database and the namespace that a version is bound to, each with its kind. */
 export async function boundTo({ api, path }: Account, worker: string, id: string) {
   const url = `${path}/workers/scripts/${worker}/versions/${id}`;
-  const { bindings } = (await api.call(bound, 'GET', url)).resources;
+  const { bindings } = (await api.call(bindingList, 'GET', url)).resources;
   return bindings.flatMap(({ type, id, database_id, namespace_id }) => {
     if (type === 'd1') return [`the D1 database ${id ?? database_id}`];
     return type === 'kv_namespace' ? [`the KV namespace ${namespace_id}`] : [];

@@ -1,41 +1,37 @@
 /** Reads commits from git: the current one names a version, and `rollback` takes the files of an earlier one. */
 
 import { spawnSync } from 'node:child_process';
+import { rmSync } from 'node:fs';
 import { PROJECT_DIRECTORY, UserError } from './project.ts';
 
 /** Cloudflare takes tags of 25 and messages of 100 characters. */
 const TAG_CHARACTERS = 12;
-const MESSAGE_CHARACTERS = 100;
-const MAX_ARCHIVE_BYTES = 256 * 1_024 ** 2;
+export const MESSAGE_CHARACTERS = 100;
 
 /** Returns the short id of the commit, with `-dirty` when files differ from it, and its subject line. */
 export function currentCommit(directory = PROJECT_DIRECTORY): { id: string; subject: string } {
   const id = git(directory, 'rev-parse', 'HEAD')?.slice(0, TAG_CHARACTERS);
   if (id === undefined) return { id: 'no-commit', subject: 'deployed without git' };
   const isDirty = git(directory, 'status', '--porcelain') !== '';
-  const subject = git(directory, 'log', '-1', '--format=%s') ?? '';
-  return {
-    id: isDirty ? `${id}-dirty` : id,
-    subject: `${id} ${subject}`.slice(0, MESSAGE_CHARACTERS),
-  };
+  const subject = `${id} ${git(directory, 'log', '-1', '--format=%s')}`;
+  return { id: isDirty ? `${id}-dirty` : id, subject: subject.slice(0, MESSAGE_CHARACTERS) };
 }
 
 /** Returns the short id and the subject line of a commit by its id; undefined when the clone has no such commit. */
-export function findCommit(id: string, directory = PROJECT_DIRECTORY): string | undefined {
+export function findCommit(id: string): string | undefined {
   if (!/^[0-9a-f]{7,40}$/.test(id)) return undefined;
-  const subject = git(directory, 'log', '-1', '--format=%s', `${id}^{commit}`, '--');
+  const subject = git(PROJECT_DIRECTORY, 'log', '-1', '--format=%s', `${id}^{commit}`, '--');
   return subject === undefined ? undefined : `${id} ${subject}`;
 }
 
 /** Writes the files of a commit into a folder. Changes nothing of the working copy. */
-export function archiveCommit(id: string, folder: string, directory = PROJECT_DIRECTORY): void {
-  const { status, stdout, stderr } = spawnSync('git', ['archive', '--format=tar', id], {
-    cwd: directory,
-    maxBuffer: MAX_ARCHIVE_BYTES,
-  });
-  if (status !== 0) throw new UserError(`git cannot give the files of ${id}: ${stderr}`);
-  const unpacked = spawnSync('tar', ['-xf', '-', '-C', folder], { input: stdout });
-  if (unpacked.status !== 0) throw new UserError(`tar cannot unpack ${id}: ${unpacked.stderr}`);
+export function unpackCommit(id: string, folder: string): void {
+  const archive = `${folder}.tar`;
+  const isDone =
+    git(PROJECT_DIRECTORY, 'archive', '--output', archive, id) !== undefined &&
+    spawnSync('tar', ['-xf', archive, '-C', folder]).status === 0;
+  rmSync(archive, { force: true });
+  if (!isDone) throw new UserError(`git and tar cannot unpack the files of ${id}`);
 }
 
 function git(directory: string, ...args: string[]): string | undefined {

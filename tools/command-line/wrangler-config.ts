@@ -13,7 +13,7 @@ import * as z from 'zod';
 import { faultsOf } from '../../src/config.ts';
 import { DATABASE_BINDING, PROJECT_DIRECTORY, UserError } from './project.ts';
 
-const CONFIG_FILE = 'wrangler.toml';
+export const CONFIG_FILE = 'wrangler.toml';
 const NAMESPACE_BINDING = 'IDEMPOTENCY';
 
 const route = z.union([
@@ -80,6 +80,9 @@ export type Deployment = {
   vars: ReadonlyMap<string, string>;
 };
 
+/** The ids of a deployment's database and namespace. */
+export type Ids = { databaseId: string; namespaceId: string };
+
 /** Throws a `UserError` when wrangler.toml is not valid. */
 export function readWranglerConfig(directory = PROJECT_DIRECTORY): WranglerConfig {
   try {
@@ -135,7 +138,9 @@ export function commandFor(
 
 /** Returns the vars of an environment. */
 export function varsOf(config: WranglerConfig, environment?: string): ReadonlyMap<string, string> {
-  const { vars } = ownOf(config, environment) ?? config;
+  const { vars } = ownOf(config, environment);
+  const textOf = (value: unknown) =>
+    typeof value === 'object' ? JSON.stringify(value) : String(value);
   return new Map(Object.entries(vars).map(([name, value]) => [name, textOf(value)]));
 }
 
@@ -149,8 +154,7 @@ export function soundDeploymentOf(
 ): Deployment {
   const config = readWranglerConfig(directory);
   requireOwnResources(config, environment);
-  const { vars } = ownOf(config, environment) ?? config;
-  const faults = faultsOf(vars);
+  const faults = faultsOf(ownOf(config, environment).vars);
   if (faults.length === 0) return deploymentOf(config, environment);
   const table = environment === undefined ? '[vars]' : `[env.${environment}.vars]`;
   throw new UserError(`${table} of wrangler.toml: ${faults.join('; ')}`);
@@ -158,43 +162,47 @@ export function soundDeploymentOf(
 
 /** Returns the deployment of an environment. Throws a `UserError` when a name is missing. */
 export function deploymentOf(config: WranglerConfig, environment?: string): Deployment {
-  const own = ownOf(config, environment);
+  const { name, d1_databases, kv_namespaces, ...own } = ownOf(config, environment);
   const where =
     environment === undefined ? 'wrangler.toml' : `[env.${environment}] of wrangler.toml`;
-  const require = <T>(value: T | undefined, field: string): T => {
-    if (value !== undefined) return value;
-    throw new UserError(`${where} has no ${field}`);
-  };
-  const worker = require(own?.name, 'name');
-  const database = own?.d1_databases.find(({ binding }) => binding === DATABASE_BINDING);
-  require(own?.kv_namespaces.find(
-    ({ binding }) => binding === NAMESPACE_BINDING,
-  ), `KV namespace with the binding ${NAMESPACE_BINDING}`);
+  const missing = (field: string) => new UserError(`${where} has no ${field}`);
+  const databaseName = d1_databases.find(isDatabase)?.database_name;
+  if (name === undefined) throw missing('name');
+  if (!kv_namespaces.some(isNamespace)) {
+    throw missing(`KV namespace with the binding ${NAMESPACE_BINDING}`);
+  }
+  if (databaseName === undefined) {
+    throw missing(`D1 database with the binding ${DATABASE_BINDING} and a database_name`);
+  }
   const routes = routesOf(config, environment);
   return {
     environment,
-    worker,
-    databaseName: require(database?.database_name, `D1 database with the binding ${DATABASE_BINDING} and a database_name`),
-    namespaceTitle: `${worker}-${NAMESPACE_BINDING.toLowerCase()}`,
-    accountId: own?.account_id ?? config.account_id,
-    hasWorkersDev: own?.workers_dev ?? config.workers_dev ?? routes.length === 0,
+    worker: name,
+    databaseName,
+    namespaceTitle: `${name}-${NAMESPACE_BINDING.toLowerCase()}`,
+    accountId: own.account_id ?? config.account_id,
+    hasWorkersDev: own.workers_dev ?? config.workers_dev ?? routes.length === 0,
     routes,
     vars: varsOf(config, environment),
   };
 }
 
-/** Returns the part of wrangler.toml that describes an environment. */
+const isDatabase = ({ binding }: { binding: string }) => binding === DATABASE_BINDING;
+const isNamespace = ({ binding }: { binding: string }) => binding === NAMESPACE_BINDING;
+
+/** Returns the part of wrangler.toml that describes an environment. Throws a `UserError` if it has none. */
 function ownOf(config: WranglerConfig, environment: string | undefined) {
-  return environment === undefined ? config : config.env[environment];
+  const own = environment === undefined ? config : config.env[environment];
+  if (own === undefined) throw new UserError(`wrangler.toml defines no environment ${environment}`);
+  return own;
 }
 
 /** Returns the routes of an environment. Wrangler's environments inherit the routes of the top level. */
 function routesOf(config: WranglerConfig, environment: string | undefined): Route[] {
   const listed = ({ route, routes }: Pick<WranglerConfig, 'route' | 'routes'>) =>
     routes ?? (route === undefined ? undefined : [route]);
-  const own = environment === undefined ? undefined : config.env[environment];
-  const routes = (own && listed(own)) ?? listed(config) ?? [];
-  return routes.map((each) => {
+  const all = listed(ownOf(config, environment)) ?? listed(config) ?? [];
+  return all.map((each) => {
     if (typeof each === 'string') return { pattern: each, isCustomDomain: false, zone: {} };
     const { pattern, custom_domain = false, zone_id: id, zone_name: name } = each;
     return { pattern, isCustomDomain: custom_domain, zone: { id, name } };
@@ -210,12 +218,11 @@ function requireOwnResources(config: WranglerConfig, environment?: string): void
   for (const other of [undefined, ...Object.keys(config.env)]) {
     if (other === environment) continue;
     const others = resourcesOf(config, other);
-    const shared = [...own].find((resource) => others.has(resource));
+    const shared = own.find((resource) => others.includes(resource));
     if (shared === undefined) continue;
-    const title = (name: string | undefined) => name ?? 'production';
-    const inheritor = environment ?? other;
+    const title = (name = 'production') => name;
     const advice = shared.startsWith('the route')
-      ? `environments inherit routes, so write \`routes = []\`, or its own, into [env.${inheritor}] of wrangler.toml`
+      ? `environments inherit routes, so write \`routes = []\`, or its own, into [env.${environment ?? other}] of wrangler.toml`
       : 'give each its own in wrangler.toml';
     throw new UserError(
       `${title(environment)} would share ${shared} with ${title(other)}: ${advice}`,
@@ -224,47 +231,31 @@ function requireOwnResources(config: WranglerConfig, environment?: string): void
 }
 
 /** Returns the resources of an environment in words, such as `the database feed`. */
-function resourcesOf(config: WranglerConfig, environment: string | undefined): Set<string> {
-  const own = ownOf(config, environment);
-  const named = (kind: string, name: string | undefined) =>
-    name === undefined ? [] : [`${kind} ${name}`];
-  return new Set([
-    ...named('the Worker', own?.name),
-    ...(own?.d1_databases ?? []).flatMap(({ database_name, database_id }) => [
-      ...named('the database', database_name),
-      ...named('the database', database_id),
-    ]),
-    ...(own?.kv_namespaces ?? []).flatMap(({ id }) => named('the namespace', id)),
+function resourcesOf(config: WranglerConfig, environment: string | undefined): string[] {
+  const { name, d1_databases, kv_namespaces } = ownOf(config, environment);
+  const named = (kind: string, ...names: (string | undefined)[]) =>
+    names.filter((each) => each !== undefined).map((each) => `${kind} ${each}`);
+  return [
+    ...named('the Worker', name),
+    ...d1_databases.flatMap((each) => named('the database', each.database_name, each.database_id)),
+    ...kv_namespaces.flatMap(({ id }) => named('the namespace', id)),
     ...routesOf(config, environment).map(({ pattern }) => `the route ${pattern}`),
-  ]);
+  ];
 }
 
 /** Returns the configuration with the ids of a deployment's database and namespace in it. */
 export function withIds(
   config: WranglerConfig,
   environment: string | undefined,
-  ids: { databaseId: string; namespaceId: string },
+  { databaseId, namespaceId }: Ids,
 ): WranglerConfig {
-  const fill = <T extends Pick<WranglerConfig, 'd1_databases' | 'kv_namespaces'>>(own: T): T => ({
-    ...own,
-    d1_databases: own.d1_databases.map((each) =>
-      each.binding === DATABASE_BINDING
-        ? { ...each, database_id: ids.databaseId, preview_database_id: undefined }
-        : each,
-    ),
-    kv_namespaces: own.kv_namespaces.map((each) =>
-      each.binding === NAMESPACE_BINDING
-        ? { ...each, id: ids.namespaceId, preview_id: undefined }
-        : each,
-    ),
-  });
-  if (environment === undefined) return fill(config);
-  const own = config.env[environment];
-  if (own === undefined) throw new UserError(`wrangler.toml defines no environment ${environment}`);
-  return { ...config, env: { ...config.env, [environment]: fill(own) } };
-}
-
-/** Writes a value of wrangler.toml as the text of a var. */
-function textOf(value: unknown): string {
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  const filled = structuredClone(config);
+  const { d1_databases, kv_namespaces } = ownOf(filled, environment);
+  for (const database of d1_databases.filter(isDatabase)) {
+    Object.assign(database, { database_id: databaseId, preview_database_id: undefined });
+  }
+  for (const namespace of kv_namespaces.filter(isNamespace)) {
+    Object.assign(namespace, { id: namespaceId, preview_id: undefined });
+  }
+  return filled;
 }

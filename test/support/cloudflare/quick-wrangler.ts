@@ -1,7 +1,8 @@
 /**
  * A stand-in of wrangler, for tests of the decisions of `deploy` and `rollback`. It leaves the account in the state in
  * which wrangler leaves it, and takes a twentieth of wrangler's time to start. It bundles nothing: it uploads the main
- * file as it is. A run with the argument in the environment variable `REAL_WRANGLER_FOR` goes to the real wrangler.
+ * file as it is. A run with the argument in the environment variable `REAL_WRANGLER_FOR` goes to the real wrangler. With
+`ONLY_REPORTS` it uploads nothing, and leaves this text as its report.
  *
  * test/tools/deploy.test.ts proves that the real wrangler builds, migrates and uploads, also to staging.
  * test/tools/rollback.test.ts proves that it builds the code of an earlier commit, and uploads it over an existing
@@ -17,9 +18,12 @@ import type { WranglerConfig } from '../../../tools/command-line/wrangler-config
 
 /** Makes the programs in `directory`, a copy of the project, run this stand-in as wrangler. */
 export function useQuickWrangler({ directory }: { directory: string }): void {
-  const folder = join(directory, 'tools/node_modules/wrangler');
-  mkdirSync(folder, { recursive: true });
-  symlinkSync(import.meta.filename, join(folder, 'index.js'));
+  // Node finds the first from tools, and the second from a version that `rollback` has unpacked in .wrangler.
+  for (const place of ['tools', '.wrangler']) {
+    const folder = join(directory, place, 'node_modules/wrangler');
+    mkdirSync(folder, { recursive: true });
+    symlinkSync(import.meta.filename, join(folder, 'index.js'));
+  }
 }
 
 type Config = WranglerConfig & { migrations?: { tag: string }[] };
@@ -51,6 +55,8 @@ async function migrate({ d1_databases: [database] }: WranglerConfig): Promise<vo
 }
 
 async function upload(own: Config, { tag, message }: Record<string, unknown>): Promise<void> {
+  const { WRANGLER_OUTPUT_FILE_PATH: report = '', ONLY_REPORTS } = process.env;
+  if (ONLY_REPORTS !== undefined) return writeFileSync(report, ONLY_REPORTS);
   const bindings = [
     ...Object.entries(own.vars).map(([name, text]) => ({ name, type: 'plain_text', text })),
     ...own.d1_databases.map((each) => ({ name: each.binding, type: 'd1', id: each.database_id })),
@@ -65,7 +71,7 @@ async function upload(own: Config, { tag, message }: Record<string, unknown>): P
   form.set('index.js', readFileSync(String(own.main), 'utf8'));
   const { deployment_id } = await call('PUT', `/workers/scripts/${own.name}`, form);
   const line = { type: 'deploy', version_id: deployment_id, targets: [] };
-  writeFileSync(process.env.WRANGLER_OUTPUT_FILE_PATH ?? '', JSON.stringify(line));
+  writeFileSync(report, JSON.stringify(line));
 }
 
 /** Calls the API of the account, and returns the result. */
