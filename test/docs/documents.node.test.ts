@@ -12,7 +12,6 @@ import { detailedHealth, health } from '../../src/health/resource.ts';
 import { CATALOGUE as ERRORS } from '../../src/http/errors.ts';
 import { errorResource } from '../../src/openapi/error-resource.ts';
 import { changeList } from '../../src/properties/openapi/change-list.ts';
-import { EXAMPLES as FEED_EXAMPLES } from '../../src/properties/openapi/examples.ts';
 import { locationResource, property } from '../../src/properties/resource.ts';
 import { TEST_VARS } from '../support/vars.ts';
 import {
@@ -27,12 +26,6 @@ import {
 } from './markdown.ts';
 
 describe.each(DOCUMENTS)('%s', (path) => {
-  it('is short enough to be read', () => {
-    expect(textOf(path).split('\n').length - 1).toBeLessThanOrEqual(
-      path === 'README.md' ? 150 : 500,
-    );
-  });
-
   it('links to documents and headings that exist', () => {
     const links = [...proseOf(path).matchAll(/\]\(([^)]+)\)/g)].map(([, target = '']) =>
       target.replaceAll(/\s/g, ''),
@@ -55,15 +48,6 @@ describe.each(DOCUMENTS)('%s', (path) => {
     const real = named.filter((name) => !name.includes('NAME'));
     expect(real.filter((name) => globSync(name).length === 0)).toEqual([]);
   });
-
-  it('names the language of each block: to run, to read, or data', () => {
-    const fences = textOf(path).match(/^ *```.*$/gm) ?? [];
-    const openings = fences.filter((_, index) => index % 2 === 0);
-    expect(
-      openings.filter((fence) => !/^ *```(sh|bash|tsx?|js|python|json|html)?$/.test(fence)),
-    ).toEqual([]);
-    expect(fences.length % 2).toBe(0);
-  });
 });
 
 describe('the README', () => {
@@ -72,19 +56,6 @@ describe('the README', () => {
       (path) => !textOf('README.md').includes(`](${path})`),
     );
     expect(missing).toEqual([]);
-  });
-});
-
-describe('a figure of the README', () => {
-  const { rows } = tableOf('README.md', 'aspect');
-
-  it.each(rows)('is in the document that it comes from: %s', (_, figures = '', told = '') => {
-    const documents = [...told.matchAll(/\]\(([^)]+)\)/g)].map(([, path = '']) => textOf(path));
-    const numbers = figures.match(/\d[\d,.]*/g) ?? [];
-    expect(documents.length).toBeGreaterThan(0);
-    expect(numbers.filter((number) => !documents.some((text) => text.includes(number)))).toEqual(
-      [],
-    );
   });
 });
 
@@ -230,15 +201,6 @@ describe('an example of an answer', () => {
     for (const [index, schema] of schemas.entries()) {
       expect(schema.parse(examples[index])).toEqual(examples[index]);
     }
-  });
-
-  it('is the example of the OpenAPI document, where it comes from there', () => {
-    const [changes, location] = examplesOf('docs/reference/property-feed.md');
-    expect(changes).toEqual({
-      ...FEED_EXAMPLES.changes,
-      data: FEED_EXAMPLES.changes.data.slice(1),
-    });
-    expect(location).toEqual(FEED_EXAMPLES.locations.data[0]);
   });
 });
 

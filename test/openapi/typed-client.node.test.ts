@@ -1,15 +1,21 @@
-/** The client of docs/guides/typed-client.md: generated, compiled and run against the service as its text says. */
+/** docs/examples/typed-client.ts: generated, compiled and run against the service as docs/guides/typed-client.md says. */
 
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { codeBlocksOf } from '../docs/markdown.ts';
 import { type DevService, startDevService } from '../support/node/dev-service.ts';
 
 const run = promisify(execFile);
@@ -19,14 +25,12 @@ const inDirectory = { cwd: directory, maxBuffer: 1e8 };
 
 let service: DevService;
 
-function documentedClient(): string {
-  return z.string().parse(codeBlocksOf('docs/guides/typed-client.md', 'ts')[0]);
-}
+const CLIENT = readFileSync('docs/examples/typed-client.ts', 'utf8');
 
 beforeAll(async () => {
   symlinkSync(realpathSync('node_modules'), join(directory, 'node_modules'));
   writeFileSync(join(directory, 'package.json'), '{ "type": "module" }');
-  writeFileSync(join(directory, 'client.ts'), documentedClient());
+  writeFileSync(join(directory, 'client.ts'), CLIENT);
   const document = await run('npm', ['run', '-s', 'openapi'], { maxBuffer: 1e8 });
   writeFileSync(join(directory, 'openapi.json'), document.stdout);
   await run(join(bin, 'openapi-typescript'), ['openapi.json', '--output', 'api.d.ts'], inDirectory);
@@ -61,10 +65,7 @@ describe('the typed client of the documents', () => {
   });
 
   it('does not compile with a field that the service would refuse', async () => {
-    const wrong = documentedClient().replace(
-      "aggregate_type: 'booking',",
-      "aggregate_kind: 'booking',",
-    );
+    const wrong = CLIENT.replace("aggregate_type: 'booking',", "aggregate_kind: 'booking',");
     writeFileSync(join(directory, 'wrong.ts'), wrong);
     const options = '--strict --singleThreaded --noEmit --target es2024 --module nodenext'.split(
       ' ',

@@ -102,9 +102,7 @@ describe('dev', () => {
     const output = await shell(
       script.replaceAll('http://localhost:3001', service.origin).replaceAll('curl ', 'curl -f '),
     );
-    expect(output).toContain('"object":"health"');
     expect(output).toContain('"object":"list"');
-    expect(output).toContain('"object":"property"');
     expect(output).toContain('"status":"pending"');
     expect(output).toContain('"status":"idempotent"');
   });

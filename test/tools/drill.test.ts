@@ -115,7 +115,7 @@ describe('an event that was erased since the backup stays erased', () => {
 
   it('when the database was moved and renamed, and an older backup comes back', async () => {
     await walk('npm run backup -- --remote --out backups/weekly.sql');
-    const lines = commandsOf('docs/reference/events.md', '### When it must go at once');
+    const lines = commandsOf('docs/operate/erasure.md', '## When it must go at once');
     expect(lines).toEqual([
       'npm run backup -- --remote',
       `npx wrangler d1 create ${NAME}-2 --location weur`,

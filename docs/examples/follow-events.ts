@@ -1,0 +1,41 @@
+/**
+ * Handles every event in the order of the stream. Keeps `checkpoint.json` and `handled.txt` in its folder.
+ * After a rewind of the database: `SINCE=2026-11-21T12:00:00Z node follow-events.ts`.
+ */
+
+import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { callForJson } from './call.ts';
+
+type Event = { id: string; type: string; aggregate_id: string; payload: Record<string, unknown> };
+type Page = { data: Event[]; resume_cursor: string };
+type Checkpoint = { since: string; cursor: string };
+
+/** Your work. It may see an event twice after a crash: make it safe to repeat for one `event.id`. */
+async function handle(event: Event) {
+  console.log(event.id, event.type, event.aggregate_id);
+}
+
+const textOf = (file: string) => (existsSync(file) ? readFileSync(file, 'utf8') : '');
+const handled = new Set(textOf('handled.txt').split('\n'));
+let { since, cursor }: Checkpoint = JSON.parse(
+  textOf('checkpoint.json') || '{"since":"","cursor":""}',
+);
+const { SINCE } = process.env;
+if (SINCE && SINCE !== since) [since, cursor] = [SINCE, ''];
+
+for (;;) {
+  const filters = `${since && `&created_after=${since}`}${cursor && `&cursor=${cursor}`}`;
+  const startedAt = Date.now();
+  const page = await callForJson<Page>(`/api/v1/events?order=asc&limit=100&wait=25${filters}`);
+  for (const event of page.data.filter(({ id }) => !handled.has(id))) {
+    await handle(event);
+    handled.add(event.id);
+    appendFileSync('handled.txt', `${event.id}\n`);
+  }
+  cursor = page.resume_cursor;
+  writeFileSync('checkpoint.new', JSON.stringify({ since, cursor }));
+  renameSync('checkpoint.new', 'checkpoint.json');
+  // Empty and early: the service holds too many requests already.
+  if (page.data.length === 0 && Date.now() - startedAt < 20_000) await pause(5_000);
+}

@@ -1,0 +1,42 @@
+/** Keeps a copy of the public catalogue in `copy.json`, as long as it runs. */
+
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { call } from './call.ts';
+
+type Listing = { id: string; slug: string; name: string };
+type Change = { id: string; slug: string; change: string; property: Listing | null };
+type Page = { data: Change[]; resume_cursor: string };
+type Copy = { cursor: string; listings: Record<string, Listing> };
+
+const FILE = 'copy.json';
+const emptyCopy = (): Copy => ({ cursor: '', listings: {} });
+
+/** Replaces the copy together with its cursor: both or neither. */
+function store(copy: Copy): void {
+  writeFileSync(`${FILE}.new`, JSON.stringify(copy));
+  renameSync(`${FILE}.new`, FILE);
+}
+
+let copy: Copy = existsSync(FILE) ? JSON.parse(readFileSync(FILE, 'utf8')) : emptyCopy();
+for (;;) {
+  const startedAt = Date.now();
+  const after = copy.cursor && `&wait=25&after=${copy.cursor}`;
+  const response = await call(`/api/v1/web/property-changes?limit=100${after}`);
+  if (!response.ok) {
+    const text = await response.text();
+    if (!text.includes('"invalid_cursor"') || copy.cursor === '') throw new Error(text);
+    copy = emptyCopy();
+    continue;
+  }
+  const { data, resume_cursor } = (await response.json()) as Page;
+  for (const { id, slug, change, property } of data) {
+    if (property) copy.listings[id] = property;
+    else delete copy.listings[id];
+    console.log(change, slug);
+  }
+  copy.cursor = resume_cursor;
+  store(copy);
+  // Empty and early: the service holds too many requests already.
+  if (data.length === 0 && Date.now() - startedAt < 20_000) await pause(5_000);
+}
