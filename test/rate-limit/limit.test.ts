@@ -1,14 +1,7 @@
 /** The limit as callers meet it. */
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import {
-  API_KEY,
-  expectError,
-  expectStatus,
-  freshAddress,
-  send,
-  sendWith,
-} from '../support/http.ts';
+import { expectError, expectStatus, freshAddress, send, sendWith } from '../support/http.ts';
 
 const LIST = '/api/v1/web/properties';
 const INGEST = '/api/public/events/ingest';
@@ -62,50 +55,21 @@ describe('the default limit', () => {
     expect(remaining.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, n) => n));
   });
 
-  it('lets exactly 100 of 150 parallel writes of one address pass', async () => {
+  it('sends the state of the window in both families of headers, and rejects one address with 429', async () => {
     const address = freshAddress();
-    const responses = await times(150, () => from(address, '/api/none', { method: 'POST' }));
-    expect(statusesOf(responses)).toEqual({ 404: 100, 429: 50 });
-  });
-
-  it('sends the state of the window in both families of headers', async () => {
-    const address = freshAddress();
-    expect(limitHeadersOf(await from(address))).toEqual([
-      '100',
-      '99',
-      '60',
-      '"default";q=100;w=60',
-      '"default";r=99;t=60',
-      null,
-    ]);
-    passSeconds(20.4);
-    expect(limitHeadersOf(await from(address))).toEqual([
-      '100',
-      '98',
-      '40',
-      '"default";q=100;w=60',
-      '"default";r=98;t=40',
-      null,
-    ]);
-  });
-
-  it('refuses one address with 429, serves another, and never asks for a wait that is too short', async () => {
-    const address = freshAddress();
-    await times(100, () => from(address));
-    passSeconds(10.9);
-    const response = await from(address);
-    expect(limitHeadersOf(response)).toEqual([
-      '100',
-      '0',
-      '50',
-      '"default";q=100;w=60',
-      '"default";r=0;t=50',
-      '50',
-    ]);
-    const error = await expectError(response, 429, 'rate_limit_exceeded');
-    expect(error.type).toBe('rate_limit_error');
+    const policy = '"default";q=100;w=60';
+    const at = async (seconds: number) => {
+      passSeconds(seconds);
+      return limitHeadersOf(await from(address));
+    };
+    expect(await at(0)).toEqual(['100', '99', '60', policy, '"default";r=99;t=60', null]);
+    expect(await at(20.4)).toEqual(['100', '98', '40', policy, '"default";r=98;t=40', null]);
+    await times(98, () => from(address));
+    expect(await at(10.9)).toEqual(['100', '0', '29', policy, '"default";r=0;t=29', '29']);
+    const { type } = await expectError(await from(address), 429, 'rate_limit_exceeded');
+    expect(type).toBe('rate_limit_error');
     await expectStatus(await from(freshAddress()), 200);
-    passSeconds(49.099);
+    passSeconds(28.6);
     expect((await from(address)).headers.get('Retry-After')).toBe('1');
     passSeconds(1);
     await expectStatus(await from(address), 200);
@@ -195,34 +159,15 @@ describe('the ingest limit', () => {
     const response = await from(freshAddress(), path, { method });
     expect(response.headers.get('RateLimit-Policy')).toBe('"default";q=100;w=60');
   });
-
-  it.each([401, 413, 415])('is in the headers of a %i too', async (status) => {
-    const init = {
-      401: { headers: { 'x-api-key': 'wrong' } },
-      413: { body: JSON.stringify({ payload: 'x'.repeat(300_000) }) },
-      415: { headers: { 'Content-Type': 'text/plain' } },
-    }[status];
-    const headers = { ...post.headers, 'x-api-key': API_KEY, ...init?.headers };
-    const response = await from(freshAddress(), INGEST, { ...post, ...init, headers });
-    await expectStatus(response, status);
-    expect(response.headers.get('RateLimit')).toBe('"ingest";r=199;t=60');
-  });
 });
 
 it('takes its limits from the vars', async () => {
   const headers = { 'CF-Connecting-IP': freshAddress() };
-  const changes = { RATE_LIMIT_DEFAULT: '3', RATE_LIMIT_INGEST: '7' };
+  const changes = { RATE_LIMIT_DEFAULT: '1000000000', RATE_LIMIT_INGEST: '7' };
   const read = await sendWith(changes, '/api/health', { headers });
-  expect(read.headers.get('RateLimit')).toBe('"default";r=2;t=60');
+  expect(read.headers.get('RateLimit')).toBe('"default";r=999999999;t=60');
   const write = await sendWith(changes, INGEST, { method: 'POST', headers });
   expect(write.headers.get('RateLimit')).toBe('"ingest";r=6;t=60');
-});
-
-it('may be far above the requests of any client', async () => {
-  const changes = { RATE_LIMIT_DEFAULT: '1000000000' };
-  const response = await sendWith(changes, '/api/health');
-  await expectStatus(response, 200);
-  expect(response.headers.get('X-RateLimit-Limit')).toBe('1000000000');
 });
 
 it('is in the headers of a 304 and of a 500', async () => {

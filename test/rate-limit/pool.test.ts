@@ -138,17 +138,6 @@ describe('a request beside a call of another request', () => {
   });
 });
 
-it('150 requests at once make at most 40 calls, and exactly 100 requests pass', async () => {
-  const one = isolate(() => 15);
-  const client = freshAddress();
-  const answers = Array.from({ length: 150 }, () => one.send(client));
-  await vi.advanceTimersByTimeAsync(1_000);
-  const statuses = (await Promise.all(answers)).map(({ status }) => status);
-  expect(statuses.filter((status) => status === 404)).toHaveLength(100);
-  expect(statuses.filter((status) => status === 429)).toHaveLength(50);
-  expect(one.asked.length).toBeLessThanOrEqual(40);
-});
-
 it('a lease that comes after its request has waited for a second is spent by later requests', async () => {
   vi.spyOn(console, 'error').mockReturnValue(undefined);
   const one = isolate(() => 1_500);
