@@ -154,9 +154,4 @@ describe('the tests over real HTTP', () => {
       './tools/import/killed.test.ts',
     ]);
   });
-
-  it('hand the soak a bundle whose log is read', () => {
-    const calls = tests.flatMap(([, text]) => text.match(/\bsoak\([^)]*\)/g) ?? []);
-    expect(calls).toEqual(['soak(SECONDS, startWatchedProduction)']);
-  });
 });

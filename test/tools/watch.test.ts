@@ -22,7 +22,7 @@ describe('a saved file', () => {
   });
 
   it.each([
-    ['tools/soak/run.ts', ['test/tools/soak.test.ts']],
+    ['tools/bench/rates.ts', ['test/tools/bench/rates.test.ts']],
     ['tools/token.ts', ['test/tools/token.test.ts']],
     [
       'tools/erasure/ledger.ts',

@@ -102,12 +102,6 @@ describe('by npm', () => {
     );
   });
 
-  it('a soak does nothing when npm has kept its --seconds', () => {
-    const { status, stderr } = npmRun('soak', '--seconds=5');
-    expect(status).toBe(2);
-    expect(stderr).toContain('npm kept --seconds for itself: write -- before the arguments');
-  });
-
   it('an import gets its options after --', () => {
     expect(npmRun('import-listings', '--', 'no-such-file.json', '--dry-run')).toEqual({
       status: 1,
@@ -156,8 +150,7 @@ describe('the arguments of a command', () => {
 it.each([
   ['deploy', '--dry-run', "Unknown option '--dry-run'. Nothing was done.\n\nUsage: "],
   ['dev', '--port', "Unknown option '--port'. Nothing was done.\n\nUsage: "],
-  ['soak', 'minutes', "Unexpected argument 'minutes'. Nothing was done.\n\nUsage: "],
-  ['soak', '--seconds=0', '--seconds must be a number above 0. Nothing was done.\n\nUsage: '],
+  ['bench', 'minutes', "Unexpected argument 'minutes'. Nothing was done.\n\nUsage: "],
   ['bench', '--d1=fast', 'fast is no number of milliseconds up to 9999. Nothing was done.'],
 ])('%s does nothing when it is given %s', async (script, argument, message) => {
   const { code, stdout, stderr } = await here(script, argument);
