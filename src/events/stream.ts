@@ -5,7 +5,7 @@
  * send an id that it has just read as `after_id`.
  */
 
-import { eq, gt, lt, type SQL, sql } from 'drizzle-orm';
+import { and, eq, gt, lt, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { described } from '../http/described.ts';
 import { type ApiError, resourceMissing, validationError } from '../http/errors.ts';
@@ -14,15 +14,7 @@ import { listedTexts, listMetadata } from '../http/query.ts';
 import { UUID_PATTERN, uuid } from '../http/uuid.ts';
 import { waitParameter } from '../http/wait.ts';
 import { readD1 } from '../storage/d1.ts';
-import {
-  given,
-  ROWS,
-  SHARE,
-  takePage,
-  valuesOfPage,
-  WALKED,
-  withLastThatFits,
-} from '../storage/page.ts';
+import { given, keysetPage, readPage, withinShare } from '../storage/page.ts';
 import { statementOf, statementsOf } from '../storage/statement.ts';
 import { databaseIdentity } from '../storage/table.ts';
 import {
@@ -139,11 +131,12 @@ const filterParameters = Object.fromEntries(
 ) as { [Name in FilterName]: z.ZodExactOptional<(typeof FILTERS)[Name]['schema']> };
 
 /** Returns the tables and conditions of the given filters. Each value is bound under its parameter's name. */
-function partsOf(asked: EventFilters): { from: SQL; conditions: SQL } {
+function partsOf(asked: EventFilters): { from: SQL; condition: SQL } {
   const own = filters.filter(([name]) => name in asked);
   const tables = own.flatMap(([, { from }]) => from ?? []);
-  const conditions = own.map(([name, { condition }]) => sql` and ${condition(given(name))}`);
-  return { from: sql`${sql.join(tables)}${events}`, conditions: sql.join(conditions) };
+  const conditions = own.map(([name, { condition }]) => condition(given(name)));
+  const condition = and(...conditions) ?? sql`true`;
+  return { from: sql`${sql.join(tables)}${events}`, condition };
 }
 
 /** The query parameters of the list. A list of ids is a page of all of them unless `limit` is sent. */
@@ -204,24 +197,30 @@ export async function findEvents(
 ): Promise<EventPage | undefined> {
   const begin = after_seq === undefined && after_id !== undefined ? 'id' : 'seq';
   const statement = pageStatement({ order, filters, begin });
-  const start = after_seq ?? after_id ?? BEGINNING[order];
-  const values = { ...filters, ...valuesOfPage(limit), start };
-  const [state, page] = await readD1(() =>
-    database.batch<StreamState & EventPageRow>([
-      STATE.bindTo(database, { after_id: after_id ?? '' }),
-      statement.bindTo(database, values),
-    ]),
+  const after0 = after_seq ?? after_id ?? BEGINNING[order];
+  let state: StreamState | undefined;
+  const { items, next } = await readPage(
+    limit,
+    async (size) => {
+      const [first, page] = await readD1(() =>
+        database.batch<StreamState & EventPageRow>([
+          STATE.bindTo(database, { after_id: after_id ?? '' }),
+          statement.bindTo(database, { ...filters, after0, ...size }),
+        ]),
+      );
+      state = first?.results[0];
+      return page?.results ?? [];
+    },
+    documentOf,
   );
-  const [stream] = state?.results ?? [];
-  if (stream === undefined) throw new Error('The database has no identity.');
-  const { generation, anchor, newest } = stream;
+  if (state === undefined) throw new Error('The database has no identity.');
+  const { generation, anchor, newest } = state;
   if (after_id !== undefined && anchor === null) return undefined;
 
-  const rows = page?.results ?? [];
-  const { documents, end } = takePage(rows, limit, documentOf);
-  if (end !== undefined) return { documents, hasMore: true, resume: end.seq, generation };
+  const documents = items.map(({ document }) => document);
+  if (next !== undefined) return { documents, hasMore: true, resume: next.seq, generation };
   const behind = after_seq ?? anchor ?? BEGINNING[order];
-  const last = rows.at(-1)?.seq ?? behind;
+  const last = items.at(-1)?.row.seq ?? behind;
   const resume = order === 'asc' ? Math.max(newest, behind) : last;
   return { documents, hasMore: false, resume, generation };
 }
@@ -252,7 +251,7 @@ type EventPageRow = Omit<EventRow, 'key_id' | 'fingerprint' | 'receipt' | 'paylo
 
 const { seq, payload } = events;
 
-const columns = sql`${seq}, ${events.id}, ${events.type}, ${events.aggregate_type},
+const columns = sql`${events.id}, ${events.type}, ${events.aggregate_type},
   ${events.aggregate_id}, ${events.created_at}, ${events.received_from}, ${events.erased_at}`;
 
 type StreamState = { generation: string; anchor: number | null; newest: number };
@@ -266,7 +265,7 @@ const STATE = statementOf(
 );
 
 const EVENT = statementOf(
-  sql<EventPageRow>`select ${columns}, ${payload} from ${events} where ${events.id} = ${given('id')}`,
+  sql<EventPageRow>`select ${seq}, ${columns}, ${payload} from ${events} where ${events.id} = ${given('id')}`,
 );
 
 type Shape = { order: EventOrder; filters: EventFilters; begin: 'seq' | 'id' };
@@ -276,25 +275,18 @@ const pageStatement = statementsOf(pageQuery, ({ order, filters, begin }) =>
   [order, begin, ...Object.keys(filters)].join(),
 );
 
-/** Selects a page, and the event after it. `start` is the position after which the page begins, or an event's id. */
+/** The page begins after a position, or after the event with an id. */
 function pageQuery({ order, filters, begin }: Shape): SQL<EventPageRow> {
-  const start =
-    begin === 'seq'
-      ? given('start')
-      : sql`(select ${seq} from ${events} where ${events.id} = ${given('start')})`;
-  const isBehind = sql.raw(order === 'asc' ? '>' : '<');
-  const isUpTo = sql.raw(order === 'asc' ? '<=' : '>=');
-  const { from, conditions } = partsOf(filters);
-  const listed = (columns: SQL, after: SQL) => sql`
-    select ${columns} from ${from} where ${seq} ${isBehind} ${after}${conditions}
-    order by ${seq} ${sql.raw(order)}`;
-  const bytes = sql`octet_length(${payload})`;
-  const isWanted = sql`(${bytes} <= ${SHARE}
-    or ${seq} ${isUpTo} (select item->>1 from last_that_fits))`;
-  return sql<EventPageRow>`
-    ${withLastThatFits([start, sql`''`], sql`${listed(sql`json_array(${bytes}, ${seq})`, WALKED[0])} limit 1`)}
-    ${listed(sql`${columns}, case when ${isWanted} then ${payload} end as payload`, start)}
-    limit ${ROWS}`;
+  const { from, condition } = partsOf(filters);
+  const after = sql`(select ${seq} from ${events} where ${events.id} = ${given('after0')})`;
+  return keysetPage<EventPageRow>({
+    columns: sql`${columns}, ${withinShare(payload)} as payload`,
+    from,
+    ranges: [condition],
+    order: [seq],
+    direction: order,
+    ...(begin === 'id' && { after }),
+  });
 }
 
 /** Writes a stored event as JSON text, with the payload as it is stored. */

@@ -6,26 +6,17 @@
  * change: it gets every public listing, and the removals after its start.
  */
 
-import { type SQL, type SQLWrapper, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { type CursorScope, encodeCursor, invalidCursor, listJson } from '../http/paging.ts';
 import { readD1 } from '../storage/d1.ts';
-import {
-  given,
-  LAST_THAT_FITS,
-  ROWS,
-  SHARE,
-  takePage,
-  valuesOfPage,
-  WALKED,
-  withLastThatFits,
-} from '../storage/page.ts';
+import { given, type Item, keysetPage, readPage, withinShare } from '../storage/page.ts';
 import { statementOf } from '../storage/statement.ts';
 import { databaseIdentity } from '../storage/table.ts';
 import { inLanguages } from './locale-map.ts';
 import { renderingOf } from './render.ts';
 import { property } from './resource.ts';
-import { documentOf, type ListingText, listingBytes, listingTextWhere } from './store.ts';
+import { documentOf, type ListingText, listingText } from './store.ts';
 import { properties } from './table.ts';
 
 /** A place in the list of changes, of one generation of the database: see `database_identity`. */
@@ -88,29 +79,35 @@ export async function readChanges(
 ): Promise<{ json: string; isEmpty: boolean }> {
   const session = database.withSession('first-primary');
   const values = {
-    ...valuesOfPage(limit),
-    seq: after?.seq ?? 0,
+    after0: after?.seq ?? 0,
     start: after?.start ?? Number.MAX_SAFE_INTEGER,
     rendering: renderingOf(publicSiteUrl),
   };
-  const [state, page] = await readD1(() =>
-    session.batch<ListState & ChangeRow>([
-      LIST_STATE.bindTo(session, { begins: after === undefined ? 1 : 0 }),
-      CHANGES.bindTo(session, values),
-    ]),
+  let state: ListState | undefined;
+  const { items, next } = await readPage(
+    limit,
+    async (size) => {
+      const [first, page] = await readD1(() =>
+        session.batch<ListState & ChangeRow>([
+          LIST_STATE.bindTo(session, { begins: after === undefined ? 1 : 0 }),
+          CHANGES.bindTo(session, { ...values, ...size }),
+        ]),
+      );
+      state = first?.results[0];
+      // The change at a place of another generation was undone, and the place may have been assigned again.
+      if (after !== undefined && after.generation !== state?.generation)
+        throw invalidCursor('after');
+      return page?.results ?? [];
+    },
+    (row) => propertyOf(row, publicSiteUrl),
   );
-  const { generation = '', newest } = state?.results[0] ?? {};
-  // The change at a place of another generation was undone, and the place may have been assigned again.
-  if (after !== undefined && after.generation !== generation) throw invalidCursor('after');
-
-  const rows = page?.results ?? [];
-  const { documents, end } = takePage(rows, limit, (row) => propertyOf(row, publicSiteUrl));
-  const items = documents.map((document, index) => changeJson(rows[index], document, locale));
+  const { generation = '', newest } = state ?? {};
   const start = after?.start ?? newest ?? 0;
-  const last = rows.at(-1)?.change_seq ?? after?.seq ?? 0;
-  const seq = end?.change_seq ?? Math.max(start, last);
+  const last = items.at(-1)?.row.change_seq ?? after?.seq ?? 0;
+  const seq = next?.change_seq ?? Math.max(start, last);
   const cursor = await changeCursor({ generation, seq, start });
-  const json = listJson(items, end ? cursor : null, { resume_cursor: cursor });
+  const documents = items.map((item) => changeJson(item, locale));
+  const json = listJson(documents, next ? cursor : null, { resume_cursor: cursor });
   return { json, isEmpty: items.length === 0 };
 }
 
@@ -119,12 +116,7 @@ function propertyOf(row: ChangeRow, publicSiteUrl: string): string | undefined {
   return row.status === 'hidden' ? '' : documentOf(row, publicSiteUrl, 'document');
 }
 
-function changeJson(
-  row: ChangeRow | undefined,
-  document: string,
-  locale: ChangesRequest['locale'],
-) {
-  if (row === undefined) return '';
+function changeJson({ row, document }: Item<ChangeRow>, locale: ChangesRequest['locale']): string {
   const isRemoved = row.status === 'hidden';
   const change = {
     object: 'property_change',
@@ -140,20 +132,13 @@ function changeJson(
 
 const { change_seq, id, slug, status, changed_at, removed_slug, former_slugs } = properties;
 const isPublic = sql`${status} <> 'hidden'`;
-const publicBytes = listingBytes('document');
-const item = sql`json_array(iif(${isPublic}, ${publicBytes}, 0), ${change_seq}, '')`;
-const isWanted = sql`${isPublic}
-  and (${publicBytes} <= ${SHARE} or (${change_seq}, '') <= ${LAST_THAT_FITS})`;
 
-const listed = (columns: SQL, seq: SQLWrapper) => sql`
-  select ${columns} from ${properties}
-  where ${change_seq} > ${seq} and (${isPublic} or ${change_seq} > ${given('start')})
-  order by ${change_seq}`;
-
-const CHANGES = statementOf(sql<ChangeRow>`
-  ${withLastThatFits([given('seq'), sql`''`], sql`${listed(item, WALKED[0])} limit 1`)}
-  ${listed(
-    sql`${change_seq}, ${id}, ${slug}, ${status}, ${changed_at}, ${removed_slug}, ${former_slugs},
-      ${listingTextWhere(isWanted, 'document')}`,
-    given('seq'),
-  )} limit ${ROWS}`);
+const CHANGES = statementOf(
+  keysetPage<ChangeRow>({
+    columns: sql`${id}, ${slug}, ${status}, ${changed_at}, ${removed_slug}, ${former_slugs},
+      ${listingText('document', withinShare)}`,
+    from: properties,
+    ranges: [sql`(${isPublic} or ${change_seq} > ${given('start')})`],
+    order: [change_seq],
+  }),
+);

@@ -1,24 +1,14 @@
 /** Reads the locations that listings may name, for sites that offer the filters `location` and `location_id`. */
 
-import { type SQL, type SQLWrapper, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import type { CursorScope } from '../http/paging.ts';
 import { uuid } from '../http/uuid.ts';
 import { readD1 } from '../storage/d1.ts';
-import {
-  given,
-  LAST_THAT_FITS,
-  type Page,
-  ROWS,
-  SHARE,
-  takePage,
-  valuesOfPage,
-  WALKED,
-  withLastThatFits,
-} from '../storage/page.ts';
+import { keysetPage, readPage, withinShare } from '../storage/page.ts';
 import { type Connection, statementOf } from '../storage/statement.ts';
 import { locationResource } from './resource.ts';
-import { justAfter } from './store.ts';
+import type { DocumentPage } from './store.ts';
 import { locations } from './table.ts';
 import { slug as slugText } from './text.ts';
 
@@ -47,12 +37,16 @@ const NO_SLUG = '~';
 export async function findLocations(
   connection: Connection,
   { limit, after = ['', ''] }: LocationsRequest,
-): Promise<Page<LocationPosition>> {
+): Promise<DocumentPage<LocationPosition>> {
   const [slug, id] = after;
-  const values = { slug: slug ?? NO_SLUG, id: justAfter(id), ...valuesOfPage(limit) };
-  const rows = await readD1(() => PAGE.rows(connection, values));
-  const { documents, end } = takePage(rows, limit, documentOf);
-  return { documents, next: end ? [end.slug, end.id] : null };
+  const place = { after0: slug ?? NO_SLUG, after1: id };
+  const { items, next } = await readPage(
+    limit,
+    (size) => readD1(() => PAGE.rows(connection, { ...place, ...size })),
+    documentOf,
+  );
+  const documents = items.map(({ document }) => document);
+  return { documents, next: next ? [next.slug, next.id] : null };
 }
 
 function documentOf({ id, slug, name }: LocationRow): string | undefined {
@@ -62,15 +56,12 @@ function documentOf({ id, slug, name }: LocationRow): string | undefined {
 }
 
 const { id, slug, sort_slug, name } = locations;
-const bytes = sql`octet_length(${name})`;
-const isWanted = sql`(${bytes} <= ${SHARE} or (${sort_slug}, ${id}) <= ${LAST_THAT_FITS})`;
 
-const listed = (columns: SQL, [afterSlug, afterId]: readonly [SQLWrapper, SQLWrapper]) => sql`
-  select ${columns} from ${locations} where (${sort_slug}, ${id}) > (${afterSlug}, ${afterId})
-  order by ${sort_slug}, ${id}`;
-
-const START = [given('slug'), given('id')] as const;
-const NEXT = sql`${listed(sql`json_array(${bytes}, ${sort_slug}, ${id} || ' ')`, WALKED)} limit 1`;
-const PAGE = statementOf(sql<LocationRow>`
-  ${withLastThatFits(START, NEXT)}
-  ${listed(sql`${id}, ${slug}, case when ${isWanted} then ${name} end as name`, START)} limit ${ROWS}`);
+const PAGE = statementOf(
+  keysetPage<LocationRow>({
+    columns: sql`${slug}, ${withinShare(name)} as name`,
+    from: locations,
+    ranges: [sql`true`],
+    order: [sort_slug, id],
+  }),
+);

@@ -5,17 +5,7 @@ import * as z from 'zod';
 import type { CursorScope } from '../http/paging.ts';
 import { uuid } from '../http/uuid.ts';
 import { readD1 } from '../storage/d1.ts';
-import {
-  given,
-  LAST_THAT_FITS,
-  type Page,
-  ROWS,
-  SHARE,
-  takePage,
-  valuesOfPage,
-  WALKED,
-  withLastThatFits,
-} from '../storage/page.ts';
+import { given, keysetPage, readPage, withinShare } from '../storage/page.ts';
 import { type Connection, statementOf, statementsOf } from '../storage/statement.ts';
 import type { FeedFilters } from './parameters.ts';
 import { cardOf, render, renderingOf } from './render.ts';
@@ -37,6 +27,9 @@ export type PageRequest = {
   after?: Position | undefined;
 };
 
+/** Items as JSON texts, and the position of the last item if more items follow, else null. */
+export type DocumentPage<Position> = { documents: string[]; next: Position | null };
+
 /** The key of one listing. */
 export type ListingKey = { id: string } | { slug: string };
 
@@ -53,26 +46,29 @@ const BEGINNING: Position = [-2_147_483_649, ''];
 
 /**
  * Finds a page of public listings, as JSON texts. Reads `limit + 1` rows, and one more for each further status; with
- * `location`, one more for each status. A page that has to be cut costs more: see page.ts.
+ * `location`, one more for each status.
  */
 export async function findPage(
   connection: Connection,
   publicSiteUrl: string,
   { shows, filters, limit, after = BEGINNING }: PageRequest,
-): Promise<Page<Position>> {
+): Promise<DocumentPage<Position>> {
   const { status, ...exact } = filters;
   const values = {
     ...Object.fromEntries(status.map((each, index) => [`status${index}`, each])),
     ...exact,
-    afterOrder: after[0],
-    afterId: justAfter(after[1]),
-    ...valuesOfPage(limit, status.length),
+    after0: after[0],
+    after1: after[1],
     rendering: renderingOf(publicSiteUrl),
   };
   const statement = pageStatement({ shows, filters });
-  const rows = await readD1(() => statement.rows(connection, values));
-  const { documents, end } = takePage(rows, limit, (row) => documentOf(row, publicSiteUrl, shows));
-  return { documents, next: end ? [end.display_order, end.id] : null };
+  const { items, next } = await readPage(
+    limit,
+    (size) => readD1(() => statement.rows(connection, { ...values, ...size })),
+    (row) => documentOf(row, publicSiteUrl, shows),
+  );
+  const documents = items.map(({ document }) => document);
+  return { documents, next: next ? [next.display_order, next.id] : null };
 }
 
 /** Finds one public listing, as JSON text of a `Property`. */
@@ -88,14 +84,6 @@ export async function findDocument(
 }
 
 /**
- * Returns a text that sorts after an id and before any other id. SQLite would begin to read at the id itself, and read
- * its listing again.
- */
-export function justAfter(id: string): string {
-  return `${id} `;
-}
-
-/**
  * A listing as JSON text: the document or card if it is current (rendered by these rules for this site), else the
  * `Source`.
  */
@@ -105,16 +93,12 @@ type Shown = PageRequest['shows'];
 
 const isCurrent = sql`${properties.rendering} = ${given('rendering')}`;
 
-/** Selects a `ListingText`. `text` is null where `isWanted` is false. */
-export const listingTextWhere = (isWanted: SQL, shows: Shown) => sql`${isCurrent} as is_current,
-  case when ${isWanted} then iif(${isCurrent}, ${properties[shows]}, ${properties.source}) end as text`;
-
-/**
- * The size of a listing in bytes, for the bound of its page. A source that has to be rendered counts half, because it
- * is usually larger than the `Property` made from it.
- */
-export const listingBytes = (shows: Shown) => sql`
-  iif(${isCurrent}, octet_length(${properties[shows]}), octet_length(${properties.source}) / 2)`;
+/** Selects the `is_current` of a `ListingText`, and its `text` by `select`. */
+export const listingText = (
+  shows: Shown,
+  select: (column: SQLWrapper) => SQLWrapper,
+) => sql`${isCurrent} as is_current,
+  iif(${isCurrent}, ${select(properties[shows])}, ${select(properties.source)}) as text`;
 
 /** Returns a listing as JSON text; undefined when the page cannot hold it. */
 export function documentOf(
@@ -130,11 +114,11 @@ export function documentOf(
 const { display_order, id, status, slug } = properties;
 
 const BY_ID = statementOf(sql<ListingText>`
-  select ${listingTextWhere(sql`true`, 'document')} from ${properties}
+  select ${listingText('document', (column) => column)} from ${properties}
   where ${id} = ${given('id')} and ${status} <> 'hidden'`);
 
 const BY_SLUG = statementOf(sql<ListingText>`
-  select ${listingTextWhere(sql`true`, 'document')} from ${properties}
+  select ${listingText('document', (column) => column)} from ${properties}
   where ${slug} = ${given('slug')} and ${status} <> 'hidden'`);
 
 type ListingRow = ListingText & { display_order: number; id: string };
@@ -166,20 +150,11 @@ function pageQuery({ shows, filters }: Shape): SQL<ListingRow> {
       ? sql`and ${properties.location_id} = ${LOCATION_ID} `
       : sql`and ${properties[name]} = ${given(name)} `,
   );
-  const listed = (columns: SQL, [afterOrder, afterId]: readonly [SQLWrapper, SQLWrapper]) => {
-    const ranges = filters.status.map(
-      (_, index) => sql`
-        select ${display_order}, ${id}, ${columns} from ${properties}
-        where ${status} = ${given(`status${index}`)} ${sql.join(exact)}
-          and (${display_order}, ${id}) > (${afterOrder}, ${afterId})`,
-    );
-    return sql`${sql.join(ranges, sql` union all `)} order by display_order, id`;
-  };
-  const start = [given('afterOrder'), given('afterId')] as const;
-  const bytes = listingBytes(shows);
-  const item = sql`json_array(${bytes}, ${display_order}, ${id} || ' ') as item`;
-  const isWanted = sql`(${bytes} <= ${SHARE} or (${display_order}, ${id}) <= ${LAST_THAT_FITS})`;
-  return sql<ListingRow>`
-    ${withLastThatFits(start, sql`select item from (${listed(item, WALKED)} limit 1)`)}
-    ${listed(listingTextWhere(isWanted, shows), start)} limit ${ROWS}`;
+  const range = (index: number) => sql`${status} = ${given(`status${index}`)} ${sql.join(exact)}`;
+  return keysetPage<ListingRow>({
+    columns: listingText(shows, withinShare),
+    from: properties,
+    ranges: [range(0), ...filters.status.slice(1).map((_, index) => range(index + 1))],
+    order: [display_order, id],
+  });
 }

@@ -1,78 +1,112 @@
 /**
- * Keyset pages. Every list reads the rows after a place in its order with one statement. A page ends after `limit`
- * items, or before an item that would make it larger than 4 MiB. It holds at least one item.
+ * Keyset pages: every list reads the rows after a position in its order, with one statement.
  *
- * A statement selects `limit + 1` rows, with null in place of each text that the page cannot hold. A text that is not
- * larger than its share of the page (4 MiB / `limit`) always fits, so a usual page reads each row once. Where a text is
- * larger, SQLite walks from row to row and adds the sizes up, which reads each row of the page twice more. The selected
- * texts may add up to twice the bound: `takePage` ends the page exactly.
+ *     select display_order, id, … from properties
+ *     where status = 'listed' and (display_order, id) > (7, '0b8e…' || ' ')
+ *     order by display_order, id limit 25 + 1
+ *
+ * A page ends after `limit` items, or before an item that would make it larger than 4 MiB. The statement selects at most
+ * 8 MiB: it leaves out each text that is larger than 8 MiB / `limit`. A page ends before a text that was left out. If
+ * that text is the first one, it is read again, and is alone on its page.
+ *
+ * test/storage/statements.test.ts shows the SQL of every list.
  */
 
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm';
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core';
 
 const MAX_PAGE_BYTES = 4 * 1024 * 1024;
+const MAX_SELECTED_BYTES = 8 * 1024 * 1024;
 const encoder = new TextEncoder();
-
-/** Items as JSON texts, and the place of the last item if more items follow, else null. */
-export type Page<Place> = { documents: string[]; next: Place | null };
 
 /** A value that is bound when the statement runs. */
 export const given = (name: string) => sql`${sql.placeholder(name)}`;
 
-/** Returns the values of `ROWS` and `SHARE`. `ranges` is the number of ranges whose rows the statement merges. */
-export function valuesOfPage(limit: number, ranges = 1): { rows: number; share: number } {
-  return { rows: limit + 1, share: Math.floor(MAX_PAGE_BYTES / (limit * ranges)) };
+/** A row, and its JSON text in the list. */
+export type Item<Row> = { row: Row; document: string };
+
+/** `next` is the row after which the next page begins; undefined on the last page. */
+export type Page<Row> = { items: Item<Row>[]; next: Row | undefined };
+
+/** The values that `keysetPage` binds, besides the position. */
+type PageSize = { rows: number; share: number };
+
+type List = {
+  /** What is selected besides the columns of the order. */
+  columns: SQL;
+  from: SQLWrapper;
+  /** The condition of each range. Each range is read from one index, and SQLite merges them. */
+  ranges: readonly [SQL, ...SQL[]];
+  /** The columns of the order, all of them in one direction. The last one is unique, and an id if there are two. */
+  order: readonly [SQLiteColumn] | readonly [SQLiteColumn, SQLiteColumn];
+  direction?: 'asc' | 'desc';
+  /** The position after which the page begins. By default the values `after0` and `after1` are bound. */
+  after?: SQL;
+};
+
+/** Makes the statement that reads a page, and the row after it. `Row` has the columns of the order too. */
+export function keysetPage<Row>({
+  columns,
+  from,
+  ranges,
+  order,
+  direction = 'asc',
+  after,
+}: List): SQL<Row> {
+  const [first, second] = order;
+  const ordered = sql.join([...order], sql`, `);
+  const position = second ? sql`(${ordered})` : ordered;
+  const operator = sql.raw(direction === 'asc' ? '>' : '<');
+  // SQLite begins to read at the id itself. Nothing is between an id and the id with a space behind it.
+  const start = second ? sql`(${given('after0')}, ${given('after1')} || ' ')` : given('after0');
+  const selects = ranges.map(
+    (range) => sql`select ${ordered}, ${columns} from ${from}
+      where ${position} ${operator} ${after ?? start} and ${range}`,
+  );
+  const names = (second ? [first, second] : [first]).map(
+    ({ name }) => sql`${sql.identifier(name)} ${sql.raw(direction)}`,
+  );
+  // The limit is an expression, because SQLite prepares a statement with a bare `limit ?` again for each value.
+  return sql`${sql.join(selects, sql` union all `)}
+    order by ${sql.join(names, sql`, `)} limit ${given('rows')} + 0`;
+}
+
+/** Selects a text, or null in place of a text that is larger than its share of a page. */
+export function withinShare(column: SQLWrapper): SQL {
+  return sql`iif(octet_length(${column}) <= ${given('share')}, ${column}, null)`;
 }
 
 /**
- * The number of rows that a statement selects. It is an expression, because SQLite prepares a statement with a bare
- * `limit ?` anew for each value: its planner reads the value of a parameter, but not of an expression.
+ * Reads a page of at most `limit` items. `read` runs the statement. `documentOf` makes the JSON text of a row, or
+ * undefined if its text was left out.
  */
-export const ROWS = sql`${given('rows')} + 0`;
-
-/** The largest size in bytes that every text of a page may have at the same time. */
-export const SHARE = given('share');
-
-/** The place (number, id) of the walk's current item, for the statement that selects the next item. */
-export const WALKED = [sql.raw('walk.item->>1'), sql.raw('walk.item->>2')] as const;
-
-/** The place of the last row that the page can hold. SQLite walks when a row first needs this place, and only then. */
-export const LAST_THAT_FITS = sql.raw('(select item->>1, item->>2 from last_that_fits)');
-
-/**
- * Makes the `with` clause that `LAST_THAT_FITS` reads. An item is a JSON array of a row's size in bytes and its place:
- * `[bytes, number, id]`. `start` is the place after which the page begins. `next` selects the item of the first row
- * after `WALKED`. Sizes come from `octet_length`, which counts bytes and reads the head of a row only.
- */
-export function withLastThatFits(start: readonly [SQLWrapper, SQLWrapper], next: SQL): SQL {
-  const fits = sql.raw(`total + (item->>0) <= ${MAX_PAGE_BYTES}`);
-  return sql`with last_that_fits as (
-    with recursive walk(item, total, steps) as (
-      select json_array(0, ${start[0]}, ${start[1]}), 0, 0
-      union all select (${next}), total + (item->>0), steps + 1 from walk where ${fits}
-      limit ${given('rows')} + 1)
-    select item, max(steps) from walk where ${fits})`;
+export async function readPage<Row>(
+  limit: number,
+  read: (size: PageSize) => Promise<readonly Row[]>,
+  documentOf: (row: Row) => string | undefined,
+): Promise<Page<Row>> {
+  const rows = await read({ rows: limit + 1, share: Math.floor(MAX_SELECTED_BYTES / limit) });
+  const page = takePage(rows, limit, documentOf);
+  if (page.items.length > 0 || rows.length === 0) return page;
+  const whole = await read({ rows: 1, share: Number.MAX_SAFE_INTEGER });
+  const { items } = takePage(whole, 1, documentOf);
+  return { items, next: rows.length > 1 ? items[0]?.row : undefined };
 }
 
-/**
- * Takes the items of a page from the rows that were read: at most `limit`, and up to the bound in bytes. `documentOf`
- * makes the JSON text of a row, or undefined when that text was left out. Returns the texts, and the row after which
- * the next page begins: undefined on the last page.
- */
+/** Takes the items of a page from the rows that were read: at most `limit`, and up to the bound in bytes. */
 export function takePage<Row>(
   rows: readonly Row[],
   limit: number,
   documentOf: (row: Row) => string | undefined,
-): { documents: string[]; end: Row | undefined } {
-  const documents: string[] = [];
+): Page<Row> {
+  const items: Item<Row>[] = [];
   let total = 0;
   for (const row of rows.slice(0, limit)) {
     const document = documentOf(row);
     if (document === undefined) break;
     total += encoder.encode(document).length;
-    if (documents.length > 0 && total > MAX_PAGE_BYTES) break;
-    documents.push(document);
+    if (items.length > 0 && total > MAX_PAGE_BYTES) break;
+    items.push({ row, document });
   }
-  const isLast = documents.length === rows.length;
-  return { documents, end: isLast ? undefined : rows[documents.length - 1] };
+  return { items, next: items.length < rows.length ? items.at(-1)?.row : undefined };
 }

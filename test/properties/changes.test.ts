@@ -1,14 +1,12 @@
-/** The list of changes: each reader gets each change once, at a bounded cost. */
+/** The list of changes: each reader gets each change once. */
 
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type * as z from 'zod';
 import { changeList } from '../../src/properties/openapi/change-list.ts';
 import type { Source } from '../../src/properties/source.ts';
-import { counting } from '../support/counting.ts';
 import { expectError, expectStatus, get, sendWith } from '../support/http.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';
-import { tapD1 } from '../support/tap.ts';
 
 const CHANGES = '/api/v1/web/property-changes';
 
@@ -65,11 +63,6 @@ async function hide({ id }: Source): Promise<void> {
     .run();
 }
 
-/**
- * The longest address that the tests give: 195,000 bytes in UTF-8. 21 such listings fit into 4 MiB and 22 do not,
- * if their other fields have up to 4 KB.
- */
-const LARGE = { address: 'ü'.repeat(97_500) };
 const homes = (count: number) => Array.from({ length: count }, () => sourceOf());
 const ids = (items: readonly { id: string }[]) => items.map(({ id }) => id);
 const briefly = (items: Page['data']) => items.map(({ id, change }) => `${change} ${id}`);
@@ -283,103 +276,4 @@ describe('a page of changes', () => {
     }
     expect(constraints).toEqual(['first-primary', 'first-primary']);
   });
-
-  it('holds 4 MiB of documents at most, and the database selects little more', async () => {
-    const large = Array.from({ length: 30 }, () => sourceOf(LARGE));
-    await store(...large);
-    const { resume_cursor } = await read('?limit=1');
-    await hide(large[3] ?? sourceOf());
-    await store({ ...(large[4] ?? sourceOf()), city: 'Another' });
-    let given = 0;
-    const { env: counted, costs } = counting(env);
-    const DB = tapD1(counted.DB, async (call) => {
-      const results = await call();
-      given = Math.max(given, new Blob([JSON.stringify(results)]).size);
-      return results;
-    });
-    for (const [start, sizes] of [
-      ['', [21, 8]],
-      [`&after=${resume_cursor}`, [21, 8]],
-    ] as const) {
-      const pages: Page['data'][] = [];
-      let after: string = start;
-      for (let hasMore = true; hasMore; ) {
-        const rowsBefore = costs.d1RowsRead;
-        const response = await sendWith({ ...counted, DB }, `${CHANGES}?limit=100${after}`);
-        await expectStatus(response, 200);
-        const page = changeList.parse(await response.json());
-        pages.push(page.data);
-        expect(costs.d1RowsRead - rowsBefore).toBeLessThanOrEqual(103 + 2 * (21 + 3));
-        after = `&after=${page.resume_cursor}`;
-        hasMore = page.has_more;
-      }
-      expect(pages.map((page) => page.length)).toEqual(sizes);
-      const published = ids(pages.flat().filter(({ change }) => change === 'published'));
-      expect(new Set(published)).toEqual(
-        new Set(
-          ids(large).filter((id) => id !== large[3]?.id && (start === '' || id !== large[0]?.id)),
-        ),
-      );
-    }
-    expect(given).toBeLessThan(4.5 * 1_024 * 1_024);
-    expect(costs.d1RoundTrips).toBe(4);
-  });
-
-  it('that is cut to its size reads each row twice where other rules rendered it', async () => {
-    await store(...Array.from({ length: 30 }, () => sourceOf(LARGE)));
-    await env.DB.prepare(`UPDATE properties SET rendering = 'older', document = '{}'`).run();
-    const { env: counted, costs } = counting(env);
-    const response = await sendWith(counted, `${CHANGES}?limit=25`);
-    expect(changeList.parse(await response.json()).data).toHaveLength(21);
-    expect(costs.d1RowsRead).toBeLessThanOrEqual(28 + 2 * (25 + 3));
-  });
 });
-
-/** Fills up to so many listings, one in ten of them removed. The last change is a removal. */
-async function fill(count: number): Promise<void> {
-  const [pattern] = homes(1);
-  if (pattern) await store(pattern);
-  await env.DB.prepare(
-    `WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
-     INSERT INTO properties (id, slug, status, display_order, rendering, document, source, change_seq, changed_at, removed_slug)
-     SELECT printf('00000000-0000-4000-8000-%012x', i), 'clone-' || i, iif(i % 10 = 0, 'hidden', 'listed'), i,
-       p.rendering, p.document, p.source, i, 1, 'clone-' || i
-     FROM n JOIN properties AS p ON p.id = ?2`,
-  )
-    .bind(count, pattern?.id)
-    .run();
-}
-
-describe.each(env.TEST_FULL === '' ? [100, 2_000] : [100, 100_000])(
-  'at %d listings a page reads',
-  (count) => {
-    it('limit + 1 rows of listings at most in one round trip: the first, a next one, and changes', async () => {
-      await fill(count);
-      const costsOf = async (query: string) => {
-        const { env: counted, costs } = counting(env);
-        const response = await sendWith(counted, `${CHANGES}${query}`);
-        await expectStatus(response, 200);
-        expect(costs.d1RoundTrips).toBe(1);
-        return { rows: costs.d1RowsRead, page: changeList.parse(await response.json()) };
-      };
-      // One row more names the generation of the database. A first page reads the place of the newest change too, and
-      // a first pass the removals that it skips: one listing in ten here.
-      const skipped = (limit: number) => Math.ceil((limit + 1) / 9);
-      for (const limit of [1, 10, 25, 44]) {
-        const first = await costsOf(`?limit=${limit}`);
-        expect(first.page.has_more).toBe(true);
-        expect(first.rows).toBeLessThanOrEqual(limit + 3 + skipped(limit));
-        const second = await costsOf(`?limit=${limit}&after=${first.page.next_cursor}`);
-        expect(second.page.data).toHaveLength(limit);
-        expect(second.rows).toBeLessThanOrEqual(limit + 2 + skipped(limit));
-      }
-      const { items, resume } = await readAll({ limit: 100 });
-      expect(items.length).toBe(count - Math.floor(count / 10));
-      expect((await costsOf(`?after=${resume}`)).rows).toBeLessThanOrEqual(2);
-      await store(...homes(4));
-      const changed = await costsOf(`?limit=3&after=${resume}`);
-      expect(changed.page).toMatchObject({ has_more: true });
-      expect(changed.rows).toBeLessThanOrEqual(5);
-    });
-  },
-);

@@ -1,12 +1,10 @@
 /** The list of locations, which the filters `location` and `location_id` take. */
 
 import { env } from 'cloudflare:workers';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { listOf } from '../../src/http/paging.ts';
 import { locationResource } from '../../src/properties/resource.ts';
-import { counting } from '../support/counting.ts';
-import { expectError, expectStatus, get, sendWith } from '../support/http.ts';
-import { tapD1 } from '../support/tap.ts';
+import { expectError, expectStatus, get } from '../support/http.ts';
 
 const LIST = '/api/v1/web/locations';
 const page = listOf(locationResource);
@@ -73,68 +71,6 @@ describe('the list of locations', () => {
     expect(first.headers.get('Cache-Control')).toBe('private, no-cache');
     const headers = { 'If-None-Match': first.headers.get('ETag') ?? '' };
     await expectStatus(await get(LIST, { headers }), 304);
-  });
-
-  it('reads limit + 2 rows at most in one round trip, on every page', async () => {
-    let cursor: string | null = '';
-    while (cursor !== null) {
-      const { env: counted, costs } = counting(env);
-      const response = await sendWith(counted, `${LIST}?limit=20${cursor && `&cursor=${cursor}`}`);
-      expect(costs.d1RoundTrips).toBe(1);
-      // One more on the page where the slugs end.
-      expect(costs.d1RowsRead).toBeLessThanOrEqual(22);
-      cursor = page.parse(await response.json()).next_cursor;
-    }
-  });
-
-  describe('with names of 900 KB', () => {
-    const MIB = 1024 * 1024;
-    /** Three bytes in UTF-8. */
-    const text = '鍵'.repeat(100_000);
-    const large = Array.from({ length: 16 }, (_, index) => ({
-      id: crypto.randomUUID(),
-      slug: index % 2 === 0 ? null : `a-large-${String(index).padStart(2, '0')}`,
-      name: index % 4 === 3 ? { en: 'small' } : { en: text, es: text, fr: text },
-    }));
-
-    beforeAll(() => store(large));
-
-    afterAll(async () => {
-      await env.DB.prepare(
-        `DELETE FROM locations WHERE length(name) > 1000 OR slug LIKE 'a-large%'`,
-      ).run();
-    });
-
-    it.each([7, 100])(
-      'ends a page before the one that would take it beyond 4 MiB, and skips none, in pages of %d',
-      async (limit) => {
-        const ids: string[] = [];
-        let cursor: string | null = '';
-        while (cursor !== null) {
-          const { env: counted, costs } = counting(env);
-          let given = 0;
-          const DB = tapD1(counted.DB, async (call) => {
-            const results = await call();
-            given += new Blob([JSON.stringify(results)]).size;
-            return results;
-          });
-          const path = `${LIST}?limit=${limit}${cursor && `&cursor=${cursor}`}`;
-          const response = await sendWith({ ...counted, DB }, path);
-          await expectStatus(response, 200);
-          const body = await response.text();
-          expect(new Blob([body]).size).toBeLessThan(4 * MIB + 10_000);
-          expect(given).toBeLessThan(8 * MIB);
-          const { data, has_more, next_cursor } = page.parse(JSON.parse(body));
-          expect(has_more).toBe(next_cursor !== null);
-          expect(costs.d1RoundTrips).toBe(1);
-          // Three more for each location of a page that has to be cut.
-          expect(costs.d1RowsRead).toBeLessThanOrEqual(limit + 2 + 3 * (data.length + 2));
-          ids.push(...data.map(({ id }) => id));
-          cursor = next_cursor;
-        }
-        expect(ids).toEqual(inOrder([...stored, ...large]));
-      },
-    );
   });
 
   it('takes no cursor of another list, and its cursors fit no other', async () => {

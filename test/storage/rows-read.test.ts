@@ -1,10 +1,12 @@
-/** The rows that a page costs by D1's own count, which depends on the page and not on the table. */
+/** The rows and round trips that each list costs, by D1's own count: they depend on the page and not on the table. */
 
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { createApp } from '../../src/app.ts';
 import { type FeedFilters, filterParameters } from '../../src/properties/parameters.ts';
 import { findPage, type PageRequest } from '../../src/properties/store.ts';
 import { counting } from '../support/counting.ts';
+import { expectStatus, sendWith } from '../support/http.ts';
 import { PUBLIC_SITE_URL, sourceOf, storeListings } from '../support/listings.ts';
 
 const IBIZA = { id: '0b8e6a52-5c1e-4f0e-8a41-54f3a1f0a001', slug: 'ibiza', name: {} };
@@ -117,22 +119,19 @@ describe('every combination of filters', () => {
         const plan = await planOf((database) =>
           findPage(database, PUBLIC_SITE_URL, { shows: 'document', filters, limit: 25, after }),
         );
-        // The page, and the sizes in it, which are read only where a listing exceeds its share.
-        const reads = plan.filter((step) => step.includes('properties'));
-        expect(reads).toHaveLength(2);
-        for (const read of reads) {
-          expect(read).toMatch(/^SEARCH properties USING INDEX/);
-          for (const name of [...names, 'status']) {
-            expect(read).toContain(`${name === 'location' ? 'location_id' : name}=?`);
-          }
-          if (after) expect(read).toContain('(display_order,id)>(?,?)');
+        const [read = '', ...others] = plan.filter((step) => step.includes('properties'));
+        expect(others).toEqual([]);
+        expect(read).toMatch(/^SEARCH properties USING INDEX/);
+        for (const name of [...names, 'status']) {
+          expect(read).toContain(`${name === 'location' ? 'location_id' : name}=?`);
         }
+        if (after) expect(read).toContain('(display_order,id)>(?,?)');
       }
     },
   );
 });
 
-describe('a page', () => {
+describe('a page of listings', () => {
   beforeAll(async () => {
     const insert = env.DB.prepare('INSERT INTO locations (id, slug, name) VALUES (?, ?, ?)');
     await env.DB.batch([ARAN, IBIZA].map(({ id, slug }) => insert.bind(id, slug, '{}')));
@@ -147,20 +146,114 @@ describe('a page', () => {
     expect(combinations).toHaveLength(42);
   });
 
-  it.each(combinations)(
-    'reads no more than the page and one row per status, or two with a slug of a location: %j',
-    async (filters) => {
-      for (const limit of [1, 25]) {
-        for (const skipped of [0, 50]) {
-          const rows = await rowsReadBy(filters, limit, skipped);
-          expect(rows).toBeLessThanOrEqual(mostRows(filters, limit));
-        }
+  it('reads no more than the page and one row per status, or two with a slug of a location', async () => {
+    for (const filters of combinations) {
+      for (const [limit, skipped] of [
+        [1, 0],
+        [25, 0],
+        [1, 50],
+        [25, 50],
+      ] as const) {
+        const rows = await rowsReadBy(filters, limit, skipped);
+        expect({ filters, isTooMuch: rows > mostRows(filters, limit) }).toEqual({
+          filters,
+          isTooMuch: false,
+        });
       }
-    },
-  );
+    }
+  });
 
   it('reads no more where all listings have the same display order', async () => {
     await env.DB.prepare('UPDATE properties SET display_order = 7').run();
     expect(await rowsReadBy({ status: ['listed'] }, 25, 500)).toBe(26);
+  });
+});
+
+/** Reads one page over HTTP. Returns its rows read, and its body. */
+async function readPage(path: string) {
+  const { env: counted, costs } = counting(env);
+  const response = await sendWith(counted, path);
+  await expectStatus(response, 200);
+  expect(costs.d1RoundTrips).toBe(1);
+  const body: { data: { id: string }[]; resume_cursor: string; next_cursor: string | null } =
+    await response.json();
+  return { rows: costs.d1RowsRead, ...body };
+}
+
+it('a page of cards reads limit + 1 rows, and none from memory', async () => {
+  const { env: counted, costs } = counting({ ...env, FEED_CACHE_SECONDS: '60' });
+  const app = createApp();
+  for (const query of ['locale=en&limit=10', 'locale=en&locale=en&limit=10']) {
+    await sendWith(counted, `/api/v1/web/property-cards?${query}`, {}, app);
+    expect(costs).toMatchObject({ d1RoundTrips: 1, d1RowsRead: 11 });
+  }
+});
+
+describe('a page of changes', () => {
+  const CHANGES = '/api/v1/web/property-changes';
+
+  it('reads limit + 1 rows and the generation; the first one the newest change, a first pass the removals that it skips', async () => {
+    await env.DB.exec('DELETE FROM properties');
+    await storeUpTo(2_000);
+    // Every twentieth change is a removal.
+    await env.DB.exec(`UPDATE properties SET status = 'hidden' WHERE change_seq % 20 = 7`);
+    for (const limit of [1, 10, 25]) {
+      const first = await readPage(`${CHANGES}?limit=${limit}`);
+      expect(first.rows).toBeLessThanOrEqual(limit + 3 + 2);
+      const second = await readPage(`${CHANGES}?limit=${limit}&after=${first.resume_cursor}`);
+      expect(second.data).toHaveLength(limit);
+      expect(second.rows).toBeLessThanOrEqual(limit + 2 + 2);
+    }
+    let last = await readPage(`${CHANGES}?limit=100`);
+    while (last.next_cursor !== null) {
+      last = await readPage(`${CHANGES}?limit=100&after=${last.next_cursor}`);
+    }
+    expect((await readPage(`${CHANGES}?after=${last.resume_cursor}`)).rows).toBeLessThanOrEqual(2);
+    await storeListings(env.DB, [sourceOf(), sourceOf(), sourceOf(), sourceOf()]);
+    expect((await readPage(`${CHANGES}?limit=3&after=${last.resume_cursor}`)).rows).toBe(5);
+  });
+});
+
+describe('a page of locations', () => {
+  it('reads limit + 1 rows, with a slug or without', async () => {
+    const insert = env.DB.prepare('INSERT INTO locations (id, slug, name) VALUES (?, ?, ?)');
+    const rows = Array.from({ length: 100 }, (_, index) =>
+      insert.bind(crypto.randomUUID(), index % 2 === 0 ? null : `place-${index}`, '{}'),
+    );
+    await env.DB.batch(rows);
+    let cursor: string | null = '';
+    while (cursor !== null) {
+      const path: string = `/api/v1/web/locations?limit=20${cursor && `&cursor=${cursor}`}`;
+      const page = await readPage(path);
+      expect(page.rows).toBeLessThanOrEqual(21);
+      cursor = page.next_cursor;
+    }
+  });
+});
+
+describe('a page of events', () => {
+  async function storeMany(count: number): Promise<string[]> {
+    const ids = Array.from({ length: count }, () => crypto.randomUUID());
+    await env.DB.prepare(
+      `INSERT INTO events (id, type, aggregate_type, aggregate_id, created_at, payload)
+       SELECT value, 'booking.created', 'booking', 'b', 0, '{}' FROM json_each(?)`,
+    )
+      .bind(JSON.stringify(ids))
+      .run();
+    return ids;
+  }
+
+  it('reads limit + 1 rows, the generation and the newest event', async () => {
+    await storeMany(300);
+    for (const query of ['limit=100', 'limit=100&order=asc', 'limit=100&aggregate_id=b']) {
+      expect((await readPage(`/api/v1/events?${query}`)).rows).toBe(103);
+    }
+  });
+
+  it('reads 2 rows per id at most, the generation and the newest event', async () => {
+    const ids = await storeMany(100);
+    const { data, rows } = await readPage(`/api/v1/events?order=asc&id=${ids}`);
+    expect(data.map(({ id }) => id)).toEqual(ids);
+    expect(rows).toBeLessThanOrEqual(2 * 100 + 2);
   });
 });
