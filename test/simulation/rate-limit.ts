@@ -3,7 +3,6 @@
  * passes in a window, a client of one isolate gets exactly its limit, and a refusal ends with its window.
  */
 
-import * as z from 'zod';
 import { Random } from './random.ts';
 import {
   kill,
@@ -28,20 +27,15 @@ const FIRST_LEASE = 2;
 const LONGEST_WAIT_MS = 1_002;
 /** The requests that an isolate may hold while another one needs them: a tenth of the limit. */
 const LARGEST_LEASE = 5;
-/** A Worker of the version before: it calls `lease` for each request, and holds nothing. */
-const OLD_WORKER = 'old Worker';
-
-const leased = z.object({ granted: z.number(), resetMs: z.number() });
 
 export const RATE_LIMIT: Part = { planOf, violationsIn };
 
 function planOf(seed: string): Plan {
-  const random = new Random(`rate limit ${seed}`);
+  const random = new Random(`limit ${seed}`);
   const machines = machinesOf(random, random.between(1, 3));
   const isCalm = random.chance(0.7);
   const isSwift = random.chance(0.6);
   const clients = ['203.0.113.1', '203.0.113.2'].slice(0, random.between(1, 2));
-  const hasOldWorkers = random.chance(0.15);
   const operations: Operation[] = [];
   const starts = [
     0,
@@ -59,14 +53,12 @@ function planOf(seed: string): Plan {
     const spreadMs = random.pick([0, 100, 2_000, 6_000]);
     for (let index = random.pick([1, 3, 8, 20, 40, 60]); index > 0; index -= 1) {
       const machine = isSpread ? random.between(0, machines.length - 1) : ownMachine;
-      const isOld = hasOldWorkers && random.chance(0.3);
       const comesBack = random.chance(0.1);
       operations.push({
         atMs: startMs + random.between(0, spreadMs),
         name: `${burst}.${index}`,
         roughness: isCalm ? 0 : random.pick([0, 0, 0.2, 0.5]),
-        perform: (world) =>
-          isOld ? lease(world, client) : request(world, client, machine, comesBack),
+        perform: (world) => request(world, client, machine, comesBack),
       });
     }
   }
@@ -84,7 +76,6 @@ function planOf(seed: string): Plan {
     const atMs = random.between(0, 60_000);
     operations.push(kill(random, 'kill', machines.length, atMs));
     if (random.chance(0.3)) operations.push(outage('outage', 'counter', atMs, 5_000));
-    if (random.chance(0.2)) operations.push(oldObjects(random.between(0, 70_000)));
   }
   if (random.chance(0.6)) operations.push(...pausing(random, machines.length));
   const vars = { RATE_LIMIT_DEFAULT: String(LIMIT) };
@@ -106,17 +97,6 @@ function pausing(random: Random, machines: number): Operation[] {
   );
 }
 
-/** Until then, the objects are of the version before. */
-function oldObjects(untilMs: number): Operation {
-  const perform = (world: World) => {
-    world.oldObjects = true;
-    world.scheduler.schedule(untilMs, { isAlive: true }, () => {
-      world.oldObjects = false;
-    });
-  };
-  return { atMs: 0, name: `old objects for ${untilMs} ms`, roughness: 0, isFault: true, perform };
-}
-
 async function request(world: World, client: string, machine: number, comesBack: boolean) {
   const label = `request of ${client}`;
   const asked = { method: 'GET', path: '/api/health', client, label } as const;
@@ -127,29 +107,6 @@ async function request(world: World, client: string, machine: number, comesBack:
     world.scheduler.schedule(waitMs, { isAlive: true }, resolve),
   );
   await world.send(machine, { ...asked, label: `${label}, back after Retry-After` });
-}
-
-/** Counts a request as a Worker of the version before does. */
-async function lease(world: World, client: string): Promise<void> {
-  const caller = { isAlive: true, name: OLD_WORKER };
-  const start = world.scheduler.now;
-  const answer = await world
-    .callCounter(caller, client, 'lease', ['default', LIMIT, 1])
-    .catch(() => null);
-  if (typeof answer !== 'object' || answer === null) return;
-  const { granted, resetMs } = leased.parse(answer);
-  world.exchanges.push({
-    task: '',
-    isolate: OLD_WORKER,
-    request: { method: 'GET', path: '', client, label: `request of ${client}` },
-    start,
-    end: world.scheduler.now,
-    status: granted === 0 ? 429 : 200,
-    headers: new Headers({
-      'X-RateLimit-Limit': String(LIMIT),
-      'Retry-After': String(Math.ceil(resetMs / 1_000)),
-    }),
-  });
 }
 
 /** A window of one client as its object counted it, from its first request to its end, in true time. */
@@ -258,7 +215,6 @@ function neverLess(
     const isRight = own.some((window) => {
       const isolates = isolatesIn(window, world.counterCalls, exchange.request.client);
       isolates.delete(exchange.isolate);
-      isolates.delete(OLD_WORKER);
       const before = passed.filter((each) => isWithin(window, each) && each.start <= exchange.end);
       return before.length >= LIMIT - isolates.size * LARGEST_LEASE;
     });
@@ -277,8 +233,7 @@ function isolatesIn(window: Window, calls: readonly CounterCall[], client: strin
 
 function neverWaitsLong(world: World): Violation[] {
   return world.exchanges
-    .filter(({ isolate, status }) => isolate !== OLD_WORKER && status !== undefined)
-    .filter(({ start, end }) => end - start > LONGEST_WAIT_MS)
+    .filter(({ status, start, end }) => status !== undefined && end - start > LONGEST_WAIT_MS)
     .map(({ task, start, end }) => ({
       promise: 'a request waits for its counter for a second at most',
       how: `${task} from ${timeOf(start)} to ${timeOf(end)}`,

@@ -191,8 +191,6 @@ export class World {
   readonly evictions: { client: string; at: number; isIdle: boolean }[] = [];
   readonly machines: Machine[] = [];
   readonly objects = new Map<string, CounterObject>();
-  /** Objects of the version before know `lease` only. */
-  oldObjects = false;
   readonly #kv = new Kv();
   readonly #edges = new Map<string, EdgeCache>();
   readonly #outages = new Set<Service>();
@@ -289,9 +287,9 @@ export class World {
     return exchange;
   }
 
-  /** Calls a counter object as the isolate does, or as another version of the Worker would. */
-  async callCounter(
-    caller: Owner & { name: string },
+  /** Calls a counter object for an isolate. */
+  async #callCounter(
+    caller: Isolate,
     client: string,
     method: string,
     values: readonly unknown[],
@@ -307,9 +305,6 @@ export class World {
     this.counterCalls.push(record);
     const result = await call('counter', this.#calling(caller), () => {
       const object = this.#objectOf(client);
-      if (this.oldObjects && method !== 'lease') {
-        throw new TypeError(`The RPC receiver does not implement the method "${method}".`);
-      }
       const result = object.call(method, values);
       record.doneAt = this.scheduler.now;
       record.windowEnd = this.scheduler.now + resetMsOf(result);
@@ -393,7 +388,7 @@ export class World {
               get:
                 (_, method) =>
                 (...values: unknown[]) =>
-                  this.callCounter(isolate, client, String(method), values),
+                  this.#callCounter(isolate, client, String(method), values),
             },
           ),
       },
