@@ -1,11 +1,12 @@
 /**
- * The deployments that `npm run deploy` refuses, so that staging, a misspelt name or a half-filled database harms no
+ * The deployments that `npm run deploy` rejects, so that staging, a misspelt name or a half-filled database harms no
  * production.
  */
 
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { openAccount, requireRights } from '../../tools/cloudflare/account.ts';
 import { AfterDeployment, untilServed } from '../../tools/cloudflare/release.ts';
 import { requireRoutes } from '../../tools/cloudflare/routes.ts';
 import { soundDeploymentOf } from '../../tools/command-line/wrangler-config.ts';
@@ -44,16 +45,17 @@ function configure(change: (text: string) => string, top = ''): void {
   project.write('wrangler.toml', `${top}\n${change(config)}`);
 }
 
-/** Returns the deployment that wrangler.toml of the copy describes. Throws the error with which `deploy` refuses it. */
+/** Returns the deployment that wrangler.toml of the copy describes. Throws the error with which `deploy` rejects it. */
 const deploymentOf = (environment?: string) => soundDeploymentOf(environment, project.directory);
 
 const DOMAIN = 'routes = [{ pattern = "api.example.com", custom_domain = true }]';
 const same = (text: string) => text;
-const withOwnRoutes = (text: string) => text.replace('[env.staging]', '[env.staging]\nroutes = []');
-const withJurisdiction = (jurisdiction: string) => (text: string) =>
+const replacing = (from: string, to: string) => (text: string) => text.replaceAll(from, to);
+const withOwnRoutes = replacing('[env.staging]', '[env.staging]\nroutes = []');
+const withJurisdiction = (name: string) => (text: string) =>
   text
     .replaceAll(/^JURISDICTION = .*\n/gm, '')
-    .replaceAll(/^(\[(?:env\.staging\.)?vars\])$/gm, `$1\nJURISDICTION = "${jurisdiction}"`);
+    .replaceAll(/^(\[(?:env\.staging\.)?vars\])$/gm, `$1\nJURISDICTION = "${name}"`);
 
 /** Puts a deployed Worker on the account, and the resources that it is bound to. */
 function placeWorker(): void {
@@ -69,57 +71,66 @@ function placeWorker(): void {
   account.workers.set(NAME, worker);
 }
 
+/** Everything in the account that a deployment could change. */
+function contents(): unknown {
+  const { databases, namespaces, workers, domains, subdomain } = cloudflare.account;
+  const tables = databases.map((each) => [each.name, each.rows('SELECT name FROM sqlite_schema')]);
+  const versions = [...workers.values()].map(({ current }) => current.id);
+  return structuredClone({ tables, namespaces, versions, domains, subdomain });
+}
+
 describe('wrangler.toml', () => {
   const OWN = 'give each its own in wrangler.toml';
   const OWN_ROUTES =
     'environments inherit routes, so write `routes = []`, or its own, into [env.staging] of wrangler.toml';
+  const ROUTE = 'would share the route api.example.com with';
 
-  it.each<[string, () => void, string | undefined, string]>([
+  it.each<[string, (text: string) => string, string, string | undefined, string]>([
     [
-      'a route of production in staging',
-      () => configure(same, DOMAIN),
+      'a route of production',
+      same,
+      DOMAIN,
       'staging',
-      `staging would share the route api.example.com with production: ${OWN_ROUTES}`,
+      `staging ${ROUTE} production: ${OWN_ROUTES}`,
     ],
     [
-      'a route of production that staging inherits',
-      () => configure(same, DOMAIN),
+      'a route that staging inherits',
+      same,
+      DOMAIN,
       undefined,
-      `production would share the route api.example.com with staging: ${OWN_ROUTES}`,
+      `production ${ROUTE} staging: ${OWN_ROUTES}`,
     ],
     [
-      'the database of production in staging',
-      () => configure((text) => text.replace(`"${NAME}-staging"\npreview`, `"${NAME}"\npreview`)),
+      'the database of production',
+      replacing(`"${NAME}-staging"\npreview`, `"${NAME}"\npreview`),
+      '',
       'staging',
       `staging would share the database ${NAME} with production: ${OWN}`,
     ],
     [
-      'the Worker of production in staging',
-      () => configure((text) => text.replace(`name = "${NAME}-staging"`, `name = "${NAME}"`)),
+      'the Worker of production',
+      replacing(`name = "${NAME}-staging"`, `name = "${NAME}"`),
+      '',
       'staging',
       `staging would share the Worker ${NAME} with production: ${OWN}`,
     ],
     [
-      'the namespace of production in staging',
-      () => configure((text) => text.replaceAll('preview_id', 'id = "f00d"\npreview_id')),
+      'the namespace of production',
+      replacing('preview_id', 'id = "f00d"\npreview_id'),
+      '',
       'staging',
       `staging would share the namespace f00d with production: ${OWN}`,
     ],
     [
       'an unknown jurisdiction',
-      () => configure(withJurisdiction('europe')),
-      undefined,
-      '[vars] of wrangler.toml: JURISDICTION must be eu, us, fedramp or empty',
-    ],
-    [
-      'an unknown jurisdiction of staging',
-      () => configure(withJurisdiction('europe')),
+      withJurisdiction('europe'),
+      '',
       'staging',
       '[env.staging.vars] of wrangler.toml: JURISDICTION must be eu, us, fedramp or empty',
     ],
-  ])('may not have %s', (_, change, environment, message) => {
+  ])('may not have %s', (_, change, top, environment, message) => {
     expect(deploymentOf(environment).environment).toBe(environment);
-    change();
+    configure(change, top);
     expect(() => deploymentOf(environment)).toThrow(message);
   });
 
@@ -133,8 +144,101 @@ describe('wrangler.toml', () => {
   });
 });
 
-describe('a custom domain', () => {
-  it('needs the right to its zone', async () => {
+describe('before it changes anything, deploy stops at', () => {
+  it.each<[what: string, arrange: () => void, message: string]>([
+    [
+      'a token without a right',
+      () => {
+        cloudflare.faults = [{ request: /^POST .*\/d1\//, status: 403 }];
+      },
+      'the token lacks the permission "Account · D1 · Edit".',
+    ],
+    [
+      'an account without a workers.dev subdomain',
+      () => {
+        cloudflare.account.subdomain = null;
+      },
+      'the account has no workers.dev subdomain: choose one at https://dash.cloudflare.com/',
+    ],
+    [
+      'a migration that does more than add',
+      () => project.write('migrations/9999_gone.sql', 'ALTER TABLE events DROP payload;'),
+      'a migration does more than add: 9999_gone.sql drops a column',
+    ],
+    [
+      'a custom domain that leads to another Worker',
+      () => {
+        configure(withOwnRoutes, DOMAIN);
+        const { zones, domains } = cloudflare.account;
+        zones.push({ id: 'z', name: 'example.com' });
+        domains.push({ id: 'd', hostname: 'api.example.com', service: 'shop', zone_id: 'z' });
+      },
+      'the custom domain api.example.com leads to the Worker shop',
+    ],
+    [
+      'a misspelt name of the database of a Worker',
+      () => {
+        placeWorker();
+        configure(replacing(`database_name = "${NAME}"`, `database_name = "${NAME}s"`));
+      },
+      `the account has no D1 database ${NAME}s, and the Worker ${NAME} serves already, bound to the D1 database `,
+    ],
+    [
+      'a database that a restore has not filled',
+      () => {
+        placeWorker();
+        cloudflare.account
+          .database(NAME)
+          .sqlite.exec('CREATE TABLE database_identity (lineage text)');
+      },
+      'a restore of this database is not finished',
+    ],
+    [
+      'a database with the tables of another application',
+      () => {
+        const { sqlite } = cloudflare.account.createDatabase(NAME);
+        sqlite.exec('CREATE TABLE orders (id text); CREATE TABLE d1_migrations (name text)');
+      },
+      `the database ${NAME} has the tables of another application (orders): is database_name in wrangler.toml misspelt?`,
+    ],
+    [
+      'a database in another jurisdiction',
+      () => {
+        placeWorker();
+        configure(withJurisdiction('eu'));
+      },
+      `the database ${NAME} is in no jurisdiction, and JURISDICTION in wrangler.toml asks for the jurisdiction eu.`,
+    ],
+  ])('%s', async (_, arrange, message) => {
+    arrange();
+    const before = contents();
+    const { code, stderr } = await deploy();
+    rmSync(join(project.directory, 'migrations/9999_gone.sql'), { force: true });
+    expect(code).toBe(1);
+    expect(stderr).toContain(`Not deployed to production: ${message}`);
+    expect(stderr).toContain('No data was touched, and the version before it goes on serving.');
+    expect(contents()).toEqual(before);
+  });
+
+  it.each([
+    [
+      /\/storage\/kv\/|\/workers\/scripts/,
+      'the token lacks the permissions "Account · Workers Scripts · Edit", "Account · Workers KV Storage · Edit"',
+    ],
+    [
+      /^(?!GET \/accounts$)/,
+      'the credentials are not accepted, or lack the permissions "Account · Workers Scripts · Edit", "Account · D1 · Edit", "Account · Workers KV Storage · Edit"',
+    ],
+    [/./, 'Cloudflare does not accept the credentials'],
+  ])('a token that has no right to %s', async (request, message) => {
+    cloudflare.faults = [{ request, status: 403 }];
+    for (const [name, value] of Object.entries(cloudflare.environment)) vi.stubEnv(name, value);
+    const check = async () =>
+      requireRights(await openAccount(deploymentOf()), ['workers', 'd1', 'kv']);
+    await expect(check()).rejects.toThrow(message);
+  });
+
+  it('a token without the right to the zone of a custom domain', async () => {
     configure(withOwnRoutes, DOMAIN);
     const check = () => requireRoutes(cloudflare.openAccount(), deploymentOf());
     const lacks =
@@ -145,19 +249,37 @@ describe('a custom domain', () => {
     cloudflare.faults = [{ request: /^DELETE \/zones\/z\/workers\/routes/, status: 403 }];
     await expect(check()).rejects.toThrow(lacks);
   });
+});
 
-  it('that leads to another Worker is not taken over, and nothing is made', async () => {
-    configure(withOwnRoutes, DOMAIN);
-    const { zones, domains, databases } = cloudflare.account;
-    zones.push({ id: 'z', name: 'example.com' });
-    domains.push({ id: 'd', hostname: 'api.example.com', service: 'shop', zone_id: 'z' });
-    const { code, stderr } = await deploy();
-    expect(code).toBe(1);
-    expect(stderr).toContain('the custom domain api.example.com leads to the Worker shop');
-    expect([databases, domains[0]?.service]).toEqual([[], 'shop']);
-  });
+it('deploy makes the missing resources of a Worker with --create, in the jurisdiction, and names the size of a full database', async () => {
+  placeWorker();
+  cloudflare.account.namespaces.length = 0;
+  const named = replacing(`database_name = "${NAME}"`, `database_name = "${NAME}s"`);
+  configure((text) => withJurisdiction('eu')(named(text)));
+  const { code, stderr } = await deploy('--create', '--location', 'weur');
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  const created = cloudflare.account.database(`${NAME}s`);
+  expect(created.jurisdiction).toBe('eu');
+  expect(cloudflare.account.namespaces).toMatchObject([{ jurisdiction: 'eu' }]);
+  created.size = 7_300_000_000;
+  const again = await deploy();
+  expect(again.stdout).toContain(
+    `database ${NAME}s: found, 73 % of 10 GB: see "When the database fills up" in docs/operate/runbook.md`,
+  );
+});
 
-  it('that is new may take longer than deploy waits', async () => {
+describe('once deploy has begun to upload', () => {
+  it.each(['', '{"type":"depl'])(
+    'a report %j of wrangler, and no new version, mean that none is deployed',
+    async (report) => {
+      project.environment = { ...cloudflare.environment, ONLY_REPORTS: report };
+      const { code, stderr } = await deploy();
+      expect(code).toBe(1);
+      expect(stderr).toContain('wrangler does not say which version it uploaded.');
+    },
+  );
+
+  it('a new custom domain may need more time than it waits', async () => {
     configure(withOwnRoutes, DOMAIN.replace('example.com', 'example.invalid'));
     // Requested at its own address, which nothing serves here.
     vi.stubEnv('SERVICE_ORIGIN', '');
@@ -168,86 +290,7 @@ describe('a custom domain', () => {
       /^version v1 \(tag1\) is deployed, and https:\/\/api\.example\.invalid\/api\/health\/detailed gives no usable answer .*\. A custom domain was added: its certificate can take some minutes\. Ask again then; there is nothing to repeat$/,
     );
   });
-});
 
-it.each(['', '{"type":"depl'])(
-  'an upload that leaves the report %j, and no new version, is none',
-  async (report) => {
-    project.environment = { ...cloudflare.environment, ONLY_REPORTS: report };
-    const { code, stderr } = await deploy();
-    expect(code).toBe(1);
-    expect(stderr).toContain('wrangler does not say which version it uploaded.');
-  },
-);
-
-describe('a Worker that exists', () => {
-  it('gets no new and empty database for a misspelt name, unless --create is said', async () => {
-    placeWorker();
-    const [bound] = cloudflare.account.databases;
-    configure((text) => text.replace(`database_name = "${NAME}"`, `database_name = "${NAME}s"`));
-    const { code, stderr } = await deploy();
-    expect(code).toBe(1);
-    expect(stderr).toContain(
-      `the account has no D1 database ${NAME}s, and the Worker ${NAME} serves already, bound to the D1 database ${bound?.uuid} and the KV namespace kv`,
-    );
-    expect(stderr).toContain('`npm run deploy -- --create`');
-    expect(cloudflare.account.databases).toHaveLength(1);
-    const created = await deploy('--create');
-    expect({ code: created.code, stderr: created.stderr }).toEqual({ code: 0, stderr: '' });
-    expect(cloudflare.account.databases).toHaveLength(2);
-  });
-});
-
-describe('a database', () => {
-  it('that a restore has not filled is refused', async () => {
-    placeWorker();
-    const database = cloudflare.account.database(NAME);
-    database.sqlite.exec('CREATE TABLE database_identity (lineage text)');
-    const { code, stderr } = await deploy();
-    expect(code).toBe(1);
-    expect(stderr).toContain('a restore of this database is not finished');
-    expect(database.rows(`SELECT name FROM sqlite_schema WHERE name = 'events'`)).toEqual([]);
-  });
-
-  it('that has the tables of another application is refused, and nothing is made', async () => {
-    const { sqlite } = cloudflare.account.database(cloudflare.account.createDatabase(NAME).name);
-    sqlite.exec('CREATE TABLE orders (id text); CREATE TABLE d1_migrations (name text)');
-    const { code, stderr } = await deploy();
-    expect(code).toBe(1);
-    expect(stderr).toContain(
-      `Not deployed to production: the database ${NAME} has the tables of another application (orders): is database_name in wrangler.toml misspelt?`,
-    );
-    expect(cloudflare.account.namespaces).toEqual([]);
-    expect(cloudflare.account.database(NAME).rows('SELECT name FROM sqlite_schema')).toHaveLength(
-      2,
-    );
-  });
-
-  it('that fills up is reported, with the section of the runbook', async () => {
-    placeWorker();
-    cloudflare.account.database(NAME).size = 7_300_000_000;
-    const { code, stdout } = await deploy();
-    expect(code).toBe(0);
-    expect(stdout).toContain(
-      `database ${NAME}: found, 73 % of 10 GB: see "When the database fills up" in docs/operate/runbook.md`,
-    );
-  });
-
-  it('is made in the jurisdiction, with the namespace, and refused in another one', async () => {
-    configure(withJurisdiction('eu'));
-    expect((await deploy('--location', 'weur')).code).toBe(0);
-    expect(cloudflare.account.database(NAME).jurisdiction).toBe('eu');
-    expect(cloudflare.account.namespaces).toMatchObject([{ jurisdiction: 'eu' }]);
-    configure(withJurisdiction(''));
-    const { code, stderr } = await deploy();
-    expect(code).toBe(1);
-    expect(stderr).toContain(
-      `the database ${NAME} is in the jurisdiction eu, and JURISDICTION in wrangler.toml asks for no jurisdiction`,
-    );
-  });
-});
-
-describe('once a version is deployed', () => {
   it('a failed look-up of the keys exits with 2, and names the command to run', async () => {
     placeWorker();
     const served = /^GET \/api\/health/;
@@ -258,6 +301,5 @@ describe('once a version is deployed', () => {
     expect(stderr).toMatch(
       /^Deployed to production, but: whether an API key is set is not known \(Authentication error \[code: 10000\]\): `npx wrangler secret put API_KEY --env=`\.$/m,
     );
-    expect(stderr).not.toContain('Not deployed');
   });
 });

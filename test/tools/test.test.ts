@@ -4,9 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it, vi } from 'vitest';
-import { command } from '../../tools/test.ts';
-import { runHere } from '../support/node/in-process.ts';
+import { expect, it } from 'vitest';
 
 /** Runs `npm test -- FILE...` as a user does in `folder`. */
 function npmTest(folder: string, ...files: string[]) {
@@ -19,27 +17,15 @@ function npmTest(folder: string, ...files: string[]) {
   return { pid: run.pid, status: run.status, stdout: run.stdout };
 }
 
-describe('npm test -- FILE', () => {
-  afterEach(() => vi.unstubAllEnvs());
-
-  it("runs that file and the files of that folder only, by their paths in the user's directory, and counts their tests", () => {
-    const { pid, status, stdout } = npmTest('test/tools', 'erasure/ledger.test.ts', 'cloudflare');
-    expect({ status, stdout }).toMatchObject({ status: 0 });
-    expect(stdout.trimEnd().split('\n').at(-1)).toMatch(/^[1-9]\d* passed, 0 failed$/);
-    expect(new Set(stdout.match(/test\/[\w/-]+\.test\.ts/g))).toEqual(
-      new Set(['test/tools/cloudflare/placeholders.test.ts', 'test/tools/erasure/ledger.test.ts']),
-    );
-    expect(stdout).not.toContain('format and lint');
-    // It leaves none of its files behind.
-    const left = ['/dev/shm', tmpdir()].filter(existsSync).flatMap((name) => readdirSync(name));
-    expect(left.filter((name) => name.startsWith(`npm-test-${pid}-`))).toEqual([]);
-  });
-
-  it.each(['no-such.test.ts', 'no-such-folder', '../package.json'])('refuses %s', async (file) => {
-    vi.stubEnv('npm_lifecycle_event', 'test');
-    vi.stubEnv('INIT_CWD', join(process.cwd(), 'test'));
-    const { code, stdout, stderr } = await runHere(command, 'architecture.test.ts', file);
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toMatch(`There is no test file ${file}. Nothing was done.\n\nUsage: npm test`);
-  });
+it("npm test -- FILE runs that file and the files of that folder only, by their paths in the user's directory, and counts their tests", () => {
+  const { pid, status, stdout } = npmTest('test/tools', 'development/port.test.ts', 'cloudflare');
+  expect({ status, stdout }).toMatchObject({ status: 0 });
+  expect(stdout.trimEnd().split('\n').at(-1)).toMatch(/^[1-9]\d* passed, 0 failed$/);
+  expect(new Set(stdout.match(/test\/[\w/-]+\.test\.ts/g))).toEqual(
+    new Set(['test/tools/cloudflare/placeholders.test.ts', 'test/tools/development/port.test.ts']),
+  );
+  expect(stdout).not.toContain('format and lint');
+  // It leaves none of its files behind.
+  const left = ['/dev/shm', tmpdir()].filter(existsSync).flatMap((name) => readdirSync(name));
+  expect(left.filter((name) => name.startsWith(`npm-test-${pid}-`))).toEqual([]);
 });

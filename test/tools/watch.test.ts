@@ -22,12 +22,8 @@ describe('a saved file', () => {
   });
 
   it.each([
-    ['tools/bench/rates.ts', ['test/tools/bench/rates.test.ts']],
     ['tools/token.ts', ['test/tools/token.test.ts']],
-    [
-      'tools/erasure/ledger.ts',
-      ['test/tools/erasure/ledger.test.ts', 'test/tools/erasure/lineage.test.ts'],
-    ],
+    ['tools/cloudflare/api.ts', ['test/tools/cloudflare/placeholders.test.ts']],
   ])('%s runs %j', (file, files) => {
     expect(testsOf(file)).toEqual(files);
   });

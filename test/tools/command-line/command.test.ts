@@ -1,16 +1,15 @@
-/** The commands of package.json: their usage, the arguments that they refuse, and a reader that ends early. */
+/** The commands of package.json: their usage, the arguments that they reject, and a reader that ends early. */
 
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { readArguments } from '../../../tools/command-line/command.ts';
+import { targetOf } from '../../../tools/command-line/target.ts';
 import { runHere } from '../../support/node/in-process.ts';
 import type { ProjectCopy } from '../../support/node/project-copy.ts';
 import { copyWithStore } from '../../support/node/stores.ts';
 
-/** The environment of a user who may not deploy. */
-const NO_RIGHTS = { CLOUDFLARE_API_TOKEN: 'none', CLOUDFLARE_ACCOUNT_ID: 'none' };
 /** Scripts that run another program. */
 const TOOLS_OWN = ['watch', 'format', 'migration', 'types'];
 
@@ -19,59 +18,80 @@ const { scripts } = z
   .parse(JSON.parse(readFileSync('package.json', 'utf8')));
 const commands = Object.keys(scripts).filter((script) => !TOOLS_OWN.includes(script));
 
-function run(program: string, args: readonly string[]) {
-  const env = { ...process.env, ...NO_RIGHTS };
-  const { status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8', env });
-  return { status, stdout, stderr };
-}
-
 /** For these two, 2 means that something was deployed. */
 const codeOf = (script: string) => (['deploy', 'rollback'].includes(script) ? 1 : 2);
 
-/** Runs the command of a script in this process. */
+/** Runs the command of a script in this process, as a user who may not deploy. */
 async function here(script: string, ...args: string[]) {
-  Object.assign(process.env, NO_RIGHTS);
+  vi.stubEnv('CLOUDFLARE_API_TOKEN', 'none');
+  vi.stubEnv('CLOUDFLARE_ACCOUNT_ID', 'none');
   const { command } = await import(`../../../tools/${script}.ts`);
   return runHere(command, ...args);
 }
 
-const npmRun = (...args: string[]) => run('npm', ['run', '-s', ...args]);
+afterEach(() => vi.unstubAllEnvs());
 
-/** Runs the program of a script without npm, which would take half a second more. */
-const program = (script: string, ...args: string[]) =>
-  run(process.execPath, [`tools/${script}.ts`, ...args]);
-
-describe('every command of package.json', () => {
-  it('is the program of its name, which runs it with the arguments of the process, or known as another program', () => {
-    expect(commands.length).toBeGreaterThan(10);
-    for (const script of commands) {
-      expect(scripts[script]).toMatch(new RegExp(`^(exec )?node tools/${script}\\.ts$`));
-      const text = readFileSync(`tools/${script}.ts`, 'utf8');
-      expect([script, text]).toEqual([
-        script,
-        expect.stringMatching(
-          /^if \(import\.meta\.main\) (\{\n.*\n {2})?await runCommand\(command\);$/m,
-        ),
-      ]);
-    }
-    expect(program('deploy', '--help')).toMatchObject({ status: 0, stderr: '' });
-    expect(program('deploy', '--no-such-option')).toMatchObject({ status: 1, stdout: '' });
-    expect(program('dev', '--no-such-option')).toMatchObject({ status: 2, stdout: '' });
+describe.each(commands)('npm run %s', (script) => {
+  it('is the program of its name, which runs it with the arguments of the process', () => {
+    expect(scripts[script]).toMatch(new RegExp(`^(exec )?node tools/${script}\\.ts$`));
+    expect(readFileSync(`tools/${script}.ts`, 'utf8')).toMatch(
+      /^if \(import\.meta\.main\) (\{\n.*\n {2})?await runCommand\(command\);$/m,
+    );
   });
 
-  it.each(commands)(
-    '%s answers --help with its usage and 0, and an unknown option with another code',
-    async (script) => {
-      const { code, stdout, stderr } = await here(script, '--help');
-      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-      const usage = new RegExp(`^Usage: npm (run (-s )?)?${script}( |\\n)`);
-      expect(stdout).toMatch(usage);
-      const unknown = await here(script, '--no-such-option');
-      expect(unknown).toMatchObject({ code: codeOf(script), stdout: '' });
-      expect(unknown.stderr).toContain("Unknown option '--no-such-option'");
-      expect(unknown.stderr.endsWith(stdout)).toBe(true);
-    },
-  );
+  it('prints its usage for --help, and rejects an unknown option and environment', async () => {
+    const { code, stdout, stderr } = await here(script, '--help');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(new RegExp(`^Usage: npm (run (-s )?)?${script}( |\\n)`));
+    const unknown = await here(script, '--no-such-option');
+    expect(unknown).toMatchObject({ code: codeOf(script), stdout: '' });
+    expect(unknown.stderr).toContain("Unknown option '--no-such-option'");
+    expect(unknown.stderr.endsWith(stdout)).toBe(true);
+    // Wrangler would take production's bindings for it.
+    vi.stubEnv('CLOUDFLARE_ENV', 'prod');
+    const elsewhere = await here(script);
+    expect(elsewhere).toMatchObject({ code: codeOf(script), stdout: '' });
+    expect(elsewhere.stderr).toContain(
+      'CLOUDFLARE_ENV "prod": wrangler.toml defines no such environment (it defines: staging)',
+    );
+  });
+});
+
+const KEY = ['--name', 'site', '--scope', 'feed:read'];
+
+it.each<[script: string, args: string[], message: string]>([
+  ['deploy', ['--dry-run'], "Unknown option '--dry-run'"],
+  ['deploy', ['--env', 'stagin'], '--env "stagin": wrangler.toml defines no such environment'],
+  ['deploy', ['--location', 'moon'], '--location moon: must be one of weur'],
+  ['rollback', ['--env', 'prod'], '--env "prod": wrangler.toml defines no such environment'],
+  ['rollback', ['--to='], '--to needs the tag of a version'],
+  ['test', ['no-such.test.ts'], 'There is no test file no-such.test.ts'],
+  ['test', ['test/architecture.test.ts', 'docs'], 'There is no test file docs'],
+  ['bench', ['minutes'], "Unexpected argument 'minutes'"],
+  ['bench', ['--d1=fast'], 'fast is no number of milliseconds up to 9999'],
+  ['token', ['tool-web:viewer'], "Unexpected argument 'tool-web:viewer'"],
+  ['token', ['--permission'], "Option '--permission <value>' argument missing"],
+  ['token', ['--permission', 'tool-web'], '--permission tool-web: must be AREA:LEVEL'],
+  ['token', ['--permission', 'a:b:c'], '--permission a:b:c: must be AREA:LEVEL'],
+  ['token', ['--permission', ''], '--permission : must be AREA:LEVEL'],
+  ['token', ['--expires', '0h'], '--expires 0h: must be a number with s, m, h or d'],
+  ['token', ['--expires', '1'], '--expires 1: must be a number'],
+  ['token', ['--exp', '1h'], "Unknown option '--exp'"],
+  ['api-key', [], '--name is missing'],
+  ['api-key', ['--name', 'site'], '--scope is missing'],
+  ['api-key', ['--name', 'Site', '--scope', 'feed:read'], '--name "Site" '],
+  ['api-key', ['--name', 'bearer', '--scope', 'feed:read'], '--name "bearer" '],
+  ['api-key', ['--name', 'a'.repeat(41), '--scope', 'feed:read'], `--name "${'a'.repeat(41)}" `],
+  ['api-key', ['--name', 'site', '--scope', 'feed'], '--scope "feed" '],
+  ['api-key', ['--name', 'site', '--scope', 'feed:read,'], '--scope "" '],
+  ['api-key', [...KEY, '--expires', '2099-02-30'], '--expires "2099-02-30" must be a date'],
+  ['api-key', [...KEY, '--expires', '2020-01-01'], '--expires 2020-01-01 is in the past'],
+  ['api-key', [...KEY, '--env', 'nowhere'], '--env "nowhere": wrangler.toml defines no such'],
+])('%s %j does nothing', async (script, args, message) => {
+  const { code, stdout, stderr } = await here(script, ...args);
+  expect({ code, stdout }).toEqual({ code: codeOf(script), stdout: '' });
+  expect(stderr.startsWith(message)).toBe(true);
+  expect(stderr).toMatch(/\. Nothing was done\.\n\nUsage: npm /);
 });
 
 describe('a reader that ends early', () => {
@@ -94,6 +114,14 @@ describe('a reader that ends early', () => {
 });
 
 describe('by npm', () => {
+  const npmRun = (...args: string[]) => {
+    const { status, stdout, stderr } = spawnSync('npm', ['run', '-s', ...args], {
+      encoding: 'utf8',
+      env: { ...process.env, CLOUDFLARE_API_TOKEN: 'none', CLOUDFLARE_ACCOUNT_ID: 'none' },
+    });
+    return { status, stdout, stderr };
+  };
+
   it('a deployment does nothing when npm has kept its --dry-run', () => {
     const { status, stdout, stderr } = npmRun('deploy', '--dry-run');
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
@@ -109,25 +137,19 @@ describe('by npm', () => {
       stderr: 'There is no file no-such-file.json\nNothing was changed.\n',
     });
   });
-});
 
-describe('the arguments of a command', () => {
   const options = {
     flag: { type: 'boolean', default: false },
     'two-words': { type: 'string' },
   } as const;
   const read = (...args: string[]) => readArguments('own', args, options).values;
 
-  afterEach(() => vi.unstubAllEnvs());
-
   it.each([
     ['flag', 'true'],
-    ['flag', 'all'],
     ['dry_run', 'true'],
     ['two_words', 'value'],
-    ['two_words', 'true'],
     ['two_words', ''],
-  ])('are not read when npm has kept npm_config_%s=%j', (name, value) => {
+  ])('no argument is read when it has kept npm_config_%s=%j', (name, value) => {
     vi.stubEnv('npm_lifecycle_event', 'own');
     vi.stubEnv(`npm_config_${name}`, value);
     const kept = `npm kept --${name.replace('_', '-')} for itself: write -- before the arguments`;
@@ -136,7 +158,7 @@ describe('the arguments of a command', () => {
     expect(read()).toEqual({ flag: false });
   });
 
-  it('are read when the flag was given, or is off for npm', () => {
+  it('arguments are read when the flag is also an argument, or is off for npm', () => {
     vi.stubEnv('npm_lifecycle_event', 'own');
     for (const value of ['', 'false']) {
       vi.stubEnv('npm_config_flag', value);
@@ -147,13 +169,20 @@ describe('the arguments of a command', () => {
   });
 });
 
-it.each([
-  ['deploy', '--dry-run', "Unknown option '--dry-run'. Nothing was done.\n\nUsage: "],
-  ['dev', '--port', "Unknown option '--port'. Nothing was done.\n\nUsage: "],
-  ['bench', 'minutes', "Unexpected argument 'minutes'. Nothing was done.\n\nUsage: "],
-  ['bench', '--d1=fast', 'fast is no number of milliseconds up to 9999. Nothing was done.'],
-])('%s does nothing when it is given %s', async (script, argument, message) => {
-  const { code, stdout, stderr } = await here(script, argument);
-  expect({ code, stdout }).toEqual({ code: codeOf(script), stdout: '' });
-  expect(stderr.startsWith(message)).toBe(true);
+describe('the environment', () => {
+  it('is checked by Vitest too, which `watch` runs', () => {
+    expect(readFileSync('vitest.config.ts', 'utf8')).toMatch(/^requireKnownEnvironment\(\)/m);
+  });
+
+  it('is that of --env, else of CLOUDFLARE_ENV, and only of a deployed database', () => {
+    const staging = { kind: 'remote', environment: 'staging' };
+    expect(targetOf({ remote: false })).toEqual({ kind: 'local', environment: undefined });
+    expect(targetOf({ remote: true, env: 'staging' })).toEqual(staging);
+    expect(() => targetOf({ remote: true, env: 'prod' })).toThrow('--env "prod": wrangler.toml');
+    expect(() => targetOf({ remote: false, env: 'staging' })).toThrow('--env needs --remote');
+    vi.stubEnv('CLOUDFLARE_ENV', 'staging');
+    expect(targetOf({ remote: true })).toEqual(staging);
+    // As in wrangler, an empty name is production.
+    expect(targetOf({ remote: true, env: '' }).environment).toBeUndefined();
+  });
 });
