@@ -2,11 +2,12 @@
 
 import { asc, gt, sql } from 'drizzle-orm';
 import { QueryBuilder } from 'drizzle-orm/sqlite-core';
-import { type Source, source } from '../../src/properties/source.ts';
+import type { Source } from '../../src/properties/source.ts';
 import { amenities, locations, properties } from '../../src/properties/table.ts';
 import { statementOf } from '../../src/storage/statement.ts';
 import { patiently } from '../database/patiently.ts';
 import { findLastImport } from './apply.ts';
+import { source } from './listing-schemas.ts';
 import { fileListingOf } from './records.ts';
 
 /** A page of so many usual sources is a megabyte at most. */

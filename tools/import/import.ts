@@ -5,11 +5,12 @@
  * the shorter it keeps readers waiting, and a reader in between renders the listing itself.
  */
 
-import { type Source, source } from '../../src/properties/source.ts';
+import type { Source } from '../../src/properties/source.ts';
 import { affectedListings } from './affected.ts';
 import { applyStaged, findLastImport, Overtaken } from './apply.ts';
 import { differencesOf, recordDifferences } from './differences.ts';
 import type { ReadListings } from './file.ts';
+import { source } from './listing-schemas.ts';
 import { completePatch } from './patch.ts';
 import {
   isTooMany,

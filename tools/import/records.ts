@@ -8,14 +8,10 @@ import * as z from 'zod';
 import { uuid } from '../../src/http/uuid.ts';
 import { localized } from '../../src/properties/locale-map.ts';
 import { amenity, location } from '../../src/properties/resource.ts';
-import {
-  MAX_NESTING,
-  type RichText,
-  type RichTextNode,
-  richText,
-} from '../../src/properties/rich-text.ts';
-import { ownFields, photo, type Source, video } from '../../src/properties/source.ts';
+import type { RichText, RichTextNode } from '../../src/properties/rich-text.ts';
+import type { Source } from '../../src/properties/source.ts';
 import { httpUrl, MAX_LIST_ENTRIES, slug } from '../../src/properties/text.ts';
+import { MAX_NESTING, ownFields, photo, richText, video } from './listing-schemas.ts';
 
 /** Published in docs/guides/listings-file.md: another namespace would give every record another id. */
 const ID_NAMESPACE = parse('dab30d73-9ba7-4be9-995d-d83048c8cdd4');

@@ -4,11 +4,12 @@ import { and, asc, gt, inArray, ne, or, sql } from 'drizzle-orm';
 import { QueryBuilder } from 'drizzle-orm/sqlite-core';
 import { changeCursor, LIST_STATE } from '../../src/properties/changes.ts';
 import { amenity } from '../../src/properties/resource.ts';
-import { type Amenity, type Location, type Source, source } from '../../src/properties/source.ts';
+import type { Amenity, Location, Source } from '../../src/properties/source.ts';
 import { amenities, locations, properties } from '../../src/properties/table.ts';
 import { type Statement, statementOf } from '../../src/storage/statement.ts';
 import { patiently } from '../database/patiently.ts';
 import type { ListingsFile } from './file.ts';
+import { source } from './listing-schemas.ts';
 import type { Stored } from './plan.ts';
 import { writtenLocation } from './records.ts';
 

@@ -3,8 +3,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Source, source } from '../../../src/properties/source.ts';
+import type { Source } from '../../../src/properties/source.ts';
 import { runImportCommand, runStatusCommand } from '../../../tools/import/command.ts';
+import { source } from '../../../tools/import/listing-schemas.ts';
 import { Database } from '../cloudflare/database.ts';
 import { runImportOn } from './in-process.ts';
 import type { Finished } from './project-copy.ts';
