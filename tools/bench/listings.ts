@@ -1,7 +1,6 @@
 /** Listings as large as real ones, about 5 KB on the wire, of every type, location and status. */
 
-import type { Location, Source } from '../../src/properties/source.ts';
-import { source } from '../import/listing-schemas.ts';
+import { type Location, type Source, source } from '../../src/properties/source.ts';
 
 const SLUGS = ['ibiza', 'aran', 'menorca', 'cerdanya'] as const;
 const STATUSES = ['listed', 'listed', 'listed', 'coming_soon', 'sold_out'] as const;
