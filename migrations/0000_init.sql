@@ -25,10 +25,7 @@ CREATE TABLE `import_staging` (
 	`kind` text NOT NULL,
 	`key` text NOT NULL,
 	`import_id` text NOT NULL,
-	`row` text NOT NULL,
-	`source` text,
-	`document` text,
-	`card` text
+	`row` text NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE `locations` (
@@ -52,7 +49,6 @@ CREATE TABLE `properties` (
 	`removed_slug` text,
 	`former_slugs` text DEFAULT '[]' NOT NULL,
 	`rendering` text NOT NULL,
-	`source_hash` text DEFAULT '' NOT NULL,
 	`card` text,
 	`document` text,
 	`source` text NOT NULL

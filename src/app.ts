@@ -2,7 +2,7 @@
 
 import { Hono } from 'hono';
 import type { AppEnv } from './config.ts';
-import { eventRoutes, ingestRoutes } from './events/routes.ts';
+import { eventRoutes, INGEST_PATHS, ingestRoutes } from './events/routes.ts';
 import { events } from './events/table.ts';
 import { healthRoutes } from './health/routes.ts';
 import { cors } from './http/cors.ts';
@@ -28,7 +28,7 @@ export function createApp({ docs }: { docs?: Hono<AppEnv> } = {}) {
   app.use(accessLog());
   app.use(responseHeaders());
   app.use(cors());
-  app.use(rateLimit());
+  app.use(rateLimit({ ingestPaths: INGEST_PATHS }));
   app.use(guard());
 
   app.route('/api/public/events', ingestRoutes());

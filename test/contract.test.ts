@@ -106,11 +106,12 @@ describe.each(routes)('$method $path', (route) => {
     const limits = { RATE_LIMIT_DEFAULT: '1', RATE_LIMIT_INGEST: '1' };
     const headers = { 'CF-Connecting-IP': freshAddress() };
     const init = { method: route.method, headers, ...(route.method === 'POST' && { body: '{}' }) };
-    const first = await sendWith(limits, route.url, init);
+    const app = createApp();
+    const first = await sendWith(limits, route.url, init, app);
     expect(first.status).toBeLessThan(429);
     expect(first.headers.get('X-RateLimit-Remaining')).toBe('0');
     const error = await expectError(
-      await sendWith(limits, route.url, init),
+      await sendWith(limits, route.url, init, app),
       429,
       'rate_limit_exceeded',
     );

@@ -6,11 +6,20 @@
  * 2 for invalid arguments. Problems go to stderr, one per line.
  */
 
-import { runCommand } from './command-line/command.ts';
+import { type Command, runCommand } from './command-line/command.ts';
 import { watchNpm } from './command-line/npm.ts';
-import { importListings } from './import/command.ts';
+import { IMPORT_USAGE, runImportCommand } from './import/command.ts';
+import { loadInTurn } from './import/load-listings.ts';
+
+/** `npm run import-listings`. */
+export const command: Command<string[]> = {
+  usage: IMPORT_USAGE,
+  parse: (args) => args,
+  run: (args) =>
+    runImportCommand(args, { output: process.stdout, errors: process.stderr, load: loadInTurn }),
+};
 
 if (import.meta.main) {
   watchNpm(() => process.exit(1));
-  await runCommand(importListings);
+  await runCommand(command);
 }

@@ -28,6 +28,9 @@ import {
 /** The position in a cursor: the database's generation, and the `seq` of the last event. */
 const position = z.tuple([z.string(), z.int().min(0)]);
 
+/** The paths that the counter `ingest` counts. */
+export const INGEST_PATHS = ['/api/public/events/ingest', '/api/public/events/ingest/batch'];
+
 /** The routes under /api/public/events. */
 export function ingestRoutes() {
   return new Hono<AppEnv>()

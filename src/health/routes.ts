@@ -33,12 +33,12 @@ async function checkDependencies(env: Env, tables: readonly SQLiteTable[]): Prom
     checkOne('database', () => readD1(() => env.DB.prepare(query).first())),
     checkOne('idempotency_cache', () => env.IDEMPOTENCY.get('health')),
     checkOne('rate_limiter', async () => {
-      // A limit of 0 grants nothing, so the object stores nothing.
+      // A report without a count changes nothing, so the object stores nothing.
       const counters = countersOf(env);
       const stub = counters.get(counters.idFromName('health'));
-      const lease = await stub.grant('default', 0, 1);
+      const report = { record: 'health', formerRecord: undefined, passed: 0, ageMs: 0 };
       // The result of a remote call keeps the call open until it is disposed of.
-      lease[Symbol.dispose]();
+      using _reply = await stub.report('default', 1, { ...report, wantsPlace: false });
     }),
   ]);
   return { database, idempotency_cache, rate_limiter };

@@ -8,7 +8,7 @@ import { securitySchemes } from '../auth/openapi/access.ts';
 import { eventChapter } from '../events/openapi/chapter.ts';
 import { healthChapter } from '../health/openapi/chapter.ts';
 import { propertyChapter } from '../properties/openapi/chapter.ts';
-import { WINDOW_SECONDS } from '../rate-limit/lease.ts';
+import { WINDOW_SECONDS } from '../rate-limit/window.ts';
 import { VERSION } from '../version.ts';
 import { portablePattern } from './portable-pattern.ts';
 

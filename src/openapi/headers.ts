@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 import type { ApiError } from '../http/errors.ts';
-import { WINDOW_SECONDS } from '../rate-limit/lease.ts';
+import { WINDOW_SECONDS } from '../rate-limit/window.ts';
 import { patternText, requestIdText } from './error-resource.ts';
 
 /** A header, and the id of its component in the document: its name unless another id is given. */

@@ -6,9 +6,9 @@ import { text } from './text.ts';
 export const LOCALES = ['en', 'es', 'fr'] as const;
 
 /** A value in some of the languages. */
-type Localized<T> = Partial<Record<(typeof LOCALES)[number], T>>;
+export type Localized<T> = Partial<Record<(typeof LOCALES)[number], T>>;
 
-type LocaleMap = Localized<string>;
+export type LocaleMap = Localized<string>;
 
 /** Returns the schema of an object with a value in some of the languages. */
 export function localized<S extends z.ZodType>(schema: S) {

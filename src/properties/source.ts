@@ -1,86 +1,45 @@
 /**
  * A listing as it is stored: everything that its wire resource is rendered from. A listings file names a location and
- * amenities; a `Source` contains them.
+ * amenities; a `Source` contains them. The import validates it (tools/import/listing-schemas.ts), and the service trusts
+ * what is stored.
  */
 
-import * as z from 'zod';
-import { uuid } from '../http/uuid.ts';
-import { localeMap, localized } from './locale-map.ts';
-import { amenity, location, PHOTO_SECTIONS, PUBLIC_STATUSES, property } from './resource.ts';
-import { richText } from './rich-text.ts';
-import { httpUrl, MAX_LIST_ENTRIES, order, text } from './text.ts';
+import type { LocaleMap, Localized } from './locale-map.ts';
+import type { Property } from './resource.ts';
+import type { RichText } from './rich-text.ts';
+
+type PhotoSection = Property['gallery'][number]['section'];
 
 /** A stored photo, shown on the web or not. */
-export const photo = z.strictObject({
-  id: uuid,
-  url: httpUrl,
-  alt: localeMap.default({}),
-  section: z.enum(PHOTO_SECTIONS),
-  web_visible: z.boolean(),
-  web_sort_order: order,
-});
-
-/** A stored video. */
-export const video = z.strictObject({
-  id: uuid,
-  url: httpUrl,
-  type: text,
-  web_visible: z.boolean(),
-  sort_order: order,
-});
-
-/** The fields of the resource, without the fields that `render` makes, and without location and amenities. */
-const { location_text, display_order, is_early_access, ...first } = property.omit({
-  object: true,
-  hero_image: true,
-  gallery: true,
-  video_url: true,
-  location: true,
-  amenities: true,
-  url: true,
-}).shape;
-
-/**
- * The fields of a listing that a listings file and the store have in common. Do not change their order: an import
- * compares stored sources as texts.
- */
-export const ownFields = withDefaults({
-  ...first,
-  id: uuid,
-  status: z.enum([...PUBLIC_STATUSES, 'hidden']),
-  description: localized(richText),
-  hero_photo_id: uuid.nullable(),
-  photos: z.array(photo).max(MAX_LIST_ENTRIES),
-  videos: z.array(video).max(MAX_LIST_ENTRIES),
-  location_text,
-  display_order,
-  is_early_access,
-});
-
-/** A stored listing. */
-export const source = z.strictObject({
-  ...ownFields,
-  location: location.nullable(),
-  amenities: z.array(amenity),
-});
-
-export type Source = z.infer<typeof source>;
-export type Location = z.infer<typeof location>;
-export type Amenity = z.infer<typeof amenity>;
-
-/** Texts and numbers are required; any other field has a default. */
-type WithDefaults<Shape extends Record<string, z.ZodType>> = {
-  [Name in keyof Shape]: z.output<Shape[Name]> extends string | number
-    ? Shape[Name]
-    : z.ZodDefault<Shape[Name]>;
+type Photo = {
+  id: string;
+  url: string;
+  alt: LocaleMap;
+  section: PhotoSection;
+  web_visible: boolean;
+  web_sort_order: number;
 };
 
-/** Gives each field the first of null, {}, [] and false that it accepts as its default. */
-function withDefaults<Shape extends Record<string, z.ZodType>>(shape: Shape): WithDefaults<Shape> {
-  const fields = Object.entries(shape).map(([name, schema]) => {
-    const empty = [null, {}, [], false].find((value) => schema.safeParse(value).success);
-    return [name, empty === undefined ? schema : schema.default(empty)];
-  });
-  // Object.fromEntries forgets which name has which schema.
-  return Object.fromEntries(fields) as WithDefaults<Shape>;
-}
+/** A stored video. */
+type Video = { id: string; url: string; type: string; web_visible: boolean; sort_order: number };
+
+/** The fields that `render` makes. */
+type Rendered =
+  | 'object'
+  | 'status'
+  | 'description'
+  | 'hero_image'
+  | 'gallery'
+  | 'video_url'
+  | 'url';
+
+export type Source = Omit<Property, Rendered> & {
+  status: Property['status'] | 'hidden';
+  description: Localized<RichText>;
+  hero_photo_id: string | null;
+  photos: Photo[];
+  videos: Video[];
+};
+
+export type Location = NonNullable<Property['location']>;
+export type Amenity = Property['amenities'][number];

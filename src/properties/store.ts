@@ -9,7 +9,7 @@ import { given, keysetPage, readPage, withinShare } from '../storage/page.ts';
 import { type Connection, statementOf, statementsOf } from '../storage/statement.ts';
 import type { FeedFilters } from './parameters.ts';
 import { cardOf, render, renderingOf } from './render.ts';
-import { source } from './source.ts';
+import type { Source } from './source.ts';
 import { FILTER_COLUMNS, locations, properties } from './table.ts';
 import { order } from './text.ts';
 
@@ -107,7 +107,8 @@ export function documentOf(
   shows: Shown,
 ): string | undefined {
   if (text === null || is_current) return text ?? undefined;
-  const listing = render(source.parse(JSON.parse(text)), publicSiteUrl);
+  const source: Source = JSON.parse(text);
+  const listing = render(source, publicSiteUrl);
   return JSON.stringify(listing && shows === 'card' ? cardOf(listing) : listing);
 }
 

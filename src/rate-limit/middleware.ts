@@ -1,9 +1,6 @@
 /**
- * The rate limit of everything under /api, with its headers and its 429.
- *
- * A read runs while it is counted, so it takes as long as the slower of the two. Every other request is counted before
- * it runs. The limit protects the service and must not stop it: while a counter fails or stalls, requests are served
- * uncounted.
+ * The rate limit of everything under /api, with its headers and its 429. A request is counted before it begins: a
+ * rejected request has read nothing but its client's address.
  */
 
 import type { Context } from 'hono';
@@ -14,54 +11,55 @@ import { ApiError } from '../http/errors.ts';
 import { timed } from '../http/log.ts';
 import { renderError } from '../http/render-error.ts';
 import { clientOf } from './client-address.ts';
-import { type CounterName, WINDOW_SECONDS } from './lease.ts';
-import { Pool } from './pool.ts';
+import { ClientWindow } from './client-window.ts';
+import { type CounterName, WINDOW_SECONDS } from './window.ts';
 
-const INGEST_PATHS = ['/api/public/events/ingest', '/api/public/events/ingest/batch'];
 /** Far more clients than one isolate meets in a window. */
-const MAX_POOLS = 10_000;
+const MAX_CLIENTS = 10_000;
 /** The time after which a client retries that overloads its own object. */
 const OVERLOADED_RESET_MS = 1_000;
 
-/** A 429 keeps these headers of the response that it replaces, so that a browser can read the 429. */
-const SET_BY_CORS = /^(access-control-.*|vary)$/;
-
-/** Refuses with 429 `rate_limit_exceeded`, and sets both header families on every counted response. */
-export function rateLimit() {
-  // With `max`, the cache would allocate the place of every pool at the start of the isolate.
-  const pools = new LRUCache<string, Pool>({ maxSize: MAX_POOLS });
+/**
+ * Rejects with 429 `rate_limit_exceeded`, and sets both header families on every counted response.
+ *
+ * @param options.ingestPaths a POST to one of these paths counts as `ingest`, any other request as `default`
+ * @example app.use(rateLimit({ ingestPaths: ['/api/public/events/ingest'] }))
+ */
+export function rateLimit({ ingestPaths }: { ingestPaths: readonly string[] }) {
+  // With `max`, the cache would allocate the place of every client at the start of the isolate.
+  const windows = new LRUCache<string, ClientWindow>({ maxSize: MAX_CLIENTS });
   return createMiddleware<AppEnv>(async function rateLimit(c, next) {
     const { method, path } = c.req;
-    const counter = counterOf(method, path);
-    if (counter === undefined) return next();
+    if (path !== '/api' && !path.startsWith('/api/')) return next();
+    const counter = method === 'POST' && ingestPaths.includes(path) ? 'ingest' : 'default';
     const limit = configOf(c.env).rateLimits[counter];
     const client = clientOf(c.req.header('CF-Connecting-IP'), c.req.header('CF-Worker'));
     const key = `${counter} ${client}`;
-    const pool = pools.get(key) ?? new Pool(counter, client, limit);
-    pools.set(key, pool, { size: 1 });
-
-    const immediate = pool.spend(Date.now());
-    const isRead = method === 'GET' || method === 'HEAD';
-    const counting = immediate ?? timed('counter_ms', () => pool.wait(c.env));
-    // The call goes on when its request is cancelled: all requests of the client share the lease.
-    if (counting instanceof Promise) c.executionCtx.waitUntil(counting);
-    const work = isRead && immediate?.outcome !== 'refused' ? next() : undefined;
-    const count = await counting;
-
-    switch (count.outcome) {
-      case 'allowed':
-        pool.refill(c.env, Date.now(), c.executionCtx);
-        await (work ?? next());
-        setRateLimitHeaders(c.res.headers, counter, limit, count);
-        return undefined;
-      case 'uncounted':
-        await (work ?? next());
-        return undefined;
-      case 'refused':
-        return refuse(c, counter, limit, count.resetMs, rateLimitExceeded(limit, count.resetMs));
-      case 'overloaded':
-        return refuse(c, counter, limit, OVERLOADED_RESET_MS, tooManyAtOnce(OVERLOADED_RESET_MS));
+    const now = Date.now();
+    let window = windows.get(key);
+    if (window === undefined || window.hasEnded(now)) {
+      window = new ClientWindow({ client, counter, limit }, now, window);
+      windows.set(key, window, { size: 1 });
     }
+
+    const counting = window.count(c.env, now, c.executionCtx);
+    const verdict =
+      typeof counting === 'string' ? counting : await timed('counter_ms', () => counting);
+
+    switch (verdict) {
+      case 'passed':
+        await next();
+        break;
+      case 'rejected':
+        c.res = renderError(rateLimitExceeded(limit, window.stateAt(Date.now()).resetMs), c);
+        break;
+      case 'overloaded':
+        c.res = renderError(tooManyAtOnce(OVERLOADED_RESET_MS), c);
+    }
+    // A waiting request may have outlived its window.
+    const current = windows.get(key) ?? window;
+    setRateLimitHeaders(c, counter, limit, current.stateAt(Date.now()));
+    return undefined;
   });
 }
 
@@ -83,18 +81,12 @@ export function tooManyAtOnce(resetMs: number): ApiError {
   });
 }
 
-/** Returns the counter of a request, undefined outside of /api: these requests are not counted. */
-function counterOf(method: string, path: string): CounterName | undefined {
-  if (method === 'POST' && INGEST_PATHS.includes(path)) return 'ingest';
-  return path.startsWith('/api/') || path === '/api' ? 'default' : undefined;
-}
-
 /**
  * Sets both families of headers: `X-RateLimit-*`, and the headers of the IETF's draft
  * (draft-ietf-httpapi-ratelimit-headers-10).
  */
 function setRateLimitHeaders(
-  headers: Headers,
+  { res: { headers } }: Context<AppEnv>,
   counter: CounterName,
   limit: number,
   { remaining, resetMs }: { remaining: number; resetMs: number },
@@ -110,25 +102,4 @@ function setRateLimitHeaders(
 /** Rounds up to whole seconds, at least 1: a client must not come back too early. */
 function resetSeconds(resetMs: number): number {
   return Math.max(1, Math.ceil(resetMs / 1_000));
-}
-
-/**
- * Answers 429, and drops the response that the handler of a read may have made already. A handler that still runs is
- * not awaited.
- */
-function refuse(
-  c: Context<AppEnv>,
-  counter: CounterName,
-  limit: number,
-  resetMs: number,
-  error: ApiError,
-): void {
-  const response = renderError(error, c);
-  setRateLimitHeaders(response.headers, counter, limit, { remaining: 0, resetMs });
-  for (const [name, value] of c.res.headers) {
-    if (SET_BY_CORS.test(name)) response.headers.set(name, value);
-  }
-  // Without this, Hono merges the headers of the old response into the new one.
-  c.res = undefined;
-  c.res = response;
 }

@@ -3,7 +3,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Runtime } from '../../tools/bench/runtime.ts';
-import { startWatchedProduction } from '../support/node/production-service.ts';
+import { startProductionService } from '../support/node/production-service.ts';
 import { AUDIENCE, createProvider, ISSUER } from '../support/tokens.ts';
 
 const provider = await createProvider('key-1', 'RS256');
@@ -22,7 +22,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => keyServer.listen(0, '127.0.0.1', resolve));
   const address = keyServer.address();
   if (address === null || typeof address === 'string') throw new Error('the provider has no port');
-  service = await startWatchedProduction({
+  service = await startProductionService({
     JWT_ISSUER: ISSUER,
     JWT_AUDIENCE: AUDIENCE,
     JWT_JWKS_URL: `http://127.0.0.1:${address.port}/jwks`,

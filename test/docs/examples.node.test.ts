@@ -28,7 +28,6 @@ import { type LocalImports, openLocalImports } from '../support/node/local-impor
 import type { ProjectCopy } from '../support/node/project-copy.ts';
 import type { ServedCopy } from '../support/node/served-copy.ts';
 import { copyWithStore } from '../support/node/stores.ts';
-import { noteSent, watchRelay } from '../support/watch-service-log.ts';
 import { codeBlocksOf, DOCUMENTS } from './markdown.ts';
 
 const API_KEY = 'dev_key_4f1c09a7b25e4d8391';
@@ -94,7 +93,6 @@ beforeAll(async () => {
     response.writeHead(answer.status, headers);
     return response.end(await answer.text());
   });
-  watchRelay(Number(new URL(proxy).port));
   Object.assign(process.env, { API_URL: proxy, API_KEY, SITE_URL, PUBLISH_HOOK_SECRET: SECRET });
   vi.resetModules();
 });
@@ -494,7 +492,6 @@ const scripts = DOCUMENTS.filter((path) => path !== 'README.md').flatMap((path) 
 
 it.each(scripts)('the curl lines work as they stand in $path: $script', async ({ script }) => {
   expect(script).toContain('http://localhost:3001/');
-  noteSent(script);
   const ours = script
     .replaceAll('http://localhost:3001', service.origin)
     .replaceAll('curl ', `curl -f -H 'CF-Connecting-IP: 192.0.2.${clients}' `);

@@ -210,12 +210,10 @@ describe('GET /api/health/detailed', () => {
     expect(await (await first).json()).toMatchObject({ status: 'degraded' });
   });
 
-  it("disposes of the counter's answer", async () => {
+  it("disposes of the counter's reply", async () => {
     const dispose = vi.fn();
-    const lease = { granted: 0, left: 0, resetMs: 1, window: 1 };
-    const ofLook = { ...lease, [Symbol.dispose]: dispose };
-    const ofRequest = { ...lease, granted: 4, left: 96, [Symbol.dispose]: () => {} };
-    const stub = { grant: async (_: string, limit: number) => (limit === 0 ? ofLook : ofRequest) };
+    const reply = { isGranted: false, own: 0, others: 0, ageMs: 0, [Symbol.dispose]: dispose };
+    const stub = { report: async () => reply };
     const binding = { idFromName: (name: string) => name, get: () => stub };
     const { states } = await read({ RATE_COUNTER: binding as unknown as Env['RATE_COUNTER'] });
     expect(states).toBe('ok ok ok');

@@ -7,7 +7,7 @@ import { connect } from 'node:net';
 import { v5 } from 'uuid';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { LogLine, Runtime } from '../../tools/bench/runtime.ts';
-import { startWatchedProduction } from '../support/node/production-service.ts';
+import { startProductionService } from '../support/node/production-service.ts';
 
 const API_KEY = 'hostile-http-key';
 const CANARY = 'hostile-http-canary';
@@ -38,7 +38,7 @@ const log: LogLine[] = [];
 
 beforeAll(async () => {
   const vars = { API_KEY, RATE_LIMIT_DEFAULT: MANY, RATE_LIMIT_INGEST: MANY };
-  runtime = await startWatchedProduction(vars, { onLog: (line) => log.push(line) });
+  runtime = await startProductionService(vars, { onLog: (line) => log.push(line) });
 });
 
 afterAll(async () => {

@@ -64,7 +64,6 @@ it('a request has one line, with its fields and nothing that was sent', async ()
       duration_ms: expect.any(Number),
       error_code: 'resource_missing',
       caller: 'api-key',
-      counter_ms: expect.any(Number),
       database_ms: expect.any(Number),
       database_attempts: 1,
       version: 'version-8',

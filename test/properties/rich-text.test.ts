@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { plainTextOf, type RichText, richText } from '../../src/properties/rich-text.ts';
+import { plainTextOf, type RichText } from '../../src/properties/rich-text.ts';
+import { richText } from '../../tools/import/listing-schemas.ts';
 
 const words = (text: string, marks?: object[]) => ({ type: 'text', text, ...(marks && { marks }) });
 const paragraph = (...content: object[]) => ({ type: 'paragraph', content });

@@ -3,7 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import { cardOf, RULES, render } from '../../src/properties/render.ts';
 import { property, propertyCard } from '../../src/properties/resource.ts';
-import { type Source, source } from '../../src/properties/source.ts';
+import type { Source } from '../../src/properties/source.ts';
+import { source } from '../../tools/import/listing-schemas.ts';
 
 const SITE = 'https://site.example.com';
 

@@ -1,12 +1,12 @@
-/** The counter object: the windows that it stores, and the effect of an eviction and of an alarm. */
+/** The counter object: what it adds up, what it stores, and what an eviction and an alarm change. */
 
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { CounterName } from '../../src/rate-limit/lease.ts';
 import { freshAddress } from '../support/http.ts';
 
 const START = Date.parse('2030-01-01T00:00:00Z');
+const LIMIT = 100;
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date'] });
@@ -20,142 +20,178 @@ function objectOf(client: string) {
   return env.RATE_COUNTER.get(env.RATE_COUNTER.idFromName(client));
 }
 
-/** Asks for up to ten requests, so often. Returns the sums that the object answered with. */
-async function lease(client: string, times = 1, counter: CounterName = 'default') {
-  let granted = 0;
-  let left = Number.NaN;
-  let resetMs = Number.NaN;
-  for (let call = 0; call < times; call += 1) {
-    const answer = await objectOf(client).grant(counter, 100, 10);
-    granted += answer.granted;
-    ({ left, resetMs } = answer);
-  }
-  return { granted, left, resetMs };
+/** Reports a count of a record. Returns the reply as data. */
+async function report(client: string, record: string, passed: number, more: object = {}) {
+  const message = { record, passed, ageMs: 0, formerRecord: undefined, wantsPlace: false, ...more };
+  const { isGranted, own, others, ageMs } = await objectOf(client).report(
+    'default',
+    LIMIT,
+    message,
+  );
+  return { isGranted, own, others, ageMs };
 }
 
-/** More calls than it takes to fill a window of 100. */
-const FILLING = 24;
-
-/** Everything that the object has stored, and its alarm in seconds from the start. */
+/** The stored counts of each counter, and the alarm in seconds from the start. */
 function storedIn(client: string) {
   return runInDurableObject(objectOf(client), async (_, { storage }) => {
     const alarm = await storage.getAlarm();
+    const windows = [...storage.kv.list<{ counts: Map<string, number> }>()];
     return {
-      windows: Object.fromEntries(storage.kv.list<{ hits: number }>()),
+      counts: windows.map(([counter, { counts }]) => [counter, Object.fromEntries(counts)]),
       alarmSeconds: alarm === null ? null : (alarm - START) / 1_000,
     };
   });
 }
 
-describe('the storage of a counter', () => {
-  it('holds nothing after a first lease, then the window after each lease, with one alarm at its end', async () => {
+describe('the total of a window', () => {
+  it('is the sum of the greatest count of each record, in any order of the reports', async () => {
     const client = freshAddress();
-    expect(await lease(client)).toEqual({ granted: 4, left: 96, resetMs: 60_000 });
-    expect(await storedIn(client)).toEqual({ windows: {}, alarmSeconds: null });
-    vi.setSystemTime(START + 5_000);
-    expect(await lease(client)).toEqual({ granted: 10, left: 86, resetMs: 55_000 });
-    expect(await storedIn(client)).toEqual({
-      windows: { default: { startedAt: START, hits: 14 } },
-      alarmSeconds: 60,
-    });
-    await lease(client);
-    expect((await storedIn(client)).windows).toEqual({ default: { startedAt: START, hits: 24 } });
+    await report(client, 'a', 8);
+    await report(client, 'b', 16);
+    await report(client, 'a', 24);
+    expect(await report(client, 'a', 16)).toMatchObject({ own: 24, others: 16 });
+    expect(await report(client, 'a', 24)).toMatchObject({ own: 24, others: 16 });
+    expect(await report(client, 'b', 17)).toMatchObject({ own: 17, others: 24 });
   });
 
-  it('holds a window that its first lease fills', async () => {
+  it('has a place while it is below the limit', async () => {
     const client = freshAddress();
-    await objectOf(client).grant('default', 1, 1);
-    expect((await storedIn(client)).windows).toEqual({ default: { startedAt: START, hits: 1 } });
+    await report(client, 'a', 70);
+    const wantsPlace = true;
+    expect(await report(client, 'b', 29, { wantsPlace })).toMatchObject({
+      isGranted: true,
+      own: 30,
+    });
+    expect(await report(client, 'b', 30, { wantsPlace })).toMatchObject({
+      isGranted: false,
+      own: 30,
+    });
   });
 
-  it('is not written for a refused request', async () => {
+  it('is separate for each counter', async () => {
     const client = freshAddress();
-    expect(await objectOf(client).grant('default', 0, 1)).toMatchObject({
-      granted: 0,
-      left: 0,
-      resetMs: 60_000,
-    });
-    expect((await storedIn(client)).windows).toEqual({});
+    await report(client, 'a', 8);
+    const message = {
+      record: 'b',
+      passed: 3,
+      ageMs: 0,
+      formerRecord: undefined,
+      wantsPlace: false,
+    };
+    const { others } = await objectOf(client).report('ingest', LIMIT, message);
+    expect(others).toBe(0);
   });
 });
 
-describe('an eviction', () => {
+describe('a window', () => {
+  it('began with the earliest request that is reported', async () => {
+    const client = freshAddress();
+    await report(client, 'a', 8, { ageMs: 5_000 });
+    expect((await report(client, 'b', 8, { ageMs: 20_000 })).ageMs).toBe(20_000);
+    expect((await report(client, 'a', 9, { ageMs: 5_000 })).ageMs).toBe(20_000);
+    vi.setSystemTime(START + 40_000);
+    expect(await report(client, 'c', 1)).toMatchObject({ others: 0, ageMs: 0 });
+  });
+
+  it('ends for the object when an isolate has begun its next one', async () => {
+    const client = freshAddress();
+    await report(client, 'a', 100);
+    vi.setSystemTime(START + 59_000);
+    const next = await report(client, 'a2', 8, { formerRecord: 'a' });
+    expect(next).toMatchObject({ own: 8, others: 0, ageMs: 0 });
+  });
+
   it.each([
-    [1, 0],
-    [2, 14],
-    [3, 24],
-  ])('after %i leases forgets a first lease at most', async (leases, known) => {
+    ['of a record that it counted', 'a', 60_000],
+    ['of a record that it never counted', 'c', 59_900],
+  ])('that has ended takes no late report %s', async (_, record, ageMs) => {
     const client = freshAddress();
-    await lease(client, leases);
-    vi.setSystemTime(START + 30_000);
-    await evictDurableObject(objectOf(client));
-    const { granted, left } = await lease(client);
-    expect(granted + left).toBe(100 - known);
-  });
-
-  it('never forgets that the window is full, until it is over', async () => {
-    const client = freshAddress();
-    expect(await lease(client, FILLING)).toMatchObject({ granted: 100, left: 0 });
-    await evictDurableObject(objectOf(client));
-    vi.setSystemTime(START + 59_999);
-    expect(await lease(client)).toEqual({ granted: 0, left: 0, resetMs: 1 });
+    await report(client, 'a', 50);
     vi.setSystemTime(START + 60_000);
-    expect(await lease(client)).toEqual({ granted: 4, left: 96, resetMs: 60_000 });
+    await report(client, 'b', 8);
+    expect((await report(client, record, 60, { ageMs })).ageMs).toBe(60_000);
+    expect(await report(client, 'b', 9)).toMatchObject({ own: 9, others: 0, ageMs: 0 });
+  });
+});
+
+describe('the storage of a counter', () => {
+  it('has nothing after one report, then the counts after each change, with one alarm at the end', async () => {
+    const client = freshAddress();
+    await report(client, 'a', 8);
+    expect(await storedIn(client)).toEqual({ counts: [], alarmSeconds: null });
+    vi.setSystemTime(START + 5_000);
+    await report(client, 'a', 16, { ageMs: 5_000 });
+    const stored = { counts: [['default', { a: 16 }]], alarmSeconds: 60 };
+    expect(await storedIn(client)).toEqual(stored);
+    await report(client, 'a', 12, { ageMs: 5_000 });
+    expect(await storedIn(client)).toEqual(stored);
+    await report(client, 'b', 1);
+    expect(await storedIn(client)).toMatchObject({ counts: [['default', { a: 16, b: 1 }]] });
   });
 
-  it('forgets nothing that the calling isolate remembers', async () => {
+  it('is not written for a report without a count', async () => {
     const client = freshAddress();
-    await lease(client);
-    vi.setSystemTime(START + 30_000);
+    await report(client, 'health', 0);
+    await report(client, 'health', 0);
+    expect(await storedIn(client)).toEqual({ counts: [], alarmSeconds: null });
+  });
+
+  it('outlives an eviction, and the window keeps its end', async () => {
+    const client = freshAddress();
+    await report(client, 'a', 8);
+    await report(client, 'a', 16);
     await evictDurableObject(objectOf(client));
-    const remembered = { startedAt: START, hits: 4 };
-    const answer = await objectOf(client).grant('default', 100, 10, remembered);
-    expect(answer).toMatchObject({ granted: 10, left: 86, resetMs: 30_000, window: START });
-    expect(await storedIn(client)).toEqual({
-      windows: { default: { startedAt: START, hits: 14 } },
-      alarmSeconds: 60,
-    });
+    vi.setSystemTime(START + 40_000);
+    expect(await report(client, 'b', 1)).toMatchObject({ others: 16, ageMs: 40_000 });
+  });
+
+  it('is restored by the next report where an eviction forgot it', async () => {
+    const client = freshAddress();
+    await report(client, 'a', 8);
+    await evictDurableObject(objectOf(client));
+    vi.setSystemTime(START + 30_000);
+    await report(client, 'a', 16, { ageMs: 30_000 });
+    expect(await report(client, 'b', 1)).toMatchObject({ others: 16, ageMs: 30_000 });
   });
 });
 
 describe('the alarm', () => {
-  it('deletes only a window that is over, is set again for the other, and leaves an idle object empty', async () => {
+  async function fill(client: string, counter: 'default' | 'ingest', record = 'a') {
+    for (const passed of [8, 16]) {
+      const message = { record, passed, ageMs: 0, formerRecord: undefined, wantsPlace: false };
+      using _reply = await objectOf(client).report(counter, LIMIT, message);
+    }
+  }
+
+  it('deletes only a window that has ended, and is set again for the other', async () => {
     const client = freshAddress();
-    await lease(client, 2);
+    await fill(client, 'default');
     vi.setSystemTime(START + 30_000);
-    await lease(client, 2, 'ingest');
+    await fill(client, 'ingest');
     vi.setSystemTime(START + 60_000);
-    await runDurableObjectAlarm(objectOf(client));
-    expect(await storedIn(client)).toEqual({
-      windows: { ingest: { startedAt: START + 30_000, hits: 14 } },
-      alarmSeconds: 90,
-    });
+    expect(await runDurableObjectAlarm(objectOf(client))).toBe(true);
+    const left = { counts: [['ingest', { a: 16 }]], alarmSeconds: 90 };
+    expect(await storedIn(client)).toEqual(left);
     vi.setSystemTime(START + 90_000);
     await runDurableObjectAlarm(objectOf(client));
-    expect(await storedIn(client)).toEqual({ windows: {}, alarmSeconds: null });
+    expect(await storedIn(client)).toEqual({ counts: [], alarmSeconds: null });
   });
 
-  it('that comes early deletes nothing', async () => {
+  it('that comes early deletes nothing, and is never set within a second: clocks differ', async () => {
     const client = freshAddress();
-    await lease(client, FILLING);
-    vi.setSystemTime(START + 59_000);
-    await runDurableObjectAlarm(objectOf(client));
-    await evictDurableObject(objectOf(client));
-    expect(await lease(client)).toMatchObject({ granted: 0 });
-    expect((await storedIn(client)).alarmSeconds).toBe(60);
-  });
-
-  it('is never set for the past, or within a second: clocks differ', async () => {
-    const client = freshAddress();
-    await lease(client, 2);
+    await fill(client, 'default');
     vi.setSystemTime(START + 59_990);
     await runDurableObjectAlarm(objectOf(client));
-    expect((await storedIn(client)).alarmSeconds).toBe(60.99);
+    const stored = { counts: [['default', { a: 16 }]], alarmSeconds: 60.99 };
+    expect(await storedIn(client)).toEqual(stored);
   });
-});
 
-it('counts the two counters of a client separately', async () => {
-  const client = freshAddress();
-  await lease(client, 2, 'ingest');
-  expect(await lease(client)).toMatchObject({ granted: 4, left: 96 });
+  it('is set again for the next window', async () => {
+    const client = freshAddress();
+    await fill(client, 'default');
+    vi.setSystemTime(START + 60_000);
+    await runDurableObjectAlarm(objectOf(client));
+    await fill(client, 'default', 'b');
+    expect(await storedIn(client)).toMatchObject({ alarmSeconds: 120 });
+  });
 });

@@ -160,89 +160,82 @@ export const BAD_FEED: Variants = {
   ],
 };
 
-/** The pool of one isolate, and the arithmetic of the object. */
-const POOL = 'rate-limit/pool.ts';
-const LEASE = 'rate-limit/lease.ts';
+/** The count of one isolate, and the arithmetic of both sides. */
+const ISOLATE = 'rate-limit/client-window.ts';
+const ARITHMETIC = 'rate-limit/window.ts';
 
 export const BAD_RATE_LIMIT: Variants = {
-  'a lease is debited when it is spent': [
-    // The object grants as before, but debits one request per call.
+  'reports carry differences instead of counts': [
     {
-      file: LEASE,
-      text: 'hits: hits + granted }',
-      by: 'hits: hits + Math.min(1, granted) }',
-    },
-  ],
-  'a grant replaces the pool': [
-    {
-      file: POOL,
-      text: 'this.#held += granted;',
-      by: 'this.#held = granted;',
-    },
-  ],
-  'a lease outlives its window': [
-    {
-      file: POOL,
-      text: 'return lastsMs > 0 &&',
-      by: 'return lastsMs > (this.#held > 0 ? -5_000 : 0) &&',
-    },
-  ],
-  'a lease ends as long after its answer as after its call': [
-    {
-      file: POOL,
-      text: 'const endsAt = sentAt + resetMs;',
-      by: 'const endsAt = now + resetMs;',
-    },
-  ],
-  'an offender is remembered while the pool holds requests': [
-    {
-      file: POOL,
-      text: '    if (this.#held > 0) {',
-      by: '    if (this.#held > 0 && window.left > 0) {',
-    },
-  ],
-  'an eviction forgets a full window': [
-    {
-      file: LEASE,
-      text: 'return hits > firstLease(limit) || hits >= limit;',
-      by: 'return hits > firstLease(limit) && hits < limit / 2;',
-    },
-  ],
-  'an isolate does not tell its object which window it knows': [
-    {
-      file: POOL,
-      text: 'return window && { startedAt: window.id, hits: this.#limit - window.left };',
-      by: 'return window && undefined;',
-    },
-  ],
-  'an object takes over which window it is, and not what is granted of it': [
-    {
-      file: LEASE,
-      text: 'if (remembered !== undefined && !isOver(remembered, now)) return remembered;',
-      by: 'if (remembered !== undefined && !isOver(remembered, now)) return { ...remembered, hits: 0 };',
-    },
-  ],
-  'an object believes an isolate more than itself': [
-    {
-      file: LEASE,
-      text: '  if (own !== undefined && !isOver(own, now)) return own;\n',
-      by: '',
+      file: ISOLATE,
+      text: 'const report = { record, formerRecord, passed, ageMs, wantsPlace };',
+      by: 'const report = { record, formerRecord, passed: passed - this.#tally.reported, ageMs, wantsPlace };',
     },
     {
-      file: LEASE,
-      text: '  return { startedAt: now, hits: 0 };',
-      by: `  if (own !== undefined && !isOver(own, now)) return own;
-  return { startedAt: now, hits: 0 };`,
+      file: ARITHMETIC,
+      text: 'const passed = Math.max(before, report.passed);',
+      by: 'const passed = before + Math.max(0, report.passed);',
     },
   ],
-  'a request waits a whole second more for a call of its own': [
-    { file: POOL, text: 'DEADLINE_MS - waitedMs', by: 'DEADLINE_MS' },
+  'no place is reserved': [
+    { file: ISOLATE, text: 'this.#tally.reserved += 1;', by: 'this.#tally.reserved += 0;' },
+    { file: ISOLATE, text: 'this.#tally.reserved -= 1;', by: 'this.#tally.reserved -= 0;' },
   ],
-  'a request loses its patience with calls under way': [
+  'nothing is reported': [
     {
-      file: POOL,
-      text: 'const PATIENCE_MS = 100;',
-      by: 'const PATIENCE_MS = 20;',
+      file: ISOLATE,
+      text: ': isReportDue(this.#tally, this.#quota.limit);',
+      by: ': false;',
+    },
+    { file: ARITHMETIC, text: "? 'pass' : 'ask';", by: "? 'pass' : 'pass';" },
+  ],
+  'a smaller count is news': [
+    {
+      file: ARITHMETIC,
+      text: 'const passed = Math.max(before, report.passed);',
+      by: 'const passed = report.passed;',
+    },
+  ],
+  'any number may be unreported': [
+    {
+      file: ARITHMETIC,
+      text: 'unreported < partOf(limit, UNREPORTED_DIVISOR)',
+      by: 'unreported < limit',
+    },
+  ],
+  'requests are not counted while the object fails': [
+    {
+      file: ISOLATE,
+      text: "if (verdict === 'passed') this.#tally.passed += 1;",
+      by: "if (inTime === 'passed') this.#tally.passed += 1;",
+    },
+  ],
+  "a window's age is ignored": [
+    {
+      file: ARITHMETIC,
+      text: 'const beganAt = now - ageMs;',
+      by: 'const beganAt = ageMs * 0 + now;',
+    },
+  ],
+  'a record keeps its id after an eviction': [
+    {
+      file: ISOLATE,
+      text: 'readonly #record = crypto.randomUUID();',
+      by: "readonly #record = 'record';",
+    },
+  ],
+  'the next window of an isolate is counted in the last one': [
+    {
+      file: ARITHMETIC,
+      text: 'known.counts.has(formerRecord);',
+      by: 'known.counts.has(`the one before`);',
+    },
+  ],
+  'the object alone ends the wait': [
+    {
+      file: ISOLATE,
+      text: 'const CALL_DEADLINE_MS = 300;',
+      by: 'const CALL_DEADLINE_MS = 1_000;',
     },
   ],
 };

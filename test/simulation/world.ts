@@ -53,8 +53,6 @@ export type CounterCall = {
   sentAt: number;
   doneAt?: number;
   answeredAt?: number;
-  /** The end of the window that the call was counted in. */
-  windowEnd?: number;
   answer?: unknown;
 };
 
@@ -307,7 +305,6 @@ export class World {
       const object = this.#objectOf(client);
       const result = object.call(method, values);
       record.doneAt = this.scheduler.now;
-      record.windowEnd = this.scheduler.now + resetMsOf(result);
       record.answer = result;
       return result;
     });
@@ -410,11 +407,4 @@ export class World {
       delete: (url: string) => made(() => cache.delete(url)),
     };
   }
-}
-
-/** Reads the milliseconds until the window ends, from any answer of a counter. */
-function resetMsOf(answer: unknown): number {
-  const resetMs = answer === null ? undefined : Reflect.get(Object(answer), 'resetMs');
-  if (typeof resetMs !== 'number') throw new Error('a counter answered without its window');
-  return resetMs;
 }

@@ -1,6 +1,7 @@
 /** Listings for tests: made from a few fields, and stored as an import stores them. */
 
-import { type Source, source } from '../../src/properties/source.ts';
+import type { Source } from '../../src/properties/source.ts';
+import { source } from '../../tools/import/listing-schemas.ts';
 import { renderedRowOf } from '../../tools/import/rows.ts';
 
 export const PUBLIC_SITE_URL = 'https://www.example.com';

@@ -1,6 +1,7 @@
 /** The sample listings as an import would store them. */
 
-import { type Source, source } from '../../src/properties/source.ts';
+import type { Source } from '../../src/properties/source.ts';
+import { source } from '../../tools/import/listing-schemas.ts';
 import { writtenListing } from '../../tools/import/records.ts';
 import samples from '../../tools/samples/listings.json';
 

@@ -7,7 +7,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { codeBlocksOf } from '../docs/markdown.ts';
 import { claimPort } from '../support/node/port.ts';
 import { ProjectCopy, type Service } from '../support/node/project-copy.ts';
-import { noteSent } from '../support/watch-service-log.ts';
 
 const SIGNALS: NodeJS.Signals[] = process.env.FULL === '1' ? ['SIGINT', 'SIGTERM'] : ['SIGINT'];
 const HEADERS = { 'x-api-key': 'dev_key_4f1c09a7b25e4d8391' };
@@ -47,7 +46,6 @@ describe('two first set-ups of one working copy at the same moment', () => {
 });
 
 async function shell(script: string): Promise<string> {
-  noteSent(script);
   return (await promisify(execFile)('sh', ['-ec', script], { timeout: 30_000 })).stdout;
 }
 

@@ -1,6 +1,7 @@
 /** Listings as large as real ones, about 5 KB on the wire, of every type, location and status. */
 
-import { type Location, type Source, source } from '../../src/properties/source.ts';
+import type { Location, Source } from '../../src/properties/source.ts';
+import { source } from '../import/listing-schemas.ts';
 
 const SLUGS = ['ibiza', 'aran', 'menorca', 'cerdanya'] as const;
 const STATUSES = ['listed', 'listed', 'listed', 'coming_soon', 'sold_out'] as const;

@@ -5,7 +5,6 @@
 
 import { connect, createServer, type Socket } from 'node:net';
 import * as z from 'zod';
-import { watchRelay } from '../watch-service-log.ts';
 import { claimPort } from './port.ts';
 import type { ProjectCopy } from './project-copy.ts';
 import { copyWithStore } from './stores.ts';
@@ -56,7 +55,6 @@ async function startRelay(target: number): Promise<{ origin: string; close: () =
     }
   });
   const port = await claimPort();
-  watchRelay(port);
   await new Promise<void>((resolve) => server.listen(port, 'localhost', resolve));
   return {
     origin: `http://localhost:${port}`,

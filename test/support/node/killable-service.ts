@@ -5,7 +5,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TEST_VARS } from '../vars.ts';
-import { watchService } from '../watch-service-log.ts';
 import { claimPort } from './port.ts';
 import { productionBundle } from './production-service.ts';
 import { copyStore } from './stores.ts';
@@ -41,16 +40,13 @@ export async function createKillableService(
     state: join(directory, 'v3'),
     port,
   };
-  const log = watchService();
-  log.at(origin, API_KEY);
   let child: ChildProcess | undefined;
 
   const kill = async () => {
     const running = child;
     child = undefined;
     if (running?.pid === undefined || running.exitCode !== null) return;
-    // 'close' comes after its last lines.
-    const isGone = new Promise((resolve) => running.once('close', resolve));
+    const isGone = new Promise((resolve) => running.once('exit', resolve));
     process.kill(-running.pid, 'SIGKILL');
     await isGone;
   };
@@ -58,13 +54,7 @@ export async function createKillableService(
     origin,
     async start() {
       const args = ['--no-warnings', PROGRAM, JSON.stringify(options)];
-      const started = spawn(process.execPath, args, {
-        detached: true,
-        stdio: ['ignore', 'pipe', 'pipe'],
-      });
-      log.hearOutput(started.stdout);
-      log.hearOutput(started.stderr);
-      child = started;
+      child = spawn(process.execPath, args, { detached: true, stdio: 'ignore' });
       await untilItAnswers(origin);
     },
     kill,

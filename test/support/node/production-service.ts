@@ -1,4 +1,4 @@
-/** The production bundle in workerd, with its log watched. */
+/** The production bundle in workerd. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,23 +6,16 @@ import { buildBundle } from '../../../tools/bench/production.ts';
 import { type Runtime, type RuntimeOptions, startRuntime } from '../../../tools/bench/runtime.ts';
 import { migrate } from '../../../tools/database/migrations.ts';
 import { TEST_VARS } from '../vars.ts';
-import { watchService } from '../watch-service-log.ts';
 import { madeOnce } from './made-once.ts';
 
-/** Starts the bundle with an empty store, as `startProduction` does, and watches the log. */
-export async function startWatchedProduction(
+/** Starts the bundle with an empty store, and the vars of tests. */
+export async function startProductionService(
   vars: Readonly<Record<string, string>>,
   options: RuntimeOptions = {},
 ): Promise<Runtime> {
-  const log = watchService();
-  const onLog: RuntimeOptions['onLog'] = (line) => {
-    log.hear(line.message);
-    options.onLog?.(line);
-  };
   const script = readFileSync(await productionBundle(), 'utf8');
-  const runtime = await startRuntime(script, { ...TEST_VARS, ...vars }, { ...options, onLog });
+  const runtime = await startRuntime(script, { ...TEST_VARS, ...vars }, options);
   await migrate(runtime.database);
-  log.at(runtime.url.origin, vars.API_KEY ?? '');
   return runtime;
 }
 

@@ -3,7 +3,6 @@
 import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
 import {
   cpSync,
-  existsSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -17,8 +16,6 @@ import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import type { Readable } from 'node:stream';
 import { WRANGLER_ENVIRONMENT, wranglerCommand } from '../../../tools/command-line/project.ts';
-import { parseDevVars } from '../../../tools/development/dev-vars.ts';
-import { noteSent, watchService } from '../watch-service-log.ts';
 import { neutralConfig } from './neutral-config.ts';
 import { type ServedCopy, serveCopy } from './served-copy.ts';
 
@@ -29,7 +26,6 @@ const READY_DEADLINE_MS = 60_000;
 const POLL_MS = 100;
 /** The last of the lines that `dev` prints when it is ready. */
 const READY = /^curl .*ingest/m;
-const READY_CURL_LINES = 3;
 
 export type Finished = { code: number | null; stdout: string; stderr: string };
 
@@ -150,21 +146,10 @@ export class ProjectCopy {
 
   async #wait(child: Program, until: RegExp): Promise<Service> {
     let output = '';
-    const log = watchService();
-    // The lines that `dev` prints before it serves hold keys, and are not the log's.
-    let linesToRun = READY_CURL_LINES;
-    const collect = (line: string) => {
-      output += `${line}\n`;
-      if (linesToRun === 0 || !line.startsWith('curl -s ')) {
-        // Wrangler's own line about a request shows its query.
-        if (!line.startsWith('[wrangler:info]')) log.hear(line);
-        return;
-      }
-      linesToRun -= 1;
-      noteSent(line);
-    };
     for (const stream of [child.stdout, child.stderr]) {
-      createInterface({ input: stream }).on('line', collect);
+      createInterface({ input: stream }).on('line', (line) => {
+        output += `${line}\n`;
+      });
     }
     const startedAt = Date.now();
     while (!until.test(output)) {
@@ -174,7 +159,6 @@ export class ProjectCopy {
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }
     const origin = /Ready on (http:\/\/localhost:\d+)/.exec(output)?.[1] ?? '';
-    log.at(origin, this.#apiKeys());
     return {
       origin,
       output: () => output,
@@ -191,12 +175,6 @@ export class ProjectCopy {
     await Promise.all(this.#groups.values());
     await Promise.all(this.#served.map((served) => served.stop()));
     rmSync(this.directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
-  }
-
-  #apiKeys(): string {
-    const file = join(this.directory, '.dev.vars');
-    if (!existsSync(file)) return '';
-    return parseDevVars(readFileSync(file, 'utf8')).get('API_KEY') ?? '';
   }
 
   #spawn(program: string, args: string[], environment: Record<string, string>): Program {

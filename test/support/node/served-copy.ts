@@ -9,7 +9,6 @@ import { buildBundle } from '../../../tools/bench/production.ts';
 import { startRuntime } from '../../../tools/bench/runtime.ts';
 import { createDevVars, readVars } from '../../../tools/development/dev-vars.ts';
 import { ensureDevelopmentKeys } from '../../../tools/development/key-pair.ts';
-import { watchService } from '../watch-service-log.ts';
 import { madeOnce } from './made-once.ts';
 
 export type ServedCopy = {
@@ -29,19 +28,14 @@ export async function serveCopy(directory: string): Promise<ServedCopy> {
   await ensureDevelopmentKeys(directory);
   const vars = readVars(directory);
   const heard: string[] = [];
-  const log = watchService();
   const { script, texts } = await developmentBundle();
   const runtime = await startRuntime(script, Object.fromEntries(vars), {
     texts,
     state: join(directory, '.wrangler/state/v3'),
-    onLog: ({ message }) => {
-      heard.push(message);
-      log.hear(message);
-    },
+    onLog: ({ message }) => heard.push(message),
   });
   const { database } = runtime;
   const { origin } = runtime.url;
-  log.at(origin, vars.get('API_KEY') ?? '');
   return { origin, vars, database, log: () => heard.join('\n'), stop: runtime.stop };
 }
 

@@ -9,7 +9,6 @@ import { loadDump, scratchDatabase } from '../../../tools/database/dump-file.ts'
 import { restore } from '../../../tools/database/restore.ts';
 import type { Database } from '../cloudflare/database.ts';
 import type { Worker } from '../cloudflare/worker.ts';
-import { watchService } from '../watch-service-log.ts';
 
 /** Starts the version that is served, with its vars, its secrets and a copy of the database. */
 export async function startUploaded(worker: Worker, database: Database): Promise<Runtime> {
@@ -17,17 +16,11 @@ export async function startUploaded(worker: Worker, database: Database): Promise
   const vars = bindings.flatMap(({ type, name, text }) =>
     type === 'plain_text' ? [[name, String(text)]] : [],
   );
-  const log = watchService();
-  const runtime = await startRuntime(
-    files.get('index.js') ?? '',
-    {
-      ...Object.fromEntries(vars),
-      ...secrets,
-      CF_VERSION_METADATA: { id, tag, timestamp: '2026-11-01T00:00:00Z' },
-    },
-    { onLog: ({ message }) => log.hear(message) },
-  );
-  log.at(runtime.url.origin, secrets.API_KEY ?? '');
+  const runtime = await startRuntime(files.get('index.js') ?? '', {
+    ...Object.fromEntries(vars),
+    ...secrets,
+    CF_VERSION_METADATA: { id, tag, timestamp: '2026-11-01T00:00:00Z' },
+  });
   await copy(database, runtime);
   return runtime;
 }

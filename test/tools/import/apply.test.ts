@@ -13,7 +13,8 @@ it('an import whose repeated transaction is refused, and that cannot read back w
         : 'Cloudflare gave no usable answer',
     );
   });
-  await expect(applyStaged(database, 'own', 1, null)).rejects.toMatchObject({
+  const staging = { database, importId: 'own', publicSiteUrl: '', stagedRows: 1 };
+  await expect(applyStaged(staging, null)).rejects.toMatchObject({
     name: 'OutcomeUnknown',
     message: expect.stringContaining('no usable answer'),
   });
