@@ -82,10 +82,6 @@ describe('values that an operator sets in wrangler.toml', () => {
 describe('wrangler.toml', () => {
   const config = readWranglerConfig(process.cwd());
 
-  it('has plain `wrangler dev` serve on the port of `npm run dev`', () => {
-    expect(config.dev).toEqual({ port: 3001 });
-  });
-
   it('gives every var of production to each environment, and each resource another name', () => {
     const names = Object.keys(config.vars).sort();
     expect(names).toEqual(expect.arrayContaining(Object.keys(TEST_VARS)));

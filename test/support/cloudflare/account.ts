@@ -8,8 +8,8 @@ import { metadataOf, Worker } from './worker.ts';
 
 export const ACCOUNT_ID = 'a'.repeat(32);
 
-type Request = { query: URLSearchParams; body: Buffer; contentType: string; parts: string[] };
-type Route = [pattern: RegExp, answer: (request: Request) => Answer];
+/** A call. `name` and `id` are the parts of its path that a route names so. */
+type Call = { query: URLSearchParams; body: Buffer; contentType: string; name: string; id: string };
 
 export class Account {
   readonly databases: Database[] = [];
@@ -47,179 +47,119 @@ export class Account {
 
   /** Returns undefined for a call that it does not know. */
   answer(
-    name: string,
+    request: string,
     query: URLSearchParams,
     body: Buffer,
     contentType: string,
   ): Answer | undefined {
-    const path = name.replace(`/accounts/${ACCOUNT_ID}`, '');
-    for (const [pattern, answer] of this.#routes) {
-      const match = pattern.exec(path);
-      if (match !== null) return answer({ query, body, contentType, parts: match.slice(1) });
+    const path = request.replace(`/accounts/${ACCOUNT_ID}`, '');
+    for (const [route, answer] of Object.entries(this.#routes)) {
+      const pattern = route.replaceAll(/:(name|id)/g, '(?<$1>[^/]+)').replaceAll('*', '[^/]+');
+      const match = new RegExp(`^${pattern}$`).exec(path);
+      if (match === null) continue;
+      const { name = '', id = '' } = match.groups ?? {};
+      return answer({ query, body, contentType, name, id });
     }
     return undefined;
   }
 
-  readonly #routes: Route[] = [
-    [/^GET \/api\/health\/detailed$/, () => this.#health()],
-    [/^GET \/accounts$/, ({ query }) => page([{ id: ACCOUNT_ID, name: 'Stand-in' }], query)],
-    [
-      /^GET \/memberships$/,
-      ({ query }) => page([{ id: 'm', account: { id: ACCOUNT_ID, name: 'Stand-in' } }], query),
-    ],
-    [/^GET \/user$/, () => result({ id: 'u', email: 'operator@example.com' })],
-    [/^GET \/user\/tokens\/verify$/, () => result({ id: 't', status: 'active' })],
+  readonly #routes: Record<string, (call: Call) => Answer> = {
+    'GET /api/health/detailed': () => this.#health(),
+    'GET /accounts': ({ query }) => page([{ id: ACCOUNT_ID, name: 'Stand-in' }], query),
+    'GET /memberships': ({ query }) =>
+      page([{ id: 'm', account: { id: ACCOUNT_ID, name: 'Stand-in' } }], query),
+    'GET /user': () => result({ id: 'u', email: 'operator@example.com' }),
+    'GET /user/tokens/verify': () => result({ id: 't', status: 'active' }),
 
-    [
-      /^GET \/d1\/database$/,
-      ({ query }) => {
-        const part = query.get('name') ?? '';
-        const found = this.databases.filter(({ name }) => name.includes(part));
-        return page(
-          found.map(({ description }) => description),
-          query,
-        );
-      },
-    ],
-    [/^POST \/d1\/database$/, ({ body }) => this.#createDatabase(jsonOf(body))],
-    [/^GET \/d1\/database\/([^/]+)$/, ({ parts: [id] }) => result(this.#byId(id).description)],
-    [/^DELETE \/d1\/database\/([^/]+)$/, ({ parts: [id] }) => this.#deleteDatabase(id)],
-    [
-      /^POST \/d1\/database\/([^/]+)\/(query|raw)$/,
-      ({ parts: [id, kind], body }) => this.#byId(id).query(body, kind === 'raw'),
-    ],
-    [
-      /^GET \/d1\/database\/([^/]+)\/time_travel\/bookmark$/,
-      ({ parts: [id] }) => result({ bookmark: this.#byId(id).bookmark() }),
-    ],
-    [
-      /^POST \/d1\/database\/([^/]+)\/time_travel\/restore$/,
-      ({ parts: [id], query }) => {
-        const database = this.#byId(id);
-        const previous_bookmark = database.bookmark();
-        database.travelTo(query.get('bookmark'));
-        return result({ bookmark: query.get('bookmark'), previous_bookmark });
-      },
-    ],
+    'GET /d1/database': ({ query }) => {
+      const part = query.get('name') ?? '';
+      const found = this.databases.filter(({ name }) => name.includes(part));
+      return page(
+        found.map(({ description }) => description),
+        query,
+      );
+    },
+    'POST /d1/database': ({ body }) => this.#createDatabase(jsonOf(body)),
+    'GET /d1/database/:id': ({ id }) => result(this.#byId(id).description),
+    'DELETE /d1/database/:id': ({ id }) => this.#deleteDatabase(id),
+    'POST /d1/database/:id/query': ({ id, body }) => this.#byId(id).query(body, false),
+    'POST /d1/database/:id/raw': ({ id, body }) => this.#byId(id).query(body, true),
+    'GET /d1/database/:id/time_travel/bookmark': ({ id }) =>
+      result({ bookmark: this.#byId(id).bookmark() }),
+    'POST /d1/database/:id/time_travel/restore': ({ id, query }) => {
+      const database = this.#byId(id);
+      const previous_bookmark = database.bookmark();
+      database.travelTo(query.get('bookmark'));
+      return result({ bookmark: query.get('bookmark'), previous_bookmark });
+    },
 
-    [/^GET \/storage\/kv\/namespaces$/, ({ query }) => page(this.namespaces, query)],
-    [/^POST \/storage\/kv\/namespaces$/, ({ body }) => this.#createNamespace(jsonOf(body))],
-    [/^DELETE \/storage\/kv\/namespaces\/([^/]+)$/, ({ parts: [id] }) => this.#deleteNamespace(id)],
+    'GET /storage/kv/namespaces': ({ query }) => page(this.namespaces, query),
+    'POST /storage/kv/namespaces': ({ body }) => this.#createNamespace(jsonOf(body)),
+    'DELETE /storage/kv/namespaces/:id': ({ id }) => this.#deleteNamespace(id),
 
-    [/^GET \/workers\/subdomain$/, () => this.#subdomain()],
-    [/^PUT \/workers\/subdomain$/, () => this.#registerSubdomain()],
-    [
-      /^GET \/workers\/services\/([^/]+)$/,
-      ({ parts: [name] }) => result(this.#worker(name).service),
-    ],
-    [
-      /^GET \/workers\/services\/([^/]+)\/environments\/production$/,
-      ({ parts: [name] }) => result(this.#worker(name).service.default_environment),
-    ],
-    [
-      /^GET \/workers\/scripts$/,
-      () => result([...this.workers.values()].map((each) => each.script)),
-    ],
-    [
-      /^PUT \/workers\/scripts\/([^/]+)$/,
-      ({ parts: [name = ''], body, contentType }) => {
-        const worker = this.workers.get(name) ?? new Worker(name);
-        const answer = worker.upload(metadataOf(body, contentType));
-        this.workers.set(name, worker);
-        return answer;
-      },
-    ],
-    [
-      /^GET \/workers\/scripts\/([^/]+)\/(?:settings|script-settings)$/,
-      ({ parts: [name] }) => result(this.#worker(name).settings),
-    ],
-    [/^PATCH \/workers\/scripts\/([^/]+)\/script-settings$/, () => result({})],
-    [
-      /^GET \/workers\/scripts\/([^/]+)\/deployments$/,
-      ({ parts: [name] }) => result({ deployments: this.#worker(name).deployments }),
-    ],
-    [
-      /^POST \/workers\/scripts\/([^/]+)\/deployments$/,
-      ({ parts: [name], body }) => this.#worker(name).deploy(jsonOf(body)),
-    ],
-    [
-      /^GET \/workers\/scripts\/([^/]+)\/versions$/,
-      ({ parts: [name] }) => {
-        const worker = this.#worker(name);
-        return result({ items: worker.versions.map(({ id }) => worker.version(id)) });
-      },
-    ],
-    [
-      /^POST \/workers\/scripts\/([^/]+)\/versions$/,
-      ({ parts: [name], body, contentType }) =>
-        this.#worker(name).uploadVersion(metadataOf(body, contentType)),
-    ],
-    [
-      /^GET \/workers\/scripts\/([^/]+)\/versions\/([^/]+)$/,
-      ({ parts: [name, id] }) => result(this.#worker(name).version(id)),
-    ],
-    [
-      /^GET \/workers\/scripts\/([^/]+)\/secrets$/,
-      ({ parts: [name] }) => result(this.#worker(name).secretNames),
-    ],
-    [
-      /^PUT \/workers\/scripts\/([^/]+)\/secrets$/,
-      ({ parts: [name], body }) => this.#worker(name).putSecret(jsonOf(body)),
-    ],
-    [
-      /^(?:GET|POST) \/workers\/scripts\/([^/]+)\/subdomain$/,
-      () => result({ enabled: true, previews_enabled: false }),
-    ],
-    [
-      /^GET \/workers\/workers\/([^/]+)$/,
-      ({ parts: [name] }) => {
-        const { name: id } = this.#worker(name);
-        return result({ id, name: id, subdomain: { enabled: true, previews_enabled: false } });
-      },
-    ],
-    [/^GET \/workers\/scripts\/([^/]+)\/references$/, () => result({})],
-    [/^GET \/workers\/tails\/by-consumer\/([^/]+)$/, () => result([])],
-    [
-      /^DELETE \/workers\/(?:scripts|services)\/([^/]+)$/,
-      ({ parts: [name = ''] }) => this.#deleteWorker(name),
-    ],
-    [/^(?:GET|PUT) \/workers\/scripts\/([^/]+)\/schedules$/, () => result({ schedules: [] })],
-    [/^GET \/workers\/durable_objects\/namespaces$/, ({ query }) => page([], query)],
-    [/^GET \/workers\/standard$/, () => result({ standard: true })],
+    'GET /workers/subdomain': () => this.#subdomain(),
+    'PUT /workers/subdomain': () => this.#registerSubdomain(),
+    'GET /workers/services/:name': ({ name }) => result(this.#worker(name).service),
+    'GET /workers/services/:name/environments/production': ({ name }) =>
+      result(this.#worker(name).service.default_environment),
+    'GET /workers/scripts': () => result([...this.workers.values()].map(({ script }) => script)),
+    'PUT /workers/scripts/:name': ({ name, body, contentType }) => {
+      const worker = this.workers.get(name) ?? new Worker(name);
+      const answer = worker.upload(metadataOf(body, contentType));
+      this.workers.set(name, worker);
+      return answer;
+    },
+    'GET /workers/scripts/:name/(settings|script-settings)': ({ name }) =>
+      result(this.#worker(name).settings),
+    'PATCH /workers/scripts/*/script-settings': () => result({}),
+    'GET /workers/scripts/:name/deployments': ({ name }) =>
+      result({ deployments: this.#worker(name).deployments }),
+    'POST /workers/scripts/:name/deployments': ({ name, body }) =>
+      this.#worker(name).deploy(jsonOf(body)),
+    'GET /workers/scripts/:name/versions': ({ name }) => {
+      const worker = this.#worker(name);
+      return result({ items: worker.versions.map(({ id }) => worker.version(id)) });
+    },
+    'POST /workers/scripts/:name/versions': ({ name, body, contentType }) =>
+      this.#worker(name).uploadVersion(metadataOf(body, contentType)),
+    'GET /workers/scripts/:name/versions/:id': ({ name, id }) =>
+      result(this.#worker(name).version(id)),
+    'GET /workers/scripts/:name/secrets': ({ name }) => result(this.#worker(name).secretNames),
+    'PUT /workers/scripts/:name/secrets': ({ name, body }) =>
+      this.#worker(name).putSecret(jsonOf(body)),
+    '(GET|POST) /workers/scripts/*/subdomain': () =>
+      result({ enabled: true, previews_enabled: false }),
+    'GET /workers/workers/:name': ({ name }) => {
+      const { name: id } = this.#worker(name);
+      return result({ id, name: id, subdomain: { enabled: true, previews_enabled: false } });
+    },
+    'GET /workers/scripts/*/references': () => result({}),
+    'GET /workers/tails/by-consumer/*': () => result([]),
+    'DELETE /workers/(scripts|services)/:name': ({ name }) => this.#deleteWorker(name),
+    '(GET|PUT) /workers/scripts/*/schedules': () => result({ schedules: [] }),
+    'GET /workers/durable_objects/namespaces': ({ query }) => page([], query),
+    'GET /workers/standard': () => result({ standard: true }),
 
-    [
-      /^GET \/zones$/,
-      ({ query }) =>
-        page(
-          this.zones.filter(({ name }) => name === query.get('name')),
-          query,
-        ),
-    ],
-    [
-      /^DELETE \/zones\/([^/]+)\/workers\/routes\/([^/]+)$/,
-      () => {
-        throw new ApiFault(404, 10007, 'The route is not found');
-      },
-    ],
-    [
-      /^GET \/workers\/domains$/,
-      ({ query }) =>
-        page(
-          this.domains.filter(({ hostname }) => hostname === query.get('hostname')),
-          query,
-        ),
-    ],
-    [
-      /^POST \/workers\/scripts\/([^/]+)\/domains\/changeset$/,
-      () => result({ added: [], removed: [], updated: [], conflicting: [] }),
-    ],
-    [
-      /^PUT \/workers\/scripts\/([^/]+)\/domains\/records$/,
-      ({ parts: [service = ''], body }) => this.#leadDomains(service, jsonOf(body)),
-    ],
-  ];
+    'GET /zones': ({ query }) =>
+      page(
+        this.zones.filter(({ name }) => name === query.get('name')),
+        query,
+      ),
+    'DELETE /zones/*/workers/routes/*': () => {
+      throw new ApiFault(404, 10007, 'The route is not found');
+    },
+    'GET /workers/domains': ({ query }) =>
+      page(
+        this.domains.filter(({ hostname }) => hostname === query.get('hostname')),
+        query,
+      ),
+    'POST /workers/scripts/*/domains/changeset': () =>
+      result({ added: [], removed: [], updated: [], conflicting: [] }),
+    'PUT /workers/scripts/:name/domains/records': ({ name, body }) =>
+      this.#leadDomains(name, jsonOf(body)),
+  };
 
-  #byId(id: string | undefined): Database {
+  #byId(id: string): Database {
     const found = this.databases.find(({ uuid, name }) => uuid === id || name === id);
     if (found === undefined) throw new ApiFault(404, 7404, 'The database is not found');
     return found;
@@ -236,7 +176,7 @@ export class Account {
     return result(database.description);
   }
 
-  #deleteDatabase(id: string | undefined): Answer {
+  #deleteDatabase(id: string): Answer {
     this.databases.splice(this.databases.indexOf(this.#byId(id)), 1);
     return result(null);
   }
@@ -252,7 +192,7 @@ export class Account {
     return result(namespace);
   }
 
-  #deleteNamespace(id: string | undefined): Answer {
+  #deleteNamespace(id: string): Answer {
     const index = this.namespaces.findIndex((each) => each.id === id);
     if (index < 0) throw new ApiFault(404, 10013, 'namespace not found');
     this.namespaces.splice(index, 1);
@@ -269,8 +209,8 @@ export class Account {
     return result({});
   }
 
-  #worker(name: string | undefined): Worker {
-    const worker = this.workers.get(name ?? '');
+  #worker(name: string): Worker {
+    const worker = this.workers.get(name);
     if (worker === undefined) {
       throw new ApiFault(404, 10007, 'This Worker does not exist on your account.');
     }
