@@ -11,7 +11,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { type Account, openAccount, requireRights } from './cloudflare/account.ts';
-import { Refused } from './cloudflare/api.ts';
+import { Rejected } from './cloudflare/api.ts';
 import { AfterDeployment, EXIT, exitCodeOfSteps, release } from './cloudflare/release.ts';
 import {
   checkDatabase,
@@ -175,7 +175,7 @@ async function requireSubdomain(account: Account, { hasWorkersDev }: Deployment)
     const path = `${account.path}/workers/subdomain`;
     ({ subdomain } = await account.api.call(known, 'GET', path));
   } catch (error) {
-    if (!(error instanceof Refused) || error.isForbidden) throw error;
+    if (!(error instanceof Rejected) || error.isForbidden) throw error;
   }
   if (subdomain) return;
   throw new UserError(

@@ -43,7 +43,7 @@ async function printToken(options: TokenOptions): Promise<number> {
   createDevVars(directory);
   const key = await ensureDevelopmentKeys(directory);
   const vars = readVars(directory);
-  const problem = whyRefused(vars, key);
+  const problem = whyRejected(vars, key);
   if (problem !== undefined) console.error(`The local service will refuse this token: ${problem}.`);
   console.log(await sign(key, vars, options));
   return 0;
@@ -67,8 +67,8 @@ function parseOptions(args: string[]): TokenOptions {
   return { permissions, lifetimeSeconds };
 }
 
-/** Returns why the local service refuses tokens of the development key; undefined when it accepts them. */
-function whyRefused(vars: Vars, { x }: SigningKey): string | undefined {
+/** Returns why the local service rejects tokens of the development key; undefined when it accepts them. */
+function whyRejected(vars: Vars, { x }: SigningKey): string | undefined {
   if (!vars.get('JWT_ISSUER')) return 'JWT_ISSUER is empty';
   if (!vars.get('JWT_AUDIENCE')) return 'JWT_AUDIENCE is empty';
   if (vars.get('JWT_JWKS')?.includes(x)) return undefined;

@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import { UserError } from '../command-line/project.ts';
 import type { Deployment } from '../command-line/wrangler-config.ts';
-import { CloudflareApi, Refused } from './api.ts';
+import { CloudflareApi, Rejected } from './api.ts';
 import { runWrangler } from './wrangler.ts';
 
 /** The API, and the account in it. */
@@ -64,7 +64,7 @@ export async function requireRights(
     try {
       await api.call(z.unknown(), method, `${account}${path}`, { body });
     } catch (error) {
-      if (!(error instanceof Refused)) throw error;
+      if (!(error instanceof Rejected)) throw error;
       if (error.isForbidden) missing.push(`"${name}"`);
     }
   }
@@ -92,7 +92,7 @@ async function onlyAccount(api: CloudflareApi): Promise<string> {
   try {
     accounts = await api.list(z.looseObject({ id: z.string() }), '/accounts');
   } catch (error) {
-    if (!(error instanceof Refused && error.isForbidden)) throw error;
+    if (!(error instanceof Rejected && error.isForbidden)) throw error;
     throw new UserError(`Cloudflare does not accept the credentials: ${error.message}`);
   }
   const [first, second] = accounts;

@@ -28,7 +28,7 @@ const envelope = z.looseObject({
 type Envelope = z.infer<typeof envelope>;
 
 /** Cloudflare rejected a request. The message is Cloudflare's own. */
-export class Refused extends UserError {
+export class Rejected extends UserError {
   readonly status: number;
   readonly codes: readonly number[];
 
@@ -58,7 +58,7 @@ type CallOptions = {
 
 type Attempt =
   | { kind: 'done'; response: Envelope }
-  | { kind: 'refused'; error: Refused }
+  | { kind: 'rejected'; error: Rejected }
   | { kind: 'passing'; why: string; waitMs: number };
 
 export class CloudflareApi {
@@ -79,7 +79,7 @@ export class CloudflareApi {
     this.#pausesMs = pausesMs;
   }
 
-  /** Returns the result of a call. Throws `Refused` or `NoAnswer`. */
+  /** Returns the result of a call. Throws `Rejected` or `NoAnswer`. */
   async call<T>(
     schema: z.ZodType<T>,
     method: string,
@@ -112,7 +112,7 @@ export class CloudflareApi {
     for (let number = 1; ; number += 1) {
       const attempt = await this.#attempt(method, path, options);
       if (attempt.kind === 'done') return attempt.response;
-      if (attempt.kind === 'refused') throw attempt.error;
+      if (attempt.kind === 'rejected') throw attempt.error;
       if (number >= attempts) {
         const tried = number === 1 ? '' : `, ${number} times`;
         throw new NoAnswer(
@@ -173,7 +173,7 @@ function judge({ ok, status, headers }: Response, text: string): Attempt {
   }
   const message = errors.map((error) => `${error.message} [code: ${error.code}]`).join('; ');
   const codes = errors.map(({ code }) => code);
-  return { kind: 'refused', error: new Refused(message || `HTTP ${status}`, status, codes) };
+  return { kind: 'rejected', error: new Rejected(message || `HTTP ${status}`, status, codes) };
 }
 
 /** Describes why no response came, with a code such as `ECONNREFUSED`. */

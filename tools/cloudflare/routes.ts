@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { UserError } from '../command-line/project.ts';
 import type { Deployment, Route } from '../command-line/wrangler-config.ts';
 import { type Account, UNUSED_ID } from './account.ts';
-import { Refused } from './api.ts';
+import { Rejected } from './api.ts';
 
 const zone = z.looseObject({ id: z.string(), name: z.string() });
 const domain = z.looseObject({ hostname: z.string(), service: z.string() });
@@ -41,7 +41,7 @@ async function requireZone({ api }: Account, { pattern, zone: named }: Route): P
     const path = `/zones/${id}/workers/routes/${UNUSED_ID.replaceAll('-', '')}`;
     await api.call(z.unknown(), 'DELETE', path);
   } catch (error) {
-    if (!(error instanceof Refused)) throw error;
+    if (!(error instanceof Rejected)) throw error;
     if (error.isForbidden) throw new UserError(lacks);
   }
 }

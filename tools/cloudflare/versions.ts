@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 import type { Account } from './account.ts';
-import { Refused } from './api.ts';
+import { Rejected } from './api.ts';
 
 const deployments = z.looseObject({
   deployments: z.array(
@@ -40,7 +40,7 @@ export async function findServed({ api, path }: Account, worker: string) {
     const [latest] = (await api.call(deployments, 'GET', url)).deployments;
     return latest?.versions.toSorted((a, b) => b.percentage - a.percentage)[0]?.version_id;
   } catch (error) {
-    if (error instanceof Refused && error.status === 404) return undefined;
+    if (error instanceof Rejected && error.status === 404) return undefined;
     throw error;
   }
 }

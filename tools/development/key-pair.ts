@@ -5,7 +5,7 @@
  * a var.
  */
 
-import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair } from 'jose';
 import * as z from 'zod';
@@ -46,14 +46,10 @@ async function ensureKeyPair(file: string): Promise<SigningKey> {
   if (!existsSync(file)) {
     const { privateKey } = await generateKeyPair('ES256', { extractable: true });
     const jwk = { ...(await exportJWK(privateKey)), kid: KEY_ID, alg: 'ES256' };
-    const fresh = `${file}.${process.pid}`;
-    writeFileSync(fresh, `${JSON.stringify(jwk)}\n`, { mode: 0o600, flag: 'wx' });
     try {
-      linkSync(fresh, file);
+      writeFileSync(file, `${JSON.stringify(jwk)}\n`, { mode: 0o600, flag: 'wx' });
     } catch (error) {
       if (!existsSync(file)) throw error;
-    } finally {
-      rmSync(fresh);
     }
   }
   try {

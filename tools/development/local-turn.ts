@@ -18,39 +18,22 @@ const MAX_WAIT_MS = 120_000;
 /** SQLITE_BUSY: another connection holds the lock. */
 const BUSY = 5;
 
-export type TurnOptions = {
-  /** The lock's file: empty, and made when missing. */
-  file: string;
-  /** A clock that counts milliseconds from any moment. */
-  now: () => number;
-  pause: (milliseconds: number) => Promise<void>;
-};
-
-const LOCAL_TURN: TurnOptions = {
-  file: TURN,
-  now: () => performance.now(),
-  pause: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
-};
-
 /**
  * Does the work while no other program has the turn, and returns its result. Throws a `UserError`, before the work,
- * when the turn is not free within two minutes.
+ * when the turn is not free within two minutes. `file` holds the lock, and is made when missing.
  */
-export async function inLocalTurn<T>(
-  work: () => Promise<T>,
-  { file, now, pause }: TurnOptions = LOCAL_TURN,
-): Promise<T> {
+export async function inLocalTurn<T>(work: () => Promise<T>, file = TURN): Promise<T> {
   mkdirSync(dirname(file), { recursive: true });
   const lock = new DatabaseSync(file, { timeout: 0 });
   try {
-    const waitUntil = now() + MAX_WAIT_MS;
+    const deadline = performance.now() + MAX_WAIT_MS;
     while (!isTaken(lock)) {
-      if (now() >= waitUntil) {
+      if (performance.now() >= deadline) {
         throw new UserError(
           'another program has been writing to the local database for two minutes: try again when it has ended',
         );
       }
-      await pause(PAUSE_MS);
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }
     return await work();
   } finally {
@@ -58,7 +41,7 @@ export async function inLocalTurn<T>(
   }
 }
 
-/** Takes the lock, and returns whether it could: another connection may hold it. */
+/** Takes the lock, and returns whether it could: another connection may have it. */
 function isTaken(lock: DatabaseSync): boolean {
   try {
     lock.exec('BEGIN EXCLUSIVE');

@@ -2,7 +2,6 @@
 
 import { existsSync, mkdtempSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { inject } from 'vitest';
 import { inLocalTurn } from '../../../tools/development/local-turn.ts';
 
@@ -12,12 +11,11 @@ export async function madeOnce(
   fill: (directory: string) => Promise<void>,
 ): Promise<string> {
   const made = join(inject('runDirectory'), name);
-  const turn = { file: `${made}.turn`, now: () => performance.now(), pause };
   await inLocalTurn(async () => {
     if (existsSync(made)) return;
     const unfinished = mkdtempSync(`${made}-`);
     await fill(unfinished);
     renameSync(unfinished, made);
-  }, turn);
+  }, `${made}.turn`);
   return made;
 }

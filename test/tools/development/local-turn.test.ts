@@ -1,112 +1,78 @@
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { join, resolve } from 'node:path';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { inLocalTurn } from '../../../tools/development/local-turn.ts';
 
 let folder: string;
+let file: string;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'turn-'));
+  file = join(folder, 'made-when-missing', 'turn');
+  vi.useFakeTimers();
 });
-afterEach(() => rmSync(folder, { recursive: true }));
+afterEach(() => {
+  vi.useRealTimers();
+  rmSync(folder, { recursive: true });
+});
 
-/** Returns a turn whose time passes only while it is waited for. `onPause` is told how long that was. */
-function turnOf(onPause: (waitedMs: number) => void) {
-  let now = 0;
-  return {
-    file: join(folder, 'made-when-missing', 'turn'),
-    now: () => now,
-    pause: async (milliseconds: number) => {
-      now += milliseconds;
-      onPause(now);
-    },
-  };
-}
+it('a turn begins when the one before it ends, and not earlier, also after work that fails', async () => {
+  const steps: string[] = [];
+  const first = Promise.withResolvers<void>();
+  const holding = inLocalTurn(async () => {
+    await first.promise;
+    steps.push('first ends');
+    throw new Error('no');
+  }, file);
+  const waiting = inLocalTurn(async () => steps.push('second begins'), file);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(steps).toEqual([]);
+  first.resolve();
+  await expect(holding).rejects.toThrow('no');
+  await vi.advanceTimersByTimeAsync(1_000);
+  await waiting;
+  expect(steps).toEqual(['first ends', 'second begins']);
+});
 
-const never = () => {
-  throw new Error('the turn was waited for');
-};
+it('a turn that is not free within two minutes does not begin', async () => {
+  const first = Promise.withResolvers<void>();
+  const holding = inLocalTurn(() => first.promise, file);
+  const work = vi.fn(async () => {});
+  const waiting = inLocalTurn(work, file);
+  const failed = expect(waiting).rejects.toThrow(
+    'another program has been writing to the local database for two minutes',
+  );
+  await vi.advanceTimersByTimeAsync(119_000);
+  expect(vi.getTimerCount()).toBe(1);
+  await vi.advanceTimersByTimeAsync(2_000);
+  await failed;
+  expect(work).not.toHaveBeenCalled();
+  first.resolve();
+  await holding;
+});
 
-/**
- * Starts another program that takes the turn and keeps it. A timer keeps it: the garbage collector takes
- * a promise that nothing can settle, and the lock with it. Returns a function that kills the program.
- */
-async function holderOf(file: string) {
+it('a turn of another program lasts until that is killed', async () => {
+  // A timer keeps it: the garbage collector takes a promise that nothing can settle, and the lock with it.
   const code = `
-    const { inLocalTurn } = await import(${JSON.stringify(join(process.cwd(), 'tools/development/local-turn.ts'))});
+    const { inLocalTurn } = await import(${JSON.stringify(resolve('tools/development/local-turn.ts'))});
     await inLocalTurn(() => {
       console.log('taken');
       return new Promise((resolve) => setTimeout(resolve, 600_000));
-    }, { file: ${JSON.stringify(file)}, now: () => 0, pause: async () => {} });`;
+    }, ${JSON.stringify(file)});`;
   const child = spawn(process.execPath, ['--input-type=module', '--eval', code], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   await new Promise((resolve) => child.stdout.once('data', resolve));
-  return async () => {
-    const ended = new Promise((resolve) => child.once('exit', resolve));
-    child.kill('SIGKILL');
-    await ended;
-  };
-}
-
-describe('a turn at the local database', () => {
-  it('begins at once when it is free, and is free again after work that fails', async () => {
-    await expect(inLocalTurn(() => Promise.reject(new Error('no')), turnOf(never))).rejects.toThrow(
-      'no',
-    );
-    expect(await inLocalTurn(async () => 'done', turnOf(never))).toBe('done');
-  });
-
-  it('begins when the turn before it ends, and not earlier', async () => {
-    const steps: string[] = [];
-    const first = Promise.withResolvers<void>();
-    const both = [
-      inLocalTurn(async () => {
-        await first.promise;
-        steps.push('first ends');
-      }, turnOf(never)),
-      inLocalTurn(
-        async () => steps.push('second begins'),
-        turnOf((waitedMs) => {
-          if (waitedMs === 1_000) first.resolve();
-        }),
-      ),
-    ];
-    await Promise.all(both);
-    expect(steps).toEqual(['first ends', 'second begins']);
-  });
-
-  it('is waited for during two minutes; the work does not begin when it is not free by then', async () => {
-    const first = Promise.withResolvers<void>();
-    const holding = inLocalTurn(() => first.promise, turnOf(never));
-    let waitedMs = 0;
-    let hasBegun = false;
-    const work = async () => {
-      hasBegun = true;
-    };
-    const waiting = inLocalTurn(
-      work,
-      turnOf((milliseconds) => {
-        waitedMs = milliseconds;
-      }),
-    );
-    await expect(waiting).rejects.toThrow(
-      'another program has been writing to the local database for two minutes',
-    );
-    expect({ waitedMs, hasBegun }).toEqual({ waitedMs: 120_000, hasBegun: false });
-    first.resolve();
-    await holding;
-  });
-
-  it('is held by another program for as long as that lives, and is free once it is killed', async () => {
-    const end = await holderOf(turnOf(never).file);
-    try {
-      await expect(inLocalTurn(async () => 'done', turnOf(never))).rejects.toThrow('waited for');
-    } finally {
-      await end();
-    }
-    expect(await inLocalTurn(async () => 'done', turnOf(never))).toBe('done');
-  });
+  const work = vi.fn(async () => {});
+  const waiting = inLocalTurn(work, file);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(work).not.toHaveBeenCalled();
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGKILL');
+  await ended;
+  await vi.advanceTimersByTimeAsync(1_000);
+  await waiting;
+  expect(work).toHaveBeenCalled();
 });
