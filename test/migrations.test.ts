@@ -154,7 +154,6 @@ describe('the check of migrations', () => {
       [
         'drops a table',
         'renames a table or a column',
-        'rebuilds a table',
         'sets a pragma, which D1 ignores or refuses',
       ],
     ],

@@ -193,26 +193,6 @@ describe('backup and restore', () => {
       stderr: 'There is no backup: the database has no tables: run `npm run dev` first.\n',
     });
   });
-
-  const COMMANDS = {
-    backup: (...args: string[]) => runWith(none, backup, ...args),
-    restore: (...args: string[]) => runWith(none, restore, ...args),
-    'after-time-travel': (...args: string[]) => runWith(none, afterTimeTravel, ...args),
-  };
-  it.each<[keyof typeof COMMANDS, string[], string]>([
-    ['backup', ['--every'], "Unknown option '--every'"],
-    ['backup', ['--env', 'staging'], '--env needs --remote'],
-    ['restore', [], 'Name one backup'],
-    [
-      'restore',
-      ['a.sql', '--ledger', 'b.jsonl', '--no-ledger'],
-      '--ledger and --no-ledger exclude each other',
-    ],
-    ['after-time-travel', ['--no-ledgers'], "Unknown option '--no-ledgers'"],
-  ])('%s rejects %j with 2', async (name, args, message) => {
-    const { code, stderr } = await COMMANDS[name](...args);
-    expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
-  });
 });
 
 describe('the file of a backup', () => {

@@ -12,7 +12,7 @@ import { command } from '../../tools/erase-events.ts';
 import { type Erasure, nameOf, playLedger } from '../../tools/erasure/ledger.ts';
 import { Database } from '../support/cloudflare/database.ts';
 import { CloudflareStandIn, type Fault } from '../support/cloudflare/stand-in.ts';
-import { runHere, runOn } from '../support/node/in-process.ts';
+import { runOn } from '../support/node/in-process.ts';
 import type { Finished, ProjectCopy } from '../support/node/project-copy.ts';
 import { copyWithStore } from '../support/node/stores.ts';
 
@@ -283,23 +283,6 @@ describe('an erasure of a deployed database', () => {
       stderr: `there is no ledger ${ledgerFile}\nNothing was changed.\n`,
     });
   });
-});
-
-it.each([
-  [[], '--aggregate-type is missing'],
-  [['--aggregate-type', 'booking'], '--aggregate-id is missing'],
-  [['--aggregate-type', '', '--aggregate-id', 'anna'], '--aggregate-type is missing'],
-  [[...OF_ANNA, '--ledger', ''], '--ledger names no file'],
-  [[...OF_ANNA, '--all'], "Unknown option '--all'"],
-  [[...OF_ANNA, '--env', 'staging'], '--env needs --remote'],
-  [['--again', ...OF_ANNA], '--again takes no aggregate and no --dry-run'],
-  [['--again', '--dry-run'], '--again takes no aggregate and no --dry-run'],
-])('erase-events rejects %j in one line above the usage', async (args, message) => {
-  const { code, stdout, stderr } = await runHere(command, ...args);
-  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-  expect(stderr).toContain(message);
-  expect(stderr.split('\n').indexOf('')).toBe(1);
-  expect(stderr).toContain('Usage: npm run erase-events');
 });
 
 describe('a ledger', () => {

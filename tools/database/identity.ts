@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import * as z from 'zod';
 import { UserError } from '../command-line/project.ts';
 import { patiently } from './patiently.ts';
+import { readSchema, tablesIn } from './schema.ts';
 
 /** The table of the identity, which has one row. */
 export const IDENTITY = 'database_identity';
@@ -56,17 +57,9 @@ export async function rejectUnfinishedRestore(database: D1Database): Promise<voi
 /** A table of the first migration. */
 const FIRST_TABLE = 'properties';
 
-/**
- * Throws a `UserError` when the database has tables, and they are another application's. D1's own tables and wrangler's
- * record of migrations do not count.
- */
+/** Throws a `UserError` when the database has tables, and they are another application's. */
 export async function rejectOtherTables(database: D1Database, name: string): Promise<void> {
-  const statement = database.prepare(
-    `SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'd1_migrations'
-       AND substr(name, 1, 4) <> '_cf_' AND substr(name, 1, 7) <> 'sqlite_' ORDER BY name`,
-  );
-  const { results } = await patiently(() => statement.all<{ name: string }>());
-  const tables = results.map((table) => table.name);
+  const tables = tablesIn(await readSchema(database)).filter((table) => table !== 'd1_migrations');
   if (tables.length === 0 || tables.includes(FIRST_TABLE)) return;
   throw new UserError(
     `the database ${name} has the tables of another application (${tables.slice(0, 3).join(', ')}): is database_name in wrangler.toml misspelt?`,

@@ -7,16 +7,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import {
-  accessSync,
-  closeSync,
-  constants,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  writeSync,
-} from 'node:fs';
+import { accessSync, appendFileSync, constants, existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import { userPath } from '../command-line/npm.ts';
@@ -106,13 +97,7 @@ export function appendToLedger(file: string, entry: Erasure, lastAt: number): vo
   );
   if (isKnown) return;
   const isWhole = !existsSync(file) || [undefined, LINE_FEED].includes(readFileSync(file).at(-1));
-  const descriptor = openSync(file, 'a');
-  try {
-    writeSync(descriptor, `${isWhole ? '' : '\n'}${JSON.stringify(entry)}\n`);
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
+  appendFileSync(file, `${isWhole ? '' : '\n'}${JSON.stringify(entry)}\n`, { flush: true });
 }
 
 /** Throws a `UserError` unless the ledger can be read, and appended to or made. */

@@ -87,6 +87,16 @@ it.each<[script: string, args: string[], message: string]>([
   ['api-key', [...KEY, '--expires', '2099-02-30'], '--expires "2099-02-30" must be a date'],
   ['api-key', [...KEY, '--expires', '2020-01-01'], '--expires 2020-01-01 is in the past'],
   ['api-key', [...KEY, '--env', 'nowhere'], '--env "nowhere": wrangler.toml defines no such'],
+  ['backup', ['--out', ''], '--out needs the name of a file'],
+  ['restore', [], 'Name one backup'],
+  ['restore', ['a.sql', '--env', 'staging'], '--env needs --remote'],
+  ['restore', ['a.sql', '--ledger', 'b', '--no-ledger'], '--ledger and --no-ledger exclude each'],
+  ['erase-events', [], '--aggregate-type is missing'],
+  ['erase-events', ['--aggregate-type', 'booking'], '--aggregate-id is missing'],
+  ['erase-events', ['--aggregate-type', '', '--aggregate-id', 'a'], '--aggregate-type is missing'],
+  ['erase-events', ['--again', '--ledger', ''], '--ledger names no file'],
+  ['erase-events', ['--again', '--dry-run'], '--again takes no aggregate and no --dry-run'],
+  ['erase-events', ['--again', '--aggregate-id', 'a'], '--again takes no aggregate'],
 ])('%s %j does nothing', async (script, args, message) => {
   const { code, stdout, stderr } = await here(script, ...args);
   expect({ code, stdout }).toEqual({ code: codeOf(script), stdout: '' });
