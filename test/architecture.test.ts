@@ -1,4 +1,4 @@
-/** The shape of the code: who may import whom, and which tests may start a service. */
+/** The shape of the code: who may import whom. */
 
 import { describe, expect, it } from 'vitest';
 
@@ -118,40 +118,5 @@ describe('the source tree', () => {
 
   it('has no file of more than 400 lines', () => {
     expect(files.filter((file) => file.lines > 400).map((file) => file.path)).toEqual([]);
-  });
-});
-
-describe('the tests over real HTTP', () => {
-  const tests = Object.entries(
-    import.meta.glob<string>(['./**/*.node.test.ts', './tools/**/*.test.ts'], {
-      query: '?raw',
-      import: 'default',
-      eager: true,
-    }),
-  );
-
-  it('are found', () => {
-    expect(tests.length).toBeGreaterThan(10);
-  });
-
-  it('start services by the support code only, which reads their log', () => {
-    const starters = [
-      /^import (?!type )[^;]*from '(wrangler|miniflare)'/m,
-      /import\('(wrangler|miniflare)'\)/,
-      /^import (?!type )[^;]*from '[^']*\/tools\/bench\/(production|runtime)\.ts'/m,
-      // A program that goes on running; execFile and spawnSync wait for its end.
-      /\b(spawn|fork|exec)\b[^'"\n]* from 'node:child_process'/,
-    ];
-    const own = tests.filter(([, text]) => starters.some((starter) => starter.test(text)));
-    // They run no service: programs and the site of the documents, the vars as wrangler reads them, a lock, kills.
-    expect(own.map(([path]) => path).sort()).toEqual([
-      './docs/keeping-a-copy.node.test.ts',
-      './docs/programs.node.test.ts',
-      './docs/site-recipes.node.test.ts',
-      './tools/backup.test.ts',
-      './tools/development/dev-vars.test.ts',
-      './tools/development/local-turn.test.ts',
-      './tools/import/killed.test.ts',
-    ]);
   });
 });
