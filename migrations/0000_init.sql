@@ -25,7 +25,10 @@ CREATE TABLE `import_staging` (
 	`kind` text NOT NULL,
 	`key` text NOT NULL,
 	`import_id` text NOT NULL,
-	`row` text NOT NULL
+	`row` text NOT NULL,
+	`source` text,
+	`document` text,
+	`card` text
 );
 --> statement-breakpoint
 CREATE TABLE `locations` (
@@ -49,6 +52,7 @@ CREATE TABLE `properties` (
 	`removed_slug` text,
 	`former_slugs` text DEFAULT '[]' NOT NULL,
 	`rendering` text NOT NULL,
+	`source_hash` text DEFAULT '' NOT NULL,
 	`card` text,
 	`document` text,
 	`source` text NOT NULL

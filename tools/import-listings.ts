@@ -6,20 +6,11 @@
  * 2 for invalid arguments. Problems go to stderr, one per line.
  */
 
-import { type Command, runCommand } from './command-line/command.ts';
+import { runCommand } from './command-line/command.ts';
 import { watchNpm } from './command-line/npm.ts';
-import { IMPORT_USAGE, runImportCommand } from './import/command.ts';
-import { loadInTurn } from './import/load-listings.ts';
-
-/** `npm run import-listings`. */
-export const command: Command<string[]> = {
-  usage: IMPORT_USAGE,
-  parse: (args) => args,
-  run: (args) =>
-    runImportCommand(args, { output: process.stdout, errors: process.stderr, load: loadInTurn }),
-};
+import { importListings } from './import/command.ts';
 
 if (import.meta.main) {
   watchNpm(() => process.exit(1));
-  await runCommand(command);
+  await runCommand(importListings);
 }

@@ -56,6 +56,8 @@ export const properties = sqliteTable(
     former_slugs: text().notNull().default('[]'),
     /** The rules and the site address that `document` was rendered for: see `renderingOf`. Another value: out of date. */
     rendering: text().notNull(),
+    /** SHA-256 of `source` in Base64: an import reads the sources of those listings only that a file changes. */
+    source_hash: text().notNull().default(''),
     // The large texts come last, the one that is read least at the end: SQLite reads through a text to reach the next.
     /** JSON of the `PropertyCard`, rendered with `document`, and null where `document` is. `rendering` holds for both. */
     card: text(),
@@ -109,13 +111,17 @@ export const amenities = sqliteTable('amenities', {
  * the table, and inserts one row of kind `applied` with the id of the import.
  */
 export const importStaging = sqliteTable('import_staging', {
-  /** `location`, `amenity` or `property`. */
+  /** `location`, `amenity`, `listing`, `applied`, or `guard` for a moment. */
   kind: text().notNull(),
   /** The record's key in its table. */
   key: text().notNull(),
   import_id: text().notNull(),
-  /** The record's future row, as a JSON object of its columns. */
+  /** The record's future row, as a JSON object of its columns, except for the large texts of a listing. */
   row: text().notNull(),
+  /** The large texts of a listing's row. The transaction copies them as they are, which keeps it short. */
+  source: text(),
+  document: text(),
+  card: text(),
 });
 
 /** Returns every combination of the names, none of them included. */

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { command } from '../../tools/export-listings.ts';
-import { runImportCommand } from '../../tools/import/command.ts';
+import { importListings } from '../../tools/import/command.ts';
 import { CloudflareStandIn } from '../support/cloudflare/stand-in.ts';
 import { runHere, runImportOn } from '../support/node/in-process.ts';
 import { fileOf, propertyOf } from '../support/node/listings-file.ts';
@@ -103,7 +103,7 @@ describe('the program export-listings', () => {
         const store = cloudflare.account.createDatabase(name);
         store.migrate();
         const file = project.write('remote.json', fileOf([propertyOf({ slug })]));
-        await runImportOn(store.binding, runImportCommand, file);
+        await runImportOn(store.binding, importListings, file);
       }
       project.environment = cloudflare.environment;
       const staging = await project.run('export-listings.ts', '--remote', '--env', 'staging');

@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runImportCommand } from '../../tools/import/command.ts';
+import { importListings } from '../../tools/import/command.ts';
 import { CloudflareStandIn } from '../support/cloudflare/stand-in.ts';
 import { runImportOn } from '../support/node/in-process.ts';
 import { fileOf, propertyOf } from '../support/node/listings-file.ts';
@@ -109,7 +109,7 @@ describe('the program set-status', () => {
         store.migrate();
         return store;
       });
-      for (const { binding } of stores) await runImportOn(binding, runImportCommand, file);
+      for (const { binding } of stores) await runImportOn(binding, importListings, file);
       project.environment = cloudflare.environment;
       const staging = ['--remote', '--env', 'staging'];
       expect(await project.run(SET_STATUS, 'hidden', 'far-away', ...staging)).toMatchObject({

@@ -39,7 +39,9 @@ async function migrateLocal(): Promise<boolean> {
 
 async function loadSampleListings(): Promise<void> {
   const read = readListingsFile(readFileSync(SAMPLE_LISTINGS));
-  const outcome = await loadListings(read, { isRemote: false, isDryRun: false });
-  if (outcome.kind === 'refused') throw new UserError('the sample listings do not fit the store');
+  const outcome =
+    read.kind === 'read' && (await loadListings(read, { isRemote: false, isDryRun: false }));
+  if (!outcome || outcome.kind === 'rejected')
+    throw new UserError('the sample listings do not fit the store');
   console.log(`Loaded ${outcome.listings.added} sample listings.`);
 }

@@ -5,24 +5,23 @@
 
 import { readFileSync } from 'node:fs';
 import { NoAnswer } from '../cloudflare/api.ts';
-import { readArguments } from '../command-line/command.ts';
+import { type Command, readArguments } from '../command-line/command.ts';
 import { userPath } from '../command-line/npm.ts';
-import type { Output } from '../command-line/progress.ts';
 import { UserError } from '../command-line/project.ts';
 import { TARGET_OPTIONS, TARGET_USAGE, targetOf } from '../command-line/target.ts';
 import { OutcomeUnknown } from './apply.ts';
 import { readSheet } from './csv.ts';
 import { type ReadFile, readListingsFile, readRecords } from './file.ts';
 import type { ImportOutcome } from './import.ts';
-import type { LoadOptions } from './load-listings.ts';
+import { type LoadOptions, loadInTurn } from './load-listings.ts';
 import { type Hook, parseHook } from './notify.ts';
-import { changeLines, emptiedLines, refusalLines, summaryLines, tellHook } from './report.ts';
+import { notifyHook, printOutcome } from './report.ts';
 
 const SHARED_USAGE = `  ${TARGET_USAGE}
   --notify URL   tell a build hook when the feed shows something new, signed with the
                  PUBLISH_HOOK_SECRET of the environment`;
 
-export const IMPORT_USAGE = `Usage: npm run import-listings -- FILE [--dry-run] [--patch] [--remote] [--env NAME] [--prune] [--notify URL]
+const IMPORT_USAGE = `Usage: npm run import-listings -- FILE [--dry-run] [--patch] [--remote] [--env NAME] [--prune] [--notify URL]
 
 Loads a listings file, JSON or CSV, into the local database, or with --remote into the deployed one.
   --dry-run      say what would change, listing by listing, and write nothing
@@ -32,27 +31,27 @@ Loads a listings file, JSON or CSV, into the local database, or with --remote in
   --allow-emptied  empty fields of more than a fifth of the public listings
 ${SHARED_USAGE}`;
 
-export const STATUS_USAGE = `Usage: npm run set-status -- STATUS SLUG... [--dry-run] [--remote] [--env NAME] [--notify URL]
+const STATUS_USAGE = `Usage: npm run set-status -- STATUS SLUG... [--dry-run] [--remote] [--env NAME] [--notify URL]
 
 Sets the web status of listings (listed, coming_soon, sold_out or hidden), and nothing else of them.
   --dry-run      say what would change, and write nothing
 ${SHARED_USAGE}`;
 
-/** The options of an import, and its records. */
-type ImportCommand = Required<
-  Pick<LoadOptions, 'isDryRun' | 'isRemote' | 'pruning' | 'allowEmptied'>
-> & {
-  environment: string | undefined;
-  hook: Hook | undefined;
-  read: () => ReadFile;
+/** The options of an import, and a function that reads its records. */
+type ImportRequest = Required<
+  Pick<LoadOptions, 'isDryRun' | 'isRemote' | 'pruning' | 'allowEmptied' | 'environment'>
+> & { hook: Hook | undefined; read: () => ReadFile };
+
+/** A command that imports records. `run` may be given another function that loads them. */
+export type ImportCommand = Command<ImportRequest> & {
+  run: (request: ImportRequest, load?: typeof loadInTurn) => Promise<number>;
 };
 
-export type ImportContext = {
-  output: Output;
-  errors: Output;
-  /** Imports into the database that the options name. */
-  load: (read: ReadFile, options: LoadOptions) => Promise<ImportOutcome>;
-};
+/** `npm run import-listings`. */
+export const importListings: ImportCommand = { usage: IMPORT_USAGE, parse: parseImport, run };
+
+/** `npm run set-status`. */
+export const setStatus: ImportCommand = { usage: STATUS_USAGE, parse: parseStatus, run };
 
 const OPTIONS = {
   ...TARGET_OPTIONS,
@@ -60,30 +59,19 @@ const OPTIONS = {
   notify: { type: 'string' },
 } as const;
 
-/** Runs `import-listings`. Returns its exit code. */
-export function runImportCommand(args: string[], context: ImportContext): Promise<number> {
-  return run(IMPORT_USAGE, () => parseImport(args), context);
-}
-
-/** Runs `set-status`. Returns its exit code. */
-export function runStatusCommand(args: string[], context: ImportContext): Promise<number> {
-  return run(STATUS_USAGE, () => parseStatus(args), context);
-}
-
-/** Reads the arguments of `import-listings`, and `PUBLISH_HOOK_SECRET` of the environment. */
-function parseImport(args: string[]): ImportCommand {
+function parseImport(args: string[]): ImportRequest {
   // parseArgs has no options with an optional value.
   const isPruningAll = args.includes('--prune=all');
   const odd = args.find((arg) => /^--prune=(?!all$)/.test(arg));
   if (odd !== undefined) throw new UserError(`--prune takes no value but all: ${odd}`);
-  const given = args.filter((arg) => arg !== '--prune=all');
+  const plain = args.filter((arg) => arg !== '--prune=all');
   const options = {
     ...OPTIONS,
     patch: { type: 'boolean', default: false },
     prune: { type: 'boolean', default: isPruningAll },
     'allow-emptied': { type: 'boolean', default: false },
   } as const;
-  const { values, positionals } = readArguments('import-listings', given, options, {
+  const { values, positionals } = readArguments('import-listings', plain, options, {
     allowPositionals: true,
   });
   const [path = '', ...rest] = positionals;
@@ -100,15 +88,14 @@ function parseImport(args: string[]): ImportCommand {
   };
 }
 
-/** Reads the arguments of `set-status`. */
-function parseStatus(args: string[]): ImportCommand {
+function parseStatus(args: string[]): ImportRequest {
   const { values, positionals } = readArguments('set-status', args, OPTIONS, {
     allowPositionals: true,
   });
   const [status, ...slugs] = positionals;
   if (status === undefined || slugs.length === 0) throw new Error('Name a status and a slug.');
   const properties = [...new Set(slugs)].map((slug) => ({
-    place: slug,
+    name: { kind: 'listing', place: slug } as const,
     value: { slug, status },
   }));
   return {
@@ -129,53 +116,26 @@ function sharedOptions(values: {
   notify?: string | undefined;
 }) {
   const { kind, environment } = targetOf(values);
-  const hook =
-    values.notify === undefined
-      ? undefined
-      : parseHook(values.notify, process.env.PUBLISH_HOOK_SECRET);
-  if (typeof hook === 'string') throw new UserError(hook);
+  const { notify } = values;
+  const hook = notify === undefined ? notify : parseHook(notify, process.env.PUBLISH_HOOK_SECRET);
   return { isDryRun: values['dry-run'], isRemote: kind === 'remote', environment, hook };
 }
 
-async function run(
-  usage: string,
-  parse: () => ImportCommand,
-  { output, errors, load }: ImportContext,
-): Promise<number> {
-  const print = (line: string) => output.write(`${line}\n`);
-  const complain = (line: string) => errors.write(`${line}\n`);
-  let command: ImportCommand;
+async function run(request: ImportRequest, load = loadInTurn): Promise<number> {
   try {
-    command = parse();
-  } catch (error) {
-    complain(messageOf(error));
-    if (!(error instanceof UserError)) complain(`\n${usage}`);
-    return 2;
-  }
-  const { isDryRun, hook, read } = command;
-  try {
-    const outcome = await load(read(), { ...command, output });
-    if (outcome.kind === 'refused') {
-      const { problems, findings } = outcome;
-      if (findings !== undefined) {
-        if (isDryRun) for (const line of changeLines(findings)) print(line);
-        for (const line of emptiedLines(findings, false)) complain(line);
-      }
-      for (const line of refusalLines(problems)) complain(line);
-      return 1;
-    }
-    for (const line of summaryLines(outcome, command)) print(line);
-    for (const line of emptiedLines(outcome.findings, !isDryRun)) complain(line);
-    if (hook !== undefined) {
-      const { isWarning, line } = await tellHook(hook, outcome, isDryRun);
-      if (isWarning) complain(line);
-      else print(line);
-    }
+    const read = request.read();
+    const outcome: ImportOutcome =
+      read.kind === 'read'
+        ? await load(read, request)
+        : { kind: 'rejected', problems: read.problems };
+    printOutcome(outcome, request);
+    if (outcome.kind === 'rejected') return 1;
+    if (request.hook !== undefined) await notifyHook(request.hook, outcome, request.isDryRun);
     return 0;
   } catch (error) {
     const message = messageOf(error);
-    complain(error instanceof UserError ? message : `The import failed: ${message}`);
-    complain(consequenceOf(error));
+    console.error(error instanceof UserError ? message : `The import failed: ${message}`);
+    console.error(consequenceOf(error));
     return 1;
   }
 }

@@ -7,7 +7,7 @@ import { CsvError, parse } from 'csv-parse/sync';
 import type * as z from 'zod';
 import { LOCALES } from '../../src/properties/locale-map.ts';
 import { type ReadFile, readRecords, recordName, utf8Of } from './file.ts';
-import { type ImportProblem, THE_FILE } from './problem.ts';
+import { type Fault, type ImportProblem, type RecordName, THE_SHEET } from './problem.ts';
 import { type Patch, writtenListing } from './records.ts';
 
 /** How a cell is read. A list of addresses or slugs has `|` or line breaks between them. */
@@ -27,13 +27,6 @@ const BOOLEANS: Readonly<Record<string, boolean>> = {
 };
 const BETWEEN_ENTRIES = /[|\r\n]+/;
 
-/** Message of the schema, which speaks of JSON → message for a sheet. */
-const SHEET_WORDS: Readonly<Record<string, string>> = {
-  'must be of type number': 'must be a number such as 118000 or 118000.5',
-  'must be a whole number': 'must be a whole number such as 12',
-  'must be of type boolean': 'must be yes, no, true or false',
-};
-
 function columnsOf(name: string, schema: z.ZodType): [string, CellKind][] {
   const accepts = (value: unknown) => schema.safeParse(value).success;
   if (name === 'photos') return [[name, 'photos']];
@@ -46,7 +39,7 @@ function columnsOf(name: string, schema: z.ZodType): [string, CellKind][] {
 /** Reads the bytes of a sheet: UTF-8, a header row, commas or semicolons. */
 export function readSheet(bytes: Uint8Array): ReadFile {
   const text = utf8Of(bytes);
-  if (text === undefined) return unreadable('is not UTF-8 text: save it as "CSV UTF-8"');
+  if (text === undefined) return unreadable({ path: '', code: 'not_utf8' });
   let rows: string[][];
   try {
     const head = text.slice(0, text.search(/[\r\n]|$/));
@@ -54,30 +47,29 @@ export function readSheet(bytes: Uint8Array): ReadFile {
     rows = parse(text, { delimiter, relax_column_count: true });
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
-    return unreadable(`is not CSV: ${error.message}`);
+    return unreadable({ path: '', code: 'not_csv', details: [error.message] });
   }
   const [names = [], ...others] = rows.map((row) => row.map((cell) => cell.trim()));
   const header = names.map((name) => (isColumn(name.toLowerCase()) ? name.toLowerCase() : name));
-  if (header.join('') === '') return unreadable('has no header row');
+  if (header.join('') === '') return unreadable({ path: '', code: 'no_header' });
   const problems = headerProblems(header);
   const records = others.flatMap((cells, index) => {
     if (cells.join('') === '') return [];
-    // A spreadsheet counts from 1, and the header is its first row.
-    const place = `row ${index + 2}`;
     const value = recordOf(header, cells);
+    // A spreadsheet counts from 1, and the header is its first row.
+    const name = recordName(rowName(index + 2), value);
     const stray = cells.find((cell, column) => cell !== '' && !header[column]);
     if (stray !== undefined) {
-      const message = 'stands in a column without a name';
-      problems.push({ record: recordName(place, value), path: '', message, value: stray });
+      problems.push({ record: name, path: '', code: 'unnamed_column', value: stray });
     }
-    return [{ place, value }];
+    return [{ name, value }];
   });
   const read = readRecords({ locations: [], amenities: [], properties: records }, true);
-  const worded = read.problems.map((problem) => ({
-    ...problem,
-    message: SHEET_WORDS[problem.message] ?? problem.message,
-  }));
-  return { kind: 'read', file: read.file, problems: [...problems, ...worded] };
+  return { kind: 'read', file: read.file, problems: [...problems, ...read.problems] };
+}
+
+function rowName(row: number): RecordName {
+  return { kind: 'listing', place: `row ${row}`, isSheet: true };
 }
 
 function isColumn(name: string): boolean {
@@ -85,19 +77,19 @@ function isColumn(name: string): boolean {
 }
 
 function headerProblems(header: readonly string[]): ImportProblem[] {
-  const problem = (names: readonly string[], message: string) => ({
-    record: { place: 'row 1' },
+  const problem = (names: readonly string[], fault: Pick<Fault, 'code' | 'details'>) => ({
+    record: rowName(1),
     path: '',
     subject: [...new Set(names)].map((name) => JSON.stringify(name)).join(', '),
-    message,
+    ...fault,
   });
   const named = header.filter((name) => name !== '');
   const unknown = named.filter((name) => !isColumn(name));
   const twice = named.filter((name, index) => named.indexOf(name) < index);
-  const rule = `delete it, or give it one of these names: ${[...COLUMNS.keys()].join(', ')}`;
+  const details = [[...COLUMNS.keys()].join(', ')];
   return [
-    ...(unknown.length === 0 ? [] : [problem(unknown, `is no column: ${rule}`)]),
-    ...(twice.length === 0 ? [] : [problem(twice, 'heads two columns')]),
+    ...(unknown.length === 0 ? [] : [problem(unknown, { code: 'unknown_column', details })]),
+    ...(twice.length === 0 ? [] : [problem(twice, { code: 'column_twice' })]),
   ];
 }
 
@@ -119,7 +111,7 @@ function recordOf(header: readonly string[], cells: readonly string[]): Patch {
   return { ...record, ...texts };
 }
 
-/** Returns the value of a cell. A text in place of a number, or of yes or no, stays a text, which the schema refuses. */
+/** Returns the value of a cell. A text in place of a number, or of yes or no, stays a text, which the schema rejects. */
 function valueOfCell(kind: CellKind, cell: string): unknown {
   const entries = cell.split(BETWEEN_ENTRIES).flatMap((entry) => entry.trim() || []);
   switch (kind) {
@@ -136,6 +128,6 @@ function valueOfCell(kind: CellKind, cell: string): unknown {
   }
 }
 
-function unreadable(message: string): ReadFile {
-  return { kind: 'unreadable', problems: [{ record: THE_FILE, path: '', message }] };
+function unreadable(fault: Fault): ReadFile {
+  return { kind: 'unreadable', problems: [{ record: THE_SHEET, ...fault }] };
 }

@@ -6,12 +6,13 @@
 import * as z from 'zod';
 import { pathOf } from '../../src/http/errors.ts';
 import { uuid } from '../../src/http/uuid.ts';
-import { parseWith } from '../../src/http/validate.ts';
+// Gives zod's issues the sentences of this service.
+import '../../src/http/validate.ts';
 import { amenity } from '../../src/properties/resource.ts';
 import type { Amenity, Location } from '../../src/properties/source.ts';
 import { isSlug } from '../../src/properties/text.ts';
-import { type JsonLoss, lossesOf } from './json-text.ts';
-import { type ImportProblem, nameOf, type RecordName, THE_FILE } from './problem.ts';
+import { parseJson } from './json.ts';
+import { type Fault, type ImportProblem, nameOf, type RecordName, THE_FILE } from './problem.ts';
 import {
   amenityPatch,
   type FileListing,
@@ -47,58 +48,63 @@ export type WholeFile = Records<Location, Amenity, FileListing> & { isPatch: fal
 /** A file whose records are merged into the stored ones. */
 export type PatchFile = Records<Patch, Patch, Patch> & { isPatch: true };
 
-export type ListingsFile = WholeFile | PatchFile;
-
 /** A readable file, with the problems found in it alone. */
-export type ReadListings = { kind: 'read'; file: ListingsFile; problems: ImportProblem[] };
+export type ReadListings = {
+  kind: 'read';
+  file: WholeFile | PatchFile;
+  problems: ImportProblem[];
+};
 
-export type ReadFile =
-  /** Some records could not be read, so the file is not compared with the store. */
-  { kind: 'unreadable'; problems: ImportProblem[] } | ReadListings;
+/** `unreadable`: some records could not be read, so the file is not compared with the store. */
+export type ReadFile = { kind: 'unreadable'; problems: ImportProblem[] } | ReadListings;
 
-/** A record as it was read, and its place in the file: `properties[3]`, `row 12`. */
-export type RawRecord = { place: string; value: unknown };
+/** A record as it was read, and its name. */
+export type RawRecord = { name: RecordName; value: unknown };
 
-type Section = 'locations' | 'amenities' | 'properties';
+const KINDS = { locations: 'location', amenities: 'amenity', properties: 'listing' } as const;
+
+type Section = keyof typeof KINDS;
 
 const records = z.array(z.unknown()).default([]);
-const sections = z.strictObject({
-  locations: records,
-  amenities: records,
-  properties: records,
-});
-/** The sections of a file with further sections, or with a section that is no list. */
-const readableSections = z.object({
-  locations: records.catch([]),
-  amenities: records.catch([]),
-  properties: records.catch([]),
-});
+const sections = z.strictObject({ locations: records, amenities: records, properties: records });
 
 /** Reads the bytes of a listings file in JSON: every record, and every problem found in the file alone. */
 export function readListingsFile(bytes: Uint8Array, { isPatch = false } = {}): ReadFile {
-  const content = parseJson(bytes);
-  if (!content.ok) return unreadable([{ path: '', message: content.message }]);
+  const text = utf8Of(bytes);
+  if (text === undefined) return unreadable([{ path: '', code: 'not_utf8' }]);
+  const { value, losses } = parseJson(text);
   // Of two sections with one name, it is not known which one was meant.
-  const lostSections = content.losses.filter(({ path }) => path.length <= 1);
-  if (lostSections.length > 0) return unreadable(lostSections.map(atPath));
-  const whole = parseWith(sections, content.value);
-  const parsed = whole.ok ? whole : parseWith(readableSections, content.value);
-  if (!parsed.ok) return unreadable(parsed.problems);
+  const lostSections = losses.filter(({ path }) => path.length <= 1);
+  if (lostSections.length > 0) {
+    return unreadable(lostSections.map((loss) => ({ ...loss, path: pathOf(loss.path) })));
+  }
+  const ofFile = parsed(sections, value).faults.map((fault) => ({ ...fault, value: undefined }));
+  if (!isMap(value)) return unreadable(ofFile);
 
-  const ofTheFile = whole.ok ? [] : whole.problems.map(inFile);
+  const raw = (section: Section): RawRecord[] => {
+    const list = value[section];
+    if (!Array.isArray(list)) return [];
+    return list.map((each: unknown, index) => {
+      const place = `${section}[${index}]`;
+      return { name: recordName({ kind: KINDS[section], place }, each), value: each };
+    });
+  };
   const { file, problems } = readRecords(
-    {
-      locations: placed('locations', parsed.value.locations),
-      amenities: placed('amenities', parsed.value.amenities),
-      properties: placed('properties', parsed.value.properties),
-    },
+    { locations: raw('locations'), amenities: raw('amenities'), properties: raw('properties') },
     isPatch,
   );
-  const lost = content.losses.map((loss) => lossIn(file, loss));
-  const all = [...ofTheFile, ...lost, ...problems];
-  return ofTheFile.some(({ path }) => path in parsed.value)
-    ? { kind: 'unreadable', problems: all }
-    : { kind: 'read', file, problems: all };
+  const lost = losses.map(({ path, ...fault }): ImportProblem => {
+    const [section, index, ...rest] = path;
+    const record = isSection(section) ? file[section][Number(index)] : undefined;
+    return record === undefined
+      ? { record: THE_FILE, path: pathOf(path), ...fault }
+      : { record: record.name, path: pathOf(rest), ...fault };
+  });
+  return {
+    kind: ofFile.some(({ path }) => isSection(path)) ? 'unreadable' : 'read',
+    file,
+    problems: [...ofFile.map(inFile), ...lost, ...problems],
+  };
 }
 
 /** Reads the records of a file, and finds every problem in them. */
@@ -106,7 +112,7 @@ export function readRecords(raw: Record<Section, RawRecord[]>, isPatch: boolean)
   const problems: ImportProblem[] = [];
   const read = <T>(section: Section, schema: z.ZodType<T>) =>
     raw[section].map((record) => readRecord(section, record, schema, isPatch, problems));
-  const file: ListingsFile = isPatch
+  const file: WholeFile | PatchFile = isPatch
     ? {
         isPatch,
         locations: read('locations', locationPatch),
@@ -124,18 +130,6 @@ export function readRecords(raw: Record<Section, RawRecord[]>, isPatch: boolean)
   return { file, problems };
 }
 
-function parseJson(
-  bytes: Uint8Array,
-): { ok: true; value: unknown; losses: JsonLoss[] } | { ok: false; message: string } {
-  const text = utf8Of(bytes);
-  if (text === undefined) return { ok: false, message: 'is not UTF-8 text' };
-  try {
-    return { ok: true, value: JSON.parse(text), losses: lossesOf(text) };
-  } catch (error) {
-    return { ok: false, message: `is not JSON: ${error instanceof Error ? error.message : ''}` };
-  }
-}
-
 /** Decodes UTF-8, and drops a byte order mark at the head. Other bytes give undefined. */
 export function utf8Of(bytes: Uint8Array): string | undefined {
   try {
@@ -145,58 +139,75 @@ export function utf8Of(bytes: Uint8Array): string | undefined {
   }
 }
 
-type ProblemAtPath = Omit<ImportProblem, 'record'>;
-
-function unreadable(problems: readonly ProblemAtPath[]): ReadFile {
-  return { kind: 'unreadable', problems: problems.map(inFile) };
+/** Returns the parsed value, or every fault of it. The faults show the values in `raw`. */
+export function parsed<T>(
+  schema: z.ZodType<T>,
+  value: unknown,
+  raw = value,
+): { value?: T; faults: Fault[] } {
+  const { data, error } = schema.safeParse(value);
+  if (error === undefined) return { value: data, faults: [] };
+  return { faults: error.issues.flatMap((issue) => faultsOfIssue(issue, raw)) };
 }
 
-function inFile(problem: ProblemAtPath): ImportProblem {
-  return { record: THE_FILE, ...problem };
+function faultsOfIssue(issue: z.core.$ZodIssue, root: unknown): Fault[] {
+  const segments = issue.path.map(String);
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({ path: pathOf([...segments, key]), code: 'unknown_field' }));
+  }
+  const path = pathOf(segments);
+  const value = path === '' ? undefined : valueAt(root, path);
+  return [{ path, code: codeOf(issue, value), details: [issue.message], value }];
 }
 
-function atPath({ path, message }: JsonLoss): ProblemAtPath {
-  return { path: pathOf(path), message };
+function codeOf(issue: z.core.$ZodIssue, value: unknown): Fault['code'] {
+  const isWrongKind = issue.code === 'invalid_type' || issue.code === 'invalid_value';
+  if (isWrongKind && issue.path.length > 0 && value === undefined) return 'missing';
+  if (issue.code !== 'invalid_type') return 'invalid';
+  if (issue.expected === 'number') return 'not_a_number';
+  if (issue.expected === 'int') return 'not_whole';
+  return issue.expected === 'boolean' ? 'not_a_boolean' : 'invalid';
 }
 
-/** Makes a problem of a loss. It names the record when the loss is in one. */
-function lossIn(file: ListingsFile, { path, message }: JsonLoss): ImportProblem {
-  const [section, index, ...rest] = path;
-  const records = Object.entries(file).find(([name]) => name === section)?.[1];
-  const record = Array.isArray(records) && typeof index === 'number' ? records[index] : undefined;
-  return record === undefined
-    ? inFile(atPath({ path, message }))
-    : { record: record.name, ...atPath({ path: rest, message }) };
+function valueAt(root: unknown, path: string): unknown {
+  return path.split('.').reduce<unknown>((value, name) => {
+    if (Array.isArray(value)) return value[Number(name)];
+    return isMap(value) ? value[name] : undefined;
+  }, root);
 }
 
-function placed(section: Section, values: readonly unknown[]): RawRecord[] {
-  return values.map((value, index) => ({ place: `${section}[${index}]`, value }));
+function unreadable(faults: readonly Fault[]): ReadFile {
+  return { kind: 'unreadable', problems: faults.map(inFile) };
+}
+
+function inFile(fault: Fault): ImportProblem {
+  return { record: THE_FILE, ...fault };
+}
+
+function isSection(name: unknown): name is Section {
+  return typeof name === 'string' && Object.hasOwn(KINDS, name);
 }
 
 /** Reads a record, and adds its problems to `problems`. */
 function readRecord<T>(
   section: Section,
-  { place, value }: RawRecord,
+  { name, value }: RawRecord,
   schema: z.ZodType<T>,
   isPatch: boolean,
   problems: ImportProblem[],
 ): FileRecord<T> {
   const record = isPatch ? value : identified(section, value);
-  const name = recordName(place, value);
   const keys = keysOf(record);
   const hasId = isMap(value) && value.id !== undefined;
   const idField = hasId ? 'id' : keys.hid === undefined ? 'slug' : 'hid';
-  const parsed = parseWith(schema, record);
-  const found = parsed.ok ? [] : parsed.problems;
-  const ofKeys = [
-    ...doubleReferences(value),
-    ...repeatedEntries(keys),
-    ...(isPatch ? [] : heroProblems(keys)),
-  ];
-  for (const problem of [...found, ...ofKeys]) {
-    problems.push({ record: name, value: valueAt(value, problem), ...problem });
+  const { value: own, faults } = parsed(schema, record, value);
+  // The entries of a valid patch are checked after the merge.
+  const ofPatch = own === undefined ? repeatedEntries(keys) : [];
+  const ofEntries = isPatch ? ofPatch : entryFaults(keys);
+  for (const fault of [...faults, ...doubleReferences(value), ...ofEntries]) {
+    problems.push({ record: name, ...fault });
   }
-  return { name, keys, idField, value: parsed.ok ? parsed.value : undefined };
+  return { name, keys, idField, value: own };
 }
 
 /** Gives a record without an id its id. The key of an amenity is its slug. */
@@ -210,8 +221,14 @@ function identified(section: Section, value: unknown): unknown {
 const idOrNone = uuid.optional().catch(undefined);
 const textOrNone = z.string().min(1).optional().catch(undefined);
 const slugOrNone = z.string().refine(isSlug).optional().catch(undefined);
-const medium = z.looseObject({ id: idOrNone, url: textOrNone });
-const media = z.array(medium.transform(({ id, url }) => id ?? url).catch(undefined)).catch([]);
+const mediaIds = z
+  .array(
+    z
+      .looseObject({ id: uuid })
+      .transform(({ id }) => id)
+      .catch(''),
+  )
+  .catch([]);
 
 /**
  * The keys in a record of any kind: its own keys, and the keys of the records that it refers to. They are read
@@ -224,15 +241,12 @@ const keys = z.object({
   location_id: idOrNone,
   location: slugOrNone,
   hero_photo_id: idOrNone,
-  photos: media,
-  videos: media,
+  photos: mediaIds,
+  videos: mediaIds,
   amenities: z.array(slugOrNone).catch([]),
 });
 
-/**
- * A key that is missing or malformed is `undefined`, in the lists too. The key of a photo or video without an id is its
- * address.
- */
+/** A key that is missing or malformed is `undefined`; in a list of photos or videos it is empty. */
 export type RecordKeys = z.output<typeof keys>;
 
 /** Returns the keys in a record of any kind. */
@@ -241,22 +255,13 @@ export function keysOf(record: unknown): RecordKeys {
 }
 
 /** Names a record by its place and by the first of its keys, valid or not. */
-export function recordName(place: string, record: unknown): RecordName {
-  if (!isMap(record)) return { place };
+export function recordName(name: RecordName, record: unknown): RecordName {
+  if (!isMap(record)) return name;
   for (const field of ['slug', 'hid', 'name', 'id']) {
     const value = record[field];
-    if (typeof value === 'string' && value !== '') return { place, key: { field, value } };
+    if (typeof value === 'string' && value !== '') return { ...name, key: { field, value } };
   }
-  return { place };
-}
-
-/** Returns the value at fault; undefined for an unknown field, whose name is the fault. */
-function valueAt(record: unknown, { path, message }: ProblemAtPath): unknown {
-  if (path === '' || message.startsWith('is not a field')) return undefined;
-  return path.split('.').reduce<unknown>((value, name) => {
-    if (Array.isArray(value)) return value[Number(name)];
-    return isMap(value) ? value[name] : undefined;
-  }, record);
+  return name;
 }
 
 /** Returns a problem for every id and slug that an earlier record has. */
@@ -275,25 +280,38 @@ function repeatsOf(
   const problems = fields.flatMap((field) =>
     repeated(records, ({ keys }) => keys[field]).map(({ entry, first }): ImportProblem => {
       const path = field === 'id' ? entry.idField : field;
-      const message =
+      const other = nameOf(first.name);
+      const fault: Pick<Fault, 'code' | 'details'> =
         path === field
-          ? `repeats the ${field} of ${nameOf(first.name)}`
-          : `gives the id of ${nameOf(first.name)}`;
-      return { record: entry.name, path, message, value: entry.keys[path] };
+          ? { code: 'repeats', details: [`the ${field} of ${other}`] }
+          : { code: 'same_id', details: [other] };
+      return { record: entry.name, path, ...fault, value: entry.keys[path] };
     }),
   );
   // An id that follows from a slug repeats with the slug.
   return [...new Map(problems.map((each) => [`${each.record.place} ${each.path}`, each])).values()];
 }
 
-/** Returns a problem for every photo, video and amenity that a listing has twice. */
-function repeatedEntries({ photos, videos, amenities }: RecordKeys): ProblemAtPath[] {
+/** Returns a fault for every photo, video and amenity that a listing has twice, and for the hero photo of another one. */
+export function entryFaults(keys: RecordKeys): Fault[] {
+  const { hero_photo_id: value, photos } = keys;
+  const isForeign = value !== undefined && !photos.includes(value);
+  return [
+    ...repeatedEntries(keys),
+    ...(isForeign ? [{ path: 'hero_photo_id', code: 'hero_id', value } as const] : []),
+  ];
+}
+
+function repeatedEntries({ photos, videos, amenities }: RecordKeys): Fault[] {
   return Object.entries({ photos, videos, amenities }).flatMap(([list, listed]) =>
-    repeated([...listed.entries()], ([, key]) => key).map(({ entry, first }) => ({
-      path: `${list}.${entry[0]}`,
-      message: `repeats ${list}.${first[0]}`,
-      value: entry[1],
-    })),
+    repeated([...listed.entries()], ([, key]) => key || undefined).map(
+      ({ entry: [index, value], first }): Fault => ({
+        path: `${list}.${index}`,
+        code: 'repeats',
+        details: [`${list}.${first[0]}`],
+        value,
+      }),
+    ),
   );
 }
 
@@ -309,19 +327,12 @@ function repeated<T>(entries: readonly T[], keyOf: (entry: T) => string | undefi
   });
 }
 
-/** Returns a problem for a location or a hero photo that is named in two ways. */
-function doubleReferences(record: unknown): ProblemAtPath[] {
+/** Returns a fault for a location or a hero photo that is named in two ways. */
+function doubleReferences(record: unknown): Fault[] {
   const pairs = { location: 'location_id', hero_photo: 'hero_photo_id' };
-  return Object.entries(pairs).flatMap(([path, other]) =>
+  return Object.entries(pairs).flatMap(([path, other]): Fault[] =>
     isMap(record) && record[path] !== undefined && record[other] !== undefined
-      ? [{ path, message: `must not stand beside ${other}` }]
+      ? [{ path, code: 'two_names', details: [other], value: record[path] }]
       : [],
   );
-}
-
-/** Returns a problem for a hero photo that is none of the listing's photos. */
-export function heroProblems({ hero_photo_id, photos }: RecordKeys): ProblemAtPath[] {
-  if (hero_photo_id === undefined || photos.includes(hero_photo_id)) return [];
-  const message = 'must be the id of one of the photos of this listing';
-  return [{ path: 'hero_photo_id', message, value: hero_photo_id }];
 }

@@ -1,40 +1,40 @@
 /**
- * An import brings a listings file into the store, all of it or nothing, while the service goes on serving.
+ * An import brings a listings file into the store, all of it or nothing, while the service keeps serving.
  *
- * The rows are staged, then applied by one transaction, then rendered batch by batch: the less a transaction writes,
- * the shorter it keeps readers waiting, and a reader in between renders the listing itself.
+ *     read the catalogue's heads -> plan -> compare with the stored listings -> guard -> stage -> apply
+ *
+ * Everything before `stage` writes nothing, and a dry run ends there. If another import is applied in between, the
+ * transaction fails, and the import begins again.
  */
 
+import { changeCursor } from '../../src/properties/changes.ts';
 import type { Source } from '../../src/properties/source.ts';
-import { affectedListings } from './affected.ts';
-import { applyStaged, findLastImport, Overtaken } from './apply.ts';
+import {
+  applyStaged,
+  Overtaken,
+  stage,
+  stagedListings,
+  stagedRecords,
+  type Write,
+} from './apply.ts';
 import { differencesOf, recordDifferences } from './differences.ts';
-import type { ReadListings } from './file.ts';
-import { source } from './listing-schemas.ts';
-import { completePatch } from './patch.ts';
+import type { ReadListings, WholeFile } from './file.ts';
+import { completePatch, finderOf } from './patch.ts';
 import {
   isTooMany,
   type Plan,
   type Pruning,
   planImport,
   prune,
-  type Stored,
+  publicIdsOf,
   sizeProblems,
 } from './plan.ts';
 import { type ImportProblem, THE_FILE } from './problem.ts';
 import { type QualityWarning, qualityOf } from './quality.ts';
-import { renderApplied } from './rendering.ts';
-import { jsonBatchesOf, type StagedRow, stagedRowOf } from './rows.ts';
-import {
-  discardStaged,
-  findDiffering,
-  type Staging,
-  stageListings,
-  stageRecords,
-} from './staging.ts';
-import { findPublicIds, findResumeCursor, findSources, findStored } from './store.ts';
+import { changeOf, type ListingRow, rowOf, type StoredListing } from './rows.ts';
+import { type Catalogue, findListings, findUsers, pagesOf, readCatalogue } from './store.ts';
 
-/** An import gives up after so many attempts, each overtaken by another import. */
+/** An import gives up after this many attempts, each overtaken by another import. */
 const MAX_ATTEMPTS = 10;
 
 /** The numbers of the file's records of one kind, by outcome. */
@@ -53,9 +53,8 @@ export type ChangedListing = {
 export type Findings = {
   /** The slugs of new listings. */
   added: string[];
-  /** Every changed listing; in a dry run only. */
   changed: ChangedListing[];
-  /** The changes of stored locations and amenities; in a dry run only. */
+  /** The changes of stored locations and amenities. */
   changedRecords: string[];
   /** Each field, language and gallery that is emptied, with the slugs of its stored listings. */
   emptied: Map<string, string[]>;
@@ -65,7 +64,7 @@ export type Findings = {
 
 /** The outcome of an import, or of a dry run. */
 export type ImportOutcome =
-  | { kind: 'refused'; problems: ImportProblem[]; findings?: Findings }
+  | { kind: 'rejected'; problems: ImportProblem[]; findings?: Findings }
   | {
       kind: 'accepted';
       listings: Counts;
@@ -81,10 +80,8 @@ export type ImportOutcome =
       changes: number;
       /** The public slugs of these listings, former ones too. */
       slugs: ReadonlySet<string>;
-      /** The cursor that a reader of all changes holds now; null when nothing changed, or in a dry run. */
-      resumeCursor: string | null;
-      /** Whether rendering was interrupted: the remaining listings are rendered when they are read. */
-      isRenderingLeft: boolean;
+      /** The cursor that a reader of all changes holds afterwards. */
+      resumeCursor: string;
     };
 
 export type ImportOptions = {
@@ -98,10 +95,10 @@ export type ImportOptions = {
   /** Lets a file that is no patch empty fields of more than a fifth of the public listings. */
   allowEmptied?: boolean;
   /** Called after each batch with the number of listings that have been through a phase. */
-  onProgress: (phase: 'checked' | 'rendered', done: number, total: number) => void;
+  onProgress: (phase: 'checked' | 'staged', done: number, total: number) => void;
 };
 
-/** Imports a file. Throws when the store fails. Only `OutcomeUnknown` leaves open whether the listings changed. */
+/** Imports a file. Throws if the store fails. Only `OutcomeUnknown` leaves open whether the listings changed. */
 export async function importListings(
   read: ReadListings,
   options: ImportOptions,
@@ -119,37 +116,35 @@ export async function importListings(
 }
 
 async function attemptImport(read: ReadListings, options: ImportOptions): Promise<ImportOutcome> {
-  const { database, publicSiteUrl, isDryRun, pruning, onProgress } = options;
-  const lastImport = await findLastImport(database);
-  const stored = await findStored(database, read.file);
-  const { file, problems: ofPatch } = read.file.isPatch
-    ? completePatch(read.file, stored)
-    : { file: read.file, problems: [] };
+  const { database, publicSiteUrl, isDryRun, pruning } = options;
+  const stored = await readCatalogue(database, publicSiteUrl);
+  const { file, problems: ofPatch } = await completeFile(read.file, stored, database);
   const plan = planImport(file, stored, publicSiteUrl);
+  const pruned = prune(file, stored, pruning);
   // Planning takes seconds for thousands of listings. The database may close an idle connection meanwhile. Node notices
   // this in the next turn of its loop; without the turn, the next call would fail.
   await new Promise((resolve) => setTimeout(resolve, 0));
-  const pruned =
-    pruning === 'none'
-      ? { ids: [], problems: [] }
-      : prune(file, await findPublicIds(database), pruning);
   const problems = [...read.problems, ...ofPatch, ...plan.problems, ...pruned.problems];
-  if (problems.length > 0) return { kind: 'refused', problems };
+  if (problems.length > 0) return { kind: 'rejected', problems };
 
-  const staging: Staging = {
-    database,
-    importId: crypto.randomUUID(),
-    publicSiteUrl,
-    stagedRows: 0,
-  };
-  const work = { plan, stored, lastImport, pruned: pruned.ids, isPatch: read.file.isPatch };
-  const written = await writeAll(staging, work, options);
-  if (written.kind === 'refused') return written;
-  const { findings, ofFile } = written;
+  const compared = await compare(plan, pruned.ids, stored, options);
+  const { findings, writes } = compared;
+  if (!read.file.isPatch && !options.allowEmptied) {
+    compared.problems.push(...emptiedProblems(compared.emptiedListings, stored));
+  }
+  if (compared.problems.length > 0) {
+    return { kind: 'rejected', problems: compared.problems, findings };
+  }
+  if (!isDryRun) await write(plan, writes, stored, options);
+
+  const changes = writes.filter(({ change }) => change.isNew);
+  const seq = stored.newestChange + changes.length;
   const added = findings.added.length;
+  const changed = plan.rows.length - added;
+  const unchanged = plan.sources.length - plan.rows.length;
   return {
     kind: 'accepted',
-    listings: { added, changed: ofFile - added, unchanged: plan.sources.length - ofFile },
+    listings: { added, changed, unchanged },
     locations: countsOf(file.locations, plan.changedLocations, stored.locations, ({ id }) => id),
     amenities: countsOf(
       file.amenities,
@@ -159,19 +154,183 @@ async function attemptImport(read: ReadListings, options: ImportOptions): Promis
     ),
     findings,
     quality: qualityOf(plan.sources),
-    affected: written.affected,
+    affected: findings.changed.filter(({ reason }) => reason === 'outside').length,
     pruned: pruned.ids.length,
-    changes: written.changes,
-    slugs: written.slugs,
-    // The import is done, even if this read fails.
-    resumeCursor:
-      written.changes > 0 && !isDryRun ? await findResumeCursor(database).catch(() => null) : null,
-    isRenderingLeft:
-      !isDryRun &&
-      !(await renderApplied(staging, written.batches, (done, total) =>
-        onProgress('rendered', done, total),
-      )),
+    changes: changes.length,
+    slugs: new Set(changes.flatMap(slugsOf)),
+    resumeCursor: await changeCursor({ generation: stored.generation, seq, start: seq }),
   };
+}
+
+/** Merges a patch into the stored records that it names. */
+async function completeFile(
+  file: ReadListings['file'],
+  stored: Catalogue,
+  database: D1Database,
+): Promise<{ file: WholeFile; problems: ImportProblem[] }> {
+  if (!file.isPatch) return { file, problems: [] };
+  const find = finderOf(stored);
+  const named = new Set(file.properties.flatMap(({ keys }) => find(keys).slice(0, 1)));
+  const sources = new Map<string, Source>();
+  for (const ids of pagesOf([...named])) {
+    for (const [id, row] of await findListings(database, ids)) sources.set(id, listingOf(row));
+  }
+  return completePatch(file, stored, find, sources);
+}
+
+function listingOf(row: StoredListing): Source {
+  return JSON.parse(row.source);
+}
+
+/** The effect of a plan on the stored listings. */
+type Comparison = {
+  writes: Write[];
+  findings: Findings;
+  problems: ImportProblem[];
+  /** The number of public listings of which something is emptied. */
+  emptiedListings: number;
+};
+
+/**
+ * Compares the listings of a plan with the stored ones, and adds the listings outside the file that it changes: those
+ * that show a changed location or amenity, and those that are pruned.
+ */
+async function compare(
+  plan: Plan,
+  pruned: readonly string[],
+  stored: Catalogue,
+  { database, publicSiteUrl, onProgress }: ImportOptions,
+): Promise<Comparison> {
+  const findings: Findings = {
+    added: [],
+    changed: [],
+    changedRecords: changedRecords(plan, stored),
+    emptied: new Map(),
+    renamed: [],
+  };
+  const compared: Comparison = { writes: [], findings, problems: [], emptiedListings: 0 };
+  const total = plan.sources.length;
+  let done = total - plan.rows.length;
+  for (const rows of pagesOf(plan.rows)) {
+    const known = rows.map(({ columns }) => columns.id).filter((id) => stored.heads.has(id));
+    const old = await findListings(database, known);
+    for (const row of rows) add(compared, old.get(row.columns.id), row, 'file');
+    done += rows.length;
+    onProgress('checked', done, total);
+  }
+  if (plan.rows.length === 0 && total > 0) onProgress('checked', total, total);
+
+  const isPruned = new Set(pruned);
+  const changed = replacements(plan, stored);
+  const users =
+    changed.locations.size + changed.amenities.size === 0
+      ? []
+      : await findUsers(database, changed.locations.keys(), changed.amenities.keys());
+  const inFile = new Set(plan.sources.map(({ id }) => id));
+  const others = new Set([...users, ...pruned].filter((id) => !inFile.has(id)));
+  for (const ids of pagesOf([...others].sort())) {
+    for (const old of (await findListings(database, ids)).values()) {
+      const listing = withRecords(listingOf(old), changed);
+      if (isPruned.has(old.id)) listing.status = 'hidden';
+      const row = rowOf(listing, publicSiteUrl);
+      const key = { field: 'slug', value: listing.slug };
+      const name = { kind: 'listing', place: 'the stored listing', key } as const;
+      compared.problems.push(...sizeProblems(row, name));
+      add(compared, old, row, isPruned.has(old.id) ? 'pruned' : 'outside');
+    }
+  }
+  return compared;
+}
+
+/** Adds a listing to a comparison, with its differences from the stored one. */
+function add(
+  compared: Comparison,
+  stored: StoredListing | undefined,
+  row: ListingRow,
+  reason: ChangedListing['reason'],
+): void {
+  const { findings, writes } = compared;
+  const { listing } = row;
+  writes.push({ ...row, change: changeOf(stored, row.columns) });
+  if (stored === undefined) {
+    findings.added.push(listing.slug);
+    return;
+  }
+  const { changes, emptied } = differencesOf(listingOf(stored), listing);
+  const { slug, status } = stored;
+  findings.changed.push({ slug, reason, changes });
+  for (const field of emptied) {
+    const slugs = findings.emptied.get(field) ?? [];
+    slugs.push(slug);
+    findings.emptied.set(field, slugs);
+  }
+  if (status === 'hidden') return;
+  if (slug !== listing.slug) findings.renamed.push(`${slug} → ${listing.slug}`);
+  if (emptied.length > 0) compared.emptiedListings += 1;
+}
+
+/** The changed locations and amenities that the store holds, by their keys: no stored listing uses a new one. */
+function replacements(plan: Plan, stored: Catalogue) {
+  const locations = new Set(stored.locations.map(({ id }) => id));
+  const amenities = new Set(stored.amenities.map(({ slug }) => slug));
+  return {
+    locations: new Map(
+      plan.changedLocations.filter(({ id }) => locations.has(id)).map((each) => [each.id, each]),
+    ),
+    amenities: new Map(
+      plan.changedAmenities
+        .filter(({ slug }) => amenities.has(slug))
+        .map((each) => [each.slug, each]),
+    ),
+  };
+}
+
+function withRecords(
+  listing: Source,
+  { locations, amenities }: ReturnType<typeof replacements>,
+): Source {
+  const { location } = listing;
+  return {
+    ...listing,
+    location: location && (locations.get(location.id) ?? location),
+    amenities: listing.amenities.map((each) => amenities.get(each.slug) ?? each),
+  };
+}
+
+function emptiedProblems(emptied: number, stored: Catalogue): ImportProblem[] {
+  const publicListings = publicIdsOf(stored).length;
+  if (!isTooMany(emptied, publicListings)) return [];
+  const details = [emptied, publicListings];
+  return [{ record: THE_FILE, path: '', code: 'empties_too_many', details }];
+}
+
+/** Stages every record that differs from the store, and applies them. */
+async function write(
+  { changedLocations, changedAmenities }: Plan,
+  writes: readonly Write[],
+  { lastImport, newestChange }: Catalogue,
+  { database, onProgress }: ImportOptions,
+): Promise<void> {
+  const total = changedLocations.length + changedAmenities.length + writes.length;
+  if (total === 0) return;
+  const importId = crypto.randomUUID();
+  const locations = stagedRecords(changedLocations, ({ id }) => id);
+  const amenities = stagedRecords(changedAmenities, ({ slug }) => slug);
+  const listings = stagedListings(writes, newestChange, Date.now());
+  let done = 0;
+  await stage(database, importId, 'location', locations, () => undefined);
+  await stage(database, importId, 'amenity', amenities, () => undefined);
+  await stage(database, importId, 'listing', listings, (rows) => {
+    done += rows;
+    onProgress('staged', done, writes.length);
+  });
+  await applyStaged(database, importId, total, lastImport);
+}
+
+/** Returns the slugs under which readers may know a changed listing: its public slug, and the former ones. */
+function slugsOf({ listing, change }: Write): string[] {
+  const last = listing.status === 'hidden' ? change.removed_slug : listing.slug;
+  return [...(last === null ? [] : [last]), ...change.former_slugs];
 }
 
 function countsOf<T>(
@@ -185,144 +344,8 @@ function countsOf<T>(
   return { added, changed: written.length - added, unchanged: inFile.length - written.length };
 }
 
-/** The store that an import was checked against, and its plan. */
-type Work = {
-  plan: Plan;
-  stored: Stored;
-  lastImport: string | null;
-  /** The ids of the listings to be hidden. */
-  pruned: readonly string[];
-  isPatch: boolean;
-};
-
-type Written = {
-  kind: 'written';
-  ofFile: number;
-  affected: number;
-  changes: number;
-  slugs: Set<string>;
-  findings: Findings;
-  /** The batches of staged rows, whose listings have to be rendered. */
-  batches: StagedRow[][];
-};
-type Refused = Extract<ImportOutcome, { kind: 'refused' }>;
-
-/**
- * Stages every record that differs from the store, and applies them. Refuses when a change of the file makes a listing
- * outside of it too large, or when too much would be emptied.
- */
-async function writeAll(
-  staging: Staging,
-  { plan, stored, lastImport, pruned, isPatch }: Work,
-  { isDryRun, allowEmptied, onProgress }: ImportOptions,
-): Promise<Written | Refused> {
-  const findings: Findings = {
-    added: [],
-    changed: [],
-    changedRecords: isDryRun ? changedRecords(plan, stored) : [],
-    emptied: new Map(),
-    renamed: [],
-  };
-  const written: Written = {
-    kind: 'written',
-    ofFile: 0,
-    affected: 0,
-    changes: 0,
-    slugs: new Set(),
-    findings,
-    batches: [],
-  };
-  const emptiedListings = new Set<string>();
-  const isPruned = new Set(pruned);
-  const write = async (batch: StagedRow[], reason: ChangedListing['reason']) => {
-    const { rows, replaced, changes, slugs } = await (isDryRun ? findDiffering : stageListings)(
-      staging,
-      batch,
-    );
-    if (rows.length > 0) written.batches.push(rows);
-    written.changes += changes;
-    for (const slug of slugs) written.slugs.add(slug);
-    for (const { listing } of rows) {
-      const text = replaced.get(listing.id);
-      if (text === undefined) {
-        findings.added.push(listing.slug);
-        continue;
-      }
-      const old = source.parse(JSON.parse(text));
-      const { changes, emptied } = differencesOf(old, listing);
-      const because = isPruned.has(listing.id) ? 'pruned' : reason;
-      if (isDryRun) findings.changed.push({ slug: old.slug, reason: because, changes });
-      if (old.slug !== listing.slug && old.status !== 'hidden') {
-        findings.renamed.push(`${old.slug} → ${listing.slug}`);
-      }
-      if (emptied.length > 0 && old.status !== 'hidden') emptiedListings.add(old.id);
-      for (const field of emptied) {
-        const slugs = findings.emptied.get(field) ?? [];
-        slugs.push(old.slug);
-        findings.emptied.set(field, slugs);
-      }
-    }
-    return rows;
-  };
-  try {
-    let done = 0;
-    for (const batch of jsonBatchesOf(rowsOf(plan.sources))) {
-      written.ofFile += (await write(batch, 'file')).length;
-      done += batch.length;
-      onProgress('checked', done, plan.sources.length);
-    }
-    const problems: ImportProblem[] = [];
-    for await (const listings of affectedListings(staging.database, plan, stored, isPruned)) {
-      for (const listing of listings) {
-        const name = { place: 'the stored listing', key: { field: 'slug', value: listing.slug } };
-        problems.push(...sizeProblems(listing, name, staging.publicSiteUrl));
-      }
-      if (problems.length > 0) continue;
-      for (const batch of jsonBatchesOf(rowsOf(listings))) {
-        for (const { listing } of await write(batch, 'outside')) {
-          if (!isPruned.delete(listing.id)) written.affected += 1;
-        }
-      }
-    }
-    for await (const listings of findSources(staging.database, [...isPruned])) {
-      if (problems.length > 0) break;
-      const hidden = listings.map((listing) => ({ ...listing, status: 'hidden' as const }));
-      for (const batch of jsonBatchesOf(rowsOf(hidden))) await write(batch, 'pruned');
-    }
-    if (!isPatch && !allowEmptied && emptiedListings.size > 0) {
-      const publicListings = (await findPublicIds(staging.database)).length;
-      if (isTooMany(emptiedListings.size, publicListings)) {
-        const message = `would empty something of ${emptiedListings.size} of the ${publicListings} public listings, more than a fifth: --patch keeps what a file leaves out, and --allow-emptied empties it`;
-        problems.push({ record: THE_FILE, path: '', message });
-      }
-    }
-    if (problems.length > 0) {
-      await discard(staging);
-      return { kind: 'refused', problems, findings };
-    }
-    if (!isDryRun) {
-      await stageRecords(staging, 'location', plan.changedLocations, ({ id }) => id);
-      await stageRecords(staging, 'amenity', plan.changedAmenities, ({ slug }) => slug);
-      if (staging.stagedRows > 0) await applyStaged(staging, lastImport);
-    }
-    return written;
-  } catch (error) {
-    await discard(staging);
-    throw error;
-  }
-}
-
-/** Removes the staged rows. A failure is ignored, because the next import removes them too. */
-async function discard(staging: Staging): Promise<void> {
-  if (staging.stagedRows > 0) await discardStaged(staging).catch(() => undefined);
-}
-
-function* rowsOf(listings: Iterable<Source>): Generator<StagedRow> {
-  for (const listing of listings) yield stagedRowOf(listing);
-}
-
 /** Returns a line for each stored location and amenity that the file changes. */
-function changedRecords({ changedLocations, changedAmenities }: Plan, stored: Stored): string[] {
+function changedRecords({ changedLocations, changedAmenities }: Plan, stored: Catalogue): string[] {
   const locations = new Map(stored.locations.map((each) => [each.id, each]));
   const amenities = new Map(stored.amenities.map((each) => [each.slug, each]));
   const line = (record: string, changes: string[]) =>

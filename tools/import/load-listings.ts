@@ -1,7 +1,7 @@
 /** Loads a listings file into the local or the remote database, for `import-listings` and `dev`. */
 
 import { publicSiteUrl } from '../../src/config.ts';
-import { type Output, showProgress } from '../command-line/progress.ts';
+import { showProgress } from '../command-line/progress.ts';
 import { UserError } from '../command-line/project.ts';
 import { commandFor, readWranglerConfig, varsOf } from '../command-line/wrangler-config.ts';
 import { rejectUnfinishedRestore } from '../database/identity.ts';
@@ -9,7 +9,7 @@ import { findPendingMigrations, migrate, migrationNames } from '../database/migr
 import { type OpenDatabase, openDatabase } from '../database/open.ts';
 import { readVars } from '../development/dev-vars.ts';
 import { inLocalTurn } from '../development/local-turn.ts';
-import type { ReadFile, ReadListings } from './file.ts';
+import type { ReadListings } from './file.ts';
 import { type ImportOutcome, importListings } from './import.ts';
 import type { Pruning } from './plan.ts';
 
@@ -20,12 +20,10 @@ export type LoadOptions = {
   environment?: string | undefined;
   pruning?: Pruning;
   allowEmptied?: boolean;
-  /** Shows the progress; stdout unless it is given. */
-  output?: Output;
 };
 
 /** Imports into the database. Waits for its turn at the local one. */
-export function loadInTurn(read: ReadFile, options: LoadOptions): Promise<ImportOutcome> {
+export function loadInTurn(read: ReadListings, options: LoadOptions): Promise<ImportOutcome> {
   const load = () => loadListings(read, options);
   return options.isRemote ? load() : inLocalTurn(load);
 }
@@ -34,8 +32,10 @@ export function loadInTurn(read: ReadFile, options: LoadOptions): Promise<Import
  * Imports into the database. The local one is migrated first, except in a dry run, and the caller must have the turn at
  * it.
  */
-export async function loadListings(read: ReadFile, options: LoadOptions): Promise<ImportOutcome> {
-  if (read.kind === 'unreadable') return { kind: 'refused', problems: read.problems };
+export async function loadListings(
+  read: ReadListings,
+  options: LoadOptions,
+): Promise<ImportOutcome> {
   const site = publicSiteUrl.safeParse(varsFor(options).get('PUBLIC_SITE_URL'));
   if (!site.success) throw new UserError(`PUBLIC_SITE_URL ${site.error.issues[0]?.message}`);
   return loadInto(await openMigrated(options), read, site.data, options);
@@ -50,9 +50,9 @@ export async function loadInto(
   { database, close }: OpenDatabase,
   read: ReadListings,
   publicSiteUrl: string,
-  { isDryRun, pruning = 'none', allowEmptied = false, output = process.stdout }: LoadOptions,
+  { isDryRun, pruning = 'none', allowEmptied = false }: LoadOptions,
 ): Promise<ImportOutcome> {
-  const progress = showProgress(output);
+  const progress = showProgress(process.stdout);
   try {
     return await importListings(read, {
       database,
@@ -71,7 +71,7 @@ export async function loadInto(
 
 /**
  * Opens a database that has every table. A dry run, or an export, migrates nothing: it takes a database without tables
- * for an empty one, and refuses one of an older state.
+ * for an empty one, and rejects one of an older state.
  */
 export async function openMigrated(
   { isRemote, isDryRun, environment }: Pick<LoadOptions, 'isRemote' | 'isDryRun' | 'environment'>,

@@ -1,39 +1,42 @@
 /** Tells a site that the feed has changed: a signed request to its build hook (standardwebhooks.com). */
 
-import { createHmac, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import { Webhook } from 'standardwebhooks';
+import { UserError } from '../command-line/project.ts';
 
 /** Pauses after the first and the second attempt. */
 const PAUSES_MS = [1_000, 3_000];
 const DEADLINE_MS = 10_000;
 
-/** The address, and the key of `PUBLISH_HOOK_SECRET` when there is one. */
-export type Hook = { url: URL; key: Uint8Array | undefined };
+/** The address, and the signer with the key of `PUBLISH_HOOK_SECRET` when there is one. */
+export type Hook = { url: URL; signer: Webhook | undefined };
 
-/** A message names so many slugs at most. */
+/** A message names this many slugs at most. */
 const MAX_SLUGS = 100;
 
 /** The message to a hook. `slugs` are the slugs of the changed listings, former ones too. */
 type FeedChanged = { changes: number; slugs: ReadonlySet<string>; resumeCursor: string };
 
-/** Reads a hook's address and secret. Returns a text when one of them is malformed: the fault. */
-export function parseHook(address: string, secret: string | undefined): Hook | string {
+/** Reads a hook's address and secret. Throws a `UserError` when one of them is malformed. */
+export function parseHook(address: string, secret: string | undefined): Hook {
   const url = URL.parse(address);
   if (url === null || !/^https?:$/.test(url.protocol) || url.username || url.password) {
-    return '--notify must be an http(s) URL without credentials.';
+    throw new UserError('--notify must be an http(s) URL without credentials');
   }
-  if (!secret) return { url, key: undefined };
-  const [, text] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(secret) ?? [];
-  const key = Buffer.from(text ?? '', 'base64');
-  if (key.length === 0) {
-    return 'PUBLISH_HOOK_SECRET must be whsec_ and base64, as Standard Webhooks writes a secret.';
+  if (!secret) return { url, signer: undefined };
+  // The package reads other texts too, as another key.
+  if (!/^whsec_([A-Za-z0-9+/]{4})+([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(secret)) {
+    throw new UserError(
+      'PUBLISH_HOOK_SECRET must be whsec_ and base64, as Standard Webhooks writes a secret',
+    );
   }
-  return { url, key };
+  return { url, signer: new Webhook(secret) };
 }
 
 /** Sends the message, three times at most. Returns the last failure; undefined once it is delivered. Never throws. */
 export async function notify(
-  { url, key }: Hook,
+  { url, signer }: Hook,
   { changes, slugs, resumeCursor }: FeedChanged,
 ): Promise<string | undefined> {
   const body = JSON.stringify({
@@ -48,7 +51,7 @@ export async function notify(
     try {
       const response = await fetch(url, {
         method: 'POST',
-        headers: headersOf(id, body, key),
+        headers: headersOf(id, body, signer),
         body,
         redirect: 'manual',
         signal: AbortSignal.timeout(DEADLINE_MS),
@@ -66,14 +69,12 @@ export async function notify(
 }
 
 /** All attempts have one id, so that a receiver recognizes a repeat. Each has its own time and signature. */
-function headersOf(id: string, body: string, key: Uint8Array | undefined): Record<string, string> {
-  const timestamp = String(Math.floor(Date.now() / 1_000));
-  const signed =
-    key && createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
+function headersOf(id: string, body: string, signer: Webhook | undefined): Record<string, string> {
+  const now = new Date();
   return {
     'Content-Type': 'application/json',
     'webhook-id': id,
-    'webhook-timestamp': timestamp,
-    ...(signed && { 'webhook-signature': `v1,${signed}` }),
+    'webhook-timestamp': String(Math.floor(now.getTime() / 1_000)),
+    ...(signer && { 'webhook-signature': signer.sign(id, now, body) }),
   };
 }

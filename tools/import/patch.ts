@@ -4,20 +4,21 @@
  */
 
 import type * as z from 'zod';
-import { parseWith } from '../../src/http/validate.ts';
 import { amenity } from '../../src/properties/resource.ts';
 import type { Source } from '../../src/properties/source.ts';
 import {
+  entryFaults,
   type FileRecord,
-  heroProblems,
   keysOf,
   type PatchFile,
+  parsed,
+  type RecordKeys,
   repeatedKeys,
   type WholeFile,
 } from './file.ts';
-import type { Stored } from './plan.ts';
-import type { ImportProblem } from './problem.ts';
+import type { Fault, ImportProblem } from './problem.ts';
 import {
+  type FileListing,
   fileListing,
   fileListingOf,
   merged,
@@ -27,74 +28,67 @@ import {
   writtenListing,
   writtenLocation,
 } from './records.ts';
+import type { Catalogue } from './store.ts';
 
-/** Merges a patch into the stored records. Returns the whole file, and every problem of the merge. */
+/** Returns the ids of the stored listings that a record names: one, unless several have its `hid`. */
+export type Finder = (keys: RecordKeys) => string[];
+
+/** Returns a function that finds the stored listings that the records of a patch name. */
+export function finderOf({ heads }: Pick<Catalogue, 'heads'>): Finder {
+  const byHid = Map.groupBy(heads.values(), ({ hid }) => hid);
+  const bySlug = new Map([...heads.values()].map((head) => [head.slug, head]));
+  return ({ id, hid, slug }) => {
+    if (id !== undefined) return heads.has(id) ? [id] : [];
+    const same = (hid !== undefined && byHid.get(hid)) || [];
+    const both = same.filter((head) => head.slug === slug);
+    const named = (slug !== undefined && bySlug.get(slug)) || undefined;
+    if (both.length > 0) return both.map((head) => head.id);
+    return same.length > 0 || named === undefined ? same.map((head) => head.id) : [named.id];
+  };
+}
+
+/** Merges a patch into the stored records. `sources` has the listings that the patch names, by id. */
 export function completePatch(
   { locations, amenities, properties }: PatchFile,
-  stored: Stored,
+  stored: Catalogue,
+  find: Finder,
+  sources: ReadonlyMap<string, Source>,
 ): { file: WholeFile; problems: ImportProblem[] } {
   const problems: ImportProblem[] = [];
-  const find = finderOf(stored.sources);
   const file: WholeFile = {
     isPatch: false,
     locations: locations.map((record) => {
       const { id, slug } = record.keys;
       const old = stored.locations.find((each) => each[id ? 'id' : 'slug'] === (id ?? slug));
       const whole = withId(merged(old ?? {}, record.value ?? {}), 'slug');
-      return completed('location', record, old?.id, whole, writtenLocation, problems);
+      return completed(record, old?.id, whole, writtenLocation, problems);
     }),
     amenities: amenities.map((record) => {
       const old = stored.amenities.find(({ slug }) => slug === record.keys.slug);
       const whole = merged(old ?? {}, record.value ?? {});
-      return completed('amenity', record, undefined, whole, amenity, problems);
+      return completed(record, undefined, whole, amenity, problems);
     }),
     properties: properties.map((record) => {
       const { id, hid, slug } = record.keys;
-      const [old, ...others] = find(record.keys);
-      if (others.length > 0) {
-        const message = 'is the hid of several stored listings: name one by its slug or id';
-        problems.push({ record: record.name, path: 'hid', message, value: hid });
-      }
-      const base = old && fileListingOf(old);
-      const whole = withId(mergedListing(base ?? {}, record.value ?? {}), 'hid', 'slug');
-      if (
-        id === undefined &&
-        hid === undefined &&
-        slug === undefined &&
-        record.value !== undefined
-      ) {
-        const message = 'names no listing: give its slug, hid or id';
-        problems.push({ record: record.name, path: '', message });
+      if (record.value !== undefined && (id ?? hid ?? slug) === undefined) {
+        problems.push({ record: record.name, path: '', code: 'names_no_listing' });
         return { ...record, value: undefined };
       }
-      const schema: z.ZodType<z.output<typeof fileListing>> = old ? fileListing : writtenListing;
-      const one = completed('listing', record, old?.id, whole, schema, problems);
-      for (const problem of one.value === undefined ? [] : heroProblems(one.keys)) {
-        problems.push({ record: record.name, ...problem });
+      const [named = '', ...others] = find(record.keys);
+      if (others.length > 0) {
+        problems.push({ record: record.name, path: 'hid', code: 'unclear_hid', value: hid });
       }
-      return one;
+      const old = sources.get(named);
+      const whole = mergedListing(old ? fileListingOf(old) : {}, record.value ?? {});
+      const schema: z.ZodType<FileListing> = old ? fileListing : writtenListing;
+      return completed(record, old?.id, withId(whole, 'hid', 'slug'), schema, problems);
     }),
   };
   return { file, problems: [...problems, ...repeatedKeys(file)] };
 }
 
-/** Returns a function that finds the stored listings that a record names: one, unless several have its `hid`. */
-function finderOf(sources: readonly Source[]) {
-  const byId = Map.groupBy(sources, ({ id }) => id);
-  const byHid = Map.groupBy(sources, ({ hid }) => hid);
-  const bySlug = Map.groupBy(sources, ({ slug }) => slug);
-  return ({ id, hid, slug }: FileRecord<Patch>['keys']): Source[] => {
-    if (id !== undefined) return byId.get(id) ?? [];
-    const bySame = (hid !== undefined && byHid.get(hid)) || [];
-    const both = bySame.filter((each) => each.slug === slug);
-    if (both.length > 0) return both;
-    return bySame.length > 0 ? bySame : (slug !== undefined && bySlug.get(slug)) || [];
-  };
-}
-
 /** Returns the whole record. All fields that a new record lacks are one problem. */
 function completed<T>(
-  kind: string,
   record: FileRecord<Patch>,
   storedId: string | undefined,
   whole: Patch,
@@ -105,15 +99,14 @@ function completed<T>(
   if (record.value === undefined) {
     return { ...record, keys: { ...keys, id: storedId ?? keys.id }, value: undefined };
   }
-  const parsed = parseWith(schema, whole);
-  if (parsed.ok) return { name, keys: keysOf(whole), idField, value: parsed.value };
-  const missing = parsed.problems.filter(({ message }) => message.startsWith('is required'));
-  if (missing.length > 0) {
-    const needs = missing.map(({ path }) => path).join(', ');
-    const message = `no ${kind} is stored under this ${idField}, and a new one needs ${needs}`;
-    problems.push({ record: name, path: '', message });
+  const { value, faults } = parsed(schema, whole);
+  const missing = faults.filter(({ code }) => code === 'missing').map(({ path }) => path);
+  const details = [name.kind, idField, missing.join(', ')];
+  const incomplete: Fault[] = missing.length > 0 ? [{ path: '', code: 'incomplete', details }] : [];
+  const others = faults.filter(({ code }) => code !== 'missing');
+  const wholeKeys = keysOf(whole);
+  for (const fault of [...incomplete, ...others, ...entryFaults(wholeKeys)]) {
+    problems.push({ record: name, ...fault });
   }
-  const others = parsed.problems.filter((each) => !missing.includes(each));
-  for (const problem of others) problems.push({ record: name, ...problem });
-  return { name, keys: keysOf(whole), idField, value: undefined };
+  return { name, keys: wholeKeys, idField, value };
 }

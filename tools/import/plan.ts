@@ -1,24 +1,14 @@
 /**
  * The plan of an import: the records of the file with their references resolved, and every problem of them against the
- * store. Pure: the stored records are a parameter.
+ * store. Pure: the stored catalogue is a parameter.
  */
 
-import { cardOf, render } from '../../src/properties/render.ts';
 import type { Amenity, Location, Source } from '../../src/properties/source.ts';
 import type { FileRecord, WholeFile } from './file.ts';
 import { counted, type ImportProblem, type RecordName, THE_FILE } from './problem.ts';
 import type { FileListing } from './records.ts';
-import { stagedRowOf } from './rows.ts';
-
-/** The records that the store holds under the keys of the file. */
-export type Stored = {
-  /** The listings that have an id or a slug of the file. */
-  listings: readonly { id: string; slug: string }[];
-  /** For a patch: the listings that its records name. */
-  sources: readonly Source[];
-  locations: readonly Location[];
-  amenities: readonly Amenity[];
-};
+import { type ListingRow, rowOf } from './rows.ts';
+import type { Catalogue } from './store.ts';
 
 /** The records to be written. */
 export type Plan = {
@@ -29,20 +19,19 @@ export type Plan = {
   changedAmenities: Amenity[];
   /** Every valid listing of the file. */
   sources: Source[];
+  /** The rows of the listings that the store lacks, holds with another source, or has rendered by other rules. */
+  rows: ListingRow[];
 };
 
 /** The locations and amenities that listings may name, by their keys. */
 type Known = { locations: Map<string, Location>; amenities: Map<string, Amenity> };
 
 /** Resolves the file against the store. `publicSiteUrl` has no trailing slash. */
-export function planImport(file: WholeFile, stored: Stored, publicSiteUrl: string): Plan {
-  const known: Known = { locations: new Map(), amenities: new Map() };
-  for (const { location, amenities } of stored.sources) {
-    if (location !== null) known.locations.set(location.id, location);
-    for (const each of amenities) known.amenities.set(each.slug, each);
-  }
-  for (const each of stored.locations) known.locations.set(each.id, each);
-  for (const each of stored.amenities) known.amenities.set(each.slug, each);
+export function planImport(file: WholeFile, stored: Catalogue, publicSiteUrl: string): Plan {
+  const known: Known = {
+    locations: new Map(stored.locations.map((each) => [each.id, each])),
+    amenities: new Map(stored.amenities.map((each) => [each.slug, each])),
+  };
   const changedLocations = valuesOf(file.locations).filter(
     (each) => !equals(each, known.locations.get(each.id)),
   );
@@ -53,44 +42,48 @@ export function planImport(file: WholeFile, stored: Stored, publicSiteUrl: strin
   for (const each of changedAmenities) known.amenities.set(each.slug, each);
 
   const bySlug = new Map([...known.locations.values()].map((each) => [each.slug, each]));
-  const resolved = file.properties.flatMap(({ name, value }) =>
-    value === undefined ? [] : [{ name, source: sourceOf(value, known, bySlug) }],
+  const planned = file.properties.flatMap(({ name, value }) =>
+    value === undefined
+      ? []
+      : [{ name, row: rowOf(sourceOf(value, known, bySlug), publicSiteUrl) }],
   );
   return {
     problems: [
-      ...slugCollisions(file.locations, stored.locations, 'location'),
-      ...slugCollisions(file.properties, stored.listings, 'listing'),
+      ...slugCollisions(file.locations, stored.locations),
+      ...slugCollisions(file.properties, [...stored.heads.values()]),
       ...unknownReferences(file, known),
       ...file.properties.flatMap(heroProblems),
-      ...resolved.flatMap(({ name, source }) => sizeProblems(source, name, publicSiteUrl)),
+      ...planned.flatMap(({ name, row }) => sizeProblems(row, name)),
     ],
     changedLocations,
     changedAmenities,
-    sources: resolved.map(({ source }) => source),
+    sources: planned.map(({ row }) => row.listing),
+    rows: planned.map(({ row }) => row).filter((row) => differs(row, stored)),
   };
+}
+
+function differs({ columns }: ListingRow, { heads }: Catalogue): boolean {
+  const head = heads.get(columns.id);
+  return head === undefined || !head.is_current || head.source_hash !== columns.source_hash;
 }
 
 /** Returns a problem for each slug of the file that a stored record keeps: one that the file does not replace. */
 function slugCollisions(
   records: readonly FileRecord<unknown>[],
   stored: readonly { id: string; slug: string | null }[],
-  kind: string,
 ): ImportProblem[] {
   const replaced = new Set(records.map(({ keys }) => keys.id));
   const kept = new Map(
     stored.filter(({ id }) => !replaced.has(id)).map(({ id, slug }) => [slug, id]),
   );
-  return records.flatMap(({ name, keys, idField }) => {
+  return records.flatMap(({ name, keys, idField }): ImportProblem[] => {
     const holder = keys.slug === undefined ? undefined : kept.get(keys.slug);
     if (holder === undefined) return [];
-    const advice = idField === 'id' ? '' : ': give that id, or import the file with --patch';
-    const message = `is the slug of the stored ${kind} ${holder}${advice}`;
-    return [{ record: name, path: 'slug', message, value: keys.slug }];
+    const code = idField === 'id' ? 'slug_taken' : 'slug_taken_by_other_id';
+    const details = [`${name.kind} ${holder}`];
+    return [{ record: name, path: 'slug', code, details, value: keys.slug }];
   });
 }
-
-/** The message for a name of a location or an amenity that is neither in the file nor in the store. */
-export const NOT_KNOWN = 'is not known';
 
 /** Returns a problem for each name of a location or an amenity that is neither in the file nor in the store. */
 function unknownReferences(
@@ -106,10 +99,15 @@ function unknownReferences(
   ]);
   const amenitySlugs = new Set([...known.amenities.keys(), ...inFile(amenities, 'slug')]);
   return properties.flatMap(({ name: record, keys }) => {
-    const unknown = (path: string, kind: string, key: string | undefined, all: Set<unknown>) =>
+    const unknown = (
+      path: string,
+      kind: string,
+      key: string | undefined,
+      all: ReadonlySet<unknown>,
+    ): ImportProblem[] =>
       key === undefined || all.has(key)
         ? []
-        : [{ record, path, subject: `${kind} ${JSON.stringify(key)}`, message: NOT_KNOWN }];
+        : [{ record, path, subject: `${kind} ${JSON.stringify(key)}`, code: 'not_known' }];
     return [
       ...unknown('location_id', 'location', keys.location_id, locationIds),
       ...unknown('location', 'location', keys.location, locationSlugs),
@@ -123,8 +121,7 @@ function unknownReferences(
 function heroProblems({ name, value }: FileRecord<FileListing>): ImportProblem[] {
   const { hero_photo, photos = [] } = value ?? {};
   if (typeof hero_photo !== 'string' || photos.some(({ url }) => url === hero_photo)) return [];
-  const message = 'must be the address of one of the photos of this listing';
-  return [{ record: name, path: 'hero_photo', message, value: hero_photo }];
+  return [{ record: name, path: 'hero_photo', code: 'hero_address', value: hero_photo }];
 }
 
 /** Puts the location, the hero photo and the amenities that a listing names into it. Unknown names are problems already. */
@@ -149,26 +146,14 @@ function sourceOf(
 const MAX_BYTES = 900_000;
 
 /** Returns a problem for a listing that is too large. */
-export function sizeProblems(
-  listing: Source,
-  record: RecordName,
-  publicSiteUrl: string,
-): ImportProblem[] {
-  const tooLarge = (to: string, bytes: number): ImportProblem[] =>
-    bytes <= MAX_BYTES
-      ? []
-      : [
-          {
-            record,
-            path: '',
-            message: `is too large to ${to}: ${bytes} bytes, at most ${MAX_BYTES}`,
-          },
-        ];
-  const stored = tooLarge('store', Buffer.byteLength(stagedRowOf(listing).json));
-  if (stored.length > 0) return stored;
-  const document = render(listing, publicSiteUrl);
-  const rendered = JSON.stringify([document, document && cardOf(document)]);
-  return tooLarge('show', Buffer.byteLength(rendered));
+export function sizeProblems({ columns }: ListingRow, record: RecordName): ImportProblem[] {
+  const tooLarge = (to: string, ...texts: (string | null)[]): ImportProblem[] => {
+    const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text ?? ''), 0);
+    if (bytes <= MAX_BYTES) return [];
+    return [{ record, path: '', code: 'too_large', details: [to, bytes, MAX_BYTES] }];
+  };
+  const stored = tooLarge('store', columns.source);
+  return stored.length > 0 ? stored : tooLarge('show', columns.document, columns.card);
 }
 
 /** The fate of the public listings that a file does not name. `some`: at most a fifth of them is hidden. */
@@ -177,22 +162,29 @@ export type Pruning = 'none' | 'some' | 'all';
 /** No more than this share of the public listings is hidden or emptied, unless the user allows it. */
 const MAX_SHARE = 1 / 5;
 
-/** Reports whether so many of the public listings are more than a fifth. */
+/** Reports whether this many of the public listings are more than a fifth. */
 export function isTooMany(count: number, publicListings: number): boolean {
   return count > publicListings * MAX_SHARE;
+}
+
+/** Returns the ids of the stored public listings. */
+export function publicIdsOf({ heads }: Catalogue): string[] {
+  return [...heads.values()].filter(({ status }) => status !== 'hidden').map(({ id }) => id);
 }
 
 /** Returns the ids of the public listings that a file does not name, or the problem that there are too many of them. */
 export function prune(
   file: WholeFile,
-  publicIds: readonly string[],
+  stored: Catalogue,
   pruning: Pruning,
 ): { ids: string[]; problems: ImportProblem[] } {
+  if (pruning === 'none') return { ids: [], problems: [] };
   const named = new Set(file.properties.map(({ keys }) => keys.id));
+  const publicIds = publicIdsOf(stored);
   const ids = publicIds.filter((id) => !named.has(id));
   if (pruning === 'all' || !isTooMany(ids.length, publicIds.length)) return { ids, problems: [] };
-  const message = `leaves out ${ids.length} of the ${counted(publicIds.length, 'public listing')}, more than a fifth: --prune=all hides them all`;
-  return { ids, problems: [{ record: THE_FILE, path: '', message }] };
+  const details = [ids.length, counted(publicIds.length, 'public listing')];
+  return { ids, problems: [{ record: THE_FILE, path: '', code: 'prunes_too_many', details }] };
 }
 
 function valuesOf<T>(records: readonly FileRecord<T>[]): T[] {

@@ -2,25 +2,79 @@
 
 /** The record of a problem, by which the editor finds it. */
 export type RecordName = {
+  kind: 'file' | 'location' | 'amenity' | 'listing';
   /** `properties[3]`, `row 12` of a sheet, the slug in the arguments of a command, `the file`, `the stored listing`. */
   place: string;
+  /** Whether the record is a row of a sheet, or the sheet itself. */
+  isSheet?: boolean;
   /** A key of the record, or its name: `slug`, `casa-marea`. */
   key?: { field: string; value: string } | undefined;
 };
 
-export type ImportProblem = {
-  record: RecordName;
+/** What is wrong. Code → the end of a sentence that begins with the path and the value; each `%` is a detail. */
+const SENTENCES = {
+  not_utf8: 'is not UTF-8 text',
+  not_json: 'is not JSON: %',
+  too_deep: 'is nested too deep',
+  twice: 'appears twice in the same object',
+  too_large_number: 'is a number that is too large',
+  rounded: 'is a number that JavaScript would round to %',
+  not_csv: 'is not CSV: %',
+  no_header: 'has no header row',
+  unknown_column: 'is no column: delete it, or give it one of these names: %',
+  column_twice: 'heads two columns',
+  unnamed_column: 'stands in a column without a name',
+  unknown_field: 'is not a field of this resource',
+  // The schemas have the sentences of these five.
+  missing: '%',
+  not_a_number: '%',
+  not_whole: '%',
+  not_a_boolean: '%',
+  invalid: '%',
+  two_names: 'must not stand beside %',
+  repeats: 'repeats %',
+  same_id: 'gives the id of %',
+  hero_id: 'must be the id of one of the photos of this listing',
+  hero_address: 'must be the address of one of the photos of this listing',
+  slug_taken: 'is the slug of the stored %',
+  slug_taken_by_other_id:
+    'is the slug of the stored %: give that id, or import the file with --patch',
+  unclear_hid: 'is the hid of several stored listings: name one by its slug or id',
+  names_no_listing: 'names no listing: give its slug, hid or id',
+  incomplete: 'no % is stored under this %, and a new one needs %',
+  not_known: 'is not known',
+  too_large: 'is too large to %: % bytes, at most %',
+  prunes_too_many: 'leaves out % of the %, more than a fifth: --prune=all hides them all',
+  empties_too_many:
+    'would empty something of % of the % public listings, more than a fifth: --patch keeps what a file leaves out, and --allow-emptied empties it',
+} as const;
+
+/** The sentences that are different for a sheet, whose reader does not think in types. */
+const SHEET_SENTENCES: Partial<Record<keyof typeof SENTENCES, string>> = {
+  not_utf8: 'is not UTF-8 text: save it as "CSV UTF-8"',
+  not_a_number: 'must be a number such as 118000 or 118000.5',
+  not_whole: 'must be a whole number such as 12',
+  not_a_boolean: 'must be yes, no, true or false',
+};
+
+/** A fault without its record. */
+export type Fault = {
+  code: keyof typeof SENTENCES;
+  /** The values of each `%` in the sentence. */
+  details?: readonly (string | number)[];
   /** Dotted: `photos.0.url`; `""` for the record as a whole. */
   path: string;
-  /** The end of a sentence that begins with the path and the value. */
-  message: string;
-  /** The value at fault, where it is known. */
+  /** The value at fault, if it is known. */
   value?: unknown;
-  /** The beginning of the sentence, in place of path and value: `amenity "jacuzi"`. */
+  /** The beginning of the sentence, instead of path and value: `amenity "jacuzi"`. */
   subject?: string;
 };
 
-export const THE_FILE: RecordName = { place: 'the file' };
+export type ImportProblem = Fault & { record: RecordName };
+
+export const THE_FILE: RecordName = { kind: 'file', place: 'the file' };
+/** A sheet as a whole. */
+export const THE_SHEET: RecordName = { ...THE_FILE, isSheet: true };
 
 /** Returns `properties[3] (slug "casa-marea")`. */
 export function nameOf({ place, key }: RecordName): string {
@@ -41,11 +95,16 @@ export function problemLines(problems: readonly ImportProblem[]): string[] {
 
 /** Returns a problem as one line: `properties[3] (slug "x"): photos.0.url "htp:/y" must be …`. */
 export function problemLine(problem: ImportProblem): string {
-  const { record, path, message, value, subject } = problem;
-  const sentence = isOfSheet(record)
-    ? [subject ?? shown(value), message]
-    : [subject ?? [path, shown(value)].filter(Boolean).join(' '), message];
+  const { record, path, value, subject } = problem;
+  const about = record.isSheet ? [shown(value)] : [path, shown(value)];
+  const sentence = [...(subject === undefined ? about : [subject]), sentenceOf(problem)];
   return `${whereOf(problem)}: ${sentence.filter(Boolean).join(' ')}`;
+}
+
+function sentenceOf({ record, code, details = [] }: ImportProblem): string {
+  const sentence = (record.isSheet && SHEET_SENTENCES[code]) || SENTENCES[code];
+  const rest = details.values();
+  return sentence.replaceAll('%', () => String(rest.next().value));
 }
 
 /** Shows a value in a line: as JSON of one level, a long one cut. Undefined shows as nothing. */
@@ -73,20 +132,31 @@ export function printable(text: string): string {
 }
 
 /** Problems of one cause have the same text but for the record, the place in a list and the value. */
-function causeOf({ record, path, message, subject }: ImportProblem): string {
-  const section = record.place.replace(/\W.*/, '');
-  return JSON.stringify([section, subject ?? path.replace(/\.\d+/g, '.*'), message]);
+function causeOf(problem: ImportProblem): string {
+  const { record, path, subject } = problem;
+  return JSON.stringify([record.kind, subject ?? anyEntry(path), sentenceOf(problem)]);
+}
+
+/** Returns a path without places in lists, e.g. `photos.0.url` → `photos.*.url`. */
+function anyEntry(path: string): string {
+  return path.replace(/\.\d+/g, '.*');
 }
 
 function causeLine(problems: readonly ImportProblem[]): string {
   const [first] = problems;
   if (first === undefined) return '';
   if (problems.length === 1) return problemLine(first);
-  const { record, path, message, subject } = first;
-  const field = isOfSheet(record) ? columnOf(path) : path.replace(/\.\d+/g, '.*');
-  const cause = [subject ?? field, message].filter(Boolean).join(' ');
+  const { record, path, subject } = first;
+  const field = record.isSheet ? columnOf(path) : anyEntry(path);
+  const cause = [subject ?? field, sentenceOf(first)].filter(Boolean).join(' ');
   const records = new Set(problems.map((each) => each.record.place)).size;
-  const often = `${problems.length === records ? '' : `${problems.length} times in `}${counted(records, ...nounOf(record))}`;
+  const plural = {
+    file: 'files',
+    location: 'locations',
+    amenity: 'amenities',
+    listing: 'listings',
+  };
+  const often = `${problems.length === records ? '' : `${problems.length} times in `}${counted(records, record.kind, plural[record.kind])}`;
   const where =
     record.key === undefined ? whereOf(first) : `${record.key.value} (${placeOf(first)})`;
   const examples = subject === undefined ? examplesOf(problems) : '';
@@ -106,29 +176,19 @@ function examplesOf(problems: readonly ImportProblem[]): string {
   return all.length === 0 ? '' : `: ${all.slice(0, SHOWN_VALUES).join(', ')}${more}`;
 }
 
-function nounOf({ place }: RecordName): [string, string] {
-  if (place.startsWith('locations')) return ['location', 'locations'];
-  if (place.startsWith('amenities')) return ['amenity', 'amenities'];
-  return ['listing', 'listings'];
-}
-
 /** Returns the place of a problem as a reader of the file or the sheet looks for it. */
 function placeOf({ record, path }: ImportProblem): string {
-  const column = isOfSheet(record) ? columnOf(path) : path;
+  const column = record.isSheet ? columnOf(path) : path;
   return column === '' ? record.place : `${record.place}, ${column}`;
 }
 
 /** Returns the place with the key of the record. The sentence after it names a path of JSON itself. */
 function whereOf(problem: ImportProblem): string {
   const { record } = problem;
-  return nameOf(isOfSheet(record) ? { ...record, place: placeOf(problem) } : record);
+  return nameOf(record.isSheet ? { ...record, place: placeOf(problem) } : record);
 }
 
-function isOfSheet({ place }: RecordName): boolean {
-  return place.startsWith('row ');
-}
-
-/** The column of a sheet is a field, or a language of one: lists have one column. */
+/** Returns the column of a path: a field, or a language of one. A list is one column. */
 function columnOf(path: string): string {
   return path.replace(/\.\d.*/, '');
 }

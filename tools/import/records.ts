@@ -8,9 +8,9 @@ import * as z from 'zod';
 import { uuid } from '../../src/http/uuid.ts';
 import { localized } from '../../src/properties/locale-map.ts';
 import { amenity, location } from '../../src/properties/resource.ts';
-import type { RichText, RichTextNode } from '../../src/properties/rich-text.ts';
+import { plainTextOf, type RichText, type RichTextNode } from '../../src/properties/rich-text.ts';
 import type { Source } from '../../src/properties/source.ts';
-import { httpUrl, MAX_LIST_ENTRIES, slug } from '../../src/properties/text.ts';
+import { httpUrl, MAX_LIST_ENTRIES, slug, text } from '../../src/properties/text.ts';
 import { MAX_NESTING, ownFields, photo, richText, video } from './listing-schemas.ts';
 
 /** Published in docs/guides/listings-file.md: another namespace would give every record another id. */
@@ -22,18 +22,18 @@ const UNSAFE_IN_URL = /["'<>\s]/;
 /** A URL, in normal form. Credentials in it would be seen by every visitor. */
 const writtenUrl = httpUrl
   .transform((value, context) => {
-    const refuse = (message: string) => {
+    const reject = (message: string) => {
       context.addIssue({ code: 'custom', message });
       return z.NEVER;
     };
     // The URL parser drops these silently.
-    if (/[\t\n\r]/.test(value)) return refuse('must not contain line breaks or tabs');
+    if (/[\t\n\r]/.test(value)) return reject('must not contain line breaks or tabs');
     const url = URL.parse(escaped(value.trim()));
     // The URL parser decodes the percent-encoded characters of a host.
     if (url === null || UNSAFE_IN_URL.test(url.href)) {
-      return refuse('must be an absolute http or https URL');
+      return reject('must be an absolute http or https URL');
     }
-    if (url.username || url.password) return refuse('must not contain credentials');
+    if (url.username || url.password) return reject('must not contain credentials');
     return url.href;
   })
   .pipe(httpUrl);
@@ -85,9 +85,29 @@ function isDeeperThan(levels: number, value: unknown): boolean {
 const optionalList = <Entry extends z.ZodType>(entry: Entry) =>
   z.array(entry).max(MAX_LIST_ENTRIES).default([]);
 
+/** Blank text is no text. */
+const optionalText = text
+  .nullable()
+  .transform((value) => (isBlank(value ?? '') ? null : value))
+  .default(null);
+
+/** Rich text in some of the languages. A blank one is dropped. */
+const description = (schema: z.ZodType<RichText>) =>
+  localized(schema)
+    .overwrite((map) => {
+      const entries = Object.entries(map).filter(([, value]) => !isBlank(plainTextOf(value)));
+      return Object.fromEntries(entries);
+    })
+    .default({});
+
 /** A listing in the form of a file: it names its location by id or slug, and its amenities by slug. */
 export const fileListing = z.strictObject({
   ...ownFields,
+  hid: optionalText,
+  name: ownFields.name.regex(/\S|^$/, 'must not be blank'),
+  description: description(richText),
+  address: optionalText,
+  city: optionalText,
   location_id: uuid.nullable().default(null),
   location: slug.nullable().exactOptional(),
   hero_photo: writtenUrl.nullable().exactOptional(),
@@ -99,7 +119,7 @@ const writtenVideo = video.extend({ url: writtenUrl });
 
 /** A listing of a file. Rules that stored listings may break are here, and not in the schema of stored listings. */
 export const writtenListing = fileListing.extend({
-  description: localized(writtenRichText).default({}),
+  description: description(writtenRichText),
   financial_analysis_url: writtenUrl.nullable().default(null),
   photos: optionalList(writtenPhoto),
   videos: optionalList(writtenVideo),
@@ -177,9 +197,12 @@ export function merged(record: Patch, patch: Patch): Patch {
 /** Merges a patch into a listing in the form of a file; into `{}` for a new one. The result is to be parsed. */
 export function mergedListing(listing: Patch, patch: Patch): Patch {
   const record = merged(listing, patch);
-  if ('photos' in patch) record.photos = mergedPhotos(listing.photos, patch.photos);
+  if ('photos' in patch) {
+    const photos = mergedEntries(listing.photos, patch.photos, NEW_PHOTO);
+    record.photos = numbered(photos, 'web_sort_order');
+  }
   if ('videos' in patch) {
-    record.videos = mergedEntries(listing.videos, patch.videos).map(({ whole }) => whole);
+    record.videos = numbered(mergedEntries(listing.videos, patch.videos, {}), 'sort_order');
   }
   const photos = mapsIn(record.photos).map(({ id }) => id);
   if (!('hero_photo_id' in patch) && !photos.includes(record.hero_photo_id)) {
@@ -191,34 +214,55 @@ export function mergedListing(listing: Patch, patch: Patch): Patch {
 /** The fields of a new photo that a patch gives by its address alone. */
 const NEW_PHOTO = { alt: {}, section: 'gallery', web_visible: true };
 
-/**
- * Returns the photos that replace the stored ones. A photo without `web_sort_order` in the patch keeps its stored
- * number, or comes after the photo before it. If this is not the order of the patch, such photos are numbered by their
- * place in the patch.
- */
-function mergedPhotos(stored: unknown, given: unknown): Patch[] {
-  let last = Number.NEGATIVE_INFINITY;
-  let isInOrder = true;
-  const photos = mergedEntries(stored, given).map(({ entry, whole }) => {
-    const order = Number(whole.web_sort_order ?? Math.max(last, 0) + 1);
-    isInOrder &&= order >= last;
-    last = order;
-    return { entry, whole: { ...NEW_PHOTO, ...whole, web_sort_order: order } };
+/** An entry of a list in a patch, and the whole entry that it makes. */
+type MergedEntry = { entry: Patch; whole: Patch };
+
+/** Merges each entry of a list into the stored entry that has its id, or else its address. */
+function mergedEntries(stored: unknown, patched: unknown, defaults: object): MergedEntry[] {
+  const known = mapsIn(stored);
+  return mapsIn(patched).map((entry) => {
+    const { id, url } = entry;
+    const old =
+      known.find((each) => id !== undefined && each.id === id) ??
+      known.find((each) => each.url === url);
+    return { entry, whole: { ...defaults, ...withId(merged(old ?? {}, entry), 'url') } };
   });
-  if (isInOrder) return photos.map(({ whole }) => whole);
-  return photos.map(({ entry, whole }, index) => ({
-    ...whole,
-    web_sort_order: entry.web_sort_order ?? index + 1,
-  }));
 }
 
-/** Merges each entry of a list into the stored entry that has its id, or its address when it has no id. */
-function mergedEntries(stored: unknown, given: unknown): { entry: Patch; whole: Patch }[] {
-  return mapsIn(given).map((entry) => {
-    const key = entry.id === undefined ? 'url' : 'id';
-    const old = mapsIn(stored).find((each) => each[key] === entry[key]);
-    return { entry, whole: withId(merged(old ?? {}, entry), 'url') };
-  });
+/**
+ * Numbers the entries in ascending order, except where the patch itself has numbers. Stored numbers change only where
+ * they must, e.g. 10, none, 20 → 10, 11, 20.
+ */
+function numbered(entries: readonly MergedEntry[], field: string): Patch[] {
+  const open = entries.filter(({ entry }) => entry[field] === undefined);
+  const numbers = open.map(({ whole }) => whole[field]);
+  const kept = longestAscending(numbers);
+  const [first] = kept;
+  let next = first === undefined ? 1 : Number(numbers[first]) - first;
+  for (const [index, { whole }] of open.entries()) {
+    if (kept.includes(index)) next = Number(numbers[index]);
+    whole[field] = next;
+    next += 1;
+  }
+  return entries.map(({ whole }) => whole);
+}
+
+/** Returns the places of the most numbers that can stay in an ascending list of whole numbers. */
+function longestAscending(numbers: readonly unknown[]): number[] {
+  let longest: number[] = [];
+  const chains: number[][] = [];
+  for (const [index, number] of numbers.entries()) {
+    if (typeof number !== 'number') continue;
+    let before: number[] = [];
+    for (const chain of chains) {
+      const last = chain.at(-1) ?? 0;
+      const fits = number - Number(numbers[last]) >= index - last;
+      if (fits && chain.length > before.length) before = chain;
+    }
+    chains.push([...before, index]);
+    if (before.length >= longest.length) longest = [...before, index];
+  }
+  return longest;
 }
 
 function mapsIn(list: unknown): Patch[] {
@@ -246,6 +290,10 @@ export function withId(record: Patch, ...keys: ('hid' | 'slug' | 'url')[]): Patc
     if (typeof key === 'string' && key !== '') return { id: v5(key, ID_NAMESPACE), ...record };
   }
   return record;
+}
+
+function isBlank(value: string): boolean {
+  return value.trim() === '';
 }
 
 /** Reports whether a value is an object and no list. */

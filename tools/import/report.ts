@@ -2,11 +2,13 @@
 
 import type { ChangedListing, Counts, Findings, ImportOutcome } from './import.ts';
 import { type Hook, notify } from './notify.ts';
-import { NOT_KNOWN, type Pruning } from './plan.ts';
-import { counted, type ImportProblem, printable, problemLines } from './problem.ts';
+import type { Pruning } from './plan.ts';
+import { counted, printable, problemLines } from './problem.ts';
 
 /** The outcome of an import that was done, or would be. */
 type Accepted = Extract<ImportOutcome, { kind: 'accepted' }>;
+
+type Rejected = Extract<ImportOutcome, { kind: 'rejected' }>;
 
 /** The most slugs that are named after a count of listings, and in the list of new listings. */
 const NAMED = 3;
@@ -16,31 +18,32 @@ const NAMED_NEW = 50;
 const KNOWN_ONES =
   'The first lines of `npm run -s export-listings` are the known locations and amenities; docs/guides/listings-file.md says how to add one.';
 
-/** Returns the lines about an import that was done, or would be. */
-export function summaryLines(
-  outcome: Accepted,
+/** Prints the outcome: results to stdout, warnings and problems to stderr. */
+export function printOutcome(
+  outcome: ImportOutcome,
   { isDryRun, pruning }: { isDryRun: boolean; pruning: Pruning },
-): string[] {
-  const { listings, locations, amenities, quality, affected, pruned, isRenderingLeft } = outcome;
+): void {
+  const { findings } = outcome;
+  const isAccepted = outcome.kind === 'accepted';
+  if (isAccepted && isDryRun) console.log('Dry run: nothing was written. An import would give:');
+  if (findings && isDryRun) for (const line of changeLines(findings)) console.log(line);
+  if (isAccepted) for (const line of summaryLines(outcome, pruning)) console.log(line);
+  const emptied = findings ? emptiedLines(findings, isAccepted && !isDryRun) : [];
+  for (const line of [...emptied, ...(isAccepted ? [] : rejectionLines(outcome))]) {
+    console.error(line);
+  }
+}
+
+function summaryLines(outcome: Accepted, pruning: Pruning): string[] {
+  const { listings, locations, amenities, quality, affected, pruned } = outcome;
   const lines = [
     ...summaryLine(listings, 'listing', 'listings'),
     ...summaryLine(locations, 'location', 'locations'),
     ...summaryLine(amenities, 'amenity', 'amenities'),
   ];
-  if (isDryRun) {
-    lines.unshift(
-      'Dry run: nothing was written. An import would give:',
-      ...changeLines(outcome.findings),
-    );
-  }
   if (affected > 0) {
     lines.push(
       `Rendered anew, because their location or amenities changed: ${affected} other listings`,
-    );
-  }
-  if (isRenderingLeft) {
-    lines.push(
-      'Rendering was interrupted: the rest is rendered when it is read, or by the next import.',
     );
   }
   const written = [listings, locations, amenities].some(
@@ -61,7 +64,7 @@ export function summaryLines(
 }
 
 /** Returns a line for every listing that would change, in groups. */
-export function changeLines({ added, changed, changedRecords }: Findings): string[] {
+function changeLines({ added, changed, changedRecords }: Findings): string[] {
   const of = (reason: ChangedListing['reason'], head: string[]) => {
     const lines = changed
       .filter((each) => each.reason === reason)
@@ -78,43 +81,43 @@ export function changeLines({ added, changed, changedRecords }: Findings): strin
 }
 
 /** Returns a warning for each field, language and gallery of stored listings that is emptied. */
-export function emptiedLines({ emptied }: Findings, isDone: boolean): string[] {
+function emptiedLines({ emptied }: Findings, isDone: boolean): string[] {
   const verb = isDone ? 'emptied' : 'would empty';
   return [...emptied].map(
     ([field, slugs]) => `Warning: ${verb} ${field} of ${countedListings(slugs)}`,
   );
 }
 
-/** Returns a line for each problem of a refused file, and their number. */
-export function refusalLines(problems: readonly ImportProblem[]): string[] {
+/** Returns a line for each cause of the problems, and their number. */
+function rejectionLines({ problems }: Rejected): string[] {
   const lines = problemLines(problems);
   const kinds = lines.length === problems.length ? '' : ` of ${counted(lines.length, 'kind')}`;
-  if (problems.some(({ message }) => message === NOT_KNOWN)) lines.push(KNOWN_ONES);
+  if (problems.some(({ code }) => code === 'not_known')) lines.push(KNOWN_ONES);
   return [...lines, `${counted(problems.length, 'problem')}${kinds}. Nothing was changed.`];
 }
 
-/** Notifies the hook of the changes, except in a dry run. Returns the line for the user: a warning when the hook fails. */
-export async function tellHook(
+/** Notifies the hook of the changes, except in a dry run, and prints the result: a warning when the hook fails. */
+export async function notifyHook(
   hook: Hook,
   { changes, slugs, resumeCursor }: Accepted,
   isDryRun: boolean,
-): Promise<{ isWarning: boolean; line: string }> {
+): Promise<void> {
   const { host } = hook.url;
-  const told = (line: string) => ({ isWarning: false, line });
-  const warned = (fault: string) => ({
-    isWarning: true,
-    line: `Warning: ${host} was not notified: ${fault}`,
-  });
+  const counts = counted(changes, 'change');
   if (changes === 0) {
     const tense = isDryRun ? 'would not be' : 'was not';
-    return told(`The feed shows nothing new: ${host} ${tense} notified.`);
+    console.log(`The feed shows nothing new: ${host} ${tense} notified.`);
+  } else if (isDryRun) {
+    console.log(`Would notify ${host} of ${counts}.`);
+  } else {
+    const failure = await notify(hook, { changes, slugs, resumeCursor });
+    if (failure === undefined) console.log(`Notified ${host} of ${counts}.`);
+    else {
+      console.error(
+        `Warning: ${host} was not notified: ${failure}, three times. The import is done.`,
+      );
+    }
   }
-  const counts = counted(changes, 'change');
-  if (isDryRun) return told(`Would notify ${host} of ${counts}.`);
-  if (resumeCursor === null) return warned('the database did not say where the changes end.');
-  const failure = await notify(hook, { changes, slugs, resumeCursor });
-  if (failure !== undefined) return warned(`${failure}, three times. The import is done.`);
-  return told(`Notified ${host} of ${counts}.`);
 }
 
 /** Returns `62 listings: casa-a, casa-b, casa-c and 59 more`. */

@@ -1,42 +1,14 @@
-/** Listings as rows of the `properties` table, and batches of rows that D1 takes at once. Pure. */
+/** Listings as rows of the `properties` table, and the change that a row makes for readers of the feed. Pure. */
 
+import { createHash } from 'node:crypto';
 import { cardOf, render, renderingOf } from '../../src/properties/render.ts';
 import type { Source } from '../../src/properties/source.ts';
 import type { properties } from '../../src/properties/table.ts';
-import { batchesOf } from '../database/batches.ts';
 
-/** A listing, and the row to be staged for it: JSON of the columns that its source gives. */
-export type StagedRow = { listing: Source; json: string };
-
-/** Returns the row to be staged for a listing. */
-export function stagedRowOf(listing: Source): StagedRow {
-  return { listing, json: JSON.stringify({ ...keyColumnsOf(listing), source: listing }) };
-}
-
-/** Returns the whole row of a rendered listing. */
+/** Returns the row of a listing, without the columns of its latest change. */
 export function renderedRowOf(listing: Source, publicSiteUrl: string) {
   const document = render(listing, publicSiteUrl);
-  return {
-    ...keyColumnsOf(listing),
-    source: JSON.stringify(listing),
-    document: document && JSON.stringify(document),
-    card: document && JSON.stringify(cardOf(document)),
-    rendering: renderingOf(publicSiteUrl),
-  } satisfies typeof properties.$inferInsert;
-}
-
-/** Splits rows into batches, each of which travels as one bound JSON text. */
-export function jsonBatchesOf<Row extends { json: string }>(rows: Iterable<Row>): Generator<Row[]> {
-  return batchesOf(rows, ({ json }) => Buffer.byteLength(json));
-}
-
-/** Returns a batch as one JSON array, for `json_each`. */
-export function jsonOf(batch: readonly { json: string }[]): string {
-  return `[${batch.map(({ json }) => json).join()}]`;
-}
-
-/** Returns the columns by which a listing is found and ordered. */
-function keyColumnsOf(listing: Source) {
+  const source = JSON.stringify(listing);
   return {
     id: listing.id,
     slug: listing.slug,
@@ -44,5 +16,70 @@ function keyColumnsOf(listing: Source) {
     type: listing.type,
     location_id: listing.location?.id ?? null,
     display_order: listing.display_order,
+    rendering: renderingOf(publicSiteUrl),
+    source_hash: createHash('sha256').update(source).digest('base64'),
+    card: document && JSON.stringify(cardOf(document)),
+    document: document && JSON.stringify(document),
+    source,
+  } satisfies typeof properties.$inferInsert;
+}
+
+/** A listing, and its row. */
+export type ListingRow = { listing: Source; columns: ReturnType<typeof renderedRowOf> };
+
+/** Renders a listing. */
+export function rowOf(listing: Source, publicSiteUrl: string): ListingRow {
+  return { listing, columns: renderedRowOf(listing, publicSiteUrl) };
+}
+
+/** A listing as the store holds it. */
+export type StoredListing = Pick<
+  typeof properties.$inferSelect,
+  | 'id'
+  | 'slug'
+  | 'status'
+  | 'source'
+  | 'document'
+  | 'change_seq'
+  | 'changed_at'
+  | 'removed_slug'
+  | 'former_slugs'
+>;
+
+/** The columns of a listing's latest change. A new change gets its place and time when it is staged. */
+export type Change = Pick<StoredListing, 'change_seq' | 'changed_at' | 'removed_slug'> & {
+  isNew: boolean;
+  former_slugs: string[];
+};
+
+const MAX_FORMER_SLUGS = 20;
+
+/** Returns the latest change of a listing after `columns` have replaced `old`. */
+export function changeOf(old: StoredListing | undefined, columns: ListingRow['columns']): Change {
+  const isHidden = columns.status === 'hidden';
+  const { change_seq = null, changed_at = null } = old ?? {};
+  // The slug under which readers have seen the listing last.
+  const seen = old?.status === 'hidden' ? old.removed_slug : (old?.slug ?? null);
+  return {
+    // A hidden listing has no document.
+    isNew: columns.document !== (old?.document ?? null),
+    change_seq,
+    changed_at,
+    removed_slug: isHidden ? seen : null,
+    former_slugs: formerSlugsOf(old, seen, columns),
   };
+}
+
+/** Returns the slugs under which a listing was public before, newest first. */
+function formerSlugsOf(
+  old: StoredListing | undefined,
+  seen: string | null,
+  { slug, status }: ListingRow['columns'],
+): string[] {
+  const former: string[] = JSON.parse(old?.former_slugs ?? '[]');
+  // The last public slug of a removed listing becomes a former slug when the listing is public again.
+  if (status === 'hidden' || seen === null) return former;
+  return [seen, ...former.filter((each) => each !== seen)]
+    .filter((each) => each !== slug)
+    .slice(0, MAX_FORMER_SLUGS);
 }

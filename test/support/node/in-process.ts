@@ -4,7 +4,7 @@ import { format } from 'node:util';
 import { vi } from 'vitest';
 import { type Command, exitCodeOf } from '../../../tools/command-line/command.ts';
 import type { WithDatabase } from '../../../tools/database/open.ts';
-import type { runImportCommand } from '../../../tools/import/command.ts';
+import type { ImportCommand } from '../../../tools/import/command.ts';
 import { loadInto } from '../../../tools/import/load-listings.ts';
 import { TEST_VARS } from '../vars.ts';
 import type { Finished } from './project-copy.ts';
@@ -61,20 +61,20 @@ export function runOn<Request>(
 }
 
 /** Runs `import-listings` or `set-status` to its end on a database that has every table. */
-export async function runImportOn(
+export function runImportOn(
   database: D1Database,
-  run: typeof runImportCommand,
+  command: ImportCommand,
   ...args: string[]
 ): Promise<Finished> {
-  const { printed, stdout, stderr } = collectOutput();
   const open = { database, close: async () => {} };
-  const code = await run(args, {
-    output: stdout,
-    errors: stderr,
-    load: async (read, options) =>
-      read.kind === 'unreadable'
-        ? { kind: 'refused', problems: read.problems }
-        : loadInto(open, read, TEST_VARS.PUBLIC_SITE_URL, options),
-  });
-  return { code, ...printed };
+  return runHere(
+    {
+      ...command,
+      run: (request) =>
+        command.run(request, (read, options) =>
+          loadInto(open, read, TEST_VARS.PUBLIC_SITE_URL, options),
+        ),
+    },
+    ...args,
+  );
 }

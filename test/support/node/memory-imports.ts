@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Source } from '../../../src/properties/source.ts';
-import { runImportCommand, runStatusCommand } from '../../../tools/import/command.ts';
+import { importListings, setStatus } from '../../../tools/import/command.ts';
 import { source } from '../../../tools/import/listing-schemas.ts';
 import { Database } from '../cloudflare/database.ts';
 import { runImportOn } from './in-process.ts';
@@ -35,14 +35,14 @@ export function openMemoryImports(): MemoryImports {
     const path = join(directory, name);
     const isRaw = typeof content === 'string' || content instanceof Uint8Array;
     writeFileSync(path, isRaw ? content : JSON.stringify(content));
-    return runImportOn(database, runImportCommand, path, ...options);
+    return runImportOn(database, importListings, path, ...options);
   };
   return {
     database,
     load: (content, ...options) => load('listings.json', content, options),
     loadSheet: (content, ...options) => load('homes.csv', content, options),
-    setStatus: (...args) => runImportOn(database, runStatusCommand, ...args),
-    run: (...args) => runImportOn(database, runImportCommand, ...args),
+    setStatus: (...args) => runImportOn(database, setStatus, ...args),
+    run: (...args) => runImportOn(database, importListings, ...args),
     rows: (query) => store.rows(query),
     async stored(slug) {
       const select = database.prepare('SELECT source FROM properties WHERE slug = ?');

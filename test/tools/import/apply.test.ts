@@ -13,8 +13,7 @@ it('an import whose repeated transaction is refused, and that cannot read back w
         : 'Cloudflare gave no usable answer',
     );
   });
-  const staging = { database, importId: 'own', publicSiteUrl: '', stagedRows: 1 };
-  await expect(applyStaged(staging, null)).rejects.toMatchObject({
+  await expect(applyStaged(database, 'own', 1, null)).rejects.toMatchObject({
     name: 'OutcomeUnknown',
     message: expect.stringContaining('no usable answer'),
   });

@@ -85,8 +85,8 @@ describe('a sheet', () => {
       'slug,photos\ncasa-marea,https://a.example/3.jpg|https://a.example/2.jpg\n',
     );
     expect((await imports.stored('casa-marea'))?.photos).toMatchObject([
-      { url: 'https://a.example/3.jpg', alt: { en: 'A view' }, section: 'hero', web_sort_order: 1 },
-      { url: 'https://a.example/2.jpg', alt: { en: 'A view' }, section: 'hero', web_sort_order: 2 },
+      { url: 'https://a.example/3.jpg', alt: { en: 'A view' }, section: 'hero', web_sort_order: 3 },
+      { url: 'https://a.example/2.jpg', alt: { en: 'A view' }, section: 'hero', web_sort_order: 4 },
     ]);
   });
 

@@ -3,7 +3,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runImportCommand } from '../../../tools/import/command.ts';
+import { importListings } from '../../../tools/import/command.ts';
 import { openMigrated } from '../../../tools/import/load-listings.ts';
 import { Database } from '../../support/cloudflare/database.ts';
 import { runImportOn } from '../../support/node/in-process.ts';
@@ -106,7 +106,7 @@ describe('import-listings', () => {
       const store = new Database('without-tables');
       const { database } = await openDry(store);
       const samples = 'tools/samples/listings.json';
-      const dry = await runImportOn(database, runImportCommand, '--dry-run', samples);
+      const dry = await runImportOn(database, importListings, '--dry-run', samples);
       expectDone(dry);
       expect(dry.stdout).toContain('71 listings: 71 added, 0 changed, 0 unchanged');
       expect(store.rows('SELECT name FROM sqlite_schema')).toEqual([]);
@@ -129,8 +129,11 @@ describe('import-listings', () => {
   });
 
   it.each<[string[], string]>([
-    [[], 'Name a listings file.\n\nUsage: npm run import-listings -- FILE [--dry-run] [--patch]'],
-    [['a.json', 'b.json'], 'Name one listings file only.\n\nUsage: '],
+    [
+      [],
+      'Name a listings file. Nothing was done.\n\nUsage: npm run import-listings -- FILE [--dry-run] [--patch]',
+    ],
+    [['a.json', 'b.json'], 'Name one listings file only. Nothing was done.\n\nUsage: '],
     [['--wet-run', 'a.json'], "Unknown option '--wet-run'"],
     [['a.json', '--remote', '--env', 'prod'], '--env "prod": wrangler.toml defines no such'],
     [['a.json', '--env', 'staging'], '--env needs --remote'],

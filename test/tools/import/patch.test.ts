@@ -122,9 +122,9 @@ describe('a patch', () => {
     expect(await imports.stored('casa-marea')).toMatchObject({
       hero_photo_id: first?.id,
       photos: [
-        { ...second, alt: { en: 'View 2', fr: 'Vue 2' }, web_sort_order: 1 },
-        { ...first, section: 'gallery', web_sort_order: 2 },
-        { url: added, alt: {}, section: 'gallery', web_visible: true, web_sort_order: 3 },
+        { ...second, alt: { en: 'View 2', fr: 'Vue 2' } },
+        { ...first, section: 'gallery', web_sort_order: 21 },
+        { url: added, alt: {}, section: 'gallery', web_visible: true, web_sort_order: 22 },
       ],
     });
     expectDone(await patch({ slug: 'casa-marea', hero_photo: added }));

@@ -87,10 +87,8 @@ describe('--prune', () => {
 
   it('hides any number as --prune=all, and takes no other value', async () => {
     const odd = await load({ properties: homes.slice(4, 9) }, '--prune=most');
-    expect(odd).toMatchObject({
-      code: 2,
-      stderr: '--prune takes no value but all: --prune=most\n',
-    });
+    expect(odd.code).toBe(2);
+    expect(odd.stderr).toContain('--prune takes no value but all: --prune=most. Nothing was done.');
     const done = await load({ properties: homes.slice(4, 9) }, '--prune=all');
     expect(done).toMatchObject({ code: 0, stderr: '' });
     expect(hidden()).toEqual(['home-0', 'home-1', 'home-2', 'home-3', 'home-9']);
@@ -222,11 +220,8 @@ describe('--notify', () => {
     'takes no other address: %s',
     async (url) => {
       const { code, stdout, stderr } = await load({ properties: homes }, '--notify', url);
-      expect({ code, stdout, stderr }).toEqual({
-        code: 2,
-        stdout: '',
-        stderr: '--notify must be an http(s) URL without credentials.\n',
-      });
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+      expect(stderr).toContain('--notify must be an http(s) URL without credentials. Nothing was');
     },
   );
 
@@ -234,8 +229,7 @@ describe('--notify', () => {
     process.env.PUBLISH_HOOK_SECRET = 'hunter2';
     const { code, stderr } = await load({ properties: homes }, '--notify', address);
     expect(code).toBe(2);
-    expect(stderr).toBe(
-      'PUBLISH_HOOK_SECRET must be whsec_ and base64, as Standard Webhooks writes a secret.\n',
-    );
+    expect(stderr).toContain('PUBLISH_HOOK_SECRET must be whsec_ and base64, as Standard Webhooks');
+    expect(stderr).not.toContain('hunter2');
   });
 });

@@ -2,9 +2,8 @@
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { restDatabase } from '../../../tools/cloudflare/rest-database.ts';
-import { runImportCommand } from '../../../tools/import/command.ts';
+import { importListings } from '../../../tools/import/command.ts';
 import { loadInto } from '../../../tools/import/load-listings.ts';
-import { command } from '../../../tools/import-listings.ts';
 import { CloudflareStandIn, type Fault } from '../../support/cloudflare/stand-in.ts';
 import { runHere } from '../../support/node/in-process.ts';
 import { fileOf, propertyOf } from '../../support/node/listings-file.ts';
@@ -45,15 +44,12 @@ function run(...options: string[]): Promise<Finished> {
 function load(base?: string): Promise<Finished> {
   const { uuid } = cloudflare.account.database(NAME);
   const database = restDatabase(cloudflare.openAccount(base), uuid);
-  const context: Parameters<typeof runImportCommand>[1] = {
-    output: process.stdout,
-    errors: process.stderr,
-    load: async (read, options) => {
-      if (read.kind === 'unreadable') throw new Error('the file of the test is readable');
-      return loadInto({ database, close: async () => {} }, read, 'https://example.com', options);
-    },
-  };
-  return runHere({ ...command, run: (args) => runImportCommand(args, context) }, file, '--remote');
+  const open = { database, close: async () => {} };
+  const run = (request: Parameters<typeof importListings.run>[0]) =>
+    importListings.run(request, (read, options) =>
+      loadInto(open, read, 'https://example.com', options),
+    );
+  return runHere({ ...importListings, run }, file, '--remote');
 }
 
 function stored(name = NAME): unknown[] {

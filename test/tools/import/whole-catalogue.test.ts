@@ -131,7 +131,7 @@ describe('a dry run', () => {
       pruning: 'none',
       onProgress: () => undefined,
     });
-    expect(outcome).toMatchObject({ kind: 'accepted', isRenderingLeft: false });
+    expect(outcome).toMatchObject({ kind: 'accepted' });
     expect(statements.length).toBeGreaterThan(0);
     const writing = statements.filter((text) => /\b(insert|update|delete) /i.test(text));
     expect(writing).toEqual([]);

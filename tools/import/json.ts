@@ -1,0 +1,58 @@
+/**
+ * Reads JSON, and finds the values that JSON.parse loses silently: the first of two fields with one name, and the last
+ * digits of a large integer. Pure.
+ */
+
+import { visit } from 'jsonc-parser';
+import type { Fault } from './problem.ts';
+
+/** A lost value, with its path from the root, e.g. `['properties', 3, 'title', 'en']`. */
+export type Loss = Pick<Fault, 'code' | 'details'> & { path: (string | number)[] };
+
+/** Returns the value of a JSON text and its losses, in the order of the text. A text that cannot be read is a loss. */
+export function parseJson(text: string): { value?: unknown; losses: Loss[] } {
+  try {
+    return { value: JSON.parse(text), losses: lossesOf(text) };
+  } catch (error) {
+    // `visit` calls itself for each level of a text.
+    if (error instanceof RangeError) return { losses: [{ path: [], code: 'too_deep' }] };
+    const details = [error instanceof Error ? error.message : ''];
+    return { losses: [{ path: [], code: 'not_json', details }] };
+  }
+}
+
+function lossesOf(text: string): Loss[] {
+  const losses: Loss[] = [];
+  /** The names of each object that the reader is in. */
+  const objects: Set<string>[] = [];
+  visit(text, {
+    onObjectBegin: () => {
+      objects.push(new Set());
+    },
+    onObjectEnd: () => {
+      objects.pop();
+    },
+    onObjectProperty: (name, _offset, _length, _line, _column, path) => {
+      const names = objects.at(-1);
+      if (names?.has(name)) losses.push({ path: [...path(), name], code: 'twice' });
+      names?.add(name);
+    },
+    onLiteralValue: (value, offset, length, _line, _column, path) => {
+      if (typeof value !== 'number' || Math.abs(value) <= Number.MAX_SAFE_INTEGER) return;
+      const number = text.slice(offset, offset + length);
+      if (!Number.isFinite(value)) losses.push({ path: path(), code: 'too_large_number' });
+      else if (digitsOf(number) !== digitsOf(String(value))) {
+        losses.push({ path: path(), code: 'rounded', details: [value] });
+      }
+    },
+  });
+  return losses;
+}
+
+/** Returns the digits of a number without outer zeros, e.g. `-1.50e3` → `15`. */
+function digitsOf(number: string): string {
+  return number
+    .replace(/e.*/i, '')
+    .replace(/[-.]/g, '')
+    .replace(/^0+|0+$/g, '');
+}
