@@ -13,7 +13,7 @@ const SHARED = ['auth', 'http', 'storage'];
 /** The OpenAPI document and the development pages know every capability. */
 const KNOW_ALL = ['openapi', 'development'];
 /** The files with which a capability writes its chapter of the document. */
-const CHAPTER_WRITERS = /^openapi\/(chapter|words|headers|error-resource)\.ts$/;
+const CHAPTER_WRITERS = /^openapi\/(chapter|list-resource|headers|error-resource)\.ts$/;
 
 const files = Object.entries(sources).map(([path, text]) => ({
   path: path.replace('../src/', ''),

@@ -24,12 +24,6 @@ const encoder = new TextEncoder();
 export const DEFAULT_PAGE_SIZE = 25;
 export const MAX_PAGE_SIZE = 100;
 
-/** A cursor as it is sent: base64url without padding. */
-export const cursorText = z
-  .string()
-  .max(MAX_CURSOR_CHARACTERS)
-  .regex(/^[\w-]+$/);
-
 /** The OpenAPI document describes `limit` by its output. */
 const LIMIT_METADATA = {
   override: {
@@ -62,16 +56,6 @@ export const pagingParameters = {
     'The `next_cursor` of the previous page, unchanged and with the same filters; `limit` may change. Without it, you get the first page.',
   ),
 };
-
-/** Makes the schema of a page of `item`. */
-export function listOf<Item extends z.ZodType>(item: Item) {
-  return z.strictObject({
-    object: z.literal('list'),
-    data: described(z.array(item).max(MAX_PAGE_SIZE), 'The items of the page.'),
-    has_more: described(z.boolean(), 'Whether more items follow.'),
-    next_cursor: described(cursorText.nullable(), 'Opaque; null on the last page.', null),
-  });
-}
 
 /**
  * Writes a page of documents, which are JSON texts themselves. `next` is the cursor of the next page, or null on the

@@ -12,9 +12,10 @@ import type {
   ZodOpenApiResponseObject,
 } from 'zod-openapi';
 import { type ApiError, internalError, validationError } from '../http/errors.ts';
-import { listJson, type listOf } from '../http/paging.ts';
+import { listJson } from '../http/paging.ts';
 import { queryProblems } from '../http/query.ts';
 import { errorBody } from '../http/render-error.ts';
+import type { listOf } from '../openapi/list-resource.ts';
 import { rateLimitExceeded, tooManyAtOnce } from '../rate-limit/middleware.ts';
 import { errorResource, requestIdText } from './error-resource.ts';
 import { commonHeaders, errorHeaders, headersOfErrors, noStore } from './headers.ts';

@@ -15,7 +15,6 @@ import { statementOf } from '../storage/statement.ts';
 import { databaseIdentity } from '../storage/table.ts';
 import { inLanguages } from './locale-map.ts';
 import { renderingOf } from './render.ts';
-import { property } from './resource.ts';
 import { documentOf, type ListingText, listingText } from './store.ts';
 import { properties } from './table.ts';
 
@@ -126,7 +125,7 @@ function changeJson({ row, document }: Item<ChangeRow>, locale: ChangesRequest['
     change: isRemoved ? 'removed' : 'published',
     changed_at: new Date(row.changed_at).toISOString(),
   };
-  const shown = isRemoved ? 'null' : inLanguages(property, document, locale);
+  const shown = isRemoved ? 'null' : inLanguages(document, locale);
   return `${JSON.stringify(change).slice(0, -1)},"property":${shown}}`;
 }
 

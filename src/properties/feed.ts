@@ -20,7 +20,6 @@ import {
 } from './cache.ts';
 import { inLanguages } from './locale-map.ts';
 import { findLocations, LOCATIONS_SCOPE, type LocationsRequest } from './locations.ts';
-import { locationResource, property, propertyCard } from './resource.ts';
 import {
   findDocument,
   findPage,
@@ -49,17 +48,16 @@ async function readJson(
   switch (request.kind) {
     case 'item': {
       const document = await findDocument(connection, publicSiteUrl, request.key);
-      return document && inLanguages(property, document, locale);
+      return document && inLanguages(document, locale);
     }
     case 'page': {
       const { documents, next } = await findPage(connection, publicSiteUrl, request);
-      const schema = request.shows === 'card' ? propertyCard : property;
-      const items = locale ? documents.map((each) => inLanguages(schema, each, locale)) : documents;
+      const items = locale ? documents.map((each) => inLanguages(each, locale)) : documents;
       return listJson(items, next && (await encodeCursor(propertiesScope(request), next)));
     }
     case 'locations': {
       const { documents, next } = await findLocations(connection, request);
-      const items = documents.map((each) => inLanguages(locationResource, each, locale));
+      const items = documents.map((each) => inLanguages(each, locale));
       return listJson(items, next && (await encodeCursor(LOCATIONS_SCOPE, next)));
     }
   }

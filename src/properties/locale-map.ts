@@ -39,42 +39,24 @@ export function mapLocales<T>(
 }
 
 /**
- * Returns a document, which is JSON text that fits the schema, with the chosen languages of each text. A language that
- * a text lacks is absent. `undefined` chooses all languages.
+ * Returns a document, which is JSON text, with the chosen languages of each text. A language that a text lacks is
+ * absent. `undefined` chooses all languages.
  */
-export function inLanguages(
-  schema: z.ZodObject,
-  document: string,
-  locale: readonly string[] | undefined,
-): string {
-  return locale === undefined
-    ? document
-    : JSON.stringify(cutTexts(schema, JSON.parse(document), locale));
+export function inLanguages(document: string, locale: readonly string[] | undefined): string {
+  return locale === undefined ? document : JSON.stringify(cutTexts(JSON.parse(document), locale));
 }
 
-/** Cuts each text of a value to the chosen languages, at any depth. The schema tells where the texts are. */
-function cutTexts(schema: z.core.$ZodType, value: unknown, locale: readonly string[]): unknown {
-  if (schema instanceof z.ZodNullable) {
-    return value === null ? null : cutTexts(schema.unwrap(), value, locale);
-  }
-  if (schema instanceof z.ZodArray && Array.isArray(value)) {
-    return value.map((entry: unknown) => cutTexts(schema.element, entry, locale));
-  }
-  if (schema instanceof z.ZodObject && typeof value === 'object' && value !== null) {
-    const entries = Object.entries(value);
-    if (isLocaleMap(schema)) {
-      return Object.fromEntries(entries.filter(([language]) => locale.includes(language)));
-    }
-    return Object.fromEntries(
-      entries.map(([name, each]) => {
-        const field: z.core.$ZodType | undefined = schema.shape[name];
-        return [name, field ? cutTexts(field, each, locale) : each];
-      }),
-    );
-  }
-  return value;
+/** Cuts each text of a value to the chosen languages, at any depth. Only a text has languages as its names. */
+function cutTexts(value: unknown, locale: readonly string[]): unknown {
+  if (Array.isArray(value)) return value.map((entry: unknown) => cutTexts(entry, locale));
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value);
+  const chosen = entries.every(([name]) => isLocale(name))
+    ? entries.filter(([language]) => locale.includes(language))
+    : entries.map(([name, each]) => [name, cutTexts(each, locale)]);
+  return Object.fromEntries(chosen);
 }
 
-function isLocaleMap({ shape }: z.ZodObject): boolean {
-  return Object.keys(shape).join() === LOCALES.join();
+function isLocale(name: string): boolean {
+  return LOCALES.some((locale) => locale === name);
 }

@@ -8,7 +8,7 @@ import * as z from 'zod';
 import { CATALOGUE as EVENT_KINDS } from '../../src/events/catalogue.ts';
 import { storedEventOfAnyKind } from '../../src/events/openapi/resource.ts';
 import { event } from '../../src/events/resource.ts';
-import { detailedHealth, health } from '../../src/health/resource.ts';
+import { detailedHealth, health } from '../../src/health/openapi/resource.ts';
 import { CATALOGUE as ERRORS } from '../../src/http/errors.ts';
 import { errorResource } from '../../src/openapi/error-resource.ts';
 import { changeList } from '../../src/properties/openapi/change-list.ts';

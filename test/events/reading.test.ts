@@ -4,7 +4,7 @@ import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { storedEvent } from '../../src/events/openapi/resource.ts';
-import { cursorText, listOf } from '../../src/http/paging.ts';
+import { cursorText, listOf } from '../../src/openapi/list-resource.ts';
 import { bookingCreated, expectEvent, ingest, ingestInit, listEvents } from '../support/events.ts';
 import { CONNECTION_LOST, failingD1 } from '../support/faults.ts';
 import { expectError, expectStatus, get, send, sendWith } from '../support/http.ts';

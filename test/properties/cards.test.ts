@@ -4,7 +4,7 @@ import { env } from 'cloudflare:workers';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { createApp } from '../../src/app.ts';
-import { listOf } from '../../src/http/paging.ts';
+import { listOf } from '../../src/openapi/list-resource.ts';
 import { propertyCard } from '../../src/properties/resource.ts';
 import samples from '../../tools/samples/listings.json';
 import { counting } from '../support/counting.ts';

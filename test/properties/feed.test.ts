@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { listOf } from '../../src/http/paging.ts';
+import { listOf } from '../../src/openapi/list-resource.ts';
 import { property } from '../../src/properties/resource.ts';
 import type { Source } from '../../src/properties/source.ts';
 import { expectError, expectStatus, get } from '../support/http.ts';

@@ -2,7 +2,7 @@
 
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { listOf } from '../../src/http/paging.ts';
+import { listOf } from '../../src/openapi/list-resource.ts';
 import { locationResource } from '../../src/properties/resource.ts';
 import { expectError, expectStatus, get } from '../support/http.ts';
 

@@ -2,7 +2,7 @@
 
 import { storedEvent } from '../../src/events/openapi/resource.ts';
 import { event } from '../../src/events/resource.ts';
-import { cursorText, listOf } from '../../src/http/paging.ts';
+import { cursorText, listOf } from '../../src/openapi/list-resource.ts';
 import { expectStatus, get, send } from './http.ts';
 
 export type Body = Record<string, unknown>;

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { keyWith } from '../../auth/openapi/access.ts';
 import { type ApiError, validationError } from '../../http/errors.ts';
 import { bodyTooLarge, type JsonObject, MAX_BODY_BYTES, notJson } from '../../http/json-body.ts';
-import { invalidCursor, listOf } from '../../http/paging.ts';
+import { invalidCursor } from '../../http/paging.ts';
 import { uuid } from '../../http/uuid.ts';
 import {
   badParameter,
@@ -15,6 +15,7 @@ import {
   refusalOfQuery,
 } from '../../openapi/chapter.ts';
 import { headersOf, noStore } from '../../openapi/headers.ts';
+import { listOf } from '../../openapi/list-resource.ts';
 import { BATCH_BOUNDS, type IngestResult } from '../batch.ts';
 import { name } from '../catalogue.ts';
 import { conflictDetails, keyInUse } from '../conflict.ts';

@@ -10,8 +10,8 @@
 import * as z from 'zod';
 import { keyName } from '../../auth/api-key.ts';
 import { MAX_PROBLEMS } from '../../http/errors.ts';
-import { cursorText, listOf } from '../../http/paging.ts';
 import { problem } from '../../openapi/error-resource.ts';
+import { cursorText, listOf } from '../../openapi/list-resource.ts';
 import { CATALOGUE, name } from '../catalogue.ts';
 import { aggregateFields } from '../request.ts';
 import { event, timestamp } from '../resource.ts';

@@ -6,7 +6,7 @@ import { databaseDown } from '../../http/errors.ts';
 import { chapter, EXAMPLE_TIME, errorExample, json } from '../../openapi/chapter.ts';
 import { errorHeaders } from '../../openapi/headers.ts';
 import { VERSION } from '../../version.ts';
-import { detailedHealth, downHealth, health } from '../resource.ts';
+import { detailedHealth, downHealth, health } from './resource.ts';
 
 const DETAILED = { method: 'GET', path: '/api/health/detailed' } as const;
 

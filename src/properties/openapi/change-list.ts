@@ -2,8 +2,8 @@
 
 import * as z from 'zod';
 import { described } from '../../http/described.ts';
-import { cursorText, listOf } from '../../http/paging.ts';
 import { lowerCaseUuid } from '../../http/uuid.ts';
+import { cursorText, listOf } from '../../openapi/list-resource.ts';
 import { property } from '../resource.ts';
 import { slug } from '../text.ts';
 

@@ -2,10 +2,11 @@
 
 import * as z from 'zod';
 import { FEED_ACCESS } from '../../auth/openapi/access.ts';
-import { invalidCursor, listOf } from '../../http/paging.ts';
+import { invalidCursor } from '../../http/paging.ts';
 import { badParameter, chapter, pageExample, refusalOfQuery } from '../../openapi/chapter.ts';
 import { patternText } from '../../openapi/error-resource.ts';
 import { headersOf } from '../../openapi/headers.ts';
+import { listOf } from '../../openapi/list-resource.ts';
 import { noSuchProperty } from '../feed.ts';
 import {
   changeParameters,

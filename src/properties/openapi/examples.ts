@@ -1,11 +1,10 @@
 /** Examples of the feed: its answers when the sample listings are loaded. */
 
-import type * as z from 'zod';
 import samples from '../../../tools/samples/listings.json' with { type: 'json' };
 import { EXAMPLE_TIME, pageExample } from '../../openapi/chapter.ts';
 import { inLanguages } from '../locale-map.ts';
 import { cardOf, render } from '../render.ts';
-import { locationResource, type Property, property, propertyCard } from '../resource.ts';
+import { type Property, property } from '../resource.ts';
 import type { Source } from '../source.ts';
 
 const { location_id: _, ...sample } = bySlug(samples.properties, 'sa-domu-rubia');
@@ -27,7 +26,7 @@ const nextCursor =
 
 /** The second page of cards with `location=sardinia&limit=1&locale=en`. */
 const cards = pageExample(
-  [inEnglish(propertyCard, cardOf(listing))],
+  [inEnglish(cardOf(listing))],
   'XfKVkRNI9ShbMiwicHJvcGVydHktY2FyZHMiLCIxNjQsMTM5LDU2LDIxLDIzMyw3MCwxODcsMTI4IixbMjEwLCJiNzE0MTg1OS02NGFlLTQ5ZmQtODdiYy05ZDVhMGEyY2MxOGIiXV0',
 );
 
@@ -40,7 +39,7 @@ const changed = [
     former_slugs: ['casa-rossa'],
     change: 'published',
     changed_at: EXAMPLE_TIME,
-    property: inEnglish(property, listing),
+    property: inEnglish(listing),
   },
   {
     object: 'property_change',
@@ -77,13 +76,13 @@ const locations = pageExample(
 const lastLocations = pageExample([locationOf(null)], null);
 
 /** Returns a resource as `locale=en` gives it. */
-function inEnglish(schema: z.ZodObject, resource: object): unknown {
-  return JSON.parse(inLanguages(schema, JSON.stringify(resource), ['en']));
+function inEnglish(resource: object): unknown {
+  return JSON.parse(inLanguages(JSON.stringify(resource), ['en']));
 }
 
 /** Returns the resource of a sample location, as `locale=en` gives it. */
 function locationOf(slug: string | null): unknown {
-  return inEnglish(locationResource, { object: 'location', ...bySlug(samples.locations, slug) });
+  return inEnglish({ object: 'location', ...bySlug(samples.locations, slug) });
 }
 
 function bySlug<Sample extends { slug: string | null }>(

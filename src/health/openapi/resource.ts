@@ -1,7 +1,7 @@
 /** The answers of the health checks, for the OpenAPI document and the tests: the Worker takes only the types. */
 
 import * as z from 'zod';
-import { errorFields, patternText } from '../openapi/error-resource.ts';
+import { errorFields, patternText } from '../../openapi/error-resource.ts';
 
 const common = {
   object: z.literal('health'),

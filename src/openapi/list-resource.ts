@@ -1,0 +1,21 @@
+/** The schema of a page of a list, for the OpenAPI document and the tests. The Worker writes pages in paging.ts. */
+
+import * as z from 'zod';
+import { described } from '../http/described.ts';
+import { MAX_CURSOR_CHARACTERS, MAX_PAGE_SIZE } from '../http/paging.ts';
+
+/** A cursor: base64url without padding. */
+export const cursorText = z
+  .string()
+  .max(MAX_CURSOR_CHARACTERS)
+  .regex(/^[\w-]+$/);
+
+/** Makes the schema of a page of `item`. */
+export function listOf<Item extends z.ZodType>(item: Item) {
+  return z.strictObject({
+    object: z.literal('list'),
+    data: described(z.array(item).max(MAX_PAGE_SIZE), 'The items of the page.'),
+    has_more: described(z.boolean(), 'Whether more items follow.'),
+    next_cursor: described(cursorText.nullable(), 'Opaque; null on the last page.', null),
+  });
+}
