@@ -4,10 +4,8 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { command } from '../../tools/rollback.ts';
 import { useQuickWrangler } from '../support/cloudflare/quick-wrangler.ts';
 import { CloudflareStandIn } from '../support/cloudflare/stand-in.ts';
-import { runHere } from '../support/node/in-process.ts';
 import { ProjectCopy } from '../support/node/project-copy.ts';
 
 const NAME = 'events-and-property-feed';
@@ -165,11 +163,5 @@ describe('rollback', () => {
     expect(code).toBe(2);
     expect(stderr).toContain('Rolled back in production, but: version');
     expect(stderr).toContain('says that it is down: database');
-  });
-
-  it('is refused for an environment that is not defined', async () => {
-    const { code, stderr } = await runHere(command, '--env', 'prod');
-    expect(code).toBe(1);
-    expect(stderr).toContain('--env "prod": wrangler.toml defines no such environment');
   });
 });

@@ -22,12 +22,12 @@ export type Fault = {
   times?: number;
   /** The number of requests that pass before the fault. */
   skip?: number;
-  /** Only requests after a request that matches meet the fault. */
-  after?: RegExp;
   /** The request is carried out, and only its answer is lost. */
   isAfter?: boolean;
   /** Only requests whose body matches meet the fault. */
   body?: RegExp;
+  /** Every later request fails too. */
+  isLast?: boolean;
 };
 
 export class CloudflareStandIn {
@@ -37,8 +37,6 @@ export class CloudflareStandIn {
   /** Requests that the stand-in does not know: a test fails for them. */
   readonly unknown: string[] = [];
   faults: Fault[] = [];
-  #breaksAt: RegExp | undefined;
-  #isBroken = false;
   readonly #server: Server = createServer((request, response) => {
     void this.#serve(request, response);
   });
@@ -72,14 +70,12 @@ export class CloudflareStandIn {
 
   /** From the first request on whose body matches, every answer is lost; that request is carried out. */
   failFrom(body: RegExp): void {
-    this.#breaksAt = body;
+    this.faults = [{ request: /./, body, status: 502, isAfter: true, isLast: true }];
   }
 
   /** Answers again. */
   heal(): void {
     this.faults = [];
-    this.#breaksAt = undefined;
-    this.#isBroken = false;
   }
 
   async start(): Promise<this> {
@@ -98,7 +94,7 @@ export class CloudflareStandIn {
     const body = await bodyOf(request);
     const name = `${request.method} ${url.pathname.replace('/client/v4', '')}`;
     this.requests.push(name);
-    const fault = this.#breakingFault(body) ?? this.#faultFor(name, body.toString('latin1'));
+    const fault = this.#faultFor(name, body.toString('latin1'));
     if (fault !== undefined && !fault.isAfter) return fail(fault, response);
     const answer = this.#answer(name, url, body, request.headers['content-type'] ?? '');
     if (fault !== undefined) return fail(fault, response);
@@ -118,20 +114,9 @@ export class CloudflareStandIn {
     }
   }
 
-  #breakingFault(body: Buffer): Fault | undefined {
-    if (this.#isBroken) return { request: /./, status: 502 };
-    if (!this.#breaksAt?.test(body.toString('latin1'))) return undefined;
-    this.#isBroken = true;
-    return { request: /./, status: 502, isAfter: true };
-  }
-
-  #faultFor(name: string, body: string): Fault | undefined {
-    const earlier = this.requests.slice(0, -1);
+  #faultFor(name: string, text: string): Fault | undefined {
     const fault = this.faults.find(
-      ({ request, body: part, after }) =>
-        request.test(name) &&
-        (part?.test(body) ?? true) &&
-        (after === undefined || earlier.some((each) => after.test(each))),
+      ({ request, body }) => request.test(name) && (body?.test(text) ?? true),
     );
     if (fault === undefined) return undefined;
     if (fault.skip !== undefined && fault.skip > 0) {
@@ -142,6 +127,7 @@ export class CloudflareStandIn {
       fault.times -= 1;
       if (fault.times === 0) this.faults = this.faults.filter((each) => each !== fault);
     }
+    if (fault.isLast) this.faults = [{ request: /./, status: 502 }];
     return fault;
   }
 }
