@@ -9,6 +9,7 @@ import { bookingCreated, ingestInit } from '../support/events.ts';
 import { expectStatus, freshAddress, sendWith } from '../support/http.ts';
 import { namedKey } from '../support/keys.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';
+import { tableIn } from './tables.ts';
 
 const LIST = '/api/v1/web/properties';
 const CHANGES = '/api/v1/web/property-changes';
@@ -55,16 +56,7 @@ const documents = import.meta.glob<string>('../../docs/operate/cost.md', {
   eager: true,
 });
 
-/** The rows of the document's table whose first column has this head. */
-function rowsOf(head: string): string[][] {
-  const tables =
-    Object.values(documents)
-      .join('')
-      .match(/(?:^\|.*\|\n)+/gm) ?? [];
-  const table = tables.find((each) => each.startsWith(`| ${head} |`)) ?? '';
-  const lines = table.trim().split('\n').slice(2);
-  return lines.map((line) => [...line.matchAll(/[^|]+/g)].map(([cell]) => cell.trim()));
-}
+const rowsOf = (head: string) => tableIn(Object.values(documents).join(''), head).rows;
 
 /** Sends one request and counts its cost, with the work after the response. */
 async function costOf(

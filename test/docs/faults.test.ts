@@ -15,6 +15,7 @@ import { API_KEY, expectDocumented, freshAddress } from '../support/http.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';
 import { tapD1, tapKv, tapObjects } from '../support/tap.ts';
 import { AUDIENCE, createProvider, ISSUER } from '../support/tokens.ts';
+import { tableIn } from './tables.ts';
 
 const FEED = '/api/v1/web/properties';
 const CHANGES = '/api/v1/web/property-changes';
@@ -37,16 +38,7 @@ const [text = ''] = Object.values(
   }),
 );
 
-const table = text
-  .split('\n')
-  .filter((line) => line.startsWith('|'))
-  .map((line) =>
-    line
-      .slice(1, -1)
-      .split('|')
-      .map((cell) => cell.trim()),
-  );
-const [heads = [], , ...rows] = table;
+const { heads, rows } = tableIn(text, 'what');
 
 const slug = 'faults-home';
 const provider = await createProvider();

@@ -1,4 +1,4 @@
-/** Reads the project's documents: their text, code blocks, tables and headings. */
+/** Reads the project's documents: their text, code blocks and headings. */
 
 import { globSync, readFileSync } from 'node:fs';
 
@@ -8,9 +8,6 @@ export const DOCUMENTS: readonly string[] = [
   'CONTRIBUTING.md',
   ...globSync('docs/**/*.md').sort(),
 ];
-
-/** A table; cells are trimmed. */
-export type Table = { heads: string[]; rows: string[][] };
 
 /** The whole text of a document. */
 export function textOf(path: string): string {
@@ -28,29 +25,6 @@ export function proseOf(path: string): string {
   return textOf(path).replaceAll(/^ *```\w*\n[\s\S]*?^ *```$/gm, '');
 }
 
-/** The tables of a document, in order. */
-export function tablesOf(path: string): Table[] {
-  const blocks = proseOf(path).match(/(?:^ *\|.*\|$\n?)+/gm) ?? [];
-  return blocks.map((block) => {
-    const [heads = [], , ...rows] = block.trim().split('\n').map(cellsOf);
-    return { heads, rows };
-  });
-}
-
-/** The one table of the document whose first column has this head. */
-export function tableOf(path: string, firstHead: string): Table {
-  const [found, ...others] = tablesOf(path).filter(({ heads }) => heads[0] === firstHead);
-  if (found === undefined || others.length > 0) {
-    throw new Error(`${path} has ${found ? 'several tables' : 'no table'} headed "${firstHead}"`);
-  }
-  return found;
-}
-
-/** Returns the texts in backticks. */
-export function codesIn(text: string): string[] {
-  return [...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
-}
-
 /** The anchors that a document's headings have on GitHub. */
 export function anchorsOf(path: string): string[] {
   const headings = proseOf(path).matchAll(/^#{1,6} (.+)$/gm);
@@ -60,12 +34,4 @@ export function anchorsOf(path: string): string[] {
       .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
       .replaceAll(' ', '-'),
   );
-}
-
-function cellsOf(line: string): string[] {
-  return line
-    .trim()
-    .slice(1, -1)
-    .split('|')
-    .map((cell) => cell.trim());
 }

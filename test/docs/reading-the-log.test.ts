@@ -10,6 +10,7 @@ import { type Changes, freshAddress, sendWith } from '../support/http.ts';
 import { namedKey } from '../support/keys.ts';
 import { tapObjects } from '../support/tap.ts';
 import { createProvider } from '../support/tokens.ts';
+import { codesIn, tableIn } from './tables.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 
@@ -20,24 +21,7 @@ const texts = import.meta.glob<string>('../../docs/operate/reading-the-log.md', 
 });
 const document = Object.values(texts).join('');
 
-/** The cells of each row of the table whose first head is given. */
-function rowsOf(head: string): string[][] {
-  const [, table = ''] = document.split(`\n| ${head} |`);
-  const [body = ''] = table.split('\n\n');
-  return body
-    .split('\n')
-    .slice(2)
-    .map((row) =>
-      row
-        .split('|')
-        .slice(1, -1)
-        .map((cell) => cell.trim()),
-    );
-}
-
-function codesIn(text: string): string[] {
-  return [...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
-}
+const rowsOf = (head: string) => tableIn(document, head).rows;
 
 /** Evaluates a filter as Workers Logs does: numbers as numbers, everything else as text. */
 function passes(line: Line, filter: string): boolean {
@@ -108,6 +92,9 @@ beforeAll(async () => {
     });
   }
   await send('read', FEED, withKey(site));
+  const unnamed = { ...vars, CF_VERSION_METADATA: { id: '', tag: '', timestamp: '' } };
+  const noVersion = { headers: { 'X-Request-ID': 'no-version' } };
+  await sendWith(unnamed, '/api/health', noVersion, createApp());
   await send('read-by-token', FEED, {
     headers: { 'x-api-key': '', Authorization: `Bearer ${await provider.sign()}` },
   });
@@ -239,9 +226,9 @@ describe('the questions', () => {
 
 describe('the fields', () => {
   const told = rowsOf('field of a request').flatMap(([names = '']) => codesIn(names));
+  const requestLines = () => lines.filter(({ message }) => message === 'request');
   const written = () =>
-    lines
-      .filter(({ message }) => message === 'request')
+    requestLines()
       .flatMap((line) => Object.keys(line))
       .filter((name) => name !== 'message');
 
@@ -249,52 +236,36 @@ describe('the fields', () => {
     expect([...new Set(written())].sort()).toEqual(told.toSorted());
   });
 
-  it('name the caller and the outcome', () => {
-    const line = (id: string) =>
-      lines.find(({ request_id, message }) => request_id === id && message === 'request');
-    expect(line('read')).toMatchObject({
-      caller: 'site',
-      colo: 'FRA',
-      version: VERSION_ID,
-      status: 200,
-    });
-    expect(line('read-by-token')).toMatchObject({ caller: 'bearer' });
-    expect(line('expired-key')).toMatchObject({
-      caller: 'old-site',
-      key_fault: 'expired',
-      status: 401,
-    });
-    expect(line('no-scope')).toMatchObject({ caller: 'site', error_code: 'permission_denied' });
-    expect(line('accepted')).toMatchObject({ outcome: 'accepted', caller: 'booking-system' });
-    expect(line('replayed')).toMatchObject({ outcome: 'replayed', status: 200 });
-    expect(line('conflict')).toMatchObject({ outcome: 'conflict', status: 409 });
-    expect(line('bad-payload')).toMatchObject({
-      caller: 'booking-system',
-      error_param: 'payload.check_in',
-    });
-    expect(line('repeated-call')).toMatchObject({ status: 200, database_attempts: 2 });
-    expect(line('repeated-call')?.database_ms).toBeGreaterThanOrEqual(40);
-    expect(line('read')).toMatchObject({ database_attempts: 1 });
-    expect(line('unknown-key')).not.toHaveProperty('database_ms');
-    expect(line('slow-counter')?.counter_ms).toBeGreaterThanOrEqual(SLOW_COUNTER_MS);
+  it.each([
+    [
+      'read',
+      { caller: 'site', colo: 'FRA', version: VERSION_ID, status: 200, database_attempts: 1 },
+    ],
+    ['read-by-token', { caller: 'bearer' }],
+    ['expired-key', { caller: 'old-site', key_fault: 'expired', status: 401 }],
+    ['no-scope', { caller: 'site', error_code: 'permission_denied' }],
+    ['accepted', { outcome: 'accepted', caller: 'booking-system' }],
+    ['replayed', { outcome: 'replayed', status: 200 }],
+    ['conflict', { outcome: 'conflict', status: 409 }],
+    ['bad-payload', { caller: 'booking-system', error_param: 'payload.check_in' }],
+    ['repeated-call', { status: 200, database_attempts: 2 }],
+    ['no-version', { version: '1.0.0' }],
+  ])('of %s are %j', (id, fields) => {
+    expect(requestLines().find(({ request_id }) => request_id === id)).toMatchObject(fields);
+  });
+
+  it('have the time that the call of a counter took', () => {
+    const slow = requestLines().find(({ request_id }) => request_id === 'slow-counter');
+    expect(slow?.counter_ms).toBeGreaterThanOrEqual(SLOW_COUNTER_MS);
   });
 
   it('name no caller of a request that is refused before its credential is read', () => {
-    const callers = lines
-      .filter(({ message, status }) => message === 'request' && status === 429)
+    const callers = requestLines()
+      .filter(({ status }) => status === 429)
       .map(({ request_id, caller }) => [request_id, caller]);
     expect(callers).toEqual([
       ['limited', undefined],
       ['limited-event', undefined],
     ]);
   });
-});
-
-it('the version of the service stands for a deployment without a name', async () => {
-  for (const CF_VERSION_METADATA of [undefined, { id: '', tag: '', timestamp: '' }]) {
-    const changes = { ...vars, CF_VERSION_METADATA } as Changes;
-    const headers = { 'X-Request-ID': 'no-version' };
-    await sendWith(changes, '/api/health', { headers }, createApp());
-    expect(lines.at(-1)).toMatchObject({ request_id: 'no-version', version: '1.0.0' });
-  }
 });

@@ -4,7 +4,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { codesIn, tableOf } from './markdown.ts';
+import { textOf } from './markdown.ts';
+import { codesIn, tableIn } from './tables.ts';
 
 const versions = z.record(z.string(), z.string());
 
@@ -137,7 +138,7 @@ describe('production dependencies', () => {
   });
 
   it('have a reason each in docs/explain/dependencies.md', () => {
-    const { rows } = tableOf('docs/explain/dependencies.md', 'package');
+    const { rows } = tableIn(textOf('docs/explain/dependencies.md'), 'package');
     const names = rows.flatMap(([name = '']) => codesIn(name));
     expect(names.sort()).toEqual(Object.keys(manifest.dependencies).sort());
     for (const [name, reason = ''] of rows) expect(reason, name).toMatch(/\w+ \w+ \w+/);

@@ -1,0 +1,33 @@
+/** The tables in the text of a document. Runs in Node and in workerd. */
+
+/** Cells are trimmed. */
+export type Table = { heads: string[]; rows: string[][] };
+
+/** Returns the tables of a document, in order. */
+export function tablesIn(text: string): Table[] {
+  const blocks = text.match(/(?:^ *\|.*\|$\n?)+/gm) ?? [];
+  return blocks.map((block) => {
+    const [heads = [], , ...rows] = block.trim().split('\n').map(cellsOf);
+    return { heads, rows };
+  });
+}
+
+/** Returns the one table of the document whose first column has this head. */
+export function tableIn(text: string, firstHead: string): Table {
+  const [found, ...others] = tablesIn(text).filter(({ heads }) => heads[0] === firstHead);
+  if (found && others.length === 0) return found;
+  throw new Error(`the document has not one table headed "${firstHead}"`);
+}
+
+/** Returns the texts in backticks. */
+export function codesIn(text: string): string[] {
+  return [...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
+}
+
+function cellsOf(line: string): string[] {
+  return line
+    .trim()
+    .slice(1, -1)
+    .split('|')
+    .map((cell) => cell.trim());
+}
