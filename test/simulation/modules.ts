@@ -112,9 +112,10 @@ export class Source {
   }
 }
 
-/** The documentation page is no part of the deployed service. */
+/** The development pages are no part of the deployed service. */
 function packageNames(): string[] {
-  const texts = [...SOURCES].filter(([path]) => !path.startsWith('docs/')).map(([, text]) => text);
+  const deployed = [...SOURCES].filter(([path]) => !path.startsWith('development/'));
+  const texts = deployed.map(([, text]) => text);
   const names = texts.flatMap((text) =>
     [...text.matchAll(/^(?:import|export) (?!type )[^;]*?from '([^.][^']*)'/gm)].map(
       ([, name = '']) => name,
@@ -127,9 +128,7 @@ function compile(path: string, text: string): Module {
   const key = `${path}\n${text}`;
   const known = compiled.get(key);
   if (known !== undefined) return known;
-  // Scripts have no `import.meta`. No path that is made of it is used.
-  const script = text.replaceAll('import.meta', "({ dirname: '/', url: 'file:///' })");
-  const { outputText } = ts.transpileModule(script, {
+  const { outputText } = ts.transpileModule(text, {
     fileName: path,
     compilerOptions: {
       module: ts.ModuleKind.CommonJS,

@@ -127,28 +127,8 @@ function historyOf(world: World, plan: Plan): string {
     .map(({ clockOffset, place }, index) => `machine ${index} in ${place}: ${clockOffset} ms`)
     .join(', ');
   const lines = [...others, ...exchanges, ...calls].sort((a, b) => a.at - b.at);
-  return [`clocks: ${clocks}`, ...grouped(lines)].join('\n');
-}
-
-type Line = { at: number; text: string };
-
-/** Writes neighbours that say the same as one. */
-function grouped(lines: readonly Line[]): string[] {
-  const groups: { first: Line; last: Line; count: number }[] = [];
-  for (const line of lines) {
-    const group = groups.at(-1);
-    if (group?.first.text === line.text) {
-      group.last = line;
-      group.count += 1;
-    } else {
-      groups.push({ first: line, last: line, count: 1 });
-    }
-  }
-  return groups.map(({ first, last, count }) =>
-    count === 1
-      ? `${timeOf(first.at)} ${first.text}`
-      : `${timeOf(first.at)} to ${timeOf(last.at)} ${count} times: ${first.text}`,
-  );
+  const history = lines.map(({ at, text }) => `${timeOf(at)} ${text}`);
+  return [`clocks: ${clocks}`, ...history].join('\n');
 }
 
 function textOf({ isolate, request, start, end, status, body }: Exchange): string {
