@@ -62,8 +62,7 @@ const NUMBERS = sql.raw(
 
 type Filter = {
   /** Validates the parameter. Two values with the same meaning have the same output. */
-  schema: z.ZodType<string | number>;
-  metadata: z.GlobalMeta;
+  schema: z.ZodType<string | number | undefined>;
   /** The table that is read before the events. */
   from?: SQL;
   /** The condition that a row must meet; the value is bound to it later. */
@@ -73,44 +72,44 @@ type Filter = {
 /** Query parameter → filter. */
 const FILTERS = {
   id: {
-    schema: ids,
-    metadata: {
+    schema: ids.exactOptional().register(z.globalRegistry, {
       description: 'Only the stored events with these ids: comma-separated, repeated, or both.',
       ...listMetadata({ pattern: UUID_PATTERN, minLength: 36, maxLength: 36 }, MAX_PAGE_SIZE),
-    },
+    }),
     // Looks each id up by its index. The events found are sorted, which reads each of them once more.
     from: sql`${NUMBERS} cross join `,
     condition: (ids) => sql`${events.id} = ${ids}->>number.column1`,
   },
   type: {
-    schema: kinds,
-    metadata: {
+    schema: kinds.exactOptional().register(z.globalRegistry, {
       description: 'Only events of these kinds: comma-separated, repeated, or both.',
       ...listMetadata(
         { minLength: 1, maxLength: MAX_NAME_CHARACTERS, pattern: NAME_PATTERN },
         MAX_KINDS,
       ),
-    },
+    }),
     condition: (kinds) => sql`${events.type} in (select value from json_each(${kinds}))`,
   },
   aggregate_type: {
-    schema: name,
-    metadata: { description: 'Only events about this kind of entity.' },
+    schema: described(name.exactOptional(), 'Only events about this kind of entity.'),
     condition: (type) => eq(events.aggregate_type, type),
   },
   aggregate_id: {
-    schema: name,
-    metadata: { description: 'Only events about this entity.' },
+    schema: described(name.exactOptional(), 'Only events about this entity.'),
     condition: (id) => eq(events.aggregate_id, id),
   },
   created_after: {
-    schema: timestamp.transform((text) => Date.parse(text)),
-    metadata: { description: 'Only events accepted after this time.' },
+    schema: described(
+      timestamp.transform((text) => Date.parse(text)).exactOptional(),
+      'Only events accepted after this time.',
+    ),
     condition: (time) => gt(events.created_at, time),
   },
   created_before: {
-    schema: timestamp.transform(millisecondFrom),
-    metadata: { description: 'Only events accepted before this time.' },
+    schema: described(
+      timestamp.transform(millisecondFrom).exactOptional(),
+      'Only events accepted before this time.',
+    ),
     condition: (time) => lt(events.created_at, time),
   },
 } satisfies Record<string, Filter>;
@@ -124,11 +123,8 @@ const filters = Object.entries<Filter>(FILTERS);
 
 /** Query parameter → its schema. */
 const filterParameters = Object.fromEntries(
-  filters.map(([name, { schema, metadata }]) => [
-    name,
-    schema.exactOptional().register(z.globalRegistry, metadata),
-  ]),
-) as { [Name in FilterName]: z.ZodExactOptional<(typeof FILTERS)[Name]['schema']> };
+  filters.map(([name, { schema }]) => [name, schema]),
+) as { [Name in FilterName]: (typeof FILTERS)[Name]['schema'] };
 
 /** Returns the tables and conditions of the given filters. Each value is bound under its parameter's name. */
 function partsOf(asked: EventFilters): { from: SQL; condition: SQL } {
