@@ -8,9 +8,11 @@
 
 import { runCommand } from './command-line/command.ts';
 import { watchNpm } from './command-line/npm.ts';
-import { importListings } from './import/command.ts';
+import { importListings as command } from './import/command.ts';
+
+export { command };
 
 if (import.meta.main) {
   watchNpm(() => process.exit(1));
-  await runCommand(importListings);
+  await runCommand(command);
 }

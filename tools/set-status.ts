@@ -7,9 +7,11 @@
 
 import { runCommand } from './command-line/command.ts';
 import { watchNpm } from './command-line/npm.ts';
-import { setStatus } from './import/command.ts';
+import { setStatus as command } from './import/command.ts';
+
+export { command };
 
 if (import.meta.main) {
   watchNpm(() => process.exit(1));
-  await runCommand(setStatus);
+  await runCommand(command);
 }

@@ -56,14 +56,6 @@ describe('export-listings', () => {
     expect(stderr.trim().split('\n').at(-1)).toMatch(/^The export failed: .*nowhere/);
     expect(existsSync(out)).toBe(false);
   });
-
-  it('does not take an empty name for a file', async () => {
-    const { code, stdout, stderr } = await exportHere('--out=');
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toContain(
-      '--out needs the name of a file. Nothing was done.\n\nUsage: npm run -s export-listings',
-    );
-  });
 });
 
 describe('the program export-listings', () => {

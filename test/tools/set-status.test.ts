@@ -69,17 +69,6 @@ describe('set-status', () => {
     ]);
     expect(rows()).toEqual(before);
   });
-
-  it.each<[string[], string]>([
-    [[], 'Name a status and a slug.'],
-    [['hidden'], 'Name a status and a slug.'],
-    [['hidden', 'a', '--patch'], "Unknown option '--patch'"],
-  ])('refuses %j with 2', async (args, told) => {
-    const { code, stdout, stderr } = await imports.setStatus(...args);
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toContain(told);
-    expect(stderr).toContain('\n\nUsage: npm run set-status -- STATUS SLUG');
-  });
 });
 
 describe('the program set-status', () => {

@@ -15,7 +15,7 @@ export type Differences = {
 
 /** A long text is shown from a little before the place where it begins to differ. */
 const CONTEXT_CHARACTERS = 15;
-/** So many changed entries of a list are shown with their differences. The others are counted. */
+/** This many changed entries of a list are shown with their differences. The others are counted. */
 const SHOWN_ENTRIES = 2;
 
 /** Returns the differences of two listings. */
@@ -33,9 +33,9 @@ export function differencesOf(old: Source, now: Source): Differences {
   if (now.photos.length > 0 && wasShown && !now.photos.some((each) => each.web_visible)) {
     found.emptied.push('gallery');
   }
-  const features = ({ unique_features }: Source) =>
-    unique_features.map((each) => ({ id: each.icon_slug, ...each }));
-  compareList('unique_features', features(old), features(now), ({ id }) => id, found);
+  const [was, is] = [old.unique_features, now.unique_features];
+  const labelOf = ({ icon_slug }: Feature) => icon_slug;
+  compareList('unique_features', withIds(was, is), withIds(is, was), labelOf, found);
   const offered = ({ amenities }: Source) => amenities.map((each) => ({ id: each.slug, ...each }));
   compareList('amenities', offered(old), offered(now), ({ id }) => id, found);
   return { changes: found.changes, emptied: [...new Set(found.emptied)] };
@@ -46,6 +46,17 @@ export function recordDifferences<T extends Location | Amenity>(old: T, now: T):
   const found: Differences = { changes: [], emptied: [] };
   compareFields(old, now, '', found);
   return found.changes;
+}
+
+type Feature = Source['unique_features'][number];
+
+/** Unique features have no key. A feature that is in both lists has its content as its id, another one its place. */
+function withIds(features: readonly Feature[], others: readonly Feature[]) {
+  const contents = new Set(others.map((each) => JSON.stringify(each)));
+  return features.map((each, place) => {
+    const content = JSON.stringify(each);
+    return { id: contents.has(content) ? content : String(place), ...each };
+  });
 }
 
 /** Returns the fields that are compared by their values. */

@@ -127,19 +127,4 @@ describe('import-listings', () => {
       expect(stderr).not.toMatch(/^\s+at /m);
     }
   });
-
-  it.each<[string[], string]>([
-    [
-      [],
-      'Name a listings file. Nothing was done.\n\nUsage: npm run import-listings -- FILE [--dry-run] [--patch]',
-    ],
-    [['a.json', 'b.json'], 'Name one listings file only. Nothing was done.\n\nUsage: '],
-    [['--wet-run', 'a.json'], "Unknown option '--wet-run'"],
-    [['a.json', '--remote', '--env', 'prod'], '--env "prod": wrangler.toml defines no such'],
-    [['a.json', '--env', 'staging'], '--env needs --remote'],
-  ])('refuses %j with 2', async (args, message) => {
-    const { code, stdout, stderr } = await imports.run(...args);
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toContain(message);
-  });
 });

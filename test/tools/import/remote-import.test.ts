@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { restDatabase } from '../../../tools/cloudflare/rest-database.ts';
 import { importListings } from '../../../tools/import/command.ts';
 import { loadInto } from '../../../tools/import/load-listings.ts';
-import { CloudflareStandIn, type Fault } from '../../support/cloudflare/stand-in.ts';
+import { CloudflareStandIn } from '../../support/cloudflare/stand-in.ts';
 import { runHere } from '../../support/node/in-process.ts';
 import { fileOf, propertyOf } from '../../support/node/listings-file.ts';
 import { type Finished, ProjectCopy } from '../../support/node/project-copy.ts';
@@ -77,20 +77,6 @@ describe('a remote import', () => {
     expect(String(rows[0]?.rendering)).toContain('staging.example.com');
     expect(cloudflare.account.subdomain).toBeNull();
     expect(cloudflare.requests.filter((name) => /workers|kv/.test(name))).toEqual([]);
-  });
-
-  it.each<[string, Fault]>([
-    ['a 502 after it was carried out', { ...APPLY, status: 502, times: 1, isAfter: true }],
-    ['a 502 before it was carried out', { ...APPLY, status: 502, times: 1 }],
-    ['a connection that breaks', { ...APPLY, status: 0, times: 2, isAfter: true }],
-  ])('is done when its transaction meets %s', async (_, fault) => {
-    cloudflare.faults = [fault];
-    const { code, stdout, stderr } = await load();
-    expect([code, stored()]).toEqual([0, ['one', 'two']]);
-    expect(stdout).toContain('2 listings: 2 added, 0 changed, 0 unchanged');
-    expect(stderr.trim().split('\n')).toEqual([
-      expect.stringMatching(/^Cloudflare: .* is repeated\.$/),
-    ]);
   });
 
   it('reads back that it is done when every answer to its transaction is lost', async () => {
