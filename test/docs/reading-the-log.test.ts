@@ -152,21 +152,21 @@ afterAll(() => vi.restoreAllMocks());
 /** Question → the requests whose lines it finds, and requests whose lines it must not find. */
 const FOUND: Record<string, { yes: string[]; no: string[] }> = {
   'What happened to this request': { yes: ['d1-down'], no: ['read'] },
-  'What is refused, and why': {
+  'What is rejected, and why': {
     yes: ['missing', 'bad-limit', 'unknown-key', 'no-scope', 'conflict', 'limited', 'd1-down'],
     no: ['read', 'accepted', 'stale'],
   },
-  'What is refused, from whom': {
+  'What is rejected, from whom': {
     yes: ['bad-limit', 'bad-payload'],
     no: ['missing', 'conflict', 'accepted'],
   },
-  'Whose key is refused': {
+  'Whose key is rejected': {
     yes: ['unknown-key', 'expired-key', 'expired-token'],
     no: ['no-scope'],
   },
   'Whose key has expired': { yes: ['expired-key'], no: ['unknown-key'] },
   'Who lacks a scope': { yes: ['no-scope'], no: ['expired-key'] },
-  'Why are tokens refused': { yes: ['expired-token'], no: ['read-by-token'] },
+  'Why are tokens rejected': { yes: ['expired-token'], no: ['read-by-token'] },
   'What is being limited': {
     yes: ['limited', 'limited-event'],
     no: ['last-allowed', 'last-event'],
@@ -183,7 +183,7 @@ const FOUND: Record<string, { yes: string[]; no: string[] }> = {
   'What is served stale': { yes: ['stale'], no: ['cached', 'd1-down'] },
   'What fails': { yes: ['d1-down', 'kv-down', 'stale'], no: ['read', 'no-scope'] },
   'Does the new version fail more': { yes: ['d1-down'], no: ['no-scope'] },
-  'How long do answers take': { yes: ['read', 'limited'], no: [] },
+  'How long do responses take': { yes: ['read', 'limited'], no: [] },
 };
 
 describe('the questions', () => {
