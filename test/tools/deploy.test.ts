@@ -2,13 +2,11 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import * as z from 'zod';
 import { useQuickWrangler } from '../support/cloudflare/quick-wrangler.ts';
 import { CloudflareStandIn, type Fault } from '../support/cloudflare/stand-in.ts';
+import { productionBundle } from '../support/node/production-service.ts';
 import { type Finished, ProjectCopy } from '../support/node/project-copy.ts';
-import { startUploaded } from '../support/node/uploaded-service.ts';
 
 /** The quick wrangler, and the argument of the runs that it leaves to the real one. */
 const QUICK = { REAL_WRANGLER_FOR: 'none' };
@@ -120,8 +118,12 @@ describe('deploy', () => {
       'workers/tag': 'no-commit',
       'workers/message': 'deployed without git',
     });
-    const script = current?.files.get('index.js') ?? '';
-    expect(gzipSync(script).length).toBeLessThan(100_000);
+    // The bundle that other tests serve, with the binding that names its version.
+    const bundle = readFileSync(await productionBundle(), 'utf8').trimEnd();
+    expect(current?.files.get('index.js') === bundle).toBe(true);
+    expect(current?.bindings).toContainEqual(
+      expect.objectContaining({ name: 'CF_VERSION_METADATA', type: 'version_metadata' }),
+    );
     // Nothing of the account is left in the working copy.
     const toml = readFileSync(join(project.directory, 'wrangler.toml'), 'utf8');
     expect(toml).not.toContain(database.uuid);
@@ -131,29 +133,6 @@ describe('deploy', () => {
     });
     expectDone(await project.run('import-listings.ts', 'tools/samples/listings.json', '--remote'));
     expect(database.rows('SELECT count(*) AS n FROM properties')).toEqual([{ n: 71 }]);
-  });
-
-  it('uploads a bundle that serves the imported listings, under the name of its version', async () => {
-    const worker = cloudflare.account.workers.get(NAME);
-    if (worker === undefined) throw new Error('nothing is deployed');
-    const uploaded = await startUploaded(worker, cloudflare.account.database(NAME));
-    try {
-      const ask = async (path: string) => {
-        const headers = { 'x-api-key': 'key-1' };
-        const response = await fetch(new URL(path, uploaded.url), { headers });
-        return { status: response.status, body: await response.json() };
-      };
-      expect(await ask('/api/health/detailed')).toMatchObject({
-        status: 200,
-        body: { status: 'ok', deployment: { id: worker.current.id } },
-      });
-      const page = await ask('/api/v1/web/properties');
-      expect(page).toMatchObject({ status: 200, body: { has_more: true } });
-      const { data } = z.object({ data: z.array(z.unknown()) }).parse(page.body);
-      expect(data).toHaveLength(25);
-    } finally {
-      await uploaded.stop();
-    }
   });
 
   it('deploys again from a clean clone, beside others of their names, with no second resource', async () => {
