@@ -146,15 +146,12 @@ describe('POST /api/public/events/ingest/batch', () => {
     expect(await outcomesOf(await sendBatch([item(key)]))).toEqual(['replayed']);
   });
 
-  it('takes 100 events in one round trip, at 4 rows per event and without KV', async () => {
-    const { env: counted, costs } = counting(env);
+  it('takes 100 events, and writes nothing when it is sent again', async () => {
     const events = items(100);
-    expect(await outcomesOf(await sendBatch(events, counted))).toEqual(Array(100).fill('accepted'));
-    const cost = { d1RoundTrips: 1, d1RowsWritten: 400, kvReads: 0, kvWrites: 0, counterCalls: 0 };
-    expect(costs).toMatchObject(cost);
-    const again = counting(env);
-    await sendBatch(events, again.env);
-    expect(again.costs).toMatchObject({ d1RoundTrips: 1, d1RowsWritten: 0, kvWrites: 0 });
+    expect(await outcomesOf(await sendBatch(events))).toEqual(Array(100).fill('accepted'));
+    const { env: counted, costs } = counting(env);
+    expect(await outcomesOf(await sendBatch(events, counted))).toEqual(Array(100).fill('replayed'));
+    expect(costs).toMatchObject({ d1RoundTrips: 1, d1RowsWritten: 0, kvWrites: 0 });
   });
 
   it('takes two round trips where an item does not fit its schema', async () => {
