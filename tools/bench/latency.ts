@@ -4,8 +4,8 @@
  * after the other.
  */
 
-import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
 import { migrate } from '../database/migrations.ts';
 import type { Hop } from './delayed.ts';
@@ -44,43 +44,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'edge', width: 5 },
 ];
 
-type Answered = { status: number; headers: IncomingHttpHeaders; milliseconds: number };
-
-type Connection = {
-  /** Sends the request from a client's address, and reads the answer to its end. */
-  ask(call: Call, client: string): Promise<Answered>;
-  close(): void;
-};
-
-/** Makes a connection, which carries one request at a time. */
-function connectTo(url: URL): Connection {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  return {
-    ask({ method, path, headers, body }, client) {
-      return new Promise((resolve, reject) => {
-        const startedAt = performance.now();
-        const sent = request(
-          new URL(path, url).href,
-          { agent, method, headers: { ...headers, 'CF-Connecting-IP': client } },
-          (answer) => {
-            answer.on('error', reject);
-            answer.on('end', () =>
-              resolve({
-                status: answer.statusCode ?? 0,
-                headers: answer.headers,
-                milliseconds: performance.now() - startedAt,
-              }),
-            );
-            answer.resume();
-          },
-        );
-        sent.on('error', reject);
-        sent.end(body);
-      });
-    },
-    close: () => agent.destroy(),
-  };
-}
+type Timed = { status: number; remaining: number; milliseconds: number };
 
 /** Measures every operation for every size of client, and prints the table. */
 export async function measureLatency(delays: Delays, extent: Extent): Promise<void> {
@@ -111,17 +75,13 @@ export async function measureLatency(delays: Delays, extent: Extent): Promise<vo
   console.log(tableHead(COLUMNS));
   for (const { name, runtime, call, paceMs = 0 } of operations) {
     for (const [requests, clients] of Object.entries(extent.clients)) {
-      const connection = connectTo(runtime.url);
-      await connection.ask(call(), freshClient());
+      await send(runtime, call(), freshClient());
       await takeCalls(runtime);
-      const answers: Answered[] = [];
+      const responses: Timed[] = [];
       for (let client = 0; client < clients; client += 1) {
-        answers.push(
-          ...(await askInTurn(connection, call, { requests: Number(requests), paceMs })),
-        );
+        responses.push(...(await sendInTurn(runtime, call, Number(requests), paceMs)));
       }
-      connection.close();
-      printLine(`${name}, clients of ${requests}`, answers, await takeCalls(runtime));
+      printLine(`${name}, clients of ${requests}`, responses, await takeCalls(runtime));
     }
   }
   await measureAtOnce(hot);
@@ -130,12 +90,14 @@ export async function measureLatency(delays: Delays, extent: Extent): Promise<vo
 }
 
 async function start(script: string, delays: Delays, vars: Record<string, string>) {
+  const delayVars = Object.entries(delays).map(([hop, milliseconds]) => [
+    `DELAY_${hop.toUpperCase()}`,
+    String(milliseconds),
+  ]);
   const runtime = await startRuntime(script, {
     PUBLIC_SITE_URL,
     API_KEY,
-    ...Object.fromEntries(
-      Object.entries(delays).map(([hop, delay]) => [`DELAY_${hop.toUpperCase()}`, String(delay)]),
-    ),
+    ...Object.fromEntries(delayVars),
     ...vars,
   });
   await migrate(runtime.database);
@@ -143,43 +105,50 @@ async function start(script: string, delays: Delays, vars: Record<string, string
   return runtime;
 }
 
+/** Sends a request from a client's address, and reads the response to its end. */
+async function send(runtime: Runtime, { path, ...call }: Call, client: string): Promise<Timed> {
+  const startedAt = performance.now();
+  const headers = { ...call.headers, 'CF-Connecting-IP': client };
+  const response = await fetch(new URL(path, runtime.url), { ...call, headers });
+  await response.arrayBuffer();
+  return {
+    status: response.status,
+    remaining: Number(response.headers.get('X-RateLimit-Remaining')),
+    milliseconds: performance.now() - startedAt,
+  };
+}
+
 /** Sends the requests of one client. Throws unless `X-RateLimit-Remaining` falls by one with each. */
-async function askInTurn(
-  connection: Connection,
-  call: () => Call,
-  { requests, paceMs = 0 }: { requests: number; paceMs?: number },
-) {
+async function sendInTurn(runtime: Runtime, call: () => Call, requests: number, paceMs: number) {
   const client = freshClient();
-  const answers: Answered[] = [];
+  const responses: Timed[] = [];
   for (let sent = 0; sent < requests; sent += 1) {
     const next = performance.now() + paceMs;
-    answers.push(await connection.ask(call(), client));
+    responses.push(await send(runtime, call(), client));
     // Timers of Node count whole milliseconds.
     while (performance.now() < next) await new Promise((resolve) => setImmediate(resolve));
   }
-  const remaining = answers.map(({ headers }) => Number(headers['x-ratelimit-remaining']));
+  const remaining = responses.map((response) => response.remaining);
   const first = remaining[0] ?? Number.NaN;
   if (remaining.some((left, sent) => left !== first - sent)) {
     throw new Error(`X-RateLimit-Remaining does not fall by one: ${remaining.join(' ')}`);
   }
-  return answers;
+  return responses;
 }
 
+/** Returns the calls since the last time, and resets them. */
 async function takeCalls(runtime: Runtime) {
   return calls.parse(await (await fetch(new URL('/calls', runtime.url))).json());
 }
 
-function printLine(name: string, answers: readonly Answered[], counted: z.infer<typeof calls>) {
-  const failed = answers.find(({ status }) => status >= 300);
+function printLine(name: string, responses: readonly Timed[], counted: z.infer<typeof calls>) {
+  const failed = responses.find(({ status }) => status >= 300);
   if (failed !== undefined) throw new Error(`${name}: ${failed.status}`);
-  const times = answers.map(({ milliseconds }) => milliseconds);
-  const perRequest = [
-    counted.counter,
-    counted.counterRows,
-    counted.d1,
-    counted.kv,
-    counted.edge,
-  ].map((total) => number(total / answers.length, 2));
+  const times = responses.map(({ milliseconds }) => milliseconds);
+  const { counter, counterRows, d1, kv, edge } = counted;
+  const perRequest = [counter, counterRows, d1, kv, edge].map((total) =>
+    number(total / responses.length, 2),
+  );
   const figures = [50, 95, 99].map((percent) => number(percentile(times, percent), 1));
   console.log(tableLine(COLUMNS, [name, ...figures, ...perRequest]));
 }
@@ -188,15 +157,10 @@ function printLine(name: string, answers: readonly Answered[], counted: z.infer<
 async function measureAtOnce(runtime: Runtime): Promise<void> {
   await takeCalls(runtime);
   const client = freshClient();
-  const answers = await Promise.all(
-    Array.from({ length: AT_ONCE }, async () => {
-      const connection = connectTo(runtime.url);
-      const answer = await connection.ask(feedCall('/home-1'), client);
-      connection.close();
-      return answer;
-    }),
+  const responses = await Promise.all(
+    Array.from({ length: AT_ONCE }, () => send(runtime, feedCall('/home-1'), client)),
   );
-  const passed = answers.filter(({ status }) => status === 200).length;
+  const passed = responses.filter(({ status }) => status === 200).length;
   const { counter } = await takeCalls(runtime);
   console.log(
     `\n${AT_ONCE} at once from one client: ${passed} pass, with ${counter} counter calls.`,
@@ -205,32 +169,26 @@ async function measureAtOnce(runtime: Runtime): Promise<void> {
 
 /** Reads a page once a second, with and without the counter's hop. */
 async function measureSteady(script: string, delays: Delays): Promise<void> {
-  const runtimes = [
-    { name: 'page, once a second', runtime: await start(script, delays, {}) },
-    {
-      name: 'the same, counter at 0',
-      runtime: await start(script, { ...delays, counter: 0 }, {}),
-    },
-  ];
-  const measured = await Promise.all(
-    runtimes.map(async ({ name, runtime }) => {
-      const connection = connectTo(runtime.url);
-      await connection.ask(feedCall(''), freshClient());
-      await takeCalls(runtime);
-      const client = freshClient();
-      const answers: Answered[] = [];
-      for (let second = 0; second < STEADY_SECONDS; second += 1) {
-        const pause = new Promise((resolve) => setTimeout(resolve, 1_000));
-        answers.push(await connection.ask(feedCall(''), client));
-        await pause;
-      }
-      connection.close();
-      return { name, answers, counted: await takeCalls(runtime) };
-    }),
-  );
+  const readSteadily = async (name: string, ownDelays: Delays) => {
+    const runtime = await start(script, ownDelays, {});
+    await send(runtime, feedCall(''), freshClient());
+    await takeCalls(runtime);
+    const client = freshClient();
+    const responses: Timed[] = [];
+    for (let second = 0; second < STEADY_SECONDS; second += 1) {
+      const [response] = await Promise.all([send(runtime, feedCall(''), client), sleep(1_000)]);
+      responses.push(response);
+    }
+    const counted = await takeCalls(runtime);
+    await runtime.stop();
+    return () => printLine(name, responses, counted);
+  };
+  const prints = await Promise.all([
+    readSteadily('page, once a second', delays),
+    readSteadily('the same, counter at 0', { ...delays, counter: 0 }),
+  ]);
   console.log(`\n${tableHead(COLUMNS)}`);
-  for (const { name, answers, counted } of measured) printLine(name, answers, counted);
-  await Promise.all(runtimes.map(({ runtime }) => runtime.stop()));
+  for (const print of prints) print();
 }
 
 let clients = 0;
