@@ -18,7 +18,7 @@ type DelayedEnv = Env & Record<`DELAY_${Uppercase<Hop>}`, string>;
 const calls: Calls = { counter: 0, d1: 0, kv: 0, edge: 0, counterRows: 0 };
 
 /** Methods that call the store. Other methods return an object that has such methods. */
-const REMOTE = /^(grant|all|run|first|raw|batch|exec|get|put|delete|list|match)$/;
+const REMOTE = /^(report|all|run|first|raw|batch|exec|get|put|delete|list|match)$/;
 const originals = new WeakMap<object, object>();
 
 /** Returns the object with its remote calls delayed. */
