@@ -1,11 +1,13 @@
 /**
- * The feed's cache: finished answers in two levels, the memory of this isolate and the edge cache of the data centre.
- * An answer is fresh for `FEED_CACHE_SECONDS` from its D1 read in both.
+ * The feed's cache: finished responses in two levels, the memory of this isolate and the edge cache of the data centre.
+ * The age of a response counts from its D1 read, in both.
  *
- * The edge cache (Cache API) may evict an entry at any time, does nothing on a `workers.dev` address, and starts to
- * count an answer's age at the put, so an answer carries the time of its D1 read. Its addresses are looked up after
- * authentication only, and no route serves them. A fault of the edge cache is logged, and the request goes on without
- * it.
+ * The edge cache (Cache API) may evict an entry at any time, does nothing on a `workers.dev` address, and counts an age
+ * from the put, so an entry has the time of its D1 read. Its addresses are read after authentication only, and no route
+ * serves them. A fault of the edge cache is logged, and the request continues without it.
+ *
+ * Reads of D1 may overtake each other. So each level keeps the newest read of a key, also if this read found no listing:
+ * an older read replaces neither a response nor a removal.
  */
 
 import { LRUCache } from 'lru-cache';
@@ -15,7 +17,7 @@ import { withDeadline } from '../storage/deadline.ts';
 import { edgeAddressOf } from '../storage/edge-address.ts';
 import { renderingOf } from './render.ts';
 
-/** An answer is renewed in the background when this part of its time is over. */
+/** A response is renewed in the background after this part of its time. */
 const RENEWAL_PART = 3 / 4;
 const EDGE_DEADLINE_MS = 1_000;
 /** The header in which the edge cache keeps the time of the D1 read. */
@@ -23,9 +25,11 @@ const READ_AT = 'X-Read-At';
 const TAG_BYTES = 16;
 /** The rough size of an entry in memory besides its body and key: the objects that hold them. */
 const ENTRY_OVERHEAD_BYTES = 512;
+/** A larger part of the memory would evict many responses: such a response is cached at the edge only. */
+const MAX_ENTRY_PART = 1 / 16;
 
-/** A finished answer: its bytes and their tag, made once and sent many times. */
-export type Answer = {
+/** A finished response: its bytes and their tag, made once and sent many times. */
+export type FeedResponse = {
   /** A Blob, because a response copies bytes once more. */
   body: Blob;
   /** The headers of a 200 and of a 304. */
@@ -35,120 +39,135 @@ export type Answer = {
   readAt: number;
 };
 
-/** A cached answer, its level and its state. */
-export type Cached = {
-  answer: Answer;
+/** The newest read of a key. Without a response, it found no listing, or its response is cached at the edge only. */
+type MemoryEntry = { readAt: number; response: FeedResponse | undefined };
+
+/** A cached response, its level and its state. */
+export type CachedResponse = {
+  response: FeedResponse;
   level: 'memory' | 'edge';
   /**
-   * `fresh`: the answer is given. `due`: it is given, and renewed in the background. `stale`: it is given only while D1
-   * fails. `over`: it is too old to be given.
+   * `current`: served. `renewing`: served, and renewed in the background. `stale`: served only while D1 fails, stalls or
+   * is slow. `expired`: never served.
    */
-  state: 'fresh' | 'due' | 'stale' | 'over';
-  /** Whole seconds for which the answer stays fresh; negative afterwards. */
-  ttlSeconds: number;
+  state: 'current' | 'renewing' | 'stale' | 'expired';
+  /** The milliseconds for which the response stays current; negative afterwards. */
+  ttlMs: number;
 };
 
-/** Makes the answer of a JSON text. */
-export async function makeAnswer(json: string, readAt: number): Promise<Answer> {
+/** Makes the response of a JSON text. */
+export async function makeResponse(json: string, readAt: number): Promise<FeedResponse> {
   const bytes = new TextEncoder().encode(json);
-  return answerOf(bytes, await etagOf(bytes), readAt);
+  return responseOf(bytes, await etagOf(bytes), readAt);
 }
 
-/** An answer that is given without asking D1. */
-export type Fresh = Cached & { state: 'fresh' | 'due' };
-
-/** Reports whether an answer is given without asking D1. */
-export function isFresh(cached: Cached | undefined): cached is Fresh {
-  return cached?.state === 'fresh' || cached?.state === 'due';
-}
-
-/** Returns the entry of a level in `Cache-Status` (RFC 9211): a hit, or why the level did not give its answer. */
-export function statusOf(level: 'isolate' | 'edge', cached: Cached | undefined): string {
-  if (cached === undefined) return `${level}; fwd=miss`;
-  return isFresh(cached) ? `${level}; hit; ttl=${cached.ttlSeconds}` : `${level}; fwd=stale`;
-}
-
-/** Both levels. Memory evicts the least recently used answers. */
+/** Both levels. Memory evicts the least recently used responses. */
 export class FeedCache {
-  readonly #memory: LRUCache<string, Answer>;
+  readonly #memory: LRUCache<string, MemoryEntry>;
+  readonly #maxEntryBytes: number;
   /** Part of an edge address, because isolates with other rules or another site address share the edge cache. */
   readonly #rendering: string;
-  readonly #freshMs: number;
+  readonly #currentMs: number;
   readonly #staleMs: number;
 
   constructor({ feedMemoryBytes, feedCacheSeconds, feedStaleSeconds, publicSiteUrl }: Config) {
     this.#memory = new LRUCache({
-      // `FEED_MEMORY_BYTES=0` caches nothing: no answer fits into one byte.
+      // `FEED_MEMORY_BYTES=0` caches nothing: no entry fits into one byte.
       maxSize: Math.max(1, feedMemoryBytes),
-      sizeCalculation: (answer, key) => answer.body.size + 2 * key.length + ENTRY_OVERHEAD_BYTES,
+      sizeCalculation: sizeOf,
     });
+    this.#maxEntryBytes = feedMemoryBytes * MAX_ENTRY_PART;
     this.#rendering = renderingOf(publicSiteUrl);
-    this.#freshMs = feedCacheSeconds * 1_000;
+    this.#currentMs = feedCacheSeconds * 1_000;
     this.#staleMs = feedStaleSeconds * 1_000;
   }
 
-  /** Finds an answer in memory. */
-  findInMemory(key: string): Cached | undefined {
-    return this.#cachedAt('memory', this.#memory.get(key));
+  /** Finds a response in memory. */
+  findInMemory(key: string): CachedResponse | undefined {
+    const response = this.#memory.get(key)?.response;
+    return response && this.#cached('memory', response);
   }
 
-  /** Finds an answer at the edge. Never rejects, and takes about a second at most. */
-  async findAtEdge(requestUrl: string, key: string): Promise<Cached | undefined> {
+  /** Finds a response at the edge. Never rejects, and takes about two seconds at most. */
+  async findAtEdge(requestUrl: string, key: string): Promise<CachedResponse | undefined> {
     try {
-      const looking = caches.default.match(this.#addressOf(requestUrl, key));
-      const found = await withDeadline(looking, EDGE_DEADLINE_MS, 'edge cache read');
+      const found = await this.#matchAtEdge(requestUrl, key);
       const etag = found?.headers.get('ETag');
-      const readAt = Number(found?.headers.get(READ_AT));
-      if (found === undefined || !etag || !readAt) return undefined;
-      const reading = found.arrayBuffer();
-      const body = await withDeadline(reading, EDGE_DEADLINE_MS, 'edge cache body');
-      return this.#cachedAt('edge', answerOf(body, etag, readAt));
+      if (found === undefined || !etag) return undefined;
+      const body = await withDeadline(found.arrayBuffer(), EDGE_DEADLINE_MS, 'edge cache body');
+      return this.#cached('edge', responseOf(body, etag, readAtOf(found)));
     } catch (error) {
       logFault('the edge cache could not be read', error);
       return undefined;
     }
   }
 
-  /** Caches an answer in memory, unless memory has a younger answer: reads of D1 may overtake each other. */
-  remember(key: string, answer: Answer): void {
-    if (answer.readAt >= (this.#memory.peek(key)?.readAt ?? 0)) this.#memory.set(key, answer);
+  /** Caches a response of the edge cache in memory. */
+  remember(key: string, response: FeedResponse): void {
+    this.#remember(key, { readAt: response.readAt, response });
   }
 
-  /** Caches an answer in both levels. Never rejects. */
-  async put(requestUrl: string, key: string, answer: Answer): Promise<void> {
-    this.remember(key, answer);
-    const { body, etag, readAt } = answer;
-    const seconds = Math.max(this.#freshMs, this.#staleMs) / 1_000;
-    const headers = {
+  /** Caches the response of a read in both levels, or that the read found no listing. Never rejects. */
+  async put(
+    requestUrl: string,
+    key: string,
+    readAt: number,
+    response: FeedResponse | undefined,
+  ): Promise<void> {
+    if (!this.#remember(key, { readAt, response })) return;
+    const seconds = Math.max(this.#currentMs, this.#staleMs) / 1_000;
+    const headers = new Headers({
       'Cache-Control': `public, max-age=${seconds}`,
-      ETag: etag,
       [READ_AT]: String(readAt),
-    };
-    const address = this.#addressOf(requestUrl, key);
-    await settle(caches.default.put(address, new Response(body, { headers })));
+    });
+    // An entry without a tag is a removal.
+    if (response !== undefined) headers.set('ETag', response.etag);
+    try {
+      if (readAt < readAtOf(await this.#matchAtEdge(requestUrl, key))) return;
+      const address = this.#addressOf(requestUrl, key);
+      const writing = caches.default.put(address, new Response(response?.body, { headers }));
+      await withDeadline(writing, EDGE_DEADLINE_MS, 'edge cache write');
+    } catch (error) {
+      logFault('the edge cache could not be written', error);
+    }
   }
 
-  /** Removes an answer from both levels. Never rejects. */
-  async remove(requestUrl: string, key: string): Promise<void> {
-    this.#memory.delete(key);
-    await settle(caches.default.delete(this.#addressOf(requestUrl, key)));
+  /** Returns whether memory has no newer read of the key. */
+  #remember(key: string, entry: MemoryEntry): boolean {
+    const { readAt } = entry;
+    if (readAt < (this.#memory.peek(key)?.readAt ?? 0)) return false;
+    const isTooLarge = sizeOf(entry, key) > this.#maxEntryBytes;
+    this.#memory.set(key, isTooLarge ? { readAt, response: undefined } : entry);
+    return true;
+  }
+
+  #matchAtEdge(requestUrl: string, key: string): Promise<Response | undefined> {
+    const looking = caches.default.match(this.#addressOf(requestUrl, key));
+    return withDeadline(looking, EDGE_DEADLINE_MS, 'edge cache read');
   }
 
   #addressOf(requestUrl: string, key: string): string {
     return edgeAddressOf(requestUrl, 'answers', `${this.#rendering} ${key}`);
   }
 
-  #cachedAt(level: Cached['level'], answer: Answer | undefined): Cached | undefined {
-    if (answer === undefined) return undefined;
-    const ageMs = Date.now() - answer.readAt;
-    const ttlSeconds = Math.floor((this.#freshMs - ageMs) / 1_000);
-    const isStale = this.#staleMs > 0 && ageMs <= this.#staleMs;
-    if (ageMs >= this.#freshMs) {
-      return { answer, level, state: isStale ? 'stale' : 'over', ttlSeconds };
-    }
-    const isDue = ageMs >= this.#freshMs * RENEWAL_PART;
-    return { answer, level, state: isDue ? 'due' : 'fresh', ttlSeconds };
+  #cached(level: CachedResponse['level'], response: FeedResponse): CachedResponse {
+    const ageMs = Date.now() - response.readAt;
+    return { response, level, state: this.#stateAt(ageMs), ttlMs: this.#currentMs - ageMs };
   }
+
+  #stateAt(ageMs: number): CachedResponse['state'] {
+    if (ageMs < this.#currentMs * RENEWAL_PART) return 'current';
+    if (ageMs < this.#currentMs) return 'renewing';
+    return this.#staleMs > 0 && ageMs <= this.#staleMs ? 'stale' : 'expired';
+  }
+}
+
+function sizeOf({ response }: MemoryEntry, key: string): number {
+  return (response?.body.size ?? 0) + 2 * key.length + ENTRY_OVERHEAD_BYTES;
+}
+
+function readAtOf(found: Response | undefined): number {
+  return Number(found?.headers.get(READ_AT));
 }
 
 /** Makes the strong `ETag` of the bytes (RFC 9110 section 8.8.3): equal bytes have equal tags. */
@@ -158,8 +177,8 @@ async function etagOf(bytes: Uint8Array): Promise<string> {
 }
 
 /**
- * Reports whether the client already holds the representation. The comparison is weak, as RFC 9110 section 13.1.2 asks:
- * an intermediary that compresses an answer marks its tag `W/`.
+ * Reports whether the client has the representation already. The comparison is weak, as RFC 9110 section 13.1.2 asks:
+ * an intermediary that compresses a response marks its tag `W/`.
  */
 export function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false;
@@ -167,17 +186,8 @@ export function matchesEtag(ifNoneMatch: string | undefined, etag: string): bool
   return ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
 }
 
-/** Waits for a write to the edge cache. Never rejects: a fault is logged. */
-async function settle(write: Promise<unknown>): Promise<void> {
-  try {
-    await withDeadline(write, EDGE_DEADLINE_MS, 'edge cache write');
-  } catch (error) {
-    logFault('the edge cache could not be written', error);
-  }
-}
-
-/** Makes the answer of bytes whose tag is known. */
-function answerOf(bytes: Uint8Array | ArrayBuffer, etag: string, readAt: number): Answer {
+/** Makes the response of bytes whose tag is known. */
+function responseOf(bytes: Uint8Array | ArrayBuffer, etag: string, readAt: number): FeedResponse {
   const headers = new Headers({ 'Cache-Control': 'private, no-cache', ETag: etag });
   return { body: new Blob([bytes], { type: 'application/json' }), headers, etag, readAt };
 }

@@ -1,4 +1,16 @@
-/** Answers requests of the feed: from the cache, else from D1, else with an older answer. */
+/**
+ * Serves the feed from the cache, from D1, or with a stale response while D1 fails, stalls or is slow:
+ *
+ *     0 ms      memory: current → serve it; renewing → serve it, and renew it in the background
+ *               edge cache: the same, and keep it in memory
+ *     20 ms     D1 failed or stalled in the last 5 s, and a stale response is known → serve it
+ *               otherwise read D1 (the edge cache may still respond)
+ *     300 ms    D1 has not answered → a stale response, at most five minutes past its time; any stale response if D1
+ *               failed or stalled in the last minute
+ *     2 s       D1 has stalled → any stale response
+ *     5 s       500
+ *     any time  D1 answers → serve it, and cache it in both levels; D1 fails → any stale response, else 500
+ */
 
 import type { Context } from 'hono';
 import { LRUCache } from 'lru-cache';
@@ -9,14 +21,11 @@ import { encodeCursor, listJson } from '../http/paging.ts';
 import { firstWithin } from '../storage/deadline.ts';
 import type { Connection } from '../storage/statement.ts';
 import {
-  type Answer,
-  type Cached,
+  type CachedResponse,
   FeedCache,
-  type Fresh,
-  isFresh,
-  makeAnswer,
+  type FeedResponse,
+  makeResponse,
   matchesEtag,
-  statusOf,
 } from './cache.ts';
 import { inLanguages } from './locale-map.ts';
 import { findLocations, LOCATIONS_SCOPE, type LocationsRequest } from './locations.ts';
@@ -38,7 +47,7 @@ export type FeedRequest = (
   locale: readonly string[] | undefined;
 };
 
-/** Reads the answer to a request, as JSON text; undefined when there is no such listing. */
+/** Reads the body of the response, as JSON text; undefined if there is no such listing. */
 async function readJson(
   connection: Connection,
   publicSiteUrl: string,
@@ -63,271 +72,252 @@ async function readJson(
   }
 }
 
-/** D1 is asked too when the edge cache has not answered by then. */
+/** D1 is read too if the edge cache has not responded by then. */
 const EDGE_HEAD_START_MS = 20;
-/** A stale answer is given when D1 has not answered by then. */
+/** A stale response may be served if D1 has not answered by then. */
 const D1_HEAD_START_MS = 300;
-/** A read that takes longer counts as failed: D1 has been seen to stall for more than a minute. */
-const SLOW_READ_MS = 2_000;
-/** The time after a failed read in which stale answers are given at once. */
-const FAILING_MS = 5_000;
-/** A read of D1 has ended by then, or was cancelled with its request. */
-const PROBE_MS = 6_000;
-/** After this time another request may renew an answer: the first renewal has failed, or was cancelled. */
+/** A longer read has stalled: D1 has been seen to stall for more than a minute. */
+const STALL_MS = 2_000;
+/** The time after a fault of D1 in which stale responses are served at once. */
+const FAULT_PAUSE_MS = 5_000;
+/** The time after a fault of D1 in which any stale response is served instead of a slow read. */
+const FAULT_MEMORY_MS = 60_000;
+/** While D1 is slow and has no fault, a response is served until this time after its own. */
+const SLOW_GRACE_MS = 300_000;
+/** After this time another request may renew a response: the first renewal has failed, or was cancelled. */
 const RENEWAL_RETRY_MS = 6_000;
 /** Far more than the renewals that are under way at a time. */
 const MAX_RENEWALS = 1_000;
 
-/** An answer to give. */
-type Given = {
-  answer: Answer;
-  source: 'memory' | 'edge' | 'database' | 'stale';
-  /** The value of `Cache-Status`. */
-  cacheStatus: string;
-};
+/** A request, with its key in the cache. */
+type FeedCall = { c: Context<AppEnv>; request: FeedRequest; key: string; cache: FeedCache };
 
-type Read =
-  | { kind: 'read'; answer: Answer }
+/** What the two levels have. */
+type CacheLookup = { memory: CachedResponse | undefined; edge: CachedResponse | undefined };
+
+type ReadOutcome =
+  | { kind: 'read'; response: FeedResponse }
   | { kind: 'missing' }
   | { kind: 'failed'; error: unknown };
 
-/** An answer that the edge cache gave while D1 was asked. */
-type LateHit = { kind: 'hit'; found: Fresh };
+type ServedResponse = {
+  response: FeedResponse;
+  source: 'memory' | 'edge' | 'database' | 'stale';
+  cacheStatus: string;
+};
 
-/** A request with its key in the cache. */
-type Asked = { c: Context<AppEnv>; request: FeedRequest; key: string; cache: FeedCache };
+/** The cached responses that may be served: those before their time, also stale ones for five minutes, or any of them. */
+type Tolerance = 'unexpired' | 'stale for minutes' | 'stale';
+
+/** Chooses the youngest of the cached responses that may be served. Pure. */
+export function chooseCached(
+  { memory, edge }: CacheLookup,
+  tolerance: Tolerance,
+): CachedResponse | undefined {
+  const [youngest] = [memory, edge]
+    .filter((cached) => cached !== undefined)
+    .filter(({ state, ttlMs }) => {
+      if (state === 'current' || state === 'renewing') return true;
+      if (state === 'expired' || tolerance === 'unexpired') return false;
+      return tolerance === 'stale' || ttlMs >= -SLOW_GRACE_MS;
+    })
+    .sort((a, b) => b.ttlMs - a.ttlMs);
+  return youngest;
+}
 
 /** Returns the 404 for a listing that is hidden or unknown, and for a name that no listing can have. */
 export function noSuchProperty() {
   return resourceMissing('There is no such property.');
 }
 
-/** Answers for one isolate, with a memory of its own. */
+/** The feed of one isolate, with its own memory. */
 export class Feed {
   #cache: FeedCache | undefined;
   /** Key → the time at which a renewal began, in milliseconds since the epoch. */
   readonly #renewals = new LRUCache<string, number>({ max: MAX_RENEWALS });
-  /** The time until which D1 counts as failing, in milliseconds since the epoch. */
-  #failingUntil = 0;
-  /** The time until which a read counts as probing D1. */
-  #probedUntil = 0;
+  /** The time of D1's last fault, a failure or a stall. */
+  #faultAt = Number.NEGATIVE_INFINITY;
+  #faultLoggedAt = Number.NEGATIVE_INFINITY;
 
   /**
-   * Answers with 200 or 304. Throws the 404 of a missing listing, and the error of D1 when there is no stale answer
-   * either. With `fresh`, D1's primary is asked past both levels of the cache, no stale answer is given, and both
-   * levels have the answer afterwards.
+   * Responds with 200 or 304. Throws the 404 of a missing listing, and D1's error if there is no stale response either.
+   * With `fresh`, the primary is read past both levels of the cache, and no stale response is served.
    */
-  async answer(c: Context<AppEnv>, request: FeedRequest, fresh?: 'true'): Promise<Response> {
+  async respond(c: Context<AppEnv>, request: FeedRequest, fresh?: 'true'): Promise<Response> {
     const config = configOf(c.env);
     this.#cache ??= new FeedCache(config);
-    const asked = { c, request, key: JSON.stringify(request), cache: this.#cache };
-    const given =
+    const call = { c, request, key: JSON.stringify(request), cache: this.#cache };
+    const served =
       config.feedCacheSeconds === 0 || fresh !== undefined
-        ? await this.#readPastCache(asked, fresh !== undefined)
-        : await this.#find(asked);
-    note({ cache: given.source });
-    return responseOf(given, c.req.header('If-None-Match'));
+        ? await this.#bypassCache(call, fresh !== undefined)
+        : await this.#serve(call);
+    note({ cache: served.source });
+    return httpResponse(served, c.req.header('If-None-Match'));
   }
 
-  async #find(asked: Asked): Promise<Given> {
-    const { c, key, cache } = asked;
-    const remembered = cache.findInMemory(key);
-    if (isFresh(remembered)) {
-      if (remembered.state === 'due') this.#renew(asked);
-      return hit(asked, remembered, undefined);
-    }
-    const asking = cache.findAtEdge(c.req.url, key);
-    const atEdge = await firstWithin(asking, EDGE_HEAD_START_MS, undefined);
-    if (isFresh(atEdge)) {
-      if (atEdge.state === 'due') this.#renew(asked);
-      return hit(asked, atEdge, remembered);
-    }
-    const older = youngestStale(remembered, atEdge);
-    if (older !== undefined && this.#isFailing()) {
-      if (this.#mayProbe()) c.executionCtx.waitUntil(this.#probe(asked));
-      return older;
-    }
-    // The read goes on after a stale answer was given, and its own answer is cached.
-    const reading = this.#read(asked);
+  async #serve(call: FeedCall): Promise<ServedResponse> {
+    const { c, key, cache } = call;
+    // 0 ms
+    const memory = cache.findInMemory(key);
+    const inMemory = chooseCached({ memory, edge: undefined }, 'unexpired');
+    if (inMemory) return this.#serveCached(call, inMemory, { memory, edge: undefined });
+    const edgeLookup = cache.findAtEdge(c.req.url, key);
+    const first = { memory, edge: await firstWithin(edgeLookup, EDGE_HEAD_START_MS, undefined) };
+
+    // 20 ms
+    const early = chooseCached(first, this.#hadFault(FAULT_PAUSE_MS) ? 'stale' : 'unexpired');
+    if (early) return this.#serveCached(call, early, first);
+    // The read continues after a cached response was served, and is cached itself.
+    const reading = this.#read(call);
     c.executionCtx.waitUntil(reading);
-    const lateHit = asking.then(
-      async (found): Promise<LateHit | Read> => (isFresh(found) ? { kind: 'hit', found } : reading),
-    );
-    const racing = Promise.race([reading, lateHit]);
-    const first = await firstWithin(racing, D1_HEAD_START_MS, undefined);
-    if (first === undefined) {
-      const found = youngestStale(remembered, await firstWithin(asking, 0, undefined));
-      if (found !== undefined) return found;
+    const serveInstead = async (tolerance: Tolerance): Promise<ServedResponse | undefined> => {
+      const edge = await firstWithin(edgeLookup, 0, undefined);
+      // Another request may have read the response meanwhile.
+      const lookup = { memory: cache.findInMemory(key), edge };
+      const cached = chooseCached(lookup, tolerance);
+      return cached && this.#serveCached(call, cached, lookup);
+    };
+
+    let outcome = await firstWithin(reading, D1_HEAD_START_MS, undefined);
+    if (outcome === undefined) {
+      // 300 ms
+      const hadFault = this.#hadFault(FAULT_MEMORY_MS);
+      const served = await serveInstead(hadFault ? 'stale' : 'stale for minutes');
+      if (served) return served;
+      outcome = await firstWithin(reading, STALL_MS - D1_HEAD_START_MS, undefined);
     }
-    return outcomeOf(asked, first ?? (await racing), { remembered, atEdge, asking });
-  }
-
-  /** Reports whether stale answers are given at once: D1 has failed lately, or is being probed. */
-  #isFailing(): boolean {
-    return Date.now() < Math.max(this.#failingUntil, this.#probedUntil);
-  }
-
-  /** Reports whether a probe may begin: one read at a time probes D1. */
-  #mayProbe(): boolean {
-    return Date.now() >= this.#probedUntil;
-  }
-
-  async #probe(asked: Asked): Promise<void> {
-    this.#probedUntil = Date.now() + PROBE_MS;
-    await this.#read(asked);
-    this.#probedUntil = 0;
-  }
-
-  /** Reads the answer from D1 into the cache, and notes whether D1 is failing. Never rejects. */
-  async #read(asked: Asked, from?: D1SessionConstraint): Promise<Read> {
-    const reading = readIntoCache(asked, from);
-    const inTime = await firstWithin(reading, SLOW_READ_MS, undefined);
-    if (inTime === undefined) this.#failingUntil = Date.now() + FAILING_MS;
-    const read = inTime ?? (await reading);
-    const isFailing = inTime === undefined || read.kind === 'failed';
-    this.#failingUntil = isFailing ? Date.now() + FAILING_MS : 0;
-    return read;
-  }
-
-  /** Renews an answer in the background, unless another request of this isolate does. */
-  #renew(asked: Asked): void {
-    const { c, key } = asked;
-    const now = Date.now();
-    if (now - (this.#renewals.get(key) ?? 0) < RENEWAL_RETRY_MS) return;
-    this.#renewals.set(key, now);
-    c.executionCtx.waitUntil(this.#renewNow(asked));
-  }
-
-  async #renewNow(asked: Asked): Promise<void> {
-    const { c, key, cache } = asked;
-    // Another isolate may have renewed the answer.
-    const atEdge = await cache.findAtEdge(c.req.url, key);
-    if (atEdge?.state === 'fresh') {
-      cache.remember(key, atEdge.answer);
-    } else {
-      const read = await this.#read(asked);
-      if (read.kind === 'failed') {
-        logFault('D1 failed: an answer could not be renewed', read.error);
-        return;
+    if (outcome === undefined) {
+      // 2 s
+      const served = await serveInstead('stale');
+      if (served) return served;
+      outcome = await reading;
+    }
+    switch (outcome.kind) {
+      case 'read':
+        return {
+          response: outcome.response,
+          source: 'database',
+          cacheStatus: cacheStatusOf(first),
+        };
+      case 'missing':
+        throw noSuchProperty();
+      case 'failed': {
+        // The edge cache has its own time limit.
+        await edgeLookup;
+        const served = await serveInstead('stale');
+        if (served) return served;
+        throw outcome.error;
       }
     }
+  }
+
+  #serveCached(call: FeedCall, cached: CachedResponse, lookup: CacheLookup): ServedResponse {
+    const { response, level, state } = cached;
+    if (level === 'edge') call.cache.remember(call.key, response);
+    if (state === 'renewing') this.#renew(call);
+    const source = state === 'stale' ? 'stale' : level;
+    const cacheStatus = source === 'memory' ? statusOf('isolate', cached) : cacheStatusOf(lookup);
+    return { response, source, cacheStatus };
+  }
+
+  /** Renews a response in the background, unless another request of this isolate does. */
+  #renew(call: FeedCall): void {
+    const now = Date.now();
+    if (now - (this.#renewals.get(call.key) ?? 0) < RENEWAL_RETRY_MS) return;
+    this.#renewals.set(call.key, now);
+    call.c.executionCtx.waitUntil(this.#renewNow(call));
+  }
+
+  async #renewNow(call: FeedCall): Promise<void> {
+    const { c, key, cache } = call;
+    // Another isolate may have renewed the response.
+    const edge = await cache.findAtEdge(c.req.url, key);
+    if (edge?.state === 'current') cache.remember(key, edge.response);
+    else if ((await this.#read(call)).kind === 'failed') return;
     this.#renewals.delete(key);
   }
 
-  /** Reads while `FEED_CACHE_SECONDS` is 0, or for a request that asks for a fresh answer. */
-  async #readPastCache(asked: Asked, isFreshAsked: boolean): Promise<Given> {
-    const isOff = configOf(asked.c.env).feedCacheSeconds === 0;
-    const from = isFreshAsked ? 'first-primary' : 'first-unconstrained';
-    const read = isOff ? await readAnswer(asked, from) : await this.#read(asked, from);
-    if (read.kind === 'failed') throw read.error;
-    if (read.kind === 'missing') throw noSuchProperty();
+  /** Serves a request while `FEED_CACHE_SECONDS` is 0, or with `fresh`. */
+  async #bypassCache(call: FeedCall, isFresh: boolean): Promise<ServedResponse> {
+    const isOff = configOf(call.c.env).feedCacheSeconds === 0;
+    const constraint = isFresh ? 'first-primary' : 'first-unconstrained';
+    const outcome = isOff ? await readD1(call, constraint) : await this.#read(call, constraint);
+    if (outcome.kind === 'failed') throw outcome.error;
+    if (outcome.kind === 'missing') throw noSuchProperty();
     const because = isOff ? 'bypass' : 'request';
     const cacheStatus = `edge; fwd=${because}, isolate; fwd=${because}`;
-    return { answer: read.answer, source: 'database', cacheStatus };
+    return { response: outcome.response, source: 'database', cacheStatus };
   }
-}
 
-/** The answers that were found before D1 has answered. */
-type Found = {
-  remembered: Cached | undefined;
-  atEdge: Cached | undefined;
-  /** The edge cache may answer after D1. */
-  asking: Promise<Cached | undefined>;
-};
-
-async function outcomeOf(asked: Asked, first: Read | LateHit, found: Found): Promise<Given> {
-  const { remembered, atEdge, asking } = found;
-  switch (first.kind) {
-    case 'hit':
-      return hit(asked, first.found, remembered);
-    case 'missing':
-      throw noSuchProperty();
-    case 'read': {
-      const cacheStatus = `${statusOf('edge', atEdge)}, ${statusOf('isolate', remembered)}`;
-      return { answer: first.answer, source: 'database', cacheStatus };
+  /** Reads D1 into both levels, and notes a fault of D1. Never rejects. */
+  async #read(call: FeedCall, constraint?: D1SessionConstraint): Promise<ReadOutcome> {
+    const { c, key, cache } = call;
+    const readAt = Date.now();
+    const reading = readD1(call, constraint);
+    const inTime = await firstWithin(reading, STALL_MS, undefined);
+    if (inTime === undefined) this.#noteFault(new Error(`a read took over ${STALL_MS} ms`));
+    const outcome = inTime ?? (await reading);
+    if (outcome.kind === 'failed') {
+      this.#noteFault(outcome.error);
+    } else {
+      const response = outcome.kind === 'read' ? outcome.response : undefined;
+      c.executionCtx.waitUntil(cache.put(c.req.url, key, readAt, response));
     }
-    case 'failed':
-      return afterFailure(asked, await asking, first.error);
+    return outcome;
+  }
+
+  #noteFault(error: unknown): void {
+    const now = Date.now();
+    this.#faultAt = now;
+    if (now - this.#faultLoggedAt < FAULT_PAUSE_MS) return;
+    this.#faultLoggedAt = now;
+    logFault('D1 failed or stalled', error);
+  }
+
+  /** Reports whether D1 had a fault in the last milliseconds. */
+  #hadFault(withinMs: number): boolean {
+    return Date.now() - this.#faultAt < withinMs;
   }
 }
 
-/** Gives a fresh answer. `remembered` is the stale answer in memory, when the fresh one comes from the edge. */
-function hit({ key, cache }: Asked, found: Fresh, remembered: Cached | undefined): Given {
-  const { answer, level } = found;
-  if (level === 'memory') {
-    return { answer, source: level, cacheStatus: statusOf('isolate', found) };
-  }
-  cache.remember(key, answer);
-  const cacheStatus = `${statusOf('edge', found)}, ${statusOf('isolate', remembered)}`;
-  return { answer, source: level, cacheStatus };
-}
-
-/** Gives an answer when D1 has failed. Throws D1's error when no cached answer is young enough. */
-function afterFailure(asked: Asked, atEdge: Cached | undefined, error: unknown): Given {
-  // D1 may have taken seconds to fail: another request may have read the answer meanwhile.
-  const remembered = asked.cache.findInMemory(asked.key);
-  if (isFresh(remembered)) return hit(asked, remembered, undefined);
-  if (isFresh(atEdge)) return hit(asked, atEdge, remembered);
-  const older = youngestStale(remembered, atEdge);
-  if (older === undefined) throw error;
-  logFault('D1 failed: an older answer was given', error);
-  return older;
-}
-
 /**
- * Gives the youngest stale answer; undefined when there is none. Memory may have evicted an answer that the edge cache
- * still has.
+ * Reads the response from D1. Never rejects. By default the nearest replica may answer: its lag is shorter than the age
+ * of a cached response.
  */
-function youngestStale(
-  remembered: Cached | undefined,
-  atEdge: Cached | undefined,
-): Given | undefined {
-  const [younger] = [remembered, atEdge]
-    .filter((cached) => cached !== undefined)
-    .filter(({ state }) => state === 'stale')
-    .sort((a, b) => b.answer.readAt - a.answer.readAt);
-  if (younger === undefined) return undefined;
-  const cacheStatus = `${statusOf('edge', atEdge)}, ${statusOf('isolate', remembered)}`;
-  return { answer: younger.answer, source: 'stale', cacheStatus };
-}
-
-/** Reads the answer from D1 into the cache. Never rejects. */
-async function readIntoCache(asked: Asked, from?: D1SessionConstraint): Promise<Read> {
-  const { c, key, cache } = asked;
-  const read = await readAnswer(asked, from);
-  if (read.kind === 'read') c.executionCtx.waitUntil(cache.put(c.req.url, key, read.answer));
-  // Without this, a removed listing would be given again while D1 fails.
-  if (read.kind === 'missing') c.executionCtx.waitUntil(cache.remove(c.req.url, key));
-  return read;
-}
-
-/**
- * Reads the answer from D1. Never rejects. By default the nearest replica may answer: its lag is shorter than the age
- * of a cached answer.
- */
-async function readAnswer(
-  { c, request }: Asked,
-  from: D1SessionConstraint = 'first-unconstrained',
-): Promise<Read> {
+async function readD1(
+  { c, request }: FeedCall,
+  constraint: D1SessionConstraint = 'first-unconstrained',
+): Promise<ReadOutcome> {
   const readAt = Date.now();
   try {
-    const session = c.env.DB.withSession(from);
+    const session = c.env.DB.withSession(constraint);
     const json = await readJson(session, configOf(c.env).publicSiteUrl, request);
     if (json === undefined) return { kind: 'missing' };
-    return { kind: 'read', answer: await makeAnswer(json, readAt) };
+    return { kind: 'read', response: await makeResponse(json, readAt) };
   } catch (error) {
     return { kind: 'failed', error };
   }
 }
 
-/** Makes a 200, or a 304 when the client has the answer already. */
-function responseOf({ answer, source, cacheStatus }: Given, ifNoneMatch?: string): Response {
-  const { body, headers, etag, readAt } = answer;
+/** Makes the value of `Cache-Status` (RFC 9211), the cache nearest the origin first. */
+function cacheStatusOf({ memory, edge }: CacheLookup): string {
+  return `${statusOf('edge', edge)}, ${statusOf('isolate', memory)}`;
+}
+
+function statusOf(name: 'isolate' | 'edge', cached: CachedResponse | undefined): string {
+  if (cached === undefined) return `${name}; fwd=miss`;
+  const ttl = Math.floor(cached.ttlMs / 1_000);
+  return cached.ttlMs > 0 ? `${name}; hit; ttl=${ttl}` : `${name}; fwd=stale`;
+}
+
+/** Makes a 200, or a 304 if the client has the response already. */
+function httpResponse(served: ServedResponse, ifNoneMatch?: string): Response {
+  const { body, headers, etag, readAt } = served.response;
   const response = matchesEtag(ifNoneMatch, etag)
     ? new Response(null, { status: 304, headers })
     : new Response(body, { headers });
-  response.headers.set('Cache-Status', cacheStatus);
-  if (source === 'stale') {
+  response.headers.set('Cache-Status', served.cacheStatus);
+  if (served.source === 'stale') {
     response.headers.set('Age', String(Math.floor((Date.now() - readAt) / 1_000)));
   }
   return response;

@@ -26,20 +26,20 @@ export function propertyRoutes() {
   const listQuery = validQuery(listParameters);
   return new Hono<AppEnv>()
     .get('/properties', requireFeedAccess(), listQuery, async (c) => {
-      return feed.answer(c, ...(await pageAsked(c.req.valid('query'), 'document')));
+      return feed.respond(c, ...(await pageRequest(c.req.valid('query'), 'document')));
     })
     .get('/property-cards', requireFeedAccess(), listQuery, async (c) => {
-      return feed.answer(c, ...(await pageAsked(c.req.valid('query'), 'card')));
+      return feed.respond(c, ...(await pageRequest(c.req.valid('query'), 'card')));
     })
     .get('/properties/:slugOrId', requireFeedAccess(), validQuery(itemParameters), async (c) => {
       const { locale, fresh } = c.req.valid('query');
       const key = keyOf(c.req.param('slugOrId'));
-      return feed.answer(c, { kind: 'item', key, locale }, fresh);
+      return feed.respond(c, { kind: 'item', key, locale }, fresh);
     })
     .get('/locations', requireFeedAccess(), validQuery(locationParameters), async (c) => {
       const { limit, cursor, locale, fresh } = c.req.valid('query');
       const after = await decodeCursor(cursor, LOCATIONS_SCOPE, locationPosition);
-      return feed.answer(c, { kind: 'locations', limit, after, locale }, fresh);
+      return feed.respond(c, { kind: 'locations', limit, after, locale }, fresh);
     })
     .get('/property-changes', requireFeedAccess(), validQuery(changeParameters), async (c) => {
       const { limit, after: cursor, locale, wait } = c.req.valid('query');
@@ -57,7 +57,7 @@ export function propertyRoutes() {
 }
 
 /** Returns the request for a page that a query asks for, and its `fresh`. */
-async function pageAsked(
+async function pageRequest(
   { limit, cursor, locale, fresh, ...filters }: z.output<typeof listParameters>,
   shows: PageRequest['shows'],
 ): Promise<[FeedRequest, 'true' | undefined]> {

@@ -3,11 +3,9 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { createApp } from '../../src/app.ts';
 import { listOf } from '../../src/openapi/list-resource.ts';
 import { propertyCard } from '../../src/properties/resource.ts';
 import samples from '../../tools/samples/listings.json';
-import { counting } from '../support/counting.ts';
 import { expectError, expectStatus, get, sendWith } from '../support/http.ts';
 import { storeListings } from '../support/listings.ts';
 import { sampleSources } from '../support/samples.ts';
@@ -186,28 +184,3 @@ describe('location', () => {
     }
   });
 });
-
-describe('answers in many languages and sizes', () => {
-  it('stay within the bound of the memory, and push out no answer in use', async () => {
-    vi.spyOn(caches, 'default', 'get').mockReturnValue(noEdgeCache);
-    const bound = { FEED_CACHE_SECONDS: '60', FEED_MEMORY_BYTES: '60000' };
-    const { env: counted, costs } = counting({ ...env, ...bound });
-    const app = createApp();
-    const ask = (query: string) => sendWith(counted, `${CARDS}?${query}`, {}, app);
-    await ask('locale=en&limit=5');
-    for (let limit = 20; limit < 32; limit += 1) {
-      await ask(`limit=${limit}`);
-      await ask('locale=en&limit=5');
-    }
-    expect(costs.d1RoundTrips).toBe(1 + 12);
-    await ask('limit=20');
-    expect(costs.d1RoundTrips).toBe(2 + 12);
-  });
-});
-
-/** An edge cache that forgets everything. */
-const noEdgeCache = {
-  match: async () => undefined,
-  put: async () => undefined,
-  delete: async () => false,
-} as unknown as Cache;

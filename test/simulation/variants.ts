@@ -103,59 +103,49 @@ const CACHE = 'properties/cache.ts';
 const FEED = 'properties/feed.ts';
 
 export const BAD_FEED: Variants = {
-  'an answer of the edge cache counts as new': [
+  'a response of the edge cache counts as new': [
     {
       file: CACHE,
-      text: "this.#cachedAt('edge', answerOf(body, etag, readAt))",
-      by: "this.#cachedAt('edge', answerOf(body, etag, Date.now()))",
+      text: "this.#cached('edge', responseOf(body, etag, readAtOf(found)))",
+      by: "this.#cached('edge', responseOf(body, etag, Date.now()))",
     },
   ],
-  'a stale answer stands in for ever': [
+  'a stale response is served for ever': [
     {
       file: CACHE,
       text: 'this.#staleMs > 0 && ageMs <= this.#staleMs',
       by: 'this.#staleMs > 0',
     },
   ],
-  'an answer is given until it has been renewed': [
+  'a response is served until it has been renewed': [
     {
       file: CACHE,
-      text: 'if (ageMs >= this.#freshMs) {',
-      by: 'if (ageMs >= 2 * this.#freshMs) {',
+      text: 'if (ageMs < this.#currentMs) return',
+      by: 'if (ageMs < 2 * this.#currentMs) return',
     },
   ],
-  'a read that stalls is waited for': [
+  'a read that stalls is awaited': [
     { file: FEED, text: 'const D1_HEAD_START_MS = 300;', by: 'const D1_HEAD_START_MS = 10_000;' },
   ],
-  'a fresh answer comes from a replica': [
+  'a fresh response comes from a replica': [
     {
       file: FEED,
-      text: "isFreshAsked ? 'first-primary'",
-      by: "isFreshAsked ? 'first-unconstrained'",
+      text: "isFresh ? 'first-primary'",
+      by: "isFresh ? 'first-unconstrained'",
     },
   ],
-  'a fresh answer comes from the cache': [
+  'a fresh response comes from the cache': [
     {
       file: FEED,
       text: 'config.feedCacheSeconds === 0 || fresh !== undefined',
       by: 'config.feedCacheSeconds === 0',
     },
   ],
-  'an answer that came while D1 failed is overlooked': [
+  'a response that came while D1 failed is overlooked': [
     {
       file: FEED,
-      text: 'const remembered = asked.cache.findInMemory(asked.key);',
-      by: 'const remembered = earlier;',
-    },
-    {
-      file: FEED,
-      text: 'return afterFailure(asked, await asking, first.error);',
-      by: 'return afterFailure(asked, await asking, first.error, remembered);',
-    },
-    {
-      file: FEED,
-      text: 'atEdge: Cached | undefined, error: unknown): Given {',
-      by: 'atEdge: Cached | undefined, error: unknown, earlier): Given {',
+      text: 'const lookup = { memory: cache.findInMemory(key), edge };',
+      by: 'const lookup = { memory, edge };',
     },
   ],
 };

@@ -1,0 +1,594 @@
+/** The feed's two cache levels, renewal in the background, and stale responses while D1 fails, stalls or is slow. */
+
+import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
+import { env } from 'cloudflare:workers';
+import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
+import { createApp } from '../../src/app.ts';
+import {
+  type CachedResponse,
+  type FeedResponse,
+  makeResponse,
+  matchesEtag,
+} from '../../src/properties/cache.ts';
+import { chooseCached } from '../../src/properties/feed.ts';
+import { failingD1, gatedD1 } from '../support/faults.ts';
+import {
+  API_KEY,
+  expectDocumented,
+  expectError,
+  expectStatus,
+  freshAddress,
+} from '../support/http.ts';
+import { sourceOf, storeListings } from '../support/listings.ts';
+import { tapD1 } from '../support/tap.ts';
+
+const LIST = '/api/v1/web/properties';
+const START = Date.parse('2030-01-01T00:00:00Z');
+const FAILING = { DB: failingD1(env.DB, { when: 'before commit' }) };
+
+/** Each test has its own data centre and listing. */
+let host = '';
+let slug = '';
+let log: MockInstance<typeof console.log>;
+let faultLog: MockInstance<typeof console.error>;
+
+beforeEach(async () => {
+  vi.useFakeTimers({ toFake: ['Date'], now: START });
+  log = vi.spyOn(console, 'log').mockReturnValue(undefined);
+  faultLog = vi.spyOn(console, 'error').mockReturnValue(undefined);
+  host = `${crypto.randomUUID()}.example.com`;
+  slug = `home-${crypto.randomUUID().slice(0, 8)}x`;
+  await storeListings(env.DB, [sourceOf({ slug, name: 'Before' })]);
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+function atSecond(seconds: number) {
+  vi.setSystemTime(START + seconds * 1_000);
+}
+
+/** Stops the clock and the timers at a time after the start. */
+function stopAtSecond(seconds: number) {
+  const toFake = ['Date', 'setTimeout', 'clearTimeout'] as const;
+  vi.useFakeTimers({ toFake: [...toFake], now: START + seconds * 1_000 });
+}
+
+async function change(assignment: string) {
+  await env.DB.prepare(`UPDATE properties SET ${assignment} WHERE slug = ?`).bind(slug).run();
+}
+const rename = (name: string) => change(`document = json_set(document, '$.name', '${name}')`);
+const hide = () => change(`status = 'hidden'`);
+
+type Sent = { path?: string; headers?: Record<string, string> };
+
+/** Makes an isolate that counts its reads of D1. */
+function isolate(settings: Partial<Env> = {}) {
+  const app = createApp();
+  const counted = { reads: 0 };
+  /** Does not wait for the work after the response. */
+  async function send(
+    changes: Partial<Env> = {},
+    { path = `${LIST}/${slug}`, headers }: Sent = {},
+  ) {
+    const ctx = createExecutionContext();
+    const request = new Request(`https://${host}${path}`, {
+      headers: { 'x-api-key': API_KEY, 'CF-Connecting-IP': freshAddress(), ...headers },
+    });
+    const DB = tapD1(changes.DB ?? env.DB, (call) => {
+      counted.reads += 1;
+      return call();
+    });
+    const bindings = { ...env, FEED_CACHE_SECONDS: '60', ...settings, ...changes, DB };
+    const response = await app.fetch(request, bindings, ctx);
+    await expectDocumented(request, response);
+    return { response, settled: waitOnExecutionContext(ctx) };
+  }
+  /** Waits for all work. */
+  async function get(changes: Partial<Env> = {}, sent: Sent = {}): Promise<Response> {
+    const { response, settled } = await send(changes, sent);
+    await settled;
+    return response;
+  }
+  /** Returns the name in the response, and the caches that it came from. */
+  async function read(changes: Partial<Env> = {}): Promise<string> {
+    return described(await get(changes));
+  }
+  return { counted, send, get, read };
+}
+
+async function described(response: Response): Promise<string> {
+  await expectStatus(response, 200);
+  const { name } = await response.json<{ name: string }>();
+  const age = response.headers.get('Age');
+  return `${name}: ${response.headers.get('Cache-Status')}${age === null ? '' : `, Age ${age}`}`;
+}
+
+/** Returns a database that answers once it is opened. `called` is fulfilled with its first call. */
+function stalling() {
+  const gate = Promise.withResolvers<void>();
+  const called = Promise.withResolvers<void>();
+  const DB = tapD1(gatedD1(env.DB, gate.promise), (call) => {
+    called.resolve();
+    return call();
+  });
+  return { DB, open: gate.resolve, called: called.promise };
+}
+
+/** Makes the edge cache answer its lookups once `gate` is fulfilled. */
+function delayEdge(gate: Promise<unknown>) {
+  const cache = caches.default;
+  const delayed = new Proxy(cache, {
+    get: (target, name) => {
+      const method: unknown = Reflect.get(target, name);
+      if (typeof method !== 'function') return method;
+      return async (...values: unknown[]) => {
+        if (name === 'match') await gate;
+        return Reflect.apply(method, target, values);
+      };
+    },
+  });
+  vi.spyOn(caches, 'default', 'get').mockReturnValue(delayed);
+}
+
+describe('a cached response', () => {
+  it('is served from memory, and renewed in the background after three quarters of its time', async () => {
+    const one = isolate();
+    expect(await one.read()).toBe('Before: edge; fwd=miss, isolate; fwd=miss');
+    await rename('After');
+    atSecond(44.999);
+    expect(await one.read()).toBe('Before: isolate; hit; ttl=15');
+    expect(one.counted.reads).toBe(1);
+    atSecond(45);
+    expect(await one.read()).toBe('Before: isolate; hit; ttl=15');
+    expect(one.counted.reads).toBe(2);
+    expect(await one.read()).toBe('After: isolate; hit; ttl=60');
+  });
+
+  it('is renewed by one request at a time', async () => {
+    const one = isolate();
+    await one.read();
+    atSecond(50);
+    const { DB, open } = stalling();
+    const sent = await Promise.all(Array.from({ length: 10 }, () => one.send({ DB })));
+    open();
+    await Promise.all(sent.map(({ settled }) => settled));
+    expect(one.counted.reads).toBe(2);
+  });
+
+  it('is renewed from the edge cache if another isolate has renewed it', async () => {
+    const [one, other] = [isolate(), isolate()];
+    await one.read();
+    await other.read();
+    await rename('After');
+    atSecond(46);
+    await one.read();
+    expect(await other.read()).toBe('Before: isolate; hit; ttl=14');
+    expect(await other.read()).toBe('After: isolate; hit; ttl=60');
+    expect([one.counted.reads, other.counted.reads]).toEqual([2, 0]);
+  });
+
+  it('is renewed again some seconds after a failed renewal, and never served after its time', async () => {
+    const one = isolate();
+    await one.read();
+    await rename('After');
+    for (const [second, reads] of [
+      [45, 2],
+      [50, 2],
+      [51, 3],
+    ] as const) {
+      atSecond(second);
+      expect(await one.read(FAILING)).toMatch(/^Before: isolate; hit/);
+      expect(one.counted.reads).toBe(reads);
+    }
+    atSecond(60);
+    expect(await one.read()).toBe('After: edge; fwd=stale, isolate; fwd=stale');
+  });
+
+  it('reaches another isolate through the edge cache, and is no younger there', async () => {
+    await isolate().read();
+    await rename('After');
+    atSecond(48);
+    const other = isolate();
+    expect(await other.read()).toBe('Before: edge; hit; ttl=12, isolate; fwd=miss');
+    expect(await other.read()).toBe('After: isolate; hit; ttl=60');
+  });
+
+  it('is shared by equal requests, and by no others', async () => {
+    const one = isolate();
+    const first = await one.get(
+      {},
+      { path: `${LIST}?status=listed,sold_out&limit=2&utm_source=a` },
+    );
+    const same = await one.get(FAILING, { path: `${LIST}?limit=2&status=sold_out,listed` });
+    expect(same.headers.get('ETag')).toBe(first.headers.get('ETag'));
+    for (const other of ['?limit=2', '?limit=3&status=listed,sold_out', '/no-such-home']) {
+      const response = await one.get(FAILING, { path: `${LIST}${other}` });
+      await expectError(response, 500, 'internal_error');
+    }
+  });
+
+  it('is served to no request without credentials', async () => {
+    const one = isolate();
+    await one.read();
+    const denied = await one.get({}, { headers: { 'x-api-key': 'wrong' } });
+    await expectError(denied, 401, 'authentication_invalid');
+  });
+
+  it('is a 304 without a read of D1, from memory and from the edge', async () => {
+    const one = isolate();
+    const etag = (await one.get()).headers.get('ETag') ?? '';
+    for (const again of [one, isolate()]) {
+      const response = await again.get(FAILING, { headers: { 'If-None-Match': etag } });
+      await expectStatus(response, 304);
+      expect(await response.text()).toBe('');
+    }
+  });
+
+  it('is not used for another site address', async () => {
+    await isolate().read();
+    const moved = await isolate({ PUBLIC_SITE_URL: 'https://new.example.com/' }).get();
+    const { url } = await moved.json<{ url: string }>();
+    expect(url).toBe(`https://new.example.com/listings/${slug}`);
+  });
+
+  it('does not exist for a missing listing', async () => {
+    const one = isolate();
+    const path = `${LIST}/${slug}-new`;
+    await expectError(await one.get({}, { path }), 404, 'resource_missing');
+    await storeListings(env.DB, [sourceOf({ slug: `${slug}-new` })]);
+    await expectStatus(await one.get({}, { path }), 200);
+  });
+
+  it('that is larger than a sixteenth of the memory is cached at the edge only', async () => {
+    const one = isolate({ FEED_MEMORY_BYTES: '10000' });
+    await one.read();
+    expect(await one.read()).toBe('Before: edge; hit; ttl=60, isolate; fwd=miss');
+    const large = isolate({ FEED_MEMORY_BYTES: '100000' });
+    await large.read();
+    expect(await large.read()).toBe('Before: isolate; hit; ttl=60');
+  });
+
+  it('is evicted if it was used least recently, and not if it is in use', async () => {
+    delayEdge(new Promise(() => {}));
+    const one = isolate({ FEED_MEMORY_BYTES: '16000' });
+    // An empty page takes some 800 bytes.
+    const paths = Array.from({ length: 25 }, (_, index) => `${LIST}?type=ski&limit=${index + 1}`);
+    const [first = '', second = '', ...others] = paths;
+    await one.send({}, { path: second });
+    for (const path of [first, ...others]) {
+      await one.send({}, { path });
+      await one.send({}, { path: second });
+    }
+    expect(one.counted.reads).toBe(25);
+    await one.send({}, { path: first });
+    expect(one.counted.reads).toBe(26);
+  });
+
+  it('does not exist if FEED_CACHE_SECONDS is 0', async () => {
+    const one = isolate({ FEED_CACHE_SECONDS: '0' });
+    await one.read();
+    await rename('After');
+    expect(await one.read()).toBe('After: edge; fwd=bypass, isolate; fwd=bypass');
+    await expectError(await one.get(FAILING), 500, 'internal_error');
+  });
+});
+
+describe('an older read of D1', () => {
+  it.each([
+    ['a response', () => rename('After'), 'After: isolate; hit; ttl=60'],
+    ['a removal', hide, undefined],
+  ])('replaces no younger one in memory or at the edge: %s', async (_, changeListing, expected) => {
+    const one = isolate();
+    const { DB, open, called } = stalling();
+    // The old read has its answer, which arrives late.
+    const late = tapD1(env.DB, async (call) => {
+      const results = await call();
+      await DB.prepare('SELECT 1').first();
+      return results;
+    });
+    const sending = one.send({ DB: late });
+    await called;
+    await changeListing();
+    atSecond(0.1);
+    await one.get({}, { path: `${LIST}/${slug}?fresh=true` });
+    open();
+    await (await sending).settled;
+    for (const again of [one, isolate()]) {
+      const response = await again.get();
+      if (expected === undefined) await expectError(response, 404, 'resource_missing');
+      else expect(await described(response)).toMatch(/^After: .*hit; ttl=60/);
+    }
+  });
+});
+
+describe('the choice of a cached response', () => {
+  const cached = (state: CachedResponse['state'], ttlMs: number): CachedResponse => ({
+    response: {} as FeedResponse,
+    level: 'memory',
+    state,
+    ttlMs,
+  });
+
+  it.each([
+    ['current', 20_000, true, true, true],
+    ['renewing', 1, true, true, true],
+    ['stale', -300_000, false, true, true],
+    ['stale', -300_001, false, false, true],
+    ['expired', -3_540_001, false, false, false],
+  ] as const)('%s, ttl %d ms', (state, ttlMs, unexpired, forMinutes, stale) => {
+    const memory = cached(state, ttlMs);
+    for (const [tolerance, isChosen] of [
+      ['unexpired', unexpired],
+      ['stale for minutes', forMinutes],
+      ['stale', stale],
+    ] as const) {
+      expect(chooseCached({ memory, edge: undefined }, tolerance) === memory).toBe(isChosen);
+    }
+  });
+
+  it('takes the younger one', () => {
+    const [older, younger] = [cached('stale', -2_000), cached('stale', -1_000)];
+    expect(chooseCached({ memory: older, edge: younger }, 'stale')).toBe(younger);
+    expect(chooseCached({ memory: younger, edge: older }, 'stale')).toBe(younger);
+    expect(chooseCached({ memory: undefined, edge: undefined }, 'stale')).toBeUndefined();
+  });
+});
+
+describe('while D1 fails', () => {
+  it.each([
+    ['3600', 61, 200],
+    ['3600', 3_600, 200],
+    ['3600', 3_600.001, 500],
+    ['7200', 7_200, 200],
+    ['0', 59, 200],
+    ['0', 60, 500],
+  ])(
+    'with FEED_STALE_SECONDS=%s a response %d seconds after its read is %d, from memory and from the edge',
+    async (FEED_STALE_SECONDS, age, status) => {
+      const one = isolate({ FEED_STALE_SECONDS });
+      await one.read();
+      atSecond(age);
+      for (const again of [one, isolate({ FEED_STALE_SECONDS })]) {
+        const response = await again.get(FAILING);
+        await expectStatus(response, status);
+        const isStale = status === 200 && age > 60;
+        expect(response.headers.get('Age')).toBe(isStale ? String(age) : null);
+      }
+      expect(faultLog.mock.calls.join()).toContain('"D1 failed or stalled"');
+    },
+  );
+
+  it('stale responses are served at once for 5 s after a fault, with one line in the log', async () => {
+    const one = isolate();
+    await one.read();
+    await rename('After');
+    atSecond(61);
+    await one.read(FAILING);
+    for (const second of [61, 65.999]) {
+      atSecond(second);
+      const expected = `Before: edge; fwd=stale, isolate; fwd=stale, Age ${Math.floor(second)}`;
+      expect(await one.read()).toBe(expected);
+    }
+    expect(one.counted.reads).toBe(2);
+    expect(faultLog).toHaveBeenCalledTimes(1);
+    atSecond(66);
+    expect(await one.read()).toBe('After: edge; fwd=stale, isolate; fwd=stale');
+  });
+
+  it('a listing that D1 no longer has does not come back', async () => {
+    const one = isolate();
+    await one.read();
+    await hide();
+    atSecond(45);
+    await one.get();
+    await expectError(await one.get(), 404, 'resource_missing');
+    for (const again of [one, isolate()]) {
+      await expectError(await again.get(FAILING), 500, 'internal_error');
+    }
+  });
+});
+
+describe('while D1 is slow or stalls', () => {
+  /** Sends a request, and returns the milliseconds that it took, with what it got. */
+  async function timed(one: ReturnType<typeof isolate>, DB: D1Database, called: Promise<void>) {
+    let tookMs: number | undefined;
+    const startedAt = Date.now();
+    const sending = one.send({ DB }).then(async ({ response }) => {
+      tookMs = Date.now() - startedAt;
+      return described(response);
+    });
+    await called;
+    return { sending, tookMs: () => tookMs };
+  }
+
+  it.each([
+    [360, 300, 'Age 360'],
+    [361, 2_000, 'Age 363'],
+  ])(
+    'a response %d seconds old is served after %d ms, and the read continues',
+    async (age, ms, expected) => {
+      const one = isolate();
+      await one.read();
+      await rename('After');
+      stopAtSecond(age);
+      const { DB, called, open } = stalling();
+      const { sending, tookMs } = await timed(one, DB, called);
+      await vi.advanceTimersByTimeAsync(ms - 1);
+      expect(tookMs()).toBeUndefined();
+      await vi.advanceTimersByTimeAsync(1);
+      expect(await sending).toContain(expected);
+      open();
+      await vi.waitFor(async () => expect(await one.read()).toMatch(/^After: isolate; hit/));
+    },
+  );
+
+  it('a reader of an older page gets the response of a slow D1', async () => {
+    const one = isolate();
+    await one.read();
+    await rename('After');
+    stopAtSecond(3_000);
+    const { DB, called, open } = stalling();
+    const { sending } = await timed(one, DB, called);
+    await vi.advanceTimersByTimeAsync(1_900);
+    open();
+    expect(await sending).toBe('After: edge; fwd=stale, isolate; fwd=stale');
+    expect(faultLog).not.toHaveBeenCalled();
+  });
+
+  it('a stall is a fault: any stale response is served at once for 5 s, and after 300 ms for a minute', async () => {
+    const one = isolate();
+    await one.read();
+    stopAtSecond(3_000);
+    const first = stalling();
+    const { sending } = await timed(one, first.DB, first.called);
+    await vi.advanceTimersByTimeAsync(2_000);
+    await sending;
+    expect(faultLog).toHaveBeenCalledTimes(1);
+    // The timers stand still: no request waits for D1.
+    await one.send({ DB: first.DB });
+    expect(one.counted.reads).toBe(2);
+    for (const [second, ms] of [
+      [3_010, 300],
+      [3_063, 2_000],
+    ] as const) {
+      stopAtSecond(second);
+      const next = stalling();
+      const { sending, tookMs } = await timed(one, next.DB, next.called);
+      await vi.advanceTimersByTimeAsync(ms - 1);
+      expect(tookMs()).toBeUndefined();
+      await vi.advanceTimersByTimeAsync(1);
+      expect(await sending).toContain(`Age ${second + ms / 1_000}`.replace(/\.\d+$/, ''));
+    }
+  });
+
+  it('another request is served while a read hangs, and then the one that hangs', async () => {
+    const one = isolate();
+    stopAtSecond(0);
+    const { DB, called } = stalling();
+    const { sending } = await timed(one, DB, called);
+    await expectStatus((await one.send()).response, 200);
+    await vi.advanceTimersByTimeAsync(300);
+    expect(await sending).toMatch(/^Before: isolate; hit; ttl=/);
+  });
+});
+
+describe('an edge cache that takes more than 20 ms', () => {
+  it('is not awaited: D1 is read', async () => {
+    stopAtSecond(0);
+    delayEdge(new Promise(() => {}));
+    const one = isolate();
+    const sending = one.send();
+    await vi.advanceTimersByTimeAsync(19);
+    expect(one.counted.reads).toBe(0);
+    await vi.advanceTimersByTimeAsync(1);
+    await expectStatus((await sending).response, 200);
+  });
+
+  it('is used if D1 stalls or fails', async () => {
+    await isolate().read();
+    for (const isFailing of [false, true]) {
+      stopAtSecond(30);
+      const edge = Promise.withResolvers<void>();
+      delayEdge(edge.promise);
+      const { DB, called } = stalling();
+      const sending = isolate().send(isFailing ? FAILING : { DB });
+      await vi.advanceTimersByTimeAsync(20);
+      if (!isFailing) await called;
+      edge.resolve();
+      await vi.advanceTimersByTimeAsync(300);
+      const { response } = await sending;
+      expect(await described(response)).toBe('Before: edge; hit; ttl=29, isolate; fwd=miss');
+      vi.restoreAllMocks();
+    }
+  });
+});
+
+describe('fresh=true', () => {
+  const FRESH = { path: '' };
+  beforeEach(() => {
+    FRESH.path = `${LIST}/${slug}?fresh=true`;
+  });
+
+  it('reads the primary past both caches, which have the response afterwards', async () => {
+    const one = isolate();
+    await one.read();
+    await rename('After');
+    const constraints: unknown[] = [];
+    const DB = new Proxy(env.DB, {
+      get: (target, name) => {
+        if (name !== 'withSession') return Reflect.get(target, name);
+        return (constraint: D1SessionConstraint) => {
+          constraints.push(constraint);
+          return target.withSession(constraint);
+        };
+      },
+    });
+    const fresh = await one.get({ DB: tapD1(DB, (call) => call()) }, FRESH);
+    expect(await described(fresh)).toBe('After: edge; fwd=request, isolate; fwd=request');
+    expect(constraints).toEqual(['first-primary']);
+    for (const again of [one, isolate()])
+      expect(await again.read(FAILING)).toMatch(/^After: .*hit/);
+  });
+
+  it.each([LIST, '/api/v1/web/property-cards', '/api/v1/web/locations'])(
+    'gets no stale response: %s',
+    async (path) => {
+      const one = isolate();
+      await expectStatus(await one.get({}, { path: `${path}?fresh=true` }), 200);
+      const failed = await one.get(FAILING, { path: `${path}?fresh=true` });
+      await expectError(failed, 500, 'internal_error');
+      await expectStatus(await one.get(FAILING, { path }), 200);
+    },
+  );
+
+  it('removes a listing that is hidden from both caches', async () => {
+    const one = isolate();
+    await one.read();
+    await hide();
+    await expectError(await one.get({}, FRESH), 404, 'resource_missing');
+    await expectError(await isolate().get(), 404, 'resource_missing');
+  });
+
+  it('has no other value', async () => {
+    const response = await isolate().get({}, { path: `${LIST}?fresh=1` });
+    expect((await expectError(response, 400, 'validation_error')).param).toBe('fresh');
+  });
+});
+
+it('the log has the source of each response', async () => {
+  const one = isolate();
+  await one.read();
+  await one.read();
+  await isolate().read();
+  atSecond(61);
+  await one.read(FAILING);
+  const lines = log.mock.calls.map(([line]) => JSON.parse(String(line)).cache);
+  expect(lines).toEqual(['database', 'memory', 'edge', 'stale']);
+});
+
+describe('the entity tag', () => {
+  it('is strong, and the same for equal bytes only', async () => {
+    const [first, same, other] = await Promise.all(
+      ['a', 'a', 'b'].map((text) => makeResponse(text, 0)),
+    );
+    expect(first?.etag).toMatch(/^"[0-9a-f]{32}"$/);
+    expect(same?.etag).toBe(first?.etag);
+    expect(other?.etag).not.toBe(first?.etag);
+  });
+
+  it.each([
+    [undefined, false],
+    ['', false],
+    ['"a"', true],
+    ['W/"a"', true],
+    ['"b"', false],
+    ['"b",W/"a"', true],
+    ['*', true],
+    ['a', false],
+  ])('is compared with If-None-Match: %j', (header, expected) => {
+    expect(matchesEtag(header, '"a"')).toBe(expected);
+  });
+});
