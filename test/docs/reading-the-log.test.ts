@@ -180,7 +180,7 @@ const FOUND: Record<string, { yes: string[]; no: string[] }> = {
     yes: ['slow-counter'],
     no: ['counted-beside', 'limited', 'limited-event'],
   },
-  'What is served stale': { yes: ['stale'], no: ['cached', 'd1-down'] },
+  'Has D1 failed or stalled': { yes: ['stale'], no: ['cached'] },
   'What fails': { yes: ['d1-down', 'kv-down', 'stale'], no: ['read', 'no-scope'] },
   'Does the new version fail more': { yes: ['d1-down'], no: ['no-scope'] },
   'How long do responses take': { yes: ['read', 'limited'], no: [] },
