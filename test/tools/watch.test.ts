@@ -28,6 +28,10 @@ describe('a saved file', () => {
     expect(testsOf(file)).toEqual(files);
   });
 
+  it('in a folder of tools without tests of its own runs the tests of the commands that import it', () => {
+    expect(testsOf('tools/erasure/ledger.ts')).toContain('test/tools/erase-events.test.ts');
+  });
+
   it.each(['test/health/health.test.ts', 'test/support/http.ts', 'docs/operate/runbook.md'])(
     '%s is left to Vitest',
     (file) => {

@@ -3,7 +3,7 @@
  * the imports would select almost all of them. The layout of the folders selects the tests.
  */
 
-import { globSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 
 /** Files of the code: the first folder or file below `src` or `tools` names the tests. */
 export const CODE = /(?:^|\/)(src|tools)\/([\w-]+)(?:\.ts$|\/.*\.(?:tsx?|js|css|html|sh|json)$)/;
@@ -20,7 +20,14 @@ export function watchedTests(match: RegExpMatchArray): string[] {
     ...globSync(`test/${place}-*.test.ts`),
     ...globSync(`test/${place}/**/*.test.ts`),
   ]);
-  if (root === 'tools') return found;
+  if (root === 'tools') return found.length > 0 ? found : testsOfCommands(name);
   const ofFolder = found.length > 0 ? found : globSync('test/http/**/*.test.ts');
   return [...ofFolder, 'test/contract.test.ts'];
+}
+
+/** Returns the tests of the commands that import a folder of `tools`. */
+function testsOfCommands(folder: string): string[] {
+  return globSync('tools/*.ts')
+    .filter((command) => readFileSync(command, 'utf8').includes(` from './${folder}/`))
+    .flatMap((command) => globSync(`test/${command.replace('.ts', '.test.ts')}`));
 }

@@ -45,7 +45,7 @@ describe.each(commands)('npm run %s', (script) => {
     expect(stdout).toMatch(new RegExp(`^Usage: npm (run (-s )?)?${script}( |\\n)`));
     const unknown = await here(script, '--no-such-option');
     expect(unknown).toMatchObject({ code: codeOf(script), stdout: '' });
-    expect(unknown.stderr).toContain("Unknown option '--no-such-option'");
+    expect(unknown.stderr).toContain("Unknown option '--no-such-option'. Nothing was done.\n\n");
     expect(unknown.stderr.endsWith(stdout)).toBe(true);
     // Wrangler would take production's bindings for it.
     vi.stubEnv('CLOUDFLARE_ENV', 'prod');
