@@ -1,0 +1,118 @@
+/** Random listings files: each is read without an exception, and an accepted one leaves a catalogue that can be exported. */
+
+import naughtyStrings from 'big-list-of-naughty-strings/blns.json' with { type: 'json' };
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { exportListings } from '../../../tools/import/export.ts';
+import { readListingsFile } from '../../../tools/import/file.ts';
+import { fileOf, propertyOf } from '../../support/node/listings-file.ts';
+import { type MemoryImports, openMemoryImports } from '../../support/node/memory-imports.ts';
+
+const runs = (usual: number) => ({ numRuns: process.env.FULL ? usual * 8 : usual });
+const read = (text: string) => readListingsFile(Buffer.from(text)).kind;
+
+let imports: MemoryImports;
+beforeAll(() => {
+  imports = openMemoryImports();
+});
+afterAll(() => imports.close());
+
+async function exported(): Promise<string> {
+  let text = '';
+  for await (const piece of exportListings(imports.database, () => undefined)) text += piece;
+  return text;
+}
+
+describe('a listings file', () => {
+  it('of any JSON or bytes is read or rejected without an exception', () => {
+    const home = propertyOf({ slug: 'home' });
+    fc.assert(
+      fc.property(
+        fc.jsonValue({ maxDepth: 5 }),
+        fc.uint8Array({ maxLength: 100 }),
+        (value, bytes) => {
+          const documents = [{ ...home, description: { en: value } }, value];
+          for (const content of [value, { properties: documents }]) {
+            expect(['read', 'unreadable']).toContain(read(JSON.stringify(content)));
+          }
+          expect(['read', 'unreadable']).toContain(readListingsFile(new Uint8Array(bytes)).kind);
+        },
+      ),
+      runs(150),
+    );
+  });
+
+  it('keeps every naughty string unchanged, from the file to the feed', async () => {
+    const texts = naughtyStrings.filter((each) => each.trim() !== '');
+    const homes = texts.map((text, index) =>
+      propertyOf({
+        slug: `naughty-${index}`,
+        name: text,
+        title: { en: text },
+        description: { fr: text },
+      }),
+    );
+    expect(await imports.load({ properties: homes })).toMatchObject({ code: 0, stderr: '' });
+    const rows = imports.rows(`SELECT document FROM properties WHERE slug LIKE 'naughty-%'`);
+    const shown = rows.map(({ document }) => JSON.parse(String(document)));
+    expect(new Set(shown.map(({ name }) => name))).toEqual(new Set(texts));
+    for (const { name, title, description } of shown) {
+      expect({ title, description }).toEqual({ title: { en: name }, description: { fr: name } });
+    }
+  });
+
+  const text = fc.constantFrom('', ' ', 'a', 'é', '😀\n', '<b>', '0');
+  const texts = fc.record({ en: text, es: text, fr: text }, { requiredKeys: [] });
+  const url = fc
+    .constantFrom(
+      'Can Roig é.jpg',
+      'Can%20Roig%20%C3%A9.jpg',
+      '1.jpg',
+      'a/../1.jpg',
+      '2.jpg',
+      '3.jpg',
+    )
+    .map((path) => `HTTPS://images.example.com/${path}`);
+  const photos = fc.array(
+    fc.record(
+      { url, alt: texts, section: fc.constantFrom('hero', 'gallery') },
+      { requiredKeys: ['url'] },
+    ),
+    { maxLength: 4 },
+  );
+  const listing = fc.record(
+    {
+      slug: fc.constantFrom('a', 'b', 'c'),
+      hid: fc.constantFrom('H-1', 'H-2', ''),
+      title: texts,
+      description: texts,
+      city: text,
+      photos,
+      unique_features: fc.array(fc.record({ icon_slug: text, label: texts }), { maxLength: 3 }),
+      amenities: fc.subarray(['wifi']),
+      location: fc.constantFrom('bay', null),
+      size: fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }),
+    },
+    { requiredKeys: ['slug'] },
+  );
+
+  it('or patch that is accepted leaves a catalogue whose export changes nothing', async () => {
+    imports.clear();
+    const homes = ['a', 'b', 'c'].map((slug) => propertyOf({ slug }));
+    await imports.load(fileOf(homes));
+    let accepted = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(listing, { minLength: 1, maxLength: 3 }), async (properties) => {
+        const { code, stdout } = await imports.load({ properties }, '--patch');
+        if (code !== 0) return;
+        accepted += stdout.includes('Nothing changed') ? 0 : 1;
+        const text = await exported();
+        const again = await imports.load(text);
+        expect(again.stderr).toBe('');
+        expect(again.stdout).toContain('Nothing changed');
+      }),
+      runs(60),
+    );
+    expect(accepted).toBeGreaterThan(5);
+  });
+});
