@@ -85,6 +85,7 @@ export function Badges({ listing }: { listing: Listing }) {
 }
 
 export function Marks({ missing }: { missing: readonly string[] }) {
+  if (missing.length === 0) return null;
   return (
     <ul class="row" aria-label="Missing">
       {missing.map((name) => (
@@ -100,7 +101,7 @@ type PictureProps = { photo: Photo | null | undefined; listing: Listing; view: V
 export function Picture({ photo, listing, view }: PictureProps) {
   if (!photo) return <p class="picture empty">No photo</p>;
   return (
-    <p class={`picture ${listing.type} ${listing.status}`}>
+    <p class={`picture ${listing.type ?? ''} ${listing.status}`}>
       <img
         src={photo.url}
         alt={photo.alt[view.lang] ?? ''}
