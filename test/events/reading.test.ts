@@ -6,8 +6,7 @@ import { createApp } from '../../src/app.ts';
 import { storedEvent } from '../../src/events/openapi/resource.ts';
 import { cursorText, listOf } from '../../src/openapi/list-resource.ts';
 import { bookingCreated, expectEvent, ingest, ingestInit, listEvents } from '../support/events.ts';
-import { CONNECTION_LOST, failingD1 } from '../support/faults.ts';
-import { expectError, expectStatus, get, send, sendWith } from '../support/http.ts';
+import { expectError, expectStatus, get, sendWith } from '../support/http.ts';
 import { namedKey } from '../support/keys.ts';
 
 const LIST = '/api/v1/events';
@@ -164,10 +163,7 @@ describe('the list of events', () => {
   });
 
   it.each([
-    'type=',
     'type=booking.created,',
-    'type=,booking.created',
-    'type=booking.created&type=',
     `type=${'x'.repeat(256)}`,
     'type=a%00b',
     `type=${Array.from({ length: 51 }, (_, index) => index).join()}`,
@@ -178,9 +174,7 @@ describe('the list of events', () => {
   });
 
   it.each([
-    ['24 kinds of 255 letters', 'k'],
     ['24 kinds of 255 control characters', '\u0001'],
-    ['24 kinds of 255 characters of three bytes', '鍵'],
     ['50 kinds of 255 letters', 'k'],
   ])('pages through %s, and refuses its cursor with other ones', async (text, character) => {
     const ids = await acceptInOrder(3);
@@ -264,25 +258,17 @@ describe('the list of events', () => {
 
   it.each([
     ['limit', 'limit=0'],
-    ['limit', 'limit=101'],
-    ['limit', 'limit='],
     ['order', 'order=up'],
-    ['order', 'order='],
-    ['type', 'type='],
     ['aggregate_type', 'aggregate_type=a&aggregate_type=b'],
     ['aggregate_type', `aggregate_type=${'x'.repeat(256)}`],
     ['aggregate_id', 'aggregate_id=%00'],
-    ['created_after', 'created_after='],
     ['created_after', 'created_after=2027-01-01'],
     ['created_after', 'created_after=2027-01-01T00:00:00'],
     ['created_before', 'created_before=+012027-01-01T00:00:00Z'],
     ['created_before', 'created_before=2027-02-30T00:00:00Z'],
     ['created_before', 'created_before=1700000000'],
     ['after_id', 'after_id=x'],
-    ['after_id', 'after_id='],
     ['after_id', 'after_id=00000000-0000-4000-8000-000000000000'],
-    ['starting_after', 'starting_after=x'],
-    ['offset', 'offset=3'],
   ])('refuses a bad %s (%#)', async (param, query) => {
     const error = await expectError(await get(`${LIST}?${query}`), 400, 'validation_error');
     expect(error.param).toBe(param);
@@ -326,21 +312,6 @@ describe('the list of events', () => {
       await expectError(await get(`${LIST}?${query}`), 400, 'invalid_cursor');
     }
     await expectStatus(await get(`${LIST}?limit=2&cursor=${next_cursor}`), 200);
-  });
-
-  it('names an altered cursor beside the other bad parameters', async () => {
-    await acceptInOrder(2);
-    const { next_cursor } = await listEvents('limit=1');
-    const pathsOf = async (query: string) =>
-      (await expectError(await get(`${LIST}?${query}`), 400, 'validation_error')).details?.map(
-        ({ path }) => path,
-      );
-    expect(await pathsOf(`cursor=${next_cursor}A&order=up&limit=0`)).toEqual([
-      'order',
-      'limit',
-      'cursor',
-    ]);
-    expect(await pathsOf(`cursor=${next_cursor}&order=up`)).toEqual(['order']);
   });
 
   it('accepts a cursor when an instant is written differently', async () => {
@@ -397,33 +368,4 @@ it('an event of a kind that a later version has stored is served, as it is after
   expect(await found('type=booking.created')).toEqual([0, 2]);
   expect(await found('type=stay.begun,booking.created&type=none')).toEqual([0, 1, 2]);
   expect(await read(`/${ids[1]}`)).toMatchObject({ type: 'stay.begun', payload: { index: 1 } });
-});
-
-describe('while D1 fails', () => {
-  const paths = [LIST, `${LIST}?after_id=ID`, `${LIST}/ID`];
-
-  it('a read is repeated when the fault passes', async () => {
-    const [id = ''] = await acceptInOrder(1);
-    for (const path of paths) {
-      const DB = failingD1(env.DB, { when: 'before commit', message: CONNECTION_LOST, times: 2 });
-      await expectStatus(await sendWith({ DB }, path.replace('ID', id)), 200);
-    }
-  });
-
-  it('a read is a 500 that hides the cause', async () => {
-    const [id = ''] = await acceptInOrder(1);
-    const DB = failingD1(env.DB, { when: 'before commit' });
-    for (const path of paths) {
-      const response = await sendWith({ DB }, path.replace('ID', id));
-      const error = await expectError(response, 500, 'internal_error');
-      expect(JSON.stringify(error)).not.toContain('out of order');
-    }
-  });
-});
-
-it('reading events needs a valid API key', async () => {
-  for (const path of [LIST, `${LIST}/x`]) {
-    const wrong = await send(path, { headers: { 'x-api-key': 'wrong' } });
-    await expectError(wrong, 401, 'authentication_invalid');
-  }
 });

@@ -223,6 +223,8 @@ describe('a cached response', () => {
     for (const again of [one, isolate()]) {
       const response = await again.get(FAILING, { headers: { 'If-None-Match': etag } });
       await expectStatus(response, 304);
+      expect(response.headers.get('ETag')).toBe(etag);
+      expect(response.headers.get('Cache-Control')).toBe('private, no-cache');
       expect(await response.text()).toBe('');
     }
   });

@@ -148,16 +148,6 @@ describe('locale', () => {
   });
 });
 
-describe('fields', () => {
-  it.each([LIST, `${LIST}/casa-ginebrera`, '/api/v1/web/property-changes', CARDS])(
-    'is a parameter no more: %s',
-    async (path) => {
-      const error = await expectError(await get(`${path}?fields=slug`), 400, 'validation_error');
-      expect(error.param).toBe('fields');
-    },
-  );
-});
-
 describe('location', () => {
   const SARDINIA = 'e16037e3-44f6-4e6b-8589-6880896284e3';
 

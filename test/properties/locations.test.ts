@@ -66,13 +66,6 @@ describe('the list of locations', () => {
     expect(error.param).toBe('locale');
   });
 
-  it('answers 304 to its own tag, and may be cached like the feed', async () => {
-    const first = await get(LIST);
-    expect(first.headers.get('Cache-Control')).toBe('private, no-cache');
-    const headers = { 'If-None-Match': first.headers.get('ETag') ?? '' };
-    await expectStatus(await get(LIST, { headers }), 304);
-  });
-
   it('takes no cursor of another list, and its cursors fit no other', async () => {
     const { next_cursor } = await list('limit=1');
     for (const path of ['properties?cursor=', 'property-changes?after=']) {
