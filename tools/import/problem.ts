@@ -84,7 +84,7 @@ export function nameOf({ place, key }: RecordName): string {
 }
 
 const SHOWN_CHARACTERS = 60;
-/** A cause shows so many values. */
+/** The most values that a cause shows. */
 const SHOWN_VALUES = 5;
 
 /** Returns a line for each cause: the problem, its number, and its first place. */

@@ -1,4 +1,4 @@
-/** Warnings about valid listings, which an editor should look at. They refuse nothing. Pure. */
+/** Warnings about valid listings, which an editor should look at. They reject nothing. Pure. */
 
 import { plainTextOf } from '../../src/properties/rich-text.ts';
 import type { Source } from '../../src/properties/source.ts';
