@@ -241,7 +241,7 @@ export class Feed {
   async #bypassCache(call: FeedCall, isFresh: boolean): Promise<ServedResponse> {
     const isOff = configOf(call.c.env).feedCacheSeconds === 0;
     const constraint = isFresh ? 'first-primary' : 'first-unconstrained';
-    const outcome = isOff ? await readD1(call, constraint) : await this.#read(call, constraint);
+    const outcome = isOff ? await readFromD1(call, constraint) : await this.#read(call, constraint);
     if (outcome.kind === 'failed') throw outcome.error;
     if (outcome.kind === 'missing') throw noSuchProperty();
     const because = isOff ? 'bypass' : 'request';
@@ -253,7 +253,7 @@ export class Feed {
   async #read(call: FeedCall, constraint?: D1SessionConstraint): Promise<ReadOutcome> {
     const { c, key, cache } = call;
     const readAt = Date.now();
-    const reading = readD1(call, constraint);
+    const reading = readFromD1(call, constraint);
     const inTime = await firstWithin(reading, STALL_MS, undefined);
     if (inTime === undefined) this.#noteFault(new Error(`a read took over ${STALL_MS} ms`));
     const outcome = inTime ?? (await reading);
@@ -284,7 +284,7 @@ export class Feed {
  * Reads the response from D1. Never rejects. By default the nearest replica may answer: its lag is shorter than the age
  * of a cached response.
  */
-async function readD1(
+async function readFromD1(
   { c, request }: FeedCall,
   constraint: D1SessionConstraint = 'first-unconstrained',
 ): Promise<ReadOutcome> {
