@@ -32,7 +32,7 @@ export const CHANGES_SCOPE: CursorScope = { list: 'property-changes' };
 
 /** A place as a cursor carries it. */
 export const changePlace: z.ZodType<ChangePlace> = z
-  .tuple([z.string(), z.int().min(0), z.int().min(0)])
+  .tuple([z.string(), z.int(), z.int()])
   .transform(([generation, seq, start]) => ({ generation, seq, start }));
 
 /** Makes the cursor for the items after a place. */

@@ -1,7 +1,4 @@
-/** Texts by language: their schema, and the cut of a document to some languages. */
-
-import * as z from 'zod';
-import { text } from './text.ts';
+/** Texts by language, and the cut of a document to some languages. */
 
 export const LOCALES = ['en', 'es', 'fr'] as const;
 
@@ -9,21 +6,6 @@ export const LOCALES = ['en', 'es', 'fr'] as const;
 export type Localized<T> = Partial<Record<(typeof LOCALES)[number], T>>;
 
 export type LocaleMap = Localized<string>;
-
-/** Returns the schema of an object with a value in some of the languages. */
-export function localized<S extends z.ZodType>(schema: S) {
-  const value = schema.exactOptional();
-  return z.strictObject({ en: value, es: value, fr: value });
-}
-
-/** A text in some of the languages. A blank text is no text: parsing drops it. */
-export const localeMap = localized(text)
-  .overwrite((map) => mapLocales(map, (value) => value))
-  .register(z.globalRegistry, {
-    id: 'LocaleMap',
-    description: 'A text by language. A language without text is absent; the object may be empty.',
-    examples: [{ en: 'Sea view', es: 'Vistas al mar', fr: 'Vue sur la mer' }],
-  });
 
 /** Makes a text of the value in each language, and leaves out the languages whose text is blank. */
 export function mapLocales<T>(

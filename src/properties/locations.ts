@@ -7,9 +7,9 @@ import { uuid } from '../http/uuid.ts';
 import { readD1 } from '../storage/d1.ts';
 import { keysetPage, readPage, withinShare } from '../storage/page.ts';
 import { type Connection, statementOf } from '../storage/statement.ts';
+import { slug as slugText } from './slug.ts';
 import type { DocumentPage } from './store.ts';
 import { locations } from './table.ts';
-import { slug as slugText } from './text.ts';
 
 /** The position of a location in the list: by slug, locations without a slug last, then by id. */
 type LocationPosition = readonly [slug: string | null, id: string];

@@ -10,9 +10,12 @@ import { listMetadata, namesIn } from '../http/query.ts';
 import { uuid } from '../http/uuid.ts';
 import { waitParameter } from '../http/wait.ts';
 import { LOCALES } from './locale-map.ts';
-import { PROPERTY_TYPES, PUBLIC_STATUSES } from './resource.ts';
+import { slug } from './slug.ts';
 import type { FilterColumn } from './table.ts';
-import { slug } from './text.ts';
+
+/** The web statuses that the feed shows. A hidden listing is never on the wire. */
+export const PUBLIC_STATUSES = ['listed', 'coming_soon', 'sold_out'] as const;
+export const PROPERTY_TYPES = ['beach', 'ski'] as const;
 
 /** The parameters that filter listings. A listing must fit each of them, and have any of the statuses. */
 export const filterParameters = {

@@ -1,8 +1,7 @@
 /** The field rules: how a stored listing becomes its wire resource (docs/reference/property-feed.md). Pure. */
 
-import * as z from 'zod';
 import { mapLocales } from './locale-map.ts';
-import { type Property, type PropertyCard, property, propertyCard } from './resource.ts';
+import type { Property, PropertyCard } from './openapi/resource.ts';
 import { plainTextOf } from './rich-text.ts';
 import type { Source } from './source.ts';
 
@@ -13,39 +12,77 @@ import type { Source } from './source.ts';
  */
 export const RULES = { version: 3, digest: '9991b2f9bc2870e6' };
 
-/** Spread at the head of an object, it puts the object's fields into the order of the wire. */
-const WIRE_ORDER: object = Object.fromEntries(
-  Object.keys(property.shape).map((name) => [name, undefined]),
-);
-
 /** Names the rules and the site that a document is rendered for. */
 export function renderingOf(publicSiteUrl: string): string {
   return `${RULES.version} ${publicSiteUrl}`;
 }
 
-/** Returns the wire resource of a listing, or null for a hidden one. `publicSiteUrl` has no trailing slash. */
+/**
+ * Returns the wire resource of a listing, its fields in the order of the wire, or null for a hidden listing.
+ * `publicSiteUrl` has no trailing slash.
+ */
 export function render(source: Source, publicSiteUrl: string): Property | null {
   if (source.status === 'hidden') return null;
-  const { hero_photo_id, photos, videos, ...copied } = source;
   return {
-    ...WIRE_ORDER,
-    ...copied,
     object: 'property',
+    id: source.id,
+    hid: source.hid,
+    slug: source.slug,
+    name: source.name,
     status: source.status,
+    title: source.title,
+    type: source.type,
     description: mapLocales(source.description, plainTextOf),
+    unique_features: source.unique_features,
+    bedrooms: source.bedrooms,
+    beds: source.beds,
+    bathrooms: source.bathrooms,
+    bathtubs: source.bathtubs,
+    capacity: source.capacity,
+    size: source.size,
+    address: source.address,
+    city: source.city,
+    latitude: source.latitude,
+    longitude: source.longitude,
+    price_from: source.price_from,
+    fraction_from: source.fraction_from,
+    weeks_per_year: source.weeks_per_year,
+    financial_analysis_url: source.financial_analysis_url,
     hero_image: heroImageOf(source),
     gallery: galleryOf(source),
     video_url: videoUrlOf(source),
+    location: source.location,
+    location_text: source.location_text,
+    amenities: source.amenities,
     url: `${publicSiteUrl}/listings/${source.slug}`,
+    display_order: source.display_order,
+    is_early_access: source.is_early_access,
   };
 }
 
-/** Drops the fields that a card does not have. */
-const card = z.object(propertyCard.shape);
-
 /** Returns the card of a listing. */
 export function cardOf(listing: Property): PropertyCard {
-  return card.parse({ ...listing, object: 'property_card' });
+  return {
+    object: 'property_card',
+    id: listing.id,
+    slug: listing.slug,
+    name: listing.name,
+    status: listing.status,
+    title: listing.title,
+    type: listing.type,
+    bedrooms: listing.bedrooms,
+    bathrooms: listing.bathrooms,
+    capacity: listing.capacity,
+    size: listing.size,
+    city: listing.city,
+    price_from: listing.price_from,
+    fraction_from: listing.fraction_from,
+    hero_image: listing.hero_image,
+    location: listing.location,
+    url: listing.url,
+    display_order: listing.display_order,
+    is_early_access: listing.is_early_access,
+  };
 }
 
 type Photo = Source['photos'][number];

@@ -17,8 +17,8 @@ import {
   listParameters,
   locationParameters,
 } from './parameters.ts';
+import { isSlug } from './slug.ts';
 import { type ListingKey, type PageRequest, position, propertiesScope } from './store.ts';
-import { isSlug } from './text.ts';
 
 /** Mounted at /api/v1/web. */
 export function propertyRoutes() {

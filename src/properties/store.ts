@@ -11,13 +11,12 @@ import type { FeedFilters } from './parameters.ts';
 import { cardOf, render, renderingOf } from './render.ts';
 import type { Source } from './source.ts';
 import { FILTER_COLUMNS, locations, properties } from './table.ts';
-import { order } from './text.ts';
 
 /** The position of a listing in the feed, which is sorted by `display_order`, then `id`, ascending. */
 type Position = readonly [displayOrder: number, id: string];
 
 /** A position as a cursor carries it. */
-export const position: z.ZodType<Position> = z.tuple([order, uuid]).readonly();
+export const position: z.ZodType<Position> = z.tuple([z.int32(), uuid]).readonly();
 
 /** A request for at most `limit` listings after a position, or from the beginning, as `Property` or `PropertyCard`. */
 export type PageRequest = {

@@ -4,7 +4,7 @@ import { env } from 'cloudflare:workers';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { listOf } from '../../src/openapi/list-resource.ts';
-import { propertyCard } from '../../src/properties/resource.ts';
+import { propertyCard } from '../../src/properties/openapi/resource.ts';
 import samples from '../../tools/samples/listings.json';
 import { expectError, expectStatus, get, sendWith } from '../support/http.ts';
 import { storeListings } from '../support/listings.ts';

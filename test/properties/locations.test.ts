@@ -3,7 +3,7 @@
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { listOf } from '../../src/openapi/list-resource.ts';
-import { locationResource } from '../../src/properties/resource.ts';
+import { locationResource } from '../../src/properties/openapi/resource.ts';
 import { expectError, expectStatus, get } from '../support/http.ts';
 
 const LIST = '/api/v1/web/locations';

@@ -5,23 +5,24 @@
 
 import * as z from 'zod';
 import { uuid } from '../../src/http/uuid.ts';
-import { localeMap, localized } from '../../src/properties/locale-map.ts';
 import {
   amenity,
   location,
   PHOTO_SECTIONS,
-  PUBLIC_STATUSES,
   property,
-} from '../../src/properties/resource.ts';
-import { plainTextOf, type RichText } from '../../src/properties/rich-text.ts';
-import type { Source } from '../../src/properties/source.ts';
+} from '../../src/properties/openapi/resource.ts';
 import {
   httpUrl,
+  localeMap,
+  localized,
   MAX_LIST_ENTRIES,
   MAX_TEXT_CHARACTERS,
   order,
   text,
-} from '../../src/properties/text.ts';
+} from '../../src/properties/openapi/text.ts';
+import { PUBLIC_STATUSES } from '../../src/properties/parameters.ts';
+import { plainTextOf, type RichText } from '../../src/properties/rich-text.ts';
+import type { Source } from '../../src/properties/source.ts';
 
 const CONTAINERS = ['doc', 'bulletList', 'orderedList', 'listItem', 'blockquote'] as const;
 const BLOCKS = ['paragraph', 'heading'] as const;

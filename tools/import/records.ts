@@ -6,11 +6,11 @@
 import { parse, v5 } from 'uuid';
 import * as z from 'zod';
 import { uuid } from '../../src/http/uuid.ts';
-import { localized } from '../../src/properties/locale-map.ts';
-import { amenity, location } from '../../src/properties/resource.ts';
+import { amenity, location } from '../../src/properties/openapi/resource.ts';
+import { httpUrl, localized, MAX_LIST_ENTRIES, text } from '../../src/properties/openapi/text.ts';
 import { plainTextOf, type RichText, type RichTextNode } from '../../src/properties/rich-text.ts';
+import { slug } from '../../src/properties/slug.ts';
 import type { Source } from '../../src/properties/source.ts';
-import { httpUrl, MAX_LIST_ENTRIES, slug, text } from '../../src/properties/text.ts';
 import { MAX_NESTING, ownFields, photo, richText, video } from './listing-schemas.ts';
 
 /** Published in docs/guides/listings-file.md: another namespace would give every record another id. */

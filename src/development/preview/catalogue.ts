@@ -2,8 +2,8 @@
 
 import { asc, eq } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
+import type { Property } from '../../properties/openapi/resource.ts';
 import { render } from '../../properties/render.ts';
-import type { Property } from '../../properties/resource.ts';
 import type { Source } from '../../properties/source.ts';
 import { properties } from '../../properties/table.ts';
 import { readD1 } from '../../storage/d1.ts';

@@ -14,9 +14,8 @@ import {
   listParameters,
   locationParameters,
 } from '../parameters.ts';
-import { locationResource, property, propertyCard } from '../resource.ts';
-import { changeList } from './change-list.ts';
 import { EXAMPLES } from './examples.ts';
+import { changeList, locationResource, property, propertyCard } from './resource.ts';
 
 /** The headers of a request that may be answered with a 304. */
 const requestHeaders = {

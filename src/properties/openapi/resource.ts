@@ -1,14 +1,16 @@
-/** The resources of the feed: property, card and location (docs/reference/property-feed.md). */
+/**
+ * The resources of the feed (docs/reference/property-feed.md), for the OpenAPI document, the import and the tests. The
+ * Worker takes only the types.
+ */
 
 import * as z from 'zod';
-import { described } from '../http/described.ts';
-import { lowerCaseUuid } from '../http/uuid.ts';
-import { localeMap } from './locale-map.ts';
-import { httpUrl, MAX_LIST_ENTRIES, MAX_TEXT_CHARACTERS, order, slug, text } from './text.ts';
+import { described } from '../../http/described.ts';
+import { lowerCaseUuid } from '../../http/uuid.ts';
+import { cursorText, listOf } from '../../openapi/list-resource.ts';
+import { PROPERTY_TYPES, PUBLIC_STATUSES } from '../parameters.ts';
+import { slug } from '../slug.ts';
+import { httpUrl, localeMap, MAX_LIST_ENTRIES, MAX_TEXT_CHARACTERS, order, text } from './text.ts';
 
-/** The web statuses that the feed shows. A hidden listing is never on the wire. */
-export const PUBLIC_STATUSES = ['listed', 'coming_soon', 'sold_out'] as const;
-export const PROPERTY_TYPES = ['beach', 'ski'] as const;
 export const PHOTO_SECTIONS = [
   'hero',
   'gallery',
@@ -83,9 +85,8 @@ export const galleryPhoto = z
 const amount = z.number().min(0);
 
 /**
- * A listing as the feed sends it, its fields in the order of the wire. A field that is null, empty or false when
- * unknown needs no other code: listings files, the store and `render` copy it, unless source.ts lists it among the
- * fields that `render` makes.
+ * A listing as the feed sends it. Listings files and the store copy a field that is null, empty or false when unknown,
+ * unless source.ts lists it among the fields that `render` makes.
  */
 export const property = z
   .strictObject({
@@ -180,6 +181,48 @@ export const propertyCard = z
     id: 'PropertyCard',
     description: 'The fields of a listing for an overview page.',
   });
+
+/** An item of the list of changes. */
+const propertyChange = z
+  .strictObject({
+    object: z.literal('property_change'),
+    id: lowerCaseUuid.meta({ description: 'Identifies the property.' }),
+    slug: slug.meta({
+      description: 'The slug of the property. For a removed property, its last public slug.',
+      examples: ['casa-marea'],
+    }),
+    former_slugs: described(
+      z.array(slug).max(20),
+      'The slugs under which the property was public before, newest first, for redirects. A slug that another property has now is left out.',
+    ),
+    change: described(
+      z.enum(['published', 'removed']),
+      '`published`: the property is public, and is new or has changed. `removed`: the property is hidden now.',
+    ),
+    changed_at: described(
+      z.iso.datetime().max(30),
+      'When an import made the change. The list is not ordered by this time.',
+      '2027-01-15T09:30:00.000Z',
+    ),
+    property: described(
+      property.nullable(),
+      'The property as it is now; null when it was removed.',
+    ),
+  })
+  .register(z.globalRegistry, {
+    id: 'PropertyChange',
+    description: 'The latest change of a listing.',
+  });
+
+/** A page of changes. */
+export const changeList = listOf(propertyChange)
+  .extend({
+    resume_cursor: cursorText.meta({
+      description:
+        'Opaque, and present in every answer: send it as `after` to get the changes after this answer, now or at any later time.',
+    }),
+  })
+  .register(z.globalRegistry, { id: 'PropertyChangeList', description: 'A page of changes.' });
 
 export type LocationResource = z.infer<typeof locationResource>;
 export type Property = z.infer<typeof property>;

@@ -1,12 +1,11 @@
-/** The texts and links of a listing, and their bounds, which keep a usual row far below D1's 2 MB. */
+/** The schemas of a listing's texts and links. Their bounds keep a usual row far below D1's 2 MB. */
 
 import * as z from 'zod';
-import { isUuid } from '../http/uuid.ts';
+import { mapLocales } from '../locale-map.ts';
 
 /** Counts Unicode code points, as JSON Schema does. */
 export const MAX_TEXT_CHARACTERS = 100_000;
 export const MAX_LIST_ENTRIES = 1_000;
-const MAX_SLUG_CHARACTERS = 200;
 
 /**
  * Text without NUL, at which SQLite's own functions cut a text, and without half of a surrogate pair, which UTF-8
@@ -31,22 +30,20 @@ export const httpUrl = z
   })
   .register(z.globalRegistry, { examples: ['https://www.example.com/casa-marea'] });
 
-const SLUG_FORM = /^[a-z0-9]+(?:[-_][a-z0-9]+)*$/;
-const SLUG_MESSAGE =
-  'must be lower-case letters and digits in words joined by single hyphens or underscores';
-
-/** A public key in words. It is no UUID, because a path may name a listing by either. */
-export const slug = z
-  .string()
-  .max(MAX_SLUG_CHARACTERS)
-  .regex(SLUG_FORM, SLUG_MESSAGE)
-  .refine((value) => !isUuid(value), { error: 'must not be a UUID' })
-  .register(z.globalRegistry, { examples: ['casa-marea'] });
-
-/** Reports whether any listing can have this slug. */
-export function isSlug(value: string): boolean {
-  return value.length <= MAX_SLUG_CHARACTERS && SLUG_FORM.test(value);
-}
-
 /** A number to sort by: 32 bits, negative ones too. */
 export const order = z.int32();
+
+/** Returns the schema of an object with a value in some of the languages. */
+export function localized<S extends z.ZodType>(schema: S) {
+  const value = schema.exactOptional();
+  return z.strictObject({ en: value, es: value, fr: value });
+}
+
+/** A text in some of the languages. A blank text is no text: parsing drops it. */
+export const localeMap = localized(text)
+  .overwrite((map) => mapLocales(map, (value) => value))
+  .register(z.globalRegistry, {
+    id: 'LocaleMap',
+    description: 'A text by language. A language without text is absent; the object may be empty.',
+    examples: [{ en: 'Sea view', es: 'Vistas al mar', fr: 'Vue sur la mer' }],
+  });

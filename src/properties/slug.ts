@@ -1,0 +1,22 @@
+/** The slug: a public key in words, of a listing or of a location. */
+
+import * as z from 'zod';
+import { isUuid } from '../http/uuid.ts';
+
+const MAX_SLUG_CHARACTERS = 200;
+const SLUG_FORM = /^[a-z0-9]+(?:[-_][a-z0-9]+)*$/;
+const SLUG_MESSAGE =
+  'must be lower-case letters and digits in words joined by single hyphens or underscores';
+
+/** No slug is a UUID, because a path may name a listing by either. */
+export const slug = z
+  .string()
+  .max(MAX_SLUG_CHARACTERS)
+  .regex(SLUG_FORM, SLUG_MESSAGE)
+  .refine((value) => !isUuid(value), { error: 'must not be a UUID' })
+  .register(z.globalRegistry, { examples: ['casa-marea'] });
+
+/** Reports whether any listing can have this slug. */
+export function isSlug(value: string): boolean {
+  return value.length <= MAX_SLUG_CHARACTERS && SLUG_FORM.test(value);
+}
