@@ -47,7 +47,7 @@ async function measure(settings: ReturnType<typeof parseSettings>): Promise<numb
   if (latency) {
     const { measureLatency } = await import('./bench/latency.ts');
     const clients = quick ? { 1: 30, 10: 5, 100: 1 } : { 1: 100, 10: 20, 100: 4 };
-    await measureLatency(delays, { clients, isSteady: !quick });
+    await measureLatency(delays, clients);
   } else if (scale) {
     const { measureScale } = await import('./bench/scale.ts');
     await measureScale(quick ? { rounds: 1, seconds: 0.2 } : { rounds: 5, seconds: 0.5 });

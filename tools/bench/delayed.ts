@@ -1,7 +1,7 @@
 /**
- * The deployed service, with a delay on each call of the counter, D1, KV and the edge cache: in production these calls
- * cross the network. It counts the calls, and the rows that the counters write. `GET /calls` returns the counts and
- * resets them.
+ * The deployed service, with a delay on each call of the counter, D1, KV and the edge cache, and on the start of each
+ * counter object: in production these calls cross the network. It counts the calls, and the rows that the counters
+ * write. `GET /calls` returns the counts and resets them.
  */
 
 import service, { RateCounter as Counter } from '../../src/index.ts';
@@ -12,8 +12,8 @@ export type Hop = (typeof HOPS)[number];
 /** The calls since the last `GET /calls`, and the rows that counters wrote: a value or an alarm. */
 export type Calls = Record<Hop | 'counterRows', number>;
 
-/** The vars with the delay of each call in milliseconds. */
-type DelayedEnv = Env & Record<`DELAY_${Uppercase<Hop>}`, string>;
+/** The vars with the delay of each call, and of an object's start, in milliseconds. */
+type DelayedEnv = Env & Record<`DELAY_${Uppercase<Hop> | 'START'}`, string>;
 
 const calls: Calls = { counter: 0, d1: 0, kv: 0, edge: 0, counterRows: 0 };
 
@@ -56,9 +56,9 @@ async function wait(hop: Hop, milliseconds: number, call: () => unknown): Promis
   return call();
 }
 
-/** The counter of the service, which counts the rows that it writes. */
+/** The counter of the service, which starts late and counts the rows that it writes. */
 export class RateCounter extends Counter {
-  constructor(ctx: DurableObjectState, env: Env) {
+  constructor(ctx: DurableObjectState, env: DelayedEnv) {
     const { storage } = ctx;
     for (const [object, name] of [
       [storage.kv, 'put'],
@@ -74,6 +74,7 @@ export class RateCounter extends Counter {
       });
     }
     super(ctx, env);
+    void ctx.blockConcurrencyWhile(() => scheduler.wait(Number(env.DELAY_START)));
   }
 }
 
