@@ -12,6 +12,7 @@ import { guard, refuseOtherMethods, renderError, renderThrown } from './http/ren
 import { responseHeaders } from './http/response-headers.ts';
 import { propertyRoutes } from './properties/routes.ts';
 import { amenities, importStaging, locations, properties } from './properties/table.ts';
+import { callCounter } from './rate-limit/client-window.ts';
 import { rateLimit } from './rate-limit/middleware.ts';
 import { databaseIdentity } from './storage/table.ts';
 
@@ -33,7 +34,7 @@ export function createApp({ docs }: { docs?: Hono<AppEnv> } = {}) {
 
   app.route('/api/public/events', ingestRoutes());
   app.route('/api/v1/events', eventRoutes());
-  app.route('/api/health', healthRoutes(TABLES));
+  app.route('/api/health', healthRoutes({ tables: TABLES, callCounter }));
   app.route('/api/v1/web', propertyRoutes());
   if (docs) app.route('/', docs);
   refuseOtherMethods(app);

@@ -16,7 +16,7 @@ import { listJson } from '../http/paging.ts';
 import { queryProblems } from '../http/query.ts';
 import { errorBody } from '../http/render-error.ts';
 import type { listOf } from '../openapi/list-resource.ts';
-import { rateLimitExceeded, tooManyAtOnce } from '../rate-limit/middleware.ts';
+import { rateLimitExceeded } from '../rate-limit/middleware.ts';
 import { errorResource, requestIdText } from './error-resource.ts';
 import { commonHeaders, errorHeaders, headersOfErrors, noStore } from './headers.ts';
 
@@ -81,7 +81,7 @@ const requestId = requestIdText.optional().meta({
 const COMMON_REFUSALS: readonly Refusal[] = [
   {
     description: 'Too many requests from this address: wait for `Retry-After` seconds.',
-    errors: [rateLimitExceeded(100, 42_000), tooManyAtOnce(1_000)],
+    errors: [rateLimitExceeded(42_000, 100), rateLimitExceeded(1_000)],
   },
   {
     description:

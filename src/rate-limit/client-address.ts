@@ -3,13 +3,13 @@
  * not read: a client may write anything into it.
  */
 
+import * as z from 'zod';
+
 /** Requests of other zones' Workers all come from this network. `CF-Worker` names the zone. */
 const OTHER_ZONES_WORKERS = '2a06:98c0:3600:0::/64';
 /** The client of all requests whose address is absent or unreadable. */
 const UNKNOWN = 'unknown';
 
-const IPV4_OCTET = '(25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)';
-const IPV4 = new RegExp(`^${IPV4_OCTET}(\\.${IPV4_OCTET}){3}$`);
 const IPV6_CHARACTERS = /^[\da-f:.]{2,45}$/i;
 /** Longer than any zone's name. */
 const MAX_ZONE_CHARACTERS = 255;
@@ -20,7 +20,7 @@ const MAX_ZONE_CHARACTERS = 255;
  */
 export function clientOf(connectingIp: string | undefined, worker: string | undefined): string {
   if (connectingIp === undefined) return UNKNOWN;
-  if (IPV4.test(connectingIp)) return connectingIp;
+  if (z.regexes.ipv4.test(connectingIp)) return connectingIp;
   const network = networkOf(connectingIp);
   if (network !== OTHER_ZONES_WORKERS || worker === undefined) return network ?? UNKNOWN;
   return `worker ${worker.slice(0, MAX_ZONE_CHARACTERS).toLowerCase()}`;
@@ -41,9 +41,8 @@ function networkOf(address: string): string | undefined {
 function groupsOf(address: string): string[] | undefined {
   const url = URL.parse(`http://[${address}]`);
   if (url === null) return undefined;
-  const [head = '', tail] = url.hostname.slice(1, -1).split('::');
-  const before = head === '' ? [] : head.split(':');
-  if (tail === undefined) return before;
-  const after = tail === '' ? [] : tail.split(':');
+  const halves = url.hostname.slice(1, -1).split('::');
+  const [before = [], after] = halves.map((half) => (half === '' ? [] : half.split(':')));
+  if (after === undefined) return before;
   return [...before, ...Array<string>(8 - before.length - after.length).fill('0'), ...after];
 }

@@ -1,11 +1,11 @@
 /**
- * The requests of one client that this isolate counts in one window, and its reports to the client's object.
+ * One client's requests in one window, as this isolate counts them and reports them to the client's object.
  *
- * The isolate reserves a place before it asks the object, so that requests at the same time never exceed the limit. A
- * client of one isolate gets exactly its limit, whatever the object does.
+ * The isolate reserves a place before it asks the object. A client of one isolate therefore gets exactly its limit,
+ * whatever the object does.
  */
 
-import { countersOf } from '../config.ts';
+import { configOf } from '../config.ts';
 import { logFault } from '../http/log.ts';
 import { firstWithin } from '../storage/deadline.ts';
 import {
@@ -13,7 +13,6 @@ import {
   decide,
   hasEnded,
   isReportDue,
-  type Reply,
   remainingOf,
   type Tally,
   WINDOW_MS,
@@ -24,7 +23,7 @@ const CALL_DEADLINE_MS = 300;
 /** The pause between two reports to an object that fails. */
 const PROBE_PAUSE_MS = 1_000;
 
-/** The name of the client's object, the counter, and its limit per window. */
+/** `client` names the client's object. `limit` is the number of requests per window. */
 type Quota = { client: string; counter: CounterName; limit: number };
 
 /** `overloaded`: the client floods its own object. */
@@ -42,7 +41,7 @@ export class ClientWindow {
   /** The object fails from then on, unless it replies before. */
   #failsFrom = Number.POSITIVE_INFINITY;
 
-  /** `former` is the client's window before, which has ended. */
+  /** `former` is the client's previous window, which has ended. */
   constructor(quota: Quota, now: number, former?: ClientWindow) {
     this.#quota = quota;
     this.#beganAt = now;
@@ -61,7 +60,7 @@ export class ClientWindow {
     return { remaining, resetMs: this.#beganAt + WINDOW_MS - now };
   }
 
-  /** Counts a request. Only a request that has to ask the object waits, for 300 ms at most. Never rejects. */
+  /** Counts a request. Only a request that asks the object waits, at most 300 ms. Never rejects. */
   count(env: Env, now: number, context: Background): Verdict | Promise<Verdict> {
     const isFailing = now > this.#failsFrom;
     switch (decide(this.#tally, this.#quota.limit, isFailing)) {
@@ -87,8 +86,7 @@ export class ClientWindow {
   /** Reserves a place, and takes it unless the object denies it in time. */
   async #ask(env: Env): Promise<Verdict> {
     this.#tally.reserved += 1;
-    const sending = this.#send(env, true);
-    const inTime = await firstWithin(sending, CALL_DEADLINE_MS, undefined);
+    const inTime = await firstWithin(this.#send(env, true), CALL_DEADLINE_MS, undefined);
     const verdict = inTime ?? this.#fail(new Error(`no reply within ${CALL_DEADLINE_MS} ms`));
     this.#tally.reserved -= 1;
     if (verdict === 'passed') this.#tally.passed += 1;
@@ -104,27 +102,22 @@ export class ClientWindow {
     this.#sentAt = now;
     this.#failsFrom = Math.min(this.#failsFrom, now + CALL_DEADLINE_MS);
     try {
-      // A stub that has thrown stays broken: each call takes its own.
-      const counters = countersOf(env);
-      const stub = counters.get(counters.idFromName(client));
       const [record, formerRecord, ageMs] = [this.#record, this.#formerRecord, now - this.#beganAt];
       const report = { record, formerRecord, passed, ageMs, wantsPlace };
       // The result of a remote call keeps the call open until it is disposed of.
-      using reply = await stub.report(counter, limit, report);
-      this.#learn(reply, Date.now());
+      using reply = await counterOf(env, client).report(counter, limit, report);
+      this.#failsFrom = Number.POSITIVE_INFINITY;
+      // A smaller count is old: replies may be late and overtake each other.
+      this.#tally.reported = Math.max(this.#tally.reported, reply.own);
+      this.#tally.others = Math.max(this.#tally.others, reply.others);
+      this.#beganAt = Math.min(this.#beganAt, Date.now() - reply.ageMs);
       return reply.isGranted ? 'passed' : 'rejected';
     } catch (error) {
-      const verdict = this.#fail(error);
-      return isOverloaded(error) ? 'overloaded' : verdict;
+      this.#fail(error);
+      // The platform marks the error of an object that has more requests than it can serve.
+      const isOverloaded = error instanceof Error && 'overloaded' in error && error.overloaded;
+      return isOverloaded === true ? 'overloaded' : 'passed';
     }
-  }
-
-  /** Takes over a reply, a late one too. Replies may overtake each other: a smaller count is no news. */
-  #learn({ own, others, ageMs }: Reply, now: number): void {
-    this.#failsFrom = Number.POSITIVE_INFINITY;
-    this.#tally.reported = Math.max(this.#tally.reported, own);
-    this.#tally.others = Math.max(this.#tally.others, others);
-    this.#beganAt = Math.min(this.#beganAt, now - ageMs);
   }
 
   /** Logs the first fault since the last reply. The isolate's own count decides: the request passes. */
@@ -135,7 +128,16 @@ export class ClientWindow {
   }
 }
 
-/** Reports whether the object has more requests than it can serve. The platform marks such errors. */
-function isOverloaded(error: unknown): boolean {
-  return error instanceof Error && 'overloaded' in error && error.overloaded === true;
+/** Returns a stub of a client's object. A stub that has thrown stays broken: each call needs a new one. */
+function counterOf(env: Env, client: string) {
+  const { jurisdiction } = configOf(env);
+  const counters = jurisdiction ? env.RATE_COUNTER.jurisdiction(jurisdiction) : env.RATE_COUNTER;
+  return counters.get(counters.idFromName(client));
+}
+
+/** Calls an object, for the health check. An empty report changes nothing, so the object stores nothing. */
+export async function callCounter(env: Env): Promise<void> {
+  const counts = { record: 'health', formerRecord: undefined, passed: 0 };
+  const report = { ...counts, ageMs: 0, wantsPlace: false };
+  using _reply = await counterOf(env, 'health').report('default', 1, report);
 }

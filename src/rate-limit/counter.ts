@@ -16,10 +16,7 @@ import {
   WINDOW_MS,
 } from './window.ts';
 
-/**
- * The clock of the object's machine may be behind the platform's clock. The end of a window may then be in the past for
- * the platform, and an alarm that is set in the past fires at once, again and again.
- */
+/** The platform's clock may be ahead of the object's. An alarm that is set in the past fires at once, again and again. */
 const MIN_ALARM_MS = 1_000;
 const STORED_FROM_CHANGE = 2;
 
@@ -30,7 +27,7 @@ const STORED_FROM_CHANGE = 2;
 export class RateCounter extends DurableObject<Env> {
   readonly #windows = new Map<CounterName, ObjectWindow>();
 
-  /** Adds an isolate's count to the window, and returns the count of all other isolates. Nothing is awaited in between. */
+  /** Adds an isolate's count, and returns the count of all others. It awaits nothing, so reports do not interleave. */
   report(counter: CounterName, limit: number, report: Report): Reply {
     const { kv } = this.ctx.storage;
     const known = this.#windows.get(counter) ?? kv.get<ObjectWindow>(counter);
@@ -44,18 +41,12 @@ export class RateCounter extends DurableObject<Env> {
     return reply;
   }
 
-  /** Deletes windows that have ended, and sets an alarm for the rest. An idle object stores nothing. */
+  /** Deletes all windows once they have ended: an idle object stores nothing. */
   override async alarm(): Promise<void> {
-    const now = Date.now();
-    const { kv } = this.ctx.storage;
-    const stored = [...kv.list<ObjectWindow>()];
-    const running = stored.filter(([, window]) => !hasEnded(window.beganAt, now));
-    if (running.length === 0) {
-      await this.ctx.storage.deleteAll();
-      return;
-    }
-    for (const [counter, window] of stored) if (hasEnded(window.beganAt, now)) kv.delete(counter);
-    this.#setAlarm(Math.max(...running.map(([, { beganAt }]) => beganAt + WINDOW_MS)));
+    const windows = [...this.ctx.storage.kv.list<ObjectWindow>()].map(([, window]) => window);
+    const running = windows.filter(({ beganAt }) => !hasEnded(beganAt, Date.now()));
+    if (running.length === 0) await this.ctx.storage.deleteAll();
+    else this.#setAlarm(Math.max(...running.map(({ beganAt }) => beganAt + WINDOW_MS)));
   }
 
   #setAlarm(at: number): void {

@@ -1,9 +1,8 @@
 /**
  * The rate limit of everything under /api, with its headers and its 429. A request is counted before it begins: a
- * rejected request has read nothing but its client's address.
+ * rejected request has read only its client's address.
  */
 
-import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { LRUCache } from 'lru-cache';
 import { type AppEnv, configOf } from '../config.ts';
@@ -12,15 +11,16 @@ import { timed } from '../http/log.ts';
 import { renderError } from '../http/render-error.ts';
 import { clientOf } from './client-address.ts';
 import { ClientWindow } from './client-window.ts';
-import { type CounterName, WINDOW_SECONDS } from './window.ts';
+import { WINDOW_SECONDS } from './window.ts';
 
 /** Far more clients than one isolate meets in a window. */
 const MAX_CLIENTS = 10_000;
-/** The time after which a client retries that overloads its own object. */
+/** `Retry-After` of a client that overloads its own object. */
 const OVERLOADED_RESET_MS = 1_000;
 
 /**
- * Rejects with 429 `rate_limit_exceeded`, and sets both header families on every counted response.
+ * Rejects with 429 `rate_limit_exceeded`, and sets both header families on every counted response: `X-RateLimit-*`, and
+ * the IETF draft's (draft-ietf-httpapi-ratelimit-headers-10).
  *
  * @param options.ingestPaths a POST to one of these paths counts as `ingest`, any other request as `default`
  * @example app.use(rateLimit({ ingestPaths: ['/api/public/events/ingest'] }))
@@ -45,61 +45,46 @@ export function rateLimit({ ingestPaths }: { ingestPaths: readonly string[] }) {
     const counting = window.count(c.env, now, c.executionCtx);
     const verdict =
       typeof counting === 'string' ? counting : await timed('counter_ms', () => counting);
-
     switch (verdict) {
       case 'passed':
         await next();
         break;
       case 'rejected':
-        c.res = renderError(rateLimitExceeded(limit, window.stateAt(Date.now()).resetMs), c);
+        c.res = renderError(rateLimitExceeded(window.stateAt(Date.now()).resetMs, limit), c);
         break;
       case 'overloaded':
-        c.res = renderError(tooManyAtOnce(OVERLOADED_RESET_MS), c);
+        c.res = renderError(rateLimitExceeded(OVERLOADED_RESET_MS), c);
     }
+
     // A waiting request may have outlived its window.
-    const current = windows.get(key) ?? window;
-    setRateLimitHeaders(c, counter, limit, current.stateAt(Date.now()));
+    const { remaining, resetMs } = (windows.get(key) ?? window).stateAt(Date.now());
+    const reset = wholeSeconds(resetMs);
+    const { headers } = c.res;
+    headers.set('X-RateLimit-Limit', String(limit));
+    headers.set('X-RateLimit-Remaining', String(remaining));
+    headers.set('X-RateLimit-Reset', String(reset));
+    headers.set('RateLimit-Policy', `"${counter}";q=${limit};w=${WINDOW_SECONDS}`);
+    headers.set('RateLimit', `"${counter}";r=${remaining};t=${reset}`);
     return undefined;
   });
 }
 
-/** 429 `rate_limit_exceeded`, for a client whose window is full for `resetMs` milliseconds. */
-export function rateLimitExceeded(limit: number, resetMs: number): ApiError {
-  const seconds = resetSeconds(resetMs);
-  return new ApiError(
-    'rate_limit_exceeded',
-    `More than ${limit} requests in ${WINDOW_SECONDS} seconds. Retry in ${seconds} s.`,
-    { headers: { 'Retry-After': String(seconds) } },
-  );
-}
-
-/** 429 `rate_limit_exceeded`, for a client that sends faster than its requests can be counted. */
-export function tooManyAtOnce(resetMs: number): ApiError {
-  const seconds = resetSeconds(resetMs);
-  return new ApiError('rate_limit_exceeded', `Too many requests at once. Retry in ${seconds} s.`, {
+/**
+ * 429 `rate_limit_exceeded`, for a client whose next request may pass in `resetMs` milliseconds. Without `limit`, the
+ * client sends faster than its requests can be counted.
+ */
+export function rateLimitExceeded(resetMs: number, limit?: number): ApiError {
+  const seconds = wholeSeconds(resetMs);
+  const excess =
+    limit === undefined
+      ? 'Too many requests at once.'
+      : `More than ${limit} requests in ${WINDOW_SECONDS} seconds.`;
+  return new ApiError('rate_limit_exceeded', `${excess} Retry in ${seconds} s.`, {
     headers: { 'Retry-After': String(seconds) },
   });
 }
 
-/**
- * Sets both families of headers: `X-RateLimit-*`, and the headers of the IETF's draft
- * (draft-ietf-httpapi-ratelimit-headers-10).
- */
-function setRateLimitHeaders(
-  { res: { headers } }: Context<AppEnv>,
-  counter: CounterName,
-  limit: number,
-  { remaining, resetMs }: { remaining: number; resetMs: number },
-): void {
-  const reset = resetSeconds(resetMs);
-  headers.set('X-RateLimit-Limit', String(limit));
-  headers.set('X-RateLimit-Remaining', String(remaining));
-  headers.set('X-RateLimit-Reset', String(reset));
-  headers.set('RateLimit-Policy', `"${counter}";q=${limit};w=${WINDOW_SECONDS}`);
-  headers.set('RateLimit', `"${counter}";r=${remaining};t=${reset}`);
-}
-
 /** Rounds up to whole seconds, at least 1: a client must not come back too early. */
-function resetSeconds(resetMs: number): number {
-  return Math.max(1, Math.ceil(resetMs / 1_000));
+function wholeSeconds(milliseconds: number): number {
+  return Math.max(1, Math.ceil(milliseconds / 1_000));
 }

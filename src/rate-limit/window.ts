@@ -1,20 +1,18 @@
 /**
  * The arithmetic of the rate limit. Pure: the caller passes the time.
  *
- * Each isolate counts a client's requests itself, and reports its count so far to the client's object. The object keeps
- * the greatest count of each isolate and adds them up (a grow-only counter). So a report may be repeated, late or lost.
+ * Each isolate counts a client's requests, and reports its count so far to the client's object. The object keeps the
+ * greatest count of each isolate and adds them up (a grow-only counter). So a report may be repeated, late or lost.
  */
 
 /** A window begins with the client's first request in it. */
 export const WINDOW_SECONDS = 60;
 export const WINDOW_MS = WINDOW_SECONDS * 1_000;
 
-/** While a fifth of the limit is not reported, each further request asks the object for a place. */
-const UNREPORTED_DIVISOR = 5;
-/** An isolate reports each time that a twelfth of the limit has passed. */
+/** An isolate reports each twelfth of the limit. While a fifth is not reported, further requests ask for a place. */
 const REPORT_DIVISOR = 12;
+const UNREPORTED_DIVISOR = 5;
 
-/** The two counters of a client. */
 export type CounterName = 'default' | 'ingest';
 
 /** An isolate's count of one client's requests in one window. */
@@ -22,7 +20,7 @@ export type Tally = {
   passed: number;
   /** Requests that wait for the object. */
   reserved: number;
-  /** The greatest `passed` that was sent to the object. */
+  /** The `passed` of the last report. */
   sent: number;
   /** The greatest count of this isolate that the object has confirmed. */
   reported: number;
@@ -42,7 +40,6 @@ export function decide(tally: Tally, limit: number, isFailing: boolean): 'pass' 
   return isFailing || unreported < partOf(limit, UNREPORTED_DIVISOR) ? 'pass' : 'ask';
 }
 
-/** Reports whether the isolate has enough to report. */
 export function isReportDue({ passed, sent, reported }: Tally, limit: number): boolean {
   return passed - Math.max(sent, reported) >= partOf(limit, REPORT_DIVISOR);
 }
@@ -55,9 +52,9 @@ function partOf(limit: number, divisor: number): number {
 export type Report = {
   /** A random id for each window of each isolate: a restarted isolate hides no count. */
   record: string;
-  /** The record of the isolate's window before, which has ended. */
+  /** The record of the isolate's previous window, which has ended. */
   formerRecord: string | undefined;
-  /** The requests that passed so far, not the difference to the last report. */
+  /** The requests that passed so far. */
   passed: number;
   /** Milliseconds since the window began. An age, because clocks differ. */
   ageMs: number;
@@ -71,7 +68,7 @@ export type Reply = { isGranted: boolean; own: number; others: number; ageMs: nu
 /** A window as the object counts it. Times are in milliseconds since the epoch, by the object's clock. */
 export type ObjectWindow = {
   beganAt: number;
-  /** A new record that began earlier is of the window before. */
+  /** A new record that began earlier belongs to the previous window. */
   notBefore: number;
   /** Record → its greatest count. */
   counts: ReadonlyMap<string, number>;
@@ -79,7 +76,7 @@ export type ObjectWindow = {
   changes: number;
 };
 
-/** Reports whether a window has ended. A begin far in the future is of a clock that was set back. */
+/** Reports whether a window has ended. A start far in the future comes from a clock that was set back. */
 export function hasEnded(beganAt: number, now: number): boolean {
   return Math.abs(now - beganAt) >= WINDOW_MS;
 }
