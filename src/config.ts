@@ -1,13 +1,13 @@
 /**
  * The Worker's vars and secrets, parsed once per isolate; the rest of the code sees typed values.
  *
- * `wrangler.toml` holds every default, so that none stands here. A var that is malformed, or that is missing and cannot
- * be empty, is a fault of the deployment: `guard` answers every request with a 500, and the log names the var. A
- * missing `API_KEY` or key set is no fault: it closes the routes that need it.
+ * `wrangler.toml` holds every default. A malformed or missing var is a fault of the deployment: `guard` rejects every
+ * request with a 500, and the log names the var. A missing `API_KEY` or key set only closes the routes that need it.
  */
 
 import * as z from 'zod';
-import { namedKeys } from './auth/api-key.ts';
+import { namedKeys } from './auth/named-keys.ts';
+import { wholeNumber } from './http/whole-number.ts';
 
 /** The types of this Worker's bindings, and of the variables that middleware sets on Hono's context. */
 export type AppEnv = {
@@ -24,106 +24,95 @@ const DEVELOPMENT = 'development';
 /** The largest number that every client can read in a header. */
 const MAX_INT32 = 2_147_483_647;
 
-/** A number written in digits: vars are text. */
-const wholeNumber = (minimum: number, maximum: number) =>
-  z.coerce
-    .string<string | number>()
-    .regex(/^\d{1,15}$/, 'must be a whole number')
-    .transform(Number)
-    .pipe(z.int().min(minimum).max(maximum));
-
 /** An http(s) URL with exactly two slashes before its host: the URL parser accepts any number. */
-const httpUrl = z
-  .url({ protocol: /^https?$/, error: 'must be an http(s) URL' })
-  .refine((url) => /^https?:\/\/[^/\\]/i.test(url), { error: 'must be an http(s) URL' });
+const httpUrl = () =>
+  z
+    .url({ protocol: /^https?$/, error: 'must be an http(s) URL' })
+    .refine((url) => /^https?:\/\/[^/\\]/i.test(url), { error: 'must be an http(s) URL' });
 
 /** The site that shows the listings, without a trailing slash. The import reads it too. */
-export const publicSiteUrl = httpUrl
-  .refine((url) => !/[?#]/.test(url), { error: 'must have no query and no fragment' })
-  .transform((url) => url.replace(/\/+$/, ''));
+export const publicSiteUrl = () =>
+  httpUrl()
+    .refine((url) => !/[?#]/.test(url), { error: 'must have no query and no fragment' })
+    .transform((url) => url.replace(/\/+$/, ''));
 
-const commaSeparated = z
-  .string()
-  .default('')
-  .transform((text) =>
-    text
-      .split(',')
-      .map((part) => part.trim())
-      .filter((part) => part !== ''),
-  );
-
-const origin = z.string().refine((text) => text === '*' || isOrigin(text), {
-  error: 'must be origins such as https://www.example.com, comma-separated',
-});
-
-/** A set of public keys (RFC 7517 section 5). A private one is refused: it has no place among the vars. */
-const jwks = z.object({
-  keys: z.array(
-    z.looseObject({ kty: z.enum(['RSA', 'EC', 'OKP']) }).refine((key) => !('d' in key)),
-  ),
-});
-
-const vars = {
-  ENVIRONMENT: z.string().default(''),
-  PUBLIC_SITE_URL: publicSiteUrl,
-  CORS_ORIGINS: commaSeparated.pipe(z.array(origin)),
-  RATE_LIMIT_DEFAULT: wholeNumber(1, MAX_INT32),
-  RATE_LIMIT_INGEST: wholeNumber(1, MAX_INT32),
-  JURISDICTION: z
-    .enum(['', 'eu', 'us', 'fedramp'], { error: 'must be eu, us, fedramp or empty' })
-    .default(''),
-  /** At least 60: the shortest expiry of a KV entry. */
-  IDEMPOTENCY_RETENTION_SECONDS: wholeNumber(60, 31_536_000),
-  FEED_CACHE_SECONDS: wholeNumber(0, 3_600),
-  FEED_STALE_SECONDS: wholeNumber(0, 86_400),
-  FEED_MEMORY_BYTES: wholeNumber(0, 67_108_864),
-  API_KEY: commaSeparated,
-  API_KEYS: namedKeys,
-  JWT_ISSUER: z.string().default(''),
-  JWT_AUDIENCE: z.string().default(''),
-  JWT_JWKS_URL: z.literal('').or(httpUrl).default(''),
-  JWT_JWKS: z
+/** The schemas of the vars. An isolate needs them once, at its first request. */
+function makeVars() {
+  const commaSeparated = z
     .string()
     .default('')
-    .transform((text, context) => (text === '' ? null : parseJwks(text, context))),
-};
+    .transform((text) =>
+      text
+        .split(',')
+        .map((part) => part.trim())
+        .filter((part) => part !== ''),
+    );
+  const origin = z.string().refine((text) => text === '*' || isOrigin(text), {
+    error: 'must be origins such as https://www.example.com, comma-separated',
+  });
+  const text = z.string().default('');
+  return {
+    ENVIRONMENT: text,
+    PUBLIC_SITE_URL: publicSiteUrl(),
+    CORS_ORIGINS: commaSeparated.pipe(z.array(origin)),
+    RATE_LIMIT_DEFAULT: wholeNumber(1, MAX_INT32),
+    RATE_LIMIT_INGEST: wholeNumber(1, MAX_INT32),
+    JURISDICTION: z
+      .enum(['', 'eu', 'us', 'fedramp'], { error: 'must be eu, us, fedramp or empty' })
+      .default(''),
+    /** At least 60: the shortest expiry of a KV entry. */
+    IDEMPOTENCY_RETENTION_SECONDS: wholeNumber(60, 31_536_000),
+    FEED_CACHE_SECONDS: wholeNumber(0, 3_600),
+    FEED_STALE_SECONDS: wholeNumber(0, 86_400),
+    FEED_MEMORY_BYTES: wholeNumber(0, 67_108_864),
+    API_KEY: commaSeparated,
+    API_KEYS: namedKeys(),
+    JWT_ISSUER: text,
+    JWT_AUDIENCE: text,
+    JWT_JWKS_URL: z.literal('').or(httpUrl()).default(''),
+    JWT_JWKS: text.transform((json, context) => (json === '' ? null : parseJwks(json, context))),
+  };
+}
 
-const varsSchema = z.object(vars).transform((values) => ({
-  isDevelopment: values.ENVIRONMENT === DEVELOPMENT,
-  publicSiteUrl: values.PUBLIC_SITE_URL,
-  corsOrigins: values.CORS_ORIGINS,
-  /** Requests per window, by counter. */
-  rateLimits: { default: values.RATE_LIMIT_DEFAULT, ingest: values.RATE_LIMIT_INGEST },
-  /** The jurisdiction of the counters; undefined for none. The local runtime knows no jurisdictions. */
-  jurisdiction:
-    values.JURISDICTION === '' || values.ENVIRONMENT === DEVELOPMENT
-      ? undefined
-      : values.JURISDICTION,
-  idempotencyRetentionSeconds: values.IDEMPOTENCY_RETENTION_SECONDS,
-  feedCacheSeconds: values.FEED_CACHE_SECONDS,
-  feedStaleSeconds: values.FEED_STALE_SECONDS,
-  feedMemoryBytes: values.FEED_MEMORY_BYTES,
-  /** Keys that open everything. */
-  apiKeys: values.API_KEY,
-  namedKeys: values.API_KEYS,
-  jwt: {
-    issuer: values.JWT_ISSUER,
-    audience: values.JWT_AUDIENCE,
-    jwksUrl: values.JWT_JWKS_URL,
-    jwks: values.JWT_JWKS,
-  },
-}));
+const makeVarsSchema = () =>
+  z.object(makeVars()).transform((values) => ({
+    isDevelopment: values.ENVIRONMENT === DEVELOPMENT,
+    publicSiteUrl: values.PUBLIC_SITE_URL,
+    corsOrigins: values.CORS_ORIGINS,
+    /** Requests per window, by counter. */
+    rateLimits: { default: values.RATE_LIMIT_DEFAULT, ingest: values.RATE_LIMIT_INGEST },
+    /** The jurisdiction of the counters; undefined for none. The local runtime knows no jurisdictions. */
+    jurisdiction:
+      values.JURISDICTION === '' || values.ENVIRONMENT === DEVELOPMENT
+        ? undefined
+        : values.JURISDICTION,
+    idempotencyRetentionSeconds: values.IDEMPOTENCY_RETENTION_SECONDS,
+    feedCacheSeconds: values.FEED_CACHE_SECONDS,
+    feedStaleSeconds: values.FEED_STALE_SECONDS,
+    feedMemoryBytes: values.FEED_MEMORY_BYTES,
+    /** Keys that open everything. */
+    apiKeys: values.API_KEY,
+    namedKeys: values.API_KEYS,
+    jwt: {
+      issuer: values.JWT_ISSUER,
+      audience: values.JWT_AUDIENCE,
+      jwksUrl: values.JWT_JWKS_URL,
+      jwks: values.JWT_JWKS,
+    },
+  }));
+
+type Vars = ReturnType<typeof makeVars>;
 
 /** The parsed vars. Each fault is a sentence that begins with the name of a malformed var. */
-export type Config = z.infer<typeof varsSchema> & { faults: readonly string[] };
+export type Config = z.output<ReturnType<typeof makeVarsSchema>> & { faults: readonly string[] };
 
-/** The vars that cannot be left out. */
-type NeededVar = {
-  [Name in keyof typeof vars]: undefined extends z.input<(typeof vars)[Name]> ? never : Name;
-}[keyof typeof vars];
+/** The vars that are malformed when they are missing. */
+type RequiredVar = {
+  [Name in keyof Vars]: undefined extends z.input<Vars[Name]> ? never : Name;
+}[keyof Vars];
 
 /** Values in place of malformed vars, so that the 500 still has its headers. */
-const STAND_INS: Readonly<Record<string, string>> = {
+const REPLACEMENTS: Readonly<Record<string, string>> = {
   PUBLIC_SITE_URL: 'https://unknown.invalid',
   RATE_LIMIT_DEFAULT: '100',
   RATE_LIMIT_INGEST: '200',
@@ -131,7 +120,7 @@ const STAND_INS: Readonly<Record<string, string>> = {
   FEED_CACHE_SECONDS: '0',
   FEED_STALE_SECONDS: '0',
   FEED_MEMORY_BYTES: '0',
-} satisfies Record<NeededVar, string>;
+} satisfies Record<RequiredVar, string>;
 
 const configs = new WeakMap<Env, Config>();
 
@@ -139,46 +128,36 @@ const configs = new WeakMap<Env, Config>();
 export function configOf(env: Env): Config {
   const known = configs.get(env);
   if (known !== undefined) return known;
-  const config = read(env);
+  const schema = makeVarsSchema();
+  const { data, error } = schema.safeParse(env);
+  const names = error?.issues.map(({ path: [name] }) => String(name)) ?? [];
+  const replacements = Object.fromEntries(names.map((name) => [name, REPLACEMENTS[name]]));
+  const values = data ?? schema.parse({ ...env, ...replacements });
+  const config = { ...values, faults: sentencesOf(error) };
   configs.set(env, config);
   return config;
 }
 
-/** Returns the namespace of the clients' counters, in the jurisdiction of this deployment. */
-export function countersOf(env: Env): Env['RATE_COUNTER'] {
-  const { jurisdiction } = configOf(env);
-  return jurisdiction === undefined
-    ? env.RATE_COUNTER
-    : env.RATE_COUNTER.jurisdiction(jurisdiction);
-}
-
-function read(env: Env): Config {
-  const parsed = varsSchema.safeParse(env);
-  if (parsed.success) return { ...parsed.data, faults: [] };
-  const { issues } = parsed.error;
-  const mended = Object.fromEntries(
-    issues.map(({ path: [name] }) => [name, STAND_INS[String(name)]]),
-  );
-  return { ...varsSchema.parse({ ...env, ...mended }), faults: faultsOf(env) };
-}
-
-/** Returns a sentence about each malformed var, which begins with its name. `deploy` asks before it deploys. */
+/** Returns a sentence about each malformed var, which begins with its name. `deploy` checks this first. */
 export function faultsOf(vars: object): string[] {
-  const { error } = varsSchema.safeParse(vars);
+  return sentencesOf(makeVarsSchema().safeParse(vars).error);
+}
+
+function sentencesOf(error: z.ZodError | undefined): string[] {
   return (error?.issues ?? []).map(({ path, message }) => `${path.join('.')} ${message}`);
 }
 
-function parseJwks(text: string, context: z.RefinementCtx): z.infer<typeof jwks> | null {
-  let value: unknown;
+/** Parses a set of public keys (RFC 7517 section 5). A private key is malformed: it must not be among the vars. */
+function parseJwks(text: string, context: z.RefinementCtx) {
+  const publicKey = z
+    .looseObject({ kty: z.enum(['RSA', 'EC', 'OKP']) })
+    .refine((key) => !('d' in key));
   try {
-    value = JSON.parse(text);
+    return z.object({ keys: z.array(publicKey) }).parse(JSON.parse(text));
   } catch {
-    value = undefined;
+    context.addIssue('must be a JSON Web Key Set of public keys');
+    return null;
   }
-  const parsed = jwks.safeParse(value);
-  if (parsed.success) return parsed.data;
-  context.addIssue({ code: 'custom', message: 'must be a JSON Web Key Set of public keys' });
-  return null;
 }
 
 /**

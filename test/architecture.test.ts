@@ -60,11 +60,11 @@ describe('the source tree', () => {
   });
 
   it.each([
-    // The schema of a configured key is in `auth`.
+    // The schema of the configured keys is in `auth`.
     [
       'http, storage and config',
       /^(http|storage|config)\b/,
-      /^((http|storage)\/|(config|version)\.ts|auth\/api-key\.ts|openapi\/error-resource\.ts)/,
+      /^((http|storage)\/|(config|version)\.ts|auth\/named-keys\.ts|openapi\/error-resource\.ts)/,
     ],
     ['auth', /^auth\//, /^((auth|http|storage)\/|config\.ts|openapi\/chapter\.ts)/],
   ])('lets %s import nothing above them', (_, own, mayImport) => {

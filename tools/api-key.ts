@@ -8,7 +8,7 @@
 
 import { createHash, randomBytes } from 'node:crypto';
 import * as z from 'zod';
-import { endOfDay, expiryDate, keyName, type Scope, scope } from '../src/auth/api-key.ts';
+import { endOfDay, keyFields, SCOPES, type Scope } from '../src/auth/named-keys.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { UserError } from './command-line/project.ts';
 import { chosenEnvironment, readWranglerConfig } from './command-line/wrangler-config.ts';
@@ -16,7 +16,7 @@ import { chosenEnvironment, readWranglerConfig } from './command-line/wrangler-c
 const USAGE = `Usage: npm run -s api-key -- --name NAME --scope SCOPE... [--expires DATE] [--env NAME]
 
   --name NAME     who holds the key: lower-case words joined by hyphens, such as marketing-site
-  --scope SCOPE   what it opens, repeated or comma-separated: ${scope.options.join(', ')}
+  --scope SCOPE   what it opens, repeated or comma-separated: ${SCOPES.join(', ')}
   --expires DATE  the last day on which it is valid, in UTC, such as 2027-06-30
   --env NAME      an environment of wrangler.toml, such as staging, instead of production`;
 
@@ -56,10 +56,11 @@ function parseKeyOptions(args: string[]): KeyOptions {
   const scopes = given.flatMap((each) => each.split(','));
   if (name === undefined) throw new UserError('--name is missing');
   if (scopes.length === 0) throw new UserError('--scope is missing');
-  requireValid('--name', keyName, name);
-  for (const each of scopes) requireValid('--scope', scope, each);
+  const fields = keyFields();
+  requireValid('--name', fields.name, name);
+  for (const each of scopes) requireValid('--scope', fields.scopes.element, each);
   if (expires !== undefined) {
-    requireValid('--expires', expiryDate, expires);
+    requireValid('--expires', fields.expires, expires);
     if (endOfDay(expires) <= Date.now()) throw new UserError(`--expires ${expires} is in the past`);
   }
   if (namesIn(environment).includes(name)) {
@@ -67,7 +68,7 @@ function parseKeyOptions(args: string[]): KeyOptions {
   }
   return {
     name,
-    scopes: scope.options.filter((each) => scopes.includes(each)),
+    scopes: SCOPES.filter((each) => scopes.includes(each)),
     expires,
     environment,
   };

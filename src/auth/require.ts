@@ -11,8 +11,9 @@ import { createMiddleware } from 'hono/factory';
 import { type AppEnv, configOf } from '../config.ts';
 import { ApiError } from '../http/errors.ts';
 import { note } from '../http/log.ts';
-import { identifyKey, type Scope, type SentKey, TOKEN_CALLER } from './api-key.ts';
+import { identifyKey, type SentKey } from './api-key.ts';
 import { allows, judgeBearer } from './bearer.ts';
+import { type Scope, TOKEN_CALLER } from './named-keys.ts';
 
 /** The access to a route: open to all, or the scope that a key needs. */
 type DeclaredAccess = 'open' | Scope;

@@ -2,7 +2,7 @@
 
 import { type Context, Hono } from 'hono';
 import * as z from 'zod';
-import { FULL_ACCESS_CALLER } from '../auth/api-key.ts';
+import { FULL_ACCESS_CALLER } from '../auth/named-keys.ts';
 import { requireScope } from '../auth/require.ts';
 import { type AppEnv, configOf } from '../config.ts';
 import { validationError } from '../http/errors.ts';

@@ -10,6 +10,7 @@
 import * as z from 'zod';
 import { described } from './described.ts';
 import { ApiError } from './errors.ts';
+import { wholeNumber } from './whole-number.ts';
 
 /** Raise it when the meaning of a position changes: older cursors are then refused with `invalid_cursor`. */
 const VERSION = 2;
@@ -41,12 +42,7 @@ const CURSOR_METADATA = {
 /** `limit` and `cursor`, as every list takes them. `decodeCursor` decides whether a cursor can be read. */
 export const pagingParameters = {
   limit: described(
-    z
-      .string()
-      .regex(/^-?\d+$/, { error: 'must be a whole number', abort: true })
-      // More than 308 digits are `Infinity`, which is no number to zod.
-      .transform((digits) => Math.min(Number(digits), Number.MAX_VALUE))
-      .pipe(z.number().min(1).max(MAX_PAGE_SIZE))
+    wholeNumber(1, MAX_PAGE_SIZE, /^-?\d+$/)
       .register(z.globalRegistry, LIMIT_METADATA)
       .default(DEFAULT_PAGE_SIZE),
     'Items per page.',

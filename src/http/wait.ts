@@ -9,6 +9,7 @@
  */
 
 import * as z from 'zod';
+import { wholeNumber } from './whole-number.ts';
 
 const MAX_WAIT_SECONDS = 25;
 const LOOK_EVERY_MS = 1_000;
@@ -17,11 +18,7 @@ const MAX_WAITING = 50;
 
 /** Makes the query parameter: whole seconds. It needs the parameter `needed`, and waits for `awaited`. */
 export function waitParameter(needed: string, awaited: string) {
-  return z
-    .string()
-    .regex(/^\d{1,9}$/, { error: 'must be a whole number', abort: true })
-    .transform(Number)
-    .pipe(z.int().min(1).max(MAX_WAIT_SECONDS))
+  return wholeNumber(1, MAX_WAIT_SECONDS)
     .exactOptional()
     .register(z.globalRegistry, {
       description: `Whole seconds, only with \`${needed}\`. If the answer would be empty, the service waits for ${awaited}, for at most this time.`,

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { parse } from 'smol-toml';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { namedKeys } from '../../src/auth/api-key.ts';
+import { namedKeys } from '../../src/auth/named-keys.ts';
 import { command } from '../../tools/api-key.ts';
 import { runHere } from '../support/node/in-process.ts';
 import { type Finished, ProjectCopy } from '../support/node/project-copy.ts';
@@ -42,7 +42,7 @@ const inCopy = (...args: string[]) => project.run('api-key.ts', ...args);
 const here = (...args: string[]) => runHere(command, ...args);
 
 function keysOf(vars: unknown) {
-  return namedKeys.parse(z.object({ API_KEYS: z.unknown() }).parse(vars).API_KEYS);
+  return namedKeys().parse(z.object({ API_KEYS: z.unknown() }).parse(vars).API_KEYS);
 }
 
 describe('api-key', () => {

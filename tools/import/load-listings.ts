@@ -36,7 +36,7 @@ export async function loadListings(
   read: ReadListings,
   options: LoadOptions,
 ): Promise<ImportOutcome> {
-  const site = publicSiteUrl.safeParse(varsFor(options).get('PUBLIC_SITE_URL'));
+  const site = publicSiteUrl().safeParse(varsFor(options).get('PUBLIC_SITE_URL'));
   if (!site.success) throw new UserError(`PUBLIC_SITE_URL ${site.error.issues[0]?.message}`);
   return loadInto(await openMigrated(options), read, site.data, options);
 }

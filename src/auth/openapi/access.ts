@@ -1,7 +1,7 @@
 /** The credentials that open an operation, as the OpenAPI document describes them. */
 
 import type { Access } from '../../openapi/chapter.ts';
-import type { Scope } from '../api-key.ts';
+import type { Scope } from '../named-keys.ts';
 import { API_KEY_REFUSALS, FEED_REFUSALS, FEED_SCOPE } from '../require.ts';
 
 const UNAUTHENTICATED = 'No credentials were sent, or none of them is valid.';

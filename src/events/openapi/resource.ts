@@ -8,7 +8,7 @@
  */
 
 import * as z from 'zod';
-import { keyName } from '../../auth/api-key.ts';
+import { keyFields } from '../../auth/named-keys.ts';
 import { MAX_PROBLEMS } from '../../http/errors.ts';
 import { problem } from '../../openapi/error-resource.ts';
 import { cursorText, listOf } from '../../openapi/list-resource.ts';
@@ -26,11 +26,13 @@ export const storedEvent = z.strictObject({
     .literal('pending')
     .meta({ description: 'Always `pending`: the service never changes it.' }),
   ...aggregateFields,
-  received_from: keyName.nullable().meta({
-    description:
-      'Name of the API key that posted the event; null for the key that opens everything.',
-    examples: ['booking-system'],
-  }),
+  received_from: keyFields()
+    .name.nullable()
+    .meta({
+      description:
+        'Name of the API key that posted the event; null for the key that opens everything.',
+      examples: ['booking-system'],
+    }),
   erased_at: timestamp.nullable().meta({
     description: 'When the payload was erased, which made it `{}`; null if it was not.',
   }),

@@ -1,0 +1,77 @@
+/**
+ * The var `API_KEYS`: the configured keys, each with a name and scopes. `npm run api-key` makes them.
+ *
+ * The var holds the SHA-256 of a key. A key has 256 random bits, so its hash does not reveal it.
+ */
+
+import * as z from 'zod';
+
+/** The scopes of keys. Each route declares the one that it needs: see require.ts. */
+export const SCOPES = ['feed:read', 'events:write', 'events:read'] as const;
+
+export type Scope = (typeof SCOPES)[number];
+
+/** The `caller` of a request with a key that opens everything, and with a token. No named key may have these names. */
+export const FULL_ACCESS_CALLER = 'api-key';
+export const TOKEN_CALLER = 'bearer';
+const RESERVED_NAMES: readonly string[] = [FULL_ACCESS_CALLER, TOKEN_CALLER];
+
+const MAX_NAME_CHARACTERS = 40;
+
+/** Makes the schemas of a key's fields. `expires` is the last day of the key, in UTC. */
+export function keyFields() {
+  return {
+    name: z
+      .string()
+      .max(MAX_NAME_CHARACTERS, `must have at most ${MAX_NAME_CHARACTERS} characters`)
+      .regex(
+        /^[a-z0-9]+(-[a-z0-9]+)*$/,
+        'must be lower-case letters and digits in words joined by hyphens, such as marketing-site',
+      )
+      .refine(
+        (name) => !RESERVED_NAMES.includes(name),
+        `must not be ${RESERVED_NAMES.join(' or ')}`,
+      ),
+    scopes: z
+      .array(z.enum(SCOPES, { error: `must be one of ${SCOPES.join(', ')}` }))
+      .min(1, 'must have at least one scope'),
+    sha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hexadecimal digits'),
+    expires: z.iso.date({ error: 'must be a date such as 2027-06-30' }).optional(),
+  };
+}
+
+/** Makes the schema of the var: a list, or its JSON text; empty by default. No two keys share a name or a hash. */
+export function namedKeys() {
+  const keys = z
+    .array(z.strictObject(keyFields()), { error: 'must be a list of keys' })
+    .superRefine((keys, context) => {
+      for (const field of ['name', 'sha256'] as const) {
+        const values = keys.map((key) => key[field]);
+        for (const [index, value] of values.entries()) {
+          const first = values.indexOf(value);
+          if (first === index) continue;
+          const message = `repeats ${first}.${field}`;
+          context.addIssue({ code: 'custom', path: [index, field], message });
+        }
+      }
+    });
+  return z.preprocess((value) => parseJson(value ?? ''), keys);
+}
+
+/** Parses a list that `.dev.vars` contains as JSON text. Other text is returned unchanged: the schema rejects it. */
+function parseJson(value: unknown): unknown {
+  if (typeof value !== 'string') return value;
+  if (value.trim() === '') return [];
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value;
+  }
+}
+
+/** Returns the end of a day in UTC, in milliseconds since the epoch. A key that expires on the day is invalid from then. */
+export function endOfDay(date: string): number {
+  const end = new Date(`${date}T00:00:00Z`);
+  end.setUTCDate(end.getUTCDate() + 1);
+  return end.getTime();
+}
