@@ -1,12 +1,10 @@
-/** Cards and languages: the fields and texts of an answer, its cost, and its share of the memory. */
+/** Cards, languages, and the filter by a location's slug, with the sample listings. */
 
 import { env } from 'cloudflare:workers';
-import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { listOf } from '../../src/openapi/list-resource.ts';
-import { propertyCard } from '../../src/properties/openapi/resource.ts';
 import samples from '../../tools/samples/listings.json';
-import { expectError, expectStatus, get, sendWith } from '../support/http.ts';
+import { expectError, expectStatus, get } from '../support/http.ts';
 import { storeListings } from '../support/listings.ts';
 import { sampleSources } from '../support/samples.ts';
 
@@ -21,9 +19,6 @@ beforeAll(async () => {
   await env.DB.batch(
     samples.locations.map(({ id, slug, name }) => insert.bind(id, slug, JSON.stringify(name))),
   );
-});
-afterEach(() => {
-  vi.restoreAllMocks();
 });
 
 async function list(query: string, path = LIST) {
@@ -70,29 +65,6 @@ describe('cards', () => {
     await expectStatus(cards, 200);
     expect(await gzippedSize(cards)).toBeLessThanOrEqual(5 * 1_024);
   });
-
-  it('take the filters of the list, and page by cursors of their own', async () => {
-    const ids: unknown[] = [];
-    let cursor: string | null = '';
-    while (cursor !== null) {
-      const next = await list(`type=beach&limit=7${cursor && `&cursor=${cursor}`}`, CARDS);
-      ids.push(...next.data.map(({ id }) => id));
-      cursor = next.next_cursor;
-    }
-    expect(ids).toEqual((await list('type=beach&limit=100')).data.map(({ id }) => id));
-    const { next_cursor } = await list('limit=1', CARDS);
-    await expectError(await get(`${LIST}?limit=1&cursor=${next_cursor}`), 400, 'invalid_cursor');
-  });
-
-  it('are rendered anew where other rules rendered the listings', async () => {
-    const expected = (await list('limit=3', CARDS)).data;
-    const moved = 'https://moved.example.com';
-    const response = await sendWith({ PUBLIC_SITE_URL: moved }, `${CARDS}?limit=3`);
-    const { data } = listOf(propertyCard).parse(await response.json());
-    expect(data).toEqual(
-      expected.map((card) => ({ ...card, url: `${moved}/listings/${card.slug}` })),
-    );
-  });
 });
 
 describe('locale', () => {
@@ -127,24 +99,9 @@ describe('locale', () => {
     expect((await item('?locale=es', only?.slug)).title).toEqual(only?.title);
   });
 
-  it.each([LIST, `${LIST}/casa-ginebrera`, CARDS])(
-    'of an unknown language is refused by name: %s',
-    async (path) => {
-      for (const query of ['locale=de', 'locale=', 'locale=EN', 'locale=en,en-GB']) {
-        const error = await expectError(await get(`${path}?${query}`), 400, 'validation_error');
-        expect(error.param).toBe('locale');
-        expect(error.message).toContain('is none of en, es, fr');
-      }
-    },
-  );
-
-  it('may change from page to page', async () => {
-    const whole = await list('limit=3');
-    const cut = await list('limit=3&locale=en');
-    expect(cut.next_cursor).toBe(whole.next_cursor);
-    const next = await list(`limit=3&locale=fr&cursor=${cut.next_cursor}`);
-    const expected = await list(`limit=3&cursor=${whole.next_cursor}`);
-    expect(next.data.map(({ id }) => id)).toEqual(expected.data.map(({ id }) => id));
+  it('cuts the names of locations', async () => {
+    const { data } = await list('limit=1&locale=fr', '/api/v1/web/locations');
+    expect(languagesIn(data)).toEqual(new Set(['fr']));
   });
 });
 

