@@ -18,13 +18,21 @@ const photo = {
   web_sort_order: 1,
 };
 
-function linesOf(content: unknown): string[] {
+const place = { id: ID, slug: null, name: {} };
+const wifi = { slug: 'wifi', label: {} };
+
+/** Reads a text as it is, anything else as JSON. */
+function readOf(content: unknown) {
   const text = typeof content === 'string' ? content : JSON.stringify(content);
-  return readListingsFile(new TextEncoder().encode(text)).problems.map(problemLine);
+  return readListingsFile(Buffer.from(text));
+}
+
+function linesOf(content: unknown): string[] {
+  return readOf(content).problems.map(problemLine);
 }
 
 function listingsOf(content: unknown) {
-  const read = readListingsFile(new TextEncoder().encode(JSON.stringify(content)));
+  const read = readOf(content);
   expect(read.problems).toEqual([]);
   return read.kind === 'read' ? read.file.properties.map(({ value }) => value) : [];
 }
@@ -42,133 +50,75 @@ describe('a listings file', () => {
   });
 
   it('fills in what a listing leaves out', () => {
-    const read = readListingsFile(new TextEncoder().encode(JSON.stringify({ properties: [home] })));
-    expect(read.kind === 'read' && read.file.properties[0]?.value).toMatchObject({
-      ...home,
+    const defaults = {
       hid: null,
       title: {},
       photos: [],
-      amenities: [],
       location_id: null,
       is_early_access: false,
-    });
-  });
-
-  it('must be UTF-8', () => {
-    const read = readListingsFile(new Uint8Array([0x7b, 0xff, 0x7d]));
-    expect(read.problems.map(problemLine)).toEqual(['the file: is not UTF-8 text']);
+    };
+    expect(listingsOf({ properties: [home] })).toMatchObject([{ ...home, ...defaults }]);
   });
 
   it.each([
-    ['nothing', '', /^the file: is not JSON: /],
-    ['half of one', '{"properties": [', /^the file: is not JSON: /],
-    ['a list', [], /^the file: must be/],
-    ['an unknown section', { homes: [] }, /^the file: homes is not a field of this resource$/],
-    [
-      'a section that is no list',
-      { properties: {} },
-      /^the file: properties must be of type array$/,
-    ],
-  ])('must be an object of three lists, not %s', (_, content, line) => {
-    const lines = linesOf(content);
-    expect(lines).toHaveLength(1);
-    expect(lines[0]).toMatch(line);
+    ['', /^the file: is not JSON: /],
+    [[], /^the file: must be/],
+    [{ homes: [] }, /^the file: homes is not a field of this resource$/],
+    [{ properties: {} }, /^the file: properties must be of type array$/],
+  ])('must be an object of three lists, not %j', (content, line) => {
+    expect(linesOf(content)).toEqual([expect.stringMatching(line)]);
+  });
+
+  const address = (url: string) => ({ photos: [{ ...photo, url }] });
+  const document = (text: string) => ({
+    type: 'doc',
+    content: [{ type: 'paragraph', content: [{ type: 'text', text }] }],
   });
 
   it.each([
-    ['a required field', { ...home, name: undefined }, 'name is required'],
-    ['an unknown field', { ...home, bed: 1 }, 'bed is not a field of this resource'],
-    ['a derived field', { ...home, url: 'x' }, 'url is not a field of this resource'],
+    [{ name: undefined }, 'name is required'],
+    [{ name: '' }, 'name "" must be at least 1 character long'],
+    [{ bed: 1 }, 'bed is not a field of this resource'],
+    [{ url: 'x' }, 'url is not a field of this resource'],
+    [{ status: 'sold' }, 'status "sold" must be one of listed, coming_soon, sold_out, hidden'],
+    [{ hid: ['x'] }, 'hid ["x"] must be of type string'],
+    [{ display_order: 2 ** 31 }, 'display_order 2147483648 must be at most 2147483647'],
+    [{ title: { es: 'a\0b' } }, 'title.es "a\\u0000b" must not contain NUL (U+0000)'],
     [
-      'a status',
-      { ...home, status: 'sold' },
-      'status "sold" must be one of listed, coming_soon, sold_out, hidden',
-    ],
-    [
-      'a url',
-      { ...home, photos: [{ ...photo, url: 'javascript:1' }] },
-      'photos.0.url "javascript:1" must be an absolute http or https URL',
-    ],
-    [
-      'a NUL',
-      { ...home, title: { es: 'a\0b' } },
-      'title.es "a\\u0000b" must not contain NUL (U+0000)',
-    ],
-    [
-      'a NUL in rich text',
-      {
-        ...home,
-        description: {
-          en: {
-            type: 'doc',
-            content: [{ type: 'paragraph', content: [{ type: 'text', text: '\0' }] }],
-          },
-        },
-      },
+      { description: { en: document('\0') } },
       'description.en.content.0.content.0.text "\\u0000" must not contain NUL (U+0000)',
     ],
     [
-      'half of a surrogate pair',
-      { ...home, title: { es: 'a\ud800b' } },
+      { title: { es: 'a\ud800b' } },
       'title.es "a\\ud800b" must not contain half of a surrogate pair',
     ],
     [
-      'half of a surrogate pair in a url',
-      { ...home, photos: [{ ...photo, url: 'https://images.example.com/\udc00' }] },
+      address('https://images.example.com/\udc00'),
       'photos.0.url "https://images.example.com/\\udc00" must be an absolute http or https URL',
     ],
-    ['a list in place of a text', { ...home, hid: ['x'] }, 'hid ["x"] must be of type string'],
-    ['an empty name', { ...home, name: '' }, 'name "" must be at least 1 character long'],
+    [address('javascript:1'), 'photos.0.url "javascript:1" must be an absolute http or https URL'],
+    [{ photos: [photo, photo] }, `photos.1 "${OTHER_ID}" repeats photos.0`],
+    [{ amenities: ['wifi', 'pool', 'wifi'] }, 'amenities.2 "wifi" repeats amenities.0'],
+    [{ location: 'bay', location_id: ID }, 'location "bay" must not stand beside location_id'],
     [
-      'an order',
-      { ...home, display_order: 2 ** 31 },
-      'display_order 2147483648 must be at most 2147483647',
-    ],
-    [
-      'a repeated photo',
-      { ...home, photos: [photo, photo] },
-      `photos.1 "${OTHER_ID}" repeats photos.0`,
-    ],
-    [
-      'a repeated amenity',
-      { ...home, amenities: ['wifi', 'pool', 'wifi'] },
-      'amenities.2 "wifi" repeats amenities.0',
-    ],
-    [
-      'a location by two keys',
-      { ...home, location: 'bay', location_id: ID },
-      'location "bay" must not stand beside location_id',
-    ],
-    [
-      'a foreign hero photo',
-      { ...home, photos: [photo], hero_photo_id: ID },
+      { photos: [photo], hero_photo_id: ID },
       `hero_photo_id "${ID}" must be the id of one of the photos of this listing`,
     ],
-  ])('names %s at fault by record and path', (_, property, problem) => {
-    expect(linesOf({ properties: [property] })).toEqual([
+  ])('rejects %j: %s', (fields, problem) => {
+    expect(linesOf({ properties: [{ ...home, ...fields }] })).toEqual([
       `properties[0] (slug "home"): ${problem}`,
     ]);
   });
 
   it.each([
-    ['a section', `{"properties":[],"locations":[],"properties":[]}`, 'the file: properties'],
+    [`{"properties":[],"locations":[],"properties":[]}`, 'the file: properties'],
+    [`{"properties":[{"slug":"a","na\\u006de":"a","name":"b"}]}`, 'properties[0] (slug "a"): name'],
     [
-      'a field',
-      `{"properties":[{"slug":"home","title":{"en":"a","en":"b"}}]}`,
-      'properties[0] (slug "home"): title.en',
-    ],
-    [
-      'a field in another notation',
-      `{"properties":[{"slug":"home","na\\u006de":"a","name":"b"}]}`,
-      'properties[0] (slug "home"): name',
-    ],
-    [
-      'a nested field',
       `{"properties":[{},{"photos":[{},{"alt":{},"url":"\\\\","alt":{"en":"\\"{"}}]}]}`,
       'properties[1]: photos.1.alt',
     ],
-    ['a field of no record', `{"properties":{"a":1,"a":2}}`, 'the file: properties.a'],
-  ])('must not have %s twice in one object', (_, text, place) => {
+    [`{"properties":{"a":1,"a":2}}`, 'the file: properties.a'],
+  ])('must not have a field twice in one object: %s', (text, place) => {
     expect(linesOf(text)).toContain(`${place} appears twice in the same object`);
   });
 
@@ -214,7 +164,10 @@ describe('a listings file', () => {
     const document = `{"type":"doc","content":[${paragraph}]}`;
     const content = JSON.stringify({ properties: [{ ...home, description: { fr: 0 } }] });
     const paths = ['attrs', 'content.0.marks', 'content.0.content'];
-    expect(linesOf(content.replace('{"fr":0}', `{"fr":${document}}`))).toEqual(
+    const written = content.replace('{"fr":0}', `{"fr":${document}}`);
+    const allowed = `${'['.repeat(64)}${']'.repeat(64)}`;
+    expect(linesOf(written.replaceAll(deep, allowed))).toEqual([]);
+    expect(linesOf(written)).toEqual(
       paths.map(
         (path) =>
           `properties[0] (slug "home"): description.fr.content.0.${path} ["…"] must be nested at most 64 levels deep`,
@@ -244,20 +197,12 @@ describe('a listings file', () => {
     expect({}).not.toHaveProperty('status');
   });
 
-  it('may nest attributes and marks 64 levels deep', () => {
-    const deep = JSON.parse(`${'['.repeat(64)}${']'.repeat(64)}`);
-    const description = { en: { type: 'doc', content: [{ type: 'paragraph', marks: deep }] } };
-    expect(linesOf({ properties: [{ ...home, description }] })).toEqual([]);
-  });
-
   it.each([
     [' https://a.example/1.jpg', 'must be an absolute http or https URL'],
     ['https://a.example/a\nb', 'must not contain line breaks or tabs'],
-    ['https://a.example/a\tb', 'must not contain line breaks or tabs'],
-    ['https://a.example/1.jpg\n', 'must not contain line breaks or tabs'],
+    ['https://a.example/1.jpg\t', 'must not contain line breaks or tabs'],
     [`https://o'brien.example/`, 'must be an absolute http or https URL'],
     ['https://user@a.example/', 'must not contain credentials'],
-    ['https://user:secret@a.example/', 'must not contain credentials'],
     ['https://:secret@a.example/', 'must not contain credentials'],
   ])('must not have the URL %j anywhere', (url, message) => {
     const lines = linesOf({ properties: [{ ...home, ...addresses(url) }] });
@@ -309,44 +254,28 @@ describe('a listings file', () => {
     expect(linesOf({ properties: [{ ...home, ...longer }] })).toHaveLength(3);
   });
 
-  it('finds a repeated key, also in records that are wrong otherwise', () => {
-    const properties = [
-      home,
-      { ...home, id: OTHER_ID },
-      { ...home, id: ID.toUpperCase(), slug: 'second', status: 'x' },
-    ];
-    expect(linesOf({ properties }).sort()).toEqual([
-      'properties[1] (slug "home"): slug "home" repeats the slug of properties[0] (slug "home")',
-      `properties[2] (slug "second"): id "${ID}" repeats the id of properties[0] (slug "home")`,
-      'properties[2] (slug "second"): status "x" must be one of listed, coming_soon, sold_out, hidden',
-    ]);
-    const place = { id: ID, slug: null, name: {} };
-    expect(linesOf({ locations: [place, { ...place, id: OTHER_ID }] })).toEqual([]);
-    expect(linesOf({ locations: [place, place] })).toHaveLength(1);
-    const wifi = { slug: 'wifi', label: {} };
-    expect(linesOf({ amenities: [wifi, wifi] })).toHaveLength(1);
-  });
-
-  it('lists every problem of every record', () => {
-    const lines = linesOf({ properties: [1, { slug: 'a' }, { ...home, name: '', beds: -1 }] });
-    expect(lines).toHaveLength(1 + 3 + 2);
-  });
+  it.each<[string, object[], number]>([
+    ['properties', [home, { ...home, id: ID.toUpperCase(), slug: 'b', status: 'x' }], 2],
+    ['locations', [place, { ...place, id: OTHER_ID }], 0],
+    ['locations', [place, place], 1],
+    ['amenities', [wifi, wifi], 1],
+  ])(
+    'finds a repeated key of %s, also in records that are wrong otherwise',
+    (name, records, problems) => {
+      expect(linesOf({ [name]: records })).toHaveLength(problems);
+    },
+  );
 
   it.each([
-    ['has an unknown section', { homes: [] }, 'read', 'homes is not a field of this resource'],
-    [
-      'has a section of no list',
-      { amenities: {} },
-      'unreadable',
-      'amenities must be of type array',
-    ],
-  ])('lists the problems of all records also when it %s', (_, more, kind, message) => {
-    const content = { ...more, properties: [{ ...home, beds: -1 }, home] };
-    const read = readListingsFile(new TextEncoder().encode(JSON.stringify(content)));
+    [{ homes: [] }, 'read', 'homes is not a field of this resource'],
+    [{ amenities: {} }, 'unreadable', 'amenities must be of type array'],
+  ])('lists every problem of every record beside %j', (more, kind, message) => {
+    const read = readOf({ ...more, properties: [{ ...home, beds: -1 }, home, 1] });
     expect(read.kind).toBe(kind);
     expect(read.problems.map(problemLine)).toEqual([
       `the file: ${message}`,
       'properties[0] (slug "home"): beds -1 must be at least 0',
+      'properties[2]: must be of type object',
       expect.stringMatching(/^properties\[1] \(slug "home"\): id ".*" repeats the id of/),
       expect.stringMatching(/^properties\[1] \(slug "home"\): slug "home" repeats the slug of/),
     ]);
@@ -359,14 +288,10 @@ describe('a listings file', () => {
 
     it('gets them from hid, slug and url, the same for ever', () => {
       const written = { ...own, hid: 'H-1', photos: [picture], videos: [video] };
-      const read = readListingsFile(
-        new TextEncoder().encode(
-          JSON.stringify({
-            locations: [{ slug: 'mallorca', name: {} }],
-            properties: [written, { ...own, slug: 'casa-marea' }],
-          }),
-        ),
-      );
+      const read = readOf({
+        locations: [{ slug: 'mallorca', name: {} }],
+        properties: [written, { ...own, slug: 'casa-marea' }],
+      });
       expect(read.kind === 'read' && [read.problems, read.file]).toMatchObject([
         [],
         {
