@@ -49,6 +49,16 @@ describe('export-listings', () => {
     expect(imports.rows('SELECT * FROM properties ORDER BY id')).toEqual(before);
   });
 
+  it('writes an empty catalogue', async () => {
+    const empty = openMemoryImports();
+    expect(JSON.parse(await empty.exported())).toEqual({
+      locations: [],
+      amenities: [],
+      properties: [],
+    });
+    empty.close();
+  });
+
   it('says in one line why a file cannot be written, and leaves none', async () => {
     const out = join(folder, 'nowhere', 'catalogue.json');
     const { code, stdout, stderr } = await exportHere('--out', out);
@@ -102,10 +112,6 @@ describe('the program export-listings', () => {
       expect(staging).toMatchObject({ code: 0, stderr: '1 of 1 listings read\n' });
       expect(JSON.parse(staging.stdout).properties).toMatchObject([{ slug: 'far-away' }]);
       expect(cloudflare.unknown).toEqual([]);
-      cloudflare.faults = [{ request: /\/d1\//, status: 403 }];
-      const refused = await project.run('export-listings.ts', '--remote');
-      expect(refused).toMatchObject({ code: 1, stdout: '' });
-      expect(refused.stderr).toContain('lack the permissions "Account · D1 · Edit"');
     } finally {
       await cloudflare.stop();
     }

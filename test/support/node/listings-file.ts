@@ -1,6 +1,9 @@
 /** Listings files for tests, made from a few fields. */
 
 import { randomUUID } from 'node:crypto';
+import { expect } from 'vitest';
+import { readListingsFile } from '../../../tools/import/file.ts';
+import { importListings } from '../../../tools/import/import.ts';
 
 export const BAY = '5f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42';
 
@@ -20,4 +23,18 @@ export function fileOf(
     amenities: [{ slug: 'wifi', label: { en: names.wifi ?? 'Wi-Fi', es: 'Wifi', fr: 'Wi-Fi' } }],
     properties,
   };
+}
+
+/** Imports a file without the command, which does not run side by side in one process. */
+export async function importInto(database: D1Database, content: object): Promise<void> {
+  const read = readListingsFile(Buffer.from(JSON.stringify(content)));
+  if (read.kind !== 'read') throw new Error('the file cannot be read');
+  const outcome = await importListings(read, {
+    database,
+    publicSiteUrl: 'https://www.example.com',
+    isDryRun: false,
+    pruning: 'none',
+    onProgress: () => undefined,
+  });
+  expect(outcome.kind).toBe('accepted');
 }

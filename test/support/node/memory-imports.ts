@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Source } from '../../../src/properties/source.ts';
 import { importListings, setStatus } from '../../../tools/import/command.ts';
+import { exportListings } from '../../../tools/import/export.ts';
 import { source } from '../../../tools/import/listing-schemas.ts';
 import { Database } from '../cloudflare/database.ts';
 import { runImportOn } from './in-process.ts';
@@ -21,6 +22,8 @@ export type MemoryImports = {
   rows: (query: string) => Record<string, unknown>[];
   /** Returns the stored row of a listing. */
   stored: (slug: string) => Promise<Source | undefined>;
+  /** Returns the whole catalogue as a listings file. */
+  exported: () => Promise<string>;
   /** Empties the database. */
   clear: () => void;
   close: () => void;
@@ -48,6 +51,11 @@ export function openMemoryImports(): MemoryImports {
       const select = database.prepare('SELECT source FROM properties WHERE slug = ?');
       const row = await select.bind(slug).first<{ source: string }>();
       return row === null ? undefined : source.parse(JSON.parse(row.source));
+    },
+    async exported() {
+      let text = '';
+      for await (const piece of exportListings(database, () => {})) text += piece;
+      return text;
     },
     clear() {
       for (const table of ['properties', 'locations', 'amenities', 'import_staging']) {

@@ -1,0 +1,159 @@
+/** The report of an import: dry runs, emptied fields, and quality. */
+
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { type MemoryImports, openMemoryImports } from '../../support/node/memory-imports.ts';
+
+const SAMPLES = readFileSync('tools/samples/listings.json', 'utf8');
+const HOME = 'casa-ginebrera';
+const languages = z.record(z.string(), z.string());
+const catalogue = z.object({
+  locations: z.array(z.looseObject({ name: languages })),
+  amenities: z.array(z.looseObject({ label: languages })),
+  properties: z.array(
+    z.looseObject({
+      slug: z.string(),
+      status: z.string(),
+      title: languages.default({}),
+      photos: z.array(z.looseObject({})).default([]),
+    }),
+  ),
+});
+
+let imports: MemoryImports;
+beforeAll(async () => {
+  imports = openMemoryImports();
+  expect(await imports.load(SAMPLES)).toMatchObject({ code: 0, stderr: '' });
+});
+afterAll(() => imports.close());
+
+const stored = () =>
+  ['properties', 'locations', 'amenities', 'import_staging'].map((table) =>
+    imports.rows(`SELECT * FROM ${table} ORDER BY 1`),
+  );
+
+/** Returns the samples, and one of their public homes. */
+function samples() {
+  const file = catalogue.parse(JSON.parse(SAMPLES));
+  const home = file.properties.find(({ slug }) => slug === HOME);
+  if (home === undefined) throw new Error(`the samples have no ${HOME}`);
+  return { file, home };
+}
+
+describe('a dry run', () => {
+  it('names each listing that would change with its fields, old and new, and writes nothing', async () => {
+    const before = stored();
+    const { file, home } = samples();
+    const old = home.price_from;
+    delete home.title.fr;
+    home.photos.splice(-3);
+    Object.assign(home, { price_from: 121000, name: `${home.name} ${'x'.repeat(200)}` });
+    file.properties.push({ ...home, slug: 'new-home', id: undefined, hid: null });
+    const dry = await imports.load(file, '--dry-run');
+    expect(dry).toMatchObject({
+      code: 0,
+      stderr: `Warning: would empty title.fr of 1 listing: ${HOME}\n`,
+    });
+    const line = dry.stdout.split('\n').find((each) => each.startsWith(`${HOME}: `));
+    expect(line).toMatch(/: name ".{1,60}" → ".{1,70}x…"; title.fr removed; /);
+    expect(line).toContain(`; price_from ${old} → 121000; `);
+    expect(line).toMatch(/; 3 photos removed$/);
+    expect(dry.stdout).toContain('\nNew: new-home\n');
+    expect(dry.stdout).toContain('72 listings: 1 added, 1 changed, 70 unchanged');
+    expect(stored()).toEqual(before);
+  });
+
+  it('names the changes that reach listings outside the file, and the listings that --prune hides', async () => {
+    const { locations, properties } = samples().file;
+    const [place] = locations;
+    const renamed = { ...place, name: { ...place?.name, en: 'New name' } };
+    const outside = await imports.load({ locations: [renamed] }, '--dry-run');
+    expect(outside.stdout).toContain('location mallorca: name.en "Mallorca" → "New name"');
+    const [, lines = ''] = outside.stdout.split(
+      'Outside the file, because their location or amenities change:\n',
+    );
+    const users = properties.filter((each) => each.location_id === place?.id);
+    expect(users.length).toBeGreaterThan(1);
+    for (const { slug } of users) {
+      expect(lines).toContain(`${slug}: location.name.en "Mallorca" → "New name"\n`);
+    }
+    const others = properties.filter(({ slug }) => slug !== HOME);
+    const pruned = await imports.load({ properties: others }, '--dry-run', '--prune');
+    expect(pruned.stdout).toContain(
+      `Hidden, because the file does not name them:\n${HOME}: status "listed" → "hidden"\n`,
+    );
+  });
+});
+
+describe('an import that empties fields', () => {
+  const english = () => {
+    const { file } = samples();
+    const amenities = file.amenities.map((each) => ({ ...each, label: { en: each.label.en } }));
+    return { ...file, amenities };
+  };
+
+  it.each([[[]], [['--dry-run']]])(
+    'is rejected for more than a fifth of the public listings, with their number %j',
+    async (options) => {
+      const before = stored();
+      const rejected = await imports.load(english(), ...options);
+      expect(rejected.code).toBe(1);
+      expect(rejected.stderr).toMatch(
+        /^Warning: would empty amenities\.label\.es of \d+ listings: /m,
+      );
+      expect(rejected.stderr).toMatch(
+        /^the file: would empty something of \d+ of the 66 public listings, more than a fifth: --patch keeps what a file leaves out, and --allow-emptied empties it$/m,
+      );
+      expect(stored()).toEqual(before);
+    },
+  );
+
+  it('empties them with --allow-emptied, and names them', async () => {
+    const done = await imports.load(english(), '--allow-emptied');
+    expect(done.code).toBe(0);
+    expect(done.stderr).toMatch(/^Warning: emptied amenities\.label\.fr of \d+ listings: /m);
+  });
+
+  it.each([
+    ['photos', () => []],
+    ['gallery', (photos: object[]) => photos.map((each) => ({ ...each, web_visible: false }))],
+  ])('names the emptied %s of one listing', async (name, change) => {
+    await imports.load(SAMPLES);
+    const { file, home } = samples();
+    Object.assign(home, { photos: change(home.photos), hero_photo_id: null });
+    const { stderr } = await imports.load(file);
+    expect(stderr).toContain(`Warning: emptied ${name} of 1 listing: ${HOME}\n`);
+  });
+});
+
+it('quality is reported with counts, and rejects nothing', async () => {
+  const url = 'https://a.example/1.jpg';
+  const photo = { url, section: 'hero', web_visible: true, web_sort_order: 1 };
+  const title = { en: 'House' };
+  const whole = { title, location: 'mallorca', photos: [{ ...photo, alt: { en: 'A view' } }] };
+  const videos = (...urls: string[]) => ({
+    videos: urls.map((url) => ({ url, type: 'hero', web_visible: true, sort_order: 1 })),
+  });
+  const homes = {
+    'with-tags': { ...whole, description: { en: 'A <b>large</b> house' } },
+    'with-comparison': { ...whole, description: { en: 'a < b and c > d' } },
+    bare: {},
+    'bare-and-hidden': { status: 'hidden' },
+    'no-alt': { ...whole, photos: [photo] },
+    page: { ...whole, ...videos('https://www.youtube.com/watch?v=1', 'https://vimeo.com/1') },
+    film: { ...whole, ...videos('https://player.vimeo.com/external/1.hd.mp4') },
+  };
+  const own = { name: 'Home', status: 'listed', display_order: 1 };
+  const properties = Object.entries(homes).map(([slug, fields]) => ({ slug, ...own, ...fields }));
+  const done = await imports.load({ properties });
+  expect(done).toMatchObject({ code: 0, stderr: '' });
+  expect(done.stdout.split('\n').filter((line) => line.startsWith('Worth a look'))).toEqual([
+    'Worth a look: HTML tags in a text, which visitors would see: 1 listing: with-tags',
+    'Worth a look: public without a photo: 1 listing: bare',
+    'Worth a look: public without a title: 1 listing: bare',
+    'Worth a look: public without a location: 1 listing: bare',
+    'Worth a look: a gallery without any alt text: 1 listing: no-alt',
+    'Worth a look: a video address that is a page and no file: 1 listing: page',
+  ]);
+});
