@@ -3,16 +3,11 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { importListings } from '../../tools/import/command.ts';
-import { CloudflareStandIn } from '../support/cloudflare/stand-in.ts';
-import { runImportOn } from '../support/node/in-process.ts';
-import { fileOf, propertyOf } from '../support/node/listings-file.ts';
 import { type MemoryImports, openMemoryImports } from '../support/node/memory-imports.ts';
 import type { ProjectCopy } from '../support/node/project-copy.ts';
 import { copyWithStore } from '../support/node/stores.ts';
 
 const SET_STATUS = 'set-status.ts';
-const NAME = 'events-and-property-feed';
 const HOME = 'casa-ginebrera';
 
 describe('set-status', () => {
@@ -55,10 +50,10 @@ describe('set-status', () => {
     expect(sources()).toEqual(before);
   });
 
-  it('refuses an unknown status or slug, and changes nothing', async () => {
+  it('rejects an unknown status or slug, and changes nothing', async () => {
     const before = rows();
-    const refused = await imports.setStatus('sold', HOME);
-    expect([refused.code, refused.stderr]).toEqual([
+    const rejected = await imports.setStatus('sold', HOME);
+    expect([rejected.code, rejected.stderr]).toEqual([
       1,
       `${HOME}: status "sold" must be one of listed, coming_soon, sold_out, hidden\n1 problem. Nothing was changed.\n`,
     ]);
@@ -87,29 +82,5 @@ describe('the program set-status', () => {
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     const home = `SELECT status FROM properties WHERE slug = '${HOME}'`;
     expect(project.rows(home)).toEqual([{ status: 'sold_out' }]);
-  });
-
-  it('sets the status in the deployed database that --env names with --remote', async () => {
-    const cloudflare = await new CloudflareStandIn().start();
-    try {
-      const file = project.write('remote.json', fileOf([propertyOf({ slug: 'far-away' })]));
-      const stores = [NAME, `${NAME}-staging`].map((name) => {
-        const store = cloudflare.account.createDatabase(name);
-        store.migrate();
-        return store;
-      });
-      for (const { binding } of stores) await runImportOn(binding, importListings, file);
-      project.environment = cloudflare.environment;
-      const staging = ['--remote', '--env', 'staging'];
-      expect(await project.run(SET_STATUS, 'hidden', 'far-away', ...staging)).toMatchObject({
-        code: 0,
-        stderr: '',
-      });
-      const statuses = stores.map((store) => store.rows('SELECT status FROM properties'));
-      expect(statuses).toEqual([[{ status: 'listed' }], [{ status: 'hidden' }]]);
-      expect(cloudflare.unknown).toEqual([]);
-    } finally {
-      await cloudflare.stop();
-    }
   });
 });

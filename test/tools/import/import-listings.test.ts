@@ -1,11 +1,9 @@
-/** `import-listings` in this process: on a database in memory, and on the local D1. */
+/** A whole file: it replaces what it names, all of it or nothing. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BAY, fileOf, propertyOf } from '../../support/node/listings-file.ts';
-import { openLocalImports } from '../../support/node/local-imports.ts';
 import { type MemoryImports, openMemoryImports } from '../../support/node/memory-imports.ts';
 import type { Finished } from '../../support/node/project-copy.ts';
-import { copyWithStore } from '../../support/node/stores.ts';
 
 const LISTINGS = 'SELECT id, slug, source, document, rendering FROM properties ORDER BY id';
 const EAST = '00000000-0000-4000-8000-0000000000ea';
@@ -32,18 +30,9 @@ function expectDone(finished: Finished): void {
 }
 
 describe('import-listings', () => {
-  it('changes nothing when it is run again, and says so', async () => {
-    const before = [imports.rows(LISTINGS), imports.rows('SELECT * FROM import_staging')];
-    const again = await imports.run('tools/samples/listings.json');
-    expectDone(again);
-    expect(again.stdout).toContain('71 listings: 0 added, 0 changed, 71 unchanged');
-    expect(again.stdout).toContain('Nothing changed');
-    expect([imports.rows(LISTINGS), imports.rows('SELECT * FROM import_staging')]).toEqual(before);
-  });
-
-  it('refuses a file whole and lists every problem, also against the store', async () => {
+  it('rejects a file whole and lists every problem, also against the store', async () => {
     const before = imports.rows(LISTINGS);
-    const refused = await load({
+    const rejected = await load({
       properties: [
         propertyOf({ slug: 'fine' }),
         propertyOf({ slug: 'casa-ginebrera' }),
@@ -55,8 +44,8 @@ describe('import-listings', () => {
         }),
       ],
     });
-    expect(refused.code).toBe(1);
-    expect(refused.stderr.trim().split('\n')).toEqual([
+    expect(rejected.code).toBe(1);
+    expect(rejected.stderr.trim().split('\n')).toEqual([
       'properties[2] (slug "lost"): beds "two" must be of type number',
       expect.stringMatching(
         /^properties\[1\] \(slug "casa-ginebrera"\): slug "casa-ginebrera" is the slug of the stored listing [0-9a-f-]{36}$/,
@@ -114,95 +103,42 @@ describe('import-listings', () => {
     expect(JSON.stringify(documentOf('neither'))).toBe(before);
   });
 
-  it('refuses a listing that D1 cannot hold', async () => {
-    const big = 'x'.repeat(100_000);
-    const photos = Array.from({ length: 10 }, (_, index) => ({
-      id: `00000000-0000-4000-8000-00000000000${index}`,
-      url: `https://images.example.com/${big.slice(100)}`,
-      section: 'gallery',
-      web_visible: true,
-      web_sort_order: index,
-    }));
-    const refused = await load({
-      properties: [propertyOf({ slug: 'big', photos })],
-    });
-    expect(refused.code).toBe(1);
-    expect(refused.stderr).toContain('properties[0] (slug "big"): is too large to store');
-  });
+  const half = { en: 'x'.repeat(100_000), es: 'x'.repeat(100_000), fr: 'x'.repeat(100_000) };
+  const url = 'https://images.example.com/1.jpg';
+  const photo = { id: BAY, url, alt: half, section: 'hero', web_visible: true, web_sort_order: 1 };
 
-  it('refuses a change that would make listings outside the file too large, and names each', async () => {
-    const half = { en: 'x'.repeat(100_000), es: 'x'.repeat(100_000), fr: 'x'.repeat(100_000) };
-    const large = { description: half, location_text: half, amenities: ['wifi'] };
-    const outside = [
-      propertyOf({ slug: 'nearly-too-large', ...large }),
-      propertyOf({ slug: 'nearly-too-large-too', ...large, location_id: BAY }),
-      propertyOf({ slug: 'small', amenities: ['wifi'] }),
-    ];
-    expectDone(await load(fileOf(outside)));
-    const stored = () => [imports.rows(LISTINGS), imports.rows('SELECT * FROM amenities')];
-    const before = stored();
-    const label = half;
-    for (const options of [[], ['--dry-run']]) {
-      const refused = await load(
-        { amenities: [{ slug: 'wifi', label }], properties: [propertyOf({ slug: 'new' })] },
-        ...options,
-      );
-      expect(refused.code).toBe(1);
-      expect(refused.stderr.trim().split('\n').sort()).toEqual([
-        '2 problems. Nothing was changed.',
-        expect.stringMatching(
-          /^the stored listing \(slug "nearly-too-large"\): is too large to store: 90\d{4} bytes, at most 900000$/,
-        ),
-        expect.stringMatching(
-          /^the stored listing \(slug "nearly-too-large-too"\): is too large to store: /,
-        ),
-      ]);
-      expect(stored()).toEqual(before);
-      expect(imports.rows('SELECT kind FROM import_staging')).toEqual([{ kind: 'applied' }]);
-    }
-  });
-
-  it('refuses a listing whose resource would be too large, though its source is not', async () => {
-    const alt = { en: 'x'.repeat(100_000), es: 'x'.repeat(100_000), fr: 'x'.repeat(100_000) };
-    const url = 'https://images.example.com/1.jpg';
-    const photo = { id: BAY, url, alt, section: 'hero', web_visible: true, web_sort_order: 1 };
+  it.each([
+    ['store', { title: half, description: half, location_text: half, name: 'Too large' }],
     // The resource has the hero image twice, and the card once.
-    const refused = await load({ properties: [propertyOf({ slug: 'twice', photos: [photo] })] });
-    expect(refused.stderr).toMatch(
-      /^properties\[0\] \(slug "twice"\): is too large to show: 90\d{4} bytes, at most 900000$/m,
+    ['show', { photos: [photo] }],
+  ])('rejects a listing that is too large to %s', async (verb, fields) => {
+    const rejected = await load({ properties: [propertyOf({ slug: 'big', ...fields })] });
+    expect(rejected.code).toBe(1);
+    expect(rejected.stderr).toMatch(
+      new RegExp(
+        `^properties\\[0\\] \\(slug "big"\\): is too large to ${verb}: 90\\d{4} bytes, at most 900000$`,
+        'm',
+      ),
     );
   });
-});
 
-describe('the local D1', () => {
-  it('keeps any text unchanged, takes a swap of slugs, and gets nothing from the same file', async () => {
-    const project = await copyWithStore('empty');
-    const { run, close } = await openLocalImports(project);
-    try {
-      const text = `'); DROP TABLE properties; -- " \\ \\u0000 \u2028 🏖️ ${'\u0001'} %s ?1 </script>\r\n\t`;
-      const title = { en: text, fr: `"${'\\"'.repeat(50)}"` };
-      const numbers = { price_from: 1e21, size: 1.5e-7 };
-      const hostile = propertyOf({ slug: 'hostile', name: text, title, ...numbers });
-      const plain = propertyOf({ slug: 'plain' });
-      expectDone(await run(project.write('listings.json', { properties: [hostile, plain] })));
-      const swapped = [
-        { ...hostile, slug: 'plain' },
-        { ...plain, slug: 'hostile' },
-      ];
-      const file = project.write('listings.json', { properties: swapped });
-      expectDone(await run(file));
-      const before = project.rows(LISTINGS);
-      const again = await run(file);
-      expect(again.stdout).toContain('2 listings: 0 added, 0 changed, 2 unchanged');
-      expect(project.rows(LISTINGS)).toEqual(before);
-      const row = before.find(({ slug }) => slug === 'plain');
-      const document = JSON.parse(String(row?.document));
-      expect(document).toMatchObject({ slug: 'plain', name: text, title, ...numbers });
-      expect(row?.document).toBe(JSON.stringify(document));
-      expect(row?.source).toBe(JSON.stringify(JSON.parse(String(row?.source))));
-    } finally {
-      await close();
-      await project.remove();
-    }
+  it('rejects a change that would make listings outside the file too large, and names each', async () => {
+    const large = { description: half, location_text: half, amenities: ['wifi'] };
+    const outside = ['one', 'three'].map((slug) => propertyOf({ slug, ...large }));
+    expectDone(
+      await load(fileOf([...outside, propertyOf({ slug: 'small', amenities: ['wifi'] })])),
+    );
+    const before = imports.rows(LISTINGS);
+    const amenities = [{ slug: 'wifi', label: half }];
+    const rejected = await load({ amenities, properties: [propertyOf({ slug: 'new' })] });
+    expect(rejected.code).toBe(1);
+    expect(rejected.stderr.trim().split('\n').sort()).toEqual([
+      '2 problems. Nothing was changed.',
+      expect.stringMatching(
+        /^the stored listing \(slug "one"\): is too large to store: 90\d{4} bytes, at most 900000$/,
+      ),
+      expect.stringMatching(/^the stored listing \(slug "three"\): is too large to store: /),
+    ]);
+    expect(imports.rows(LISTINGS)).toEqual(before);
   });
 });

@@ -1,6 +1,7 @@
 /** `--patch`: only the fields in the file are changed. */
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { codeBlocksOf } from '../../docs/markdown.ts';
 import { BAY, fileOf, propertyOf } from '../../support/node/listings-file.ts';
 import { type MemoryImports, openMemoryImports } from '../../support/node/memory-imports.ts';
 import type { Finished } from '../../support/node/project-copy.ts';
@@ -48,6 +49,9 @@ function expectDone(finished: Finished): void {
 
 const patch = (...properties: object[]) => imports.load({ properties }, '--patch');
 
+const numbersOf = async (slug: string) =>
+  (await imports.stored(slug))?.photos.map(({ web_sort_order }) => web_sort_order);
+
 const range = (first: number, length: number) =>
   Array.from({ length }, (_, index) => first + index);
 
@@ -70,26 +74,20 @@ describe('a patch', () => {
   );
 
   it('names a listing by id, and then changes its slug and hid', async () => {
-    const { id } = (await imports.stored('casa-marea')) ?? {};
-    expectDone(await patch({ id, slug: 'casa-nueva', hid: 'H-9' }));
+    const before = await imports.stored('casa-marea');
+    expectDone(await patch({ id: before?.id, slug: 'casa-nueva', hid: 'H-9' }));
     expect(await imports.stored('casa-marea')).toBeUndefined();
-    expect(await imports.stored('casa-nueva')).toMatchObject({
-      id,
+    expect(await imports.stored('casa-nueva')).toEqual({
+      ...before,
+      slug: 'casa-nueva',
       hid: 'H-9',
-      name: 'Casa Marea',
     });
   });
 
   it('empties a field and takes a language away by null', async () => {
-    const done = await patch({
-      slug: 'casa-marea',
-      city: null,
-      title: { fr: null },
-      description: null,
-      amenities: null,
-      location: null,
-      is_early_access: null,
-    });
+    const lists = { description: null, amenities: null, location: null };
+    const fields = { city: null, title: { fr: null }, is_early_access: null, ...lists };
+    const done = await patch({ slug: 'casa-marea', ...fields });
     expect(done.code).toBe(0);
     expect(await imports.stored('casa-marea')).toMatchObject({
       city: null,
@@ -138,23 +136,9 @@ describe('a patch', () => {
     expect(await imports.stored('casa-marea')).toMatchObject({ hero_photo_id: null });
   });
 
-  it('keeps the order numbers of photos that are given in their order', async () => {
-    const before = await imports.stored('casa-marea');
-    const same = await patch({
-      slug: 'casa-marea',
-      photos: before?.photos.map(({ url }) => ({ url })),
-    });
-    expect(same.stdout).toContain('Nothing changed');
-    const more = [...(before?.photos ?? []), { url: 'https://images.example.com/3.jpg' }];
-    expectDone(await patch({ slug: 'casa-marea', photos: more.map(({ url }) => ({ url })) }));
-    const { photos = [] } = (await imports.stored('casa-marea')) ?? {};
-    expect(photos.map(({ web_sort_order }) => web_sort_order)).toEqual([10, 20, 21]);
-  });
-
-  const numbersOf = async (slug: string) =>
-    (await imports.stored(slug))?.photos.map(({ web_sort_order }) => web_sort_order);
-
   it.each([
+    ['its own order', '1 2', [10, 20]],
+    ['one at the end', '1 2 new', [10, 20, 21]],
     ['a photo between two', '1 new 2', [10, 11, 20]],
     ['photos before the first one', 'new other 1 2', [8, 9, 10, 20]],
     ['the last photo first', '2 1', [20, 21]],
@@ -168,13 +152,15 @@ describe('a patch', () => {
     expect((await patch({ slug: 'casa-marea', photos })).stdout).toContain('Nothing changed');
   });
 
-  it('keeps the order numbers that it gives itself', async () => {
+  it('keeps the numbers in it, and finds a stored photo by its address under another id', async () => {
+    const id = '00000000-0000-4000-8000-000000000009';
     const photos = [
-      { url: photo(1).url, web_sort_order: 7 },
+      { url: photo(1).url, id, web_sort_order: 7 },
       { url: photo(2).url, web_sort_order: 3 },
     ];
-    expectDone(await patch({ slug: 'casa-marea', photos }));
-    expect(await numbersOf('casa-marea')).toEqual([7, 3]);
+    expectDone(await patch({ slug: 'casa-marea', photos, hero_photo_id: id }));
+    const stored = [photo(1, { id, web_sort_order: 7 }), photo(2, { web_sort_order: 3 })];
+    expect(await imports.stored('casa-marea')).toMatchObject({ photos: stored });
   });
 
   it('takes two spellings of an address for one photo, and rejects it twice', async () => {
@@ -192,23 +178,10 @@ describe('a patch', () => {
     );
   });
 
-  it('finds a stored photo by its address, also under another id', async () => {
-    const id = '00000000-0000-4000-8000-000000000009';
-    expectDone(
-      await patch({ slug: 'casa-marea', photos: [{ id, url: photo(1).url }], hero_photo_id: id }),
-    );
-    expect(await imports.stored('casa-marea')).toMatchObject({ photos: [photo(1, { id })] });
-  });
-
   it('takes blank texts for no texts', async () => {
     const empty = { type: 'doc', content: [{ type: 'paragraph' }] };
-    const done = await patch({
-      slug: 'casa-marea',
-      hid: 'H-1',
-      city: ' ',
-      title: { fr: '' },
-      description: { en: '', fr: empty },
-    });
+    const texts = { city: ' ', title: { fr: '' }, description: { en: '', fr: empty } };
+    const done = await patch({ slug: 'casa-marea', ...texts });
     expect(done.stderr.trim().split('\n').sort()).toEqual(
       ['city', 'description.en', 'description.fr', 'title.fr'].map(
         (field) => `Warning: emptied ${field} of 1 listing: casa-marea`,
@@ -225,23 +198,9 @@ describe('a patch', () => {
       patch({ slug: 'casa-marea', unique_features: names.map(feature) });
     expectDone(await features('Morning', 'Evening'));
     expectDone(await features('Morning', 'Late'));
-    const removed = await imports.load(
-      { properties: [{ slug: 'casa-marea', unique_features: [feature('Late')] }] },
-      '--patch',
-      '--dry-run',
-    );
+    const properties = [{ slug: 'casa-marea', unique_features: [feature('Late')] }];
+    const removed = await imports.load({ properties }, '--patch', '--dry-run');
     expect(removed.stdout).toContain('casa-marea: 1 unique feature removed\n');
-  });
-
-  it('refuses a hero photo that is none of the photos', async () => {
-    const { stderr } = await patch(
-      { slug: 'casa-marea', hero_photo: 'https://images.example.com/9.jpg' },
-      { slug: 'other', hero_photo_id: photo(1).id },
-    );
-    expect(stderr).toContain(
-      'properties[0] (slug "casa-marea"): hero_photo "https://images.example.com/9.jpg" must be the address of one of the photos of this listing',
-    );
-    expect(stderr).toContain('properties[1] (slug "other"): hero_photo_id ');
   });
 
   it('merges locations and amenities in the same way', async () => {
@@ -285,13 +244,8 @@ describe('a patch', () => {
     expect(lacking.stderr.split('\n')[0]).toBe(
       'properties[0] (slug "nueva"): no listing is stored under this slug, and a new one needs name, status, display_order',
     );
-    const fields = {
-      name: 'Nueva',
-      status: 'listed',
-      display_order: 1,
-      title: { en: 'New', fr: null },
-    };
-    expectDone(await patch({ slug: 'nueva', beds: 2, photos: [{ url: photo(1).url }], ...fields }));
+    const required = { slug: 'nueva', name: 'Nueva', status: 'listed', display_order: 1 };
+    expectDone(await patch({ ...required, beds: 2, title: { en: 'New', fr: null } }));
     expect(await imports.stored('nueva')).toMatchObject({ beds: 2, title: { en: 'New' } });
   });
 
@@ -302,6 +256,7 @@ describe('a patch', () => {
       { hid: 'H-2', slug: 'casa-marea' },
       { beds: 1 },
       { slug: 'casa-marea', bed: 1 },
+      { slug: 'other', hero_photo: 'https://images.example.com/9.jpg' },
     );
     expect(stderr.trim().split('\n')).toEqual([
       'properties[0] (slug "casa-marea"): beds "two" must be of type number',
@@ -311,11 +266,13 @@ describe('a patch', () => {
         /^properties\[1\] \(hid "H-1"\): hid "H-1" gives the id of properties\[0\]/,
       ),
       expect.stringMatching(/^slug repeats the slug of properties\[0\]/),
+      'properties[5] (slug "other"): slug "other" gives the id of properties[2] (slug "casa-marea")',
+      'properties[5] (slug "other"): hero_photo "https://images.example.com/9.jpg" must be the address of one of the photos of this listing',
       expect.stringMatching(/problems/),
     ]);
   });
 
-  it('lets two listings swap their slugs, and refuses the slug of a listing that keeps it', async () => {
+  it('lets two listings swap their slugs, and rejects the slug of a listing that keeps it', async () => {
     const [one, two] = [await imports.stored('casa-marea'), await imports.stored('other')];
     const taken = await patch({ hid: 'H-2', slug: 'casa-marea' });
     expect(taken.stderr).toContain('slug "casa-marea" is the slug of the stored listing');
@@ -337,5 +294,22 @@ describe('a patch', () => {
     expectDone(await patch({ hid: 'H-1', slug: 'double', beds: 3 }));
     expect(await imports.stored('double')).toMatchObject({ beds: 3 });
     expect(await imports.stored('casa-marea')).toMatchObject({ beds: null });
+  });
+
+  it('of docs/guides/listings-file.md is accepted', async () => {
+    const [example = '', file = ''] = codeBlocksOf('docs/guides/listings-file.md', 'json');
+    imports.clear();
+    expectDone(await imports.load(file));
+    const others = ['h-2002', 'casa-ginebrera'].map((slug) =>
+      propertyOf({ slug, hid: slug.toUpperCase() }),
+    );
+    expectDone(await imports.load({ properties: others }));
+    expect((await imports.load(example, '--patch')).code).toBe(0);
+    const title = { en: 'House above the harbour', es: 'Casa sobre el puerto' };
+    expect(await imports.stored('casa-marea')).toMatchObject({
+      price_from: 121000,
+      title,
+      bedrooms: 4,
+    });
   });
 });

@@ -17,8 +17,9 @@ type Received = { headers: IncomingHttpHeaders; body: string; method: string | u
 let imports: MemoryImports;
 let hook: Server;
 let address = '';
+let host = '';
 const received: Received[] = [];
-const answers: number[] = [];
+const statuses: number[] = [];
 
 beforeAll(async () => {
   imports = openMemoryImports();
@@ -27,18 +28,19 @@ beforeAll(async () => {
     let body = '';
     for await (const chunk of request) body += String(chunk);
     received.push({ headers: request.headers, body, method: request.method });
-    const status = answers.shift() ?? 200;
+    const status = statuses.shift() ?? 200;
     if (status === 0) return request.socket.destroy();
     return response.writeHead(status).end();
   }).listen(0, '127.0.0.1');
   await once(hook, 'listening');
   const { port } = z.object({ port: z.int() }).parse(hook.address());
-  address = `http://127.0.0.1:${port}/build`;
+  host = `127.0.0.1:${port}`;
+  address = `http://${host}/build`;
 });
 
 afterEach(() => {
   received.length = 0;
-  answers.length = 0;
+  statuses.length = 0;
   delete process.env.PUBLISH_HOOK_SECRET;
 });
 
@@ -53,18 +55,9 @@ const hidden = () =>
   imports
     .rows(`SELECT slug FROM properties WHERE status = 'hidden' ORDER BY slug`)
     .map(({ slug }) => slug);
-const places = () =>
-  imports.rows('SELECT id, change_seq, removed_slug FROM properties ORDER BY id');
 const lastLine = (text: string) => text.trimEnd().split('\n').at(-1);
 
 describe('--prune', () => {
-  it('names under --dry-run the listings that it would hide, and hides none', async () => {
-    const dry = await load({ properties: homes.slice(2) }, '--prune', '--dry-run');
-    expect(dry).toMatchObject({ code: 0, stderr: '' });
-    expect(lastLine(dry.stdout)).toBe('Hidden, because the file does not name them: 2 listings');
-    expect(hidden()).toEqual([]);
-  });
-
   it('hides up to a fifth of the public listings, and says how many last', async () => {
     const done = await load({ properties: homes.slice(2) }, '--prune');
     expect(done).toMatchObject({ code: 0, stderr: '' });
@@ -75,14 +68,14 @@ describe('--prune', () => {
     expect(again.stdout).toContain('Nothing changed');
   });
 
-  it('refuses to hide more, with their number, and changes nothing', async () => {
-    const before = places();
-    const refused = await load({ properties: homes.slice(4, 9) }, '--prune');
-    expect(refused.code).toBe(1);
-    expect(refused.stderr).toBe(
+  it('rejects hiding more, with their number, and changes nothing', async () => {
+    const before = hidden();
+    const rejected = await load({ properties: homes.slice(4, 9) }, '--prune');
+    expect(rejected.code).toBe(1);
+    expect(rejected.stderr).toBe(
       'the file: leaves out 3 of the 8 public listings, more than a fifth: --prune=all hides them all\n1 problem. Nothing was changed.\n',
     );
-    expect(places()).toEqual(before);
+    expect(hidden()).toEqual(before);
   });
 
   it('hides any number as --prune=all', async () => {
@@ -118,7 +111,7 @@ describe('--notify', () => {
     const changed = homes.slice(5, 8).map((each) => ({ ...each, name: 'Changed' }));
     const done = await load({ properties: changed }, '--notify', address);
     expect(done).toMatchObject({ code: 0, stderr: '' });
-    expect(lastLine(done.stdout)).toBe(`Notified ${new URL(address).host} of 3 changes.`);
+    expect(lastLine(done.stdout)).toBe(`Notified ${host} of 3 changes.`);
     const [request, ...others] = received;
     expect(others).toEqual([]);
     expect(request?.method).toBe('POST');
@@ -143,33 +136,19 @@ describe('--notify', () => {
     expect(Math.abs(Number(headers['webhook-timestamp']) - Date.now() / 1_000)).toBeLessThan(60);
   });
 
-  it('sends nothing when the feed shows nothing new, and says so', async () => {
-    const changed = homes.slice(5, 8).map((each) => ({ ...each, name: 'Changed' }));
-    const same = await load({ properties: changed }, '--notify', address);
-    expect(lastLine(same.stdout)).toBe(
-      `The feed shows nothing new: ${new URL(address).host} was not notified.`,
-    );
-    expect(received).toEqual([]);
-  });
-
-  it('sends nothing for a change that the feed does not show: a photo that is not on the web', async () => {
-    const id = '00000000-0000-4000-8000-000000000001';
+  it('sends nothing for a change that the feed does not show, and says so', async () => {
     const url = 'https://images.example.com/1.jpg';
-    const photo = { id, url, section: 'gallery', web_visible: false, web_sort_order: 1 };
-    const changed = homes
-      .slice(5, 8)
-      .map((each) => ({ ...each, name: 'Changed', photos: [photo] }));
+    const photos = [{ url, section: 'gallery', web_visible: false, web_sort_order: 1 }];
+    const changed = homes.slice(5, 8).map((each) => ({ ...each, name: 'Changed', photos }));
     const done = await load({ properties: changed }, '--notify', address);
     expect(done.stdout).toContain('3 changed');
-    expect(lastLine(done.stdout)).toBe(
-      `The feed shows nothing new: ${new URL(address).host} was not notified.`,
-    );
+    expect(lastLine(done.stdout)).toBe(`The feed shows nothing new: ${host} was not notified.`);
     expect(received).toEqual([]);
   });
 
   it('prints under --dry-run what it would send, and sends nothing', async () => {
     const dry = await load({ properties: homes.slice(5, 6) }, '--notify', address, '--dry-run');
-    expect(lastLine(dry.stdout)).toBe(`Would notify ${new URL(address).host} of 1 change.`);
+    expect(lastLine(dry.stdout)).toBe(`Would notify ${host} of 1 change.`);
     expect(received).toEqual([]);
   });
 
@@ -187,13 +166,12 @@ describe('--notify', () => {
     expect(await slugsOf({ properties: [hidden] })).toEqual(['second-slug', 'first-slug']);
     const many = Array.from({ length: 101 }, (_, index) => propertyOf({ slug: `many-${index}` }));
     expect(await slugsOf({ properties: many.slice(1) })).toHaveLength(100);
-    expect(
-      await slugsOf({ properties: many.map((each) => ({ ...each, name: 'Other' })) }),
-    ).toBeNull();
+    const renewed = many.map((each) => ({ ...each, name: 'Other' }));
+    expect(await slugsOf({ properties: renewed })).toBeNull();
   });
 
   it('tries three times under one id, and has no signature without a secret', async () => {
-    answers.push(500, 0, 200);
+    statuses.push(500, 0, 200);
     const changed = homes.slice(4, 5).map((each) => ({ ...each, name: 'Three attempts' }));
     const done = await load({ properties: changed }, '--notify', address);
     expect(done.code).toBe(0);
@@ -203,12 +181,12 @@ describe('--notify', () => {
   });
 
   it('that fails is a warning: the import is done', async () => {
-    answers.push(500, 302, 404);
+    statuses.push(500, 302, 404);
     const changed = homes.slice(4, 5).map((each) => ({ ...each, name: 'Once more' }));
     const done = await load({ properties: changed }, '--notify', address);
     expect(done.code).toBe(0);
     expect(done.stderr).toBe(
-      `Warning: ${new URL(address).host} was not notified: it answered 404, three times. The import is done.\n`,
+      `Warning: ${host} was not notified: it answered 404, three times. The import is done.\n`,
     );
     expect(
       imports.rows(`SELECT source->>'name' AS name FROM properties WHERE slug = 'home-4'`),

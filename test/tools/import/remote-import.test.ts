@@ -65,16 +65,13 @@ describe('a remote import', () => {
     cloudflare.faults = [{ request: /\/(workers|storage)\//, status: 403 }];
     expect(await run('--env', 'staging')).toMatchObject({ code: 0, stderr: '' });
     expect([stored(), stored(`${NAME}-staging`)]).toEqual([[], ['one', 'two']]);
-    const rows = cloudflare.account
+    const [row] = cloudflare.account
       .database(`${NAME}-staging`)
       .rows('SELECT display_order, type, location_id, document, rendering FROM properties');
-    for (const row of rows) {
-      expect(row).toMatchObject({ display_order: 0, type: null, location_id: null });
-      expect(String(row.rendering)).toContain('https://');
-      expect(JSON.parse(String(row.document))).toMatchObject({ beds: 2 });
-    }
-    // The vars of staging, and nothing of the account, are asked for.
-    expect(String(rows[0]?.rendering)).toContain('staging.example.com');
+    expect(row).toMatchObject({ display_order: 0, type: null, location_id: null });
+    expect(JSON.parse(String(row?.document))).toMatchObject({ beds: 2 });
+    // The vars of staging are used, and nothing of the account is read.
+    expect(String(row?.rendering)).toContain('https://staging.example.com');
     expect(cloudflare.account.subdomain).toBeNull();
     expect(cloudflare.requests.filter((name) => /workers|kv/.test(name))).toEqual([]);
   });
@@ -108,12 +105,8 @@ describe('a remote import', () => {
       'It is not known whether the listings were changed. Run the same command again',
     );
     expect(stderr).not.toContain('Nothing was changed');
-    expect(stderr.trim().split('\n').length).toBeLessThan(5);
     cloudflare.heal();
-    const again = await load();
-    expect(again).toMatchObject({ code: 0, stderr: '' });
-    expect(again.stdout).toContain('2 listings: 0 added');
-    expect(stored()).toEqual(['one', 'two']);
+    expect((await load()).stdout).toContain('2 listings: 0 added');
   });
 
   it('ends in a few lines when Cloudflare cannot be reached', async () => {
@@ -128,27 +121,22 @@ describe('a remote import', () => {
     ]);
   });
 
-  it.each<[string, () => void, string]>([
+  it.each<[message: string, prepare: () => void]>([
     [
-      'a right',
+      'lack the permissions "Account · D1 · Edit"',
       () => {
         cloudflare.faults = [{ request: /\/d1\//, status: 403 }];
       },
-      'lack the permissions "Account · D1 · Edit"',
     ],
     [
-      'a database',
-      () => {
-        cloudflare.account.databases.length = 0;
-      },
       `the account has no D1 database ${NAME}-staging: run \`npm run deploy -- --env staging\` first`,
+      () => cloudflare.account.databases.splice(0),
     ],
     [
-      'a migration',
-      () => cloudflare.account.database(`${NAME}-staging`).sqlite.exec(FORGET_MIGRATION),
       'the remote database lacks migrations: run `npm run deploy -- --env staging` first',
+      () => cloudflare.account.database(`${NAME}-staging`).sqlite.exec(FORGET_MIGRATION),
     ],
-  ])('names the right or resource that it lacks: %s', async (_, prepare, message) => {
+  ])('names the right or resource that it lacks: %s', async (message, prepare) => {
     prepare();
     const { code, stderr } = await run('--env', 'staging');
     expect(code).toBe(1);
