@@ -1,5 +1,5 @@
 /**
- * Ingests a batch: many events with keys, in one transaction. The rules of a single event hold for each item, so the
+ * Ingests a batch: many events with keys, in one transaction. The rules of a single event hold for each of them, so the
  * same batch may always be sent again. KV is neither read nor written.
  */
 
@@ -13,8 +13,7 @@ import {
 } from '../http/json-body.ts';
 import { isNonEmpty, type Parsed, parseWith } from '../http/validate.ts';
 import { keyInUse } from './conflict.ts';
-import { type IngestContext, outcomeOf, receivingIn } from './ingest.ts';
-import type { ingestResult } from './openapi/resource.ts';
+import { type IngestContext, outcomeOf } from './ingest.ts';
 import {
   IDEMPOTENCY_KEY_HEADER,
   type Identity,
@@ -23,14 +22,12 @@ import {
   identityOf,
   parseIngestRequest,
 } from './request.ts';
+import type { IngestResult } from './resource.ts';
 import { acceptKeyed, type Decision, lookUpKeys } from './store.ts';
 
 export const MAX_BATCH_EVENTS = 100;
-/** The bounds of the whole body. The nesting of an item is counted from the item. */
+/** The bounds of the whole body: an item is two levels down. */
 export const BATCH_BOUNDS = { maxBytes: 1024 * 1024, maxDepth: MAX_BODY_DEPTH + 2 };
-
-/** The result of one event of a batch. */
-export type IngestResult = z.output<typeof ingestResult>;
 
 /** The results in the order of the items, or every problem of the batch. */
 type BatchOutcome =
@@ -40,47 +37,44 @@ type BatchOutcome =
 const batch = z.strictObject({ events: z.array(z.unknown()).min(1).max(MAX_BATCH_EVENTS) });
 const keyedItem = z.looseObject({ idempotency_key: idempotencyKey });
 
-/** An item whose key can be read. */
+/** An item whose key is valid. The rest of its body may be invalid. */
 type Item = { key: string; body: JsonObject; identity: Identity; parsed: Parsed<IngestRequest> };
 
 /**
- * Stores the events of a batch, or finds the events that their keys have stored: in one round trip, and in one more
- * before it when an item does not fit its schema. Stores nothing when such an item has a free key, or when the batch
- * has another problem. `header` is the `Idempotency-Key` of the request, which only a single event may have.
+ * Stores the events of a batch, or finds the events that their keys have stored. The keys of invalid items are looked
+ * up first: an invalid item is a problem only if its key is free. Any problem rejects the whole batch. `header` is the
+ * `Idempotency-Key` of the request, which a batch must not have.
  */
 export async function ingestBatch(
   body: JsonObject,
   header: string | undefined,
   context: IngestContext,
 ): Promise<BatchOutcome> {
-  const problems = header === undefined ? [] : [HEADER_PROBLEM];
+  const { database } = context;
   const frame = parseWith(batch, body);
-  if (!frame.ok) problems.unshift(...frame.problems);
+  const problems: Problem[] = frame.ok ? [] : frame.problems;
+  if (header !== undefined) problems.push(HEADER_PROBLEM);
   const { events } = body;
   const isReadable = Array.isArray(events) && events.length <= MAX_BATCH_EVENTS;
   const read = isReadable ? await Promise.all(events.map(readItem)) : [];
 
-  const items = read.flatMap((each) => each.item ?? []);
+  const items = read.flatMap(({ item }) => item ?? []);
   const fitting = items.flatMap(({ identity, parsed }) =>
     parsed.ok ? [{ ...identity, ...parsed.value }] : [],
   );
   const others = items.flatMap(({ identity, parsed }) => (parsed.ok ? [] : [identity]));
-  const request = receivingIn(context);
-  const { database } = context;
-  const lookedUp = others.length === 0 ? [] : await lookUpKeys(database, others, request);
+  const lookedUp = others.length === 0 ? [] : await lookUpKeys(database, others, context);
   const free = new Set(others.filter((_, index) => lookedUp[index]?.kind === 'free'));
 
   const keys = read.map(({ item }) => item?.key);
-  problems.push(
-    ...read.flatMap(({ item, problems }, index) => {
-      const own = item?.parsed.ok === false && free.has(item.identity) ? item.parsed.problems : [];
-      const all = [...problems, ...repeatedKey(keys, index), ...own];
-      return all.map((problem) => within(`events.${index}`, problem));
-    }),
-  );
+  for (const [index, { item, problems: ofItem }] of read.entries()) {
+    const ofBody = item?.parsed.ok === false && free.has(item.identity) ? item.parsed.problems : [];
+    const all = [...ofItem, ...repeatedKey(keys, index), ...ofBody];
+    problems.push(...all.map((problem) => within(`events.${index}`, problem)));
+  }
   if (isNonEmpty(problems)) return { kind: 'invalid', problems };
 
-  const accepted = fitting.length === 0 ? [] : await acceptKeyed(database, fitting, request);
+  const accepted = fitting.length === 0 ? [] : await acceptKeyed(database, fitting, context);
   const results = items.map((item) => {
     const decision = (item.parsed.ok ? accepted : lookedUp).shift();
     if (decision === undefined) throw new Error('D1 decides for each item');
@@ -95,10 +89,7 @@ const HEADER_PROBLEM: Problem = {
   message: 'belongs to a single event: each event of a batch has its own idempotency_key',
 };
 
-/**
- * Reads an item. The paths of problems begin at the item. Problems of a body that its key may hold are in
- * `item.parsed`.
- */
+/** Reads an item. The paths of its problems begin at the item. */
 async function readItem(value: JsonValue): Promise<{ item?: Item; problems: Problem[] }> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return { problems: [{ path: '', message: 'must be of type object' }] };

@@ -1,14 +1,11 @@
-/**
- * The refusal of a body whose key another body holds, and the paths at which the two bodies differ. It shows paths and
- * never values. Pure.
- */
+/** The error of a body whose key another body holds: it shows the paths at which the bodies differ, never values. Pure. */
 
 import { ApiError, MAX_PROBLEMS, type PathSegment, type Problem, pathOf } from '../http/errors.ts';
 import { IDEMPOTENCY_KEY_HEADER } from './request.ts';
 
 const DIFFERS = 'differs from the request that holds the key';
 
-/** 409 `idempotency_key_in_use`. `differences` is left out when the body that holds the key cannot be read. */
+/** 409 `idempotency_key_in_use`. */
 export function keyInUse(differences?: readonly Problem[]): ApiError {
   return new ApiError(
     'idempotency_key_in_use',
@@ -18,15 +15,13 @@ export function keyInUse(differences?: readonly Problem[]): ApiError {
 }
 
 /**
- * Returns the paths at which a refused body differs from the body that holds the key.
- *
- * `held` is a parsed body: its UUIDs are in lower case. The refused body is compared in its parsed form first. If the
- * two are equal, they differ in the case of a UUID only. The path is then known if the body as it was `sent` has the
- * capitals, and not if the first body had them.
+ * Returns the paths at which a body differs from the body that holds the key. Stored bodies are parsed, with UUIDs in
+ * lower case. So two bodies that differ only in the case of a UUID are equal once parsed. The path is then known if the
+ * second body has the upper case, not if the first one had it.
  */
-export function conflictDetails(held: unknown, parsed: unknown, sent: unknown): Problem[] {
-  const inParsed = differingPaths(parsed, held);
-  const paths = inParsed.length > 0 ? inParsed : differingPaths(sent, held);
+export function conflictDetails(stored: unknown, parsed: unknown, sent: unknown): Problem[] {
+  const inParsed = differingPaths(parsed, stored);
+  const paths = inParsed.length > 0 ? inParsed : differingPaths(sent, stored);
   if (paths.length === 0) return [{ path: '', message: `${DIFFERS} in the case of a UUID` }];
   return paths.map((path) => ({ path, message: DIFFERS }));
 }
@@ -42,7 +37,9 @@ function differingPaths(a: unknown, b: unknown): string[] {
       if (left !== right) paths.push(pathOf(path));
       return;
     }
-    const [inLeft, inRight] = [membersOf(left), membersOf(right)];
+    // A Map, because a name may be `constructor` or the like.
+    const inLeft = new Map<string, unknown>(Object.entries(left));
+    const inRight = new Map<string, unknown>(Object.entries(right));
     for (const name of new Set([...inLeft.keys(), ...inRight.keys()])) {
       path.push(name);
       compare(inLeft.get(name), inRight.get(name));
@@ -56,9 +53,4 @@ function differingPaths(a: unknown, b: unknown): string[] {
 
 function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
-}
-
-/** Returns name or index → value. A Map, because a name may be `constructor` or the like. */
-function membersOf(container: object): Map<string, unknown> {
-  return new Map(Object.entries(container));
 }

@@ -1,7 +1,4 @@
-/**
- * An ingest request: its schema, and the identity by which the service recognizes a retry. A fingerprint identifies the
- * body, and a UUID the key. Pure.
- */
+/** An ingest request: its schema, its key, and the identity by which a retry is recognized. Pure. */
 
 import canonicalize from 'canonicalize';
 import { parse, v5 } from 'uuid';
@@ -12,14 +9,12 @@ import type { JsonObject } from '../http/json-body.ts';
 import { type Parsed, parseWith } from '../http/validate.ts';
 import { CATALOGUE, type EventType, name } from './catalogue.ts';
 
-/** The request header that carries the key. */
 export const IDEMPOTENCY_KEY_HEADER = 'Idempotency-Key';
 
-/** The namespace of the ids, published in docs/reference/events.md. With another one, every key would have another id. */
+/** The namespace of the ids. It is published in docs/reference/events.md and must never change. */
 const KEY_NAMESPACE = parse('3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4');
 
-/** The kinds of the catalogue. */
-export const eventType = z.object(CATALOGUE).keyof();
+export const eventType = z.enum(Object.keys(CATALOGUE) as EventType[]);
 
 /** The fields that name the entity of an event. */
 export const aggregateFields = {
@@ -33,36 +28,43 @@ export const aggregateFields = {
   }),
 };
 
-/** Makes the schema of the requests of one kind. */
+const requests = new Map<EventType, ReturnType<typeof createRequest>>();
+
+/** Returns the schema of requests of one type. It is made at its first use, which keeps the start of an isolate short. */
 export function requestOf(type: EventType) {
-  const event_type = described(z.literal(type), 'Kind of the event.');
-  return z.strictObject({ event_type, ...aggregateFields, payload: CATALOGUE[type] });
+  const request = requests.get(type) ?? createRequest(type);
+  requests.set(type, request);
+  return request;
 }
 
-/** Kind of event → schema of its requests. */
-const requests = new Map<unknown, z.ZodType<IngestRequest>>(
-  eventType.options.map((type) => [type, requestOf(type)]),
-);
+function createRequest(type: EventType) {
+  const event_type = described(z.literal(type), 'Kind of the event.');
+  return z.strictObject({ event_type, ...aggregateFields, payload: CATALOGUE[type]() });
+}
 
-/** Refuses a kind that the catalogue does not have, and finds the other problems of its request. */
-const requestOfUnknownKind = z.strictObject({
+/** Rejects an event type that the catalogue lacks, and finds the other problems of its request. */
+const requestOfUnknownType = z.strictObject({
   event_type: eventType,
   ...aggregateFields,
   payload: z.looseObject({}),
 });
 
-/** A request that fits the schema of its kind. */
-export type IngestRequest = z.infer<typeof requestOfUnknownKind>;
+/** A valid request. */
+export type IngestRequest = z.infer<typeof requestOfUnknownType>;
 
 /** Parses a body by the schema of its own `event_type`. */
 export function parseIngestRequest(body: JsonObject): Parsed<IngestRequest> {
-  const parsed = parseWith(requests.get(body.event_type) ?? requestOfUnknownKind, body);
+  const type = eventType.safeParse(body.event_type);
+  const parsed = parseWith<z.ZodType<IngestRequest>>(
+    type.success ? requestOf(type.data) : requestOfUnknownType,
+    body,
+  );
   if (parsed.ok) return parsed;
   const [first, ...rest] = parsed.problems;
   return { ok: false, problems: [withAdvice(first), ...rest.map(withAdvice)] };
 }
 
-/** Tells the senders of `event_id`, which was a field once, what to send instead. */
+/** Advises senders of the former field `event_id`. */
 function withAdvice(problem: Problem): Problem {
   if (problem.path !== 'event_id') return problem;
   return {
@@ -71,14 +73,11 @@ function withAdvice(problem: Problem): Problem {
   };
 }
 
-/**
- * A key has 1 to 255 characters in UTF-8. The runtime replaces bytes that are not UTF-8 by U+FFFD, so two such keys
- * could not be told apart.
- */
+/** The runtime decodes bytes that are not UTF-8 to U+FFFD, so two such keys could be equal. */
 export const idempotencyKey = name.refine((key) => !key.includes('\ufffd'), 'must be UTF-8 text');
 const headers = z.object({ [IDEMPOTENCY_KEY_HEADER]: idempotencyKey.optional() });
 
-/** Parses the key. Its problems have the header's name as their path. */
+/** Parses the key of a single event. The path of its problems is the header's name. */
 export function parseKey(key: string | undefined): Parsed<unknown> {
   return parseWith(headers, { [IDEMPOTENCY_KEY_HEADER]: key });
 }
@@ -87,18 +86,15 @@ export function parseKey(key: string | undefined): Parsed<unknown> {
 export type Identity = {
   /** UUID version 5 (RFC 9562 section 5.5) of the key: the id of its first event. Stored in place of the key. */
   keyId: string;
-  /**
-   * SHA-256 of the body's canonical JSON (RFC 8785), in lower-case hexadecimal: bodies are equal if their canonical
-   * JSON is.
-   */
+  /** SHA-256 of the body's canonical JSON (RFC 8785), in lower-case hexadecimal. */
   fingerprint: string;
   /** UUID version 5 of the fingerprint under `keyId`: the id of a later event of the key. */
   laterId: string;
-  /** The size of the body's canonical JSON in UTF-8. */
+  /** Size of the body's canonical JSON in UTF-8. */
   bytes: number;
 };
 
-/** Identifies a request. A caller can compute the same ids. */
+/** Identifies a request. Callers can compute the same ids. */
 export async function identityOf(key: string, body: JsonObject): Promise<Identity> {
   const canonical = canonicalize(body);
   if (canonical === undefined) throw new Error('A JSON object must have a canonical form.');

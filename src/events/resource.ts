@@ -1,13 +1,17 @@
-/** The event resource, as the ingest endpoint returns it. */
+/** Events as the service returns them, for the OpenAPI document and the tests. The Worker uses only the types. */
 
 import * as z from 'zod';
+import { keyFields } from '../auth/named-keys.ts';
 import { described } from '../http/described.ts';
+import { MAX_PROBLEMS } from '../http/errors.ts';
 import { lowerCaseUuid } from '../http/uuid.ts';
+import { problem } from '../openapi/error-resource.ts';
 import { name } from './catalogue.ts';
+import { aggregateFields } from './request.ts';
 
-export const timestamp = z.iso.datetime({ precision: 3 }).max(24);
+const timestamp = z.iso.datetime({ precision: 3 }).max(24);
 
-/** The event as the ingest endpoint returns it. */
+/** The event as the ingest endpoints return it. */
 export const event = z
   .strictObject({
     object: z.literal('event'),
@@ -22,17 +26,59 @@ export const event = z
       examples: ['2027-01-15T09:30:00.000Z'],
     }),
   })
-  .register(z.globalRegistry, { id: 'AcceptedEvent', description: 'An accepted domain event.' });
+  .meta({ id: 'AcceptedEvent', description: 'An accepted domain event.' });
 
 export type EventResource = z.infer<typeof event>;
 
-/** Builds the first response for an event. `created_at` is in milliseconds since the epoch. */
-export function pendingEvent(row: { id: string; type: string; created_at: number }): EventResource {
-  const created_at = new Date(row.created_at).toISOString();
-  return { object: 'event', id: row.id, type: row.type, status: 'pending', created_at };
-}
+/** The event as the list returns it, of any type. */
+export const storedEvent = z.strictObject({
+  ...event.shape,
+  status: described(z.literal('pending'), 'Always `pending`: the service never changes it.'),
+  ...aggregateFields,
+  received_from: keyFields()
+    .name.nullable()
+    .meta({
+      description:
+        'Name of the API key that posted the event; null for the key that opens everything.',
+      examples: ['booking-system'],
+    }),
+  erased_at: described(
+    timestamp.nullable(),
+    'When the payload was erased, which made it `{}`; null if it was not.',
+  ),
+  payload: z.looseObject({}),
+});
 
-/** Turns the first response for an event into the one that a replay gets. */
-export function idempotentEvent(first: EventResource): EventResource {
-  return { ...first, status: 'idempotent' };
-}
+const conflict = z
+  .strictObject({
+    code: described(z.literal('idempotency_key_in_use'), 'The error, for programs to branch on.'),
+    message: described(
+      z.string().min(1).max(500),
+      'The problem, for people to read.',
+      'This Idempotency-Key was used for another body.',
+    ),
+    details: described(
+      z.array(problem).min(1).max(MAX_PROBLEMS).optional(),
+      'Up to 50 paths at which the body differs from the body that holds the key.',
+    ),
+  })
+  .meta({ id: 'IngestConflict', description: 'Another body holds the key.' });
+
+/** The result of one event of a batch. */
+export const ingestResult = z
+  .strictObject({
+    object: z.literal('ingest_result'),
+    idempotency_key: name.meta({
+      description: 'The key of the event, as it was sent.',
+      examples: ['bk_1001-created'],
+    }),
+    outcome: described(
+      z.enum(['accepted', 'replayed', 'conflict']),
+      '`accepted`: this request stored the event. `replayed`: an earlier request stored it. `conflict`: another body holds the key, and the event is not stored.',
+    ),
+    event: described(event.nullable(), 'The event; null for a conflict.'),
+    error: described(conflict.nullable(), 'Null unless another body holds the key.'),
+  })
+  .meta({ id: 'IngestResult', description: 'The outcome of one event of a batch.' });
+
+export type IngestResult = z.infer<typeof ingestResult>;

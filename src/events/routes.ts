@@ -1,4 +1,4 @@
-/** `POST /api/public/events/ingest`, `GET /api/v1/events` and `GET /api/v1/events/:id`. */
+/** The routes of events. */
 
 import { type Context, Hono } from 'hono';
 import * as z from 'zod';
@@ -8,7 +8,14 @@ import { type AppEnv, configOf } from '../config.ts';
 import { validationError } from '../http/errors.ts';
 import { jsonObject } from '../http/json-body.ts';
 import { note } from '../http/log.ts';
-import { decodeCursor, encodeCursor, invalidCursor, listJson } from '../http/paging.ts';
+import {
+  DEFAULT_PAGE_SIZE,
+  decodeCursor,
+  encodeCursor,
+  invalidCursor,
+  listJson,
+  MAX_PAGE_SIZE,
+} from '../http/paging.ts';
 import { validQuery } from '../http/query.ts';
 import { isUuid } from '../http/uuid.ts';
 import { lookUntil } from '../http/wait.ts';
@@ -16,14 +23,7 @@ import { BATCH_BOUNDS, ingestBatch } from './batch.ts';
 import { keyInUse } from './conflict.ts';
 import { type IngestContext, ingestWithKey, ingestWithoutKey, type Outcome } from './ingest.ts';
 import { IDEMPOTENCY_KEY_HEADER, parseIngestRequest, parseKey } from './request.ts';
-import {
-  findEvent,
-  findEvents,
-  listParameters,
-  noSuchEvent,
-  pageSizeOf,
-  unknownAfterId,
-} from './stream.ts';
+import { findEvent, findEvents, listParameters, noSuchEvent, unknownAfterId } from './stream.ts';
 
 /** The position in a cursor: the database's generation, and the `seq` of the last event. */
 const position = z.tuple([z.string(), z.int().min(0)]);
@@ -69,13 +69,13 @@ export function eventRoutes() {
       requireScope('events:read'),
       validQuery(listParameters, { event_type: 'type' }),
       async (c) => {
-        const { order, limit: _, cursor, wait, ...filters } = c.req.valid('query');
-        const limit = pageSizeOf(c.req.valid('query'));
-        const scope = { list: 'events', filters: { order, ...filters } };
+        const { limit, cursor, wait, ...filters } = c.req.valid('query');
+        const size = limit ?? (filters.id === undefined ? DEFAULT_PAGE_SIZE : MAX_PAGE_SIZE);
+        const scope = { list: 'events', filters };
         const [generation, after_seq] = (await decodeCursor(cursor, scope, position)) ?? [];
         const page = await lookUntil(
           async () => {
-            const page = await findEvents(c.env.DB, { ...filters, after_seq, order, limit });
+            const page = await findEvents(c.env.DB, { ...filters, limit: size, after_seq });
             if (page === undefined) throw unknownAfterId();
             if ((generation ?? page.generation) !== page.generation) throw invalidCursor();
             return page;
@@ -102,10 +102,11 @@ function contextOf(c: Context<AppEnv>): IngestContext {
   return {
     database: c.env.DB,
     cache: c.env.IDEMPOTENCY,
-    retentionSeconds: configOf(c.env).idempotencyRetentionSeconds,
+    background: c.executionCtx,
+    receipt: crypto.randomUUID(),
     receivedFrom: caller === undefined || caller === FULL_ACCESS_CALLER ? null : caller,
     now: Date.now(),
-    background: c.executionCtx,
+    retentionMs: configOf(c.env).idempotencyRetentionSeconds * 1_000,
   };
 }
 

@@ -1,15 +1,14 @@
 /**
- * The list of events: its query parameters and filters, and its reads in the order in which the events were committed.
+ * The list of events, in the order in which D1 committed them: its query parameters and its reads.
  *
- * Every read goes to the primary, never to a replica: a caller must find an event whose 202 it has just got, and may
- * send an id that it has just read as `after_id`.
+ * Every read goes to the primary, so that a caller finds an event whose 202 it has just received.
  */
 
 import { and, eq, gt, lt, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { described } from '../http/described.ts';
 import { type ApiError, resourceMissing, validationError } from '../http/errors.ts';
-import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, pagingParameters } from '../http/paging.ts';
+import { MAX_PAGE_SIZE, pagingParameters } from '../http/paging.ts';
 import { listedTexts, listMetadata } from '../http/query.ts';
 import { UUID_PATTERN, uuid } from '../http/uuid.ts';
 import { waitParameter } from '../http/wait.ts';
@@ -24,12 +23,11 @@ import {
   name,
   timestamp,
 } from './catalogue.ts';
-import { pendingEvent } from './resource.ts';
+import { pendingEvent } from './store.ts';
 import { events } from './table.ts';
 
-const MAX_KINDS = 50;
+const MAX_EVENT_TYPES = 50;
 
-/** The order in which D1 committed the events, or its reverse. */
 const eventOrder = described(
   z.enum(['asc', 'desc']).default('desc'),
   '`desc`: newest first. `asc`: in the order of acceptance, to follow the stream.',
@@ -38,8 +36,8 @@ const eventOrder = described(
 type EventOrder = z.output<typeof eventOrder>;
 
 /**
- * Makes the schema of a parameter that lists values. The output is the JSON text of a list, with each value once and in
- * the order of their code units, so that equal lists have equal outputs and a statement can bind it as one value.
+ * Makes the schema of a parameter that lists values. Its output is JSON text, so that a statement binds it as one value:
+ * deduplicated and sorted, so that equal lists have equal outputs.
  */
 function valueList(value: z.ZodType<string, string>, max: number, noun: string) {
   const values = z.array(value).superRefine((values, context) => {
@@ -47,48 +45,50 @@ function valueList(value: z.ZodType<string, string>, max: number, noun: string) 
     // As a problem of an entry: the parameter as a whole may be repeated.
     context.addIssue({ code: 'custom', path: [max], message: `must be at most ${max} ${noun}` });
   });
-  return listedTexts.pipe(values).transform((asked) => JSON.stringify([...new Set(asked)].sort()));
+  return listedTexts
+    .pipe(values)
+    .transform((listed) => JSON.stringify([...new Set(listed)].sort()));
 }
 
-/** A kind that the catalogue does not have is allowed: earlier events may have it. */
-const kinds = valueList(name, MAX_KINDS, 'kinds');
-
-const ids = valueList(uuid, MAX_PAGE_SIZE, 'ids');
-
-/** The numbers 0 to 99 as rows. D1 does not count them as read; it counts each row of `json_each`. */
+/** The numbers 0 to 99 as rows. D1 counts the rows of `json_each` as read, but not these. */
 const NUMBERS = sql.raw(
   `(values ${Array.from({ length: MAX_PAGE_SIZE }, (_, number) => `(${number})`)}) as number`,
 );
 
 type Filter = {
-  /** Validates the parameter. Two values with the same meaning have the same output. */
+  /** Two values with the same meaning have the same output. */
   schema: z.ZodType<string | number | undefined>;
-  /** The table that is read before the events. */
+  /** The table that is joined before the events. */
   from?: SQL;
-  /** The condition that a row must meet; the value is bound to it later. */
+  /** The condition that a row must meet. `value` is a placeholder. */
   condition(value: SQL): SQL;
 };
 
 /** Query parameter → filter. */
 const FILTERS = {
   id: {
-    schema: ids.exactOptional().register(z.globalRegistry, {
-      description: 'Only the stored events with these ids: comma-separated, repeated, or both.',
-      ...listMetadata({ pattern: UUID_PATTERN, minLength: 36, maxLength: 36 }, MAX_PAGE_SIZE),
-    }),
-    // Looks each id up by its index. The events found are sorted, which reads each of them once more.
+    schema: valueList(uuid, MAX_PAGE_SIZE, 'ids')
+      .exactOptional()
+      .register(z.globalRegistry, {
+        description: 'Only the stored events with these ids: comma-separated, repeated, or both.',
+        ...listMetadata({ pattern: UUID_PATTERN, minLength: 36, maxLength: 36 }, MAX_PAGE_SIZE),
+      }),
+    // Looks each id up by its index. Sorting reads each event once more.
     from: sql`${NUMBERS} cross join `,
     condition: (ids) => sql`${events.id} = ${ids}->>number.column1`,
   },
   type: {
-    schema: kinds.exactOptional().register(z.globalRegistry, {
-      description: 'Only events of these kinds: comma-separated, repeated, or both.',
-      ...listMetadata(
-        { minLength: 1, maxLength: MAX_NAME_CHARACTERS, pattern: NAME_PATTERN },
-        MAX_KINDS,
-      ),
-    }),
-    condition: (kinds) => sql`${events.type} in (select value from json_each(${kinds}))`,
+    // Any name: stored events may have a type that the catalogue no longer has.
+    schema: valueList(name, MAX_EVENT_TYPES, 'kinds')
+      .exactOptional()
+      .register(z.globalRegistry, {
+        description: 'Only events of these kinds: comma-separated, repeated, or both.',
+        ...listMetadata(
+          { minLength: 1, maxLength: MAX_NAME_CHARACTERS, pattern: NAME_PATTERN },
+          MAX_EVENT_TYPES,
+        ),
+      }),
+    condition: (types) => sql`${events.type} in (select value from json_each(${types}))`,
   },
   aggregate_type: {
     schema: described(name.exactOptional(), 'Only events about this kind of entity.'),
@@ -116,26 +116,16 @@ const FILTERS = {
 
 type FilterName = keyof typeof FILTERS;
 
-/** The filters of a request, in canonical form: equal filters have equal JSON texts. An event must pass all of them. */
+/** An event must pass all filters of a request. */
 type EventFilters = { [Name in FilterName]?: string | number };
 
 const filters = Object.entries<Filter>(FILTERS);
 
-/** Query parameter → its schema. */
 const filterParameters = Object.fromEntries(
   filters.map(([name, { schema }]) => [name, schema]),
 ) as { [Name in FilterName]: (typeof FILTERS)[Name]['schema'] };
 
-/** Returns the tables and conditions of the given filters. Each value is bound under its parameter's name. */
-function partsOf(asked: EventFilters): { from: SQL; condition: SQL } {
-  const own = filters.filter(([name]) => name in asked);
-  const tables = own.flatMap(([, { from }]) => from ?? []);
-  const conditions = own.map(([name, { condition }]) => condition(given(name)));
-  const condition = and(...conditions) ?? sql`true`;
-  return { from: sql`${sql.join(tables)}${events}`, condition };
-}
-
-/** The query parameters of the list. A list of ids is a page of all of them unless `limit` is sent. */
+/** The query parameters of the list. */
 export const listParameters = z
   .object({
     order: eventOrder,
@@ -159,41 +149,35 @@ export const listParameters = z
     error: 'needs order=asc',
   });
 
-/** Returns the size of a page. */
-export function pageSizeOf({ limit, id }: { limit?: number; id?: unknown }): number {
-  return limit ?? (id === undefined ? DEFAULT_PAGE_SIZE : MAX_PAGE_SIZE);
-}
-
 type EventPageRequest = EventFilters & {
   order: EventOrder;
   limit: number;
-  /** The position after which the page begins. */
+  /** The position after which the page begins. It comes from a cursor. */
   after_seq?: number | undefined;
-  /** The event after which the page begins, when there is no `after_seq`. */
+  /** Without `after_seq`, the event after which the page begins. */
   after_id?: string | undefined;
 };
 
-/** Comes before every position in its order. */
+/** Before every position of the order. */
 const BEGINNING = { asc: 0, desc: Number.MAX_SAFE_INTEGER };
 
 /** A page of events as JSON texts. */
 type EventPage = {
   documents: string[];
   hasMore: boolean;
-  /** The position after which to go on: no event between the page and it passes the filters. */
+  /** The position of `resume_cursor`. No event between the page and this position passes the filters. */
   resume: number;
-  /** The generation of the database: a position means nothing in another one. */
+  /** The generation of the database, in which the positions are valid. */
   generation: string;
 };
 
-/** Reads one page in one round trip. Returns undefined when no event has the id `after_id`. */
+/** Reads a page in one round trip. Returns undefined if no event has the id `after_id`. */
 export async function findEvents(
   database: D1Database,
   { order, limit, after_seq, after_id, ...filters }: EventPageRequest,
 ): Promise<EventPage | undefined> {
-  const begin = after_seq === undefined && after_id !== undefined ? 'id' : 'seq';
-  const statement = pageStatement({ order, filters, begin });
-  const after0 = after_seq ?? after_id ?? BEGINNING[order];
+  const statement = pageStatement({ order, filters });
+  const after0 = after_seq ?? (after_id === undefined ? BEGINNING[order] : null);
   let state: StreamState | undefined;
   const { items, next } = await readPage(
     limit,
@@ -201,7 +185,7 @@ export async function findEvents(
       const [first, page] = await readD1(() =>
         database.batch<StreamState & EventPageRow>([
           STATE.bindTo(database, { after_id: after_id ?? '' }),
-          statement.bindTo(database, { ...filters, after0, ...size }),
+          statement.bindTo(database, { ...filters, after0, after_id: after_id ?? '', ...size }),
         ]),
       );
       state = first?.results[0];
@@ -215,13 +199,13 @@ export async function findEvents(
 
   const documents = items.map(({ document }) => document);
   if (next !== undefined) return { documents, hasMore: true, resume: next.seq, generation };
-  const behind = after_seq ?? anchor ?? BEGINNING[order];
-  const last = items.at(-1)?.row.seq ?? behind;
-  const resume = order === 'asc' ? Math.max(newest, behind) : last;
+  const start = after_seq ?? anchor ?? BEGINNING[order];
+  const last = items.at(-1)?.row.seq ?? start;
+  const resume = order === 'asc' ? Math.max(newest, start) : last;
   return { documents, hasMore: false, resume, generation };
 }
 
-/** Reads one event as JSON text. `id` is in lower case. */
+/** Reads an event as JSON text. `id` is in lower case. */
 export async function findEvent(database: D1Database, id: string): Promise<string | undefined> {
   const [row] = await readD1(() => EVENT.rows(database, { id }));
   return row && documentOf(row);
@@ -232,18 +216,17 @@ export function noSuchEvent(): ApiError {
   return resourceMissing('There is no such event.');
 }
 
-/** 400 `validation_error`: a list cannot go on from an event that does not exist. */
+/** 400 `validation_error`: no event has the id `after_id`. */
 export function unknownAfterId(): ApiError {
   const path = 'after_id';
   return validationError([{ path, field: path, message: 'must be the id of an existing event' }]);
 }
 
-type EventRow = typeof events.$inferSelect;
-
-/** An event without the columns that only an ingest needs. `payload` is null when the page cannot hold it. */
-type EventPageRow = Omit<EventRow, 'key_id' | 'fingerprint' | 'receipt' | 'payload'> & {
-  payload: string | null;
-};
+/** A row, without the columns that only an ingest needs. `payload` is null if it is larger than its share of the page. */
+type EventPageRow = Omit<
+  typeof events.$inferSelect,
+  'key_id' | 'fingerprint' | 'receipt' | 'payload'
+> & { payload: string | null };
 
 const { seq, payload } = events;
 
@@ -264,28 +247,30 @@ const EVENT = statementOf(
   sql<EventPageRow>`select ${seq}, ${columns}, ${payload} from ${events} where ${events.id} = ${given('id')}`,
 );
 
-type Shape = { order: EventOrder; filters: EventFilters; begin: 'seq' | 'id' };
+type Shape = { order: EventOrder; filters: EventFilters };
 
-/** Statements of one shape differ in their values only. */
-const pageStatement = statementsOf(pageQuery, ({ order, filters, begin }) =>
-  [order, begin, ...Object.keys(filters)].join(),
+/** Requests with the same order and the same names of filters share a statement. */
+const pageStatement = statementsOf(pageQuery, ({ order, filters }) =>
+  [order, ...Object.keys(filters)].join(),
 );
 
-/** The page begins after a position, or after the event with an id. */
-function pageQuery({ order, filters, begin }: Shape): SQL<EventPageRow> {
-  const { from, condition } = partsOf(filters);
-  const after = sql`(select ${seq} from ${events} where ${events.id} = ${given('after0')})`;
+/** Each filter's value is bound under its name. The page begins after `after0`, or after the event `after_id`. */
+function pageQuery({ order, filters: wanted }: Shape): SQL<EventPageRow> {
+  const own = filters.filter(([name]) => name in wanted);
+  const tables = own.flatMap(([, { from }]) => from ?? []);
+  const conditions = own.map(([name, { condition }]) => condition(given(name)));
   return keysetPage<EventPageRow>({
     columns: sql`${columns}, ${withinShare(payload)} as payload`,
-    from,
-    ranges: [condition],
+    from: sql`${sql.join(tables)}${events}`,
+    ranges: [and(...conditions) ?? sql`true`],
     order: [seq],
     direction: order,
-    ...(begin === 'id' && { after }),
+    after: sql`coalesce(${given('after0')},
+      (select ${seq} from ${events} where ${events.id} = ${given('after_id')}))`,
   });
 }
 
-/** Writes a stored event as JSON text, with the payload as it is stored. */
+/** Returns a stored event as JSON text, with the payload as it is stored; undefined without the payload. */
 function documentOf({ payload, ...row }: EventPageRow): string | undefined {
   if (payload === null) return undefined;
   const { aggregate_id, aggregate_type, received_from } = row;

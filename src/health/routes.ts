@@ -17,7 +17,7 @@ import { renderError } from '../http/render-error.ts';
 import { readD1 } from '../storage/d1.ts';
 import { withDeadline } from '../storage/deadline.ts';
 import { VERSION } from '../version.ts';
-import type { detailedHealth } from './openapi/resource.ts';
+import type { detailedHealth } from './resource.ts';
 
 type Dependencies = z.infer<typeof detailedHealth>['dependencies'];
 type Dependency = Dependencies[keyof Dependencies];

@@ -1,7 +1,6 @@
 /**
- * Writes the operations of a capability for the OpenAPI document. A capability states the parts of an operation that
- * are its own. This file adds the parts that every operation shares: headers, the request id, 429 and 500. Only the
- * document and the tests import it.
+ * Writes the operations of a capability for the OpenAPI document. A capability states what only its operation has. This
+ * file adds what every operation has: common headers, the request id, 429 and 500.
  */
 
 import * as z from 'zod';
@@ -15,10 +14,11 @@ import { type ApiError, internalError, validationError } from '../http/errors.ts
 import { listJson } from '../http/paging.ts';
 import { queryProblems } from '../http/query.ts';
 import { errorBody } from '../http/render-error.ts';
-import type { listOf } from '../openapi/list-resource.ts';
+import { isNonEmpty } from '../http/validate.ts';
 import { rateLimitExceeded } from '../rate-limit/middleware.ts';
 import { errorResource, requestIdText } from './error-resource.ts';
 import { commonHeaders, errorHeaders, headersOfErrors, noStore } from './headers.ts';
+import type { listOf } from './list-resource.ts';
 
 /** The credentials that open an operation, and the errors of requests without them. */
 export type Access = {
@@ -26,50 +26,45 @@ export type Access = {
   security: Record<string, never[]>[];
   /** The scope that an API key needs. OpenAPI has scopes for OAuth only, so the description and `x-scope` name it. */
   scope?: string;
-  refusals: readonly Refusal[];
+  errors: readonly ErrorResponse[];
 };
 
-/** An error status of an operation: its meaning here, and every error of this status that the service throws. */
-type Refusal = { description: string; errors: readonly [ApiError, ...ApiError[]] };
+/** An error status of an operation: its meaning, and every error of this status that the code throws. */
+type ErrorResponse = { description: string; errors: readonly [ApiError, ...ApiError[]] };
 
-/** Name → example: one line about it, and its value. */
+/** Name → example. */
 type Examples = Record<string, { summary: string; value: unknown }>;
 
-/** An answer of success. Without `headers` no cache may hold the answer, and without `schema` it has no body. */
-type Answer = {
+/** Without `headers` no cache may store the response. Without `schema` it has no body. */
+type SuccessResponse = {
   description: string;
   headers?: Record<string, z.ZodType>;
   schema?: z.ZodType;
   examples?: Examples;
 };
 
-/** An operation, as its capability states it. */
 type Operation = {
   operationId: string;
   summary: string;
   description: string;
   access: Access;
-  /** The path of the request whose refusals the examples show; the operation's own when left out. */
+  /** The path in the examples of errors; by default the operation's own. */
   examplePath?: string;
   path?: z.ZodObject;
   query?: z.ZodObject;
   headers?: Record<string, z.ZodType>;
   body?: { description: string; schema: z.ZodType; examples: Examples };
-  answers: Record<number, Answer>;
-  refusals?: readonly Refusal[];
-  /** Answers that are neither an `Answer` nor a `Refusal`. */
-  otherAnswers?: Record<number, ZodOpenApiResponseObject>;
+  responses: Record<number, SuccessResponse>;
+  errors?: readonly ErrorResponse[];
+  otherResponses?: Record<number, ZodOpenApiResponseObject>;
 };
 
-/** The operations of one capability, by path and method, under a tag that names their reader. */
+/** The operations of one capability, under a tag that names their reader. */
 type Chapter = { tag: { name: string; description: string }; paths: ZodOpenApiPathsObject };
 
-/** The request of an example. */
 type ExampleRequest = { method: string; path: string };
 
-const EXAMPLE_REQUEST_ID = 'req_0f4c1d9a6b7e4c2f8a35d1e07b92c648';
 export const EXAMPLE_TIME = '2027-01-15T09:30:00.000Z';
-export const EXAMPLE_KEY = 'bk_1001-created';
 
 const requestId = requestIdText.optional().meta({
   description:
@@ -77,8 +72,8 @@ const requestId = requestIdText.optional().meta({
   param: { id: 'X-Request-ID' },
 });
 
-/** The errors that any request may meet. */
-const COMMON_REFUSALS: readonly Refusal[] = [
+/** The errors that any operation may have. */
+const COMMON_ERRORS: readonly ErrorResponse[] = [
   {
     description: 'Too many requests from this address: wait for `Retry-After` seconds.',
     errors: [rateLimitExceeded(42_000, 100), rateLimitExceeded(1_000)],
@@ -98,9 +93,9 @@ export function chapter(
   const paths = Object.entries(operations).map(([path, methods]) => [
     path,
     Object.fromEntries(
-      Object.entries(methods).map(([method, stated]) => [
+      Object.entries(methods).map(([method, operation]) => [
         method,
-        { tags: [tag.name], ...operationOf(stated, { method: method.toUpperCase(), path }) },
+        { tags: [tag.name], ...operationOf(operation, { method: method.toUpperCase(), path }) },
       ]),
     ),
   ]);
@@ -108,21 +103,21 @@ export function chapter(
 }
 
 function operationOf(
-  stated: Operation,
-  { method, path }: ExampleRequest,
+  { access, examplePath, path, query, headers, body, ...operation }: Operation,
+  request: ExampleRequest,
 ): ZodOpenApiOperationObject {
-  const { access, query, headers, body, refusals = [] } = stated;
-  const example = { method, path: stated.examplePath ?? path };
+  const { operationId, summary, description, responses, errors = [], otherResponses } = operation;
+  const example = { ...request, ...(examplePath && { path: examplePath }) };
   return {
-    operationId: stated.operationId,
-    summary: stated.summary,
+    operationId,
+    summary,
     description: access.scope
-      ? `${stated.description} An API key needs the scope \`${access.scope}\`.`
-      : stated.description,
+      ? `${description} An API key needs the scope \`${access.scope}\`.`
+      : description,
     security: access.security,
     ...(access.scope && { 'x-scope': access.scope }),
     requestParams: {
-      ...(stated.path && { path: stated.path }),
+      ...(path && { path }),
       ...(query && { query }),
       header: z.object({ 'X-Request-ID': requestId, ...headers }),
     },
@@ -134,24 +129,27 @@ function operationOf(
       },
     }),
     responses: {
-      ...mapValues(stated.answers, answerResponse),
       ...Object.fromEntries(
-        [...refusals, ...access.refusals, ...COMMON_REFUSALS].map((refusal) => [
-          refusal.errors[0].status,
-          refusalResponse(refusal, example),
+        Object.entries(responses).map(([status, response]) => [status, successResponse(response)]),
+      ),
+      ...Object.fromEntries(
+        [...errors, ...access.errors, ...COMMON_ERRORS].map((response) => [
+          response.errors[0].status,
+          errorResponse(response, example),
         ]),
       ),
-      ...stated.otherAnswers,
+      ...otherResponses,
     },
   };
 }
 
-/** The envelope of an error, as an example shows it. */
+/** An error in an example. */
 export function errorExample(error: ApiError, request: ExampleRequest) {
-  return errorBody(error, { ...request, id: EXAMPLE_REQUEST_ID, answeredAt: EXAMPLE_TIME });
+  const id = 'req_0f4c1d9a6b7e4c2f8a35d1e07b92c648';
+  return errorBody(error, { ...request, id, answeredAt: EXAMPLE_TIME });
 }
 
-/** An example of a page, as the service writes it. `more` are further fields of the list. */
+/** A page in an example. `more` are further fields of the list. */
 export function pageExample(
   items: readonly unknown[],
   next: string | null,
@@ -161,27 +159,29 @@ export function pageExample(
   return JSON.parse(listJson(documents, next, more));
 }
 
-/** The refusal of a query. */
-export function badParameter(...errors: Refusal['errors']): Refusal {
+/** The 400 of an operation with parameters. */
+export function badParameter(...errors: ErrorResponse['errors']): ErrorResponse {
   return { description: 'A parameter is not valid.', errors };
 }
 
-/** Returns the error of a query: `refusalOfQuery(listParameters, { limit: ['101'] })`. */
-export function refusalOfQuery(query: z.ZodObject, sent: Record<string, string[]>): ApiError {
-  const [first, ...rest] = queryProblems(query, sent);
-  if (first === undefined) throw new Error('the example of a refusal is valid');
-  return validationError([first, ...rest]);
+/**
+ * Returns the error of an invalid query.
+ *
+ * @example queryError(listParameters, { limit: ['101'] })
+ */
+export function queryError(query: z.ZodObject, sent: Record<string, string[]>): ApiError {
+  const problems = queryProblems(query, sent);
+  if (!isNonEmpty(problems)) throw new Error('the query of the example is valid');
+  return validationError(problems);
 }
 
-/** A JSON body: its schema and examples. */
+/** A JSON body. */
 export function json(schema: z.ZodType, examples: Examples) {
-  return {
-    'application/json': { schema, examples } satisfies ZodOpenApiMediaTypeObject,
-  };
+  return { 'application/json': { schema, examples } satisfies ZodOpenApiMediaTypeObject };
 }
 
-function answerResponse(answer: Answer): ZodOpenApiResponseObject {
-  const { description, headers = noStore, schema, examples = {} } = answer;
+function successResponse(response: SuccessResponse): ZodOpenApiResponseObject {
+  const { description, headers = noStore, schema, examples = {} } = response;
   return {
     description,
     headers: z.object({ ...commonHeaders, ...headers }),
@@ -189,9 +189,9 @@ function answerResponse(answer: Answer): ZodOpenApiResponseObject {
   };
 }
 
-/** Shows each error as an example, named after its code. A further error of the same code has a number too. */
-function refusalResponse(
-  { description, errors }: Refusal,
+/** Has an example for each error, named after its code. A further error of the same code has a number too. */
+function errorResponse(
+  { description, errors }: ErrorResponse,
   request: ExampleRequest,
 ): ZodOpenApiResponseObject {
   const examples = errors.map((error, index) => {
@@ -204,8 +204,4 @@ function refusalResponse(
     headers: z.object({ ...errorHeaders, ...headersOfErrors(errors) }),
     content: json(errorResource, Object.fromEntries(examples)),
   };
-}
-
-function mapValues<Value, Mapped>(record: Record<number, Value>, map: (value: Value) => Mapped) {
-  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));
 }

@@ -5,9 +5,9 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { CATALOGUE as EVENT_TYPES } from '../../src/events/catalogue.ts';
-import { storedEventOfAnyKind } from '../../src/events/openapi/resource.ts';
+import { anyStoredEvent } from '../../src/events/openapi/event-types.ts';
 import { event } from '../../src/events/resource.ts';
-import { detailedHealth, health } from '../../src/health/openapi/resource.ts';
+import { detailedHealth, health } from '../../src/health/resource.ts';
 import { CATALOGUE as ERRORS } from '../../src/http/errors.ts';
 import { createOpenApiDocument } from '../../src/openapi/document.ts';
 import { errorResource } from '../../src/openapi/error-resource.ts';
@@ -78,8 +78,8 @@ describe('a table', () => {
   const rowsOf = (path: string, head: string) => tableIn(textOf(path), head).rows;
 
   it('has each event type with each field of its payload', () => {
-    const fields = Object.entries(EVENT_TYPES).flatMap(([type, { shape }]) =>
-      Object.keys(shape).map((field) => `\`${type}\` \`${field}\``),
+    const fields = Object.entries(EVENT_TYPES).flatMap(([type, payload]) =>
+      Object.keys(payload().shape).map((field) => `\`${type}\` \`${field}\``),
     );
     const rows = rowsOf(`${REFERENCE}/events.md`, '`event_type`');
     expect(rows.map(([type, field]) => `${type} ${field}`)).toEqual(fields);
@@ -171,7 +171,7 @@ describe('a table', () => {
 /** The JSON blocks of each document, in order. A list without items shows the form of every list. */
 it.each([
   ['conventions.md', [errorResource, z.looseObject({}), health, detailedHealth]],
-  ['events.md', [event, storedEventOfAnyKind]],
+  ['events.md', [event, anyStoredEvent]],
   ['property-feed.md', [changeList, locationResource]],
 ])('the examples of %s are responses that the service may give', (name, schemas) => {
   const examples = codeBlocksOf(`${REFERENCE}/${name}`, 'json').map((text) => JSON.parse(text));

@@ -4,7 +4,7 @@ import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { createDocument } from 'zod-openapi';
-import { storedEventOf } from '../../src/events/openapi/resource.ts';
+import { storedEventOf } from '../../src/events/openapi/event-types.ts';
 import { createOpenApiDocument } from '../../src/openapi/document.ts';
 import { expectStatus, get, send } from '../support/http.ts';
 
@@ -85,7 +85,7 @@ function described(): Record<string, Record<string, unknown>> {
 
 it('stored events are described for ever: each kind, with the types that its fields ever had', () => {
   const hint =
-    'Add what is new to EVER_ACCEPTED. storedEventOf in src/events/openapi/resource.ts keeps what was accepted once.';
+    'Add what is new to EVER_ACCEPTED. storedEventOf in src/events/openapi/event-types.ts keeps what was accepted once.';
   expect(described(), hint).toEqual(EVER_ACCEPTED);
 });
 

@@ -20,12 +20,12 @@ export const BAD_EVENTS: Variants = {
     UNGUARDED,
     {
       file: 'events/ingest.ts',
-      text: `  const asking = askStore(body, identity, request, context);
-  const askingCache = askCache(identity, request, context);`,
-      by: `  const askingCache = askCache(identity, request, context);
-  const known = await askingCache;
+      text: `  const storing = storeOrFind(body, identity, context);
+  const lookingUp = findCachedResponse(context.cache, identity, context);`,
+      by: `  const lookingUp = findCachedResponse(context.cache, identity, context);
+  const known = await lookingUp;
   if (known.kind === 'mismatch') return { kind: 'conflict' };
-  const asking = askStore(body, identity, request, context);`,
+  const storing = storeOrFind(body, identity, context);`,
     },
   ],
   'the key is checked, then the event is inserted': [
@@ -33,7 +33,7 @@ export const BAD_EVENTS: Variants = {
     {
       file: 'events/store.ts',
       text: '  const [, found] = await writeD1(() =>',
-      by: `  const before = await lookUpKeys(database, events, request);
+      by: `  const before = await lookUpKeys(database, events, call);
   if (before.every(({ kind }) => kind !== 'free')) return before;
   const [, found] = await writeD1(() =>`,
     },
@@ -41,14 +41,14 @@ export const BAD_EVENTS: Variants = {
   'a request does not recognize its own event': [
     {
       file: 'events/store.ts',
-      text: 'same?.receipt === request.receipt',
+      text: 'same?.receipt === call.receipt',
       by: 'false',
     },
     { file: 'events/store.ts', text: 'const [, found]', by: 'const [inserted, found]' },
     {
       file: 'events/store.ts',
-      text: 'return decide(events, found?.results ?? [], request);',
-      by: `const decisions = decide(events, found?.results ?? [], request);
+      text: 'return decide(events, found?.results ?? [], call);',
+      by: `const decisions = decide(events, found?.results ?? [], call);
   if (!inserted?.meta.changes) return decisions;
   return decisions.map((each) => (each.kind === 'replay' ? { ...each, kind: 'accepted' } : each));`,
     },
@@ -66,13 +66,13 @@ export const BAD_EVENTS: Variants = {
   'the events of a batch are stored one by one': [
     {
       file: 'events/store.ts',
-      text: '  const { receipt, received_from, now, retentionMs } = request;',
+      text: '  const { receipt, receivedFrom, now, retentionMs } = call;',
       by: `  if (events.length > 1) {
     const decisions = [];
-    for (const event of events) decisions.push(...(await acceptKeyed(database, [event], request)));
+    for (const event of events) decisions.push(...(await acceptKeyed(database, [event], call)));
     return decisions;
   }
-  const { receipt, received_from, now, retentionMs } = request;`,
+  const { receipt, receivedFrom, now, retentionMs } = call;`,
     },
   ],
   'a batch is stored in the reverse order': [
@@ -82,7 +82,7 @@ export const BAD_EVENTS: Variants = {
     {
       file: 'events/batch.ts',
       text: '  if (isNonEmpty(problems)) return',
-      by: `  if (isNonEmpty(problems) && fitting.length > 0) await acceptKeyed(database, fitting, request);
+      by: `  if (isNonEmpty(problems) && fitting.length > 0) await acceptKeyed(database, fitting, context);
   if (isNonEmpty(problems)) return`,
     },
   ],
@@ -92,7 +92,7 @@ export const BAD_EVENTS: Variants = {
   'an entry of KV is valid for as long as KV has it': [
     {
       file: 'events/replay-cache.ts',
-      text: 'holdsKey(entry.accepted_at, request)',
+      text: 'holdsKey(entry.accepted_at, call)',
       by: 'true',
     },
   ],

@@ -1,7 +1,6 @@
 /** Posts and reads events in tests. */
 
-import { storedEvent } from '../../src/events/openapi/resource.ts';
-import { event } from '../../src/events/resource.ts';
+import { event, storedEvent } from '../../src/events/resource.ts';
 import { cursorText, listOf } from '../../src/openapi/list-resource.ts';
 import { expectStatus, get, send } from './http.ts';
 

@@ -1,4 +1,4 @@
-/** The credentials that open an operation, as the OpenAPI document describes them. */
+/** The credentials of operations in the OpenAPI document. */
 
 import type { Access } from '../../openapi/chapter.ts';
 import type { Scope } from '../named-keys.ts';
@@ -6,7 +6,7 @@ import { API_KEY_REFUSALS, FEED_REFUSALS, FEED_SCOPE } from '../require.ts';
 
 const UNAUTHENTICATED = 'No credentials were sent, or none of them is valid.';
 
-/** The credentials that exist, by the names that `Access` uses. */
+/** The credentials, by the names in `Access`. */
 export const securitySchemes = {
   apiKey: {
     type: 'apiKey',
@@ -24,15 +24,14 @@ export const securitySchemes = {
   },
 } as const;
 
-/** Access without credentials. */
-export const OPEN: Access = { security: [], refusals: [] };
+export const OPEN: Access = { security: [], errors: [] };
 
 /** Access by an API key with the scope: see `requireScope`. */
 export function keyWith(scope: Scope): Access {
   return {
     security: [{ apiKey: [] }],
     scope,
-    refusals: [
+    errors: [
       {
         description: UNAUTHENTICATED,
         errors: [API_KEY_REFUSALS.required(), API_KEY_REFUSALS.invalid()],
@@ -49,7 +48,7 @@ export function keyWith(scope: Scope): Access {
 export const FEED_ACCESS: Access = {
   security: [{ apiKey: [] }, { bearer: [] }],
   scope: FEED_SCOPE,
-  refusals: [
+  errors: [
     {
       description: UNAUTHENTICATED,
       errors: [FEED_REFUSALS.required(), FEED_REFUSALS.invalid()],

@@ -1,32 +1,32 @@
-/** The operations on events, as the OpenAPI document describes them, with their examples. */
+/** The operations on events in the OpenAPI document. */
 
 import * as z from 'zod';
 import { keyWith } from '../../auth/openapi/access.ts';
-import { type ApiError, validationError } from '../../http/errors.ts';
-import { bodyTooLarge, type JsonObject, MAX_BODY_BYTES, notJson } from '../../http/json-body.ts';
+import { validationError } from '../../http/errors.ts';
+import { bodyTooLarge, MAX_BODY_BYTES, notJson } from '../../http/json-body.ts';
 import { invalidCursor } from '../../http/paging.ts';
 import { uuid } from '../../http/uuid.ts';
 import {
   badParameter,
   chapter,
-  EXAMPLE_KEY,
   EXAMPLE_TIME,
   pageExample,
-  refusalOfQuery,
+  queryError,
 } from '../../openapi/chapter.ts';
 import { headersOf, noStore } from '../../openapi/headers.ts';
 import { listOf } from '../../openapi/list-resource.ts';
-import { BATCH_BOUNDS, type IngestResult } from '../batch.ts';
+import { BATCH_BOUNDS } from '../batch.ts';
 import { name } from '../catalogue.ts';
 import { conflictDetails, keyInUse } from '../conflict.ts';
 import { IDEMPOTENCY_KEY_HEADER, parseIngestRequest } from '../request.ts';
-import { event, idempotentEvent, pendingEvent } from '../resource.ts';
+import { type EventResource, event, type IngestResult, ingestResult } from '../resource.ts';
 import { listParameters, noSuchEvent, unknownAfterId } from '../stream.ts';
-import { ingestBatchRequest, ingestRequest } from './request.ts';
-import { eventList, ingestResult, storedEventOfAnyKind } from './resource.ts';
+import { anyStoredEvent, eventList, ingestBatchRequest, ingestRequest } from './event-types.ts';
 
 const MAX_BODY_KIB = MAX_BODY_BYTES / 1_024;
+const BATCH_KIB = BATCH_BOUNDS.maxBytes / 1_024;
 
+const EXAMPLE_KEY = 'bk_1001-created';
 const EXAMPLE_BODY = {
   event_type: 'booking.created',
   aggregate_id: 'bk_1001',
@@ -45,18 +45,15 @@ const EXAMPLE_CANCELLATION = {
   aggregate_type: 'booking',
   payload: { reason: 'Change of plans', cancelled_at: '2027-02-01T10:00:00Z' },
 };
-/** The stay ends before it begins. */
-const INVALID_BODY = {
-  ...EXAMPLE_BODY,
-  payload: { check_in: '2027-06-08', check_out: '2027-06-01' },
-};
 const OTHER_BODY = { ...EXAMPLE_BODY, payload: { ...EXAMPLE_BODY.payload, guests: 3 } };
-const EXAMPLE_EVENT = pendingEvent({
-  /** The UUID version 5 of the key. */
+const EXAMPLE_EVENT: EventResource = {
+  object: 'event',
   id: 'd4a5f609-9495-587f-a981-0999a35626d6',
   type: EXAMPLE_BODY.event_type,
-  created_at: Date.parse(EXAMPLE_TIME),
-});
+  status: 'pending',
+  created_at: EXAMPLE_TIME,
+};
+const EXAMPLE_REPLAY: EventResource = { ...EXAMPLE_EVENT, status: 'idempotent' };
 const EXAMPLE_STORED_EVENT = {
   ...EXAMPLE_EVENT,
   aggregate_id: EXAMPLE_BODY.aggregate_id,
@@ -72,15 +69,16 @@ const EXAMPLE_LAST_CURSOR =
 const EXAMPLE_NEXT_CURSOR =
   'YM9N3Cano8tbMiwiZXZlbnRzIiwiOTMsMTI2LDExOCw3OCwxNCwxMTAsOTAsMTY2IixbIjBmNGMxZDlhNmI3ZTRjMmY4YTM1ZDFlMDdiOTJjNjQ4IiwxXV0';
 
-/** Returns the error of a body that does not fit its schema. */
-function refusalOf(body: JsonObject): ApiError {
-  const parsed = parseIngestRequest(body);
-  if (parsed.ok) throw new Error('the example of a refusal is valid');
+/** The error of a stay that ends before it begins. */
+function stayError() {
+  const payload = { check_in: '2027-06-08', check_out: '2027-06-01' };
+  const parsed = parseIngestRequest({ ...EXAMPLE_BODY, payload });
+  if (parsed.ok) throw new Error('the body of the example is valid');
   return validationError(parsed.problems);
 }
 
-/** The refusals of a body that is too large, or is not JSON. */
-function bodyRefusals(maxBytes: number) {
+/** The errors of a body that cannot be read. */
+function bodyErrors(maxBytes: number) {
   return [
     {
       description: `The body has more than ${maxBytes / 1_024} KiB.`,
@@ -90,7 +88,6 @@ function bodyRefusals(maxBytes: number) {
   ] as const;
 }
 
-const BATCH_KIB = BATCH_BOUNDS.maxBytes / 1_024;
 const EXAMPLE_CANCELLATION_KEY = 'bk_1001-cancelled';
 const EXAMPLE_BATCH = {
   events: [
@@ -103,7 +100,7 @@ const EXAMPLE_RESULTS: IngestResult[] = [
     object: 'ingest_result',
     idempotency_key: EXAMPLE_KEY,
     outcome: 'replayed',
-    event: idempotentEvent(EXAMPLE_EVENT),
+    event: EXAMPLE_REPLAY,
     error: null,
   },
   {
@@ -148,7 +145,7 @@ export const eventChapter = chapter(tag, {
           cancelled: { summary: 'A booking was cancelled', value: EXAMPLE_CANCELLATION },
         },
       },
-      answers: {
+      responses: {
         200: {
           description: 'The event was accepted before, by an identical request.',
           headers: {
@@ -162,10 +159,7 @@ export const eventChapter = chapter(tag, {
           },
           schema: event,
           examples: {
-            repeat: {
-              summary: `A repeat with the key ${EXAMPLE_KEY}`,
-              value: idempotentEvent(EXAMPLE_EVENT),
-            },
+            repeat: { summary: `A repeat with the key ${EXAMPLE_KEY}`, value: EXAMPLE_REPLAY },
           },
         },
         202: {
@@ -179,17 +173,17 @@ export const eventChapter = chapter(tag, {
           },
         },
       },
-      refusals: [
+      errors: [
         {
           description: 'The body or the key is not valid. Nothing was stored.',
-          errors: [refusalOf(INVALID_BODY)],
+          errors: [stayError()],
         },
         {
           description:
             'The key was used for another body within the last 24 hours. `details` names up to 50 paths at which the bodies differ.',
           errors: [keyInUse(conflictDetails(EXAMPLE_BODY, OTHER_BODY, OTHER_BODY))],
         },
-        ...bodyRefusals(MAX_BODY_BYTES),
+        ...bodyErrors(MAX_BODY_BYTES),
       ],
     },
   },
@@ -204,7 +198,7 @@ export const eventChapter = chapter(tag, {
         schema: ingestBatchRequest,
         examples: { outbox: { summary: 'Two events of a booking', value: EXAMPLE_BATCH } },
       },
-      answers: {
+      responses: {
         200: {
           description: 'One result per event, in the order sent.',
           schema: listOf(ingestResult).meta({
@@ -219,13 +213,13 @@ export const eventChapter = chapter(tag, {
           },
         },
       },
-      refusals: [
+      errors: [
         {
           description:
             'An event of the batch is not valid, and its key has no stored event that answers for it. Nothing was stored.',
           errors: [validationError([REPEATED_KEY])],
         },
-        ...bodyRefusals(BATCH_BOUNDS.maxBytes),
+        ...bodyErrors(BATCH_BOUNDS.maxBytes),
       ],
     },
   },
@@ -237,7 +231,7 @@ export const eventChapter = chapter(tag, {
         'Lists events in the order of their acceptance: the newest first, or with `order=asc` the oldest first. While `has_more` is true, send `next_cursor` as `cursor` to get the next page. To follow the stream, send `order=asc`, `wait`, and the `resume_cursor` of the latest answer as `cursor`.',
       access: keyWith('events:read'),
       query: listParameters,
-      answers: {
+      responses: {
         200: {
           description: 'A page of events.',
           schema: eventList,
@@ -257,7 +251,7 @@ export const eventChapter = chapter(tag, {
           },
         },
       },
-      refusals: [badParameter(unknownAfterId(), invalidCursor())],
+      errors: [badParameter(unknownAfterId(), invalidCursor())],
     },
   },
   '/api/v1/events/{id}': {
@@ -273,17 +267,17 @@ export const eventChapter = chapter(tag, {
           param: { example: EXAMPLE_EVENT.id },
         }),
       }),
-      answers: {
+      responses: {
         200: {
           description: 'The event.',
-          schema: storedEventOfAnyKind,
+          schema: anyStoredEvent,
           examples: { event: { summary: 'A booking was made', value: EXAMPLE_STORED_EVENT } },
         },
       },
-      refusals: [
+      errors: [
         {
           description: 'The query has a parameter: this operation takes none.',
-          errors: [refusalOfQuery(z.object({}), { sort: ['type'] })],
+          errors: [queryError(z.object({}), { sort: ['type'] })],
         },
         { description: 'No event has this id.', errors: [noSuchEvent()] },
       ],

@@ -1,4 +1,4 @@
-/** The health checks, as the OpenAPI document describes them. */
+/** The health checks in the OpenAPI document. */
 
 import * as z from 'zod';
 import { OPEN } from '../../auth/openapi/access.ts';
@@ -6,7 +6,7 @@ import { databaseDown } from '../../http/errors.ts';
 import { chapter, EXAMPLE_TIME, errorExample, json } from '../../openapi/chapter.ts';
 import { errorHeaders } from '../../openapi/headers.ts';
 import { VERSION } from '../../version.ts';
-import { detailedHealth, downHealth, health } from './resource.ts';
+import { detailedHealth, downHealth, health } from '../resource.ts';
 
 const DETAILED = { method: 'GET', path: '/api/health/detailed' } as const;
 
@@ -20,7 +20,6 @@ const UP: Dependencies = {
 const DEPLOYMENT = { id: '0f3b5d8e-6f4f-4a57-9d0e-0a6f8f1f5a11', tag: '3e21b28c90a4' };
 const DOWN = { status: 'down', latency_ms: 2_000 } as const;
 
-/** A health resource as an example shows it. */
 function exampleOf(status: 'ok' | 'degraded' | 'down', dependencies?: Dependencies) {
   return { object: 'health', status, timestamp: EXAMPLE_TIME, version: VERSION, dependencies };
 }
@@ -37,7 +36,7 @@ export const healthChapter = chapter(tag, {
       summary: 'Whether the service answers',
       description: 'For monitors. It checks no dependency, and needs no credentials.',
       access: OPEN,
-      answers: {
+      responses: {
         200: {
           description: 'The service answers.',
           schema: health,
@@ -53,7 +52,7 @@ export const healthChapter = chapter(tag, {
       description:
         'The state of each dependency, checked at most 5 seconds ago. `degraded`: the service works without its idempotency cache or its rate limiter. It needs no credentials.',
       access: OPEN,
-      answers: {
+      responses: {
         200: {
           description: 'The database is up.',
           schema: detailedHealth,
@@ -66,7 +65,7 @@ export const healthChapter = chapter(tag, {
           },
         },
       },
-      otherAnswers: {
+      otherResponses: {
         503: {
           description: 'The database is down. The error envelope stands beside the health fields.',
           headers: z.object(errorHeaders),

@@ -1,9 +1,9 @@
-/** The feed's operations, as the OpenAPI document describes them. */
+/** The operations of the feed in the OpenAPI document. */
 
 import * as z from 'zod';
 import { FEED_ACCESS } from '../../auth/openapi/access.ts';
 import { invalidCursor } from '../../http/paging.ts';
-import { badParameter, chapter, pageExample, refusalOfQuery } from '../../openapi/chapter.ts';
+import { badParameter, chapter, pageExample, queryError } from '../../openapi/chapter.ts';
 import { patternText } from '../../openapi/error-resource.ts';
 import { headersOf } from '../../openapi/headers.ts';
 import { listOf } from '../../openapi/list-resource.ts';
@@ -17,7 +17,7 @@ import {
 import { EXAMPLES } from './examples.ts';
 import { changeList, locationResource, property, propertyCard } from './resource.ts';
 
-/** The headers of a request that may be answered with a 304. */
+/** The request headers of a response that clients may cache. */
 const requestHeaders = {
   'If-None-Match': patternText(/[!-~]/, 8_000)
     .optional()
@@ -28,7 +28,6 @@ const requestHeaders = {
     }),
 };
 
-/** The headers of its answers. */
 const headers = headersOf({
   'Cache-Control': [
     z.literal('private, no-cache'),
@@ -69,7 +68,7 @@ export const propertyChapter = chapter(tag, {
       access: FEED_ACCESS,
       query: listParameters,
       headers: requestHeaders,
-      answers: {
+      responses: {
         200: {
           description: 'A page of listings.',
           headers,
@@ -87,7 +86,7 @@ export const propertyChapter = chapter(tag, {
         },
         304: notModified,
       },
-      refusals: [badParameter(refusalOfQuery(listParameters, { limit: ['101'] }), invalidCursor())],
+      errors: [badParameter(queryError(listParameters, { limit: ['101'] }), invalidCursor())],
     },
   },
   '/api/v1/web/property-cards': {
@@ -99,7 +98,7 @@ export const propertyChapter = chapter(tag, {
       access: FEED_ACCESS,
       query: listParameters,
       headers: requestHeaders,
-      answers: {
+      responses: {
         200: {
           description: 'A page of cards.',
           headers,
@@ -120,9 +119,9 @@ export const propertyChapter = chapter(tag, {
         },
         304: notModified,
       },
-      refusals: [
+      errors: [
         badParameter(
-          refusalOfQuery(listParameters, {
+          queryError(listParameters, {
             location: ['sardinia'],
             location_id: [EXAMPLES.locationId],
           }),
@@ -146,7 +145,7 @@ export const propertyChapter = chapter(tag, {
       }),
       query: itemParameters,
       headers: requestHeaders,
-      answers: {
+      responses: {
         200: {
           description: 'The listing.',
           headers,
@@ -155,8 +154,8 @@ export const propertyChapter = chapter(tag, {
         },
         304: notModified,
       },
-      refusals: [
-        badParameter(refusalOfQuery(itemParameters, { locale: ['de'] })),
+      errors: [
+        badParameter(queryError(itemParameters, { locale: ['de'] })),
         {
           description: 'No listing has this slug or id, or the listing is hidden.',
           errors: [noSuchProperty()],
@@ -172,7 +171,7 @@ export const propertyChapter = chapter(tag, {
         'For sites that keep a copy. Without `after`: the whole public catalogue, each listing once. With the `resume_cursor` of an earlier answer as `after`: each listing that has changed since then, once, at its latest change; a listing that was hidden has `removed` and no property. The changes come in the order in which imports were committed. The answer is read from the primary database and never cached, so it shows an import as soon as the import has ended.',
       access: FEED_ACCESS,
       query: changeParameters,
-      answers: {
+      responses: {
         200: {
           description: 'A page of changes.',
           headers: headersOf({
@@ -195,8 +194,8 @@ export const propertyChapter = chapter(tag, {
           },
         },
       },
-      refusals: [
-        badParameter(refusalOfQuery(changeParameters, { limit: ['101'] }), invalidCursor('after')),
+      errors: [
+        badParameter(queryError(changeParameters, { limit: ['101'] }), invalidCursor('after')),
       ],
     },
   },
@@ -209,7 +208,7 @@ export const propertyChapter = chapter(tag, {
       access: FEED_ACCESS,
       query: locationParameters,
       headers: requestHeaders,
-      answers: {
+      responses: {
         200: {
           description: 'A page of locations.',
           headers,
@@ -227,9 +226,7 @@ export const propertyChapter = chapter(tag, {
         },
         304: notModified,
       },
-      refusals: [
-        badParameter(refusalOfQuery(locationParameters, { limit: ['101'] }), invalidCursor()),
-      ],
+      errors: [badParameter(queryError(locationParameters, { limit: ['101'] }), invalidCursor())],
     },
   },
 });

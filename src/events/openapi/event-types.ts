@@ -1,0 +1,135 @@
+/** Schemas with a member for each event type, so that generated clients know the payload of each type. */
+
+import * as z from 'zod';
+import { described } from '../../http/described.ts';
+import { cursorText, listOf } from '../../openapi/list-resource.ts';
+import { MAX_BATCH_EVENTS } from '../batch.ts';
+import { eventType, idempotencyKey, requestOf } from '../request.ts';
+import { storedEvent } from '../resource.ts';
+
+const types = eventType.options.map((type) => {
+  const request = requestOf(type);
+  request.shape.payload.register(z.globalRegistry, {
+    id: `${pascalCase(type)}Payload`,
+    description:
+      'The data of the event. Every field is optional. Unknown fields are stored as sent.',
+  });
+  return { type, name: pascalCase(type), request };
+});
+
+/** The body of a single event. */
+export const ingestRequest = unionByType(
+  'event_type',
+  types.map(({ type, name, request }) =>
+    request.meta({ id: `${name}Request`, description: `An event of the kind \`${type}\`.` }),
+  ),
+).meta({ id: 'IngestRequest', description: 'A domain event.' });
+
+const key = idempotencyKey.meta({
+  description:
+    'Your own key for this event: the `Idempotency-Key` that the event would have in a request of its own.',
+  examples: ['bk_1001-created'],
+});
+
+const batchItem = unionByType(
+  'event_type',
+  types.map(({ type, name, request }) =>
+    request.extend({ idempotency_key: key }).meta({
+      id: `${name}Item`,
+      description: `An event of the kind \`${type}\`, with its key.`,
+    }),
+  ),
+).meta({ id: 'BatchItem', description: 'An event with its key.' });
+
+/** The body of a batch. */
+export const ingestBatchRequest = z
+  .strictObject({
+    events: described(
+      z.array(batchItem).min(1).max(MAX_BATCH_EVENTS),
+      'The events, each with a different key.',
+    ),
+  })
+  .meta({
+    id: 'IngestBatch',
+    description: 'Events in the order in which they are to be stored.',
+  });
+
+/**
+ * Makes the union of the stored events of all types. An event that was accepted under an earlier schema is returned as
+ * it was stored, so a stored payload has the types of the catalogue and none of its bounds.
+ */
+export function storedEventOf(payloads: Readonly<Record<string, z.ZodObject>>) {
+  const members = Object.entries(payloads).map(([eventType, { shape }]) => {
+    const id = `Stored${pascalCase(eventType)}`;
+    const payload = z
+      .looseObject(shape)
+      .partial()
+      .meta({
+        id: `${id}Payload`,
+        description:
+          'The data of the event as it was accepted, unknown fields included. A value may lie outside the present bounds, because bounds may have changed since.',
+        override: ({ jsonSchema }) => removeBounds(jsonSchema),
+      });
+    const type = described(z.literal(eventType), 'Kind of the event.');
+    return storedEvent
+      .extend({ type, payload })
+      .meta({ id, description: `A stored event of the kind \`${eventType}\`.` });
+  });
+  return unionByType('type', members).meta({
+    id: 'StoredEvent',
+    description:
+      'A domain event with its data. Later versions of the service may know more kinds: skip events of unknown kinds.',
+  });
+}
+
+/** A stored event of any type. */
+export const anyStoredEvent = storedEventOf(
+  Object.fromEntries(types.map(({ type, request }) => [type, request.shape.payload])),
+);
+
+/** A page of stored events. */
+export const eventList = listOf(anyStoredEvent)
+  .extend({
+    resume_cursor: cursorText.meta({
+      description:
+        'Opaque, and present in every answer: send it as `cursor` to get the events after this answer, now or at any later time.',
+    }),
+  })
+  .meta({ id: 'EventList', description: 'A page of events.' });
+
+/** `booking.created` → `BookingCreated`. */
+function pascalCase(eventType: string): string {
+  const words = eventType.split(/[^A-Za-z0-9]+/);
+  return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+}
+
+/** Makes a union whose members differ in the constant of `field`. */
+function unionByType<Member extends z.core.$ZodTypeDiscriminable>(
+  field: string,
+  members: readonly Member[],
+) {
+  const [first, ...others] = members;
+  if (first === undefined) throw new Error('there is no event type');
+  return z.discriminatedUnion(field, [first, ...others]);
+}
+
+/** The keywords that stay when the bounds are removed: types, parts and texts. */
+const KEPT_KEYWORDS =
+  /^(type|properties|items|anyOf|additionalProperties|id|\$ref|description|examples|title)$/;
+
+/** Removes the bounds from a JSON Schema, at any depth. */
+function removeBounds(schema: unknown): void {
+  if (typeof schema !== 'object' || schema === null) return;
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (!KEPT_KEYWORDS.test(keyword)) Reflect.deleteProperty(schema, keyword);
+    if (keyword === 'type') Reflect.set(schema, keyword, withoutIntegers(value));
+    if (keyword === 'items') removeBounds(value);
+    if (keyword === 'properties' || keyword === 'anyOf') Object.values(value).forEach(removeBounds);
+  }
+}
+
+/** Returns a `type`, or a list of types, with `number` in place of `integer`. */
+function withoutIntegers(type: unknown): unknown {
+  if (Array.isArray(type)) return type.map(withoutIntegers);
+  return type === 'integer' ? 'number' : type;
+}

@@ -1,0 +1,64 @@
+/** The responses of the health checks, for the OpenAPI document and the tests. The Worker uses only the types. */
+
+import * as z from 'zod';
+import { described } from '../http/described.ts';
+import { errorFields, patternText } from '../openapi/error-resource.ts';
+
+const common = {
+  object: z.literal('health'),
+  timestamp: described(z.iso.datetime({ precision: 3 }).max(24), 'When this answer was made.'),
+  version: described(patternText(/^\d+\.\d+\.\d+$/, 30), 'Version of the service.', '1.0.0'),
+};
+
+const deployment = z
+  .strictObject({
+    id: described(
+      z.string().max(100),
+      "Cloudflare's id of the version.",
+      '85618485-0318-4883-ac9d-45220dd7cc37',
+    ),
+    tag: described(
+      z.string().max(100),
+      'The commit from which the version was built; empty if the version has no tag.',
+      '8ee1a43',
+    ),
+  })
+  .meta({ id: 'Deployment', description: 'The version of the Worker that answers.' });
+
+const dependency = z
+  .strictObject({
+    status: z.enum(['ok', 'down']),
+    latency_ms: described(z.int32().min(0), 'How long the check took, in milliseconds.'),
+  })
+  .meta({ id: 'Dependency', description: 'State of a dependency.' });
+
+const checked = {
+  dependencies: z
+    .strictObject({
+      database: dependency,
+      idempotency_cache: dependency,
+      rate_limiter: dependency,
+    })
+    .meta({ id: 'Dependencies', description: 'The dependencies of the service.' }),
+  deployment: deployment.optional(),
+};
+
+export const health = z
+  .strictObject({ ...common, status: z.literal('ok') })
+  .meta({ id: 'Health', description: 'The service answers.' });
+
+export const detailedHealth = z
+  .strictObject({
+    ...common,
+    status: described(
+      z.enum(['ok', 'degraded']),
+      '`degraded`: the database is up, another dependency is down.',
+    ),
+    ...checked,
+  })
+  .meta({ id: 'DetailedHealth', description: 'The service and its dependencies.' });
+
+/** The error envelope stands beside the fields. */
+export const downHealth = z
+  .strictObject({ ...common, status: z.literal('down'), ...checked, ...errorFields })
+  .meta({ id: 'DownHealth', description: 'The service while its database is down.' });
