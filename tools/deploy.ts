@@ -7,8 +7,6 @@
  * a later step failed.
  */
 
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import * as z from 'zod';
 import { type Account, openAccount, requireRights } from './cloudflare/account.ts';
 import { Rejected } from './cloudflare/api.ts';
@@ -26,7 +24,7 @@ import { boundTo, findServed } from './cloudflare/versions.ts';
 import { runForDeployment } from './cloudflare/wrangler.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { currentCommit } from './command-line/git.ts';
-import { MIGRATIONS_DIRECTORY, UserError } from './command-line/project.ts';
+import { UserError } from './command-line/project.ts';
 import {
   chosenEnvironment,
   commandFor,
@@ -35,8 +33,7 @@ import {
   soundDeploymentOf,
 } from './command-line/wrangler-config.ts';
 import { rejectOtherTables, rejectUnfinishedRestore } from './database/identity.ts';
-import { faultsOfMigration } from './database/migration-rules.ts';
-import { findPendingMigrations } from './database/migrations.ts';
+import { faultsOfMigrations, migrate } from './database/migrations.ts';
 
 const USAGE = `Usage: npm run deploy [-- [--env NAME] [--location HINT] [--create]]
 
@@ -98,7 +95,10 @@ async function deploy(request: Request, progress: Progress): Promise<number> {
   await requireRights(account, ['workers', 'd1', 'kv']);
   await requireSubdomain(account, deployment);
   const hasNewDomain = await requireRoutes(account, deployment);
-  requireAdditiveMigrations();
+  const faults = faultsOfMigrations();
+  if (faults.length > 0) {
+    throw new UserError(`a migration does more than add: ${faults.join('; ')}`);
+  }
   const found = await findResources(account, deployment, request);
   if (found.database !== undefined) {
     const database = restDatabase(account, found.database);
@@ -112,9 +112,9 @@ async function deploy(request: Request, progress: Progress): Promise<number> {
   console.log(
     `Time Travel bookmark before this deployment: ${await bookmarkOf(account, ids.databaseId)}`,
   );
-  const pending = await findPendingMigrations(restDatabase(account, ids.databaseId));
   progress.isMigrationBegun = true;
-  await migrate(account, deployment, ids, pending);
+  const migrated = await migrate(restDatabase(account, ids.databaseId));
+  console.log(migrated.length > 0 ? `migrated: ${migrated.join(', ')}` : 'no migration is pending');
   const commit = currentCommit();
   const served = await release({ account, deployment, ids, commit, hasNewDomain });
   console.log(`\nServed now: ${served}`);
@@ -183,37 +183,10 @@ async function requireSubdomain(account: Account, { hasWorkersDev }: Deployment)
   );
 }
 
-function requireAdditiveMigrations(): void {
-  const faults = readdirSync(MIGRATIONS_DIRECTORY)
-    .filter((name) => name.endsWith('.sql'))
-    .flatMap((name) => {
-      const text = readFileSync(join(MIGRATIONS_DIRECTORY, name), 'utf8');
-      return faultsOfMigration(text).map((fault) => `${name} ${fault}`);
-    });
-  if (faults.length > 0)
-    throw new UserError(`a migration does more than add: ${faults.join('; ')}`);
-}
-
 async function bookmarkOf({ api, path }: Account, databaseId: string): Promise<string> {
   const known = z.looseObject({ bookmark: z.string() });
   const url = `${path}/d1/database/${databaseId}/time_travel/bookmark`;
   return (await api.call(known, 'GET', url)).bookmark;
-}
-
-async function migrate(
-  { environment }: Account,
-  deployment: Deployment,
-  ids: Ids,
-  pending: readonly string[],
-): Promise<void> {
-  if (pending.length === 0) {
-    console.log('no migration is pending');
-    return;
-  }
-  const args = ['d1', 'migrations', 'apply', 'DB', '--remote'];
-  const { isDone, output } = await runForDeployment(deployment, args, { ids, environment });
-  if (!isDone) throw new UserError(`a migration failed\n${output}\n`);
-  console.log(`migrated: ${pending.join(', ')}`);
 }
 
 /** Reminds the operator of `API_KEY`, a secret that is set by hand after the first deployment. */

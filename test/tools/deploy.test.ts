@@ -11,7 +11,6 @@ import { type Finished, ProjectCopy } from '../support/node/project-copy.ts';
 /** The quick wrangler, and the argument of the runs that it leaves to the real one. */
 const QUICK = { REAL_WRANGLER_FOR: 'none' };
 const REAL_UPLOAD = { REAL_WRANGLER_FOR: '--tag' };
-const REAL_MIGRATION = { REAL_WRANGLER_FOR: 'migrations' };
 const NAME = 'events-and-property-feed';
 const STAGING = `${NAME}-staging`;
 const isFull = process.env.FULL === '1';
@@ -178,15 +177,15 @@ describe('deploy', () => {
   it('changes nothing when a migration fails, and goes on when it is mended', async () => {
     const { account } = cloudflare;
     const before = account.workers.get(NAME)?.versions.length;
-    const project = clone(REAL_MIGRATION);
+    const project = clone(QUICK);
     project.write('migrations/9998_fine-and-well.sql', 'CREATE TABLE fine (id text);');
     project.write(
       'migrations/9999_wrong.sql',
-      'CREATE TABLE wrong (id text);\nALTER TABLE nowhere ADD a text;',
+      'CREATE TABLE wrong (id text);\n--> statement-breakpoint\nALTER TABLE nowhere ADD a text;',
     );
     const failed = await deploy(project);
     expect(failed.code).toBe(1);
-    expect(failed.stderr).toContain('a migration failed');
+    expect(failed.stderr).toContain('the migration 9999_wrong.sql failed');
     expect(failed.stderr).toContain('no such table: nowhere');
     expect(failed.stderr).toContain('The version before it goes on serving');
     expect(account.workers.get(NAME)?.versions).toHaveLength(before ?? 0);
@@ -227,7 +226,7 @@ describe.runIf(isFull)('deploy, after a failure in the middle', () => {
     ['the bookmark cannot be read', failing({ request: /bookmark$/, status: 500 }), 1, UNTOUCHED],
     [
       'the migration cannot be sent',
-      failing({ request: /^POST .*\/query$/, status: 500, skip: 3 }),
+      failing({ request: /^POST .*\/query$/, status: 500, skip: 2 }),
       1,
       MIGRATED,
     ],

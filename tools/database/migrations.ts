@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { MIGRATIONS_DIRECTORY, messageOf, UserError } from '../command-line/project.ts';
 import type { Target } from '../command-line/target.ts';
 import { commandFor } from '../command-line/wrangler-config.ts';
+import { faultsOfMigration } from './migration-rules.ts';
 import { patiently } from './patiently.ts';
 
 /** The separator that drizzle-kit writes between the statements of a migration. */
@@ -40,11 +41,13 @@ export async function migrate(database: D1Database): Promise<string[]> {
   await patiently(() => database.prepare(RECORDS).run());
   const record = database.prepare('INSERT INTO d1_migrations (name) VALUES (?)');
   for (const name of pending) {
-    const statements = readFileSync(join(MIGRATIONS_DIRECTORY, name), 'utf8').split(BREAKPOINT);
+    const statements = textOf(name).split(BREAKPOINT);
     const prepared = statements.map((statement) => database.prepare(statement));
     try {
       await patiently(() => database.batch([...prepared, record.bind(name)]));
     } catch (error) {
+      // It may have been applied, and its response lost.
+      if (!(await findPendingMigrations(database)).includes(name)) continue;
       throw new UserError(`the migration ${name} failed: ${messageOf(error)}`);
     }
   }
@@ -56,6 +59,17 @@ export function migrationNames(): string[] {
   return readdirSync(MIGRATIONS_DIRECTORY)
     .filter((name) => name.endsWith('.sql'))
     .sort();
+}
+
+/** Returns the faults of all migrations, each with the name of its file; empty when all may be applied. */
+export function faultsOfMigrations(): string[] {
+  return migrationNames().flatMap((name) =>
+    faultsOfMigration(textOf(name)).map((fault) => `${name} ${fault}`),
+  );
+}
+
+function textOf(name: string): string {
+  return readFileSync(join(MIGRATIONS_DIRECTORY, name), 'utf8');
 }
 
 /** Returns the command that migrates a database, as it has to be typed. */

@@ -101,12 +101,12 @@ export class Database {
     return result(this.#run(JSON.parse(body.toString()), isRaw));
   }
 
-  /** Runs one statement, several in one text, or a batch: each time as one transaction. */
+  /** Runs one statement or a batch, as one transaction. */
   #run(body: unknown, isRaw: boolean): object[] {
     const parsed = request.safeParse(body);
     if (!parsed.success)
       throw new ApiFault(400, 7400, 'The request is malformed: params are strings');
-    const queries = 'batch' in parsed.data ? parsed.data.batch : statementsOf(parsed.data);
+    const queries = 'batch' in parsed.data ? parsed.data.batch : [parsed.data];
     this.sqlite.exec('BEGIN');
     try {
       const results = queries.map(({ sql, params = [] }) => this.#runOne(sql, params, isRaw));
@@ -149,14 +149,4 @@ export class Database {
   #value(sql: string): unknown {
     return Object.values(this.sqlite.prepare(sql).get() ?? {})[0];
   }
-}
-
-/** Wrangler sends a migration as one text. */
-function statementsOf({ sql, params }: z.infer<typeof query>): z.infer<typeof query>[] {
-  if (params !== undefined && params.length > 0) return [{ sql, params }];
-  // Texts with a semicolon inside stay whole.
-  const parts = sql.match(/(?:'(?:[^']|'')*'|--[^\n]*|[^;'])+/g) ?? [];
-  return parts
-    .filter((part) => part.replaceAll(/--[^\n]*/g, '').trim() !== '')
-    .map((part) => ({ sql: part }));
 }

@@ -2,15 +2,15 @@
  * A stand-in of wrangler, for tests of the decisions of `deploy` and `rollback`. It leaves the account in the state in
  * which wrangler leaves it, and takes a twentieth of wrangler's time to start. It bundles nothing: it uploads the main
  * file as it is. A run with the argument in the environment variable `REAL_WRANGLER_FOR` goes to the real wrangler. With
-`ONLY_REPORTS` it uploads nothing, and leaves this text as its report.
+ * `ONLY_REPORTS` it uploads nothing, and leaves this text as its report.
  *
- * test/tools/deploy.test.ts proves that the real wrangler builds, migrates and uploads, also to staging.
+ * test/tools/deploy.test.ts proves that the real wrangler builds and uploads, also to staging.
  * test/tools/rollback.test.ts proves that it builds the code of an earlier commit, and uploads it over an existing
  * Worker, which takes it other calls than a new Worker.
  */
 
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { wranglerCommand } from '../../../tools/command-line/project.ts';
@@ -31,27 +31,10 @@ type Config = WranglerConfig & { migrations?: { tag: string }[] };
 async function main(args: string[]): Promise<void> {
   const text = { type: 'string' } as const;
   const options = { config: text, env: text, tag: text, message: text };
-  const { values, positionals } = parseArgs({ args, options, strict: false });
+  const { values } = parseArgs({ args, options, strict: false });
   const all = JSON.parse(readFileSync(String(values.config), 'utf8'));
   const own: Config = { ...all, ...all.env[String(values.env)] };
-  if (positionals[0] === 'd1') await migrate(own);
-  else if (!args.includes('--dry-run')) await upload(own, values);
-}
-
-async function migrate({ d1_databases: [database] }: WranglerConfig): Promise<void> {
-  const query = (sql: string) =>
-    call('POST', `/d1/database/${database?.database_id}/query`, JSON.stringify({ sql }));
-  await query(
-    'CREATE TABLE IF NOT EXISTS d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL)',
-  );
-  const [{ results }] = await query('SELECT name FROM d1_migrations');
-  const applied = results.map(({ name }: { name: string }) => name);
-  const folder = String(database?.migrations_dir);
-  for (const name of readdirSync(folder).sort()) {
-    if (!name.endsWith('.sql') || applied.includes(name)) continue;
-    const text = readFileSync(join(folder, name), 'utf8');
-    await query(`${text}\nINSERT INTO d1_migrations (name) VALUES ('${name}');`);
-  }
+  if (!args.includes('--dry-run')) await upload(own, values);
 }
 
 async function upload(own: Config, { tag, message }: Record<string, unknown>): Promise<void> {
