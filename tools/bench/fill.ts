@@ -12,15 +12,11 @@ const CLONES_PER_STATEMENT = 5_000;
 const EVENTS_PER_STATEMENT = 50_000;
 
 /** Stores the first `count` listings of the feed. */
-export async function storeListings(
-  database: Database,
-  count: number,
-  publicSiteUrl: string,
-): Promise<void> {
+export async function storeListings(database: Database, count: number): Promise<void> {
   for (let start = 0; start < count; start += ROWS_PER_STATEMENT) {
     const length = Math.min(ROWS_PER_STATEMENT, count - start);
     const rows = Array.from({ length }, (_, offset) =>
-      renderedRowOf(listingAt(start + offset), publicSiteUrl),
+      renderedRowOf(listingAt(start + offset), PUBLIC_SITE_URL),
     );
     const names = Object.keys(rows[0] ?? {});
     await database
@@ -37,7 +33,7 @@ export async function storeListings(
 export async function fillListings(database: Database, count: number): Promise<void> {
   const stored =
     (await database.prepare('SELECT count(*) AS n FROM properties').first<number>('n')) ?? 0;
-  if (stored === 0) await storeListings(database, PATTERN, PUBLIC_SITE_URL);
+  if (stored === 0) await storeListings(database, PATTERN);
   for (let from = Math.max(stored, PATTERN); from < count; from += CLONES_PER_STATEMENT) {
     await database
       .prepare(

@@ -7,21 +7,18 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
-import { migrate } from '../database/migrations.ts';
 import type { Hop } from './delayed.ts';
-import { storeListings } from './fill.ts';
+import { type Column, number, percentile, tableHead, tableLine } from './figures.ts';
 import type { Call } from './load.ts';
-import { buildBundle } from './production.ts';
-import { type Runtime, startRuntime } from './runtime.ts';
-import { API_KEY, feedCall, ingestCall, PUBLIC_SITE_URL } from './scenarios.ts';
-import { percentile } from './statistics.ts';
-import { type Column, number, tableHead, tableLine } from './table.ts';
+import { buildBundle, startWithListings } from './production.ts';
+import type { Runtime } from './runtime.ts';
+import { FRESH_INGEST, feedCall, ingestCall } from './scenarios.ts';
 
 /** The delay of each call in milliseconds. */
-export type Delays = Record<Hop, number>;
+type Delays = Record<Hop, number>;
 
 /** Requests of a client → number of such clients. */
-export type Clients = Readonly<Record<number, number>>;
+type Clients = Readonly<Record<number, number>>;
 
 const LISTINGS = 200;
 /** Reads that pass per client and window. */
@@ -95,7 +92,7 @@ function visitsOf(clients: Clients): Visit[] {
     { name: 'listing, hot', call: listing },
     { name: 'page of 25, cold', call: feedCall(''), isCold: true },
     { name: 'listing, cold', call: listing, isCold: true },
-    { name: 'ingest, fresh keys', call: { ...ingestCall({}), hasFreshKeys: true } },
+    { name: 'ingest, fresh keys', call: FRESH_INGEST },
     { name: 'replay', call: ingestCall({ 'Idempotency-Key': crypto.randomUUID() }) },
   ];
   const sizes = Object.entries(clients);
@@ -125,12 +122,9 @@ async function start(
     `DELAY_${hop.toUpperCase()}`,
     String(milliseconds),
   ]);
-  const allVars = { PUBLIC_SITE_URL, API_KEY, ...Object.fromEntries(delayVars), ...vars };
+  const allVars = { ...Object.fromEntries(delayVars), ...vars };
   // A starting object is logged as a fault, which is expected here.
-  const runtime = await startRuntime(script, allVars, startMs === 0 ? {} : { onLog() {} });
-  await migrate(runtime.database);
-  await storeListings(runtime.database, LISTINGS, PUBLIC_SITE_URL);
-  return runtime;
+  return startWithListings(script, LISTINGS, allVars, startMs === 0 ? {} : { onLog() {} });
 }
 
 /** Measures a visit and prints its line. Throws unless each client gets exactly its limit. */

@@ -8,9 +8,6 @@ const STATUSES = ['listed', 'listed', 'listed', 'coming_soon', 'sold_out'] as co
 const SENTENCE =
   'The terrace opens to the bay, and the kitchen was made new by the village joiner. ';
 
-/** The location of one in four listings. */
-export const FILTERED_LOCATION = locationOf(0);
-
 /** The listing that stands at `index` in the feed's order. */
 export function listingAt(index: number): Source {
   return source.parse({

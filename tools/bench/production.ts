@@ -1,12 +1,13 @@
-/** Builds the production bundle as for a deployment, and starts it in workerd with an empty store. */
+/** Builds bundles as for a deployment, and starts them in workerd. */
 
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { wranglerCommand } from '../command-line/project.ts';
 import { migrate } from '../database/migrations.ts';
+import { storeListings } from './fill.ts';
 import { type Runtime, type RuntimeOptions, startRuntime } from './runtime.ts';
+import { API_KEY, PUBLIC_SITE_URL } from './scenarios.ts';
 
 /** Builds `main` with the bindings and settings of wrangler.toml into `folder`. Returns its script. */
 export function buildBundle(main: string, folder: string): string {
@@ -19,17 +20,20 @@ export function buildBundle(main: string, folder: string): string {
   return readFileSync(join(folder, basename(main).replace(/ts$/, 'js')), 'utf8');
 }
 
-/** Builds the bundle, starts it and migrates its database. `vars` override the vars of wrangler.toml. */
-export async function startProduction(
-  vars: Readonly<Record<string, string>>,
+/** Builds the deployed bundle. Returns its script. */
+export function buildProduction(): string {
+  return buildBundle('src/index.ts', join('dist', 'bench', 'production'));
+}
+
+/** Starts a script with a new database of `listings` listings. `vars` override the vars of wrangler.toml. */
+export async function startWithListings(
+  script: string,
+  listings: number,
+  vars: Readonly<Record<string, string>> = {},
   options?: RuntimeOptions,
 ): Promise<Runtime> {
-  const folder = mkdtempSync(join(tmpdir(), 'production-'));
-  try {
-    const runtime = await startRuntime(buildBundle('src/index.ts', folder), vars, options);
-    await migrate(runtime.database);
-    return runtime;
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  const runtime = await startRuntime(script, { PUBLIC_SITE_URL, API_KEY, ...vars }, options);
+  await migrate(runtime.database);
+  await storeListings(runtime.database, listings);
+  return runtime;
 }

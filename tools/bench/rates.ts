@@ -4,22 +4,18 @@
  * the rounds.
  */
 
-import { storeListings } from './fill.ts';
-import { startLoad } from './load.ts';
-import type { Call } from './load-thread.ts';
-import { startProduction } from './production.ts';
+import { type Column, median, number, spread, tableHead, tableLine } from './figures.ts';
+import { type Call, startLoad } from './load.ts';
+import { buildProduction, startWithListings } from './production.ts';
 import type { Runtime } from './runtime.ts';
 import {
-  API_KEY,
   CONNECTIONS,
   deepCursor,
+  FRESH_INGEST,
   feedCall,
   ingestCall,
-  PUBLIC_SITE_URL,
   readCall,
 } from './scenarios.ts';
-import { median, spread } from './statistics.ts';
-import { type Column, number, tableHead, tableLine } from './table.ts';
 
 const LISTINGS = 2_000;
 const DEEP_PAGES = 32;
@@ -45,7 +41,9 @@ const COLUMNS: readonly Column[] = [
 
 /** Measures every scenario and prints the table. */
 export async function measureRates(settings: Rounds): Promise<void> {
-  const [hot, cold] = [await start({}), await start({ FEED_CACHE_SECONDS: '0' })];
+  const script = buildProduction();
+  const hot = await startWithListings(script, LISTINGS);
+  const cold = await startWithListings(script, LISTINGS, { FEED_CACHE_SECONDS: '0' });
   const load = startLoad();
   const measured: Figures[] = [];
   console.log(tableHead(COLUMNS));
@@ -82,12 +80,6 @@ export function verdictOf(measured: readonly Figures[]): string {
   return `The machine was too noisy: compare nothing with this run. The ratios of the rounds lie over ${percent(NOISE)} apart at ${noisy.join('; ')}.`;
 }
 
-async function start(vars: Record<string, string>): Promise<Runtime> {
-  const runtime = await startProduction({ PUBLIC_SITE_URL, API_KEY, ...vars });
-  await storeListings(runtime.database, LISTINGS, PUBLIC_SITE_URL);
-  return runtime;
-}
-
 async function scenariosOf(hot: Runtime, cold: Runtime): Promise<Scenario[]> {
   const deep = await deepCursor(hot, DEEP_PAGES);
   const reads = [
@@ -105,11 +97,7 @@ async function scenariosOf(hot: Runtime, cold: Runtime): Promise<Scenario[]> {
     ...on(hot, 'hot'),
     ...on(cold, 'cold'),
     { name: 'ingest, no key', runtime: hot, call: ingestCall({}) },
-    {
-      name: 'ingest, fresh keys',
-      runtime: hot,
-      call: { ...ingestCall({}), hasFreshKeys: true },
-    },
+    { name: 'ingest, fresh keys', runtime: hot, call: FRESH_INGEST },
     { name: 'replay', runtime: hot, call: replayed },
   ];
 }

@@ -3,23 +3,20 @@
  * the first.
  */
 
+import { type Column, median, number, tableHead, tableLine } from './figures.ts';
 import { fillEvents, fillListings } from './fill.ts';
-import { startLoad } from './load.ts';
-import type { Call } from './load-thread.ts';
-import { startProduction } from './production.ts';
+import { type Call, startLoad } from './load.ts';
+import { buildProduction, startWithListings } from './production.ts';
 import type { Rounds } from './rates.ts';
 import {
-  API_KEY,
-  askOnce,
   deepCursor,
   EVENT,
+  FRESH_INGEST,
   feedCall,
   ingestCall,
-  PUBLIC_SITE_URL,
   readCall,
+  sendOnce,
 } from './scenarios.ts';
-import { median } from './statistics.ts';
-import { type Column, number, tableHead, tableLine } from './table.ts';
 
 const LISTINGS = [100, 10_000, 100_000];
 const EVENTS = [0, 1_000_000];
@@ -33,12 +30,8 @@ type Sizes = Map<string, number[]>;
 
 /** Measures every operation at every size and prints the tables. */
 export async function measureScale({ rounds, seconds }: Rounds): Promise<void> {
-  const runtime = await startProduction({
-    PUBLIC_SITE_URL,
-    API_KEY,
-    FEED_CACHE_SECONDS: '0',
-    RATE_LIMIT_DEFAULT: '1000000',
-  });
+  const vars = { FEED_CACHE_SECONDS: '0', RATE_LIMIT_DEFAULT: '1000000' };
+  const runtime = await startWithListings(buildProduction(), 0, vars);
   const load = startLoad();
   const measureAll = async (operations: Operations, sizes: Sizes) => {
     for (const [name, call] of Object.entries(operations)) {
@@ -62,7 +55,7 @@ export async function measureScale({ rounds, seconds }: Rounds): Promise<void> {
     await fillEvents(runtime.database, size);
     let id = '';
     for (let event = 0; event < MEASURED_EVENTS; event += 1) {
-      id = JSON.parse(await askOnce(runtime, ingestCall({}))).id;
+      id = JSON.parse(await sendOnce(runtime, ingestCall({}))).id;
     }
     await measureAll(eventOperations(id), stream);
   }
@@ -90,7 +83,7 @@ function feedOperations(deep: string): Operations {
 function eventOperations(id: string): Operations {
   return {
     'ingest, no key': ingestCall({}),
-    'ingest, fresh keys': { ...ingestCall({}), hasFreshKeys: true },
+    'ingest, fresh keys': FRESH_INGEST,
     'list of events': readCall('/api/v1/events'),
     'one event': readCall(`/api/v1/events/${id}`),
     'events of an aggregate': readCall(`/api/v1/events?aggregate_id=${EVENT.aggregate_id}`),

@@ -42,8 +42,11 @@ export function ingestCall(headers: Record<string, string>): Call {
   return { method: 'POST', path: INGEST, headers: sent, body: BODY };
 }
 
-/** Sends one request and returns the body. Throws unless the answer is a success. */
-export async function askOnce(runtime: Runtime, call: Call): Promise<string> {
+/** An ingest in which each request has its own key. */
+export const FRESH_INGEST: Call = { ...ingestCall({}), hasFreshKeys: true };
+
+/** Sends one request and returns the body. Throws unless the response is a success. */
+export async function sendOnce(runtime: Runtime, call: Call): Promise<string> {
   const { method, path, headers, body } = call;
   const init = { method, headers, ...(body === undefined ? {} : { body }) };
   const response = await fetch(new URL(path, runtime.url), init);
@@ -52,12 +55,12 @@ export async function askOnce(runtime: Runtime, call: Call): Promise<string> {
   return text;
 }
 
-/** Returns the cursor of the feed's page that follows `pages` others of 25, or of the last page when there are fewer. */
+/** Returns the cursor of the page that follows `pages` pages of 25, or of the last page if there are fewer. */
 export async function deepCursor(runtime: Runtime, pages: number): Promise<string> {
   let cursor: string | null = null;
   for (let page = 0; page < pages; page += 1) {
     const query: string = cursor === null ? '' : `?cursor=${cursor}`;
-    const { next_cursor } = JSON.parse(await askOnce(runtime, feedCall(query)));
+    const { next_cursor } = JSON.parse(await sendOnce(runtime, feedCall(query)));
     if (next_cursor === null) break;
     cursor = String(next_cursor);
   }
