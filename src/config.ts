@@ -6,7 +6,7 @@
  */
 
 import * as z from 'zod';
-import { namedKeys } from './auth/named-keys.ts';
+import { namedKeys, type Scope } from './auth/named-keys.ts';
 import { wholeNumber } from './http/whole-number.ts';
 
 /** The types of this Worker's bindings, and of the variables that middleware sets on Hono's context. */
@@ -15,6 +15,8 @@ export type AppEnv = {
   Variables: {
     /** The caller, once a credential has been recognized: the key's name, `api-key` or `bearer`. */
     caller?: string;
+    /** The scopes of the caller's API key. */
+    scopes?: readonly Scope[];
   };
 };
 

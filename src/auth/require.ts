@@ -46,6 +46,7 @@ export function requireScope(scope: Scope) {
       const key = await sentKeyOf(c);
       if (key?.outcome === 'valid') {
         admit(c, key.caller);
+        c.set('scopes', key.scopes);
         if (!key.scopes.includes(scope)) throw API_KEY_REFUSALS.denied(scope);
         return next();
       }

@@ -78,7 +78,7 @@ export async function ingestBatch(
   const results = items.map((item) => {
     const decision = (item.parsed.ok ? accepted : lookedUp).shift();
     if (decision === undefined) throw new Error('D1 decides for each item');
-    return resultOf(item, decision);
+    return resultOf(item, decision, context);
   });
   return { kind: 'done', results };
 }
@@ -122,8 +122,12 @@ function within(place: string, { path, message, field }: Problem): Problem {
   };
 }
 
-function resultOf({ key, body, parsed }: Item, decision: Decision): IngestResult {
-  const outcome = outcomeOf(decision, body, parsed);
+function resultOf(
+  { key, body, parsed }: Item,
+  decision: Decision,
+  context: IngestContext,
+): IngestResult {
+  const outcome = outcomeOf(decision, body, parsed, context);
   const head = { object: 'ingest_result', idempotency_key: key } as const;
   switch (outcome.kind) {
     case 'accepted':

@@ -36,7 +36,8 @@ export type IngestContext = IngestCall & {
 export type Outcome =
   | { kind: 'accepted'; event: EventResource }
   | { kind: 'replay'; event: EventResource }
-  /** Without `details` if there is no body to compare: only KV has responded, or the payload was erased. */
+  /** Without `details` if there is no body to compare: only KV has responded, the payload was erased, or
+   * the caller may not read it. */
   | { kind: 'conflict'; details?: Problem[] }
   | { kind: 'invalid'; problems: [Problem, ...Problem[]] };
 
@@ -94,7 +95,7 @@ async function storeOrFind(
       ? await acceptKeyed(database, [{ ...identity, ...parsed.value }], context)
       : await lookUpKeys(database, [identity], context);
     if (decision === undefined) throw new Error('D1 decides for each event');
-    const outcome = outcomeOf(decision, body, parsed);
+    const outcome = outcomeOf(decision, body, parsed, context);
     if (outcome.kind === 'accepted') {
       background.waitUntil(cacheResponse(cache, identity, outcome.event, context));
     }
@@ -109,6 +110,7 @@ export function outcomeOf(
   decision: Decision,
   body: JsonObject,
   parsed: Parsed<IngestRequest>,
+  call: IngestCall,
 ): Outcome {
   switch (decision.kind) {
     case 'accepted':
@@ -116,7 +118,7 @@ export function outcomeOf(
     case 'replay':
       return replayOf(pendingEvent(decision.event));
     case 'conflict': {
-      const held = bodyOf(decision.holder);
+      const held = bodyOf(decision.holder, call);
       if (held === undefined) return { kind: 'conflict' };
       const details = conflictDetails(held, parsed.ok ? parsed.value : body, body);
       return { kind: 'conflict', details };

@@ -105,6 +105,7 @@ function contextOf(c: Context<AppEnv>): IngestContext {
     background: c.executionCtx,
     receipt: crypto.randomUUID(),
     receivedFrom: caller === undefined || caller === FULL_ACCESS_CALLER ? null : caller,
+    mayReadEvents: c.get('scopes')?.includes('events:read') ?? false,
     now: Date.now(),
     retentionMs: configOf(c.env).idempotencyRetentionSeconds * 1_000,
   };

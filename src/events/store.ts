@@ -19,6 +19,8 @@ export type IngestCall = {
   receipt: string;
   /** The name of the API key; null for the key that opens everything. */
   receivedFrom: string | null;
+  /** Whether the API key has the scope `events:read`. */
+  mayReadEvents: boolean;
   /** Milliseconds since the epoch. */
   now: number;
   retentionMs: number;
@@ -110,10 +112,11 @@ export function pendingEvent(
   return { object: 'event', id: row.id, type: row.type, status: 'pending', created_at };
 }
 
-/** Returns the body of an event; undefined if its payload was erased. */
-export function bodyOf(event: EventOfKey): unknown {
-  const { type, aggregate_id, aggregate_type, payload, erased_at } = event;
+/** Returns the body of an event; undefined if its payload was erased, or if the caller may not read it. */
+export function bodyOf(event: EventOfKey, call: IngestCall): unknown {
+  const { type, aggregate_id, aggregate_type, payload, erased_at, received_from } = event;
   if (erased_at !== null) return undefined;
+  if (!call.mayReadEvents && received_from !== call.receivedFrom) return undefined;
   return { event_type: type, aggregate_id, aggregate_type, payload: JSON.parse(payload) };
 }
 
@@ -160,14 +163,14 @@ const INSERT_UNLESS_HELD = statementOf(sql`
 `);
 
 /** An event that a key has stored. */
-type EventOfKey = Omit<typeof events.$inferSelect, 'seq' | 'received_from'>;
+type EventOfKey = Omit<typeof events.$inferSelect, 'seq'>;
 
 /**
  * The newest event of each key, and its event with the fingerprint, newest first: at most two rows per key. Only an
  * event with another body has its payload, because only such bodies are compared.
  */
 const EVENTS_OF_KEYS = statementOf(sql<EventOfKey>`
-  select key_id, events.id, events.type, created_at, fingerprint, receipt, aggregate_type, aggregate_id,
+  select key_id, events.id, events.type, created_at, fingerprint, receipt, aggregate_type, aggregate_id, received_from,
     case when fingerprint = wanted.value->>'fingerprint' then '{}' else payload end as payload,
     case when fingerprint = wanted.value->>'fingerprint' then null else erased_at end as erased_at
   from json_each(${given('keys')}) as wanted cross join events

@@ -2,7 +2,8 @@ import { env } from 'cloudflare:workers';
 import { v5 } from 'uuid';
 import { describe, expect, it } from 'vitest';
 import { bookingCreated, expectEvent, ingest, ingestInit } from '../support/events.ts';
-import { expectError, expectStatus, get, send } from '../support/http.ts';
+import { expectError, expectStatus, get, send, sendWith } from '../support/http.ts';
+import { namedKey } from '../support/keys.ts';
 
 const INGEST = '/api/public/events/ingest';
 const NAMESPACE = '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4';
@@ -67,6 +68,38 @@ describe('POST /api/public/events/ingest', () => {
     const response = await ingest(bookingCreated({ payload: { secret: 'second-secret' } }), key);
     await expectStatus(response, 409);
     expect(await response.text()).not.toContain('-secret');
+  });
+
+  it.each([
+    ['the sender of the stored event', 'sender', true],
+    ['a caller with events:read', 'reader', true],
+    ['another sender', 'other', false],
+  ])('shows the paths of a 409 to %s: %s, %s', async (_, caller, isShown) => {
+    const keys = new Map([
+      ['sender', await namedKey('sender', ['events:write'])],
+      ['reader', await namedKey('reader', ['events:write', 'events:read'])],
+      ['other', await namedKey('other', ['events:write'])],
+    ]);
+    const API_KEYS = [...keys.values()].map(({ entry }) => entry);
+    const sendAs = (name: string, path: string, body: unknown, key?: string) => {
+      const { headers, ...init } = ingestInit(body, key);
+      const apiKey = keys.get(name)?.key ?? '';
+      return sendWith({ API_KEYS }, path, {
+        ...init,
+        headers: { ...headers, 'x-api-key': apiKey },
+      });
+    };
+    const key = freshKey();
+    await expectEvent(await sendAs('sender', INGEST, bookingCreated(), key), 202);
+    const guess = bookingCreated({ payload: { guests: 3, currency: 'EUR' } });
+    const single = await sendAs(caller, INGEST, guess, key);
+    const events = [{ ...guess, idempotency_key: key }];
+    const batch = await sendAs(caller, `${INGEST}/batch`, { events });
+    const { data } = await batch.json<{ data: { error: { details?: { path: string }[] } }[] }>();
+    const error = await expectError(single, 409, 'idempotency_key_in_use');
+    for (const { details } of [error, data[0]?.error ?? {}]) {
+      expect(details?.map(({ path }) => path)).toEqual(isShown ? ['payload.guests'] : undefined);
+    }
   });
 
   it('refuses a body that differs only in the case of a UUID, and says so', async () => {
