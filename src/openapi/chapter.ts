@@ -33,7 +33,7 @@ export type Access = {
 type ErrorResponse = { description: string; errors: readonly [ApiError, ...ApiError[]] };
 
 /** Name → example. */
-type Examples = Record<string, { summary: string; value: unknown }>;
+export type Examples = Record<string, { summary: string; value: unknown }>;
 
 /** Without `headers` no cache may store the response. Without `schema` it has no body. */
 type SuccessResponse = {
@@ -85,21 +85,15 @@ const COMMON_ERRORS: readonly ErrorResponse[] = [
   },
 ];
 
-/** Writes the operations of a capability, by path and method. */
-export function chapter(
-  tag: Chapter['tag'],
-  operations: Record<string, { get?: Operation; post?: Operation }>,
-): Chapter {
-  const paths = Object.entries(operations).map(([path, methods]) => [
-    path,
-    Object.fromEntries(
-      Object.entries(methods).map(([method, operation]) => [
-        method,
-        { tags: [tag.name], ...operationOf(operation, { method: method.toUpperCase(), path }) },
-      ]),
-    ),
-  ]);
-  return { tag, paths: Object.fromEntries(paths) };
+/** Writes the operations of a capability, by method and path: `GET /api/v1/events`. */
+export function chapter(tag: Chapter['tag'], operations: Record<string, Operation>): Chapter {
+  const paths: ZodOpenApiPathsObject = {};
+  for (const [route, operation] of Object.entries(operations)) {
+    const [method = '', path = ''] = route.split(' ');
+    const written = { tags: [tag.name], ...operationOf(operation, { method, path }) };
+    paths[path] = { ...paths[path], [method.toLowerCase()]: written };
+  }
+  return { tag, paths };
 }
 
 function operationOf(

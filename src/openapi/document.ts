@@ -1,7 +1,4 @@
-/**
- * The OpenAPI document, made from the chapters of the capabilities. Its schemas are the schemas that validate requests,
- * and with which the tests parse answers.
- */
+/** The OpenAPI document, made from the chapters of the capabilities. */
 
 import { createDocument, type ZodOpenApiOverride } from 'zod-openapi';
 import { securitySchemes } from '../auth/openapi/access.ts';
@@ -12,7 +9,6 @@ import { WINDOW_SECONDS } from '../rate-limit/window.ts';
 import { VERSION } from '../version.ts';
 import { portablePattern } from './portable-pattern.ts';
 
-/** One chapter per capability. Its tag names its kind of reader. */
 const CHAPTERS = [propertyChapter, eventChapter, healthChapter];
 
 const DESCRIPTION = `
@@ -31,16 +27,15 @@ Domain events accepted once, and a public feed of property listings.
 **Request ids.** Every answer carries \`X-Request-ID\`: the id that you sent, or a new one. Name it when you report a problem.
 `.trim();
 
-/** A larger bound only protects the storage: it says nothing about the usual size of a value. */
+/** Larger bounds only protect the storage, and say nothing about usual values. */
 const MAX_USUAL_LENGTH = 2_000;
 const MAX_USUAL_ITEMS = 100;
 
-/** Any text without NUL. */
-const ANY_TEXT = '^[^\\x00]*$';
+const TEXT_WITHOUT_NUL = '^[^\\x00]*$';
 
 /**
- * Writes patterns as every dialect reads them, and gives integers of at most 32 bits the format `int32`. Wider integers
- * get no format: `int64` is a bigint in some generated clients, which `JSON.stringify` refuses.
+ * Writes portable patterns, and the format of integers: `int32`, or none for wider ones. `int64` is a bigint in some
+ * generated clients, and `JSON.stringify` throws for a bigint.
  */
 const writePortably: ZodOpenApiOverride = ({ jsonSchema }) => {
   if (jsonSchema.pattern !== undefined) jsonSchema.pattern = portablePattern(jsonSchema.pattern);
@@ -52,18 +47,14 @@ const writePortably: ZodOpenApiOverride = ({ jsonSchema }) => {
   else delete jsonSchema.format;
 };
 
-/**
- * Leaves bounds that only protect the storage out of answers: a mock made from a bound of 100,000 characters is that
- * long. The introduction of the document states these bounds.
- */
-const leaveStorageBoundsOut: ZodOpenApiOverride = ({ jsonSchema, io }) => {
+/** Omits storage bounds from responses: a mock would be as long as its bound. The introduction states them. */
+const omitStorageBounds: ZodOpenApiOverride = ({ jsonSchema, io }) => {
   if (io !== 'output') return;
   if ((jsonSchema.maxLength ?? 0) > MAX_USUAL_LENGTH) delete jsonSchema.maxLength;
   if ((jsonSchema.maxItems ?? 0) > MAX_USUAL_ITEMS) delete jsonSchema.maxItems;
-  if (jsonSchema.pattern === ANY_TEXT) delete jsonSchema.pattern;
+  if (jsonSchema.pattern === TEXT_WITHOUT_NUL) delete jsonSchema.pattern;
 };
 
-/** Builds the document. Every call returns a new one. */
 export function createOpenApiDocument() {
   return createDocument(
     {
@@ -89,7 +80,7 @@ export function createOpenApiDocument() {
     {
       override: (context) => {
         writePortably(context);
-        leaveStorageBoundsOut(context);
+        omitStorageBounds(context);
       },
     },
   );

@@ -1,46 +1,35 @@
-/**
- * The schema of the error envelope, for the OpenAPI document and the tests. The Worker writes the envelope in
- * render-error.ts, and parses none.
- */
+/** The schema of the error envelope, for the OpenAPI document and the tests. render-error.ts writes the envelope. */
 
 import * as z from 'zod';
+import { described } from '../http/described.ts';
 import { CATALOGUE, type ErrorCode, MAX_PATH_CHARACTERS, MAX_PROBLEMS } from '../http/errors.ts';
-
-/** The bound of a message or a path, which may repeat text that the caller sent. */
-const MAX_ECHOED_CHARACTERS = 300_000;
 
 /** A field value (RFC 9110 section 5.5), in a form that every dialect of patterns reads. */
 const FIELD_VALUE = '^[^\\x00-\\x08\\x0a-\\x1f\\x7f]*$';
 
-/** A text that fits a pattern. */
+const CODES = Object.keys(CATALOGUE) as ErrorCode[];
+
 export function patternText(pattern: RegExp, maxCharacters: number): z.ZodString {
   return z.string().max(maxCharacters).regex(pattern);
 }
 
-/** A request id. */
 export const requestIdText = patternText(new RegExp(FIELD_VALUE), 200).min(1);
 
-const CODES = Object.keys(CATALOGUE) as ErrorCode[];
-
-/** A text that may repeat text of the caller. */
-const echo = z.string().max(MAX_ECHOED_CHARACTERS);
+/** A message or a path, which may repeat text that the caller sent. */
+const echo = z.string().max(300_000);
 
 const message = echo.min(1).meta({
   description: 'The problem, for people to read. Do not parse it: branch on `error.code`.',
   examples: ['limit must be at most 100'],
 });
 
-/** One problem of the request. */
 export const problem = z
   .strictObject({
-    path: z
-      .string()
-      .max(MAX_PATH_CHARACTERS)
-      .meta({
-        description:
-          'Path of the problem, in dots: `payload.items.0.id`. Empty for the body as a whole.',
-        examples: ['payload.check_in'],
-      }),
+    path: described(
+      z.string().max(MAX_PATH_CHARACTERS),
+      'Path of the problem, in dots: `payload.items.0.id`. Empty for the body as a whole.',
+      'payload.check_in',
+    ),
     message: message.meta({
       description: 'The problem at this path.',
       examples: ['must be at most 100'],
@@ -48,61 +37,42 @@ export const problem = z
   })
   .meta({ id: 'Problem', description: 'One problem of the request.' });
 
-/** The fields of the envelope, for answers that have other fields beside them. */
+const error = z
+  .strictObject({
+    type: described(z.enum(CODES.map((code) => CATALOGUE[code].type)), 'Category of the error.'),
+    code: described(z.enum(CODES), 'The error, for programs to branch on.'),
+    message,
+    param: described(
+      z.string().min(1).max(MAX_PATH_CHARACTERS).optional(),
+      'The field, parameter or header with the first problem.',
+      'limit',
+    ),
+    request_id: requestIdText.meta({
+      description: 'The `X-Request-ID` of this answer. Name it when you report a problem.',
+    }),
+    details: described(
+      z.array(problem).min(1).max(MAX_PROBLEMS).optional(),
+      `Every problem of the request, up to ${MAX_PROBLEMS}.`,
+    ),
+  })
+  .meta({ id: 'ErrorInfo', description: 'The error. New clients read nothing else.' });
+
+/** The fields of the envelope. A response may have other fields beside them. */
 export const errorFields = {
-  error: z
-    .strictObject({
-      type: z
-        .enum(CODES.map((code) => CATALOGUE[code].type))
-        .meta({ description: 'Category of the error.' }),
-      code: z.enum(CODES).meta({ description: 'The error, for programs to branch on.' }),
-      message,
-      param: z
-        .string()
-        .min(1)
-        .max(MAX_PATH_CHARACTERS)
-        .optional()
-        .meta({
-          description: 'The field, parameter or header with the first problem.',
-          examples: ['limit'],
-        }),
-      request_id: requestIdText.meta({
-        description: 'The `X-Request-ID` of this answer. Name it when you report a problem.',
-      }),
-      details: z
-        .array(problem)
-        .min(1)
-        .max(MAX_PROBLEMS)
-        .optional()
-        .meta({ description: `Every problem of the request, up to ${MAX_PROBLEMS}.` }),
-    })
-    .meta({ id: 'ErrorInfo', description: 'The error. New clients read nothing else.' }),
-  statusCode: z
-    .int32()
-    .min(400)
-    .max(599)
-    .meta({ description: 'For older clients: the HTTP status.', deprecated: true }),
-  timestamp: z.iso
-    .datetime({ precision: 3 })
-    .max(24)
-    .meta({ description: 'For older clients: when this answer was made.', deprecated: true }),
-  path: echo.regex(/^\//).meta({
-    description: 'For older clients: the path of the request, without its query.',
+  error,
+  statusCode: forOlderClients(z.int32().min(400).max(599), 'the HTTP status'),
+  timestamp: forOlderClients(z.iso.datetime({ precision: 3 }).max(24), 'when this answer was made'),
+  path: forOlderClients(echo.regex(/^\//), 'the path of the request, without its query').meta({
     examples: ['/api/v1/web/properties'],
-    deprecated: true,
   }),
-  method: patternText(/^[A-Z-]+$/, 40).meta({
-    description: 'For older clients: the method of the request.',
-    deprecated: true,
-  }),
-  message: message.meta({
-    description: 'For older clients: the same as `error.message`.',
-    deprecated: true,
-  }),
+  method: forOlderClients(patternText(/^[A-Z-]+$/, 40), 'the method of the request'),
+  message: forOlderClients(message, 'the same as `error.message`'),
 } as const;
 
-/** The whole envelope. */
-export const errorResource = z.strictObject(errorFields).meta({
-  id: 'ErrorEnvelope',
-  description: 'An error. New clients read only `error`.',
-});
+function forOlderClients<Schema extends z.ZodType>(schema: Schema, meaning: string): Schema {
+  return schema.meta({ description: `For older clients: ${meaning}.`, deprecated: true });
+}
+
+export const errorResource = z
+  .strictObject(errorFields)
+  .meta({ id: 'ErrorEnvelope', description: 'An error. New clients read only `error`.' });

@@ -1,14 +1,13 @@
-/** The response headers that several operations share, for the OpenAPI document. */
+/** The response headers that several operations share in the OpenAPI document. */
 
 import * as z from 'zod';
 import type { ApiError } from '../http/errors.ts';
 import { WINDOW_SECONDS } from '../rate-limit/window.ts';
 import { patternText, requestIdText } from './error-resource.ts';
 
-/** A header, and the id of its component in the document: its name unless another id is given. */
+/** `id` names its component in the document; by default the header's name. */
 type Header = readonly [schema: z.ZodType, description: string, id?: string];
 
-/** Describes headers, by name. */
 export function headersOf(headers: Readonly<Record<string, Header>>): Record<string, z.ZodType> {
   return Object.fromEntries(
     Object.entries(headers).map(([name, [schema, description, id = name]]) => [
@@ -21,7 +20,7 @@ export function headersOf(headers: Readonly<Record<string, Header>>): Record<str
 const count = z.int32().min(0).optional();
 const names = /^[\w-]+(, ?[\w-]+)*$/;
 
-/** The headers of every answer of every route. */
+/** The headers of every response. */
 export const commonHeaders = headersOf({
   'X-Request-ID': [
     requestIdText,
@@ -73,12 +72,10 @@ export const commonHeaders = headersOf({
   Vary: [patternText(names, 100).optional(), 'The request headers that the answer depends on.'],
 });
 
-/** `Cache-Control` of errors, and of other answers that are not cached. */
 export const noStore = headersOf({
   'Cache-Control': [z.literal('no-store'), 'No cache may hold the answer.', 'No-Store'],
 });
 
-/** The headers of every error. */
 export const errorHeaders = {
   ...commonHeaders,
   ...noStore,
@@ -93,7 +90,7 @@ export const errorHeaders = {
 const retrySeconds = z.int32().min(1);
 const RETRY_WORDS = 'Seconds to wait before the request is sent again.';
 
-/** The headers of single errors, beside the headers of every error. */
+/** The headers that some errors have. */
 const headersOfSomeErrors = headersOf({
   // RFC 9110 section 11.6.1
   'WWW-Authenticate': [
@@ -103,7 +100,7 @@ const headersOfSomeErrors = headersOf({
   'Retry-After': [retrySeconds, RETRY_WORDS],
 });
 
-/** `Retry-After` of a status that some errors have without it. */
+/** For a status whose errors have `Retry-After` at times. */
 const optionalRetryAfter = headersOf({
   'Retry-After': [
     retrySeconds.optional(),
@@ -112,13 +109,12 @@ const optionalRetryAfter = headersOf({
   ],
 });
 
-/** Returns the headers that some of the errors have, optional unless all of them have it. */
+/** Returns the headers that some of `errors` have. `Retry-After` is optional unless all have it. */
 export function headersOfErrors(errors: readonly ApiError[]): Record<string, z.ZodType> {
-  const isSent = (name: string) => errors.some(({ headers }) => name in headers);
-  const isAlwaysSent = (name: string) => errors.every(({ headers }) => name in headers);
-  const sent = Object.entries(headersOfSomeErrors).filter(([name]) => isSent(name));
-  return {
-    ...Object.fromEntries(sent),
-    ...(isSent('Retry-After') && !isAlwaysSent('Retry-After') && optionalRetryAfter),
-  };
+  const sent = Object.entries(headersOfSomeErrors).filter(([name]) =>
+    errors.some(({ headers }) => name in headers),
+  );
+  const waits = errors.filter(({ headers }) => 'Retry-After' in headers).length;
+  const isOptional = waits > 0 && waits < errors.length;
+  return { ...Object.fromEntries(sent), ...(isOptional && optionalRetryAfter) };
 }

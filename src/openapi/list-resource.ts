@@ -1,16 +1,15 @@
-/** The schema of a page of a list, for the OpenAPI document and the tests. The Worker writes pages in paging.ts. */
+/** The schema of a page of a list, for the OpenAPI document and the tests. http/paging.ts writes pages. */
 
 import * as z from 'zod';
 import { described } from '../http/described.ts';
 import { MAX_CURSOR_CHARACTERS, MAX_PAGE_SIZE } from '../http/paging.ts';
 
-/** A cursor: base64url without padding. */
+/** Base64url without padding. */
 export const cursorText = z
   .string()
   .max(MAX_CURSOR_CHARACTERS)
   .regex(/^[\w-]+$/);
 
-/** Makes the schema of a page of `item`. */
 export function listOf<Item extends z.ZodType>(item: Item) {
   return z.strictObject({
     object: z.literal('list'),

@@ -1,39 +1,29 @@
 /**
- * Rewrites a regular expression of the code for the OpenAPI document, whose readers have other dialects: ECMAScript
- * with the `u` flag, RE2, Java and Python. Pure.
+ * Rewrites a regular expression for the OpenAPI document, whose readers have other dialects: ECMAScript with the `u`
+ * flag, RE2, Java and Python. Python's `\d` and `\w` match characters of every script, and Java has no `\0`. Pure.
  *
- * Python's `\d` and `\w` match characters of every script, Java has no `\0`, and an escape that one dialect allows is
- * an error in another. A pattern without a portable form is not changed, and a test finds it.
+ * A pattern without a portable form is not changed, and a test finds it.
+ *
+ * @example portablePattern('^\\d+$') // '^[0-9]+$'
  */
-
-const DIGITS = '0-9';
-const WORD_CHARACTERS = '0-9A-Za-z_';
-
-/** An escape, or any other character. */
-const TOKENS = /\\.|./gs;
-
-/** Returns the same pattern in the syntax that all dialects share. */
 export function portablePattern(pattern: string): string {
   let isInClass = false;
-  const written = pattern.match(TOKENS)?.map((token) => {
-    if (token === '[') isInClass = true;
-    if (token === ']') isInClass = false;
-    return portableToken(token, isInClass);
+  return pattern.replaceAll(/\\.|[[\]]/gs, (token) => {
+    switch (token) {
+      case '[':
+      case ']':
+        isInClass = token === '[';
+        return token;
+      case '\\d':
+        return isInClass ? '0-9' : '[0-9]';
+      case '\\w':
+        return isInClass ? '0-9A-Za-z_' : '[0-9A-Za-z_]';
+      case '\\0':
+        return '\\x00';
+      case '\\/':
+        return '/';
+      default:
+        return token;
+    }
   });
-  return written?.join('') ?? '';
-}
-
-function portableToken(token: string, isInClass: boolean): string {
-  switch (token) {
-    case '\\d':
-      return isInClass ? DIGITS : `[${DIGITS}]`;
-    case '\\w':
-      return isInClass ? WORD_CHARACTERS : `[${WORD_CHARACTERS}]`;
-    case '\\0':
-      return '\\x00';
-    case '\\/':
-      return '/';
-    default:
-      return token;
-  }
 }

@@ -124,163 +124,155 @@ const tag = {
 };
 
 export const eventChapter = chapter(tag, {
-  '/api/public/events/ingest': {
-    post: {
-      operationId: 'ingestEvent',
-      summary: 'Record a domain event',
-      description: `Stores an event. With an \`Idempotency-Key\`, the request can be repeated safely: the same key with the same body always gives the same event, and the same key with another body is refused for 24 hours. Two bodies are the same if their canonical JSON (RFC 8785) is: the order of fields and white space do not matter. The id of the event is the UUID version 5 of the key, so a sender can compute it. The body has at most ${MAX_BODY_KIB} KiB and 64 levels.`,
-      access: keyWith('events:write'),
-      headers: {
-        [IDEMPOTENCY_KEY_HEADER]: name.optional().meta({
-          description:
-            'Your own key for this event, 1 to 255 characters. Use the same key for every retry of the event, and for nothing else.',
-          param: { id: IDEMPOTENCY_KEY_HEADER },
-        }),
+  'POST /api/public/events/ingest': {
+    operationId: 'ingestEvent',
+    summary: 'Record a domain event',
+    description: `Stores an event. With an \`Idempotency-Key\`, the request can be repeated safely: the same key with the same body always gives the same event, and the same key with another body is refused for 24 hours. Two bodies are the same if their canonical JSON (RFC 8785) is: the order of fields and white space do not matter. The id of the event is the UUID version 5 of the key, so a sender can compute it. The body has at most ${MAX_BODY_KIB} KiB and 64 levels.`,
+    access: keyWith('events:write'),
+    headers: {
+      [IDEMPOTENCY_KEY_HEADER]: name.optional().meta({
+        description:
+          'Your own key for this event, 1 to 255 characters. Use the same key for every retry of the event, and for nothing else.',
+        param: { id: IDEMPOTENCY_KEY_HEADER },
+      }),
+    },
+    body: {
+      description: 'The event.',
+      schema: ingestRequest,
+      examples: {
+        created: { summary: 'A booking was made', value: EXAMPLE_BODY },
+        cancelled: { summary: 'A booking was cancelled', value: EXAMPLE_CANCELLATION },
       },
-      body: {
-        description: 'The event.',
-        schema: ingestRequest,
+    },
+    responses: {
+      200: {
+        description: 'The event was accepted before, by an identical request.',
+        headers: {
+          ...noStore,
+          ...headersOf({
+            'Idempotent-Replayed': [
+              z.literal('true'),
+              'The answer is the stored answer to the first request.',
+            ],
+          }),
+        },
+        schema: event,
         examples: {
-          created: { summary: 'A booking was made', value: EXAMPLE_BODY },
-          cancelled: { summary: 'A booking was cancelled', value: EXAMPLE_CANCELLATION },
+          repeat: { summary: `A repeat with the key ${EXAMPLE_KEY}`, value: EXAMPLE_REPLAY },
         },
       },
-      responses: {
-        200: {
-          description: 'The event was accepted before, by an identical request.',
-          headers: {
-            ...noStore,
-            ...headersOf({
-              'Idempotent-Replayed': [
-                z.literal('true'),
-                'The answer is the stored answer to the first request.',
-              ],
+      202: {
+        description: 'The event is stored.',
+        schema: event,
+        examples: {
+          accepted: {
+            summary: `The first request with the key ${EXAMPLE_KEY}`,
+            value: EXAMPLE_EVENT,
+          },
+        },
+      },
+    },
+    errors: [
+      {
+        description: 'The body or the key is not valid. Nothing was stored.',
+        errors: [stayError()],
+      },
+      {
+        description:
+          'The key was used for another body within the last 24 hours. `details` names up to 50 paths at which the bodies differ.',
+        errors: [keyInUse(conflictDetails(EXAMPLE_BODY, OTHER_BODY, OTHER_BODY))],
+      },
+      ...bodyErrors(MAX_BODY_BYTES),
+    ],
+  },
+  'POST /api/public/events/ingest/batch': {
+    operationId: 'ingestEvents',
+    summary: 'Record up to 100 domain events',
+    description: `Stores the events of an outbox or a backfill in one transaction, in the order sent. Each event has its own key, and the guarantee of a single event. So a batch can always be sent again unchanged. The body has at most ${BATCH_KIB} KiB, each event at most ${MAX_BODY_KIB} KiB and 64 levels. A batch counts as one request of the rate limit.`,
+    access: keyWith('events:write'),
+    body: {
+      description: 'The events.',
+      schema: ingestBatchRequest,
+      examples: { outbox: { summary: 'Two events of a booking', value: EXAMPLE_BATCH } },
+    },
+    responses: {
+      200: {
+        description: 'One result per event, in the order sent.',
+        schema: listOf(ingestResult).meta({
+          id: 'IngestResultList',
+          description: 'The results of a batch, all of them.',
+        }),
+        examples: {
+          results: {
+            summary: 'The first event had been stored before, the second one is stored now',
+            value: pageExample(EXAMPLE_RESULTS, null),
+          },
+        },
+      },
+    },
+    errors: [
+      {
+        description:
+          'An event of the batch is not valid, and its key has no stored event that answers for it. Nothing was stored.',
+        errors: [validationError([REPEATED_KEY])],
+      },
+      ...bodyErrors(BATCH_BOUNDS.maxBytes),
+    ],
+  },
+  'GET /api/v1/events': {
+    operationId: 'listEvents',
+    summary: 'List events',
+    description:
+      'Lists events in the order of their acceptance: the newest first, or with `order=asc` the oldest first. While `has_more` is true, send `next_cursor` as `cursor` to get the next page. To follow the stream, send `order=asc`, `wait`, and the `resume_cursor` of the latest answer as `cursor`.',
+    access: keyWith('events:read'),
+    query: listParameters,
+    responses: {
+      200: {
+        description: 'A page of events.',
+        schema: eventList,
+        examples: {
+          page: {
+            summary: 'The first page of order=asc&limit=1',
+            value: pageExample([EXAMPLE_STORED_EVENT], EXAMPLE_NEXT_CURSOR, {
+              resume_cursor: EXAMPLE_NEXT_CURSOR,
             }),
           },
-          schema: event,
-          examples: {
-            repeat: { summary: `A repeat with the key ${EXAMPLE_KEY}`, value: EXAMPLE_REPLAY },
-          },
-        },
-        202: {
-          description: 'The event is stored.',
-          schema: event,
-          examples: {
-            accepted: {
-              summary: `The first request with the key ${EXAMPLE_KEY}`,
-              value: EXAMPLE_EVENT,
-            },
+          last_page: {
+            summary: 'The last page',
+            value: pageExample([EXAMPLE_STORED_EVENT], null, {
+              resume_cursor: EXAMPLE_LAST_CURSOR,
+            }),
           },
         },
       },
-      errors: [
-        {
-          description: 'The body or the key is not valid. Nothing was stored.',
-          errors: [stayError()],
-        },
-        {
-          description:
-            'The key was used for another body within the last 24 hours. `details` names up to 50 paths at which the bodies differ.',
-          errors: [keyInUse(conflictDetails(EXAMPLE_BODY, OTHER_BODY, OTHER_BODY))],
-        },
-        ...bodyErrors(MAX_BODY_BYTES),
-      ],
     },
+    errors: [badParameter(unknownAfterId(), invalidCursor())],
   },
-  '/api/public/events/ingest/batch': {
-    post: {
-      operationId: 'ingestEvents',
-      summary: 'Record up to 100 domain events',
-      description: `Stores the events of an outbox or a backfill in one transaction, in the order sent. Each event has its own key, and the guarantee of a single event. So a batch can always be sent again unchanged. The body has at most ${BATCH_KIB} KiB, each event at most ${MAX_BODY_KIB} KiB and 64 levels. A batch counts as one request of the rate limit.`,
-      access: keyWith('events:write'),
-      body: {
-        description: 'The events.',
-        schema: ingestBatchRequest,
-        examples: { outbox: { summary: 'Two events of a booking', value: EXAMPLE_BATCH } },
-      },
-      responses: {
-        200: {
-          description: 'One result per event, in the order sent.',
-          schema: listOf(ingestResult).meta({
-            id: 'IngestResultList',
-            description: 'The results of a batch, all of them.',
-          }),
-          examples: {
-            results: {
-              summary: 'The first event had been stored before, the second one is stored now',
-              value: pageExample(EXAMPLE_RESULTS, null),
-            },
-          },
-        },
-      },
-      errors: [
-        {
-          description:
-            'An event of the batch is not valid, and its key has no stored event that answers for it. Nothing was stored.',
-          errors: [validationError([REPEATED_KEY])],
-        },
-        ...bodyErrors(BATCH_BOUNDS.maxBytes),
-      ],
-    },
-  },
-  '/api/v1/events': {
-    get: {
-      operationId: 'listEvents',
-      summary: 'List events',
-      description:
-        'Lists events in the order of their acceptance: the newest first, or with `order=asc` the oldest first. While `has_more` is true, send `next_cursor` as `cursor` to get the next page. To follow the stream, send `order=asc`, `wait`, and the `resume_cursor` of the latest answer as `cursor`.',
-      access: keyWith('events:read'),
-      query: listParameters,
-      responses: {
-        200: {
-          description: 'A page of events.',
-          schema: eventList,
-          examples: {
-            page: {
-              summary: 'The first page of order=asc&limit=1',
-              value: pageExample([EXAMPLE_STORED_EVENT], EXAMPLE_NEXT_CURSOR, {
-                resume_cursor: EXAMPLE_NEXT_CURSOR,
-              }),
-            },
-            last_page: {
-              summary: 'The last page',
-              value: pageExample([EXAMPLE_STORED_EVENT], null, {
-                resume_cursor: EXAMPLE_LAST_CURSOR,
-              }),
-            },
-          },
-        },
-      },
-      errors: [badParameter(unknownAfterId(), invalidCursor())],
-    },
-  },
-  '/api/v1/events/{id}': {
-    get: {
-      operationId: 'getEvent',
-      summary: 'Get one event',
-      description: 'Returns the stored event with this id.',
-      access: keyWith('events:read'),
-      examplePath: '/api/v1/events/no-such-event',
-      path: z.object({
-        id: uuid.meta({
-          description: 'The id of the event.',
-          param: { example: EXAMPLE_EVENT.id },
-        }),
+  'GET /api/v1/events/{id}': {
+    operationId: 'getEvent',
+    summary: 'Get one event',
+    description: 'Returns the stored event with this id.',
+    access: keyWith('events:read'),
+    examplePath: '/api/v1/events/no-such-event',
+    path: z.object({
+      id: uuid.meta({
+        description: 'The id of the event.',
+        param: { example: EXAMPLE_EVENT.id },
       }),
-      responses: {
-        200: {
-          description: 'The event.',
-          schema: anyStoredEvent,
-          examples: { event: { summary: 'A booking was made', value: EXAMPLE_STORED_EVENT } },
-        },
+    }),
+    responses: {
+      200: {
+        description: 'The event.',
+        schema: anyStoredEvent,
+        examples: { event: { summary: 'A booking was made', value: EXAMPLE_STORED_EVENT } },
       },
-      errors: [
-        {
-          description: 'The query has a parameter: this operation takes none.',
-          errors: [queryError(z.object({}), { sort: ['type'] })],
-        },
-        { description: 'No event has this id.', errors: [noSuchEvent()] },
-      ],
     },
+    errors: [
+      {
+        description: 'The query has a parameter: this operation takes none.',
+        errors: [queryError(z.object({}), { sort: ['type'] })],
+      },
+      { description: 'No event has this id.', errors: [noSuchEvent()] },
+    ],
   },
 });

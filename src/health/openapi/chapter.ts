@@ -30,55 +30,51 @@ const tag = {
 };
 
 export const healthChapter = chapter(tag, {
-  '/api/health': {
-    get: {
-      operationId: 'getHealth',
-      summary: 'Whether the service answers',
-      description: 'For monitors. It checks no dependency, and needs no credentials.',
-      access: OPEN,
-      responses: {
-        200: {
-          description: 'The service answers.',
-          schema: health,
-          examples: { ok: { summary: 'The service answers', value: exampleOf('ok') } },
-        },
+  'GET /api/health': {
+    operationId: 'getHealth',
+    summary: 'Whether the service answers',
+    description: 'For monitors. It checks no dependency, and needs no credentials.',
+    access: OPEN,
+    responses: {
+      200: {
+        description: 'The service answers.',
+        schema: health,
+        examples: { ok: { summary: 'The service answers', value: exampleOf('ok') } },
       },
     },
   },
-  '/api/health/detailed': {
-    get: {
-      operationId: 'getDetailedHealth',
-      summary: 'Whether the service and its dependencies are up',
-      description:
-        'The state of each dependency, checked at most 5 seconds ago. `degraded`: the service works without its idempotency cache or its rate limiter. It needs no credentials.',
-      access: OPEN,
-      responses: {
-        200: {
-          description: 'The database is up.',
-          schema: detailedHealth,
-          examples: {
-            ok: { summary: 'All is up', value: { ...exampleOf('ok', UP), deployment: DEPLOYMENT } },
-            degraded: {
-              summary: 'The idempotency cache is down',
-              value: exampleOf('degraded', { ...UP, idempotency_cache: DOWN }),
-            },
+  'GET /api/health/detailed': {
+    operationId: 'getDetailedHealth',
+    summary: 'Whether the service and its dependencies are up',
+    description:
+      'The state of each dependency, checked at most 5 seconds ago. `degraded`: the service works without its idempotency cache or its rate limiter. It needs no credentials.',
+    access: OPEN,
+    responses: {
+      200: {
+        description: 'The database is up.',
+        schema: detailedHealth,
+        examples: {
+          ok: { summary: 'All is up', value: { ...exampleOf('ok', UP), deployment: DEPLOYMENT } },
+          degraded: {
+            summary: 'The idempotency cache is down',
+            value: exampleOf('degraded', { ...UP, idempotency_cache: DOWN }),
           },
         },
       },
-      otherResponses: {
-        503: {
-          description: 'The database is down. The error envelope stands beside the health fields.',
-          headers: z.object(errorHeaders),
-          content: json(downHealth, {
-            service_unavailable: {
-              summary: 'The database is down',
-              value: {
-                ...exampleOf('down', { ...UP, database: DOWN }),
-                ...errorExample(databaseDown(), DETAILED),
-              },
+    },
+    otherResponses: {
+      503: {
+        description: 'The database is down. The error envelope stands beside the health fields.',
+        headers: z.object(errorHeaders),
+        content: json(downHealth, {
+          service_unavailable: {
+            summary: 'The database is down',
+            value: {
+              ...exampleOf('down', { ...UP, database: DOWN }),
+              ...errorExample(databaseDown(), DETAILED),
             },
-          }),
-        },
+          },
+        }),
       },
     },
   },

@@ -3,7 +3,13 @@
 import * as z from 'zod';
 import { FEED_ACCESS } from '../../auth/openapi/access.ts';
 import { invalidCursor } from '../../http/paging.ts';
-import { badParameter, chapter, pageExample, queryError } from '../../openapi/chapter.ts';
+import {
+  badParameter,
+  chapter,
+  type Examples,
+  pageExample,
+  queryError,
+} from '../../openapi/chapter.ts';
 import { patternText } from '../../openapi/error-resource.ts';
 import { headersOf } from '../../openapi/headers.ts';
 import { listOf } from '../../openapi/list-resource.ts';
@@ -48,10 +54,11 @@ const headers = headersOf({
   ],
 });
 
-const notModified = {
-  description: 'The answer that `If-None-Match` names is still current. There is no body.',
-  headers,
-};
+/** A response that clients may cache, and its 304. */
+function cacheable(response: { description: string; schema: z.ZodType; examples: Examples }) {
+  const description = 'The answer that `If-None-Match` names is still current. There is no body.';
+  return { 200: { ...response, headers }, 304: { description, headers } };
+}
 
 const tag = {
   name: 'Site',
@@ -60,173 +67,147 @@ const tag = {
 };
 
 export const propertyChapter = chapter(tag, {
-  '/api/v1/web/properties': {
-    get: {
-      operationId: 'listProperties',
-      summary: 'List the public listings',
-      description: `Lists the public listings in curatorial order (\`display_order\`, then \`id\`). While \`has_more\` is true, send \`next_cursor\` as \`cursor\` to get the next page. If a listing is added, moved or removed in between, no other listing is repeated or missed. Unknown parameters are refused.`,
-      access: FEED_ACCESS,
-      query: listParameters,
-      headers: requestHeaders,
-      responses: {
-        200: {
-          description: 'A page of listings.',
-          headers,
-          schema: listOf(property).meta({ id: 'PropertyList', description: 'A page of listings.' }),
-          examples: {
-            page: {
-              summary: `The second page of location_id=${EXAMPLES.locationId}&limit=1`,
-              value: pageExample([EXAMPLES.listing], EXAMPLES.nextCursor),
-            },
-            last_page: {
-              summary: `The last page, here the only one: no home fits location_id=${EXAMPLES.locationId}&type=ski`,
-              value: pageExample([], null),
-            },
-          },
+  'GET /api/v1/web/properties': {
+    operationId: 'listProperties',
+    summary: 'List the public listings',
+    description: `Lists the public listings in curatorial order (\`display_order\`, then \`id\`). While \`has_more\` is true, send \`next_cursor\` as \`cursor\` to get the next page. If a listing is added, moved or removed in between, no other listing is repeated or missed. Unknown parameters are refused.`,
+    access: FEED_ACCESS,
+    query: listParameters,
+    headers: requestHeaders,
+    responses: cacheable({
+      description: 'A page of listings.',
+      schema: listOf(property).meta({ id: 'PropertyList', description: 'A page of listings.' }),
+      examples: {
+        page: {
+          summary: `The second page of location_id=${EXAMPLES.locationId}&limit=1`,
+          value: EXAMPLES.page,
         },
-        304: notModified,
-      },
-      errors: [badParameter(queryError(listParameters, { limit: ['101'] }), invalidCursor())],
-    },
-  },
-  '/api/v1/web/property-cards': {
-    get: {
-      operationId: 'listPropertyCards',
-      summary: 'List cards of the public listings',
-      description:
-        'Lists the listings for an overview page, with the parameters, order and paging of the list of listings. A card has a few fields of its listing, so a page is far smaller.',
-      access: FEED_ACCESS,
-      query: listParameters,
-      headers: requestHeaders,
-      responses: {
-        200: {
-          description: 'A page of cards.',
-          headers,
-          schema: listOf(propertyCard).meta({
-            id: 'PropertyCardList',
-            description: 'A page of cards.',
-          }),
-          examples: {
-            page: {
-              summary: 'The second page of location=sardinia&limit=1&locale=en',
-              value: EXAMPLES.cards,
-            },
-            last_page: {
-              summary: 'The last page, here the only one: no home fits location=sardinia&type=ski',
-              value: pageExample([], null),
-            },
-          },
+        last_page: {
+          summary: `The last page, here the only one: no home fits location_id=${EXAMPLES.locationId}&type=ski`,
+          value: pageExample([], null),
         },
-        304: notModified,
       },
-      errors: [
-        badParameter(
-          queryError(listParameters, {
-            location: ['sardinia'],
-            location_id: [EXAMPLES.locationId],
-          }),
-          invalidCursor(),
-        ),
-      ],
-    },
+    }),
+    errors: [badParameter(queryError(listParameters, { limit: ['101'] }), invalidCursor())],
   },
-  '/api/v1/web/properties/{slugOrId}': {
-    get: {
-      operationId: 'getProperty',
-      summary: 'Get one listing',
-      description:
-        'Returns the listing whose `id` or `slug` is in the path: a UUID is an `id`. A listing of any web status but `hidden` is served; see its `status`.',
-      access: FEED_ACCESS,
-      examplePath: '/api/v1/web/properties/no-such-home',
-      path: z.object({
-        slugOrId: patternText(/^[A-Za-z0-9]+([-_][A-Za-z0-9]+)*$/, 200)
-          .min(1)
-          .meta({ description: 'A slug or an id.', param: { example: EXAMPLES.listing.slug } }),
+  'GET /api/v1/web/property-cards': {
+    operationId: 'listPropertyCards',
+    summary: 'List cards of the public listings',
+    description:
+      'Lists the listings for an overview page, with the parameters, order and paging of the list of listings. A card has a few fields of its listing, so a page is far smaller.',
+    access: FEED_ACCESS,
+    query: listParameters,
+    headers: requestHeaders,
+    responses: cacheable({
+      description: 'A page of cards.',
+      schema: listOf(propertyCard).meta({
+        id: 'PropertyCardList',
+        description: 'A page of cards.',
       }),
-      query: itemParameters,
-      headers: requestHeaders,
-      responses: {
-        200: {
-          description: 'The listing.',
-          headers,
-          schema: property,
-          examples: { property: { summary: 'A listed home', value: EXAMPLES.listing } },
+      examples: {
+        page: {
+          summary: 'The second page of location=sardinia&limit=1&locale=en',
+          value: EXAMPLES.cards,
         },
-        304: notModified,
+        last_page: {
+          summary: 'The last page, here the only one: no home fits location=sardinia&type=ski',
+          value: pageExample([], null),
+        },
       },
-      errors: [
-        badParameter(queryError(itemParameters, { locale: ['de'] })),
-        {
-          description: 'No listing has this slug or id, or the listing is hidden.',
-          errors: [noSuchProperty()],
-        },
-      ],
-    },
+    }),
+    errors: [
+      badParameter(
+        queryError(listParameters, {
+          location: ['sardinia'],
+          location_id: [EXAMPLES.locationId],
+        }),
+        invalidCursor(),
+      ),
+    ],
   },
-  '/api/v1/web/property-changes': {
-    get: {
-      operationId: 'listPropertyChanges',
-      summary: 'List the changes of listings',
-      description:
-        'For sites that keep a copy. Without `after`: the whole public catalogue, each listing once. With the `resume_cursor` of an earlier answer as `after`: each listing that has changed since then, once, at its latest change; a listing that was hidden has `removed` and no property. The changes come in the order in which imports were committed. The answer is read from the primary database and never cached, so it shows an import as soon as the import has ended.',
-      access: FEED_ACCESS,
-      query: changeParameters,
-      responses: {
-        200: {
-          description: 'A page of changes.',
-          headers: headersOf({
-            'Cache-Control': [
-              z.literal('no-store'),
-              'No cache may hold the answer: the next one may differ.',
-              'No-Store-Changes',
-            ],
-          }),
-          schema: changeList,
-          examples: {
-            page: {
-              summary: 'The changes since an earlier answer, for locale=en',
-              value: EXAMPLES.changes,
-            },
-            more: {
-              summary: 'The first page of the same changes for limit=1',
-              value: EXAMPLES.firstChanges,
-            },
+  'GET /api/v1/web/properties/{slugOrId}': {
+    operationId: 'getProperty',
+    summary: 'Get one listing',
+    description:
+      'Returns the listing whose `id` or `slug` is in the path: a UUID is an `id`. A listing of any web status but `hidden` is served; see its `status`.',
+    access: FEED_ACCESS,
+    examplePath: '/api/v1/web/properties/no-such-home',
+    path: z.object({
+      slugOrId: patternText(/^[A-Za-z0-9]+([-_][A-Za-z0-9]+)*$/, 200)
+        .min(1)
+        .meta({ description: 'A slug or an id.', param: { example: EXAMPLES.listing.slug } }),
+    }),
+    query: itemParameters,
+    headers: requestHeaders,
+    responses: cacheable({
+      description: 'The listing.',
+      schema: property,
+      examples: { property: { summary: 'A listed home', value: EXAMPLES.listing } },
+    }),
+    errors: [
+      badParameter(queryError(itemParameters, { locale: ['de'] })),
+      {
+        description: 'No listing has this slug or id, or the listing is hidden.',
+        errors: [noSuchProperty()],
+      },
+    ],
+  },
+  'GET /api/v1/web/property-changes': {
+    operationId: 'listPropertyChanges',
+    summary: 'List the changes of listings',
+    description:
+      'For sites that keep a copy. Without `after`: the whole public catalogue, each listing once. With the `resume_cursor` of an earlier answer as `after`: each listing that has changed since then, once, at its latest change; a listing that was hidden has `removed` and no property. The changes come in the order in which imports were committed. The answer is read from the primary database and never cached, so it shows an import as soon as the import has ended.',
+    access: FEED_ACCESS,
+    query: changeParameters,
+    responses: {
+      200: {
+        description: 'A page of changes.',
+        headers: headersOf({
+          'Cache-Control': [
+            z.literal('no-store'),
+            'No cache may hold the answer: the next one may differ.',
+            'No-Store-Changes',
+          ],
+        }),
+        schema: changeList,
+        examples: {
+          page: {
+            summary: 'The changes since an earlier answer, for locale=en',
+            value: EXAMPLES.changes,
+          },
+          more: {
+            summary: 'The first page of the same changes for limit=1',
+            value: EXAMPLES.firstChanges,
           },
         },
       },
-      errors: [
-        badParameter(queryError(changeParameters, { limit: ['101'] }), invalidCursor('after')),
-      ],
     },
+    errors: [
+      badParameter(queryError(changeParameters, { limit: ['101'] }), invalidCursor('after')),
+    ],
   },
-  '/api/v1/web/locations': {
-    get: {
-      operationId: 'listLocations',
-      summary: 'List the locations',
-      description:
-        'Lists all locations, ordered by `slug`, then by `id`; locations without a slug come last. The filters `location` and `location_id` of the listings take their slugs and ids. Some locations may have no public listing.',
-      access: FEED_ACCESS,
-      query: locationParameters,
-      headers: requestHeaders,
-      responses: {
-        200: {
-          description: 'A page of locations.',
-          headers,
-          schema: listOf(locationResource).meta({
-            id: 'LocationList',
-            description: 'A page of locations.',
-          }),
-          examples: {
-            page: { summary: 'The first page of limit=2&locale=en', value: EXAMPLES.locations },
-            last_page: {
-              summary: 'The last page of limit=2&locale=en: a location without a slug',
-              value: EXAMPLES.lastLocations,
-            },
-          },
+  'GET /api/v1/web/locations': {
+    operationId: 'listLocations',
+    summary: 'List the locations',
+    description:
+      'Lists all locations, ordered by `slug`, then by `id`; locations without a slug come last. The filters `location` and `location_id` of the listings take their slugs and ids. Some locations may have no public listing.',
+    access: FEED_ACCESS,
+    query: locationParameters,
+    headers: requestHeaders,
+    responses: cacheable({
+      description: 'A page of locations.',
+      schema: listOf(locationResource).meta({
+        id: 'LocationList',
+        description: 'A page of locations.',
+      }),
+      examples: {
+        page: { summary: 'The first page of limit=2&locale=en', value: EXAMPLES.locations },
+        last_page: {
+          summary: 'The last page of limit=2&locale=en: a location without a slug',
+          value: EXAMPLES.lastLocations,
         },
-        304: notModified,
       },
-      errors: [badParameter(queryError(locationParameters, { limit: ['101'] }), invalidCursor())],
-    },
+    }),
+    errors: [badParameter(queryError(locationParameters, { limit: ['101'] }), invalidCursor())],
   },
 });

@@ -1,4 +1,4 @@
-/** Examples of the feed: its answers when the sample listings are loaded. */
+/** Examples of the feed: its responses when the sample listings are stored. */
 
 import samples from '../../../tools/samples/listings.json' with { type: 'json' };
 import { EXAMPLE_TIME, pageExample } from '../../openapi/chapter.ts';
@@ -8,30 +8,18 @@ import type { Source } from '../source.ts';
 import { type Property, property } from './resource.ts';
 
 const { location_id: _, ...sample } = bySlug(samples.properties, 'sa-domu-rubia');
-const sardinia = bySlug(samples.locations, 'sardinia');
+const location = bySlug(samples.locations, 'sardinia');
 
-/** The listing of the examples, as it is stored. The sample has every field, and `listing` is validated. */
-const example = {
+/** The sample has every field, and `listing` is validated. */
+const source = {
   ...sample,
-  location: sardinia,
+  location,
   amenities: sample.amenities?.map((slug) => bySlug(samples.amenities, slug)),
 } as Source;
 
-/** The example as the feed sends it. */
-const listing: Property = property.parse(render(example, 'https://www.example.com'));
+const listing: Property = property.parse(render(source, 'https://www.example.com'));
 
-/** The `next_cursor` of the example's page: it leads to the listings of the location that follow the example. */
-const nextCursor =
-  'so6BdcrgwQFbMiwicHJvcGVydGllcyIsIjEwOSwyMjUsMTQ0LDIwNywyMzQsMTYzLDE3MCw2MyIsWzIxMCwiYjcxNDE4NTktNjRhZS00OWZkLTg3YmMtOWQ1YTBhMmNjMThiIl1d';
-
-/** The second page of cards with `location=sardinia&limit=1&locale=en`. */
-const cards = pageExample(
-  [inEnglish(cardOf(listing))],
-  'XfKVkRNI9ShbMiwicHJvcGVydHktY2FyZHMiLCIxNjQsMTM5LDU2LDIxLDIzMyw3MCwxODcsMTI4IixbMjEwLCJiNzE0MTg1OS02NGFlLTQ5ZmQtODdiYy05ZDVhMGEyY2MxOGIiXV0',
-);
-
-/** The example has changed, another listing was hidden. */
-const changed = [
+const changes = [
   {
     object: 'property_change',
     id: listing.id,
@@ -52,35 +40,45 @@ const changed = [
   },
 ];
 
-/** The changes with `locale=en`. */
-const changes = pageExample(changed, null, {
-  resume_cursor:
-    'RdhyvBNdYF1bMiwicHJvcGVydHktY2hhbmdlcyIsIiIsWyI1ZDFmMGMyYTliN2U0YzZkOGEzYjFmMGUyZDRjNmI4YSIsMiwyXV0',
-});
-
 const CURSOR_TO_THE_REMOVAL =
   '0fJwhgB_GqdbMiwicHJvcGVydHktY2hhbmdlcyIsIiIsWyI1ZDFmMGMyYTliN2U0YzZkOGEzYjFmMGUyZDRjNmI4YSIsMSwxXV0';
 
-/** The first page of the same changes with `limit=1`. */
-const firstChanges = pageExample(changed.slice(0, 1), CURSOR_TO_THE_REMOVAL, {
-  resume_cursor: CURSOR_TO_THE_REMOVAL,
-});
+/** The comments name the queries. */
+export const EXAMPLES = {
+  locationId: location.id,
+  listing,
+  /** The second page of `location_id=…&limit=1`. */
+  page: pageExample(
+    [listing],
+    'so6BdcrgwQFbMiwicHJvcGVydGllcyIsIjEwOSwyMjUsMTQ0LDIwNywyMzQsMTYzLDE3MCw2MyIsWzIxMCwiYjcxNDE4NTktNjRhZS00OWZkLTg3YmMtOWQ1YTBhMmNjMThiIl1d',
+  ),
+  /** The second page of `location=sardinia&limit=1&locale=en`. */
+  cards: pageExample(
+    [inEnglish(cardOf(listing))],
+    'XfKVkRNI9ShbMiwicHJvcGVydHktY2FyZHMiLCIxNjQsMTM5LDU2LDIxLDIzMyw3MCwxODcsMTI4IixbMjEwLCJiNzE0MTg1OS02NGFlLTQ5ZmQtODdiYy05ZDVhMGEyY2MxOGIiXV0',
+  ),
+  /** `locale=en` */
+  changes: pageExample(changes, null, {
+    resume_cursor:
+      'RdhyvBNdYF1bMiwicHJvcGVydHktY2hhbmdlcyIsIiIsWyI1ZDFmMGMyYTliN2U0YzZkOGEzYjFmMGUyZDRjNmI4YSIsMiwyXV0',
+  }),
+  /** `locale=en&limit=1` */
+  firstChanges: pageExample(changes.slice(0, 1), CURSOR_TO_THE_REMOVAL, {
+    resume_cursor: CURSOR_TO_THE_REMOVAL,
+  }),
+  /** `limit=2&locale=en` */
+  locations: pageExample(
+    [locationOf('algarve'), locationOf('colorado')],
+    '9lyGHX5mH05bMiwibG9jYXRpb25zIiwiIixbImNvbG9yYWRvIiwiMzVlMjg1ZDEtNmMzOC00ZDJkLWE3NDYtODQzNGJiOTUzMzkwIl1d',
+  ),
+  lastLocations: pageExample([locationOf(null)], null),
+};
 
-/** The first page of locations with `limit=2&locale=en`. */
-const locations = pageExample(
-  [locationOf('algarve'), locationOf('colorado')],
-  '9lyGHX5mH05bMiwibG9jYXRpb25zIiwiIixbImNvbG9yYWRvIiwiMzVlMjg1ZDEtNmMzOC00ZDJkLWE3NDYtODQzNGJiOTUzMzkwIl1d',
-);
-
-/** The last page of the same locations. */
-const lastLocations = pageExample([locationOf(null)], null);
-
-/** Returns a resource as `locale=en` gives it. */
+/** Returns a resource as with `locale=en`. */
 function inEnglish(resource: object): unknown {
   return JSON.parse(inLanguages(JSON.stringify(resource), ['en']));
 }
 
-/** Returns the resource of a sample location, as `locale=en` gives it. */
 function locationOf(slug: string | null): unknown {
   return inEnglish({ object: 'location', ...bySlug(samples.locations, slug) });
 }
@@ -93,15 +91,3 @@ function bySlug<Sample extends { slug: string | null }>(
   if (found === undefined) throw new Error(`no sample has the slug ${slug}`);
   return found;
 }
-
-/** The examples: ids, cursors and resources. */
-export const EXAMPLES = {
-  locationId: sardinia.id,
-  nextCursor,
-  listing,
-  cards,
-  changes,
-  firstChanges,
-  locations,
-  lastLocations,
-};
