@@ -1,9 +1,8 @@
 /**
  * The service's log: one JSON object per line, as Workers Logs indexes it, and one line per request.
  *
- * The log holds a request's id, its method and the pattern of its route, and no credential, key, query or payload.
- * AsyncLocalStorage carries the request across every await and into `waitUntil`: a store logs a fault under the id of
- * its request, and any code may add a field to the request's line.
+ * The log holds no credential, key, query or payload. AsyncLocalStorage carries the request across every await and into
+ * `waitUntil`: any code may log a fault under the id of its request, or add a field to the request's line.
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
@@ -18,34 +17,33 @@ import { requestIdOf } from './response-headers.ts';
 /** The fields of a request's line that `note` and `noteMore` add. */
 type Notes = {
   error_code?: ErrorCode;
-  /** The first field at fault, by its name in a schema. */
+  /** The first bad field, by its name in a schema. */
   error_param?: string;
-  /** Why a bearer token was refused: jose's code, and the claim at fault. */
+  /** Why a bearer token was rejected: jose's code, and the bad claim. */
   token_fault?: string;
-  /** Why an API key was refused. */
+  /** Why an API key was rejected. */
   key_fault?: string;
   /** The caller: the key's name, `api-key` for a key that opens everything, `bearer`. */
   caller?: string;
-  /** The source of an answer of the feed. */
+  /** The source of a response of the feed. */
   cache?: 'memory' | 'edge' | 'database' | 'stale';
-  /** The outcome of posting an event. */
   outcome?: 'accepted' | 'replayed' | 'conflict';
-  /** Milliseconds that the request waited for the rate counter. */
+  /** Milliseconds of waiting for the rate counter. */
   counter_ms?: number;
-  /** Sum of the milliseconds of all calls of D1. Parallel calls may add up to more than the request took. */
+  /** Milliseconds of all calls of D1 together, parallel ones too. */
   database_ms?: number;
-  /** Attempts at calls of D1. A call that is repeated after a passing fault counts again. */
+  /** Calls of D1, each retry included. */
   database_attempts?: number;
 };
 
+/** A note that adds up numbers. */
+type Sum = 'counter_ms' | 'database_ms' | 'database_attempts';
+
 const requests = new AsyncLocalStorage<{ id: string; notes: Notes }>();
 
-/**
- * Logs each request once it is answered; `duration_ms` is the time until then. Sets `Server-Timing` on each response of
- * a counted request.
- */
+/** Logs each request with its response, and sets `Server-Timing` on the response of a counted request. */
 export function accessLog() {
-  let origin: Origin | undefined;
+  let origin: ReturnType<typeof originOf> | undefined;
   return createMiddleware<AppEnv>(async function accessLog(c, next) {
     const startedAt = Date.now();
     const id = requestIdOf(c);
@@ -56,9 +54,11 @@ export function accessLog() {
     if (headers.has('X-RateLimit-Limit') || notes.counter_ms !== undefined) {
       headers.set('Server-Timing', serverTiming(notes, duration));
     }
-    // Read once per isolate, which stays in its data centre: reading `cf` costs more than the rest of the line.
+    // Once per isolate: an isolate stays in its data centre, and reading `cf` is slow.
     origin ??= originOf(c);
-    logInfo('request', {
+    const line = {
+      level: 'info',
+      message: 'request',
       request_id: id,
       method: c.req.method,
       route: routePath(c, -1),
@@ -66,7 +66,8 @@ export function accessLog() {
       duration_ms: duration,
       ...notes,
       ...origin,
-    });
+    };
+    console.log(JSON.stringify(line));
   });
 }
 
@@ -77,19 +78,13 @@ export function note(notes: Notes): void {
 }
 
 /** Adds `more` to a sum in the current request's line. */
-export function noteMore(
-  sum: 'counter_ms' | 'database_ms' | 'database_attempts',
-  more: number,
-): void {
+export function noteMore(sum: Sum, more: number): void {
   const request = requests.getStore();
   if (request !== undefined) request.notes[sum] = (request.notes[sum] ?? 0) + more;
 }
 
 /** Does the work, and adds its milliseconds to a sum. Worker clocks advance on I/O only. */
-export async function timed<T>(
-  sum: 'counter_ms' | 'database_ms',
-  work: () => Promise<T>,
-): Promise<T> {
+export async function timed<T>(sum: Sum, work: () => Promise<T>): Promise<T> {
   const startedAt = Date.now();
   try {
     return await work();
@@ -98,15 +93,7 @@ export async function timed<T>(
   }
 }
 
-/** Logs a line that reports no fault. A field without a value is left out. */
-function logInfo(
-  message: string,
-  fields: Readonly<Record<string, string | number | boolean | undefined>>,
-): void {
-  console.log(JSON.stringify({ level: 'info', message, ...fields }));
-}
-
-/** Logs a fault for an operator to look at, under the id of the request that met it. */
+/** Logs a fault for an operator, under the id of the current request. */
 export function logFault(message: string, cause: unknown): void {
   const request_id = requests.getStore()?.id;
   console.error(JSON.stringify({ level: 'error', message, request_id, cause: stackOf(cause) }));
@@ -126,15 +113,8 @@ function serverTiming({ counter_ms, database_ms }: Notes, total: number): string
   return `${counter}${database}total;dur=${total}`;
 }
 
-/** The data centre that serves a request, undefined outside of production, and the version that answers. */
-type Origin = { colo: string | undefined; version: string };
-
-/** Names the version by the id of its deployment, or else by the version of the service. */
-function originOf({ req, env }: Context<AppEnv>): Origin {
-  const colo = req.raw.cf?.colo;
-  const metadata: Partial<Env>['CF_VERSION_METADATA'] = env.CF_VERSION_METADATA;
-  return {
-    colo: typeof colo === 'string' ? colo : undefined,
-    version: metadata?.id || VERSION,
-  };
+/** Returns the data centre, which is undefined outside of production, and the id of the deployment or the version. */
+function originOf({ req, env }: Context<AppEnv>) {
+  const { CF_VERSION_METADATA: metadata }: Partial<Env> = env;
+  return { colo: req.raw.cf?.colo, version: metadata?.id || VERSION };
 }

@@ -1,23 +1,22 @@
 /**
  * How lists page: the parameters `limit` and `cursor`, the list resource, and opaque cursors.
  *
- * A cursor is base64url of an 8-byte check and a JSON text `[version, list, filters, position]`. The check is the head
- * of the text's SHA-256. It finds a cursor that was altered, cut or made elsewhere. It is no signature: a forged cursor
- * leads to rows that its forger may list anyway, and its position is still validated. A cursor holds the head of the
- * filters' SHA-256 and not the filters, because a URL has to hold both the cursor and the filters.
+ * A cursor is base64url of an 8-byte check and a JSON text, e.g. `[2,"events","",[41]]`: version, list, filters, position.
+ * The check is the head of the text's SHA-256, and detects an altered cursor. It is no signature: a forged cursor leads
+ * to rows that its forger may list anyway. `filters` is a hash, so that a URL is short enough for cursor and filters.
  */
 
+import { Buffer } from 'node:buffer';
 import * as z from 'zod';
 import { described } from './described.ts';
 import { ApiError } from './errors.ts';
 import { wholeNumber } from './whole-number.ts';
 
-/** Raise it when the meaning of a position changes: older cursors are then refused with `invalid_cursor`. */
+/** Raise it when the meaning of a position changes: older cursors are then rejected with `invalid_cursor`. */
 const VERSION = 2;
 const CHECK_BYTES = 8;
-/** A longer cursor is refused before it is decoded. The longest of this service has some 500 characters. */
+/** A longer cursor is rejected before it is decoded. The longest of this service has about 500 characters. */
 export const MAX_CURSOR_CHARACTERS = 1_000;
-const BASE64URL = { alphabet: 'base64url' } as const;
 
 const encoder = new TextEncoder();
 
@@ -25,7 +24,6 @@ const encoder = new TextEncoder();
 export const DEFAULT_PAGE_SIZE = 25;
 export const MAX_PAGE_SIZE = 100;
 
-/** The OpenAPI document describes `limit` by its output. */
 const LIMIT_METADATA = {
   override: {
     type: 'integer',
@@ -39,7 +37,7 @@ const CURSOR_METADATA = {
   override: { pattern: '^[0-9A-Za-z_-]+$', minLength: 1, maxLength: MAX_CURSOR_CHARACTERS },
 };
 
-/** `limit` and `cursor`, as every list takes them. `decodeCursor` decides whether a cursor can be read. */
+/** `limit` and `cursor`, as every list takes them. `decodeCursor` validates the cursor. */
 export const pagingParameters = {
   limit: described(
     wholeNumber(1, MAX_PAGE_SIZE, /^-?\d+$/)
@@ -66,7 +64,7 @@ export function listJson(
   return `{"object":"list","data":[${documents.join(',')}],"has_more":${next !== null},"next_cursor":${JSON.stringify(next)}${others.join('')}}`;
 }
 
-/** The list and the filters that a cursor is made for. It is refused for any other. */
+/** The list and the filters that a cursor is made for. Any other list rejects it. */
 export type CursorScope = {
   list: string;
   /** The filters in canonical form, without `limit`: equal filters have equal JSON texts. */
@@ -77,15 +75,12 @@ export type CursorScope = {
 export async function encodeCursor(scope: CursorScope, position: unknown): Promise<string> {
   const filters = await digestOfFilters(scope);
   const text = encoder.encode(JSON.stringify([VERSION, scope.list, filters, position]));
-  const bytes = new Uint8Array(CHECK_BYTES + text.length);
-  bytes.set(await checkOf(text));
-  bytes.set(text, CHECK_BYTES);
-  return toBase64Url(bytes);
+  return Buffer.concat([await checkOf(text), text]).toString('base64url');
 }
 
 /**
- * Returns the position that a cursor carries; undefined for a request without a cursor. Throws `invalid_cursor` unless
- * `encodeCursor` made the cursor under this scope. `param` is the parameter that the cursor came in.
+ * Returns the position in a cursor; undefined without a cursor. Throws `invalid_cursor` unless `encodeCursor` made the
+ * cursor for this scope. `param` names the cursor's parameter.
  */
 export async function decodeCursor<Position>(
   cursor: string | undefined,
@@ -104,7 +99,7 @@ export async function decodeCursor<Position>(
   return content.data[3];
 }
 
-/** Reports whether `encodeCursor` made the cursor, under any scope. */
+/** Reports whether `encodeCursor` made the cursor, for any scope. */
 export async function isIntact(cursor: string): Promise<boolean> {
   return (await readText(cursor)) !== undefined;
 }
@@ -118,16 +113,16 @@ export function invalidCursor(param = 'cursor'): ApiError {
   );
 }
 
-/** Returns the text that a cursor carries, or `undefined` when its check does not fit. */
+/** Returns the text of a cursor; undefined when it is not exactly what `encodeCursor` writes. */
 async function readText(cursor: string): Promise<Uint8Array | undefined> {
-  const bytes = fromBase64Url(cursor);
-  if (bytes === undefined || bytes.length <= CHECK_BYTES) return undefined;
+  if (cursor.length > MAX_CURSOR_CHARACTERS) return undefined;
+  const bytes = Buffer.from(cursor, 'base64url');
+  if (bytes.toString('base64url') !== cursor || bytes.length <= CHECK_BYTES) return undefined;
   const text = bytes.subarray(CHECK_BYTES);
-  const check = await checkOf(text);
-  return check.every((byte, index) => byte === bytes[index]) ? text : undefined;
+  return bytes.subarray(0, CHECK_BYTES).equals(await checkOf(text)) ? text : undefined;
 }
 
-/** Parses the text of a cursor; `undefined` for other text than JSON, whose check may be forged. */
+/** Parses the text of a cursor; undefined when it is not JSON, because a check can be forged. */
 function parseJson(text: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(text));
@@ -136,31 +131,13 @@ function parseJson(text: Uint8Array): unknown {
   }
 }
 
-/** Returns the head of the filters' SHA-256 as a text; an empty one for a list without filters. */
+/** Returns the head of the filters' SHA-256, as the bytes' decimal numbers; `""` for a list without filters. */
 async function digestOfFilters({ filters }: CursorScope): Promise<string> {
   if (filters === undefined) return '';
-  // The bytes as decimal numbers: Node, where the tools run, has no `toHex`.
   return (await checkOf(encoder.encode(JSON.stringify(filters)))).join();
 }
 
 /** Returns the head of a text's SHA-256. */
 async function checkOf(text: Uint8Array): Promise<Uint8Array> {
   return new Uint8Array(await crypto.subtle.digest('SHA-256', text)).subarray(0, CHECK_BYTES);
-}
-
-/** Writes base64url without padding. Node, where the tools run, has no `toBase64`. */
-function toBase64Url(bytes: Uint8Array): string {
-  const base64 = btoa(String.fromCharCode(...bytes));
-  return base64.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
-}
-
-/** Accepts exactly what `toBase64Url` writes: no white space, no padding, no unused bits. */
-function fromBase64Url(text: string): Uint8Array | undefined {
-  if (text.length > MAX_CURSOR_CHARACTERS) return undefined;
-  try {
-    const bytes = Uint8Array.fromBase64(text, BASE64URL);
-    return toBase64Url(bytes) === text ? bytes : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,19 +1,17 @@
 /**
- * Holds a request until its list has something to show: the query parameter `wait`.
+ * The query parameter `wait`: a request waits until its list has something to show.
  *
- * A waiting request looks once a second and sleeps in between, which costs no processor time. When its client hangs up,
- * the platform cancels the request and with it the wait, unless a promise of `waitUntil` keeps the request alive
- * (developers.cloudflare.com/workers/platform/limits, "Duration"). Locally workerd does not notice it: the wait goes on
- * unless the request's signal is aborted. A cancelled request runs no `finally`. So each wait is counted with its
- * latest end: a cancelled wait is no longer counted once this end is over.
+ * A waiting request reads its list once a second, and sleeps in between without processor time. When its client
+ * disconnects, the platform cancels the request (developers.cloudflare.com/workers/platform/limits, "Duration").
+ * A cancelled request runs no `finally`. So each wait is counted until its latest end.
  */
 
 import * as z from 'zod';
 import { wholeNumber } from './whole-number.ts';
 
 const MAX_WAIT_SECONDS = 25;
-const LOOK_EVERY_MS = 1_000;
-/** The most requests that wait in one isolate. Further requests are answered at once. */
+const POLL_MS = 1_000;
+/** The most requests that wait in one isolate. A further request does not wait. */
 const MAX_WAITING = 50;
 
 /** Makes the query parameter: whole seconds. It needs the parameter `needed`, and waits for `awaited`. */
@@ -30,8 +28,10 @@ export function waitParameter(needed: string, awaited: string) {
 const waits = new Set<{ endsAt: number }>();
 
 /**
- * Looks at once, and then once a second, until the result is not empty, the time is over or `signal` is aborted.
- * Returns the last result. Without `seconds` it looks once.
+ * Reads at once, and then once a second until the result is not empty, `seconds` have passed or `signal` is aborted.
+ * Returns the last result.
+ *
+ * @example await lookUntil(() => readPage(cursor), (page) => page.items.length === 0, c.req.raw.signal, 20)
  */
 export async function lookUntil<Result>(
   look: () => Promise<Result>,
@@ -48,7 +48,7 @@ export async function lookUntil<Result>(
   waits.add(own);
   try {
     for (let left = seconds * 1_000; left > 0 && isEmpty(result) && !signal.aborted; ) {
-      await new Promise((resolve) => setTimeout(resolve, Math.min(left, LOOK_EVERY_MS)));
+      await new Promise((resolve) => setTimeout(resolve, Math.min(left, POLL_MS)));
       if (!signal.aborted) result = await look();
       left = own.endsAt - Date.now();
     }
