@@ -1,15 +1,12 @@
 /**
- * Access to the routes: the middleware that each route puts before its handler, and the errors that it throws.
- *
- * Each middleware declares the access that it grants, and `declaredAccess` returns the declaration. A test walks the
- * routes of the service. It fails for a route without a declaration, and for one that the OpenAPI document describes
- * otherwise.
+ * Access to the routes: the middleware that each route puts before its handler, and the errors that it throws. Each
+ * middleware declares its access, and a test compares the declarations of all routes with the OpenAPI document.
  */
 
 import type { Context, MiddlewareHandler } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { type AppEnv, configOf } from '../config.ts';
-import { ApiError } from '../http/errors.ts';
+import { ApiError, type ErrorCode } from '../http/errors.ts';
 import { note } from '../http/log.ts';
 import { identifyKey, type SentKey } from './api-key.ts';
 import { allows, judgeBearer } from './bearer.ts';
@@ -20,7 +17,7 @@ type DeclaredAccess = 'open' | Scope;
 
 const declarations = new WeakMap<object, DeclaredAccess>();
 
-/** Returns the access that a handler declares; undefined for a handler that declares none. */
+/** Returns the access that a handler declares, if any. */
 export function declaredAccess(handler: object): DeclaredAccess | undefined {
   return declarations.get(handler);
 }
@@ -38,6 +35,8 @@ export function openToAll() {
 /**
  * Admits backend services: a valid `x-api-key` with the scope. Throws 401 `authentication_required` or
  * `authentication_invalid`, and 403 `permission_denied` for a valid key without the scope.
+ *
+ * @example .get('/', requireScope('events:read'), (c) => …)
  */
 export function requireScope(scope: Scope) {
   return declare(
@@ -47,20 +46,19 @@ export function requireScope(scope: Scope) {
       if (key?.outcome === 'valid') {
         admit(c, key.caller);
         c.set('scopes', key.scopes);
-        if (!key.scopes.includes(scope)) throw API_KEY_REFUSALS.denied(scope);
+        if (!key.scopes.includes(scope)) throw API_KEY_REJECTIONS.denied(scope);
         return next();
       }
       noteKey(key);
       const isAnySent = key !== undefined || c.req.header('Authorization') !== undefined;
-      throw isAnySent ? API_KEY_REFUSALS.invalid() : API_KEY_REFUSALS.required();
+      throw isAnySent ? API_KEY_REJECTIONS.invalid() : API_KEY_REJECTIONS.required();
     }),
   );
 }
 
 /**
- * Admits readers of the property feed: a key with the scope `feed:read`, or the token of a user who may view the web
- * area. One valid credential is enough, even beside an invalid one. Throws 401 as `requireScope` does, 403
- * `permission_denied` for a valid key without the scope or a valid token without the permission, and
+ * Admits readers of the property feed: a key with the scope `feed:read`, or a token with the permission
+ * `tool-web:viewer`. One valid credential is enough, even beside an invalid one. Throws as `requireScope` does, and
  * `KeySetUnavailable`, a 500, when the keys that verify a token cannot be fetched.
  */
 export function requireFeedAccess() {
@@ -81,13 +79,13 @@ export function requireFeedAccess() {
           return next();
         } else if (key?.outcome !== 'valid') {
           admit(c, TOKEN_CALLER);
-          throw FEED_REFUSALS.denied();
+          throw FEED_REJECTIONS.denied();
         }
       }
       noteKey(key);
-      if (key?.outcome === 'valid') throw FEED_REFUSALS.keyDenied();
-      if (authorization !== undefined) throw FEED_REFUSALS.invalidToken();
-      throw key === undefined ? FEED_REFUSALS.required() : FEED_REFUSALS.invalid();
+      if (key?.outcome === 'valid') throw FEED_REJECTIONS.keyDenied();
+      if (authorization !== undefined) throw FEED_REJECTIONS.invalidToken();
+      throw key === undefined ? FEED_REJECTIONS.required() : FEED_REJECTIONS.invalid();
     }),
   );
 }
@@ -100,11 +98,10 @@ function declare(
   return middleware;
 }
 
-/** Judges the API key that a request sends; undefined when it sends none. */
+/** Judges the API key of a request, if any. */
 async function sentKeyOf(c: Context<AppEnv>): Promise<SentKey | undefined> {
   const sent = c.req.header('x-api-key');
-  if (sent === undefined) return undefined;
-  return identifyKey(sent, configOf(c.env), Date.now());
+  return sent === undefined ? undefined : identifyKey(sent, configOf(c.env), Date.now());
 }
 
 /** Sets the caller, for the log and for the events that the request may store. */
@@ -113,7 +110,7 @@ function admit(c: Context<AppEnv>, caller: string): void {
   note({ caller });
 }
 
-/** Logs the name and the fault of a key that did not open the route. */
+/** Logs the name and the fault of a rejected key. */
 function noteKey(key: SentKey | undefined): void {
   if (key === undefined) return;
   if (key.outcome !== 'unknown') note({ caller: key.caller });
@@ -122,7 +119,6 @@ function noteKey(key: SentKey | undefined): void {
 
 const FEED_PERMISSION = { area: 'tool-web', level: 'viewer' } as const;
 
-/** The scope that opens the property feed to a key. */
 export const FEED_SCOPE = 'feed:read' satisfies Scope;
 
 const API_KEY_CHALLENGE = 'ApiKey realm="api", header="x-api-key"';
@@ -131,46 +127,43 @@ const FEED_CHALLENGES = `${BEARER_CHALLENGE}, ${API_KEY_CHALLENGE}`;
 const FEED_PERMISSION_TEXT = `${FEED_PERMISSION.area}:${FEED_PERMISSION.level}`;
 
 /** The errors of routes that accept an API key only. A 401 names the accepted credentials (RFC 9110 section 11.6.1). */
-export const API_KEY_REFUSALS = {
+export const API_KEY_REJECTIONS = {
   required: () => required('Send an API key in the x-api-key header.', API_KEY_CHALLENGE),
   invalid: () => invalid(API_KEY_CHALLENGE),
-  denied: (scope: Scope) => keyDenied(scope, keyChallenge(scope)),
+  denied: (scope: Scope) => keyDenied(scope, API_KEY_CHALLENGE),
 };
 
 /** The errors of routes that accept an API key or a token. */
-export const FEED_REFUSALS = {
+export const FEED_REJECTIONS = {
   required: () =>
     required('Send an API key in the x-api-key header, or a bearer token.', FEED_CHALLENGES),
   invalid: () => invalid(FEED_CHALLENGES),
   /** The challenge has the error code of RFC 6750 section 3.1. */
   invalidToken: () => invalid(`${BEARER_CHALLENGE}, error="invalid_token", ${API_KEY_CHALLENGE}`),
   denied: () =>
-    new ApiError('permission_denied', `The token lacks the permission ${FEED_PERMISSION_TEXT}.`, {
-      headers: {
-        'WWW-Authenticate': `${BEARER_CHALLENGE}, error="insufficient_scope", scope="${FEED_PERMISSION_TEXT}"`,
-      },
-    }),
-  keyDenied: () => keyDenied(FEED_SCOPE, `${BEARER_CHALLENGE}, ${keyChallenge(FEED_SCOPE)}`),
+    rejection(
+      'permission_denied',
+      `The token lacks the permission ${FEED_PERMISSION_TEXT}.`,
+      `${BEARER_CHALLENGE}, error="insufficient_scope", scope="${FEED_PERMISSION_TEXT}"`,
+    ),
+  keyDenied: () => keyDenied(FEED_SCOPE, FEED_CHALLENGES),
 };
 
-function keyChallenge(scope: Scope): string {
-  return `${API_KEY_CHALLENGE}, error="insufficient_scope", scope="${scope}"`;
-}
-
 function keyDenied(scope: Scope, challenges: string): ApiError {
-  return new ApiError('permission_denied', `The API key lacks the scope ${scope}.`, {
-    headers: { 'WWW-Authenticate': challenges },
-  });
+  const message = `The API key lacks the scope ${scope}.`;
+  const challenge = `${challenges}, error="insufficient_scope", scope="${scope}"`;
+  return rejection('permission_denied', message, challenge);
 }
 
 function required(message: string, challenges: string): ApiError {
-  return new ApiError('authentication_required', message, {
-    headers: { 'WWW-Authenticate': challenges },
-  });
+  return rejection('authentication_required', message, challenges);
 }
 
 function invalid(challenges: string): ApiError {
-  return new ApiError('authentication_invalid', 'The credentials sent are not valid here.', {
-    headers: { 'WWW-Authenticate': challenges },
-  });
+  const message = 'The credentials sent are not valid here.';
+  return rejection('authentication_invalid', message, challenges);
+}
+
+function rejection(code: ErrorCode, message: string, challenges: string): ApiError {
+  return new ApiError(code, message, { headers: { 'WWW-Authenticate': challenges } });
 }

@@ -2,7 +2,7 @@
 
 import type { Access } from '../../openapi/chapter.ts';
 import type { Scope } from '../named-keys.ts';
-import { API_KEY_REFUSALS, FEED_REFUSALS, FEED_SCOPE } from '../require.ts';
+import { API_KEY_REJECTIONS, FEED_REJECTIONS, FEED_SCOPE } from '../require.ts';
 
 const UNAUTHENTICATED = 'No credentials were sent, or none of them is valid.';
 
@@ -34,11 +34,11 @@ export function keyWith(scope: Scope): Access {
     errors: [
       {
         description: UNAUTHENTICATED,
-        errors: [API_KEY_REFUSALS.required(), API_KEY_REFUSALS.invalid()],
+        errors: [API_KEY_REJECTIONS.required(), API_KEY_REJECTIONS.invalid()],
       },
       {
         description: `The key is valid, but lacks the scope \`${scope}\`.`,
-        errors: [API_KEY_REFUSALS.denied(scope)],
+        errors: [API_KEY_REJECTIONS.denied(scope)],
       },
     ],
   };
@@ -51,11 +51,11 @@ export const FEED_ACCESS: Access = {
   errors: [
     {
       description: UNAUTHENTICATED,
-      errors: [FEED_REFUSALS.required(), FEED_REFUSALS.invalid()],
+      errors: [FEED_REJECTIONS.required(), FEED_REJECTIONS.invalid()],
     },
     {
       description: `The credential is valid but does not open the feed: the token lacks the permission, or the key the scope \`${FEED_SCOPE}\`.`,
-      errors: [FEED_REFUSALS.denied(), FEED_REFUSALS.keyDenied()],
+      errors: [FEED_REJECTIONS.denied(), FEED_REJECTIONS.keyDenied()],
     },
   ],
 };
