@@ -8,7 +8,7 @@ import { healthRoutes } from './health/routes.ts';
 import { cors } from './http/cors.ts';
 import { resourceMissing } from './http/errors.ts';
 import { accessLog } from './http/log.ts';
-import { guard, refuseOtherMethods, renderError, renderThrown } from './http/render-error.ts';
+import { guard, rejectOtherMethods, renderError, renderThrown } from './http/render-error.ts';
 import { responseHeaders } from './http/response-headers.ts';
 import { propertyRoutes } from './properties/routes.ts';
 import { amenities, importStaging, locations, properties } from './properties/table.ts';
@@ -37,7 +37,7 @@ export function createApp({ docs }: { docs?: Hono<AppEnv> } = {}) {
   app.route('/api/health', healthRoutes({ tables: TABLES, callCounter }));
   app.route('/api/v1/web', propertyRoutes());
   if (docs) app.route('/', docs);
-  refuseOtherMethods(app);
+  rejectOtherMethods(app);
 
   return app;
 }

@@ -33,8 +33,8 @@ const EXPOSED_HEADERS = [
 const PREFLIGHT_MAX_AGE_SECONDS = 86_400;
 
 /**
- * Answers preflights, and sets the headers of CORS on other responses. An OPTIONS without
- * `Access-Control-Request-Method` is no preflight: it goes on to its route, and a known path answers it with 405.
+ * Responds to preflights, and sets the headers of CORS on other responses. An OPTIONS without
+ * `Access-Control-Request-Method` is no preflight: its route responds with 405.
  */
 export function cors() {
   const handle = honoCors({
@@ -59,7 +59,7 @@ export function cors() {
   });
 }
 
-/** Returns the value of `Access-Control-Allow-Origin`, or null for an origin that is not listed. */
+/** Returns the value of `Access-Control-Allow-Origin`; null for an origin that is not listed. */
 function allowedOrigin(origin: string, listed: readonly string[]): string | null {
   if (listed.includes('*')) return '*';
   return listed.includes(origin) ? origin : null;

@@ -1,4 +1,4 @@
-/** Descriptions of schemas for the OpenAPI document. They stand beside the schemas, so that a field has one place. */
+/** Descriptions of schemas for the OpenAPI document. They are beside the schemas, so that a field has one place. */
 
 import * as z from 'zod';
 

@@ -1,7 +1,4 @@
-/**
- * The catalogue of errors, the class that carries one, the errors that any route may answer, and the path of a problem
- * as answers show it: `payload.items.0.id`.
- */
+/** The catalogue of errors, their class, the errors that any route may throw, and the paths of problems. */
 
 /** Error code → HTTP status and category. A new code is one line here. */
 export const CATALOGUE = {
@@ -24,28 +21,28 @@ export type ErrorCode = keyof typeof CATALOGUE;
 type ErrorType = (typeof CATALOGUE)[ErrorCode]['type'];
 
 /**
- * One problem of a request. `path` is dotted (`payload.items.0.id`); `""` is the body as a whole. `field` is for the
- * log: the names of the path that a schema knows, without indices, so that it holds no text of the caller.
+ * One problem of a request. `path` is dotted (`payload.items.0.id`); `""` is the whole body. `field` is for the log: the
+ * path's names from a schema, without indices, so that the log has no text of the caller.
  */
 export type Problem = { path: string; message: string; field?: string };
 
-/** The most problems that one answer lists. */
+/** The most problems in one response. */
 export const MAX_PROBLEMS = 50;
 
 /** The optional parts of an error. */
 type ErrorOptions = {
-  /** The offending field, as the caller wrote its name. */
+  /** The bad field, by the caller's name for it. */
   param?: string;
   details?: readonly Problem[];
   /** The field of the first problem, for the log. */
   field?: string | undefined;
-  /** Headers that belong to the status: `Allow`, `Retry-After`, `WWW-Authenticate`. */
+  /** Headers of the status: `Allow`, `Retry-After`, `WWW-Authenticate`. */
   headers?: Readonly<Record<string, string>>;
-  /** The fault underneath. It is logged and never shown. */
+  /** The fault that caused the error. It is logged and never shown. */
   cause?: unknown;
 };
 
-/** An error to answer. Any code below the routes throws it, and `renderError` makes the response. */
+/** An error of the API. Any code below the routes throws it, and `renderError` makes the response. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly code: ErrorCode;
@@ -68,10 +65,7 @@ export class ApiError extends Error {
   }
 }
 
-/**
- * 400 `validation_error`, from every problem found. `param` is the path of the first problem, unless that is a problem
- * of the body as a whole.
- */
+/** 400 `validation_error`. `param` is the path of the first problem, unless this is a problem of the whole body. */
 export function validationError(
   problems: readonly [Problem, ...Problem[]],
   options: { cause?: unknown } = {},
@@ -90,10 +84,7 @@ export function resourceMissing(message: string): ApiError {
   return new ApiError('resource_missing', message);
 }
 
-/**
- * 500 `internal_error`. `cause` is logged and never shown. `retryAfterSeconds`, a whole number, is given for a fault
- * that passes by itself.
- */
+/** 500 `internal_error`. `retryAfterSeconds`, a whole number, is for a transient fault. */
 export function internalError(cause?: unknown, retryAfterSeconds?: number): ApiError {
   return new ApiError('internal_error', 'An unexpected error occurred. Retry with backoff.', {
     cause,
@@ -109,21 +100,18 @@ export function databaseDown(): ApiError {
 /** A name of an object, or an index of an array. */
 export type PathSegment = string | number;
 
-/** Returns the names of a path without its indices, for `Problem.field`; undefined when it has none. */
+/** Returns the names of a path without its indices, for `Problem.field`. */
 export function fieldOf(segments: readonly PropertyKey[]): string | undefined {
   return segments.filter((segment) => typeof segment === 'string').join('.') || undefined;
 }
 
 /** A longer path is cut: its names come from the caller, and may be as long as the body. */
-const MAX_REPEATED_CHARACTERS = 500;
+export const MAX_PATH_CHARACTERS = 501;
 
-/** The length of a path that was cut, with its `…`. */
-export const MAX_PATH_CHARACTERS = MAX_REPEATED_CHARACTERS + 1;
-
-/** Joins a path with dots, and cuts a long one; `""` is the body as a whole. */
+/** Joins a path with dots, and cuts a long one. */
 export function pathOf(segments: readonly PathSegment[]): string {
   const path = segments.join('.').toWellFormed();
-  return path.length > MAX_REPEATED_CHARACTERS
-    ? `${path.slice(0, MAX_REPEATED_CHARACTERS).toWellFormed()}…`
-    : path;
+  return path.length < MAX_PATH_CHARACTERS
+    ? path
+    : `${path.slice(0, MAX_PATH_CHARACTERS - 1).toWellFormed()}…`;
 }

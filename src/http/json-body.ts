@@ -1,8 +1,9 @@
 /**
- * Reads a JSON request body within bounds. The bytes are counted as they arrive: `Content-Length` is only a hint, since
- * it may be wrong or missing. A value that JavaScript would alter, or that RFC 8785 cannot write, is refused.
+ * Reads a JSON request body within bounds. The bytes are counted as they arrive, because `Content-Length` may be wrong or
+ * missing. A value that JavaScript would alter, or that RFC 8785 cannot write, is rejected.
  */
 
+import { Buffer } from 'node:buffer';
 import type { MiddlewareHandler } from 'hono';
 import type { AppEnv } from '../config.ts';
 import {
@@ -17,25 +18,19 @@ import {
 /** The bounds of a body that holds one resource. */
 export const MAX_BODY_BYTES = 256 * 1024;
 export const MAX_BODY_DEPTH = 64;
-/** The rest of a body that is too large is read and dropped, up to so many bytes. Then the connection is closed. */
+/** The rest of a body that is too large is read and dropped. Beyond this size, the connection is closed. */
 const MAX_DROPPED_BYTES = 16 * 1024 * 1024;
 
 /** A result of `JSON.parse`. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
 export type JsonObject = { [name: string]: JsonValue };
 
-/** The bounds of a body. */
-type Bounds = {
-  /** A longer body is a 413. */
-  maxBytes: number;
-  /** Levels of nesting. The body itself is the first. */
-  maxDepth: number;
-};
+/** `maxDepth` is the levels of nesting. The body itself is the first. */
+type Bounds = { maxBytes: number; maxDepth: number };
 
 /**
- * Reads the body as a JSON object, for `c.req.valid('json')`. The checks run in this order, and the first that fails
- * answers: media type (415), size (413), then as 400 `validation_error` UTF-8, JSON, being an object, and limits, with
- * every place that breaks a limit.
+ * Reads the body as a JSON object, for `c.req.valid('json')`. Throws the first error in this order: media type (415),
+ * size (413), then as 400 `validation_error` UTF-8, JSON, being an object, and all places that break a limit.
  */
 export function jsonObject({
   maxBytes = MAX_BODY_BYTES,
@@ -73,9 +68,9 @@ export function notJson(): ApiError {
 
 async function readBytes({ headers, body }: Request, maxBytes: number): Promise<Uint8Array> {
   const declared = Number(headers.get('Content-Length'));
-  // A client that sends `Expect` waits for a go-ahead before it sends the body (RFC 9110 section 10.1.1).
-  const isHeldBack = headers.has('Expect');
-  if (declared > (isHeldBack ? maxBytes : MAX_DROPPED_BYTES)) throw bodyTooLarge(maxBytes);
+  // A client with `Expect` waits for permission before it sends the body (RFC 9110 section 10.1.1).
+  const isNotSentYet = headers.has('Expect');
+  if (declared > (isNotSentYet ? maxBytes : MAX_DROPPED_BYTES)) throw bodyTooLarge(maxBytes);
   if (body === null) return new Uint8Array();
   const reader = body.getReader();
   const chunks: Uint8Array[] = [];
@@ -86,7 +81,7 @@ async function readBytes({ headers, body }: Request, maxBytes: number): Promise<
       if (done) break;
       size += value.length;
       if (size <= maxBytes) chunks.push(value);
-      // A client whose connection is closed while it sends loses the answer (RFC 9112 section 9.6).
+      // A client whose connection is closed while it sends loses the response (RFC 9112 section 9.6).
       else if (size > maxBytes + MAX_DROPPED_BYTES) break;
     }
   } catch (error) {
@@ -96,13 +91,7 @@ async function readBytes({ headers, body }: Request, maxBytes: number): Promise<
     await reader.cancel();
     throw bodyTooLarge(maxBytes);
   }
-  const bytes = new Uint8Array(size);
-  let offset = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, offset);
-    offset += chunk.length;
-  }
-  return bytes;
+  return Buffer.concat(chunks);
 }
 
 /** Parses the text of a body, without a byte order mark at its start (RFC 8259 section 8.1). */
@@ -120,7 +109,7 @@ function parse(bytes: Uint8Array): JsonValue {
   }
 }
 
-/** 400 `validation_error`, for a problem of the body as a whole. */
+/** 400 `validation_error`, for a problem of the whole body. */
 function unreadable(message: string, cause?: unknown): ApiError {
   return validationError([{ path: '', message }], { cause });
 }
@@ -162,7 +151,7 @@ function fieldIn([first, index, inner]: readonly PathSegment[]): { field?: strin
   return { field: isItem ? `${EVENTS}.${PAYLOAD}` : EVENTS };
 }
 
-/** Returns the problem of a name and its value, unless the value is an object or a list. */
+/** Returns the problem of a name or of a value that is no object and no list. */
 function limitBrokenBy(name: PathSegment, value: JsonValue): string | undefined {
   if (name === '__proto__') return 'is a name that must not be used';
   if (typeof name === 'string' && !name.isWellFormed()) {

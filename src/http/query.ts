@@ -1,4 +1,4 @@
-/** Validates the query of a list or an item, and refuses every parameter that the service would have to ignore. */
+/** Validates the query of a list or an item, and rejects unknown parameters. */
 
 import { zValidator } from '@hono/zod-validator';
 import * as z from 'zod';
@@ -7,12 +7,13 @@ import { isIntact } from './paging.ts';
 import { isNonEmpty } from './validate.ts';
 
 /**
- * Validates the query: each parameter at most once, unless it is a list itself. `aliases` maps names that other parts
- * of the API use to the parameter of this schema that is meant.
+ * Validates the query: each parameter at most once, unless it is a list. `aliases` maps names from other parts of the
+ * API to the parameters of this schema.
  *
- * Throws a `validation_error` with every bad parameter in `details`, an altered cursor among them. When the cursor is
- * the only bad parameter, it passes: the handler decodes it, and throws `invalid_cursor`. Unknown parameters are bad
- * too: an answer that ignores `sort=price` or `bedrooms=3` looks as if it was sorted or filtered.
+ * Throws a `validation_error` with every bad parameter in `details`, unknown ones and an altered cursor included. If only
+ * the cursor is bad, it passes: the handler decodes it, and throws `invalid_cursor`.
+ *
+ * @example .get('/', validQuery(z.object(pagingParameters)), (c) => c.req.valid('query').limit)
  */
 export function validQuery<S extends z.ZodObject>(
   schema: S,
@@ -20,19 +21,16 @@ export function validQuery<S extends z.ZodObject>(
 ) {
   return zValidator('query', schema, async (result, c) => {
     const sent = c.req.queries();
-    if (result.success && Object.keys(sent).every((name) => Object.hasOwn(schema.shape, name)))
-      return;
+    const isKnown = Object.keys(sent).every((name) => Object.hasOwn(schema.shape, name));
+    if (result.success && isKnown) return;
     const problems = queryProblems(schema, sent, aliases);
     if (!isNonEmpty(problems)) return;
     const cursorName = cursorParameterOf(schema.shape);
     const [cursor] = (cursorName && sent[cursorName]) ?? [];
     const isNamed = problems.some(({ path }) => path === cursorName);
     if (cursor !== undefined && cursorName && !isNamed && !(await isIntact(cursor))) {
-      problems.push({
-        path: cursorName,
-        field: cursorName,
-        message: 'is not one that this list gave',
-      });
+      const message = 'is not one that this list gave';
+      problems.push({ path: cursorName, field: cursorName, message });
     }
     throw validationError(problems);
   });
@@ -53,20 +51,12 @@ export function queryProblems(
   ];
 }
 
-/** The parameters that take a cursor. A list has one of them. */
+/** The parameters for a cursor. A list has one of them. */
 const CURSOR_PARAMETERS = ['cursor', 'after'];
 
 /** Paging parameters of other APIs and lists. If one was ignored, its client would read page one for ever. */
-const PAGING_NAMES = [
-  ...CURSOR_PARAMETERS,
-  'resume_cursor',
-  'next_cursor',
-  'starting_after',
-  'ending_before',
-  'page',
-  'offset',
-  'page_token',
-];
+const PAGING_NAMES =
+  /^(cursor|after|resume_cursor|next_cursor|starting_after|ending_before|page|offset|page_token)$/;
 
 /** Usual names elsewhere → the parameter of this API. */
 const USUAL_NAMES = { lang: 'locale', language: 'locale', location_slug: 'location' };
@@ -79,8 +69,8 @@ const APPENDED =
 const IN_BRACKETS = /^([^[]*)(?:\[[^[\]]*\])+$/;
 
 /**
- * Returns the problem of a parameter that the schema lacks, or undefined for a parameter that links append. Its message
- * names the parameter that is meant, where the name is an alias, or differs by case or brackets only.
+ * Returns the problem of an unknown parameter, or undefined for one that links append. The message suggests the known
+ * parameter where the name is an alias, or differs only by case or brackets.
  */
 function unknownParameter(
   name: string,
@@ -91,7 +81,7 @@ function unknownParameter(
   const known = Object.keys(shape);
   const cursorName = cursorParameterOf(shape);
   const plain = name.replace(IN_BRACKETS, '$1').toLowerCase();
-  const meant = PAGING_NAMES.includes(plain)
+  const meant = PAGING_NAMES.test(plain)
     ? cursorName
     : (new Map(Object.entries({ ...USUAL_NAMES, ...aliases })).get(plain) ?? plain);
   const isNearMiss = meant !== undefined && known.includes(meant);
@@ -101,12 +91,12 @@ function unknownParameter(
   return { path: pathOf([name]), message: `is not a parameter here: ${advice}` };
 }
 
-/** Returns the parameter that takes a list's cursors; undefined for an item. */
+/** Returns the parameter for a list's cursors; undefined for an item. */
 function cursorParameterOf(shape: object): string | undefined {
   return CURSOR_PARAMETERS.find((name) => Object.hasOwn(shape, name));
 }
 
-/** Returns one problem per parameter. Its path is the parameter's name, even if an entry of a list is bad. */
+/** Returns one problem per parameter. The path is the parameter's name, even if an entry of a list is bad. */
 function parameterProblems(
   issues: readonly z.core.$ZodIssue[],
   sent: Readonly<Record<string, string[]>>,
@@ -129,25 +119,19 @@ function parameterProblems(
   return [...first.values()];
 }
 
-/** Returns the message of an issue. For a parameter of fixed values it shows the value that was sent. */
+/** Returns the message of an issue, with the sent value for a parameter of fixed values. */
 function messageFor(issue: z.core.$ZodIssue, value: string | undefined): string {
   if (issue.code !== 'invalid_value' || value === undefined) return issue.message;
   const shown = value === '' ? 'an empty value' : pathOf([value]);
   return `${shown} is none of ${issue.values.map(String).join(', ')}`;
 }
 
-/**
- * The texts of a parameter that is a list: comma-separated, repeated, or both, so that `status=listed&status=sold_out`
- * is `status=listed,sold_out`.
- */
+/** The texts of a list: comma-separated, repeated, or both. E.g. `status=listed&status=sold_out` → two texts. */
 export const listedTexts = z
   .union([z.string(), z.array(z.string())])
   .transform((sent) => [sent].flat().join(',').split(','));
 
-/**
- * Makes the schema of a parameter that lists some of `names`. Its output has each name once, in the order of `names`:
- * equal lists have equal outputs.
- */
+/** Makes the schema of a list of some `names`. The output is deduplicated, in the order of `names`. */
 export function namesIn<const Known extends readonly [string, ...string[]]>(names: Known) {
   return listedTexts.pipe(z.array(z.enum(names))).transform((asked): Known[number][] => {
     const listed = new Set<string>(asked);

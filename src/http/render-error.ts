@@ -1,7 +1,4 @@
-/**
- * The one renderer of errors: every error is answered with the same envelope. It needs nothing that another middleware
- * sets, and it never throws.
- */
+/** The one renderer of errors. It needs nothing that another middleware sets, and it never throws. */
 
 import type { Context, Hono } from 'hono';
 import { createMiddleware } from 'hono/factory';
@@ -11,7 +8,7 @@ import { ApiError, internalError, validationError } from './errors.ts';
 import { logFault, note } from './log.ts';
 import { requestIdOf } from './response-headers.ts';
 
-/** Answers a thrown value, for `app.onError`. The cause of a 5xx is logged and never shown. */
+/** Renders a thrown value, for `app.onError`. The cause of a 5xx is logged and never shown. */
 export function renderThrown(thrown: unknown, c: Context): Response {
   const error = apiErrorOf(thrown);
   if (error.status >= 500) logFault('request failed', error.cause ?? error);
@@ -28,7 +25,7 @@ function apiErrorOf(thrown: unknown): ApiError {
   return internalError(thrown);
 }
 
-/** Answers an error. `resource` holds fields that the body has beside the envelope. */
+/** Renders an error. `resource` has fields of the body beside the envelope. */
 export function renderError(error: ApiError, c: Context, resource: object = {}): Response {
   note({ error_code: error.code, ...(error.field && { error_param: error.field }) });
   // A URL cannot be parsed when the Host header is no valid authority.
@@ -41,7 +38,7 @@ export function renderError(error: ApiError, c: Context, resource: object = {}):
     answeredAt: new Date().toISOString(),
   };
   const hint = isLocal && !isSetUp(c, error) ? SET_UP_HINT : '';
-  // Clients in Stripe's style retry a 409 unless they are told not to.
+  // Clients in Stripe's style retry a 409 unless this header forbids it.
   const isWorthRetrying = error.status === 429 || error.status === 500;
   return Response.json(
     { ...resource, ...errorBody(error, request, hint) },
@@ -56,10 +53,10 @@ export function renderError(error: ApiError, c: Context, resource: object = {}):
   );
 }
 
-/** The parts of a request that the envelope repeats: the path as sent, without the query, and an ISO 8601 timestamp. */
+/** The parts of a request in the envelope. `path` has no query, and `answeredAt` is an ISO 8601 timestamp. */
 type ErrorRequest = { id: string; method: string; path: string; answeredAt: string };
 
-/** Makes the envelope: `error`, which new clients read, and the top level, which older clients read. */
+/** Makes the envelope: `error` for new clients, and the top level for older clients. */
 export function errorBody(error: ApiError, request: ErrorRequest, hint = '') {
   const message = `${error.message}${hint}`;
   return {
@@ -79,7 +76,7 @@ export function errorBody(error: ApiError, request: ErrorRequest, hint = '') {
   };
 }
 
-/** Cloudflare routes no request to these names: a deployed service never gives the hint. */
+/** Cloudflare routes no request to these names: a deployed service never shows the hint. */
 const LOCAL_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
 const SET_UP_HINT = ' This working copy is not set up: run `npm run dev` once.';
 
@@ -95,8 +92,8 @@ function isMissingTable(error: unknown): boolean {
 }
 
 /**
- * Stands before the routes. Throws 500 `internal_error` while any var is malformed, and an `Error` in place of any
- * other thrown value, which becomes its `cause`: Hono's error handler takes nothing else.
+ * Throws 500 `internal_error` while any var is malformed. Wraps a thrown value that is no `Error`, because Hono's error
+ * handler takes only an `Error`.
  */
 export function guard() {
   return createMiddleware<AppEnv>(async function guard(c, next) {
@@ -116,11 +113,8 @@ export function guard() {
   });
 }
 
-/**
- * Adds a route to each path of the service that answers every other method with 405 `method_not_allowed` and `Allow`.
- * The access log shows such a request under the path's own pattern. Call it after all other routes.
- */
-export function refuseOtherMethods(app: Hono<AppEnv>): void {
+/** Rejects every other method of each path with 405 `method_not_allowed`. Call it after all other routes. */
+export function rejectOtherMethods(app: Hono<AppEnv>): void {
   for (const [path, methods] of methodsByPath(app)) {
     app.all(path, (c) => {
       throw new ApiError('method_not_allowed', `${c.req.method} is not allowed at this path.`, {
@@ -130,7 +124,7 @@ export function refuseOtherMethods(app: Hono<AppEnv>): void {
   }
 }
 
-/** Returns path → methods. A path with GET has HEAD too. Middleware, whose method is ALL, is skipped. */
+/** Returns path → methods. A path with GET has HEAD too. Middleware has the method ALL. */
 function methodsByPath(app: Hono<AppEnv>): Map<string, Set<string>> {
   const known = new Map<string, Set<string>>();
   for (const { method, path } of app.routes) {

@@ -1,6 +1,6 @@
 /**
- * The headers of every response: `X-Request-ID`, which ties a request to its answer and to its lines in the log, and
- * the security headers, because an answer is data and never a document to run.
+ * The headers of every response: `X-Request-ID`, which the log has too, and the security headers, because a response is
+ * data and never a document to run.
  */
 
 import type { Context } from 'hono';
@@ -28,19 +28,15 @@ export function responseHeaders() {
 }
 
 /**
- * A request id that can be sent back as it came: 1 to 200 characters of a field value (RFC 9110 section 5.5). The
- * runtime reads a value as UTF-8 and replaces other bytes by U+FFFD, so they cannot be sent back.
+ * A request id that can be sent back unchanged: 1 to 200 characters of a field value (RFC 9110 section 5.5). The runtime
+ * reads a value as UTF-8, and replaces other bytes by U+FFFD.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it excludes them, as a field value does.
 const REPEATABLE_ID = /^[^\x00-\x08\x0a-\x1f\x7f\ufffd]{1,200}$/u;
 
-/** Request → its id. */
 const assigned = new WeakMap<Request, string>();
 
-/**
- * Returns the request's id: the client's `X-Request-ID` when it can be sent back, else `req_<random>`. The id is the
- * same for the life of the request, and needs no middleware.
- */
+/** Returns the request's id: the client's `X-Request-ID` when it can be sent back, else `req_<random>`. */
 export function requestIdOf(c: Context): string {
   const known = assigned.get(c.req.raw);
   if (known !== undefined) return known;

@@ -7,7 +7,6 @@ const UUID_FORM = /^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/;
 export const UUID_PATTERN = UUID_FORM.source;
 const LOWER_CASE_FORM = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Reports whether the text is a UUID, in either case. */
 export function isUuid(text: string): boolean {
   return UUID_FORM.test(text);
 }

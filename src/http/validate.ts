@@ -1,4 +1,4 @@
-/** Parses values of callers with zod, and puts zod's issues into this API's words. */
+/** Parses values of callers with zod, and turns zod's issues into this API's problems. */
 
 import * as z from 'zod';
 import { fieldOf, type Problem, pathOf } from './errors.ts';
@@ -6,24 +6,19 @@ import { fieldOf, type Problem, pathOf } from './errors.ts';
 /** A value that fits its schema, or every problem of one that does not. */
 export type Parsed<T> = { ok: true; value: T } | { ok: false; problems: [Problem, ...Problem[]] };
 
-/** Returns the parsed value, or every problem found. */
 export function parseWith<S extends z.ZodType>(schema: S, value: unknown): Parsed<z.output<S>> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return { ok: true, value: parsed.data };
   const problems = parsed.error.issues.flatMap(problemsOf);
   if (isNonEmpty(problems)) return { ok: false, problems };
-  throw new Error('zod refused a value without an issue', { cause: parsed.error });
+  throw new Error('zod rejected a value without an issue', { cause: parsed.error });
 }
 
-/** Reports whether a list has an entry. */
 export function isNonEmpty<T>(list: T[]): list is [T, ...T[]] {
   return list.length > 0;
 }
 
-/**
- * Returns one problem for each field that a zod issue names. `path` has names of the schema only. The names of
- * unrecognized fields are the caller's, and stand in `keys`.
- */
+/** Returns one problem for each field of a zod issue. An issue's `keys` are the caller's names of unknown fields. */
 function problemsOf(issue: z.core.$ZodIssue): Problem[] {
   const path = issue.path.map(String);
   const name = fieldOf(issue.path);
@@ -40,7 +35,7 @@ function problemsOf(issue: z.core.$ZodIssue): Problem[] {
 
 z.config({ customError: wording });
 
-/** Replaces messages of zod that speak of TypeScript's types; `undefined` keeps zod's message. */
+/** Replaces zod's messages about TypeScript's types; `undefined` keeps zod's message. */
 function wording(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':

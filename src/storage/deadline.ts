@@ -1,17 +1,12 @@
-/** Bounded waiting: no call of this service may hold a request for ever. */
+/** Waiting with a time limit. The work itself goes on after it, and its result is ignored. */
 
-/** A call took longer than it may. */
 class DeadlineExceeded extends Error {
   override readonly name = 'DeadlineExceeded';
 }
 
-/** The result of `firstWithin` for late work. */
 const LATE = Symbol('late');
 
-/**
- * Resolves as `work` does, or rejects with `DeadlineExceeded` after `milliseconds`. The work itself goes on; its result
- * after the deadline is ignored.
- */
+/** Resolves as `work` does, or rejects with `DeadlineExceeded` after `milliseconds`. */
 export async function withDeadline<T>(
   work: Promise<T>,
   milliseconds: number,
@@ -22,7 +17,7 @@ export async function withDeadline<T>(
   return first;
 }
 
-/** Resolves as `work` does, or with `late` after `milliseconds`. The work itself goes on. */
+/** Resolves as `work` does, or with `late` after `milliseconds`. */
 export async function firstWithin<T, Late>(
   work: Promise<T>,
   milliseconds: number,

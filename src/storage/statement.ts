@@ -1,22 +1,18 @@
-/**
- * SQL statements that are written once per isolate instead of once per request: Drizzle takes longer to write a
- * statement than D1 takes to bind values to it.
- */
+/** SQL compiled once per isolate. Drizzle takes longer to compile a statement than D1 takes to bind its values. */
 
 import { fillPlaceholders, type Query, SQL } from 'drizzle-orm';
 import { SQLiteAsyncDialect } from 'drizzle-orm/sqlite-core';
 
-/** Name of an `sql.placeholder` → value. A value that no placeholder names may be undefined. */
+/** Name of an `sql.placeholder` → value. A value without a placeholder may be undefined. */
 export type Values = Readonly<Record<string, string | number | null | undefined>>;
 
 /** A D1 database, or a session of one. */
 export type Connection = Pick<D1Database, 'prepare'>;
 
-/** A written statement. `Row` is the type of its rows, which Drizzle infers from the tables. */
+/** A compiled statement. Drizzle infers `Row` from the tables. */
 export type Statement<Row> = {
   /** Binds a value to each placeholder. */
   bindTo(connection: Connection, values: Values): D1PreparedStatement;
-  /** Runs the statement and returns its rows. */
   rows(connection: Connection, values: Values): Promise<Row[]>;
 };
 
@@ -26,7 +22,7 @@ export type Statement<Row> = {
  */
 type TypedQuery<Row> = SQL<Row> | { toSQL(): Query; readonly _: { readonly result: Row[] } };
 
-/** Writes the statement of a query. */
+/** Compiles a query. */
 export function statementOf<Row>(query: TypedQuery<Row>): Statement<Row> {
   const { sql, params } =
     query instanceof SQL ? new SQLiteAsyncDialect().sqlToQuery(query) : query.toSQL();
@@ -38,7 +34,7 @@ export function statementOf<Row>(query: TypedQuery<Row>): Statement<Row> {
   };
 }
 
-/** Writes one statement for each shape of request, at the first request of this shape. */
+/** Compiles one statement for each shape of request, at the first request of this shape. */
 export function statementsOf<Request, Row>(
   queryOf: (request: Request) => TypedQuery<Row>,
   shapeOf: (request: Request) => string,

@@ -6,7 +6,7 @@
  */
 
 import * as z from 'zod';
-import { isPassingFault } from '../../src/storage/d1.ts';
+import { isTransientFault } from '../../src/storage/d1.ts';
 import { UserError } from '../command-line/project.ts';
 
 const PUBLIC_API = 'https://api.cloudflare.com/client/v4';
@@ -159,7 +159,7 @@ function judge({ ok, status, headers }: Response, text: string): Attempt {
   const errors = (data?.errors ?? []).map(({ code, message }) => ({
     code,
     message,
-    isPassing: isPassingFault(new Error(message)),
+    isPassing: isTransientFault(new Error(message)),
   }));
   const isPassing =
     status >= 500 ||

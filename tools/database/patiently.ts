@@ -1,6 +1,6 @@
 /** Calls of D1 by command-line programs, which wait for their turn while others use the database. */
 
-import { isPassingFault } from '../../src/storage/d1.ts';
+import { isTransientFault } from '../../src/storage/d1.ts';
 
 const PATIENCE_MS = 60_000;
 const PAUSE_MS = 50;
@@ -15,7 +15,7 @@ export async function patiently<T>(call: () => Promise<T>): Promise<T> {
     try {
       return await call();
     } catch (error) {
-      if (!isPassingFault(error) || Date.now() - startedAt > PATIENCE_MS) throw error;
+      if (!isTransientFault(error) || Date.now() - startedAt > PATIENCE_MS) throw error;
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS * (0.5 + Math.random())));
     }
   }
