@@ -35,45 +35,6 @@ function video(fields: Partial<Source['videos'][number]>): Source['videos'][numb
 }
 
 describe('a rendered listing', () => {
-  it('has null or an empty value where nothing is known', () => {
-    const id = '5f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42';
-    expect(rendered({ id, slug: 'casa', name: 'Casa', display_order: -3 })).toMatchObject({
-      object: 'property',
-      id,
-      hid: null,
-      slug: 'casa',
-      name: 'Casa',
-      status: 'listed',
-      title: {},
-      type: null,
-      description: {},
-      unique_features: [],
-      bedrooms: null,
-      beds: null,
-      bathrooms: null,
-      bathtubs: null,
-      capacity: null,
-      size: null,
-      address: null,
-      city: null,
-      latitude: null,
-      longitude: null,
-      price_from: null,
-      fraction_from: null,
-      weeks_per_year: null,
-      financial_analysis_url: null,
-      hero_image: null,
-      gallery: [],
-      video_url: null,
-      location: null,
-      location_text: {},
-      amenities: [],
-      url: 'https://site.example.com/listings/casa',
-      display_order: -3,
-      is_early_access: false,
-    });
-  });
-
   it('is null when it is hidden', () => {
     expect(render(sourceOf({ status: 'hidden' }), SITE)).toBeNull();
   });
@@ -82,20 +43,6 @@ describe('a rendered listing', () => {
     const blank = { type: 'doc', content: [{ type: 'paragraph' }] };
     expect(rendered({ description: { en: 'Text', es: blank, fr: '  ' } }).description).toEqual({
       en: 'Text',
-    });
-  });
-
-  it('keeps location, amenities and unique features as they are and in their order', () => {
-    const location = { id: crypto.randomUUID(), slug: null, name: { es: 'Ibiza' } };
-    const amenities = [
-      { slug: 'sauna', label: {} },
-      { slug: 'pool', label: { en: 'Pool' } },
-    ];
-    const unique_features = [{ icon_slug: 'sea', label: { fr: 'Mer' } }];
-    expect(rendered({ location, amenities, unique_features })).toMatchObject({
-      location,
-      amenities,
-      unique_features,
     });
   });
 });

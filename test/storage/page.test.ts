@@ -3,7 +3,6 @@
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createApp } from '../../src/app.ts';
-import { findPage } from '../../src/properties/store.ts';
 import { takePage } from '../../src/storage/page.ts';
 import { counting } from '../support/counting.ts';
 import { expectStatus, sendWith } from '../support/http.ts';
@@ -155,13 +154,4 @@ describe.each([
       if (leftOut.length === 0) expect(costs.d1RoundTrips).toBe(pages.length);
     },
   );
-});
-
-it('holds the same listings where other rules rendered them', async () => {
-  const ids = async (site: string) => {
-    const filters = { status: [...STATUSES] };
-    const { documents } = await findPage(env.DB, site, { shows: 'document', filters, limit: 100 });
-    return documents.map((document) => JSON.parse(document).id);
-  };
-  expect(await ids('https://other.example.org')).toEqual(await ids('https://www.example.com'));
 });

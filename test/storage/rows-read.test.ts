@@ -33,10 +33,9 @@ const combinations: FeedFilters[] = statuses.flatMap((status) =>
   ),
 );
 
-/** Stores the same mix at any size: twenty listings in order have every status (listed twice), type and location. */
-function storeUpTo(size: number, from = 0) {
-  const sources = Array.from({ length: size - from }, (_, offset) => {
-    const index = from + offset;
+/** Stores listings: twenty in order have every status (listed twice), type and location. */
+function storeMany(count: number) {
+  const sources = Array.from({ length: count }, (_, index) => {
     return sourceOf({
       display_order: index,
       status:
@@ -76,10 +75,6 @@ function pageOf(
 /** The range of each status looks the slug of a location up, in one row. */
 function mostRows({ status, location }: FeedFilters, limit: number) {
   return limit + status.length * (location === undefined ? 1 : 2);
-}
-
-function rowsReadByEach(limit: number, skipped: number) {
-  return Promise.all(combinations.map((filters) => rowsReadBy(filters, limit, skipped)));
 }
 
 /** Returns SQLite's plan of the statement that `read` runs. */
@@ -137,16 +132,9 @@ describe('a page of listings', () => {
     await env.DB.batch([ARAN, IBIZA].map(({ id, slug }) => insert.bind(id, slug, '{}')));
   });
 
-  it('reads as many rows at 2,000 listings as at 100, in one round trip, whatever the filters', async () => {
-    await storeUpTo(100);
-    const few = [await rowsReadByEach(2, 0), await rowsReadByEach(2, 2)];
-    await storeUpTo(2_000, 100);
-    const many = [await rowsReadByEach(2, 0), await rowsReadByEach(2, 2)];
-    expect(many).toEqual(few);
+  it('reads no more of 2,000 than the page and one row per status, or two with a slug of a location', async () => {
+    await storeMany(2_000);
     expect(combinations).toHaveLength(42);
-  });
-
-  it('reads no more than the page and one row per status, or two with a slug of a location', async () => {
     for (const filters of combinations) {
       for (const [limit, skipped] of [
         [1, 0],
@@ -194,7 +182,7 @@ describe('a page of changes', () => {
 
   it('reads limit + 1 rows and the generation; the first one the newest change, a first pass the removals that it skips', async () => {
     await env.DB.exec('DELETE FROM properties');
-    await storeUpTo(2_000);
+    await storeMany(2_000);
     // Every twentieth change is a removal.
     await env.DB.exec(`UPDATE properties SET status = 'hidden' WHERE change_seq % 20 = 7`);
     for (const limit of [1, 10, 25]) {
@@ -232,7 +220,7 @@ describe('a page of locations', () => {
 });
 
 describe('a page of events', () => {
-  async function storeMany(count: number): Promise<string[]> {
+  async function storeEvents(count: number): Promise<string[]> {
     const ids = Array.from({ length: count }, () => crypto.randomUUID());
     await env.DB.prepare(
       `INSERT INTO events (id, type, aggregate_type, aggregate_id, created_at, payload)
@@ -244,14 +232,14 @@ describe('a page of events', () => {
   }
 
   it('reads limit + 1 rows, the generation and the newest event', async () => {
-    await storeMany(300);
+    await storeEvents(300);
     for (const query of ['limit=100', 'limit=100&order=asc', 'limit=100&aggregate_id=b']) {
       expect((await readPage(`/api/v1/events?${query}`)).rows).toBe(103);
     }
   });
 
   it('reads 2 rows per id at most, the generation and the newest event', async () => {
-    const ids = await storeMany(100);
+    const ids = await storeEvents(100);
     const { data, rows } = await readPage(`/api/v1/events?order=asc&id=${ids}`);
     expect(data.map(({ id }) => id)).toEqual(ids);
     expect(rows).toBeLessThanOrEqual(2 * 100 + 2);
