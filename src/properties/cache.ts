@@ -2,12 +2,11 @@
  * The feed's cache: finished responses in two levels, the memory of this isolate and the edge cache of the data centre.
  * The age of a response counts from its D1 read, in both.
  *
- * The edge cache (Cache API) may evict an entry at any time, does nothing on a `workers.dev` address, and counts an age
- * from the put, so an entry has the time of its D1 read. Its addresses are read after authentication only, and no route
- * serves them. A fault of the edge cache is logged, and the request continues without it.
- *
  * Reads of D1 may overtake each other. So each level keeps the newest read of a key, also if this read found no listing:
  * an older read replaces neither a response nor a removal.
+ *
+ * The edge cache (Cache API) may evict an entry at any time, and does nothing on a `workers.dev` address. No route serves
+ * its addresses. A fault of the edge cache is logged, and the request continues without it.
  */
 
 import { LRUCache } from 'lru-cache';
@@ -20,12 +19,12 @@ import { renderingOf } from './render.ts';
 /** A response is renewed in the background after this part of its time. */
 const RENEWAL_PART = 3 / 4;
 const EDGE_DEADLINE_MS = 1_000;
-/** The header in which the edge cache keeps the time of the D1 read. */
+/** The time of the D1 read: the edge cache itself counts an age from the put. */
 const READ_AT = 'X-Read-At';
 const TAG_BYTES = 16;
-/** The rough size of an entry in memory besides its body and key: the objects that hold them. */
+/** The rough size of an entry in memory besides its body and key. */
 const ENTRY_OVERHEAD_BYTES = 512;
-/** A larger part of the memory would evict many responses: such a response is cached at the edge only. */
+/** A response that takes a larger part of the memory is cached at the edge only: it would evict many others. */
 const MAX_ENTRY_PART = 1 / 16;
 
 /** A finished response: its bytes and their tag, made once and sent many times. */
@@ -55,12 +54,6 @@ export type CachedResponse = {
   ttlMs: number;
 };
 
-/** Makes the response of a JSON text. */
-export async function makeResponse(json: string, readAt: number): Promise<FeedResponse> {
-  const bytes = new TextEncoder().encode(json);
-  return responseOf(bytes, await etagOf(bytes), readAt);
-}
-
 /** Both levels. Memory evicts the least recently used responses. */
 export class FeedCache {
   readonly #memory: LRUCache<string, MemoryEntry>;
@@ -82,7 +75,6 @@ export class FeedCache {
     this.#staleMs = feedStaleSeconds * 1_000;
   }
 
-  /** Finds a response in memory. */
   findInMemory(key: string): CachedResponse | undefined {
     const response = this.#memory.get(key)?.response;
     return response && this.#cached('memory', response);
@@ -114,7 +106,7 @@ export class FeedCache {
     readAt: number,
     response: FeedResponse | undefined,
   ): Promise<void> {
-    if (!this.#remember(key, { readAt, response })) return;
+    if (this.#currentMs === 0 || !this.#remember(key, { readAt, response })) return;
     const seconds = Math.max(this.#currentMs, this.#staleMs) / 1_000;
     const headers = new Headers({
       'Cache-Control': `public, max-age=${seconds}`,
@@ -147,7 +139,7 @@ export class FeedCache {
   }
 
   #addressOf(requestUrl: string, key: string): string {
-    return edgeAddressOf(requestUrl, 'answers', `${this.#rendering} ${key}`);
+    return edgeAddressOf(requestUrl, 'feed', `${this.#rendering} ${key}`);
   }
 
   #cached(level: CachedResponse['level'], response: FeedResponse): CachedResponse {
@@ -170,24 +162,25 @@ function readAtOf(found: Response | undefined): number {
   return Number(found?.headers.get(READ_AT));
 }
 
-/** Makes the strong `ETag` of the bytes (RFC 9110 section 8.8.3): equal bytes have equal tags. */
-async function etagOf(bytes: Uint8Array): Promise<string> {
+/** Makes the response of a JSON text, with a strong `ETag` (RFC 9110 section 8.8.3): equal texts have equal tags. */
+export async function makeResponse(json: string, readAt: number): Promise<FeedResponse> {
+  const bytes = new TextEncoder().encode(json);
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
-  return `"${digest.subarray(0, TAG_BYTES).toHex()}"`;
-}
-
-/**
- * Reports whether the client has the representation already. The comparison is weak, as RFC 9110 section 13.1.2 asks:
- * an intermediary that compresses a response marks its tag `W/`.
- */
-export function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
-  if (ifNoneMatch === undefined) return false;
-  if (ifNoneMatch.trim() === '*') return true;
-  return ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
+  return responseOf(bytes, `"${digest.subarray(0, TAG_BYTES).toHex()}"`, readAt);
 }
 
 /** Makes the response of bytes whose tag is known. */
 function responseOf(bytes: Uint8Array | ArrayBuffer, etag: string, readAt: number): FeedResponse {
   const headers = new Headers({ 'Cache-Control': 'private, no-cache', ETag: etag });
   return { body: new Blob([bytes], { type: 'application/json' }), headers, etag, readAt };
+}
+
+/**
+ * Reports whether the client has the response already. An intermediary that compresses a response marks its tag `W/`,
+ * so the comparison is weak (RFC 9110 section 13.1.2).
+ */
+export function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  if (ifNoneMatch.trim() === '*') return true;
+  return ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
 }

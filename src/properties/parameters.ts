@@ -23,7 +23,7 @@ export const filterParameters = {
   status: namesIn(PUBLIC_STATUSES)
     .default(['listed'])
     .register(z.globalRegistry, {
-      description: 'Only listings with these web statuses, comma-separated. `hidden` is refused.',
+      description: 'Only listings with these web statuses, comma-separated. `hidden` is rejected.',
       ...listMetadata({ enum: PUBLIC_STATUSES }, PUBLIC_STATUSES.length),
     }),
   location_id: described(uuid.optional(), 'Only listings at the location with this id.'),
@@ -39,7 +39,7 @@ export type FeedFilters = z.infer<z.ZodObject<typeof filterParameters>>;
 
 /** The languages chosen, each once and in one order; undefined for all of them. */
 const locale = namesIn(LOCALES)
-  .transform((asked) => (asked.length < LOCALES.length ? asked : undefined))
+  .transform((chosen) => (chosen.length < LOCALES.length ? chosen : undefined))
   .optional()
   .register(z.globalRegistry, {
     description:
@@ -47,21 +47,21 @@ const locale = namesIn(LOCALES)
     ...listMetadata({ enum: LOCALES }, LOCALES.length),
   });
 
-/** `fresh=true` asks for an answer that no cache gives. */
 const fresh = z
-  .literal('true')
+  .enum(['true', 'false'])
+  .transform((sent) => sent === 'true')
   .optional()
   .register(z.globalRegistry, {
     description:
-      'Reads past the caches, from the primary database: the answer shows an import as soon as the import has ended. For a page that is rebuilt because of a change.',
+      'Reads past the caches, from the primary database: the response shows an import as soon as the import has ended. For a page that is rebuilt because of a change.',
     override: ({ jsonSchema }) =>
-      void Object.assign(jsonSchema, { const: undefined, type: 'boolean', enum: [true] }),
+      void Object.assign(jsonSchema, { const: undefined, type: 'boolean', enum: undefined }),
   });
 
 /** The parameters of the list of properties, and of their cards. */
 export const listParameters = z
   .object({ ...filterParameters, locale, fresh, ...pagingParameters })
-  .refine((asked) => asked.location === undefined || asked.location_id === undefined, {
+  .refine((query) => query.location === undefined || query.location_id === undefined, {
     path: ['location'],
     error: 'cannot be sent beside location_id',
     // Without this, another bad parameter would hide the problem.
@@ -81,11 +81,11 @@ export const changeParameters = z
     limit: pagingParameters.limit,
     after: described(
       pagingParameters.cursor.unwrap().optional(),
-      'The `next_cursor` or the `resume_cursor` of any earlier answer, unchanged. Without it, the list begins with the whole public catalogue.',
+      'The `next_cursor` or the `resume_cursor` of any earlier response, unchanged. Without it, the list begins with the whole public catalogue.',
     ),
     wait: waitParameter('after', 'a change'),
   })
-  .refine((asked) => asked.wait === undefined || asked.after !== undefined, {
+  .refine((query) => query.wait === undefined || query.after !== undefined, {
     path: ['wait'],
     error: 'needs after',
     when: () => true,

@@ -60,8 +60,11 @@ export function propertyRoutes() {
 async function pageRequest(
   { limit, cursor, locale, fresh, ...filters }: z.output<typeof listParameters>,
   shows: PageRequest['shows'],
-): Promise<[FeedRequest, 'true' | undefined]> {
-  const after = await decodeCursor(cursor, propertiesScope({ shows, filters }), position);
+): Promise<[FeedRequest, boolean | undefined]> {
+  let after: PageRequest['after'];
+  if (cursor !== undefined) {
+    after = await decodeCursor(cursor, propertiesScope({ shows, filters }), position);
+  }
   return [{ kind: 'page', shows, filters, limit, after, locale }, fresh];
 }
 

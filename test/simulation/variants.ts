@@ -137,15 +137,15 @@ export const BAD_FEED: Variants = {
   'a fresh response comes from the cache': [
     {
       file: FEED,
-      text: 'config.feedCacheSeconds === 0 || fresh !== undefined',
-      by: 'config.feedCacheSeconds === 0',
+      text: 'isOff || isFresh ?',
+      by: 'isOff ?',
     },
   ],
   'a response that came while D1 failed is overlooked': [
     {
       file: FEED,
-      text: 'const lookup = { memory: cache.findInMemory(key), edge };',
-      by: 'const lookup = { memory, edge };',
+      text: 'const lookup = { memory: call.cache.findInMemory(call.key), edge };',
+      by: 'const lookup = { memory: undefined, edge };',
     },
   ],
 };

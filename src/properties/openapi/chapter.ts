@@ -49,7 +49,10 @@ const headers = headersOf({
     'Seconds since the answer was read from the database. Only on an older answer, which is served while the database fails or is slow.',
   ],
   'Cache-Status': [
-    patternText(/^(edge; (hit; ttl=\d+|fwd=[a-z]+), )?isolate; (hit; ttl=\d+|fwd=[a-z]+)$/, 60),
+    patternText(
+      /^(edge; (hit; ttl=\d+|fwd=[a-z]+), )?isolate; (hit; ttl=\d+|fwd=[a-z]+)(; detail=(slow|failed))?$/,
+      60,
+    ),
     'The cache of the service that gave the answer, and the seconds for which the answer stays fresh (RFC 9211).',
   ],
 });
