@@ -27,7 +27,7 @@ const USAGE = `Usage: npm run after-time-travel [-- [--remote] [--env NAME] [--l
 
 type Request = { target: Target; readErasures: () => Erasure[] };
 
-/** `npm run after-time-travel`. `run` may be given another function that opens the database. */
+/** Tests pass `run` another function that opens the database. */
 export const command = { usage: USAGE, parse: parseArguments, run } satisfies Command<Request>;
 
 if (import.meta.main) await runCommand(command);

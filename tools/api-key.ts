@@ -39,7 +39,6 @@ const knownKeys = z.object({
     .catch({ API_KEYS: [] }),
 });
 
-/** `npm run api-key`. */
 export const command: Command<KeyOptions> = { usage: USAGE, parse: parseKeyOptions, run: printKey };
 
 if (import.meta.main) await runCommand(command);

@@ -25,7 +25,7 @@ const USAGE = `Usage: npm run backup [-- [--remote] [--env NAME] [--out FILE]]
 
 type Request = { target: Target; out: string | undefined };
 
-/** `npm run backup`. `run` may be given another function that opens the database. */
+/** Tests pass `run` another function that opens the database. */
 export const command = { usage: USAGE, parse: parseArguments, run } satisfies Command<Request>;
 
 if (import.meta.main) await runCommand(command);

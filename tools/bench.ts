@@ -22,7 +22,6 @@ const hop = (milliseconds: string) => ({ type: 'string', default: milliseconds }
 const hops = { counter: hop('15'), d1: hop('30'), kv: hop('20'), edge: hop('7') };
 const options = { quick: flag, scale: flag, latency: flag, ...hops };
 
-/** `npm run bench`. */
 export const command: Command<ReturnType<typeof parseSettings>> = {
   usage: USAGE,
   parse: parseSettings,

@@ -52,7 +52,6 @@ type Request = {
 /** How far a deployment has come, for the message when a step fails. */
 type Progress = { isMigrationBegun: boolean };
 
-/** `npm run deploy`. */
 export const command: Command<Request> = {
   usage: USAGE,
   invalidArguments: EXIT.notDeployed,

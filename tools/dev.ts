@@ -33,7 +33,6 @@ Sets the working copy up, and serves it on port 3001. Another port: PORT=4000 np
 let service: ChildProcess | undefined;
 let isStopping = false;
 
-/** `npm run dev`. */
 export const command: Command<unknown> = {
   usage: USAGE,
   parse: (args) => readArguments('dev', args, {}),

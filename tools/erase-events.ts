@@ -46,7 +46,7 @@ type Request = { target: Target; ledger: string } & (
 /** How far an erasure has come: printed when it fails. */
 type Progress = { text: string };
 
-/** `npm run erase-events`. `run` may be given another function that opens the database. */
+/** Tests pass `run` another function that opens the database. */
 export const command = { usage: USAGE, parse: parseArguments, run } satisfies Command<Request>;
 
 if (import.meta.main) await runCommand(command);

@@ -3,7 +3,6 @@
 import { createOpenApiDocument } from '../src/openapi/document.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 
-/** `npm run openapi`. */
 export const command: Command<unknown> = {
   usage: 'Usage: npm run -s openapi\n\nPrints the OpenAPI document, and nothing else.',
   parse: (args) => readArguments('openapi', args, {}),

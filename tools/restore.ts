@@ -29,7 +29,7 @@ const INTERRUPTED =
 
 type Request = { file: string; target: Target; readErasures: () => Erasure[] };
 
-/** `npm run restore`. `run` may be given another function that opens the database. */
+/** Tests pass `run` another function that opens the database. */
 export const command = { usage: USAGE, parse: parseArguments, run } satisfies Command<Request>;
 
 if (import.meta.main) await runCommand(command);

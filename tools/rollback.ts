@@ -42,7 +42,6 @@ const FOLDER = join(PROJECT_DIRECTORY, '.wrangler');
 type Request = { to: string | undefined; environment: string | undefined };
 type Tagged = Version & { tag: string };
 
-/** `npm run rollback`. */
 export const command: Command<Request> = {
   usage: USAGE,
   invalidArguments: EXIT.notDeployed,

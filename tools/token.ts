@@ -29,7 +29,6 @@ const SECONDS_PER_UNIT = new Map([
 type Vars = ReadonlyMap<string, string>;
 type TokenOptions = { permissions: readonly string[]; lifetimeSeconds: number };
 
-/** `npm run token`. */
 export const command: Command<TokenOptions> = {
   usage: USAGE,
   parse: parseOptions,

@@ -1,10 +1,6 @@
 /**
- * Runs a bundle in workerd, on a socket of its own.
- *
- * `wrangler dev` and wrangler's test harness put two more Workers and a second workerd in front of it, which at the
- * rates measured here cost more than the Worker itself. Both are made of Miniflare, which can open a socket straight to
- * the Worker and runs D1, KV and the Durable Object locally in the same process. This file and tools/database/open.ts
- * know Miniflare: it is pinned, and its options change with its major version.
+ * Runs a bundle in workerd. Miniflare opens a socket straight to the Worker, and runs D1, KV and the Durable Object in
+ * the same process. `wrangler dev` puts two more Workers in front, which cost more time than the measured Worker.
  */
 
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
@@ -13,28 +9,25 @@ import { readWranglerConfig, varsOf } from '../command-line/wrangler-config.ts';
 const HOST = '127.0.0.1';
 const WORKER = 'measured';
 
-/** The database that Miniflare gives to Node. */
 export type Database = Awaited<ReturnType<Miniflare['getD1Database']>>;
 
-/** A running Worker. */
+/** A running Worker, and its database as Node sees it. */
 export type Runtime = {
-  /** Leads straight to the Worker. */
   url: URL;
   database: Database;
   stop(): Promise<void>;
 };
 
-/** One line of the Worker's log. */
 export type LogLine = { level: string; message: string };
 
 export type RuntimeOptions = {
-  /** Called with every line that the Worker logs. Shows faults unless it is given. */
+  /** Called with every line that the Worker logs. By default it shows faults. */
   onLog?: (line: LogLine) => void;
   /** Text files that the script imports, by the names that it imports. */
   texts?: Readonly<Record<string, string>>;
-  /** The directory in which the storage lasts. Without it the storage is in memory, and empty. */
+  /** The directory of the storage; without it the storage is in memory. */
   state?: string;
-  /** The port that leads to the Worker; any free one unless it is given. */
+  /** The Worker's port; any free one by default. */
   port?: number;
 };
 

@@ -63,7 +63,7 @@ export async function measureScale({ rounds, seconds }: Rounds): Promise<void> {
   await Promise.all([load.stop(), runtime.stop()]);
 }
 
-/** Returns the operations of the feed. Even the smallest table fills a page of two under every filter. */
+/** Even the smallest table fills a page of two under every filter. */
 function feedOperations(deep: string): Operations {
   const filters = [
     'status=listed&type=ski',

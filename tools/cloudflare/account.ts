@@ -16,10 +16,10 @@ export type Account = {
   environment: Record<string, string>;
 };
 
-/** An id that no resource has, so that a request with it changes nothing. */
+/** An id that no resource has: a request with it changes nothing. */
 export const UNUSED_ID = '00000000-0000-0000-0000-000000000000';
 
-/** The rights that a command may need. Each has its name in the dashboard, and a request that needs it. */
+/** The rights that a command may need: the name in the dashboard, and a request that needs it. */
 const RIGHTS = {
   d1: {
     name: 'Account · D1 · Edit',
@@ -41,10 +41,7 @@ const RIGHTS = {
   },
 } as const;
 
-/**
- * Returns the account of `CLOUDFLARE_ACCOUNT_ID`, of wrangler.toml, or the only one that the credentials open. Throws a
- * `UserError` without credentials, or when the choice is not clear.
- */
+/** Opens the account of `CLOUDFLARE_ACCOUNT_ID`, of wrangler.toml, or the only one of the credentials. */
 export async function openAccount(deployment: Deployment): Promise<Account> {
   const token = process.env.CLOUDFLARE_API_TOKEN || (await findLogin());
   const api = new CloudflareApi(token);
@@ -53,7 +50,7 @@ export async function openAccount(deployment: Deployment): Promise<Account> {
   return { api, id, path: `/accounts/${id}`, environment };
 }
 
-/** Throws a `UserError` that names every right which the credentials lack. Changes nothing. */
+/** Throws a `UserError` that names every right that the credentials lack. */
 export async function requireRights(
   { api, path: account }: Account,
   rights: readonly (keyof typeof RIGHTS)[],
@@ -77,7 +74,7 @@ export async function requireRights(
   );
 }
 
-/** Returns the token of wrangler's login. Throws a `UserError` that says how to get one. */
+/** Returns the token of wrangler's login. */
 async function findLogin(): Promise<string> {
   const { output } = await runWrangler(['auth', 'token', '--json']);
   const [, token] = /"token":\s*"([^"]+)"/.exec(output) ?? [];

@@ -1,8 +1,6 @@
 /**
- * Cloudflare's REST API, as a command-line program calls it.
- *
- * A call that meets a passing fault (no connection, a 5xx, a 429, a passing fault of D1) is repeated a few times with
- * growing pauses, so every call must be safe to run twice.
+ * Calls Cloudflare's REST API. A call that meets a passing fault (no connection, a 5xx, a 429, a passing fault of D1)
+ * is repeated with growing pauses, so it must be safe to run twice.
  */
 
 import * as z from 'zod';
@@ -27,7 +25,7 @@ const envelope = z.looseObject({
 });
 type Envelope = z.infer<typeof envelope>;
 
-/** Cloudflare rejected a request. The message is Cloudflare's own. */
+/** Cloudflare rejected a request, with this message. */
 export class Rejected extends UserError {
   readonly status: number;
   readonly codes: readonly number[];
@@ -38,7 +36,7 @@ export class Rejected extends UserError {
     this.codes = codes;
   }
 
-  /** Reports whether the credentials lack the right to this request. */
+  /** The credentials lack the right to this request. */
   get isForbidden(): boolean {
     return (
       [401, 403].includes(this.status) || this.codes.some((code) => NOT_ACCEPTED.includes(code))
@@ -64,18 +62,11 @@ type Attempt =
 export class CloudflareApi {
   readonly #token: string;
   readonly #base = process.env.CLOUDFLARE_API_BASE_URL || PUBLIC_API;
-  readonly #report: (line: string) => void;
   readonly #pausesMs: readonly number[];
   #hasReported = false;
 
-  /** `report` prints a line when a request is repeated for the first time. */
-  constructor(
-    token: string,
-    report: (line: string) => void = (line) => console.error(line),
-    pausesMs: readonly number[] = PAUSES_MS,
-  ) {
+  constructor(token: string, pausesMs: readonly number[] = PAUSES_MS) {
     this.#token = token;
-    this.#report = report;
     this.#pausesMs = pausesMs;
   }
 
@@ -119,7 +110,7 @@ export class CloudflareApi {
           `Cloudflare gave no usable answer to ${method} ${path}${tried}: ${attempt.why}`,
         );
       }
-      if (!this.#hasReported) this.#report(`Cloudflare: ${attempt.why}. The request is repeated.`);
+      if (!this.#hasReported) console.error(`Cloudflare: ${attempt.why}. The request is repeated.`);
       this.#hasReported = true;
       const pauseMs = (this.#pausesMs[number - 1] ?? 0) * (1 + Math.random() / 4);
       await new Promise((resolve) => setTimeout(resolve, Math.max(pauseMs, attempt.waitMs)));
@@ -152,7 +143,6 @@ function parse<T>(schema: z.ZodType<T>, path: string, { result }: Envelope): T {
 /** The codes of D1's own faults. They may come with any status. */
 const isOfD1 = (code: number) => code >= 7_400 && code < 7_600;
 
-/** Distinguishes a result, a passing fault and a rejection. */
 function judge({ ok, status, headers }: Response, text: string): Attempt {
   const { data } = envelope.safeParse(jsonOf(text));
   if (ok && data?.success) return { kind: 'done', response: data };
@@ -176,7 +166,7 @@ function judge({ ok, status, headers }: Response, text: string): Attempt {
   return { kind: 'rejected', error: new Rejected(message || `HTTP ${status}`, status, codes) };
 }
 
-/** Describes why no response came, with a code such as `ECONNREFUSED`. */
+/** Returns why no response came, e.g. `ECONNREFUSED`. */
 function causeOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   if (!(cause instanceof Error)) return String(cause);

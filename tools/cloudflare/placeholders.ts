@@ -1,13 +1,13 @@
 /**
- * Rewrites a statement so that all its parameters are texts: the published schema of D1's REST interface has no others.
- * A number is bound as text and cast back in the statement; null is written as `NULL`. Pure.
+ * Rewrites a statement so that all its parameters are texts, as the schema of D1's REST interface requires: a number is
+ * cast in the statement, and null is written as `NULL`. Pure.
  */
 
 /** Skips texts, quoted names and comments; finds `?` and `?1`. */
 const TOKEN =
   /'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|--[^\n]*|\/\*[\s\S]*?\*\/|\?(\d*)/g;
 
-/** Returns the statement and its parameters. Throws for a value that D1 cannot bind. */
+/** Throws for a value that D1 cannot bind. */
 export function withTextParameters(
   sql: string,
   values: readonly unknown[],

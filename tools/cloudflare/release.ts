@@ -19,24 +19,17 @@ import { requireRoutes } from './routes.ts';
 import { findServed } from './versions.ts';
 import { runForDeployment } from './wrangler.ts';
 
-/** The exit codes of `deploy` and `rollback`. */
-export const EXIT = {
-  served: 0,
-  /** The version that serves is the same as before. */
-  notDeployed: 1,
-  /** A version was deployed, or may have been, and something after that failed. */
-  deployedWithFault: 2,
-} as const;
+/** The exit codes of `deploy` and `rollback`: the same version serves as before, or a deployed one may be faulty. */
+export const EXIT = { served: 0, notDeployed: 1, deployedWithFault: 2 } as const;
 
-/** A new version takes some seconds to be served everywhere. */
+/** A new version needs some seconds until it serves everywhere. */
 const PATIENCE_MS = 60_000;
 const PAUSE_MS = 1_000;
 const RESPONSE_DEADLINE_MS = 10_000;
 
-/** A failure once a version was deployed, or may have been. */
+/** A failure after a version was deployed, or may have been. */
 export class AfterDeployment extends UserError {}
 
-/** The line of wrangler's report about an upload. */
 const uploadEntry = z.looseObject({
   type: z.literal('deploy'),
   version_id: z.string(),
@@ -49,18 +42,18 @@ const health = z.looseObject({
   dependencies: z.record(z.string(), z.looseObject({ status: z.enum(['ok', 'down']) })),
 });
 
-export type Release = {
+type Release = {
   account: Account;
   deployment: Deployment;
   ids: Ids;
-  /** The commit of the code: its id becomes the tag of the version, its subject the message. */
+  /** The id becomes the version's tag, the subject its message. */
   commit: { id: string; subject: string };
-  /** Whether a custom domain of the deployment has led to no Worker before. */
+  /** A new custom domain still needs a certificate. */
   hasNewDomain: boolean;
 };
 
-/** A version that was uploaded, and the addresses at which wrangler says that it is served. */
-export type UploadedVersion = { id: string; tag: string; targets: readonly string[] };
+/** An uploaded version, and the addresses that wrangler reports for it. */
+type UploadedVersion = { id: string; tag: string; targets: readonly string[] };
 
 if (import.meta.main) {
   await runCommand({
@@ -72,8 +65,8 @@ if (import.meta.main) {
 }
 
 /**
- * Uploads the code. Returns a sentence that names the served version and its address. Throws a `UserError` when the
- * same version serves as before, and an `AfterDeployment` when another one serves or may serve.
+ * Uploads the code. Returns a sentence that names the served version and its address. Throws a `UserError` if the same
+ * version serves as before, and an `AfterDeployment` if another one may serve.
  */
 export async function release({ hasNewDomain, ...all }: Release): Promise<string> {
   const { account, deployment, ids, commit } = all;
@@ -92,7 +85,7 @@ export async function release({ hasNewDomain, ...all }: Release): Promise<string
   return untilServed(version, deployment, hasNewDomain);
 }
 
-/** Runs the steps of `deploy` or `rollback`. Prints why they failed, and returns the exit code. */
+/** Runs the steps of `deploy` or `rollback`, prints why they failed, and returns the exit code. */
 export async function exitCodeOfSteps(
   steps: () => Promise<number>,
   done: string,
@@ -108,7 +101,6 @@ export async function exitCodeOfSteps(
   }
 }
 
-/** The words of `rollback` for `exitCodeOfSteps`. */
 export function rollbackWords(environment = 'production') {
   return [
     `Rolled back in ${environment}`,
@@ -125,7 +117,6 @@ function parseRequest(args: string[]): Request {
   return { environment: chosenEnvironment(env), tag, message };
 }
 
-/** Releases the code of this folder again. Returns the exit code of `rollback`. */
 function releaseAgain({ environment, tag, message }: Request): Promise<number> {
   const steps = async () => {
     const deployment = soundDeploymentOf(environment);
@@ -147,7 +138,7 @@ function releaseAgain({ environment, tag, message }: Request): Promise<number> {
   return exitCodeOfSteps(steps, ...rollbackWords(environment));
 }
 
-/** Returns the error of an upload that failed, or that wrangler does not report. Asks Cloudflare which version serves. */
+/** Returns the error of a failed or unreported upload. Asks Cloudflare which version serves. */
 async function faultOfUpload(
   { account, deployment }: Pick<Release, 'account' | 'deployment'>,
   before: string | undefined,
@@ -180,11 +171,8 @@ function uploadIn(report: string): z.infer<typeof uploadEntry> | undefined {
 }
 
 /**
- * Requests the detailed health until the version responds, for a minute unless `patienceMs` says otherwise. Returns the
- * sentence about a version that serves. Throws an `AfterDeployment` for one that does not.
- *
- * `SERVICE_ORIGIN` in the environment replaces the Worker's own address, for a machine that reaches the service another
- * way.
+ * Requests the detailed health until the version responds. Returns a sentence about a version that serves, and throws
+ * an `AfterDeployment` for one that does not. `SERVICE_ORIGIN` in the environment replaces the Worker's address.
  */
 export async function untilServed(
   version: UploadedVersion,
@@ -232,7 +220,7 @@ async function readHealth(
   let body: unknown;
   try {
     const response = await fetch(url, {
-      // Cloudflare sends this request to the new version, even while it still serves an earlier one.
+      // Cloudflare sends this request to the new version, even before it serves everywhere.
       headers: { 'Cloudflare-Workers-Version-Overrides': `${worker}="${id}"` },
       signal: AbortSignal.timeout(RESPONSE_DEADLINE_MS),
     });
@@ -255,7 +243,7 @@ async function readHealth(
   return { kind: 'serves', sentence };
 }
 
-/** Returns the address of a custom domain, else of workers.dev. The pattern of a route is no address. */
+/** Returns the address of a custom domain, or of workers.dev. The pattern of a route is no address. */
 function originOf({ targets }: UploadedVersion, { routes }: Deployment): string | undefined {
   const domain = routes.find(({ isCustomDomain }) => isCustomDomain);
   if (domain !== undefined) return `https://${domain.pattern}`;

@@ -17,16 +17,13 @@ const database = z.looseObject({
   jurisdiction: z.string().nullish(),
 });
 
-/** From this share on, `checkDatabase` names the section of the runbook. */
 const WORRYING_SHARE = 0.7;
 
-/** Returns the id of the deployment's database; undefined when the account has none of its name. */
 export async function findDatabase({ api, path }: Account, { databaseName }: Deployment) {
   const all = await api.list(listedDatabase, path + DATABASES, { name: databaseName });
   return all.find(({ name }) => name === databaseName)?.uuid;
 }
 
-/** Returns the id of the deployment's database. Throws a `UserError` when the account has none of its name. */
 export async function getDatabase(account: Account, deployment: Deployment): Promise<string> {
   const id = await findDatabase(account, deployment);
   if (id !== undefined) return id;
@@ -35,23 +32,19 @@ export async function getDatabase(account: Account, deployment: Deployment): Pro
   );
 }
 
-/** Returns the id of the deployment's KV namespace; undefined when the account has none of its title. */
 export async function findNamespace({ api, path }: Account, { namespaceTitle }: Deployment) {
   const all = await api.list(listedNamespace, path + NAMESPACES);
   return all.find(({ title }) => title === namespaceTitle)?.id;
 }
 
-/**
- * Creates the database in the deployment's jurisdiction, and returns its id. `location` is a hint, such as `weur`: D1
- * ignores it beside a jurisdiction.
- */
+/** Returns the id of the new database. `location` is a hint, e.g. `weur`; D1 ignores it beside a jurisdiction. */
 export function createDatabase(account: Account, deployment: Deployment, location?: string) {
   const hint = location === undefined ? {} : { primary_location_hint: location };
   const body = { name: deployment.databaseName, ...hint };
   return create(account, deployment, DATABASES, body, findDatabase);
 }
 
-/** Creates the KV namespace in the deployment's jurisdiction, and returns its id. */
+/** Returns the id of the new KV namespace. */
 export function createNamespace(account: Account, deployment: Deployment) {
   return create(
     account,
@@ -62,7 +55,7 @@ export function createNamespace(account: Account, deployment: Deployment) {
   );
 }
 
-/** Creates a resource. A call that failed may have created it all the same, so `find` looks for it afterwards. */
+/** A call that failed may have created the resource all the same, so `find` looks for it afterwards. */
 async function create(
   account: Account,
   deployment: Deployment,
@@ -85,10 +78,7 @@ async function create(
   );
 }
 
-/**
- * Returns a sentence about a database's size, with the section of the runbook for a large one. Throws a `UserError`
- * when the database is in another jurisdiction than the configured one.
- */
+/** Returns a sentence about a database's size. Throws a `UserError` if its jurisdiction is not the configured one. */
 export async function checkDatabase(
   { api, path }: Account,
   deployment: Deployment,

@@ -1,10 +1,9 @@
 /**
- * A D1 database over Cloudflare's REST API, with the interface that the service's own binding has.
+ * A D1 database over Cloudflare's REST API, with the interface of the Worker's binding. A batch is one request and one
+ * transaction. Blobs, and methods that no command calls, are missing.
  *
- * Wrangler's remote bindings give the same, but need the right to Workers, put a Worker on the account, register a
- * workers.dev subdomain where there is none, and answer faults with pages of HTML. This needs the right to D1 alone.
- *
- * A batch is one request, which D1 runs as one transaction. Not covered: blobs, and the methods that no command calls.
+ * Wrangler's remote bindings would need the right to Workers, put a Worker on the account, and register a workers.dev
+ * subdomain. This needs the right to D1 alone.
  */
 
 import * as z from 'zod';
@@ -28,18 +27,16 @@ const results = z.array(rowsResult);
 
 type Query = { sql: string; params: string[] };
 
-/** Returns the database with this id. */
 export function restDatabase(account: Account, databaseId: string): D1Database {
   const path = `${account.path}/d1/database/${databaseId}/query`;
   return databaseOver((schema, body) => account.api.call(schema, 'POST', path, { body }));
 }
 
-/** Returns a database that sends its queries by `post`. */
 export function databaseOver(post: Post): D1Database {
   return new RestDatabase(post);
 }
 
-/** Sends queries to D1's REST interface, or to a replacement of it, and returns their results. */
+/** Sends queries to D1's REST interface, or to a replacement of it. */
 type Post = (
   schema: typeof results,
   body: Query | { batch: Query[] },

@@ -1,4 +1,4 @@
-/** The routes of a deployment: whether the credentials may set them, and whether they lead to another Worker. */
+/** Checks the routes of a deployment before they are set. */
 
 import * as z from 'zod';
 import { UserError } from '../command-line/project.ts';
@@ -10,9 +10,8 @@ const zone = z.looseObject({ id: z.string(), name: z.string() });
 const domain = z.looseObject({ hostname: z.string(), service: z.string() });
 
 /**
- * Throws a `UserError` when the credentials lack the right to the zone of a route, or when a custom domain leads to
- * another Worker: without a terminal, wrangler would take it over without asking. Changes nothing. Returns whether a
- * custom domain is new, and so still needs a certificate.
+ * Throws a `UserError` if the credentials lack the right to the zone of a route, or if a custom domain leads to another
+ * Worker: without a terminal, wrangler would take it over. Returns whether a custom domain is new.
  */
 export async function requireRoutes(account: Account, deployment: Deployment): Promise<boolean> {
   let hasNewDomain = false;

@@ -28,12 +28,12 @@ const bindingList = z.looseObject({
 export type Version = {
   id: string;
   createdAt: string;
-  /** The commit of its code; undefined for a version that a changed secret made. */
+  /** The commit of its code; undefined for a changed secret. */
   tag: string | undefined;
   message: string;
 };
 
-/** Returns the id of the version that most requests get; undefined when there is no Worker of this name. */
+/** Returns the id of the version that most requests get; undefined if there is no such Worker. */
 export async function findServed({ api, path }: Account, worker: string) {
   try {
     const url = `${path}/workers/scripts/${worker}/deployments`;
@@ -59,7 +59,7 @@ export async function listVersions({ api, path }: Account, worker: string): Prom
     }));
 }
 
-/** Returns the ids of the database and the namespace that a version is bound to, each with its kind. */
+/** Returns the database and the namespace of a version, each with its kind and id. */
 export async function boundTo({ api, path }: Account, worker: string, id: string) {
   const url = `${path}/workers/scripts/${worker}/versions/${id}`;
   const { bindings } = (await api.call(bindingList, 'GET', url)).resources;

@@ -15,7 +15,7 @@ import {
   withIds,
 } from '../command-line/wrangler-config.ts';
 
-/** Beside wrangler.toml, so that relative paths mean the same. Removed after each run; git ignores them. */
+/** Beside wrangler.toml, because of its relative paths. Removed after each run. */
 const CONFIG_FILE = join(PROJECT_DIRECTORY, `.wrangler.${process.pid}.json`);
 const REPORT_FILE = join(PROJECT_DIRECTORY, `.wrangler.${process.pid}.report`);
 
@@ -26,7 +26,6 @@ type RunOptions = {
   isShown?: boolean;
 };
 
-/** Runs wrangler to its end. */
 export function runWrangler(
   args: readonly string[],
   { environment = {}, isShown = false }: RunOptions = {},
@@ -38,7 +37,7 @@ export function runWrangler(
   });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
-    // This program passes the output on, because wrangler would end when the pipe is closed.
+    // Wrangler would end if it wrote to a closed pipe itself.
     stream.setEncoding('utf8').on('data', (text: string) => {
       if (isShown) process.stdout.write(text);
       else output += text;
@@ -51,8 +50,8 @@ export function runWrangler(
 }
 
 /**
- * Runs wrangler for a deployment, with a generated configuration that holds the ids; without `ids` it can only build.
- * Also returns wrangler's report of the run, one JSON object per line; empty if it left none.
+ * Runs wrangler with a generated configuration that has the ids; without `ids` it can only build. Also returns
+ * wrangler's report of the run, one JSON object per line.
  */
 export async function runForDeployment(
   deployment: Deployment,

@@ -1,8 +1,7 @@
 /**
- * Runs a command of the project, from its arguments to its exit code. Every script of package.json that runs a program
- * of tools/ begins here, so that each command answers `--help`, refuses unknown arguments, and goes on when the reader
- * of its output ends (`| head`). A program exports its command, so that tests can run it in their own process, and runs
- * it when it is the program that Node was started with (`import.meta.main`).
+ * Runs a command, from its arguments to its exit code: it prints the usage for `--help`, rejects unknown arguments, and
+ * continues when the reader of its output ends (`| head`). A program exports its command, so that tests can run it in
+ * their process, and runs it if it is the main program.
  */
 
 import { type ParseArgsConfig, parseArgs } from 'node:util';
@@ -31,9 +30,8 @@ export async function runCommand<Request>(command: Command<Request>): Promise<vo
 }
 
 /**
- * Runs a command with these arguments. Returns its exit code: 0 for `--help`, `invalidArguments` (2) for invalid
- * arguments and for an environment that wrangler.toml does not define, 1 for a `UserError` of `run`, and otherwise the
- * result of `run`.
+ * Returns the exit code of a command: 0 for `--help`, `invalidArguments` (2) also for an environment that wrangler.toml
+ * does not define, 1 for a `UserError` of `run`, and otherwise the result of `run`.
  */
 export async function exitCodeOf<Request>(
   { usage, invalidArguments = 2, parse, run }: Command<Request>,
@@ -61,9 +59,8 @@ export async function exitCodeOf<Request>(
 }
 
 /**
- * Returns the options and the other arguments of the npm script `script`. Throws an `Error` for an unknown option,
- * an argument where none is taken, and an option that npm has kept for itself because no `--` stood before it: without
- * this option the command would do something else.
+ * Parses the arguments of the npm script `script`. Throws an `Error` for an unknown option, for an argument where none
+ * is taken, and for an option that npm kept for itself because `--` was missing before it.
  */
 export function readArguments<const T extends Options>(
   script: string,
@@ -82,7 +79,7 @@ export function readArguments<const T extends Options>(
   return read;
 }
 
-/** Reports whether an argument asks for help. Arguments after `--` are no options. */
+/** Arguments after `--` are no options. */
 function asksForHelp(args: readonly string[]): boolean {
   const end = args.indexOf('--');
   return args.slice(0, end === -1 ? args.length : end).some((arg) => /^(--help|-h)$/.test(arg));
@@ -94,12 +91,12 @@ function firstLine(error: unknown): string {
   return line.replace(/\. (?=This command|To specify).*$/, '').replace(/\.$/, '');
 }
 
-/** Ignores a closed pipe, as after `| head`: the command goes on to its end and its own exit code. */
+/** Ignores a closed pipe, e.g. after `| head`: the command still ends with its own exit code. */
 function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error;
 }
 
-/** Reports whether npm has kept an option. npm may set a flag that is off to an empty text. */
+/** npm may set a flag that is off to an empty text. */
 function isKept(script: string, name: string, type: 'boolean' | 'string'): boolean {
   if (process.env.npm_lifecycle_event !== script) return false;
   const value = process.env[`npm_config_${name.replaceAll('-', '_')}`];

@@ -1,4 +1,4 @@
-/** Reads commits from git: the current one names a version, and `rollback` takes the files of an earlier one. */
+/** Reads commits from git. */
 
 import { spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
@@ -24,7 +24,7 @@ export function findCommit(id: string): string | undefined {
   return subject === undefined ? undefined : `${id} ${subject}`;
 }
 
-/** Writes the files of a commit into a folder. Changes nothing of the working copy. */
+/** Writes the files of a commit into a folder. */
 export function unpackCommit(id: string, folder: string): void {
   const archive = `${folder}.tar`;
   const isDone =

@@ -1,4 +1,4 @@
-/** The npm that runs this program: the directory in which the user called it, and its end. */
+/** The npm that runs this program. */
 
 import { resolve } from 'node:path';
 
@@ -11,9 +11,8 @@ export function userPath(script: string, path: string): string {
 }
 
 /**
- * Calls `onGone` once npm has ended, even by a kill; never when npm did not start this program. The script begins with
- * `exec`, so that npm is the parent of this program and its signals come here: a shell between them would keep SIGINT,
- * and survive when npm is killed.
+ * Calls `onGone` once npm has ended, even by a kill. The script begins with `exec`, so that npm is the parent of this
+ * program: a shell between them would keep SIGINT, and survive when npm is killed.
  */
 export function watchNpm(onGone: () => void): void {
   if (process.env.npm_lifecycle_event === undefined) return;

@@ -1,17 +1,16 @@
 /** The progress of a long job: a bar on a terminal, elsewhere a line at least every 1,000 steps. */
 
 const STEPS_PER_LINE = 1_000;
-/** A line is printed so many steps early, because the next update may come so many steps later. */
+/** A line is printed this early, because the next update may come this much later. */
 const MOST_STEPS_AT_ONCE = 100;
 const BAR_CHARACTERS = 30;
 
-/** The part of a stream that a command prints to. */
-export type Output = { isTTY?: boolean; write: (text: string) => boolean };
+type Output = { isTTY?: boolean; write: (text: string) => boolean };
 
 export type Progress = {
   /** `phase` names the steps, such as `listings rendered`. Another phase begins a new bar or line. */
   update: (phase: string, done: number, total: number) => void;
-  /** Ends the bar's line, so that later output begins on a line of its own. */
+  /** Ends the bar's line. */
   end: () => void;
 };
 

@@ -3,13 +3,12 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
-/** The directory of package.json. Commands work from anywhere. */
 export const PROJECT_DIRECTORY = join(import.meta.dirname, '..', '..');
 
 export const MIGRATIONS_DIRECTORY = join(PROJECT_DIRECTORY, 'migrations');
 export const SAMPLE_LISTINGS = join(import.meta.dirname, '..', 'samples', 'listings.json');
 
-/** The databases and other state that wrangler keeps between runs: the same for `dev` and for an import. */
+/** Wrangler's local databases, which `dev` and all other commands share. */
 export const STATE_DIRECTORY = join(PROJECT_DIRECTORY, '.wrangler', 'state', 'v3');
 
 /** The D1 binding of wrangler.toml. */
@@ -27,12 +26,11 @@ export function wranglerCommand(...args: string[]): string[] {
   return ['--no-warnings', createRequire(import.meta.url).resolve('wrangler'), ...args];
 }
 
-/** A fault that the user can put right. Programs show its message on one line, without a stack. */
+/** A fault that the user can correct. Programs print its message without a stack. */
 export class UserError extends Error {
   override readonly name = 'UserError';
 }
 
-/** Returns the message of whatever was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -19,7 +19,7 @@ export const TARGET_OPTIONS = {
 export const TARGET_USAGE = `--remote       the deployed database instead of the local one
   --env NAME     the deployed database of an environment in wrangler.toml, such as staging`;
 
-/** Throws a `UserError` for an environment that is not defined, and for one without `--remote`. */
+/** Throws a `UserError` for an unknown environment, and for `--env` without `--remote`. */
 export function targetOf({ remote, env }: { remote: boolean; env?: string | undefined }): Target {
   const environment = chosenEnvironment(env);
   if (env !== undefined && !remote) throw new UserError('--env needs --remote');

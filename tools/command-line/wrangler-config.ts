@@ -1,9 +1,6 @@
 /**
- * The part of wrangler.toml that describes a deployment: the names of the Worker, its database and its namespace, and
- * the vars. Staging is an environment of its own in the file (`[env.staging]`); without a name it is
- * production.
- *
- * The file is parsed here: wrangler's own reader gives the same, but takes a second to load.
+ * Reads deployments from wrangler.toml. Each environment of the file, e.g. `[env.staging]`, is one; its top level is
+ * production. Wrangler's own reader takes a second to load.
  */
 
 import { readFileSync } from 'node:fs';
@@ -26,7 +23,6 @@ const route = z.union([
   }),
 ]);
 
-/** The fields that an environment may have. */
 const deployment = z.looseObject({
   name: z.string().optional(),
   account_id: z.string().optional(),
@@ -55,7 +51,6 @@ const wranglerConfig = deployment.extend({
   env: z.record(z.string(), deployment).default({}),
 });
 
-/** wrangler.toml, with its other fields too. */
 export type WranglerConfig = z.infer<typeof wranglerConfig>;
 
 /** A pattern or a custom domain that leads visitors to the Worker. */
@@ -66,7 +61,6 @@ export type Route = {
   zone: { id?: string | undefined; name?: string | undefined };
 };
 
-/** The names and settings of a deployment. */
 export type Deployment = {
   /** The environment in wrangler.toml; undefined for production. */
   environment: string | undefined;
@@ -80,10 +74,8 @@ export type Deployment = {
   vars: ReadonlyMap<string, string>;
 };
 
-/** The ids of a deployment's database and namespace. */
 export type Ids = { databaseId: string; namespaceId: string };
 
-/** Throws a `UserError` when wrangler.toml is not valid. */
 export function readWranglerConfig(directory = PROJECT_DIRECTORY): WranglerConfig {
   try {
     return wranglerConfig.parse(parseToml(readFileSync(join(directory, CONFIG_FILE), 'utf8')));
@@ -94,9 +86,8 @@ export function readWranglerConfig(directory = PROJECT_DIRECTORY): WranglerConfi
 }
 
 /**
- * Returns the environment that `--env`, or else `CLOUDFLARE_ENV`, names; undefined for production.
- * Throws a `UserError` for one that wrangler.toml does not define: wrangler would take the bindings of
- * production for it.
+ * Returns the environment that `--env`, or else `CLOUDFLARE_ENV`, names; undefined for production. Throws a `UserError`
+ * for an undefined one: wrangler would use the bindings of production.
  */
 export function chosenEnvironment(
   option?: string,
@@ -115,7 +106,7 @@ export function chosenEnvironment(
   );
 }
 
-/** Exits with 2 when `CLOUDFLARE_ENV` names an environment that wrangler.toml does not define. */
+/** Exits with 2 if wrangler.toml does not define the environment in `CLOUDFLARE_ENV`. */
 export function requireKnownEnvironment(): void {
   try {
     chosenEnvironment();
@@ -126,7 +117,7 @@ export function requireKnownEnvironment(): void {
   }
 }
 
-/** Returns a command of the project as it has to be typed for an environment, such as `npm run deploy -- --env staging`. */
+/** Returns a command as it is typed for an environment, e.g. `npm run deploy -- --env staging`. */
 export function commandFor(
   environment: string | undefined,
   command: string,
@@ -145,8 +136,8 @@ export function varsOf(config: WranglerConfig, environment?: string): ReadonlyMa
 }
 
 /**
- * Returns the deployment of an environment. Throws a `UserError` when a name is missing, when the Worker
- * would not accept a var, or when the environment shares a resource with another one.
+ * Returns the deployment of an environment. Throws a `UserError` if a name is missing, if the Worker would reject a var,
+ * or if another environment has the same route, Worker, database or namespace.
  */
 export function soundDeploymentOf(
   environment: string | undefined,
@@ -160,7 +151,7 @@ export function soundDeploymentOf(
   throw new UserError(`${table} of wrangler.toml: ${faults.join('; ')}`);
 }
 
-/** Returns the deployment of an environment. Throws a `UserError` when a name is missing. */
+/** As `soundDeploymentOf`, but checks the names only. */
 export function deploymentOf(config: WranglerConfig, environment?: string): Deployment {
   const { name, d1_databases, kv_namespaces, ...own } = ownOf(config, environment);
   const where =
@@ -190,14 +181,13 @@ export function deploymentOf(config: WranglerConfig, environment?: string): Depl
 const isDatabase = ({ binding }: { binding: string }) => binding === DATABASE_BINDING;
 const isNamespace = ({ binding }: { binding: string }) => binding === NAMESPACE_BINDING;
 
-/** Returns the part of wrangler.toml that describes an environment. Throws a `UserError` if it has none. */
 function ownOf(config: WranglerConfig, environment: string | undefined) {
   const own = environment === undefined ? config : config.env[environment];
   if (own === undefined) throw new UserError(`wrangler.toml defines no environment ${environment}`);
   return own;
 }
 
-/** Returns the routes of an environment. Wrangler's environments inherit the routes of the top level. */
+/** Wrangler's environments inherit the routes of the top level. */
 function routesOf(config: WranglerConfig, environment: string | undefined): Route[] {
   const listed = ({ route, routes }: Pick<WranglerConfig, 'route' | 'routes'>) =>
     routes ?? (route === undefined ? undefined : [route]);
@@ -209,10 +199,6 @@ function routesOf(config: WranglerConfig, environment: string | undefined): Rout
   });
 }
 
-/**
- * Throws a `UserError` when an environment shares a route, the Worker's name, a database or a namespace with another
- * environment.
- */
 function requireOwnResources(config: WranglerConfig, environment?: string): void {
   const own = resourcesOf(config, environment);
   for (const other of [undefined, ...Object.keys(config.env)]) {
@@ -230,7 +216,7 @@ function requireOwnResources(config: WranglerConfig, environment?: string): void
   }
 }
 
-/** Returns the resources of an environment in words, such as `the database feed`. */
+/** Returns the names of an environment's resources, e.g. `the database feed`. */
 function resourcesOf(config: WranglerConfig, environment: string | undefined): string[] {
   const { name, d1_databases, kv_namespaces } = ownOf(config, environment);
   const named = (kind: string, ...names: (string | undefined)[]) =>
@@ -243,7 +229,6 @@ function resourcesOf(config: WranglerConfig, environment: string | undefined): s
   ];
 }
 
-/** Returns the configuration with the ids of a deployment's database and namespace in it. */
 export function withIds(
   config: WranglerConfig,
   environment: string | undefined,

@@ -1,10 +1,10 @@
 /** Splits rows into batches that D1 takes in one call. Pure. */
 
-/** The bounds of a batch, because D1 takes at most 2 MB in one value. A larger row is a batch of its own. */
+/** D1 takes at most 2 MB in one value. A larger row is a batch by itself. */
 const ROWS_PER_BATCH = 100;
 const BYTES_PER_BATCH = 1_000_000;
 
-/** Splits rows into batches. `bytesOf` returns about how many bytes a row takes. */
+/** `bytesOf` returns the approximate size of a row. */
 export function* batchesOf<Row>(
   rows: Iterable<Row>,
   bytesOf: (row: Row) => number,

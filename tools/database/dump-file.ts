@@ -14,7 +14,6 @@ const counts = z.record(z.string(), z.int());
 
 /** The first two lines of a backup, and its last line. */
 type Ends = {
-  /** The database that was backed up. */
   name: string;
   madeAt: string;
   counts: Counts;
@@ -23,8 +22,8 @@ type Ends = {
 export type LoadedDump = Ends & { scratch: DatabaseSync };
 
 /**
- * Loads a backup into a scratch database in a folder. Throws a `UserError` when the file is cut short, was altered, or
- * does not hold the rows that its last line counts. The caller closes the scratch database.
+ * Loads a backup into a scratch database, which the caller closes. Throws a `UserError` if the file is cut short, was
+ * altered, or does not have the rows that its last line counts.
  */
 export async function loadDump(file: string, folder: string): Promise<LoadedDump> {
   const ends = await readEnds(file);
@@ -40,7 +39,6 @@ export async function loadDump(file: string, folder: string): Promise<LoadedDump
   }
 }
 
-/** Reads the whole file once, before any of it is used. */
 async function readEnds(file: string): Promise<Ends> {
   const hash = createHash('sha256');
   const head: string[] = [];
@@ -81,8 +79,8 @@ async function fill(scratch: DatabaseSync, file: string): Promise<void> {
 }
 
 /**
- * Splits a file at line feeds only: node:readline also splits at Unicode's line separators. A transfer may have put a
- * carriage return before each line feed: it is removed.
+ * Splits a file at line feeds only: node:readline also splits at Unicode's line separators. Removes carriage returns
+ * that a transfer has added.
  */
 async function* linesOf(file: string): AsyncGenerator<string> {
   let rest = '';

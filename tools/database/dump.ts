@@ -25,7 +25,7 @@ export const ROWS = '-- rows';
 export const END = '-- end ';
 
 const MAX_ATTEMPTS = 5;
-/** The approximate size of a page. The number of its rows follows from the average row of the page before. */
+/** The number of rows in a page follows from the average row of the page before. */
 const BYTES_PER_PAGE = 2_000_000;
 const FIRST_PAGE_ROWS = 10;
 const MAX_PAGE_ROWS = 500;
@@ -34,8 +34,8 @@ const sqlValue = z.union([z.string(), z.number(), z.null()]);
 export type SqlValue = z.infer<typeof sqlValue>;
 
 /**
- * Writes the dump into a file, while the database stays in use. Returns the number of rows of each table. The dump
- * holds the events that were stored when it began, and it begins again when an import was applied meanwhile.
+ * Writes the dump while the database stays in use. It has the events that were stored when it began, and it starts
+ * again if an import was applied meanwhile. Returns the number of rows of each table.
  */
 export async function dump(database: D1Database, name: string, file: string): Promise<Counts> {
   await rejectUnfinishedRestore(database);
@@ -105,16 +105,12 @@ async function writeTable(
   return written;
 }
 
-/** Returns the id of the import that was applied last; null when there is none. */
 function findLastImport(database: D1Database): Promise<string | null> {
   const applied = database.prepare(`SELECT import_id FROM import_staging WHERE kind = 'applied'`);
   return patiently(() => applied.first<string>('import_id'));
 }
 
-/**
- * Writes a value as SQL. A text with control characters or Unicode's line separators is written in hexadecimal, because
- * these may end a line for a reader of the file, or a text for SQLite.
- */
+/** A text with control characters or Unicode's line separators is in hexadecimal: these may end a line or a text. */
 function sqlLiteral(value: SqlValue): string {
   if (value === null) return 'NULL';
   if (typeof value === 'number') return String(value);
@@ -125,7 +121,7 @@ function sqlLiteral(value: SqlValue): string {
   return `'${value.replaceAll("'", "''")}'`;
 }
 
-/** Returns about how many bytes a row takes. */
+/** Returns the approximate bytes of a row. */
 export function rowSize(values: readonly SqlValue[]): number {
   return values.reduce<number>((sum, value) => sum + String(value).length, 0);
 }

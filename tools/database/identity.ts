@@ -9,18 +9,18 @@ import { UserError } from '../command-line/project.ts';
 import { patiently } from './patiently.ts';
 import { readSchema, tablesIn } from './schema.ts';
 
-/** The table of the identity, which has one row. */
+/** A table of one row. */
 export const IDENTITY = 'database_identity';
 
 const lineage = z.string().regex(/^[0-9a-f]{32}$/);
 
-/** Reads the lineage, which a database shares with its backups and with the databases restored from them. */
+/** Backups of a database, and databases restored from them, have its lineage. */
 export async function readLineage(database: D1Database): Promise<string> {
   const statement = database.prepare(`SELECT lineage FROM ${IDENTITY}`);
   return lineage.parse(await patiently(() => statement.first('lineage')));
 }
 
-/** Writes the identity of a database that was restored, in a new generation. It may be repeated. */
+/** Writes the identity of a restored database, in a new generation. */
 export async function writeIdentity(database: D1Database, lineage: string): Promise<void> {
   const statement = database
     .prepare(`INSERT OR REPLACE INTO ${IDENTITY} (lineage, generation) VALUES (?, ?)`)
@@ -28,7 +28,7 @@ export async function writeIdentity(database: D1Database, lineage: string): Prom
   await patiently(() => statement.run());
 }
 
-/** Begins a new generation of a database that was rewound in place: earlier cursors are rejected. It may be repeated. */
+/** Begins a new generation of a rewound database: earlier cursors are rejected. */
 export async function beginGeneration(database: D1Database): Promise<void> {
   const statement = database.prepare(`UPDATE ${IDENTITY} SET generation = ?`).bind(newGeneration());
   await patiently(() => statement.run());
@@ -38,7 +38,6 @@ function newGeneration(): string {
   return randomBytes(16).toString('hex');
 }
 
-/** Reports whether a restore of the database was interrupted. */
 export async function isUnfinished(database: D1Database): Promise<boolean> {
   const tables = database
     .prepare('SELECT count(*) AS n FROM sqlite_schema WHERE name = ?')
@@ -48,7 +47,7 @@ export async function isUnfinished(database: D1Database): Promise<boolean> {
   return (await patiently(() => rows.first('n'))) === 0;
 }
 
-/** Throws a `UserError` when a restore of the database is not finished. Works for a database without tables. */
+/** Throws a `UserError` if a restore of the database was interrupted. */
 export async function rejectUnfinishedRestore(database: D1Database): Promise<void> {
   if (!(await isUnfinished(database))) return;
   throw new UserError('a restore of this database is not finished: run `npm run restore` again');
@@ -57,7 +56,7 @@ export async function rejectUnfinishedRestore(database: D1Database): Promise<voi
 /** A table of the first migration. */
 const FIRST_TABLE = 'properties';
 
-/** Throws a `UserError` when the database has tables, and they are another application's. */
+/** Throws a `UserError` if the database has the tables of another application. */
 export async function rejectOtherTables(database: D1Database, name: string): Promise<void> {
   const tables = tablesIn(await readSchema(database)).filter((table) => table !== 'd1_migrations');
   if (tables.length === 0 || tables.includes(FIRST_TABLE)) return;

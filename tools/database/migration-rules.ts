@@ -1,11 +1,10 @@
 /**
- * Finds statements that no migration may hold. A migration only adds to the schema, so that the version before it works
- * with the new schema: that version serves while the migration is applied, and after a rollback.
+ * Finds statements that no migration may have. A migration only adds to the schema, so that the version before it works
+ * with the new schema while the migration is applied, and after a rollback.
  */
 
 /**
- * D1 ignores `foreign_keys=OFF`: rebuilding a table deletes child rows under ON DELETE CASCADE and is reported as a
- * success. Remote migrations have split triggers in their middle.
+ * D1 ignores `foreign_keys=OFF`, so rebuilding a table deletes child rows under ON DELETE CASCADE and succeeds.
  */
 const REJECTED: readonly { pattern: RegExp; fault: string }[] = [
   { pattern: /\bdrop\s+table\b/i, fault: 'drops a table' },
@@ -20,7 +19,7 @@ const REJECTED: readonly { pattern: RegExp; fault: string }[] = [
   { pattern: /\r/, fault: 'has line ends other than LF' },
 ];
 
-/** A name, which may be quoted: its group is the name itself. */
+/** A name, which may be quoted. */
 const NAME = /[`"[]?(\w+)[`"\]]?/.source;
 const CREATED_TABLE = new RegExp(`\\bcreate\\s+table\\s+(?:if\\s+not\\s+exists\\s+)?${NAME}`, 'gi');
 const UNIQUE_INDEX = new RegExp(

@@ -1,4 +1,4 @@
-/** The migrations of a database: the files of migrations/, each applied once. */
+/** Applies the files of migrations/ to a database, each once. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,6 @@ const RECORDS = `CREATE TABLE IF NOT EXISTS d1_migrations (
   applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL
 )`;
 
-/** Returns the names of the migrations that are not applied to the database yet. */
 export async function findPendingMigrations(database: D1Database): Promise<string[]> {
   const records = database.prepare(
     `SELECT count(*) AS tables FROM sqlite_schema WHERE name = 'd1_migrations'`,
@@ -32,8 +31,8 @@ export async function findPendingMigrations(database: D1Database): Promise<strin
 }
 
 /**
- * Applies the migrations that are not applied yet. Each is one transaction with its record, which `wrangler d1
- * migrations` reads too. Returns their names. Throws a `UserError` when one fails: it has changed nothing then.
+ * Applies the pending migrations, and returns their names. Each is one transaction with its record, which `wrangler d1
+ * migrations` reads too. Throws a `UserError` if one fails.
  */
 export async function migrate(database: D1Database): Promise<string[]> {
   const pending = await findPendingMigrations(database);
@@ -54,14 +53,14 @@ export async function migrate(database: D1Database): Promise<string[]> {
   return pending;
 }
 
-/** Returns the names of all migrations, in the order in which they are applied. */
+/** Returns the names of all migrations in their order. */
 export function migrationNames(): string[] {
   return readdirSync(MIGRATIONS_DIRECTORY)
     .filter((name) => name.endsWith('.sql'))
     .sort();
 }
 
-/** Returns the faults of all migrations, each with the name of its file; empty when all may be applied. */
+/** Returns the faults of all migrations, each with the name of its file. */
 export function faultsOfMigrations(): string[] {
   return migrationNames().flatMap((name) =>
     faultsOfMigration(textOf(name)).map((fault) => `${name} ${fault}`),
@@ -72,7 +71,6 @@ function textOf(name: string): string {
   return readFileSync(join(MIGRATIONS_DIRECTORY, name), 'utf8');
 }
 
-/** Returns the command that migrates a database, as it has to be typed. */
 export function migratingCommand({ kind, environment }: Target): string {
   return kind === 'remote' ? commandFor(environment, 'deploy') : 'npm run dev';
 }

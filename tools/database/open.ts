@@ -9,32 +9,28 @@ import { deploymentOf, readWranglerConfig } from '../command-line/wrangler-confi
 import { inLocalTurn } from '../development/local-turn.ts';
 import { superviseRuntime } from './runtime.ts';
 
-/** The id of the local database. `dev` uses the same one, because wrangler.toml has it as `preview_database_id`. */
+/** The `preview_database_id` of wrangler.toml, which `dev` uses. */
 const LOCAL_ID = 'DB';
 
 const BUSY_WARNING = /workerd\/util\/sqlite\.c\+\+.*SQLITE_BUSY/s;
 
 export type OpenDatabase = { database: D1Database; close: () => Promise<void> };
 
-/** `local`: the database that `dev` serves. `empty`: a database in memory. `remote`: the deployed database. */
-export type DatabaseKind = 'local' | 'empty' | 'remote';
-
-/** Opens the database. The caller closes it. `environment` chooses among the deployed databases. */
+/** Opens the database that `dev` serves, one in memory or a deployed one. The caller closes it. */
 export async function openDatabase(
-  kind: DatabaseKind,
+  kind: 'local' | 'empty' | 'remote',
   environment?: string,
 ): Promise<OpenDatabase> {
   if (kind === 'remote') return openRemote(environment);
   return openState(kind === 'local' ? STATE_DIRECTORY : undefined);
 }
 
-/** Does work on the database of a target, and then closes the database. */
 export type WithDatabase = <T>(
   target: Target,
   work: (database: D1Database) => Promise<T>,
 ) => Promise<T>;
 
-/** Opens the database of a target for the work, the local one when it is this program's turn. */
+/** Opens the database of a target for the work, the local one in this program's turn. */
 export const withDatabase: WithDatabase = async ({ kind, environment }, work) => {
   const openAndWork = async () => {
     const { database, close } = await openDatabase(kind, environment);
@@ -48,7 +44,6 @@ export const withDatabase: WithDatabase = async ({ kind, environment }, work) =>
   return kind === 'remote' ? openAndWork() : inLocalTurn(openAndWork);
 };
 
-/** Finds the deployed database by its name. It needs the right to D1, and creates nothing on the account. */
 async function openRemote(environment: string | undefined): Promise<OpenDatabase> {
   const deployment = deploymentOf(readWranglerConfig(), environment);
   const account = await openAccount(deployment);
@@ -57,10 +52,7 @@ async function openRemote(environment: string | undefined): Promise<OpenDatabase
   return { database, close: async () => {} };
 }
 
-/**
- * Opens the local database in a state directory, or without a directory a database in memory. The caller closes it.
- * Miniflare is what wrangler opens it with. Wrangler itself takes a second to load.
- */
+/** Opens the database in a state directory, or one in memory, as wrangler does. The caller closes it. */
 export async function openState(directory: string | undefined): Promise<OpenDatabase> {
   superviseRuntime();
   const { convertV4MiniflareOptions, Miniflare } = await import('miniflare');
@@ -86,10 +78,7 @@ export async function openState(directory: string | undefined): Promise<OpenData
   }
 }
 
-/**
- * Hides workerd's warnings that the database is busy, because busy calls are repeated. Returns a function that shows
- * the warnings again.
- */
+/** Hides warnings about busy calls, which are repeated. Returns a function that shows the warnings again. */
 function silenceBusyWarnings(): () => void {
   const { error } = console;
   console.error = (...args: unknown[]) => {
@@ -100,7 +89,7 @@ function silenceBusyWarnings(): () => void {
   };
 }
 
-/** Returns the name of a database, which stands in its backups. */
+/** Returns the name of a database in its backups. */
 export function nameOfDatabase({ kind, environment }: Target): string {
   return kind === 'local' ? 'local' : deploymentOf(readWranglerConfig(), environment).databaseName;
 }

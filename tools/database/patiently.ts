@@ -1,14 +1,11 @@
-/** Calls of D1 by command-line programs, which wait for their turn while others use the database. */
+/** Calls of D1 by commands, which wait while other programs use the database. */
 
 import { isTransientFault } from '../../src/storage/d1.ts';
 
 const PATIENCE_MS = 60_000;
 const PAUSE_MS = 50;
 
-/**
- * Calls without a time limit. A call that meets a passing fault is repeated for a minute, so it must be safe to run
- * twice.
- */
+/** Repeats a call that meets a passing fault for a minute, so it must be safe to run twice. */
 export async function patiently<T>(call: () => Promise<T>): Promise<T> {
   const startedAt = Date.now();
   for (;;) {

@@ -33,10 +33,9 @@ import {
   tablesIn,
 } from './schema.ts';
 
-/** The tables in which a migrated database without data has rows. */
+/** Tables that have rows in a new database. */
 const NOT_DATA = ['d1_migrations', IDENTITY];
 
-/** Throws a `UserError` for a database that holds rows, unless an interrupted restore has left them. */
 export async function requireRestorable(target: D1Database, name: string): Promise<void> {
   await rejectOtherTables(target, name);
   if (await isUnfinished(target)) return;
@@ -48,7 +47,7 @@ export async function requireRestorable(target: D1Database, name: string): Promi
   }
 }
 
-/** Restores a backup into a database that `requireRestorable` accepts. Returns the number of events that were erased. */
+/** Returns the number of events that were erased. */
 export async function restore(
   target: D1Database,
   { scratch, counts }: LoadedDump,
@@ -68,7 +67,6 @@ export async function restore(
   return erased;
 }
 
-/** Drops all tables, and makes the tables and indexes of a schema, in one transaction. It may be repeated. */
 async function remake(target: D1Database, schema: readonly SchemaStatement[]): Promise<void> {
   const dropped = new Set([...tablesIn(await readSchema(target)), ...tablesIn(schema)]);
   const statements = [
@@ -78,7 +76,7 @@ async function remake(target: D1Database, schema: readonly SchemaStatement[]): P
   await patiently(() => target.batch(statements.map((sql) => target.prepare(sql))));
 }
 
-/** Copies the rows of a table. A batch may be repeated, because rows are written under their `rowid`. */
+/** A batch may be repeated, because rows are written under their `rowid`. */
 async function copy(scratch: DatabaseSync, target: D1Database, table: string): Promise<void> {
   const columns = await readColumns(scratchDatabase(scratch), table);
   const names = columns.map((column) => `"${column}"`).join(', ');

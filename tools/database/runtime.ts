@@ -10,13 +10,13 @@ import { PROJECT_DIRECTORY } from '../command-line/project.ts';
 const SUPERVISED_WORKERD = join(PROJECT_DIRECTORY, 'tools', 'database', 'runtime.sh');
 
 /**
- * Makes miniflare, in this program and in programs that it starts, run workerd by runtime.sh and keep its files in a
- * scratch folder. The folder is removed when this program has ended, even by a kill.
+ * Makes miniflare run workerd by runtime.sh, and keep its files in a scratch folder. The folder is removed when this
+ * program has ended, even by a kill.
  */
 export function superviseRuntime(): void {
   const { env } = process;
   if (env.MINIFLARE_WORKERD_PATH === SUPERVISED_WORKERD) return;
-  // A program that this program starts inherits both variables.
+  // Programs that this program starts inherit the variables.
   env.WORKERD ??= env.MINIFLARE_WORKERD_PATH ?? workerdPath();
   env.MINIFLARE_WORKERD_PATH = SUPERVISED_WORKERD;
   const scratch = join(tmpdir(), `local-database-${process.pid}`);

@@ -5,13 +5,12 @@ import { patiently } from './patiently.ts';
 
 const schemaStatement = z.object({ type: z.string(), name: z.string(), sql: z.string() });
 
-/** The statement that makes a table or an index. */
 export type SchemaStatement = z.infer<typeof schemaStatement>;
 
 /** The number of rows of each table. */
 export type Counts = Readonly<Record<string, number>>;
 
-/** Reads the statements, tables before indexes. The internal tables of D1 and SQLite are left out. */
+/** Reads the statements, tables before indexes, without the internal tables of D1 and SQLite. */
 export async function readSchema(database: D1Database): Promise<SchemaStatement[]> {
   const statement = database.prepare(
     `SELECT type, name, sql FROM sqlite_schema
@@ -21,7 +20,6 @@ export async function readSchema(database: D1Database): Promise<SchemaStatement[
   return z.array(schemaStatement).parse((await patiently(() => statement.all())).results);
 }
 
-/** Returns the names of the tables. */
 export function tablesIn(schema: readonly SchemaStatement[]): string[] {
   return schema.filter(({ type }) => type === 'table').map(({ name }) => name);
 }

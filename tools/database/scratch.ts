@@ -1,15 +1,15 @@
-/** A folder for guests' data that a command needs for a moment: it never stays behind. */
+/** A temporary folder for guests' data. */
 
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-/** A folder's name has the number of the program that made it, e.g. `.scratch-4711-x3Fq9z`. */
+/** e.g. `.scratch-4711-x3Fq9z`, with the id of the program that made it. */
 const NAME = /^\.scratch-(\d+)-/;
 
 /**
- * Does work in a scratch folder below `parent`. The folder is removed after the work and on a signal to end. A program
- * that was killed leaves its folder: the next call removes it.
+ * Does work in a scratch folder below `parent`, and removes the folder after the work and on a signal to end. It also
+ * removes the folders of killed programs.
  */
 export async function inScratchFolder<T>(
   parent: string,

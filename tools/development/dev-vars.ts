@@ -1,8 +1,4 @@
-/**
- * Reads the vars of the service: the vars of wrangler.toml, which .dev.vars overrides locally.
- *
- * Both files are parsed here: wrangler's own readers give the same, but take a second to load.
- */
+/** Reads the vars of the local service: the vars of wrangler.toml, which .dev.vars overrides. */
 
 import { constants, copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,30 +21,20 @@ export function createDevVars(directory = PROJECT_DIRECTORY): boolean {
   }
 }
 
-/**
- * Returns the vars that the service gets under `npm run dev`. As in wrangler, `CLOUDFLARE_ENV` chooses the environment.
- * Throws a `UserError` when wrangler.toml is not valid TOML.
- */
+/** Returns the vars of the service under `npm run dev`. As in wrangler, `CLOUDFLARE_ENV` chooses the environment. */
 export function readVars(directory = PROJECT_DIRECTORY): ReadonlyMap<string, string> {
   const vars = varsOf(readWranglerConfig(directory), chosenEnvironment(undefined, directory));
   return new Map([...vars, ...readDevVars(directory)]);
 }
 
-/** Parses the text of a .dev.vars: name → value. */
-export function parseDevVars(text: string): ReadonlyMap<string, string> {
+/** Parses .dev.vars; no vars if there is no file. */
+export function readDevVars(directory: string): ReadonlyMap<string, string> {
+  const file = join(directory, DEV_VARS_FILE);
+  const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
   return new Map(Object.entries(parseDotenv(text)));
 }
 
-/** Parses .dev.vars; no vars when there is no file. */
-export function readDevVars(directory: string): ReadonlyMap<string, string> {
-  const file = join(directory, DEV_VARS_FILE);
-  return parseDevVars(existsSync(file) ? readFileSync(file, 'utf8') : '');
-}
-
-/**
- * Sets a var in .dev.vars, which must exist, to the JSON of a value. Throws a `UserError`, which names the value by
- * `title`, when the file cannot be written.
- */
+/** Sets a var in .dev.vars, which must exist, to the JSON of a value. `title` names the value in an error. */
 export function setDevVar(directory: string, name: string, value: unknown, title: string): void {
   const file = join(directory, DEV_VARS_FILE);
   const text = readFileSync(file, 'utf8');

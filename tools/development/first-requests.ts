@@ -17,7 +17,7 @@ export function firstRequests(origin: string, apiKey: string): string[] {
   ];
 }
 
-/** Returns a text as one word of a POSIX shell, in which no character is special. */
+/** Quotes a text for a POSIX shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,8 +1,6 @@
 /**
- * The key pair that replaces an identity provider in development.
- *
- * The private half is in a file of its own beside .dev.vars, which neither git nor the Worker reads. The public half is
- * a var.
+ * The key pair that replaces an identity provider in development. The private half is in a file that neither git nor
+ * the Worker reads. The public half is a var.
  */
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -13,7 +11,7 @@ import { PROJECT_DIRECTORY, UserError } from '../command-line/project.ts';
 import { readDevVars, setDevVar } from './dev-vars.ts';
 
 const KEY_FILE = '.dev.key.json';
-/** The id of a key that was made here. No other key is ever replaced. */
+/** Keys with another id are never replaced. */
 const KEY_ID = 'development';
 
 const publicHalf = z.object({
@@ -27,14 +25,9 @@ const publicHalf = z.object({
 const keyPair = publicHalf.extend({ d: z.string() });
 const ownKeySet = z.object({ keys: z.tuple([publicHalf]) });
 
-/** A private JSON Web Key. */
 export type SigningKey = z.infer<typeof keyPair>;
 
-/**
- * Makes the key pair when it is missing, and adds its public half to .dev.vars, which must exist, unless that names a
- * key set. Returns the private key. Throws a `UserError` when .dev.vars cannot be written or the key's file does not
- * hold a key.
- */
+/** Makes the pair if it is missing, adds its public half to .dev.vars, which must exist, and returns the private key. */
 export async function ensureDevelopmentKeys(directory = PROJECT_DIRECTORY): Promise<SigningKey> {
   const key = await ensureKeyPair(join(directory, KEY_FILE));
   publish(key, directory);
@@ -59,7 +52,7 @@ async function ensureKeyPair(file: string): Promise<SigningKey> {
   }
 }
 
-/** Adds the public half to .dev.vars when it names no key set, or replaces the public half of an earlier pair. */
+/** Adds the public half to .dev.vars unless it names a key set, or replaces the public half of an earlier pair. */
 function publish(key: SigningKey, directory: string): void {
   const vars = readDevVars(directory);
   const keySet = vars.get('JWT_JWKS');

@@ -1,9 +1,6 @@
 /**
- * Turns at the local database: set-ups and imports wait for each other. Two programs that write to its files at the
- * same time can stall each other for ever. The deployed D1 is one process, and needs no turns.
- *
- * A turn is a lock of the operating system, taken through SQLite on a file of its own. It ends with the process that
- * holds it, even if this is killed, so that no lock is left behind.
+ * Turns at the local database: two programs that write to its files at the same time can stall each other for ever. A
+ * turn is SQLite's lock of another file. It ends with its process, even by a kill.
  */
 
 import { mkdirSync } from 'node:fs';
@@ -18,10 +15,7 @@ const MAX_WAIT_MS = 120_000;
 /** SQLITE_BUSY: another connection holds the lock. */
 const BUSY = 5;
 
-/**
- * Does the work while no other program has the turn, and returns its result. Throws a `UserError`, before the work,
- * when the turn is not free within two minutes. `file` holds the lock, and is made when missing.
- */
+/** Does the work while no other program has the turn. Throws a `UserError` if it is not free within two minutes. */
 export async function inLocalTurn<T>(work: () => Promise<T>, file = TURN): Promise<T> {
   mkdirSync(dirname(file), { recursive: true });
   const lock = new DatabaseSync(file, { timeout: 0 });
@@ -41,7 +35,6 @@ export async function inLocalTurn<T>(work: () => Promise<T>, file = TURN): Promi
   }
 }
 
-/** Takes the lock, and returns whether it could: another connection may have it. */
 function isTaken(lock: DatabaseSync): boolean {
   try {
     lock.exec('BEGIN EXCLUSIVE');

@@ -10,10 +10,7 @@ const DEBUGGER_OFFSET = 6_228;
 /** The hosts that wrangler listens on for `localhost`. */
 const LOOPBACK = ['127.0.0.1', '::1'];
 
-/**
- * Returns `PORT` of the environment, else of .dev.vars, else 3001. An empty value counts as missing. Throws a
- * `UserError` for a value that is not a port.
- */
+/** Returns `PORT` of the environment, or of .dev.vars, or 3001. Throws a `UserError` for a value that is not a port. */
 export function portOf(environment: string | undefined, devVars: string | undefined): number {
   const text = environment || devVars || String(DEFAULT_PORT);
   const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
@@ -36,14 +33,13 @@ export async function requireFreePort(port: number): Promise<void> {
   }
 }
 
-/** Returns a free port. */
-export async function findFreePort(): Promise<number> {
+async function findFreePort(): Promise<number> {
   const { port, error } = await listenOnce(0, '127.0.0.1');
   if (port === undefined) throw new Error(`the system gives no port: ${error}`);
   return port;
 }
 
-/** Returns the debugger's port: a fixed one for each `servicePort`, or any free port when that is taken. */
+/** Returns a fixed port for each `servicePort`, or any free port if that is taken. */
 export async function findDebuggerPort(servicePort: number): Promise<number> {
   const preferred = servicePort + DEBUGGER_OFFSET;
   if (preferred > MAX_PORT) return findFreePort();
@@ -51,10 +47,7 @@ export async function findDebuggerPort(servicePort: number): Promise<number> {
   return error === undefined ? preferred : findFreePort();
 }
 
-/**
- * Listens for a moment. Returns the port, or the code of the error. A host that this machine lacks gives neither
- * EADDRINUSE nor EACCES.
- */
+/** Returns the port, or the code of the error: neither EADDRINUSE nor EACCES for a host that the machine lacks. */
 function listenOnce(port: number, host: string): Promise<{ port?: number; error?: string }> {
   return new Promise((resolve) => {
     const server = createServer();

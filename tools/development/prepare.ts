@@ -12,7 +12,7 @@ import { createDevVars } from './dev-vars.ts';
 import { ensureDevelopmentKeys } from './key-pair.ts';
 import { inLocalTurn } from './local-turn.ts';
 
-/** Sets the working copy up. A second program that begins at the same moment waits, and finds each step done. */
+/** Sets the working copy up. A second program waits, and finds each step done. */
 export function prepareDevelopment(): Promise<void> {
   return inLocalTurn(prepare);
 }

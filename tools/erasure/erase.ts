@@ -1,33 +1,28 @@
 /**
- * Erases the payloads of an aggregate's events in a database.
- *
- * Ids, the UUIDs of keys, order and fingerprints stay, because the service promises them for ever: a late retry still
+ * Erases the payloads of an aggregate's events. Ids, the UUIDs of keys, order and fingerprints stay: a late retry still
  * gets its event's id, and stores nothing.
  */
 
 import * as z from 'zod';
 import { patiently } from '../database/patiently.ts';
 
-/** The entity whose events are erased, as its events name it. */
 export type Aggregate = { type: string; id: string };
 
-/** The state of an aggregate's events in the store. */
 const aggregateEvents = z.object({
-  /** All events of the aggregate, erased ones included. */
+  /** All events of the aggregate, erased ones too. */
   total: z.int(),
   /** The events that still have their payload. */
   unerased: z.int(),
-  /** Id of the last event in the order of the stream; null when there is none. */
+  /** The last event in the order of the stream. */
   lastId: z.string().nullable(),
-  /** The latest time at which an event was accepted, in milliseconds since 1970; 0 when there is none. */
+  /** When the last event was accepted, in milliseconds since 1970; 0 without events. */
   lastAt: z.int(),
 });
 
 const OF_AGGREGATE = 'aggregate_type = ?1 AND aggregate_id = ?2';
-/** Events that came after the erasure `?3` are spared. */
+/** Spares events that came after the erasure `?3`. */
 const UNERASED = `${OF_AGGREGATE} AND erased_at IS NULL AND created_at <= ?3`;
 
-/** Counts the events of an aggregate. */
 export async function findAggregate(database: D1Database, { type, id }: Aggregate) {
   const statement = database
     .prepare(
@@ -40,7 +35,7 @@ export async function findAggregate(database: D1Database, { type, id }: Aggregat
   return aggregateEvents.parse(await patiently(() => statement.first()));
 }
 
-/** Counts the events that an erasure at a time, in milliseconds since 1970, still has to erase. */
+/** Counts the events that an erasure at `erasedAt`, in milliseconds since 1970, still has to erase. */
 export async function countUnerased(
   database: D1Database,
   { type, id }: Aggregate,
@@ -53,8 +48,8 @@ export async function countUnerased(
 }
 
 /**
- * Empties the payloads of the events in one statement, which may be repeated. Events that were erased before keep their
- * `erased_at`. Returns the number of events, counted before the statement: a repeated one finds none left to erase.
+ * Empties the payloads of the events in one statement. Events that were erased before keep their `erased_at`. Returns
+ * the number of events, counted before the statement: a repeated one finds none left to erase.
  */
 export async function eraseAggregate(
   database: D1Database,
@@ -69,7 +64,6 @@ export async function eraseAggregate(
   return found;
 }
 
-/** Returns a number of events in words. */
 export function countedEvents(count: number): string {
   return count === 1 ? '1 event' : `${count} events`;
 }

@@ -1,9 +1,6 @@
 /**
- * The ledger of erasures: a file beside the database. It lists the erasures that have to be repeated when an older
- * state of the database is restored. One line of JSON per erasure.
- *
- * The ledger holds nothing personal. An aggregate's id may be any text of a sender, so the ledger names an aggregate by
- * the SHA-256 of its kind and id, which can be computed for each aggregate in a database.
+ * The ledger of erasures: a file with one line of JSON for each erasure. The erasures are repeated when an older state
+ * of the database is restored. The ledger has nothing personal: it names an aggregate by a SHA-256.
  */
 
 import { createHash } from 'node:crypto';
@@ -16,11 +13,10 @@ import { patiently } from '../database/patiently.ts';
 import { type Aggregate, eraseAggregate } from './erase.ts';
 
 const LINE_FEED = 10;
-/** A page has a few megabytes at most, even with the longest names that an event may have. */
+/** A page has a few megabytes at most, even with the longest ids. */
 const EVENTS_PER_PAGE = 1_000;
 const LEDGER = 'erasures.jsonl';
 
-/** The option that names another ledger. */
 export const LEDGER_OPTION = { ledger: { type: 'string' } } as const;
 /** The options of a command that plays a ledger. */
 export const PLAY_OPTIONS = {
@@ -28,7 +24,6 @@ export const PLAY_OPTIONS = {
   'no-ledger': { type: 'boolean', default: false },
 } as const;
 
-/** The lines of a command's usage for these options. */
 export const PLAY_USAGE = `--ledger FILE  instead of erasures.jsonl
   --no-ledger    when nothing was ever erased, or erased payloads may come back`;
 
@@ -49,7 +44,7 @@ export function ledgerFile(script: string, option: string | undefined): string {
   return option === undefined ? join(PROJECT_DIRECTORY, LEDGER) : userPath(script, option);
 }
 
-/** Names an aggregate without its id: SHA-256 of `["TYPE","ID"]`, lower-case hexadecimal. */
+/** Returns the SHA-256 of `["TYPE","ID"]` in lower-case hexadecimal. */
 export function nameOf({ type, id }: Aggregate): string {
   return createHash('sha256')
     .update(JSON.stringify([type, id]))
@@ -65,9 +60,8 @@ export function readLedger(file: string): Erasure[] {
 }
 
 /**
- * Returns a function that reads the ledger which the npm script `script` plays. It returns an empty list with
- * `--no-ledger`, and throws a `UserError` when there is no file: erased payloads would come back unnoticed. Throws a
- * `UserError` for options that exclude each other.
+ * Returns a function that reads the ledger which the npm script `script` plays; none with `--no-ledger`. It throws a
+ * `UserError` if there is no file: erased payloads would come back unnoticed.
  */
 export function ledgerReader(
   script: string,
@@ -87,8 +81,8 @@ export function ledgerReader(
 }
 
 /**
- * Appends an erasure, and waits until the disk holds it. Appends nothing if the ledger has an erasure of the aggregate
- * that is not older than `lastAt`, the time of the aggregate's last event.
+ * Appends an erasure, and waits for the disk. Appends nothing if the ledger has an erasure of the aggregate since
+ * `lastAt`, the time of the aggregate's last event.
  */
 export function appendToLedger(file: string, entry: Erasure, lastAt: number): void {
   const { lineage, aggregate } = entry;
@@ -136,7 +130,7 @@ function erasuresOf(lineage: string, ledger: readonly Erasure[]): Erasure[] {
 
 const eventRow = z.object({ seq: z.int(), type: z.string(), id: z.string() });
 
-/** Finds all aggregates, by their names in a ledger. Reads the events in pages, because D1 bounds a response. */
+/** Finds all aggregates by their names in a ledger, in pages, because D1 bounds a response. */
 async function findAggregates(
   database: D1Database,
   eventsPerPage: number,

@@ -64,7 +64,7 @@ export class CloudflareStandIn {
   /** Opens the account in this process. A call is attempted five times, as by a program, but without pauses. */
   openAccount(base = this.base): OpenAccount {
     vi.stubEnv('CLOUDFLARE_API_BASE_URL', base);
-    const api = new CloudflareApi('token', (line) => console.error(line), [0, 0, 0, 0]);
+    const api = new CloudflareApi('token', [0, 0, 0, 0]);
     return { api, id: ACCOUNT_ID, path: `/accounts/${ACCOUNT_ID}`, environment: {} };
   }
 
