@@ -23,7 +23,7 @@ export const name = z
   .max(MAX_NAME_CHARACTERS)
   .regex(new RegExp(NAME_PATTERN), 'must not contain NUL (U+0000)');
 
-/** An ISO 8601 timestamp. It is stored as it was written. */
+/** Stored as it was written. */
 export const timestamp = z.iso.datetime({
   offset: true,
   error: 'must be an ISO 8601 timestamp with Z or an offset, such as 2027-06-01T12:00:00Z',

@@ -36,8 +36,7 @@ export type IngestContext = IngestCall & {
 export type Outcome =
   | { kind: 'accepted'; event: EventResource }
   | { kind: 'replay'; event: EventResource }
-  /** Without `details` if there is no body to compare: only KV has responded, the payload was erased, or
-   * the caller may not read it. */
+  /** Without `details` if only KV has responded, the payload was erased, or the caller may not read it. */
   | { kind: 'conflict'; details?: Problem[] }
   | { kind: 'invalid'; problems: [Problem, ...Problem[]] };
 

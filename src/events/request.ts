@@ -4,7 +4,6 @@ import canonicalize from 'canonicalize';
 import { parse, v5 } from 'uuid';
 import * as z from 'zod';
 import { described } from '../http/described.ts';
-import type { Problem } from '../http/errors.ts';
 import type { JsonObject } from '../http/json-body.ts';
 import { type Parsed, parseWith } from '../http/validate.ts';
 import { CATALOGUE, type EventType, name } from './catalogue.ts';
@@ -59,19 +58,13 @@ export function parseIngestRequest(body: JsonObject): Parsed<IngestRequest> {
     type.success ? requestOf(type.data) : requestOfUnknownType,
     body,
   );
-  if (parsed.ok) return parsed;
-  const [first, ...rest] = parsed.problems;
-  return { ok: false, problems: [withAdvice(first), ...rest.map(withAdvice)] };
+  for (const problem of parsed.ok ? [] : parsed.problems) {
+    if (problem.path === 'event_id') problem.message = EVENT_ID_ADVICE;
+  }
+  return parsed;
 }
 
-/** Advises senders of the former field `event_id`. */
-function withAdvice(problem: Problem): Problem {
-  if (problem.path !== 'event_id') return problem;
-  return {
-    ...problem,
-    message: `is no longer a field: send the ${IDEMPOTENCY_KEY_HEADER} header, which sets the event's id`,
-  };
-}
+const EVENT_ID_ADVICE = `is no longer a field: send the ${IDEMPOTENCY_KEY_HEADER} header, which sets the event's id`;
 
 /** The runtime decodes bytes that are not UTF-8 to U+FFFD, so two such keys could be equal. */
 export const idempotencyKey = name.refine((key) => !key.includes('\ufffd'), 'must be UTF-8 text');

@@ -23,7 +23,7 @@ import { BATCH_BOUNDS, ingestBatch } from './batch.ts';
 import { keyInUse } from './conflict.ts';
 import { type IngestContext, ingestWithKey, ingestWithoutKey, type Outcome } from './ingest.ts';
 import { IDEMPOTENCY_KEY_HEADER, parseIngestRequest, parseKey } from './request.ts';
-import { findEvent, findEvents, listParameters, noSuchEvent, unknownAfterId } from './stream.ts';
+import { findEvent, findEvents, listParameters, noSuchEvent } from './stream.ts';
 
 /** The position in a cursor: the database's generation, and the `seq` of the last event. */
 const position = z.tuple([z.string(), z.int().min(0)]);
@@ -76,7 +76,6 @@ export function eventRoutes() {
         const page = await lookUntil(
           async () => {
             const page = await findEvents(c.env.DB, { ...filters, limit: size, after_seq });
-            if (page === undefined) throw unknownAfterId();
             if ((generation ?? page.generation) !== page.generation) throw invalidCursor();
             return page;
           },

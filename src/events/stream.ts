@@ -149,13 +149,12 @@ export const listParameters = z
     error: 'needs order=asc',
   });
 
+/** The page begins after the position `after_seq` of a cursor, or else after the event `after_id`. */
 type EventPageRequest = EventFilters & {
   order: EventOrder;
   limit: number;
-  /** The position after which the page begins. It comes from a cursor. */
-  after_seq?: number | undefined;
-  /** Without `after_seq`, the event after which the page begins. */
-  after_id?: string | undefined;
+  after_seq: number | undefined;
+  after_id?: string;
 };
 
 /** Before every position of the order. */
@@ -171,11 +170,11 @@ type EventPage = {
   generation: string;
 };
 
-/** Reads a page in one round trip. Returns undefined if no event has the id `after_id`. */
+/** Reads a page in one round trip. Throws a `validation_error` if no event has the id `after_id`. */
 export async function findEvents(
   database: D1Database,
   { order, limit, after_seq, after_id, ...filters }: EventPageRequest,
-): Promise<EventPage | undefined> {
+): Promise<EventPage> {
   const statement = pageStatement({ order, filters });
   const after0 = after_seq ?? (after_id === undefined ? BEGINNING[order] : null);
   let state: StreamState | undefined;
@@ -195,13 +194,12 @@ export async function findEvents(
   );
   if (state === undefined) throw new Error('The database has no identity.');
   const { generation, anchor, newest } = state;
-  if (after_id !== undefined && anchor === null) return undefined;
+  if (after_id !== undefined && anchor === null) throw unknownAfterId();
 
   const documents = items.map(({ document }) => document);
   if (next !== undefined) return { documents, hasMore: true, resume: next.seq, generation };
   const start = after_seq ?? anchor ?? BEGINNING[order];
-  const last = items.at(-1)?.row.seq ?? start;
-  const resume = order === 'asc' ? Math.max(newest, start) : last;
+  const resume = order === 'asc' ? Math.max(newest, start) : (items.at(-1)?.row.seq ?? start);
   return { documents, hasMore: false, resume, generation };
 }
 

@@ -54,13 +54,12 @@ const EXAMPLE_EVENT: EventResource = {
   created_at: EXAMPLE_TIME,
 };
 const EXAMPLE_REPLAY: EventResource = { ...EXAMPLE_EVENT, status: 'idempotent' };
+const { event_type: _, ...EXAMPLE_FIELDS } = EXAMPLE_BODY;
 const EXAMPLE_STORED_EVENT = {
   ...EXAMPLE_EVENT,
-  aggregate_id: EXAMPLE_BODY.aggregate_id,
-  aggregate_type: EXAMPLE_BODY.aggregate_type,
+  ...EXAMPLE_FIELDS,
   received_from: 'booking-system',
   erased_at: null,
-  payload: EXAMPLE_BODY.payload,
 };
 /** The `resume_cursor` of the last page of the aggregate's two events. */
 const EXAMPLE_LAST_CURSOR =
@@ -89,12 +88,10 @@ function bodyErrors(maxBytes: number) {
 }
 
 const EXAMPLE_CANCELLATION_KEY = 'bk_1001-cancelled';
-const EXAMPLE_BATCH = {
-  events: [
-    { idempotency_key: EXAMPLE_KEY, ...EXAMPLE_BODY },
-    { idempotency_key: EXAMPLE_CANCELLATION_KEY, ...EXAMPLE_CANCELLATION },
-  ],
-};
+const EXAMPLE_BATCH = [
+  { idempotency_key: EXAMPLE_KEY, ...EXAMPLE_BODY },
+  { idempotency_key: EXAMPLE_CANCELLATION_KEY, ...EXAMPLE_CANCELLATION },
+];
 const EXAMPLE_RESULTS: IngestResult[] = [
   {
     object: 'ingest_result',
@@ -193,7 +190,9 @@ export const eventChapter = chapter(tag, {
     body: {
       description: 'The events.',
       schema: ingestBatchRequest,
-      examples: { outbox: { summary: 'Two events of a booking', value: EXAMPLE_BATCH } },
+      examples: {
+        outbox: { summary: 'Two events of a booking', value: { events: EXAMPLE_BATCH } },
+      },
     },
     responses: {
       200: {
