@@ -84,25 +84,6 @@ describe('a request that waits', () => {
     expect(count()).toBe(26);
   });
 
-  it('is one request of the rate limit', async () => {
-    const app = createApp();
-    const headers = { 'CF-Connecting-IP': freshAddress() };
-    const { DB, untilAsleep } = lookCounter();
-    const send = async (path: string) => {
-      const { response } = await callWith({ DB }, path, { headers }, app);
-      return Number(response.headers.get('X-RateLimit-Remaining'));
-    };
-    const remaining = await send('/api/v1/events');
-    const waiting = send(emptyList());
-    for (let second = 1; second <= 3; second += 1) {
-      await untilAsleep(1 + second);
-      await vi.advanceTimersByTimeAsync(1_000);
-    }
-    await untilAsleep(5);
-    await endAll();
-    expect(await waiting).toBe(remaining - 1);
-  });
-
   it('gives nothing to waitUntil, so that it ends when its client hangs up', async () => {
     const { DB, untilAsleep } = lookCounter();
     const ctx = createExecutionContext();
