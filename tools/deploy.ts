@@ -1,10 +1,9 @@
 /**
  * `npm run deploy [-- --env staging]`: deploys the service on the operator's account, for the first time or again. It
- * may be run again after any failure: each step finds the results of an earlier run.
+ * may be repeated after any failure. It checks everything before it touches data.
  *
- * Before it touches data it checks names, routes and vars, credentials and rights, the bundle, and the migrations.
- * Exits with 0 when the new version serves, 1 when the same version serves as before, 2 when a version was deployed and
- * a later step failed.
+ * Exits with 0 if the new version serves, 1 if the same version serves as before, 2 if a version was deployed and a
+ * later step failed.
  */
 
 import * as z from 'zod';
@@ -121,10 +120,10 @@ async function deploy(request: Request, progress: Progress): Promise<number> {
   return EXIT.served;
 }
 
-/** The ids of the database and of the namespace, where the account has them. */
+/** The ids that the account has. */
 type Found = { database: string | undefined; namespace: string | undefined };
 
-/** Finds the database and the namespace. Throws a `UserError` when a Worker serves already and one of them is missing. */
+/** Throws a `UserError` if a Worker serves already, but its database or namespace is missing. */
 async function findResources(
   account: Account,
   deployment: Deployment,
@@ -149,7 +148,6 @@ async function findResources(
   return found;
 }
 
-/** Creates the database and the namespace where they are missing. */
 async function createMissing(
   account: Account,
   deployment: Deployment,
@@ -165,7 +163,7 @@ async function createMissing(
   return { databaseId, namespaceId };
 }
 
-/** Throws a `UserError` when the account needs a workers.dev subdomain: wrangler would register one of a random name. */
+/** Without a workers.dev subdomain wrangler would register one of a random name. */
 async function requireSubdomain(account: Account, { hasWorkersDev }: Deployment): Promise<void> {
   if (!hasWorkersDev) return;
   const known = z.looseObject({ subdomain: z.string().nullish() });

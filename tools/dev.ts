@@ -1,8 +1,8 @@
 /**
- * `npm run dev`: sets the working copy up, then serves it until it is stopped.
+ * `npm run dev`: sets the working copy up, and serves it until SIGINT or SIGTERM. If every response is a 500, it says
+ * why, and continues.
  *
- * Exits with 0 when it was asked to stop (SIGINT, SIGTERM), 1 when it could not serve, 2 when it was
- * given an argument. It goes on serving when every response is a 500, and says why it is not ready.
+ * Exits with 0 after a signal, 1 if it could not serve, 2 for an argument.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -19,10 +19,9 @@ import { firstRequests } from './development/first-requests.ts';
 import { findDebuggerPort, portOf, requireFreePort } from './development/port.ts';
 import { prepareDevelopment } from './development/prepare.ts';
 
-/** The Worker that development serves. */
 const ENTRY = 'src/development/dev-worker.ts';
 const POLL_MS = 200;
-/** The service is killed when it has not stopped by this time. */
+/** After this time the service is killed. */
 const STOP_DEADLINE_MS = 5_000;
 
 const USAGE = `Usage: npm run dev
@@ -41,7 +40,6 @@ export const command: Command<unknown> = {
 
 if (import.meta.main) await runCommand(command);
 
-/** Sets the working copy up and serves it. Returns the exit code when the service has ended. */
 async function develop(): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
   watchNpm(stop);
@@ -57,10 +55,7 @@ async function develop(): Promise<number> {
   return isStopping ? 0 : code || 1;
 }
 
-/**
- * Starts wrangler in this process group. Its log level chooses what it prints: on a terminal its own line per request
- * and the Worker's errors, elsewhere also each line that the Worker logs.
- */
+/** Wrangler prints a line per request and errors on a terminal, elsewhere also the lines that the Worker logs. */
 function serve(port: number, debuggerPort: number): ChildProcess {
   const args = wranglerCommand(
     ...['dev', ENTRY, '--port', String(port), '--inspector-port', String(debuggerPort)],
@@ -75,7 +70,7 @@ function serve(port: number, debuggerPort: number): ChildProcess {
   });
 }
 
-/** Says how to use the service once it responds, or why it responds with errors only. */
+/** Says how to use the service once it responds, or why all responses are errors. */
 async function announce(started: ChildProcess, port: number, debuggerPort: number): Promise<void> {
   const origin = `http://localhost:${port}`;
   let status: number | undefined;
@@ -105,7 +100,7 @@ async function announce(started: ChildProcess, port: number, debuggerPort: numbe
   console.log(`\nReady. Try:\n\n${firstRequests(origin, apiKey).join('\n')}\n`);
 }
 
-/** Ends the service, and this program with it. During the set-up it ends this program at once. */
+/** Ends the service, and then this program. */
 function stop(): void {
   if (service === undefined) process.exit(0);
   if (isStopping) return;

@@ -96,7 +96,7 @@ async function rollBack({ to, environment }: Request): Promise<number> {
   }
 }
 
-/** Runs the release of the unpacked version, which prints its own result. Returns its exit code. */
+/** Runs the release of the unpacked version. Returns its exit code. */
 function runRelease(
   source: string,
   args: readonly string[],
@@ -114,7 +114,7 @@ function runRelease(
   });
 }
 
-/** Returns the tag of a version's code. A changed secret makes a version without a tag, with the code of the one before. */
+/** Returns the tag of a version's code. A changed secret makes a version without a tag, of the same code. */
 function tagAt(versions: readonly Version[], id: string): string | undefined {
   const index = versions.findIndex((version) => version.id === id);
   return versions.slice(0, index + 1).findLast(({ tag }) => tag !== undefined)?.tag;
@@ -149,7 +149,7 @@ function tableOf(worker: string, versions: readonly Version[], served: string): 
   return [`Versions of ${worker}, the latest last; → serves:`, ...lines].join('\n');
 }
 
-/** Installs the packages of the commit if its lockfile differs. Else the code uses the packages of the working copy. */
+/** Installs the packages of the commit if its lockfile differs from that of the working copy. */
 function installPackages(source: string): void {
   const lockOf = (folder: string) => {
     const file = join(folder, 'package-lock.json');

@@ -1,11 +1,8 @@
 /**
- * `npm test`: everything that must pass. The checks run first, side by side; the tests follow when all
- * of them have passed. The last line counts tests; a check that failed counts as one.
+ * `npm test`: runs the checks at the same time, and then the tests. The last line counts tests; a failed check counts
+ * as one. `FULL=1` turns on the long forms of the load, fault and crash tests.
  *
- * `npm test -- FILE...` runs the named test files and folders only, without the checks.
- * `FULL=1` turns on the long forms of the load, fault and crash tests.
- *
- * Exits with 0 when all has passed, 1 when something has not, 2 for invalid arguments.
+ * Exits with 0 if all has passed, 1 if something has failed, 2 for invalid arguments.
  */
 
 import { execFile } from 'node:child_process';
@@ -22,7 +19,7 @@ Runs the checks, and then all tests. With names of test files or folders it runs
 /** A file system in memory, on Linux. */
 const MEMORY = '/dev/shm';
 const MAX_OUTPUT_BYTES = 64 * 1_024 ** 2;
-/** Far more than the files of a run take at a time. */
+/** More than the files of a run take. */
 const ROOM_BYTES = 1_024 ** 3;
 
 type Check = { name: string; program: string; args: readonly string[] };
@@ -31,18 +28,16 @@ const CHECKS: readonly Check[] = [
   { name: 'format and lint', program: 'biome', args: ['ci', '--error-on-warnings', '.'] },
   { name: 'migrations', program: 'node', args: ['tools/check-migrations.ts'] },
   { name: 'types of the bindings', program: 'npm', args: ['run', '-s', 'types', '--', '--check'] },
-  // The checks fill the processors side by side: a second checker would do much of the first one's work again.
+  // A second checker would repeat much of the first one's work.
   { name: 'types', program: 'tsc', args: ['--checkers', '1'] },
 ];
 
 type Outcome = { passed: number; failed: number; skipped: number };
 
-/** `npm test`. */
 export const command: Command<string[]> = { usage: USAGE, parse: parseFiles, run: runAll };
 
 if (import.meta.main) await runCommand(command);
 
-/** Returns the named test files, and the test files in the named folders. */
 function parseFiles(args: string[]): string[] {
   const { positionals } = readArguments('test', args, {}, { allowPositionals: true });
   return positionals.flatMap((path) => {
@@ -72,7 +67,7 @@ async function runAll(files: readonly string[]): Promise<number> {
   process.exit(failed === 0 ? 0 : 1);
 }
 
-/** Reports whether scratch files fit into memory: tests make hundreds of databases, and each write waits for a disk. */
+/** Tests make hundreds of databases, whose writes would wait for a disk. */
 function hasRoomInMemory(): boolean {
   try {
     const { bavail, bsize } = statfsSync(MEMORY);
@@ -82,7 +77,6 @@ function hasRoomInMemory(): boolean {
   }
 }
 
-/** Runs all checks at once. Shows the output of a failed check when it has ended. */
 async function runChecks(): Promise<boolean> {
   const results = await Promise.all(
     CHECKS.map(async ({ name, program, args }) => {
@@ -108,7 +102,6 @@ function run(
   });
 }
 
-/** Runs the test files, or all of them when none is named, and counts by Vitest's own results. */
 async function runTests(files: readonly string[]): Promise<Outcome> {
   const { startVitest } = await import('vitest/node');
   const { state } = await startVitest([...files], { run: true });

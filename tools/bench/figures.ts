@@ -1,6 +1,5 @@
 /** Figures of several rounds, and tables of them in Markdown, to be pasted into docs/explain/performance.md. Pure. */
 
-/** Returns the middle value; of an even number of values, the upper of the two. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
@@ -11,7 +10,6 @@ export function spread(values: readonly number[]): number {
   return (percentile(values, 75) - percentile(values, 25)) / median(values);
 }
 
-/** Returns the smallest value that this percentage of the values does not exceed. */
 export function percentile(values: readonly number[], percent: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil((sorted.length * percent) / 100) - 1)] ?? Number.NaN;
@@ -28,7 +26,6 @@ export function tableHead(columns: readonly Column[]): string {
   return `${tableLine(columns, titles)}\n| ${dashes.join(' | ')} |`;
 }
 
-/** Returns a line of a table: the first cell is aligned to the left, the others to the right. */
 export function tableLine(columns: readonly Column[], cells: readonly string[]): string {
   const padded = columns.map(({ width }, index) => {
     const cell = cells[index] ?? '';
@@ -37,7 +34,7 @@ export function tableLine(columns: readonly Column[], cells: readonly string[]):
   return `| ${padded.join(' | ')} |`;
 }
 
-/** Formats a number, e.g. `12,345`, with this number of decimals. */
+/** e.g. `12,345.6` */
 export function number(value: number, decimals = 0): string {
   return value.toLocaleString('en-US', {
     minimumFractionDigits: decimals,

@@ -1,7 +1,6 @@
 /**
- * Measures how many requests per second the service answers, and compares each rate with the rate of health reads.
- * Rounds of both alternate, so that other work on the machine affects both. The ratio is the median of the ratios of
- * the rounds.
+ * Measures requests per second, and compares each rate with the rate of health reads. Rounds of both alternate, so that
+ * other work on the machine affects both.
  */
 
 import { type Column, median, number, spread, tableHead, tableLine } from './figures.ts';
@@ -20,7 +19,7 @@ import {
 const LISTINGS = 2_000;
 const DEEP_PAGES = 32;
 const WARM_UP_SECONDS = 0.5;
-/** A run is too noisy when the ratios of its rounds lie further apart than this. */
+/** The largest spread of a run that can be compared. */
 const NOISE = 0.2;
 const HEALTH = readCall('/api/health');
 
@@ -29,7 +28,7 @@ export type Rounds = { rounds: number; seconds: number };
 
 type Scenario = { name: string; runtime: Runtime; call: Call };
 
-/** `apart` is how far the middle half of the rounds' ratios lies apart, as a share of their median. */
+/** `apart` is the spread of the rounds' ratios. */
 type Figures = { name: string; rate: number; ratio: number; apart: number };
 
 const COLUMNS: readonly Column[] = [

@@ -5,12 +5,11 @@ import type { Runtime } from './runtime.ts';
 
 export const API_KEY = 'benchmark-key-of-the-day';
 export const PUBLIC_SITE_URL = 'https://www.example.com';
-/** The number of requests that are under way at once while their rate is measured. */
+/** Requests at the same time while a rate is measured. */
 export const CONNECTIONS = 16;
 const FEED = '/api/v1/web/properties';
 const INGEST = '/api/public/events/ingest';
 
-/** The event of every ingest. */
 export const EVENT = {
   event_type: 'booking.created' as const,
   aggregate_id: 'booking-4711',
@@ -26,7 +25,6 @@ export const EVENT = {
 };
 const BODY = JSON.stringify(EVENT);
 
-/** Returns a GET with the API key. */
 export function readCall(path: string): Call {
   return { method: 'GET', path, headers: { 'x-api-key': API_KEY } };
 }
@@ -36,7 +34,6 @@ export function feedCall(path: string): Call {
   return readCall(`${FEED}${path}`);
 }
 
-/** Returns an ingest of `EVENT`. */
 export function ingestCall(headers: Record<string, string>): Call {
   const sent = { 'Content-Type': 'application/json', 'x-api-key': API_KEY, ...headers };
   return { method: 'POST', path: INGEST, headers: sent, body: BODY };

@@ -1,6 +1,6 @@
 /**
- * Uploads a version, requests its health and reports the result. `deploy` does so as its last step. `rollback` runs
- * this file of an earlier version as a program: `node tools/cloudflare/release.ts --tag TAG --message TEXT [--env NAME]`.
+ * Uploads a version, requests its health and reports the result: the last step of `deploy`. `rollback` runs this file
+ * of an earlier version as a program.
  */
 
 import * as z from 'zod';

@@ -13,17 +13,16 @@ type Options = NonNullable<ParseArgsConfig['options']>;
 /** Checked for every command: a swallowed `--dry-run` must not become a real run. */
 const DRY_RUN = 'dry-run';
 
-/** `parse` throws an `Error` for invalid arguments. `run` returns the exit code. */
+/** `parse` throws for invalid arguments. `run` returns the exit code. */
 export type Command<Request> = {
   /** Printed for `--help`, and below an error about the arguments. */
   usage: string;
-  /** The exit code for invalid arguments, for a command whose exit code 2 means something else. */
+  /** The exit code for invalid arguments, if it is not 2. */
   invalidArguments?: number;
   parse: (args: string[]) => Request;
   run: (request: Request) => number | Promise<number>;
 };
 
-/** Runs a command with the arguments of this process, and sets its exit code. */
 export async function runCommand<Request>(command: Command<Request>): Promise<void> {
   for (const output of [process.stdout, process.stderr]) output.on('error', ignoreClosedPipe);
   process.exitCode = await exitCodeOf(command, process.argv.slice(2));
@@ -85,7 +84,7 @@ function asksForHelp(args: readonly string[]): boolean {
   return args.slice(0, end === -1 ? args.length : end).some((arg) => /^(--help|-h)$/.test(arg));
 }
 
-/** Returns the first sentence of an error of `parseArgs`. The rest of it is advice for programmers. */
+/** Removes what `parseArgs` advises programmers. */
 function firstLine(error: unknown): string {
   const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
   return line.replace(/\. (?=This command|To specify).*$/, '').replace(/\.$/, '');

@@ -9,13 +9,11 @@ export type Target = {
   environment: string | undefined;
 };
 
-/** The options that choose the database. */
 export const TARGET_OPTIONS = {
   remote: { type: 'boolean', default: false },
   env: { type: 'string' },
 } as const;
 
-/** The lines of a command's usage for these options. */
 export const TARGET_USAGE = `--remote       the deployed database instead of the local one
   --env NAME     the deployed database of an environment in wrangler.toml, such as staging`;
 

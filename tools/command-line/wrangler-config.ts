@@ -136,8 +136,8 @@ export function varsOf(config: WranglerConfig, environment?: string): ReadonlyMa
 }
 
 /**
- * Returns the deployment of an environment. Throws a `UserError` if a name is missing, if the Worker would reject a var,
- * or if another environment has the same route, Worker, database or namespace.
+ * Returns the deployment of an environment. Throws a `UserError` if a name is missing, if the Worker would reject a
+ * var, or if another environment has the same route, Worker, database or namespace.
  */
 export function soundDeploymentOf(
   environment: string | undefined,

@@ -14,7 +14,7 @@ export const IDENTITY = 'database_identity';
 
 const lineage = z.string().regex(/^[0-9a-f]{32}$/);
 
-/** Backups of a database, and databases restored from them, have its lineage. */
+/** The lineage is the same in backups and in databases restored from them. */
 export async function readLineage(database: D1Database): Promise<string> {
   const statement = database.prepare(`SELECT lineage FROM ${IDENTITY}`);
   return lineage.parse(await patiently(() => statement.first('lineage')));

@@ -27,15 +27,13 @@ const UNIQUE_INDEX = new RegExp(
   'gi',
 );
 
-/** Texts and comments, which hold no statement. */
 const NOT_STATEMENTS = /'(?:[^']|'')*'|--(?!> statement-breakpoint)[^\n]*|\/\*[\s\S]*?\*\//g;
-/** Actions of a foreign key delete nothing by themselves. */
+/** e.g. `ON DELETE CASCADE`, which deletes nothing by itself. */
 const KEY_ACTIONS =
   /\bon\s+(update|delete)\s+(no\s+action|restrict|cascade|set\s+null|set\s+default)/gi;
 /** A column may be called `update`. */
 const QUOTED_NAMES = /`[^`]*`|"[^"]*"|\[[^\]]*\]/g;
 
-/** Returns the faults of a migration's SQL text; empty when it may be applied. */
 export function faultsOfMigration(sql: string): string[] {
   const statements = sql.replaceAll(NOT_STATEMENTS, "''").replaceAll(KEY_ACTIONS, '');
   const words = statements.replaceAll(QUOTED_NAMES, 'x');

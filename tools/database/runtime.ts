@@ -25,7 +25,6 @@ export function superviseRuntime(): void {
   process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
 }
 
-/** Returns the path of the workerd that belongs to miniflare. */
 function workerdPath(): string {
   const miniflare = createRequire(import.meta.url).resolve('miniflare');
   return z.object({ default: z.string() }).parse(createRequire(miniflare)('workerd')).default;

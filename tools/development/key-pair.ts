@@ -27,7 +27,7 @@ const ownKeySet = z.object({ keys: z.tuple([publicHalf]) });
 
 export type SigningKey = z.infer<typeof keyPair>;
 
-/** Makes the pair if it is missing, adds its public half to .dev.vars, which must exist, and returns the private key. */
+/** Makes the pair if it is missing, adds its public half to .dev.vars, and returns the private key. */
 export async function ensureDevelopmentKeys(directory = PROJECT_DIRECTORY): Promise<SigningKey> {
   const key = await ensureKeyPair(join(directory, KEY_FILE));
   publish(key, directory);

@@ -12,7 +12,7 @@ const TURN = join(PROJECT_DIRECTORY, '.wrangler', 'turn.sqlite');
 const PAUSE_MS = 100;
 /** Longer than a large import takes. */
 const MAX_WAIT_MS = 120_000;
-/** SQLITE_BUSY: another connection holds the lock. */
+/** SQLITE_BUSY */
 const BUSY = 5;
 
 /** Does the work while no other program has the turn. Throws a `UserError` if it is not free within two minutes. */

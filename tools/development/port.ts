@@ -20,7 +20,6 @@ export function portOf(environment: string | undefined, devVars: string | undefi
   return port;
 }
 
-/** Throws a `UserError` unless the port is free on every loopback address. */
 export async function requireFreePort(port: number): Promise<void> {
   for (const host of LOOPBACK) {
     const { error } = await listenOnce(port, host);
