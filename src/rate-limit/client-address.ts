@@ -1,23 +1,15 @@
-/**
- * Names the client that a request is counted for, by `CF-Connecting-IP`, which Cloudflare sets. `X-Forwarded-For` is
- * not read: a client may write anything into it.
- */
+/** Names the client of a request, by `CF-Connecting-IP`, which Cloudflare sets. A client can forge `X-Forwarded-For`. */
 
 import * as z from 'zod';
 
 /** Requests of other zones' Workers all come from this network. `CF-Worker` names the zone. */
 const OTHER_ZONES_WORKERS = '2a06:98c0:3600:0::/64';
-/** The client of all requests whose address is absent or unreadable. */
 const UNKNOWN = 'unknown';
 
 const IPV6_CHARACTERS = /^[\da-f:.]{2,45}$/i;
-/** Longer than any zone's name. */
 const MAX_ZONE_CHARACTERS = 255;
 
-/**
- * Returns the name of a client: an IPv4 address, an IPv6 /64 (the network of one subscriber), `worker ZONE`, or
- * `unknown`.
- */
+/** Returns an IPv4 address, an IPv6 /64 (the network of one subscriber), `worker ZONE`, or `unknown`. */
 export function clientOf(connectingIp: string | undefined, worker: string | undefined): string {
   if (connectingIp === undefined) return UNKNOWN;
   if (z.regexes.ipv4.test(connectingIp)) return connectingIp;

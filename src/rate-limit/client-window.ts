@@ -1,8 +1,6 @@
 /**
- * One client's requests in one window, as this isolate counts them and reports them to the client's object.
- *
- * The isolate reserves a place before it asks the object. A client of one isolate therefore gets exactly its limit,
- * whatever the object does.
+ * One client's requests in one window, counted by this isolate and reported to the client's object. A place is reserved
+ * before the object is asked, so that requests at the same time never exceed the limit.
  */
 
 import { configOf } from '../config.ts';
@@ -18,12 +16,12 @@ import {
   WINDOW_MS,
 } from './window.ts';
 
-/** The longest that a request waits for its counter. An object that takes longer fails. */
+/** The longest wait for the object. Then it counts as failing. */
 const CALL_DEADLINE_MS = 300;
 /** The pause between two reports to an object that fails. */
 const PROBE_PAUSE_MS = 1_000;
 
-/** `client` names the client's object. `limit` is the number of requests per window. */
+/** `client` names the object. `limit` is the number of requests per window. */
 type Quota = { client: string; counter: CounterName; limit: number };
 
 /** `overloaded`: the client floods its own object. */
@@ -38,7 +36,7 @@ export class ClientWindow {
   readonly #tally: Tally = { passed: 0, reserved: 0, sent: 0, reported: 0, others: 0 };
   #beganAt: number;
   #sentAt = Number.NEGATIVE_INFINITY;
-  /** The object fails from then on, unless it replies before. */
+  /** The object counts as failing from then on, unless it replies before. */
   #failsFrom = Number.POSITIVE_INFINITY;
 
   /** `former` is the client's previous window, which has ended. */
@@ -76,7 +74,7 @@ export class ClientWindow {
       }
       case 'ask': {
         const asking = this.#ask(env);
-        // The reserved place is settled even if its request is cancelled.
+        // The place is settled even if its request is cancelled.
         context.waitUntil(asking);
         return asking;
       }
@@ -107,14 +105,14 @@ export class ClientWindow {
       // The result of a remote call keeps the call open until it is disposed of.
       using reply = await counterOf(env, client).report(counter, limit, report);
       this.#failsFrom = Number.POSITIVE_INFINITY;
-      // A smaller count is old: replies may be late and overtake each other.
+      // Replies may overtake each other: a smaller count is old.
       this.#tally.reported = Math.max(this.#tally.reported, reply.own);
       this.#tally.others = Math.max(this.#tally.others, reply.others);
       this.#beganAt = Math.min(this.#beganAt, Date.now() - reply.ageMs);
       return reply.isGranted ? 'passed' : 'rejected';
     } catch (error) {
       this.#fail(error);
-      // The platform marks the error of an object that has more requests than it can serve.
+      // The platform's mark of an object with more requests than it can serve.
       const isOverloaded = error instanceof Error && 'overloaded' in error && error.overloaded;
       return isOverloaded === true ? 'overloaded' : 'passed';
     }
@@ -128,14 +126,14 @@ export class ClientWindow {
   }
 }
 
-/** Returns a stub of a client's object. A stub that has thrown stays broken: each call needs a new one. */
+/** A stub that has thrown stays broken: each call needs a new one. */
 function counterOf(env: Env, client: string) {
   const { jurisdiction } = configOf(env);
   const counters = jurisdiction ? env.RATE_COUNTER.jurisdiction(jurisdiction) : env.RATE_COUNTER;
   return counters.get(counters.idFromName(client));
 }
 
-/** Calls an object, for the health check. An empty report changes nothing, so the object stores nothing. */
+/** Calls an object, for the health check. It stores nothing for an empty report. */
 export async function callCounter(env: Env): Promise<void> {
   const counts = { record: 'health', formerRecord: undefined, passed: 0 };
   const report = { ...counts, ageMs: 0, wantsPlace: false };

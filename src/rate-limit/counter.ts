@@ -1,8 +1,6 @@
 /**
- * The Durable Object that adds up one client's requests over all isolates.
- *
- * An object loses its memory after some ten seconds without a call. It stores a window from the second report on: a
- * client of a few requests costs no row. A count that was not stored comes back with the isolate's next report.
+ * The Durable Object that adds up one client's requests over all isolates. It loses its memory after about ten seconds
+ * without a call, and stores a window from its second report on. An isolate's next report restores a lost count.
  */
 
 import { DurableObject } from 'cloudflare:workers';
@@ -16,18 +14,15 @@ import {
   WINDOW_MS,
 } from './window.ts';
 
-/** The platform's clock may be ahead of the object's. An alarm that is set in the past fires at once, again and again. */
+/** The platform's clock may be ahead of the object's, and an alarm in the past fires at once, again and again. */
 const MIN_ALARM_MS = 1_000;
 const STORED_FROM_CHANGE = 2;
 
-/**
- * The counters of one client. A deployment replaces Workers and objects one by one, so old and new versions call each
- * other. The signature of a method therefore never changes: a new signature is a new method.
- */
+/** A deployment replaces Workers and objects one by one. So a method's signature never changes: add a new method. */
 export class RateCounter extends DurableObject<Env> {
   readonly #windows = new Map<CounterName, ObjectWindow>();
 
-  /** Adds an isolate's count, and returns the count of all others. It awaits nothing, so reports do not interleave. */
+  /** Adds an isolate's count. It awaits nothing, so that reports do not interleave. */
   report(counter: CounterName, limit: number, report: Report): Reply {
     const { kv } = this.ctx.storage;
     const known = this.#windows.get(counter) ?? kv.get<ObjectWindow>(counter);

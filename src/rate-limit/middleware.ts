@@ -1,7 +1,4 @@
-/**
- * The rate limit of everything under /api, with its headers and its 429. A request is counted before it begins: a
- * rejected request has read only its client's address.
- */
+/** The rate limit of everything under /api, with its headers and its 429. A request is counted before it begins. */
 
 import { createMiddleware } from 'hono/factory';
 import { LRUCache } from 'lru-cache';
@@ -13,7 +10,7 @@ import { clientOf } from './client-address.ts';
 import { ClientWindow } from './client-window.ts';
 import { WINDOW_SECONDS } from './window.ts';
 
-/** Far more clients than one isolate meets in a window. */
+/** More clients than one isolate serves in a window. */
 const MAX_CLIENTS = 10_000;
 /** `Retry-After` of a client that overloads its own object. */
 const OVERLOADED_RESET_MS = 1_000;
@@ -69,10 +66,7 @@ export function rateLimit({ ingestPaths }: { ingestPaths: readonly string[] }) {
   });
 }
 
-/**
- * 429 `rate_limit_exceeded`, for a client whose next request may pass in `resetMs` milliseconds. Without `limit`, the
- * client sends faster than its requests can be counted.
- */
+/** 429 `rate_limit_exceeded`. Without `limit`, the client sends faster than its requests can be counted. */
 export function rateLimitExceeded(resetMs: number, limit?: number): ApiError {
   const seconds = wholeSeconds(resetMs);
   const excess =
