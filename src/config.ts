@@ -9,11 +9,10 @@ import * as z from 'zod';
 import { namedKeys, type Scope } from './auth/named-keys.ts';
 import { wholeNumber } from './http/whole-number.ts';
 
-/** The types of this Worker's bindings, and of the variables that middleware sets on Hono's context. */
 export type AppEnv = {
   Bindings: Env;
   Variables: {
-    /** The caller, once a credential has been recognized: the key's name, `api-key` or `bearer`. */
+    /** The recognized caller: the key's name, `api-key` or `bearer`. */
     caller?: string;
     /** The scopes of the caller's API key. */
     scopes?: readonly Scope[];
@@ -105,7 +104,7 @@ const makeVarsSchema = () =>
 
 type Vars = ReturnType<typeof makeVars>;
 
-/** The parsed vars. Each fault is a sentence that begins with the name of a malformed var. */
+/** The parsed vars. Each fault is a sentence about a malformed var. */
 export type Config = z.output<ReturnType<typeof makeVarsSchema>> & { faults: readonly string[] };
 
 /** The vars that are malformed when they are missing. */

@@ -39,58 +39,47 @@ class KeySetUnavailable extends Error {
 /** Finds the key of a token, or throws jose's `JWKSNoMatchingKey`. */
 type FindKey = (header: JWSHeaderParameters, token: FlattenedJWSInput) => Promise<CryptoKey>;
 
-const inlineSets = new WeakMap<object, FindKey>();
+const localSets = new WeakMap<object, FindKey>();
+/** Address → key set. */
+const remoteSets = new Map<string, FindKey>();
 
-/** Returns the configured key set, if any: the var's, or the one at the address, which throws `KeySetUnavailable`. */
+/** Returns the configured key set: the var's, or else the one at the address, if any. */
 function keySetOf({ jwks, jwksUrl }: Config['jwt']): FindKey | undefined {
   if (jwks !== null) {
-    const findKey = inlineSets.get(jwks) ?? createLocalJWKSet(jwks);
-    inlineSets.set(jwks, findKey);
+    const findKey = localSets.get(jwks) ?? createLocalJWKSet(jwks);
+    localSets.set(jwks, findKey);
     return findKey;
   }
   if (jwksUrl === '') return undefined;
-  return (header, token) => findRemotely(jwksUrl, header, token);
+  const findKey = remoteSets.get(jwksUrl) ?? remoteSetAt(jwksUrl);
+  remoteSets.set(jwksUrl, findKey);
+  return findKey;
 }
 
-/** A provider's key set in this isolate. It is not fetched before `pausedUntil`. */
-type RemoteSet = { find: ReturnType<typeof createRemoteJWKSet>; pausedUntil: number };
-
-/** Address → key set. */
-const remoteSets = new Map<string, RemoteSet>();
-
-function remoteSetOf(url: string): RemoteSet {
-  const known = remoteSets.get(url);
-  if (known !== undefined) return known;
+/** Returns the key set at an address. It throws `KeySetUnavailable`. */
+function remoteSetAt(url: string): FindKey {
   const find = createRemoteJWKSet(new URL(url), {
     timeoutDuration: FETCH_DEADLINE_MS,
     cooldownDuration: COOL_DOWN_MS,
     cacheMaxAge: FRESH_MS,
     [customFetch]: fetchUsableKeys,
   });
-  const created = { find, pausedUntil: 0 };
-  remoteSets.set(url, created);
-  return created;
-}
-
-async function findRemotely(
-  url: string,
-  header: JWSHeaderParameters,
-  token: FlattenedJWSInput,
-): Promise<CryptoKey> {
-  const set = remoteSetOf(url);
-  if (Date.now() >= set.pausedUntil) {
-    try {
-      return await withDeadline(set.find(header, token), FETCH_DEADLINE_MS, 'key set');
-    } catch (error) {
-      if (isAboutToken(error)) throw error;
-      logFault('the key set could not be renewed', error);
-      if (set.find.jwks() === undefined) {
-        throw new KeySetUnavailable('no key set is known', { cause: error });
+  let pausedUntil = 0;
+  return async (header, token) => {
+    if (Date.now() >= pausedUntil) {
+      try {
+        return await withDeadline(find(header, token), FETCH_DEADLINE_MS, 'key set');
+      } catch (error) {
+        if (isAboutToken(error)) throw error;
+        logFault('the key set could not be renewed', error);
+        if (find.jwks() === undefined) {
+          throw new KeySetUnavailable('no key set is known', { cause: error });
+        }
+        pausedUntil = Date.now() + COOL_DOWN_MS;
       }
-      set.pausedUntil = Date.now() + COOL_DOWN_MS;
     }
-  }
-  return createLocalJWKSet(set.find.jwks() ?? { keys: [] })(header, token);
+    return createLocalJWKSet(find.jwks() ?? { keys: [] })(header, token);
+  };
 }
 
 /** Reports whether the token is bad, and not the key set. */

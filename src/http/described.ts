@@ -1,10 +1,10 @@
-/** Descriptions of schemas for the OpenAPI document. They are beside the schemas, so that a field has one place. */
+/** Descriptions for the OpenAPI document, beside the schemas. */
 
 import * as z from 'zod';
 
 /**
- * Describes a schema, with examples, and returns it. Registering copies nothing: describe a schema that several fields
- * share with zod's `meta`, which makes a copy for the field.
+ * Describes a schema, with examples, and returns it. It makes no copy: if several fields share a schema, describe it
+ * with zod's `meta`, which makes one.
  *
  * @example described(text.nullable(), 'Town.', 'Bosa')
  */

@@ -58,10 +58,10 @@ const CURSOR_PARAMETERS = ['cursor', 'after'];
 const PAGING_NAMES =
   /^(cursor|after|resume_cursor|next_cursor|starting_after|ending_before|page|offset|page_token)$/;
 
-/** Usual names elsewhere → the parameter of this API. */
+/** Names in other APIs → the parameter of this API. */
 const USUAL_NAMES = { lang: 'locale', language: 'locale', location_slug: 'location' };
 
-/** Parameters that links and caches append: campaigns, click ids, and names that begin with `_`. */
+/** Parameters that links and caches append. */
 const APPENDED =
   /^(utm_.*|_.*|[a-z]*clk?id|gclsrc|gbraid|wbraid|igshid|srsltid|li_fat_id|mc_[ce]id)$/i;
 
@@ -107,7 +107,7 @@ function parameterProblems(
     const name = String(parameter);
     if (first.has(name)) continue;
     const values = sent[name] ?? [];
-    // The path of an issue has an index where an entry of a list is bad.
+    // A path has an index if an entry of a list is bad.
     const isRepeated = index === undefined && values.length > 1;
     const value = index === undefined ? values[0] : values.join().split(',')[Number(index)];
     first.set(name, {

@@ -5,9 +5,8 @@
  *     where status = 'listed' and (display_order, id) > (7, '0b8e…' || ' ')
  *     order by display_order, id limit 25 + 1
  *
- * A page ends after `limit` items, or before an item that would make it larger than 4 MiB. The statement selects at most
- * 8 MiB: it leaves out each text that is larger than 8 MiB / `limit`. A page ends before a text that was left out. If
- * that text is the first one, it is read again, and is alone on its page.
+ * A page has at most `limit` items and 4 MiB. The statement leaves out each text larger than 8 MiB / `limit`, and the
+ * page ends before it. If it is the first text, it is read again, and is alone on its page.
  *
  * test/storage/statements.test.ts shows the SQL of every list.
  */
@@ -22,7 +21,7 @@ const encoder = new TextEncoder();
 /** A value that is bound when the statement runs. */
 export const given = (name: string) => sql`${sql.placeholder(name)}`;
 
-/** A row, and its JSON text in the list. */
+/** A row, and its JSON text. */
 export type Item<Row> = { row: Row; document: string };
 
 /** `next` is the row after which the next page begins; undefined on the last page. */
@@ -32,19 +31,19 @@ export type Page<Row> = { items: Item<Row>[]; next: Row | undefined };
 type PageSize = { rows: number; share: number };
 
 type List = {
-  /** What is selected besides the columns of the order. */
+  /** The selected columns, besides those of the order. */
   columns: SQL;
   from: SQLWrapper;
-  /** The condition of each range. Each range is read from one index, and SQLite merges them. */
+  /** The condition of each range. SQLite reads each from one index, and merges them. */
   ranges: readonly [SQL, ...SQL[]];
-  /** The columns of the order, all of them in one direction. The last one is unique, and an id if there are two. */
+  /** The last column is unique. A second column is an id. */
   order: readonly [SQLiteColumn] | readonly [SQLiteColumn, SQLiteColumn];
   direction?: 'asc' | 'desc';
-  /** The position after which the page begins. By default the values `after0` and `after1` are bound. */
+  /** The position before the page. By default the values `after0` and `after1` are bound. */
   after?: SQL;
 };
 
-/** Makes the statement that reads a page, and the row after it. `Row` has the columns of the order too. */
+/** Makes the statement that reads a page and the next row. `Row` has the columns of the order too. */
 export function keysetPage<Row>({
   columns,
   from,
@@ -57,7 +56,7 @@ export function keysetPage<Row>({
   const ordered = sql.join([...order], sql`, `);
   const position = second ? sql`(${ordered})` : ordered;
   const operator = sql.raw(direction === 'asc' ? '>' : '<');
-  // SQLite begins to read at the id itself. Nothing is between an id and the id with a space behind it.
+  // Without the space, SQLite reads the row of the id too. No id is between an id and the id with a space.
   const start = second ? sql`(${given('after0')}, ${given('after1')} || ' ')` : given('after0');
   const selects = ranges.map(
     (range) => sql`select ${ordered}, ${columns} from ${from}
@@ -66,7 +65,7 @@ export function keysetPage<Row>({
   const names = (second ? [first, second] : [first]).map(
     ({ name }) => sql`${sql.identifier(name)} ${sql.raw(direction)}`,
   );
-  // The limit is an expression, because SQLite prepares a statement with a bare `limit ?` again for each value.
+  // SQLite prepares a statement with a bare `limit ?` again for each value.
   return sql`${sql.join(selects, sql` union all `)}
     order by ${sql.join(names, sql`, `)} limit ${given('rows')} + 0`;
 }
@@ -76,10 +75,7 @@ export function withinShare(column: SQLWrapper): SQL {
   return sql`iif(octet_length(${column}) <= ${given('share')}, ${column}, null)`;
 }
 
-/**
- * Reads a page of at most `limit` items. `read` runs the statement. `documentOf` makes the JSON text of a row, or
- * undefined if its text was left out.
- */
+/** Reads a page. `documentOf` makes the JSON text of a row; undefined if the text was left out. */
 export async function readPage<Row>(
   limit: number,
   read: (size: PageSize) => Promise<readonly Row[]>,
@@ -93,7 +89,7 @@ export async function readPage<Row>(
   return { items, next: rows.length > 1 ? items[0]?.row : undefined };
 }
 
-/** Takes the items of a page from the rows that were read: at most `limit`, and up to the bound in bytes. */
+/** Takes the items of a page: at most `limit`, and up to the bound in bytes. */
 export function takePage<Row>(
   rows: readonly Row[],
   limit: number,
