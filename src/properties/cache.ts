@@ -16,18 +16,16 @@ import { withDeadline } from '../storage/deadline.ts';
 import { edgeAddressOf } from '../storage/edge-address.ts';
 import { renderingOf } from './render.ts';
 
-/** A response is renewed in the background after this part of its time. */
+/** A response is renewed after this part of its time. */
 const RENEWAL_PART = 3 / 4;
 const EDGE_DEADLINE_MS = 1_000;
 /** The time of the D1 read: the edge cache itself counts an age from the put. */
 const READ_AT = 'X-Read-At';
 const TAG_BYTES = 16;
-/** The rough size of an entry in memory besides its body and key. */
 const ENTRY_OVERHEAD_BYTES = 512;
-/** A response that takes a larger part of the memory is cached at the edge only: it would evict many others. */
+/** A larger response is cached at the edge only: it would evict many others. */
 const MAX_ENTRY_PART = 1 / 16;
 
-/** A finished response: its bytes and their tag, made once and sent many times. */
 export type FeedResponse = {
   /** A Blob, because a response copies bytes once more. */
   body: Blob;
@@ -38,27 +36,22 @@ export type FeedResponse = {
   readAt: number;
 };
 
-/** The newest read of a key. Without a response, it found no listing, or its response is cached at the edge only. */
+/** The newest read of a key. It has no response if it found no listing, or if its response is too large. */
 type MemoryEntry = { readAt: number; response: FeedResponse | undefined };
 
-/** A cached response, its level and its state. */
 export type CachedResponse = {
   response: FeedResponse;
   level: 'memory' | 'edge';
-  /**
-   * `current`: served. `renewing`: served, and renewed in the background. `stale`: served only while D1 fails, stalls or
-   * is slow. `expired`: never served.
-   */
+  /** `stale`: served only while D1 is slow or failed. `expired`: never served. */
   state: 'current' | 'renewing' | 'stale' | 'expired';
-  /** The milliseconds for which the response stays current; negative afterwards. */
+  /** The milliseconds until the response is stale; negative afterwards. */
   ttlMs: number;
 };
 
-/** Both levels. Memory evicts the least recently used responses. */
 export class FeedCache {
   readonly #memory: LRUCache<string, MemoryEntry>;
   readonly #maxEntryBytes: number;
-  /** Part of an edge address, because isolates with other rules or another site address share the edge cache. */
+  /** Part of an edge address: isolates with other rules or another site address share the edge cache. */
   readonly #rendering: string;
   readonly #currentMs: number;
   readonly #staleMs: number;
@@ -80,7 +73,7 @@ export class FeedCache {
     return response && this.#cached('memory', response);
   }
 
-  /** Finds a response at the edge. Never rejects, and takes about two seconds at most. */
+  /** Never rejects, and takes about two seconds at most. */
   async findAtEdge(requestUrl: string, key: string): Promise<CachedResponse | undefined> {
     try {
       const found = await this.#matchAtEdge(requestUrl, key);
@@ -169,7 +162,6 @@ export async function makeResponse(json: string, readAt: number): Promise<FeedRe
   return responseOf(bytes, `"${digest.subarray(0, TAG_BYTES).toHex()}"`, readAt);
 }
 
-/** Makes the response of bytes whose tag is known. */
 function responseOf(bytes: Uint8Array | ArrayBuffer, etag: string, readAt: number): FeedResponse {
   const headers = new Headers({ 'Cache-Control': 'private, no-cache', ETag: etag });
   return { body: new Blob([bytes], { type: 'application/json' }), headers, etag, readAt };

@@ -1,9 +1,7 @@
 /**
- * The list of changes: its items, the places that cursors carry, and its reads. Each read is one D1 round trip to the
- * primary, so that a reader sees every change of an import that has ended.
- *
- * A listing has one place in the list, the place of its latest change. A reader without a cursor starts at the newest
- * change: it gets every public listing, and the removals after its start.
+ * The list of changes. Each read is one D1 round trip to the primary, so that it has every change of an import that has
+ * ended. A listing has one place in the list, the place of its latest change. A reader without a cursor gets every public
+ * listing, and the removals after its start.
  */
 
 import { sql } from 'drizzle-orm';
@@ -27,10 +25,9 @@ type ChangePlace = {
   start: number;
 };
 
-/** The cursors of the list: they are made without filters. */
 export const CHANGES_SCOPE: CursorScope = { list: 'property-changes' };
 
-/** A place as a cursor carries it. */
+/** A place as it is in a cursor. */
 export const changePlace: z.ZodType<ChangePlace> = z
   .tuple([z.string(), z.int(), z.int()])
   .transform(([generation, seq, start]) => ({ generation, seq, start }));
@@ -49,17 +46,13 @@ type ChangesRequest = {
 
 type ListState = { generation: string; newest: number | null };
 
-/**
- * Selects the generation of the database, and the place of the newest change for a reader that begins: one row read for
- * each.
- */
+/** Selects the generation, and for a reader that begins, the place of the newest change: one row read for each. */
 export const LIST_STATE = statementOf(sql<ListState>`
   select ${databaseIdentity.generation},
     case when ${given('begins')} then (select max(${properties.change_seq}) from ${properties}) end as newest
   from ${databaseIdentity}`);
 
 type Listing = typeof properties.$inferSelect;
-/** A listing that has a place in the list. */
 type ChangeRow = ListingText &
   Pick<Listing, 'id' | 'slug' | 'status' | 'removed_slug' | 'former_slugs'> & {
     change_seq: number;
@@ -110,7 +103,7 @@ export async function readChanges(
   return { json, isEmpty: items.length === 0 };
 }
 
-/** Returns the JSON text of a change's property, empty for a removed one; undefined when the page cannot hold it. */
+/** Returns the JSON text of a change's property, empty for a removed one; undefined if it was left out. */
 function propertyOf(row: ChangeRow, publicSiteUrl: string): string | undefined {
   return row.status === 'hidden' ? '' : documentOf(row, publicSiteUrl, 'document');
 }

@@ -14,7 +14,7 @@ import { locations } from './table.ts';
 /** The position of a location in the list: by slug, locations without a slug last, then by id. */
 type LocationPosition = readonly [slug: string | null, id: string];
 
-/** A position as a cursor carries it. */
+/** A position as it is in a cursor. */
 export const locationPosition: z.ZodType<LocationPosition> = z
   .tuple([slugText.nullable(), uuid])
   .readonly();
@@ -24,7 +24,7 @@ export const LOCATIONS_SCOPE: CursorScope = { list: 'locations' };
 /** A request for at most `limit` locations after a position, or from the beginning. */
 export type LocationsRequest = { limit: number; after?: LocationPosition | undefined };
 
-/** A location. Its name is null when the page cannot hold it. */
+/** A location. Its name is null if it was left out. */
 type LocationRow = Omit<typeof locations.$inferSelect, 'sort_slug' | 'name'> & {
   name: string | null;
 };

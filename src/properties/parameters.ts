@@ -34,10 +34,10 @@ export const filterParameters = {
   ),
 } satisfies Record<FilterColumn | 'status' | 'location', z.ZodType>;
 
-/** Parsed filters. Each status is there once, in one order, so equal filters have equal JSON texts. */
+/** Parsed filters, with the statuses deduplicated and sorted: equal filters have equal JSON texts. */
 export type FeedFilters = z.infer<z.ZodObject<typeof filterParameters>>;
 
-/** The languages chosen, each once and in one order; undefined for all of them. */
+/** The languages, deduplicated and sorted; undefined for all of them. */
 const locale = namesIn(LOCALES)
   .transform((chosen) => (chosen.length < LOCALES.length ? chosen : undefined))
   .optional()

@@ -1,9 +1,4 @@
-/**
- * Rich text as editors save it, and the plain text that the feed serves for a description.
- *
- * A rich text is a plain string or a ProseMirror document. Its plain text is made of blocks, one for each paragraph or
- * heading wherever it stands, separated by a blank line.
- */
+/** Rich text as editors save it (a plain string or a ProseMirror document), and the plain text that the feed serves. */
 
 const LINE_END = /\r\n?|\n/g;
 
@@ -12,8 +7,8 @@ export type RichTextNode = { type: string; text?: string; content?: RichTextNode
 export type RichText = string | RichTextNode;
 
 /**
- * Returns the plain text, in which every line ends with `\n`. A hard break ends a line. Blank lines are dropped from a
- * block, and blank blocks from the text, so a blank line is always between blocks.
+ * Returns the plain text. Each paragraph or heading is a block, and a blank line is between blocks. Blank lines are
+ * dropped from a block, and blank blocks from the text. Lines end with `\n`.
  */
 export function plainTextOf(value: RichText): string {
   if (typeof value === 'string') return value.replace(LINE_END, '\n');

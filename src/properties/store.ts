@@ -15,7 +15,7 @@ import { FILTER_COLUMNS, locations, properties } from './table.ts';
 /** The position of a listing in the feed, which is sorted by `display_order`, then `id`, ascending. */
 type Position = readonly [displayOrder: number, id: string];
 
-/** A position as a cursor carries it. */
+/** A position as it is in a cursor. */
 export const position: z.ZodType<Position> = z.tuple([z.int32(), uuid]).readonly();
 
 /** A request for at most `limit` listings after a position, or from the beginning, as `Property` or `PropertyCard`. */
@@ -32,7 +32,6 @@ export type DocumentPage<Position> = { documents: string[]; next: Position | nul
 /** The key of one listing. */
 export type ListingKey = { id: string } | { slug: string };
 
-/** Returns the scope of the cursors of a list. */
 export function propertiesScope({
   shows,
   filters,
@@ -82,10 +81,7 @@ export async function findDocument(
   return row && documentOf(row, publicSiteUrl, 'document');
 }
 
-/**
- * A listing as JSON text: the document or card if it is current (rendered by these rules for this site), else the
- * `Source`.
- */
+/** A listing as JSON text: the document or card if it is rendered by these rules for this site, else the `Source`. */
 export type ListingText = { text: string | null; is_current: number };
 
 type Shown = PageRequest['shows'];
@@ -99,7 +95,7 @@ export const listingText = (
 ) => sql`${isCurrent} as is_current,
   iif(${isCurrent}, ${select(properties[shows])}, ${select(properties.source)}) as text`;
 
-/** Returns a listing as JSON text; undefined when the page cannot hold it. */
+/** Returns a listing as JSON text; undefined if its text was left out. */
 export function documentOf(
   { text, is_current }: ListingText,
   publicSiteUrl: string,
@@ -136,10 +132,7 @@ function namesOf(filters: FeedFilters) {
   return EXACT_FILTERS.filter((name) => filters[name] !== undefined);
 }
 
-/**
- * The id of the location with the slug of the request: one row read in each range. A `with` clause would save nothing,
- * because each range would read its row.
- */
+/** The id of the location with the slug of the request: one row read in each range. */
 const LOCATION_ID = sql`
   (select ${locations.id} from ${locations} where ${locations.slug} = ${given('location')})`;
 

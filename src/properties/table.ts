@@ -6,15 +6,12 @@ import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqli
 /**
  * The columns that the feed filters by, besides `status`: parameters.ts has a filter for each.
  *
- * The import writes these two. A later one goes to the end, and is computed from `source`, so that it covers the
- * listings that are stored already:
+ * The import writes these two. A later one is computed from `source`, so that it covers stored listings:
  *
  *     bedrooms: integer().generatedAlwaysAs(sql`source->>'$.bedrooms'`, { mode: 'virtual' }),
  *
- * Measured in workerd's D1 with 5,000 listings of 5 KB, beside a plain column: a page of 25 reads 26 rows in 0.12 ms
- * from either (0.12 ms plain); inserting all listings writes as many rows and takes 374 ms (355 ms plain); a new
- * document writes one row with either. The migration takes 2 ms for the column, and for each index 50 ms and one row
- * written per listing. A third filter adds four indexes, a fourth eight.
+ * Such a column is as fast as a plain one (5,000 listings: a page of 25 in 0.12 ms from either). A third filter adds
+ * four indexes, a fourth eight.
  */
 const filterColumns = {
   location_id: text(),
@@ -23,14 +20,11 @@ const filterColumns = {
 
 export type FilterColumn = keyof typeof filterColumns;
 
-/** The names of these columns, with the type that Object.keys does not give. */
 export const FILTER_COLUMNS = Object.keys(filterColumns) as FilterColumn[];
 
 /**
- * One row per listing: the columns of filters and order, the imported source, and the documents rendered from it.
- *
- * Each combination of filters has an index that ends in (status, display_order, id), so a page is one range of one
- * index for each status. There is no foreign key and no CHECK: widening either would rebuild the table.
+ * One row per listing. Each combination of filters has an index that ends in (status, display_order, id), so a page is
+ * one range of one index for each status. There is no foreign key and no CHECK: widening either would rebuild the table.
  */
 export const properties = sqliteTable(
   'properties',
@@ -40,28 +34,22 @@ export const properties = sqliteTable(
     status: text().notNull(),
     ...filterColumns,
     display_order: integer().notNull(),
-    /**
-     * The listing's place in the list of changes: the next after the newest one, assigned by the transaction of an
-     * import. Null for a listing that was never public.
-     */
+    /** The place in the list of changes, which an import's transaction assigns. Null: the listing was never public. */
     change_seq: integer(),
-    /** The time at which the import applied the change, in milliseconds since 1970; null where `change_seq` is null. */
+    /** The time of the change, in milliseconds since the epoch; null where `change_seq` is null. */
     changed_at: integer(),
     /** The last public slug of a listing that was hidden. */
     removed_slug: text(),
-    /**
-     * JSON of a list: the slugs under which the listing was public before, newest first, at most 20. An import that
-     * gives one of these slugs to another listing removes it here.
-     */
+    /** JSON of a list: at most 20 earlier public slugs that no other listing has now, newest first. */
     former_slugs: text().notNull().default('[]'),
-    /** The rules and the site address that `document` was rendered for: see `renderingOf`. Another value: out of date. */
+    /** The `renderingOf` of `document` and `card`. They are out of date if it has changed. */
     rendering: text().notNull(),
-    /** SHA-256 of `source` in Base64: an import reads the sources of those listings only that a file changes. */
+    /** SHA-256 of `source` in Base64, so that an import reads only the sources that differ. */
     source_hash: text().notNull().default(''),
-    // The large texts come last, the one that is read least at the end: SQLite reads through a text to reach the next.
-    /** JSON of the `PropertyCard`, rendered with `document`, and null where `document` is. `rendering` holds for both. */
+    // The large texts come last: SQLite reads through a text to reach the next.
+    /** JSON of the `PropertyCard`; null where `document` is. */
     card: text(),
-    /** JSON of the `Property`, sent as it is. A hidden listing has none. */
+    /** JSON of the `Property`; null for a hidden listing. */
     document: text(),
     /** JSON of the `Source`. */
     source: text().notNull(),
@@ -88,7 +76,7 @@ export const locations = sqliteTable(
   {
     id: text().primaryKey(),
     slug: text(),
-    /** The list of locations is sorted by it: a location without a slug comes after every slug. */
+    /** Sorts the list: a location without a slug comes after every slug. */
     sort_slug: text().generatedAlwaysAs(sql`coalesce(slug, '~')`, { mode: 'virtual' }),
     /** JSON of a `LocaleMap`. */
     name: text().notNull(),
@@ -107,24 +95,22 @@ export const amenities = sqliteTable('amenities', {
 });
 
 /**
- * An import stages its records here, batch by batch, before one transaction applies them all. The transaction empties
- * the table, and inserts one row of kind `applied` with the id of the import.
+ * An import stages its records here, before one transaction applies them all, empties the table, and inserts one row
+ * of kind `applied` with the id of the import.
  */
 export const importStaging = sqliteTable('import_staging', {
   /** `location`, `amenity`, `listing`, `applied`, or `guard` for a moment. */
   kind: text().notNull(),
-  /** The record's key in its table. */
   key: text().notNull(),
   import_id: text().notNull(),
-  /** The record's future row, as a JSON object of its columns, except for the large texts of a listing. */
+  /** The record's future row: a JSON object of its columns, without the large texts. */
   row: text().notNull(),
-  /** The large texts of a listing's row. The transaction copies them as they are, which keeps it short. */
   source: text(),
   document: text(),
   card: text(),
 });
 
-/** Returns every combination of the names, none of them included. */
+/** Returns every combination of the names, the empty one included. */
 function combinationsOf<Name>(names: readonly Name[]): Name[][] {
   const combinations: Name[][] = [[]];
   for (const name of names) {
