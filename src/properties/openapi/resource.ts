@@ -33,18 +33,12 @@ export const location = z
     ),
     name: localeMap,
   })
-  .register(z.globalRegistry, {
-    id: 'PropertyLocation',
-    description: 'The location of a listing.',
-  });
+  .meta({ id: 'PropertyLocation', description: 'The location of a listing.' });
 
 /** A location as a resource of its own. */
 export const locationResource = z
   .strictObject({ object: z.literal('location'), ...location.shape })
-  .register(z.globalRegistry, {
-    id: 'LocationResource',
-    description: 'A location that listings may have.',
-  });
+  .meta({ id: 'LocationResource', description: 'A location that listings may have.' });
 
 /** An amenity as a listing shows it. */
 export const amenity = z
@@ -52,7 +46,7 @@ export const amenity = z
     slug: slug.meta({ description: 'Key of the amenity.', examples: ['wifi'] }),
     label: localeMap,
   })
-  .register(z.globalRegistry, { id: 'Amenity', description: 'An amenity of a home.' });
+  .meta({ id: 'Amenity', description: 'An amenity of a home.' });
 
 /** A feature that sets a home apart. */
 export const feature = z
@@ -60,14 +54,11 @@ export const feature = z
     icon_slug: text.meta({ description: 'Names an icon of the site.', examples: ['sea-view'] }),
     label: localeMap,
   })
-  .register(z.globalRegistry, {
-    id: 'Feature',
-    description: 'A feature that few other homes have.',
-  });
+  .meta({ id: 'Feature', description: 'A feature that few other homes have.' });
 
 export const heroImage = z
   .strictObject({ url: httpUrl, alt: localeMap })
-  .register(z.globalRegistry, { id: 'HeroImage', description: 'The main photo of a listing.' });
+  .meta({ id: 'HeroImage', description: 'The main photo of a listing.' });
 
 /** A photo of the gallery. */
 export const galleryPhoto = z
@@ -77,10 +68,7 @@ export const galleryPhoto = z
     section: z.enum(PHOTO_SECTIONS),
     sort_order: order.meta({ description: 'Place in the gallery, ascending.', examples: [1] }),
   })
-  .register(z.globalRegistry, {
-    id: 'GalleryPhoto',
-    description: 'A photo that is visible on the web.',
-  });
+  .meta({ id: 'GalleryPhoto', description: 'A photo that is visible on the web.' });
 
 const amount = z.number().min(0);
 
@@ -150,7 +138,7 @@ export const property = z
     display_order: order.meta({ description: 'Curatorial order, ascending.', examples: [210] }),
     is_early_access: z.boolean(),
   })
-  .register(z.globalRegistry, { id: 'Property', description: 'A listing of the marketing site.' });
+  .meta({ id: 'Property', description: 'A listing of the marketing site.' });
 
 /** A listing as an overview page shows it: each field as in the property, in this order. */
 export const propertyCard = z
@@ -177,10 +165,7 @@ export const propertyCard = z
       is_early_access: true,
     }).shape,
   })
-  .register(z.globalRegistry, {
-    id: 'PropertyCard',
-    description: 'The fields of a listing for an overview page.',
-  });
+  .meta({ id: 'PropertyCard', description: 'The fields of a listing for an overview page.' });
 
 /** An item of the list of changes. */
 const propertyChange = z
@@ -209,10 +194,7 @@ const propertyChange = z
       'The property as it is now; null when it was removed.',
     ),
   })
-  .register(z.globalRegistry, {
-    id: 'PropertyChange',
-    description: 'The latest change of a listing.',
-  });
+  .meta({ id: 'PropertyChange', description: 'The latest change of a listing.' });
 
 /** A page of changes. */
 export const changeList = listOf(propertyChange)
@@ -222,7 +204,7 @@ export const changeList = listOf(propertyChange)
         'Opaque, and present in every answer: send it as `after` to get the changes after this answer, now or at any later time.',
     }),
   })
-  .register(z.globalRegistry, { id: 'PropertyChangeList', description: 'A page of changes.' });
+  .meta({ id: 'PropertyChangeList', description: 'A page of changes.' });
 
 export type LocationResource = z.infer<typeof locationResource>;
 export type Property = z.infer<typeof property>;

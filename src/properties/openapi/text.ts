@@ -7,17 +7,14 @@ import { mapLocales } from '../locale-map.ts';
 export const MAX_TEXT_CHARACTERS = 100_000;
 export const MAX_LIST_ENTRIES = 1_000;
 
-/**
- * Text without NUL, at which SQLite's own functions cut a text, and without half of a surrogate pair, which UTF-8
- * cannot write: many clients could not read a page with one in it.
- */
+/** SQLite's functions cut a text at NUL, and UTF-8 cannot write half of a surrogate pair. */
 export const text = z
   .string()
   .max(MAX_TEXT_CHARACTERS)
   .regex(/^[^\0]*$/, 'must not contain NUL (U+0000)')
   .refine((value) => value.isWellFormed(), { error: 'must not contain half of a surrogate pair' });
 
-/** An absolute http(s) address. Sites put it into links, so it is nothing that a browser would run. */
+/** Sites use it in links, so it must not be code that a browser would run. */
 export const httpUrl = z
   .string()
   .max(MAX_TEXT_CHARACTERS)
@@ -33,7 +30,7 @@ export const httpUrl = z
 /** A number to sort by: 32 bits, negative ones too. */
 export const order = z.int32();
 
-/** Returns the schema of an object with a value in some of the languages. */
+/** Makes the schema of an object with a value in some of the languages. */
 export function localized<S extends z.ZodType>(schema: S) {
   const value = schema.exactOptional();
   return z.strictObject({ en: value, es: value, fr: value });
