@@ -5,16 +5,12 @@
 
 import * as z from 'zod';
 import { type Problem, pathOf } from '../http/errors.ts';
-import {
-  type JsonObject,
-  type JsonValue,
-  MAX_BODY_BYTES,
-  MAX_BODY_DEPTH,
-} from '../http/json-body.ts';
+import { type JsonObject, type JsonValue, MAX_BODY_DEPTH } from '../http/json-body.ts';
 import { isNonEmpty, type Parsed, parseWith } from '../http/validate.ts';
 import { keyInUse } from './conflict.ts';
 import { type IngestContext, outcomeOf } from './ingest.ts';
 import {
+  canonicalBody,
   IDEMPOTENCY_KEY_HEADER,
   type Identity,
   type IngestRequest,
@@ -38,7 +34,14 @@ const batch = z.strictObject({ events: z.array(z.unknown()).min(1).max(MAX_BATCH
 const keyedItem = z.looseObject({ idempotency_key: idempotencyKey });
 
 /** An item whose key is valid. The rest of its body may be invalid. */
-type Item = { key: string; body: JsonObject; identity: Identity; parsed: Parsed<IngestRequest> };
+type Item = {
+  key: string;
+  body: JsonObject;
+  /** Size of the body's canonical JSON in UTF-8. */
+  bytes: number;
+  identity: Identity;
+  parsed: Parsed<IngestRequest>;
+};
 
 /**
  * Stores the events of a batch, or finds the events that their keys have stored. The keys of invalid items are looked
@@ -59,6 +62,10 @@ export async function ingestBatch(
   const read = isReadable ? await Promise.all(events.map(readItem)) : [];
 
   const items = read.flatMap(({ item }) => item ?? []);
+  if (items.reduce((sum, { bytes }) => sum + bytes, 0) > BATCH_BOUNDS.maxBytes) {
+    const message = `must have at most ${BATCH_BOUNDS.maxBytes} bytes as canonical JSON`;
+    problems.push({ path: 'events', field: 'events', message });
+  }
   const fitting = items.flatMap(({ identity, parsed }) =>
     parsed.ok ? [{ ...identity, ...parsed.value }] : [],
   );
@@ -78,7 +85,7 @@ export async function ingestBatch(
   const results = items.map((item) => {
     const decision = (item.parsed.ok ? accepted : lookedUp).shift();
     if (decision === undefined) throw new Error('D1 decides for each item');
-    return resultOf(item, decision, context);
+    return resultOf(item, decision);
   });
   return { kind: 'done', results };
 }
@@ -95,15 +102,14 @@ async function readItem(value: JsonValue): Promise<{ item?: Item; problems: Prob
     return { problems: [{ path: '', message: 'must be of type object' }] };
   }
   const { idempotency_key: _, ...body } = value;
+  const canonical = canonicalBody(body);
+  if (!canonical.ok) return { problems: canonical.problems };
   const parsed = parseIngestRequest(body);
   const keyed = parseWith(keyedItem, value);
   if (!keyed.ok) return { problems: [...keyed.problems, ...(parsed.ok ? [] : parsed.problems)] };
   const key = keyed.value.idempotency_key;
-  const identity = await identityOf(key, body);
-  if (identity.bytes > MAX_BODY_BYTES) {
-    return { problems: [{ path: '', message: `must have at most ${MAX_BODY_BYTES} bytes` }] };
-  }
-  return { item: { key, body, identity, parsed }, problems: [] };
+  const identity = await identityOf(key, canonical.value);
+  return { item: { key, body, bytes: canonical.value.length, identity, parsed }, problems: [] };
 }
 
 /** Returns the problem of a key that an earlier item has too. */
@@ -122,12 +128,8 @@ function within(place: string, { path, message, field }: Problem): Problem {
   };
 }
 
-function resultOf(
-  { key, body, parsed }: Item,
-  decision: Decision,
-  context: IngestContext,
-): IngestResult {
-  const outcome = outcomeOf(decision, body, parsed, context);
+function resultOf({ key, body, parsed }: Item, decision: Decision): IngestResult {
+  const outcome = outcomeOf(decision, body, parsed);
   const head = { object: 'ingest_result', idempotency_key: key } as const;
   switch (outcome.kind) {
     case 'accepted':

@@ -13,7 +13,7 @@ import { logFault } from '../http/log.ts';
 import type { Parsed } from '../http/validate.ts';
 import { conflictDetails } from './conflict.ts';
 import { cacheResponse, findCachedResponse } from './replay-cache.ts';
-import { type Identity, type IngestRequest, identityOf, parseIngestRequest } from './request.ts';
+import { type Identity, type IngestRequest, parseIngestRequest } from './request.ts';
 import type { EventResource } from './resource.ts';
 import {
   acceptKeyed,
@@ -53,10 +53,9 @@ export async function ingestWithoutKey(body: JsonObject, context: IngestContext)
 /** Stores an event with a key, or finds the event that the key has stored. */
 export async function ingestWithKey(
   body: JsonObject,
-  key: string,
+  identity: Identity,
   context: IngestContext,
 ): Promise<Outcome> {
-  const identity = await identityOf(key, body);
   // Both calls begin now, and neither promise rejects.
   const storing = storeOrFind(body, identity, context);
   const lookingUp = findCachedResponse(context.cache, identity, context);
@@ -94,7 +93,7 @@ async function storeOrFind(
       ? await acceptKeyed(database, [{ ...identity, ...parsed.value }], context)
       : await lookUpKeys(database, [identity], context);
     if (decision === undefined) throw new Error('D1 decides for each event');
-    const outcome = outcomeOf(decision, body, parsed, context);
+    const outcome = outcomeOf(decision, body, parsed);
     if (outcome.kind === 'accepted') {
       background.waitUntil(cacheResponse(cache, identity, outcome.event, context));
     }
@@ -109,7 +108,6 @@ export function outcomeOf(
   decision: Decision,
   body: JsonObject,
   parsed: Parsed<IngestRequest>,
-  call: IngestCall,
 ): Outcome {
   switch (decision.kind) {
     case 'accepted':
@@ -117,7 +115,7 @@ export function outcomeOf(
     case 'replay':
       return replayOf(pendingEvent(decision.event));
     case 'conflict': {
-      const held = bodyOf(decision.holder, call);
+      const held = bodyOf(decision.holder);
       if (held === undefined) return { kind: 'conflict' };
       const details = conflictDetails(held, parsed.ok ? parsed.value : body, body);
       return { kind: 'conflict', details };

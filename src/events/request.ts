@@ -4,7 +4,7 @@ import canonicalize from 'canonicalize';
 import { parse, v5 } from 'uuid';
 import * as z from 'zod';
 import { described } from '../http/described.ts';
-import type { JsonObject } from '../http/json-body.ts';
+import { type JsonObject, MAX_BODY_BYTES } from '../http/json-body.ts';
 import { type Parsed, parseWith } from '../http/validate.ts';
 import { CATALOGUE, type EventType, name } from './catalogue.ts';
 
@@ -83,17 +83,20 @@ export type Identity = {
   fingerprint: string;
   /** UUID version 5 of the fingerprint under `keyId`: the id of a later event of the key. */
   laterId: string;
-  /** Size of the body's canonical JSON in UTF-8. */
-  bytes: number;
 };
 
-/** Identifies a request. Callers can compute the same ids. */
-export async function identityOf(key: string, body: JsonObject): Promise<Identity> {
-  const canonical = canonicalize(body);
-  if (canonical === undefined) throw new Error('A JSON object must have a canonical form.');
-  const bytes = new TextEncoder().encode(canonical);
-  const digest = await crypto.subtle.digest('SHA-256', bytes);
+/** Returns the canonical JSON (RFC 8785) of a body in UTF-8, or the problem of a body that is too large. */
+export function canonicalBody(body: JsonObject): Parsed<Uint8Array> {
+  const value = new TextEncoder().encode(canonicalize(body));
+  if (value.length <= MAX_BODY_BYTES) return { ok: true, value };
+  const message = `The event must have at most ${MAX_BODY_BYTES} bytes as canonical JSON.`;
+  return { ok: false, problems: [{ path: '', message }] };
+}
+
+/** Identifies a request by its key and its canonical body. Callers can compute the same ids. */
+export async function identityOf(key: string, canonical: Uint8Array): Promise<Identity> {
+  const digest = await crypto.subtle.digest('SHA-256', canonical);
   const fingerprint = new Uint8Array(digest).toHex();
   const keyId = v5(key, KEY_NAMESPACE);
-  return { keyId, fingerprint, laterId: v5(fingerprint, keyId), bytes: bytes.length };
+  return { keyId, fingerprint, laterId: v5(fingerprint, keyId) };
 }

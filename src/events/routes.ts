@@ -22,7 +22,13 @@ import { lookUntil } from '../http/wait.ts';
 import { BATCH_BOUNDS, ingestBatch } from './batch.ts';
 import { keyInUse } from './conflict.ts';
 import { type IngestContext, ingestWithKey, ingestWithoutKey, type Outcome } from './ingest.ts';
-import { IDEMPOTENCY_KEY_HEADER, parseIngestRequest, parseKey } from './request.ts';
+import {
+  canonicalBody,
+  IDEMPOTENCY_KEY_HEADER,
+  identityOf,
+  parseIngestRequest,
+  parseKey,
+} from './request.ts';
 import { findEvent, findEvents, listParameters, noSuchEvent } from './stream.ts';
 
 /** The position in a cursor: the database's generation, and the `seq` of the last event. */
@@ -37,6 +43,8 @@ export function ingestRoutes() {
     .post('/ingest', requireScope('events:write'), jsonObject(), async (c) => {
       const body = c.req.valid('json');
       const key = c.req.header(IDEMPOTENCY_KEY_HEADER);
+      const canonical = canonicalBody(body);
+      if (!canonical.ok) throw validationError(canonical.problems);
       const parsedKey = parseKey(key);
       if (!parsedKey.ok) {
         const parsedBody = parseIngestRequest(body);
@@ -45,7 +53,9 @@ export function ingestRoutes() {
       }
       const context = contextOf(c);
       const outcome =
-        key === undefined ? ingestWithoutKey(body, context) : ingestWithKey(body, key, context);
+        key === undefined
+          ? ingestWithoutKey(body, context)
+          : ingestWithKey(body, await identityOf(key, canonical.value), context);
       // A client that hangs up must not cut the commit off from the work that follows it.
       c.executionCtx.waitUntil(outcome.catch(() => undefined));
       return responseTo(await outcome);

@@ -51,7 +51,7 @@ export async function acceptKeyed(
   const [, found] = await writeD1(() =>
     database.batch<EventOfKey>([
       INSERT_UNLESS_HELD.bindTo(database, { ...values, events: JSON.stringify(events) }),
-      EVENTS_OF_KEYS.bindTo(database, { keys: keysOf(events) }),
+      EVENTS_OF_KEYS.bindTo(database, lookUpOf(events, call)),
     ]),
   );
   return decide(events, found?.results ?? [], call);
@@ -63,8 +63,8 @@ export async function lookUpKeys(
   identities: readonly Identity[],
   call: IngestCall,
 ): Promise<Decision[]> {
-  const keys = keysOf(identities);
-  const found = await readD1(() => EVENTS_OF_KEYS.rows(database, { keys }));
+  const values = lookUpOf(identities, call);
+  const found = await readD1(() => EVENTS_OF_KEYS.rows(database, values));
   return decide(identities, found, call);
 }
 
@@ -112,11 +112,10 @@ export function pendingEvent(
   return { object: 'event', id: row.id, type: row.type, status: 'pending', created_at };
 }
 
-/** Returns the body of an event; undefined if its payload was erased, or if the caller may not read it. */
-export function bodyOf(event: EventOfKey, call: IngestCall): unknown {
-  const { type, aggregate_id, aggregate_type, payload, erased_at, received_from } = event;
-  if (erased_at !== null) return undefined;
-  if (!call.mayReadEvents && received_from !== call.receivedFrom) return undefined;
+/** Returns the body of an event; undefined without its payload. */
+export function bodyOf(event: EventOfKey): unknown {
+  const { type, aggregate_id, aggregate_type, payload } = event;
+  if (payload === null) return undefined;
   return { event_type: type, aggregate_id, aggregate_type, payload: JSON.parse(payload) };
 }
 
@@ -127,9 +126,10 @@ const INSERT = statementOf(sql`
   on conflict do nothing
 `);
 
-/** Returns the value of `keys` in `EVENTS_OF_KEYS`. */
-function keysOf(identities: readonly Identity[]): string {
-  return JSON.stringify(identities, ['keyId', 'fingerprint'] satisfies (keyof Identity)[]);
+/** Returns the values of `EVENTS_OF_KEYS`. */
+function lookUpOf(identities: readonly Identity[], { receivedFrom, mayReadEvents }: IngestCall) {
+  const fields = ['keyId', 'fingerprint'] satisfies (keyof Identity)[];
+  return { keys: JSON.stringify(identities, fields), receivedFrom, mayRead: Number(mayReadEvents) };
 }
 
 /**
@@ -162,20 +162,36 @@ const INSERT_UNLESS_HELD = statementOf(sql`
   on conflict do nothing
 `);
 
-/** An event that a key has stored. */
-type EventOfKey = Omit<typeof events.$inferSelect, 'seq'>;
+/** An event that a key has stored. The payload is null unless it is compared with another body. */
+type EventOfKey = Omit<
+  typeof events.$inferSelect,
+  'seq' | 'received_from' | 'erased_at' | 'payload'
+> & {
+  payload: string | null;
+};
+
+/** The most bytes of stored payloads that one statement reads. */
+const MAX_COMPARED_BYTES = 1024 * 1024;
 
 /**
- * The newest event of each key, and its event with the fingerprint, newest first: at most two rows per key. Only an
- * event with another body has its payload, because only such bodies are compared.
+ * The newest event of each key, and its event with the fingerprint, newest first: at most two rows per key. `compared`
+ * is the size of a payload that is compared: of an event with another body, unless it was erased or the caller may not
+ * read it. Only these payloads are read, up to 1 MiB in all.
  */
 const EVENTS_OF_KEYS = statementOf(sql<EventOfKey>`
-  select key_id, events.id, events.type, created_at, fingerprint, receipt, aggregate_type, aggregate_id, received_from,
-    case when fingerprint = wanted.value->>'fingerprint' then '{}' else payload end as payload,
-    case when fingerprint = wanted.value->>'fingerprint' then null else erased_at end as erased_at
-  from json_each(${given('keys')}) as wanted cross join events
-  where key_id = wanted.value->>'keyId'
-    and (fingerprint = wanted.value->>'fingerprint'
-      or seq = (select max(seq) from events as known where known.key_id = wanted.value->>'keyId'))
+  with found as (
+    select seq, key_id, events.id, events.type, created_at, fingerprint, receipt, aggregate_type, aggregate_id,
+      case when fingerprint <> wanted.value->>'fingerprint' and erased_at is null
+        and (${given('mayRead')} or received_from is ${given('receivedFrom')})
+        then octet_length(payload) end as compared
+    from json_each(${given('keys')}) as wanted cross join events
+    where key_id = wanted.value->>'keyId'
+      and (fingerprint = wanted.value->>'fingerprint'
+        or seq = (select max(seq) from events as known where known.key_id = wanted.value->>'keyId'))
+  )
+  select key_id, id, type, created_at, fingerprint, receipt, aggregate_type, aggregate_id,
+    case when compared and sum(compared) over (order by seq desc) <= ${sql.raw(String(MAX_COMPARED_BYTES))}
+      then (select payload from events where events.seq = found.seq) end as payload
+  from found
   order by seq desc
 `);

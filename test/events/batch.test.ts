@@ -7,6 +7,7 @@ import { counting } from '../support/counting.ts';
 import { bookingCreated, expectEvent, ingest, ingestInit, listEvents } from '../support/events.ts';
 import { CONNECTION_LOST, failingD1 } from '../support/faults.ts';
 import { expectError, expectStatus, sendWith } from '../support/http.ts';
+import { tapD1 } from '../support/tap.ts';
 
 const PATH = '/api/public/events/ingest/batch';
 const NAMESPACE = '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4';
@@ -154,6 +155,29 @@ describe('POST /api/public/events/ingest/batch', () => {
     expect(costs).toMatchObject({ d1RoundTrips: 1, d1RowsWritten: 0, kvWrites: 0 });
   });
 
+  it('reads at most 1 MiB of stored payloads for the details of its conflicts', async () => {
+    const payload = { text: 'x'.repeat(200 * 1_024) };
+    const keys = Array.from({ length: 8 }, freshKey);
+    for (const some of [keys.slice(0, 4), keys.slice(4)]) {
+      await sendBatch(some.map((key) => item(key, { payload })));
+    }
+    let bytes = 0;
+    const DB = tapD1(env.DB, async (call) => {
+      const results = await call();
+      bytes += JSON.stringify(results).length;
+      return results;
+    });
+    const results = await resultsOf(
+      await sendBatch(
+        keys.map((key) => item(key)),
+        { DB },
+      ),
+    );
+    expect(results.map(({ outcome }) => outcome)).toEqual(Array(8).fill('conflict'));
+    expect(results.filter(({ error }) => error?.details)).toHaveLength(5);
+    expect(bytes).toBeLessThan(1_048_576 + 16_384);
+  });
+
   it('takes two round trips where an item does not fit its schema', async () => {
     const held = freshKey();
     await ingest(bookingCreated(), held);
@@ -210,6 +234,20 @@ describe('a batch with an invalid item', () => {
   ])('of %s is refused, and the bound is named', async (_, events, path, message) => {
     const { details } = await expectError(await sendBatch(events), 400, 'validation_error');
     expect(details).toEqual([{ path, message: expect.stringMatching(message) }]);
+  });
+
+  it('has events of 256 KiB as canonical JSON at most, and of 1 MiB together', async () => {
+    // 5 bytes as sent and 17 bytes as canonical JSON.
+    const numbers = (count: number) => ({ numbers: Array(count).fill('1e15') });
+    const sendNumbers = (count: number, events: number) => {
+      const sent = JSON.stringify({ events: items(events, { payload: numbers(count) }) });
+      return sendBatch([], {}, { body: sent.replaceAll('"1e15"', '1e15') });
+    };
+    const one = await expectError(await sendNumbers(16_000, 1), 400, 'validation_error');
+    expect(one.param).toBe('events.0');
+    const together = await expectError(await sendNumbers(14_000, 5), 400, 'validation_error');
+    expect(together.param).toBe('events');
+    await expectStatus(await sendNumbers(14_000, 4), 200);
   });
 
   it('counts the levels of nesting from the event', async () => {

@@ -423,6 +423,14 @@ describe('the body of a request', () => {
     expect(error.param).toBe(`payload.a${'.0'.repeat(62)}`);
   });
 
+  it.each([undefined, 'a-key'])('has at most 256 KiB as canonical JSON, key %s', async (key) => {
+    // 5 bytes as sent and 17 bytes as canonical JSON.
+    const numbers = (count: number) => wrapped(`{"n":[${Array(count).fill('1e15').join()}]}`);
+    const error = await expectError(await ingest(numbers(16_000), key), 400, 'validation_error');
+    expect(error.param).toBeUndefined();
+    await expectEvent(await ingest(numbers(15_000), key), 202);
+  });
+
   it.each([
     [262_144, 202],
     [262_145, 413],
