@@ -333,25 +333,6 @@ describe('a restore that is interrupted', () => {
     }
     expect(unfinished).toBeGreaterThan(5);
   });
-
-  it('sends no payload that was erased before it is run again', async () => {
-    const database = new Database('target');
-    const copy = await loadDump(join(folder, 'backup.sql'), mkdtempSync(join(folder, 'copy-')));
-    await restoreInto(database.binding, copy, []);
-    database.sqlite.exec('DELETE FROM database_identity');
-    const [identity] = backedUp.rows(IDENTITY);
-    const erasure = {
-      lineage: String(identity?.lineage),
-      aggregate: nameOf({ type: 'booking', id: 'anna' }),
-      last_event_id: 'e1',
-      erased_at: '2027-01-01T00:00:00.000Z',
-    };
-    expect(await restoreInto(database.binding, copy, [erasure])).toBe(1);
-    expect(database.rows('SELECT payload FROM events')).toEqual([{ payload: '{}' }]);
-    expect(database.rows(IDENTITY)).toMatchObject([{ lineage: identity?.lineage }]);
-    copy.scratch.close();
-    database.sqlite.close();
-  });
 });
 
 describe('backup and restore of a deployed database', () => {

@@ -1,6 +1,6 @@
 /**
  * The drills of the runbook, walked line by line against a stand-in of Cloudflare: nothing erased comes back in
- * staging, in a renamed database, and by Time Travel. Wrangler's lines are carried out on the stand-in.
+ * staging and by Time Travel. Wrangler's lines are carried out on the stand-in.
  */
 
 import { readFileSync } from 'node:fs';
@@ -84,8 +84,8 @@ function carryOut([, ...words]: string[]): Finished {
 }
 
 /** Erases a guest, and notes it in the ledger of the operator. */
-async function erase(guest: string, name = NAME): Promise<void> {
-  const { binding } = cloudflare.account.database(name);
+async function erase(guest: string): Promise<void> {
+  const { binding } = cloudflare.account.database(NAME);
   const ledger = join(operator.directory, 'erasures.jsonl');
   const words = ['--aggregate-type', 'booking', '--aggregate-id', guest, '--ledger', ledger];
   expect(await runOn(binding, eraseEvents, ...words)).toMatchObject({ code: 0, stderr: '' });
@@ -113,35 +113,6 @@ describe('an event that was erased since the backup stays erased', () => {
     expect(known(NAME)).toEqual(['carl']);
   });
 
-  it('when the database was moved and renamed, and an older backup comes back', async () => {
-    await walk('npm run backup -- --remote --out backups/weekly.sql');
-    const lines = commandsOf('docs/operate/erasure.md', '## When it must go at once');
-    expect(lines).toEqual([
-      'npm run backup -- --remote',
-      `npx wrangler d1 create ${NAME}-2 --location weur`,
-      'npm run restore -- backups/FILE.sql --remote',
-      'npm run deploy',
-      `npx wrangler d1 delete ${NAME}`,
-    ]);
-    await erase('anna');
-    const [backup = '', create = '', restore = '', deploy = '', remove = ''] = lines;
-    const { stdout } = await walk(backup);
-    const [, file = ''] = /^backups\/(.+)\.sql:/.exec(stdout) ?? [];
-    rename(NAME, `${NAME}-2`);
-    await walk(create);
-    await walk(restore.replace('FILE', file));
-    await walk(deploy);
-    await walk(remove);
-    await erase('bert', `${NAME}-2`);
-    expect(known(`${NAME}-2`)).toEqual(['carl']);
-    // The new database is lost, and only the weekly backup is left.
-    cloudflare.account.databases.length = 0;
-    cloudflare.account.createDatabase(`${NAME}-2`);
-    const back = await walk('npm run restore -- backups/weekly.sql --remote');
-    expect(back.stdout).toContain('Erased again: 2 events.');
-    expect(known(`${NAME}-2`)).toEqual(['carl']);
-  });
-
   it('after Time Travel, which begins a new generation', async () => {
     const lines = commandsOf('docs/operate/runbook.md', '## Restore from Time Travel');
     expect(lines).toEqual([
@@ -167,12 +138,3 @@ describe('an event that was erased since the backup stays erased', () => {
     expect(identity()?.generation).not.toBe(before?.generation);
   });
 });
-
-function rename(name: string, successor: string): void {
-  const path = join(operator.directory, 'wrangler.toml');
-  const text = readFileSync(path, 'utf8');
-  operator.write(
-    'wrangler.toml',
-    text.replace(`database_name = "${name}"`, `database_name = "${successor}"`),
-  );
-}
