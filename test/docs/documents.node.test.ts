@@ -49,21 +49,6 @@ it('the README leads to every document', () => {
   expect(others.filter((path) => !linked.includes(`](${path})`))).toEqual([]);
 });
 
-it('the recipes of CONTRIBUTING.md use names that stand in a file of the same step', () => {
-  const [, recipes = ''] = textOf('CONTRIBUTING.md').split('\n## Recipes\n');
-  const missing = recipes.split(/^\d+\. |^- |\n\n/m).flatMap((step) => {
-    const files = codesIn(step).filter((code) => PATH.test(code) && existsSync(code));
-    const sources = files.filter((path) => /\.\w+$/.test(path)).map(textOf);
-    const names = codesIn(step)
-      .map((code) => code.replace('(...)', ''))
-      .filter((code) => /^([A-Z][A-Z_]{4,}|[a-z]+[A-Z]\w+)$/.test(code));
-    if (sources.length === 0) return [];
-    return names.filter((name) => !sources.some((source) => source.includes(name)));
-  });
-  expect(recipes).toContain('src/');
-  expect(missing).toEqual([]);
-});
-
 it('the code refers to documents that exist', () => {
   const dead = globSync('{src,tools,test}/**/*.ts').flatMap((file) =>
     [...readFileSync(file, 'utf8').matchAll(/\bdocs\/[\w/-]+\.md/g)]

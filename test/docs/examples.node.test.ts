@@ -226,24 +226,6 @@ describe('follow-events.ts', () => {
     await expect.poll(again.ids, SOON).toEqual(ids.slice(104));
   });
 
-  it('gets later events through lost responses, a 500 and a 429, and waits in between', async () => {
-    const before = storedEvents();
-    const follower = start(FOLLOW, 'follow-waiting');
-    await expect.poll(follower.ids, SOON).toEqual(before);
-    faults.push(
-      { status: 0 },
-      { status: 502 },
-      { status: 429, headers: { 'X-Should-Retry': 'true', 'Retry-After': '1' } },
-    );
-    await post('later-1');
-    await expect.poll(() => faults, SOON).toEqual([]);
-    await post('later-2');
-    await expect.poll(follower.ids, SOON).toEqual(storedEvents());
-    // Two pages, two events, three faults, and one request that waits.
-    expect(requests.length).toBeLessThanOrEqual(8);
-    expect(requests.filter((request) => !request.includes('&wait=25'))).toEqual([]);
-  });
-
   it('begins at the time that it gets after a rewind, and skips the events that it has handled', async () => {
     const since = new Date().toISOString();
     const [undone = ''] = await post('undone');
