@@ -108,23 +108,6 @@ describe('a pattern of the document', () => {
       for (const text of texts) expect(theirs.test(text)).toBe(ours.test(text));
     }
   });
-
-  it.each([
-    ['^a\\/b$', 'an escape that is not needed'],
-    ['^[^\\0]*$', 'an octal zero'],
-    ['^\\d+$', 'digits of every script'],
-    ['^[\\w-]+$', 'letters of every script'],
-    ['\\S', 'white space, of which each dialect has its own'],
-    ['^(?=a)a$', 'a lookahead'],
-    ['^(?<name>a)$', 'a named group'],
-    ['^a*?$', 'a lazy quantifier'],
-    ['^(a)\\1$', 'a reference back'],
-    ['^\\p{L}$', 'a property of characters'],
-    ['^[a-z&&[^b]]$', 'an intersection'],
-    ['^é$', 'a character outside ASCII'],
-  ])('is not portable when it is %s: %s', (pattern) => {
-    expect(PORTABLE.test(pattern)).toBe(false);
-  });
 });
 
 describe('a generator reads', () => {
