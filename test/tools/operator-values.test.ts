@@ -62,17 +62,6 @@ describe('values that an operator sets in wrangler.toml', () => {
     expect(databaseFiles()).toEqual(before);
   });
 
-  it('are used by the commands', async () => {
-    project.write('wrangler.toml', operated(committed));
-    const { code, stdout } = await project.run('token.ts');
-    expect(code).toBe(0);
-    const [, claims = ''] = stdout.split('.');
-    expect(JSON.parse(Buffer.from(claims, 'base64url').toString())).toMatchObject({
-      iss: 'https://login.operator.example/',
-      aud: 'operator',
-    });
-  });
-
   it('reach no scratch copy of the tests', () => {
     expect(parse(neutralConfig(operated(committed)))).toEqual(parse(neutralConfig(committed)));
     expect(neutralConfig(operated(committed))).not.toContain('operator');

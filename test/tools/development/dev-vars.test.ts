@@ -1,9 +1,9 @@
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { unstable_getVarsForDev, unstable_readConfig } from 'wrangler';
-import { createDevVars, readVars } from '../../../tools/development/dev-vars.ts';
+import { readVars } from '../../../tools/development/dev-vars.ts';
 
 let directory: string;
 
@@ -65,26 +65,8 @@ two"
     expect(vars.get('OVERRIDDEN')).toBe("it's");
   });
 
-  it('are those of wrangler.toml alone without a .dev.vars', async () => {
-    write('wrangler.toml', TOML);
-    const vars = readVars(directory);
-    expect(Object.fromEntries(vars)).toEqual(await varsOfWrangler());
-    expect(vars.get('OVERRIDDEN')).toBe('from wrangler.toml');
-  });
-
   it('cannot be read from a malformed wrangler.toml, which is said in one line', () => {
     write('wrangler.toml', '[vars]\nA = \n');
     expect(() => readVars(directory)).toThrow(/^wrangler\.toml cannot be read: [^\n]+$/);
-  });
-});
-
-describe('.dev.vars', () => {
-  it('is created from its example, and never replaced', () => {
-    copyFileSync('.dev.vars.example', join(directory, '.dev.vars.example'));
-    expect(createDevVars(directory)).toBe(true);
-    write('.dev.vars', 'API_KEY=mine\n');
-    expect(createDevVars(directory)).toBe(false);
-    write('wrangler.toml', '');
-    expect(readVars(directory).get('API_KEY')).toBe('mine');
   });
 });
