@@ -91,81 +91,66 @@ describe('the OpenAPI document', () => {
   });
 });
 
-/** An answer whose headers can be changed. */
-const mutable = (response: Response) => new Response(response.body, response);
-
-describe('an answer that the document does not describe', () => {
-  const differences = async (change: (response: Response) => Promise<Response> | Response) =>
-    differencesFromDocument('GET', LIST, await change(mutable(await get(LIST))));
-
-  /** The list's answer with its body changed. */
-  const withBody = (change: (body: Record<string, unknown>) => object) =>
-    differences(async (response) => {
-      const body = await response.json<Record<string, unknown>>();
-      return new Response(JSON.stringify(change(body)), response);
+describe('a response that the document does not describe is found by', () => {
+  /** Returns the list's response with other headers, another status or another body. */
+  async function changed(
+    headers: Record<string, string>,
+    status = 200,
+    changeBody = (body: Record<string, unknown>): object => body,
+  ): Promise<Response> {
+    const response = await get(LIST);
+    const body = JSON.stringify(changeBody(await response.json()));
+    return new Response(body, {
+      status,
+      headers: { ...Object.fromEntries(response.headers), ...headers },
     });
+  }
 
-  it('is not reported when the document describes it', async () => {
-    expect(await differences((response) => response)).toEqual([]);
+  it.each<[what: string, response: () => Promise<Response>, differences: unknown[]]>([
+    ['nothing, if the document describes it', () => changed({}), []],
+    ['its status', () => changed({}, 202), ['status 202 is not described']],
+    [
+      'an unknown header',
+      () => changed({ 'X-Surprise': '1' }),
+      ['header x-surprise is not described'],
+    ],
+    [
+      'a header of another form',
+      () => changed({ 'X-RateLimit-Limit': 'many' }),
+      [expect.stringMatching(/^header x-ratelimit-limit: /)],
+    ],
+    [
+      'its content type',
+      () => changed({ 'Content-Type': 'text/plain' }),
+      ['content type text/plain is not described'],
+    ],
+    [
+      'an unknown field',
+      () => changed({}, 200, (body) => ({ ...body, total: 3 })),
+      [expect.stringMatching(/^body .*total/)],
+    ],
+    [
+      'a missing field',
+      () => changed({}, 200, ({ has_more, ...body }) => body),
+      [expect.stringMatching(/^body has_more/)],
+    ],
+    [
+      'a field of an item',
+      () => changed({}, 200, (body) => ({ ...body, data: [{ object: 'property' }] })),
+      expect.arrayContaining([expect.stringMatching(/^body data/)]),
+    ],
+  ])('%s', async (_, response, differences) => {
+    expect(await differencesFromDocument('GET', LIST, await response())).toEqual(differences);
   });
 
-  it('is found by its status', async () => {
-    expect(
-      await differences(
-        (response) => new Response(response.body, { headers: response.headers, status: 202 }),
-      ),
-    ).toEqual(['status 202 is not described']);
-  });
-
-  it('is found by a header too many', async () => {
-    const found = await differences((response) => {
-      response.headers.set('X-Surprise', '1');
-      return response;
-    });
-    expect(found).toEqual(['header x-surprise is not described']);
-  });
-
-  it('is found by a missing header', async () => {
-    const found = await differences((response) => {
-      response.headers.delete('X-Request-ID');
-      return response;
-    });
+  it('a missing header', async () => {
+    const response = await changed({});
+    response.headers.delete('X-Request-ID');
+    const found = await differencesFromDocument('GET', LIST, response);
     expect(found).toEqual(['header x-request-id is missing']);
   });
 
-  it('is found by a header of another form', async () => {
-    const found = await differences((response) => {
-      response.headers.set('X-RateLimit-Limit', 'many');
-      return response;
-    });
-    expect(found).toEqual([expect.stringMatching(/^header x-ratelimit-limit: /)]);
-  });
-
-  it('is found by a field too many', async () => {
-    expect(await withBody((body) => ({ ...body, total: 3 }))).toEqual([
-      expect.stringMatching(/^body .*total/),
-    ]);
-  });
-
-  it('is found by a missing field', async () => {
-    expect(await withBody(({ has_more, ...body }) => body)).toEqual([
-      expect.stringMatching(/^body has_more/),
-    ]);
-  });
-
-  it('is found by a field of an item', async () => {
-    expect(await withBody((body) => ({ ...body, data: [{ object: 'property' }] }))).not.toEqual([]);
-  });
-
-  it('is found by its content type', async () => {
-    const found = await differences((response) => {
-      response.headers.set('Content-Type', 'text/plain');
-      return response;
-    });
-    expect(found).toEqual(['content type text/plain is not described']);
-  });
-
-  it('is found by an error code that the status does not have', async () => {
+  it('an error code that the status does not have', async () => {
     const response = await get(`${LIST}?limit=0`);
     const text = (await response.text()).replace('"validation_error"', '"resource_missing"');
     expect(await differencesFromDocument('GET', LIST, new Response(text, response))).toEqual([
@@ -173,14 +158,13 @@ describe('an answer that the document does not describe', () => {
     ]);
   });
 
-  it('is found on a path or a method that the service does not have', async () => {
+  it('the 404 of a path that the service has, with each method', async () => {
     const elsewhere = await get('/api/none');
     expect(await differencesFromDocument('GET', '/api/none', elsewhere)).toEqual([]);
-    expect(await differencesFromDocument('GET', LIST, elsewhere)).toEqual([
-      'status 404 is not described',
-    ]);
-    expect(await differencesFromDocument('PUT', LIST, elsewhere)).toEqual([
-      'status 404 is not described',
-    ]);
+    for (const method of ['GET', 'PUT']) {
+      expect(await differencesFromDocument(method, LIST, elsewhere)).toEqual([
+        'status 404 is not described',
+      ]);
+    }
   });
 });
