@@ -4,7 +4,9 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import samples from '../../tools/samples/listings.json' with { type: 'json' };
 import { axeFindings, hasChromium, openBrowser } from '../support/node/browser.ts';
-import { type DevService, startDevService } from '../support/node/dev-service.ts';
+import type { ProjectCopy } from '../support/node/project-copy.ts';
+import type { ServedCopy } from '../support/node/served-copy.ts';
+import { copyWithStore } from '../support/node/stores.ts';
 
 const PHONE = { width: 390, height: 844 };
 const NARROWEST = { width: 320, height: 640 };
@@ -18,14 +20,16 @@ const PIXEL = Buffer.from('R0lGODlhAQABAAAAACwAAAAAAQABAAA=', 'base64');
 if (!hasChromium) console.warn('There is no Chromium: the tests of the preview are skipped.');
 
 describe.skipIf(!hasChromium)('the preview in Chromium', () => {
-  let service: DevService;
+  let project: ProjectCopy;
+  let service: ServedCopy;
   let browser: Browser;
   let page: Page;
   const complaints: string[] = [];
   const requested = new Set<string>();
 
   beforeAll(async () => {
-    [service, browser] = await Promise.all([startDevService(), openBrowser()]);
+    project = await copyWithStore('samples');
+    [service, browser] = await Promise.all([project.serve(), openBrowser()]);
     page = await browser.newPage({ viewport: DESK });
     await page.route(PHOTOS, (route) => route.abort());
     page.on('console', (message) => {
@@ -39,7 +43,7 @@ describe.skipIf(!hasChromium)('the preview in Chromium', () => {
 
   afterAll(async () => {
     await browser?.close();
-    await service?.stop();
+    await project?.remove();
   });
 
   async function visit(path: string): Promise<void> {
@@ -242,8 +246,8 @@ describe.skipIf(!hasChromium)('the preview in Chromium', () => {
 
   it('shows an import when it is loaded again', async () => {
     const patch = { properties: [{ slug: COMPLETE, title: { en: 'Imported now' } }] };
-    const file = service.project.write('patch.json', patch);
-    const loaded = await service.project.run('import-listings.ts', file, '--patch');
+    const file = project.write('patch.json', patch);
+    const loaded = await project.run('import-listings.ts', file, '--patch');
     expect(loaded).toMatchObject({ code: 0, stderr: '' });
     for (const path of ['', `/listings/${COMPLETE}`]) {
       await visit(path);

@@ -1,13 +1,12 @@
-/** The preview is there in development, and nowhere else. */
+/** The preview as `npm run dev` serves it. test/openapi/page.test.ts proves that nothing else serves it. */
 
 import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, it } from 'vitest';
 import { askDevelopment as ask } from '../support/development.ts';
-import { expectError, expectStatus, get } from '../support/http.ts';
+import { expectStatus } from '../support/http.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';
 
 const ENVIRONMENT = 'development';
-const PATHS = ['/preview', '/preview/listings/casa-marea', '/preview/preview.css'];
 
 async function textOf(path: string): Promise<string> {
   const response = await ask(path, { ENVIRONMENT });
@@ -19,7 +18,7 @@ afterEach(async () => {
   await env.DB.exec('DELETE FROM properties');
 });
 
-describe('in development', () => {
+describe('the preview', () => {
   it('a page runs no script, loads its own style and photos only, and may not be stored', async () => {
     const { headers } = await ask('/preview', { ENVIRONMENT });
     expect(headers.get('Content-Type')).toMatch(/^text\/html/);
@@ -70,20 +69,5 @@ describe('in development', () => {
     const response = await ask('/preview/listings/nowhere', { ENVIRONMENT });
     await expectStatus(response, 404);
     expect(await response.text()).toContain('There is no listing nowhere.');
-  });
-});
-
-describe('elsewhere', () => {
-  it.each(['production', 'staging', '', 'Development'])(
-    'with ENVIRONMENT=%j there is no page',
-    async (environment) => {
-      for (const path of PATHS) {
-        await expectError(await ask(path, { ENVIRONMENT: environment }), 404, 'resource_missing');
-      }
-    },
-  );
-
-  it('the deployed entry has none of these paths', async () => {
-    for (const path of PATHS) await expectError(await get(path), 404, 'resource_missing');
   });
 });

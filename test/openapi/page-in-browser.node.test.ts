@@ -1,27 +1,18 @@
 /** The documentation page in a real browser: Debian's Chromium, where it is installed. */
 
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { createOpenApiDocument } from '../../src/openapi/document.ts';
-import { type DevService, startDevService } from '../support/node/dev-service.ts';
+import { axeFindings, hasChromium, openBrowser } from '../support/node/browser.ts';
+import type { ProjectCopy } from '../support/node/project-copy.ts';
+import type { ServedCopy } from '../support/node/served-copy.ts';
+import { copyWithStore } from '../support/node/stores.ts';
 
-const CHROMIUM = '/usr/bin/chromium';
 /** Every operation of the document, in its order. */
 const OPERATIONS = Object.values(createOpenApiDocument().paths ?? {})
   .flatMap((methods) => Object.values(methods))
   .map((operation) => z.object({ operationId: z.string() }).parse(operation).operationId);
-
-/**
- * The script of axe, which it adds to the page, and the expression that runs it there. Contrast takes half
- * of its time, and a finding of that rule is serious at most.
- */
-const axe = readFileSync(join('node_modules', 'axe-core', 'axe.min.js'), 'utf8');
-const criticalFindings = `axe.run({ rules: { 'color-contrast': { enabled: false } } }).then(({ violations }) => violations
-  .filter(({ impact }) => impact === 'critical')
-  .map(({ id, nodes }) => [id, nodes[0].html]))`;
 
 /** The operations that are tried in the page, with the status of their answer. */
 const TRIED: readonly [id: string, status: number][] = [
@@ -34,48 +25,26 @@ const TRIED_BESIDES: typeof TRIED = [
   ['getDetailedHealth', 200],
 ];
 
-let service: DevService;
+let project: ProjectCopy;
+let service: ServedCopy;
 
 beforeAll(async () => {
-  service = await startDevService();
+  project = await copyWithStore('samples');
+  service = await project.serve();
 });
 
-afterAll(() => service.stop());
+afterAll(() => project.remove());
 
-describe('the served page', () => {
-  it('is where / leads', async () => {
-    const response = await fetch(`${service.origin}/`);
-    expect(response.url).toBe(`${service.origin}/api/docs`);
-    expect(response.status).toBe(200);
-  });
+if (!hasChromium) console.warn('There is no Chromium: the tests of the page are skipped.');
 
-  it('has a policy of its own, under which no inline script runs', async () => {
-    const { headers } = await fetch(`${service.origin}/api/docs`);
-    const policy = headers.get('Content-Security-Policy') ?? '';
-    expect(policy).toContain("default-src 'none'");
-    expect(policy).toContain("script-src 'self';");
-    expect(policy).not.toContain('unsafe-eval');
-  });
-
-  it('reads a document without a key', async () => {
-    const document = await (await fetch(`${service.origin}/api/docs/openapi.json`)).text();
-    expect(document).toContain('listProperties');
-    expect(document).not.toContain(service.apiKey);
-  });
-});
-
-if (!existsSync(CHROMIUM)) {
-  console.warn(`There is no ${CHROMIUM}: the tests of the page in a browser are skipped.`);
-}
-
-describe.skipIf(!existsSync(CHROMIUM))('the page in Chromium', () => {
+describe.skipIf(!hasChromium)('the page in Chromium', () => {
   let browser: Browser;
   let page: Page;
   const complaints: string[] = [];
   const requested = new Set<string>();
 
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+    browser = await openBrowser();
     page = await browser.newPage();
     // The time limit of the hook holds: a busy machine takes long to open every operation at once.
     page.setDefaultTimeout(110_000);
@@ -129,35 +98,24 @@ describe.skipIf(!existsSync(CHROMIUM))('the page in Chromium', () => {
       }
     });
 
+    it('has no critical finding of axe', async () => {
+      expect(await axeFindings(page, 'critical')).toEqual([]);
+    });
+
     it.each([
       ['a phone', 390, 7_500],
       ['a desk', 1280, 5_500],
-    ])(
-      'on %s, %i pixels wide, it needs no sideways scroll and is short',
-      async (_, width, tall) => {
-        await page.setViewportSize({ width, height: 844 });
-        const list = await page.locator('.opblock[id$="-listProperties"]').boundingBox();
-        expect(list?.height).toBeLessThan(tall);
-        expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
-      },
-    );
-
-    it('has no critical finding of axe', async () => {
-      await page.evaluate(axe);
-      expect(await page.evaluate(criticalFindings)).toEqual([]);
-    });
-
-    it('fits a phone and a desk in a font of any width', async () => {
+    ])('is short on %s, and fits it in a font of any width', async (_, width, tall) => {
+      await page.setViewportSize({ width, height: 844 });
+      const list = await page.locator('.opblock[id$="-listProperties"]').boundingBox();
+      expect(list?.height).toBeLessThan(tall);
       // Wider than any font that a machine may have in place of ours.
       await page.evaluate(`(() => {
         const style = new CSSStyleSheet();
         style.replaceSync('* { letter-spacing: 0.35em !important; }');
         document.adoptedStyleSheets = [style];
       })()`);
-      for (const width of [390, 1280]) {
-        await page.setViewportSize({ width, height: 844 });
-        expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
-      }
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
       await page.evaluate('document.adoptedStyleSheets = []');
     });
 

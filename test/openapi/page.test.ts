@@ -1,9 +1,9 @@
-/** The documentation page is there in development, and nowhere else. */
+/** The documentation page is there in development. Neither it nor the preview is anywhere else. */
 
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { askDevelopment as ask } from '../support/development.ts';
-import { expectError, expectStatus, get, send } from '../support/http.ts';
+import { expectError, expectStatus, send } from '../support/http.ts';
 
 const FILES = [
   '/api/docs/openapi.json',
@@ -87,30 +87,21 @@ describe('in development', () => {
     expect(shown.headers.flat()).toEqual(expect.arrayContaining(['Retry-After', 'Cache-Control']));
     expect(shown.introduction).not.toContain('undefined');
   });
-
-  it('is decided at each request', async () => {
-    await expectStatus(await ask('/api/docs', { ENVIRONMENT }), 200);
-    await expectStatus(await ask('/api/docs', { ENVIRONMENT: 'production' }), 404);
-    await expectStatus(await ask('/api/docs', { ENVIRONMENT }), 200);
-  });
 });
 
 describe('elsewhere', () => {
-  it.each(['production', 'staging', '', 'Development'])(
-    'with ENVIRONMENT=%j there is no page and no file of it',
+  const PREVIEW = ['/preview', '/preview/listings/casa-marea', '/preview/preview.css'];
+  const PATHS = ['/', '/api/docs', '/api/docs/', ...FILES, ...PREVIEW];
+
+  it.each(['production', 'staging', '', 'Development', 'the deployed entry'])(
+    'there is no page and no file of it: %j',
     async (ENVIRONMENT) => {
-      for (const path of ['/', '/api/docs', '/api/docs/', ...FILES]) {
-        await expectError(await ask(path, { ENVIRONMENT }), 404, 'resource_missing');
-      }
-      const post = await ask('/api/docs', { ENVIRONMENT }, { method: 'POST' });
-      await expectError(post, 404, 'resource_missing');
+      const request = (path: string, method = 'GET') =>
+        ENVIRONMENT === 'the deployed entry'
+          ? send(path, { method })
+          : ask(path, { ENVIRONMENT }, { method });
+      for (const path of PATHS) await expectError(await request(path), 404, 'resource_missing');
+      await expectError(await request('/api/docs', 'POST'), 404, 'resource_missing');
     },
   );
-
-  it('the deployed entry has none of these paths', async () => {
-    for (const path of ['/', '/api/docs', ...FILES]) {
-      await expectError(await get(path), 404, 'resource_missing');
-    }
-    await expectError(await send('/api/docs', { method: 'POST' }), 404, 'resource_missing');
-  });
 });

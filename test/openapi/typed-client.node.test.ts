@@ -17,18 +17,22 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { createOpenApiDocument } from '../../src/openapi/document.ts';
-import { type DevService, startDevService } from '../support/node/dev-service.ts';
+import type { ProjectCopy } from '../support/node/project-copy.ts';
+import type { ServedCopy } from '../support/node/served-copy.ts';
+import { copyWithStore } from '../support/node/stores.ts';
 
 const execute = promisify(execFile);
 const bin = resolve('node_modules', '.bin');
 
-let service: DevService;
+let project: ProjectCopy;
+let service: ServedCopy;
 
 beforeAll(async () => {
-  service = await startDevService();
+  project = await copyWithStore('samples');
+  service = await project.serve();
 });
 
-afterAll(() => service?.stop());
+afterAll(() => project?.remove());
 
 /** Makes a folder with a package of its own, and the document. */
 function makeFolder(): string {
@@ -40,7 +44,12 @@ function makeFolder(): string {
 
 /** Runs a program in a folder. The error of a program that fails shows its output. */
 async function run(cwd: string, program: string, args: readonly string[], vars = {}) {
-  const env = { ...process.env, API_URL: service.origin, API_KEY: service.apiKey, ...vars };
+  const env = {
+    ...process.env,
+    API_URL: service.origin,
+    API_KEY: service.vars.get('API_KEY') ?? '',
+    ...vars,
+  };
   const { stdout } = await execute(program, args, { cwd, env, maxBuffer: 1e8 }).catch(
     (error: { stdout?: string; stderr?: string }) => {
       throw new Error(`${error.stdout}\n${error.stderr}`, { cause: error });
