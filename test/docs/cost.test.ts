@@ -4,7 +4,7 @@ import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
-import { type Costs, counting } from '../support/counting.ts';
+import { type Costs, counting, NOTHING } from '../support/counting.ts';
 import { bookingCreated, ingestInit } from '../support/events.ts';
 import { expectStatus, freshAddress, sendWith } from '../support/http.ts';
 import { namedKey } from '../support/keys.ts';
@@ -74,15 +74,6 @@ async function costOf(
   await expectStatus(await sendWith(counted.env, path, { ...init, headers }, app), status);
   return counted.costs;
 }
-
-const NOTHING: Costs = {
-  d1RoundTrips: 0,
-  d1RowsRead: 0,
-  d1RowsWritten: 0,
-  kvReads: 0,
-  kvWrites: 0,
-  counterCalls: 0,
-};
 
 beforeAll(async () => {
   const listings = Array.from({ length: 130 }, (_, index) =>

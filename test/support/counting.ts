@@ -11,16 +11,18 @@ export type Costs = {
   counterCalls: number;
 };
 
+export const NOTHING: Costs = {
+  d1RoundTrips: 0,
+  d1RowsRead: 0,
+  d1RowsWritten: 0,
+  kvReads: 0,
+  kvWrites: 0,
+  counterCalls: 0,
+};
+
 /** Returns the bindings of `env`, with their calls counted into `costs`. */
 export function counting(env: Env): { env: Env; costs: Costs } {
-  const costs: Costs = {
-    d1RoundTrips: 0,
-    d1RowsRead: 0,
-    d1RowsWritten: 0,
-    kvReads: 0,
-    kvWrites: 0,
-    counterCalls: 0,
-  };
+  const costs = { ...NOTHING };
   const counted: Env = {
     ...env,
     DB: tapD1(env.DB, async (call) => {
