@@ -1,6 +1,7 @@
 /** The production bundle over real HTTP, in a process group of its own that a test may kill. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,14 +12,12 @@ import { copyStore } from './stores.ts';
 
 export const API_KEY = 'node-test-key';
 
-const START_DEADLINE_MS = 60_000;
-const POLL_MS = 50;
 const PROGRAM = join(import.meta.dirname, 'serve-bundle.ts');
 
 /** A service with a store of its own, which survives `kill` and `start`. */
 export type KillableService = {
   origin: string;
-  /** Starts it and waits until it answers. */
+  /** Starts it and waits until it is ready. */
   start(): Promise<void>;
   /** Sends SIGKILL to every process of it at once. */
   kill(): Promise<void>;
@@ -46,16 +45,18 @@ export async function createKillableService(
     const running = child;
     child = undefined;
     if (running?.pid === undefined || running.exitCode !== null) return;
-    const isGone = new Promise((resolve) => running.once('exit', resolve));
     process.kill(-running.pid, 'SIGKILL');
-    await isGone;
+    await once(running, 'exit');
   };
   return {
     origin,
     async start() {
       const args = ['--no-warnings', PROGRAM, JSON.stringify(options)];
-      child = spawn(process.execPath, args, { detached: true, stdio: 'ignore' });
-      await untilItAnswers(origin);
+      const stdio: ['ignore', 'pipe', 'ignore'] = ['ignore', 'pipe', 'ignore'];
+      const started = spawn(process.execPath, args, { detached: true, stdio });
+      child = started;
+      // It prints a line when it is ready.
+      await once(started.stdout, 'data');
     },
     kill,
     async remove() {
@@ -63,16 +64,4 @@ export async function createKillableService(
       rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
     },
   };
-}
-
-/** Asks for a path outside /api, so that nothing is counted. */
-async function untilItAnswers(origin: string): Promise<void> {
-  const deadline = Date.now() + START_DEADLINE_MS;
-  while (Date.now() < deadline) {
-    const response = await fetch(`${origin}/`).catch(() => undefined);
-    await response?.body?.cancel();
-    if (response?.status === 404) return;
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-  }
-  throw new Error('the service did not answer in time');
 }

@@ -1,4 +1,4 @@
-/** A program that serves a bundle until it is killed, and prints what the Worker logs: see killable-service.ts. */
+/** A program that serves a bundle until it is killed, and prints a line when it is ready: see killable-service.ts. */
 
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
@@ -12,5 +12,5 @@ const options = z.object({
 });
 
 const { bundle, vars, state, port } = options.parse(JSON.parse(process.argv[2] ?? ''));
-const onLog = ({ message }: { message: string }) => console.log(message);
-await startRuntime(readFileSync(bundle, 'utf8'), vars, { state, port, onLog });
+await startRuntime(readFileSync(bundle, 'utf8'), vars, { state, port });
+console.log('ready');
