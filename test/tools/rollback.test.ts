@@ -68,8 +68,9 @@ function replaceNpm(code: number): void {
 function served() {
   const { current } = cloudflare.account.workers.get(NAME) ?? {};
   const script = current?.files.get('index.js') ?? '';
-  const { tag, secrets } = current ?? {};
-  return { tag, secrets, isBad: script.includes('a bad line') };
+  const { tag, secrets, annotations } = current ?? {};
+  const message = annotations?.['workers/message'];
+  return { tag, message, secrets, isBad: script.includes('a bad line') };
 }
 
 describe('rollback', () => {
@@ -100,7 +101,7 @@ describe('rollback', () => {
     const { code, stdout, stderr } = await rollback();
     setEnvironment();
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(served()).toEqual({ tag: first, secrets: { API_KEY: 'new-key' }, isBad: false });
+    expect(served()).toMatchObject({ tag: first, secrets: { API_KEY: 'new-key' }, isBad: false });
     expect(stdout).toMatch(new RegExp(`^ {3}\\S+ {2}${first} {2}.*the first$`, 'm'));
     expect(stdout).toMatch(new RegExp(`^ {3}\\S+ {2}${second} {2}.*a bad one$`, 'm'));
     expect(stdout).toMatch(/^→ {2}\S+ {2}a changed secret$/m);
@@ -126,9 +127,13 @@ describe('rollback', () => {
 
   it('installs the packages of a commit with another lockfile beside its code, and is undone when npm fails', async () => {
     project.write('package-lock.json', { lockfileVersion: 3 });
-    commit('other packages');
+    const third = commit(`other packages ${'and more '.repeat(20)}`);
+    project.write('uncommitted.txt', '');
     expect((await deploy()).code).toBe(0);
-    const { tag } = served();
+    const { tag, message } = served();
+    expect(tag).toBe(`${third}-dirty`);
+    // Cloudflare takes no longer one.
+    expect(message).toHaveLength(100);
     replaceNpm(1);
     const failed = await rollback();
     expect(failed.code).toBe(1);

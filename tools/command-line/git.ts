@@ -9,18 +9,18 @@ const TAG_CHARACTERS = 12;
 export const MESSAGE_CHARACTERS = 100;
 
 /** Returns the short id of the commit, with `-dirty` when files differ from it, and its subject line. */
-export function currentCommit(directory = PROJECT_DIRECTORY): { id: string; subject: string } {
-  const id = git(directory, 'rev-parse', 'HEAD')?.slice(0, TAG_CHARACTERS);
+export function currentCommit(): { id: string; subject: string } {
+  const id = git('rev-parse', 'HEAD')?.slice(0, TAG_CHARACTERS);
   if (id === undefined) return { id: 'no-commit', subject: 'deployed without git' };
-  const isDirty = git(directory, 'status', '--porcelain') !== '';
-  const subject = `${id} ${git(directory, 'log', '-1', '--format=%s')}`;
+  const isDirty = git('status', '--porcelain') !== '';
+  const subject = `${id} ${git('log', '-1', '--format=%s')}`;
   return { id: isDirty ? `${id}-dirty` : id, subject: subject.slice(0, MESSAGE_CHARACTERS) };
 }
 
 /** Returns the short id and the subject line of a commit by its id; undefined when the clone has no such commit. */
 export function findCommit(id: string): string | undefined {
   if (!/^[0-9a-f]{7,40}$/.test(id)) return undefined;
-  const subject = git(PROJECT_DIRECTORY, 'log', '-1', '--format=%s', `${id}^{commit}`, '--');
+  const subject = git('log', '-1', '--format=%s', `${id}^{commit}`, '--');
   return subject === undefined ? undefined : `${id} ${subject}`;
 }
 
@@ -28,15 +28,15 @@ export function findCommit(id: string): string | undefined {
 export function unpackCommit(id: string, folder: string): void {
   const archive = `${folder}.tar`;
   const isDone =
-    git(PROJECT_DIRECTORY, 'archive', '--output', archive, id) !== undefined &&
+    git('archive', '--output', archive, id) !== undefined &&
     spawnSync('tar', ['-xf', archive, '-C', folder]).status === 0;
   rmSync(archive, { force: true });
   if (!isDone) throw new UserError(`git and tar cannot unpack the files of ${id}`);
 }
 
-function git(directory: string, ...args: string[]): string | undefined {
+function git(...args: string[]): string | undefined {
   const { status, stdout } = spawnSync('git', args, {
-    cwd: directory,
+    cwd: PROJECT_DIRECTORY,
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'ignore'],
   });
