@@ -154,14 +154,6 @@ describe('by npm', () => {
     );
   });
 
-  it('an import gets its options after --', () => {
-    expect(npmRun('import-listings', '--', 'no-such-file.json', '--dry-run')).toEqual({
-      status: 1,
-      stdout: '',
-      stderr: 'There is no file no-such-file.json\nNothing was changed.\n',
-    });
-  });
-
   const options = {
     flag: { type: 'boolean', default: false },
     'two-words': { type: 'string' },
