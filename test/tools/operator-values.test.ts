@@ -93,6 +93,7 @@ describe('wrangler.toml', () => {
         traces: { enabled: false },
       },
       limits: { cpu_ms: 1_000 },
+      dev: { port: 3001 },
     });
     // Wrangler's environments inherit both.
     for (const [name, own] of Object.entries(config.env)) {
