@@ -70,25 +70,6 @@ describe('the OpenAPI document', () => {
       .filter((path) => !/payload/i.test(path));
     expect(open).toEqual([]);
   });
-
-  it('has a summary, a description, a tag and an id of its own for each operation', () => {
-    const operations = objectsOf(document).filter(
-      ({ path }) => path[0] === 'paths' && path.length === 3,
-    );
-    for (const { object } of operations) {
-      expect(object).toMatchObject({
-        summary: expect.stringMatching(/\S/),
-        description: expect.stringMatching(/\S/),
-        tags: [expect.stringMatching(/\S/)],
-      });
-    }
-    const ids = operations.map(({ object }) => 'operationId' in object && object.operationId);
-    expect(new Set(ids).size).toBe(ids.length);
-  });
-
-  it('holds no key', () => {
-    expect(JSON.stringify(document)).not.toMatch(/test-key|dev_key/);
-  });
 });
 
 describe('a response that the document does not describe is found by', () => {
@@ -99,11 +80,12 @@ describe('a response that the document does not describe is found by', () => {
     changeBody = (body: Record<string, unknown>): object => body,
   ): Promise<Response> {
     const response = await get(LIST);
-    const body = JSON.stringify(changeBody(await response.json()));
-    return new Response(body, {
+    const made = new Response(JSON.stringify(changeBody(await response.json())), {
       status,
-      headers: { ...Object.fromEntries(response.headers), ...headers },
+      headers: response.headers,
     });
+    for (const [name, value] of Object.entries(headers)) made.headers.set(name, value);
+    return made;
   }
 
   it.each<[what: string, response: () => Promise<Response>, differences: unknown[]]>([

@@ -24,7 +24,13 @@ describe('npm run -s openapi', () => {
 async function lint(source: string) {
   const config = await createConfig({
     extends: ['recommended-strict'],
-    rules: { 'no-invalid-schema-examples': 'error', 'no-invalid-parameter-examples': 'error' },
+    rules: {
+      'no-invalid-schema-examples': 'error',
+      'no-invalid-parameter-examples': 'error',
+      'operation-description': 'error',
+      'operation-singular-tag': 'error',
+      'operation-tag-defined': 'error',
+    },
   });
   const problems = await lintFromString({ source, config });
   return problems.map(({ ruleId, location }) => `${ruleId} ${location[0]?.pointer}`);
