@@ -7,21 +7,21 @@
  * to interrupted imports, or to an import whose guard will fail, so that it begins again.
  */
 
-import type { Amenity, Location } from '../../src/properties/source.ts';
 import { batchesOf } from '../database/batches.ts';
 import { patiently } from '../database/patiently.ts';
+import type { Plan } from './plan.ts';
 import type { Change, ListingRow } from './rows.ts';
-import { readState } from './store.ts';
+import { readState, type State } from './store.ts';
 
 /** A listing to be written. */
 export type Write = ListingRow & { change: Change };
 
 /** A row of the staging table as JSON. */
-type StagedRow = { json: string };
+type StagedRow = { kind: 'location' | 'amenity' | 'listing'; json: string };
 
 const STAGE = `
   INSERT INTO import_staging (import_id, kind, key, row, source, document, card)
-  SELECT ?2, ?3, new.value->>'key', new.value->>'row', new.value->>'source',
+  SELECT ?2, new.value->>'kind', new.value->>'key', new.value->>'row', new.value->>'source',
     new.value->>'document', new.value->>'card'
   FROM json_each(?1) AS new`;
 
@@ -78,54 +78,62 @@ export class Overtaken extends Error {
   override readonly name = 'Overtaken';
 }
 
+/** Writes the records of an import, all or none. Calls `onStaged` with the number of listings staged until then. */
+export async function write(
+  database: D1Database,
+  records: Pick<Plan, 'locations' | 'amenities'>,
+  listings: readonly Write[],
+  { lastImport, newestChange }: State,
+  onStaged: (done: number) => void,
+): Promise<void> {
+  const importId = crypto.randomUUID();
+  const rows = stagedRows(records, listings, newestChange, Date.now());
+  let staged = 0;
+  let done = 0;
+  for (const batch of batchesOf(rows, ({ json }) => Buffer.byteLength(json))) {
+    const json = `[${batch.map((row) => row.json).join()}]`;
+    const insert = database.prepare(STAGE).bind(json, importId);
+    await patiently(() => insert.run());
+    staged += batch.length;
+    done += batch.filter(({ kind }) => kind === 'listing').length;
+    if (done > 0) onStaged(done);
+  }
+  if (staged > 0) await applyStaged(database, importId, staged, lastImport);
+}
+
 /**
- * Returns listings as rows to be staged. Changes get the places after `newestChange`, so places are in the order of
- * commits: the guard fails if another import has changed a listing. Removals come first: a reader that keeps pages by
- * their slugs removes the page of a slug before another listing takes that slug.
+ * Returns the rows to be staged. Changes get the places after `newestChange`, so places are in the order of commits:
+ * the guard fails if another import has changed a listing. Removals come first: a reader that keeps pages by their
+ * slugs removes the page of a slug before another listing takes that slug.
  */
-export function* stagedListings(
-  writes: readonly Write[],
+function* stagedRows(
+  { locations, amenities }: Pick<Plan, 'locations' | 'amenities'>,
+  listings: readonly Write[],
   newestChange: number,
   now: number,
 ): Generator<StagedRow> {
+  for (const { now: row } of locations) yield stagedRow('location', row.id, row);
+  for (const { now: row } of amenities) yield stagedRow('amenity', row.slug, row);
   const isRemoval = ({ listing }: Write) => listing.status === 'hidden';
+  const [removals, others] = [
+    listings.filter(isRemoval),
+    listings.filter((each) => !isRemoval(each)),
+  ];
   let place = newestChange;
-  for (const write of [...writes.filter(isRemoval), ...writes.filter((each) => !isRemoval(each))]) {
-    const { isNew, ...change } = write.change;
-    if (isNew) {
-      place += 1;
-      Object.assign(change, { change_seq: place, changed_at: now });
-    }
-    const { id, source, document, card, ...columns } = write.columns;
-    const row = JSON.stringify({ ...columns, ...change });
-    // Nested as it is: as a text it would be escaped, and a large listing would exceed D1's bound.
-    const texts = `"source":${source},"document":${document},"card":${card}`;
-    yield { json: `{"key":${JSON.stringify(id)},"row":${row},${texts}}` };
+  for (const { columns, change } of [...removals, ...others]) {
+    const { isNew, ...last } = change;
+    if (isNew) place += 1;
+    const latest = isNew ? { ...last, change_seq: place, changed_at: now } : last;
+    const { id, source, document, card, ...row } = columns;
+    // Nested as they are: as texts they would be escaped, and a large listing would exceed D1's bound.
+    const texts = `,"source":${source},"document":${document},"card":${card}`;
+    yield stagedRow('listing', id, { ...row, ...latest }, texts);
   }
 }
 
-/** Returns locations or amenities as rows to be staged. */
-export function* stagedRecords<T extends Location | Amenity>(
-  records: readonly T[],
-  keyOf: (record: T) => string,
-): Generator<StagedRow> {
-  for (const row of records) yield { json: JSON.stringify({ key: keyOf(row), row }) };
-}
-
-/** Stages rows, batch by batch. Calls `onBatch` with the number of rows of each. */
-export async function stage(
-  database: D1Database,
-  importId: string,
-  kind: 'location' | 'amenity' | 'listing',
-  rows: Iterable<StagedRow>,
-  onBatch: (rows: number) => void,
-): Promise<void> {
-  for (const batch of batchesOf(rows, ({ json }) => Buffer.byteLength(json))) {
-    const json = `[${batch.map((row) => row.json).join()}]`;
-    const insert = database.prepare(STAGE).bind(json, importId, kind);
-    await patiently(() => insert.run());
-    onBatch(batch.length);
-  }
+function stagedRow(kind: StagedRow['kind'], key: string, row: object, texts = ''): StagedRow {
+  const json = `{"kind":"${kind}","key":${JSON.stringify(key)},"row":${JSON.stringify(row)}${texts}}`;
+  return { kind, json };
 }
 
 /**

@@ -21,31 +21,32 @@ const SHOWN_ENTRIES = 2;
 /** Returns the differences of two listings. */
 export function differencesOf(old: Source, now: Source): Differences {
   const found: Differences = { changes: [], emptied: [] };
-  const before = fieldsOf(old);
-  const after = fieldsOf(now);
-  for (const name of Object.keys(before)) compare(name, before[name], after[name], found);
+  compareFields(fieldsOf(old), fieldsOf(now), '', found);
   if (found.changes.length === 0 && !isSame(old.description, now.description)) {
     found.changes.push('description has other markup');
   }
-  compareList('photos', old.photos, now.photos, (each) => nameOfAddress(each.url), found);
-  compareList('videos', old.videos, now.videos, (each) => nameOfAddress(each.url), found);
-  const wasShown = old.photos.some((each) => each.web_visible);
-  if (now.photos.length > 0 && wasShown && !now.photos.some((each) => each.web_visible)) {
-    found.emptied.push('gallery');
-  }
-  const [was, is] = [old.unique_features, now.unique_features];
-  const labelOf = ({ icon_slug }: Feature) => icon_slug;
-  compareList('unique_features', withIds(was, is), withIds(is, was), labelOf, found);
-  const offered = ({ amenities }: Source) => amenities.map((each) => ({ id: each.slug, ...each }));
-  compareList('amenities', offered(old), offered(now), ({ id }) => id, found);
+  compareLists(old, now, found);
+  const isShown = ({ photos }: Source) => photos.some((each) => each.web_visible);
+  if (now.photos.length > 0 && isShown(old) && !isShown(now)) found.emptied.push('gallery');
   return { changes: found.changes, emptied: [...new Set(found.emptied)] };
 }
 
 /** Returns the differences between a stored location or amenity and its replacement. */
-export function recordDifferences<T extends Location | Amenity>(old: T, now: T): string[] {
+export function recordDifferences(old: Location | Amenity, now: Location | Amenity): string[] {
   const found: Differences = { changes: [], emptied: [] };
   compareFields(old, now, '', found);
   return found.changes;
+}
+
+function compareLists(old: Source, now: Source, found: Differences): void {
+  const fileName = ({ url }: { url: string }) => url.split('/').at(-1) || url;
+  compareList('photos', 'photo', old.photos, now.photos, fileName, found);
+  compareList('videos', 'video', old.videos, now.videos, fileName, found);
+  const [was, is] = [old.unique_features, now.unique_features];
+  const features = [withIds(was, is), withIds(is, was)] as const;
+  compareList('unique_features', 'unique feature', ...features, (each) => each.icon_slug, found);
+  const idsOf = ({ amenities }: Source) => amenities.map((each) => ({ id: each.slug, ...each }));
+  compareList('amenities', 'amenity', idsOf(old), idsOf(now), ({ id }) => id, found);
 }
 
 type Feature = Source['unique_features'][number];
@@ -122,47 +123,35 @@ function isSame(a: unknown, b: unknown): boolean {
 
 /** Compares a list by the ids of its entries: added entries, removed ones, and the fields of the others. */
 function compareList<T extends { id: string }>(
-  name: string,
+  field: string,
+  one: string,
   old: readonly T[],
   now: readonly T[],
   labelOf: (entry: T) => string,
   found: Differences,
 ): void {
   if (isSame(old, now)) return;
-  const changes: string[] = [];
-  const one = name === 'amenities' ? 'amenity' : name.replace(/s$/, '').replace('_', ' ');
-  const many = name.replace('_', ' ');
-  const tell = (entries: readonly T[], verb: string) => {
-    if (entries.length > 0) changes.push(`${counted(entries.length, one, many)} ${verb}`);
-    if (entries.length > 0 && name === 'amenities') {
-      changes.push(`${changes.pop()} (${entries.map(labelOf).join(', ')})`);
-    }
-  };
+  const many = field.replace('_', ' ');
   const before = new Map(old.map((each) => [each.id, each]));
-  const ids = new Set(now.map(({ id }) => id));
-  tell(
-    now.filter(({ id }) => !before.has(id)),
-    'added',
-  );
-  tell(
-    old.filter(({ id }) => !ids.has(id)),
-    'removed',
-  );
+  const after = new Map(now.map((each) => [each.id, each]));
+  const moved = (verb: string, list: readonly T[], others: ReadonlyMap<string, T>) => {
+    const entries = list.filter(({ id }) => !others.has(id));
+    const names = field === 'amenities' ? ` (${entries.map(labelOf).join(', ')})` : '';
+    return entries.length === 0 ? [] : [`${counted(entries.length, one, many)} ${verb}${names}`];
+  };
   const changed = now.flatMap((entry) => {
     const own: Differences = { changes: [], emptied: [] };
     compareFields(before.get(entry.id) ?? entry, entry, '', own);
-    found.emptied.push(...own.emptied.map((field) => `${name}.${field}`));
+    found.emptied.push(...own.emptied.map((name) => `${field}.${name}`));
     return own.changes.length === 0 ? [] : [`${one} ${labelOf(entry)}: ${own.changes.join(', ')}`];
   });
-  changes.push(...changed.slice(0, SHOWN_ENTRIES));
   const more = changed.length - SHOWN_ENTRIES;
-  if (more > 0) changes.push(`${counted(more, `more ${one}`, `more ${many}`)} changed`);
-  if (changes.length === 0) changes.push(`${many} in another order`);
-  if (old.length > 0 && now.length === 0) found.emptied.push(name);
-  found.changes.push(...changes);
-}
-
-/** Returns the last part of an address: `1.jpg`. */
-function nameOfAddress(url: string): string {
-  return url.split('/').at(-1) || url;
+  const changes = [
+    ...moved('added', now, before),
+    ...moved('removed', old, after),
+    ...changed.slice(0, SHOWN_ENTRIES),
+    ...(more > 0 ? [`${counted(more, `more ${one}`, `more ${many}`)} changed`] : []),
+  ];
+  if (old.length > 0 && now.length === 0) found.emptied.push(field);
+  found.changes.push(...(changes.length === 0 ? [`${many} in another order`] : changes));
 }

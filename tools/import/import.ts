@@ -9,27 +9,20 @@
 
 import { changeCursor } from '../../src/properties/changes.ts';
 import type { Source } from '../../src/properties/source.ts';
-import {
-  applyStaged,
-  Overtaken,
-  stage,
-  stagedListings,
-  stagedRecords,
-  type Write,
-} from './apply.ts';
+import { Overtaken, type Write, write } from './apply.ts';
 import { differencesOf, recordDifferences } from './differences.ts';
 import type { ReadListings, WholeFile } from './file.ts';
 import { completePatch, finderOf } from './patch.ts';
 import {
-  isTooMany,
+  guardShare,
   type Plan,
   type Pruning,
   planImport,
-  prune,
-  publicIdsOf,
+  prunedIds,
+  type RecordChange,
   sizeProblems,
 } from './plan.ts';
-import { type ImportProblem, THE_FILE } from './problem.ts';
+import type { ImportProblem } from './problem.ts';
 import { type QualityWarning, qualityOf } from './quality.ts';
 import { changeOf, type ListingRow, rowOf, type StoredListing } from './rows.ts';
 import { type Catalogue, findListings, findUsers, pagesOf, readCatalogue } from './store.ts';
@@ -116,46 +109,45 @@ export async function importListings(
 }
 
 async function attemptImport(read: ReadListings, options: ImportOptions): Promise<ImportOutcome> {
-  const { database, publicSiteUrl, isDryRun, pruning } = options;
+  const { database, publicSiteUrl, pruning } = options;
   const stored = await readCatalogue(database, publicSiteUrl);
   const { file, problems: ofPatch } = await completeFile(read.file, stored, database);
   const plan = planImport(file, stored, publicSiteUrl);
-  const pruned = prune(file, stored, pruning);
+  const pruned = prunedIds(file, stored, pruning);
   // Planning takes seconds for thousands of listings. The database may close an idle connection meanwhile. Node notices
   // this in the next turn of its loop; without the turn, the next call would fail.
   await new Promise((resolve) => setTimeout(resolve, 0));
-  const problems = [...read.problems, ...ofPatch, ...plan.problems, ...pruned.problems];
+  const problems = [...read.problems, ...ofPatch, ...plan.problems];
+  if (pruning === 'some') problems.push(...guardShare('prunes_too_many', pruned.length, stored));
   if (problems.length > 0) return { kind: 'rejected', problems };
 
-  const compared = await compare(plan, pruned.ids, stored, options);
-  const { findings, writes } = compared;
+  const comparison = await compare(plan, pruned, stored, options);
+  const { findings, writes } = comparison;
   if (!read.file.isPatch && !options.allowEmptied) {
-    compared.problems.push(...emptiedProblems(compared.emptiedListings, stored));
+    comparison.problems.push(...guardShare('empties_too_many', comparison.emptiedListings, stored));
   }
-  if (compared.problems.length > 0) {
-    return { kind: 'rejected', problems: compared.problems, findings };
+  if (comparison.problems.length > 0) {
+    return { kind: 'rejected', problems: comparison.problems, findings };
   }
-  if (!isDryRun) await write(plan, writes, stored, options);
+
+  if (!options.isDryRun) {
+    await write(database, plan, writes, stored, (done) =>
+      options.onProgress('staged', done, writes.length),
+    );
+  }
 
   const changes = writes.filter(({ change }) => change.isNew);
   const seq = stored.newestChange + changes.length;
-  const added = findings.added.length;
-  const changed = plan.rows.length - added;
-  const unchanged = plan.sources.length - plan.rows.length;
+  const written = plan.rows.map(({ columns }) => ({ old: stored.heads.get(columns.id) }));
   return {
     kind: 'accepted',
-    listings: { added, changed, unchanged },
-    locations: countsOf(file.locations, plan.changedLocations, stored.locations, ({ id }) => id),
-    amenities: countsOf(
-      file.amenities,
-      plan.changedAmenities,
-      stored.amenities,
-      (each) => each.slug,
-    ),
+    listings: countsOf(plan.sources, written),
+    locations: countsOf(file.locations, plan.locations),
+    amenities: countsOf(file.amenities, plan.amenities),
     findings,
     quality: qualityOf(plan.sources),
     affected: findings.changed.filter(({ reason }) => reason === 'outside').length,
-    pruned: pruned.ids.length,
+    pruned: pruned.length,
     changes: changes.length,
     slugs: new Set(changes.flatMap(slugsOf)),
     resumeCursor: await changeCursor({ generation: stored.generation, seq, start: seq }),
@@ -204,30 +196,31 @@ async function compare(
   const findings: Findings = {
     added: [],
     changed: [],
-    changedRecords: changedRecords(plan, stored),
+    changedRecords: changedRecords(plan),
     emptied: new Map(),
     renamed: [],
   };
-  const compared: Comparison = { writes: [], findings, problems: [], emptiedListings: 0 };
+  const comparison: Comparison = { writes: [], findings, problems: [], emptiedListings: 0 };
   const total = plan.sources.length;
   let done = total - plan.rows.length;
   for (const rows of pagesOf(plan.rows)) {
     const known = rows.map(({ columns }) => columns.id).filter((id) => stored.heads.has(id));
     const old = await findListings(database, known);
-    for (const row of rows) add(compared, old.get(row.columns.id), row, 'file');
+    for (const row of rows) add(comparison, old.get(row.columns.id), row, 'file');
     done += rows.length;
     onProgress('checked', done, total);
   }
   if (plan.rows.length === 0 && total > 0) onProgress('checked', total, total);
 
-  const isPruned = new Set(pruned);
-  const changed = replacements(plan, stored);
-  const users =
-    changed.locations.size + changed.amenities.size === 0
-      ? []
-      : await findUsers(database, changed.locations.keys(), changed.amenities.keys());
+  const changed = replacements(plan);
+  const users = await findUsers(
+    database,
+    [...changed.locations.keys()],
+    [...changed.amenities.keys()],
+  );
   const inFile = new Set(plan.sources.map(({ id }) => id));
   const others = new Set([...users, ...pruned].filter((id) => !inFile.has(id)));
+  const isPruned = new Set(pruned);
   for (const ids of pagesOf([...others].sort())) {
     for (const old of (await findListings(database, ids)).values()) {
       const listing = withRecords(listingOf(old), changed);
@@ -235,21 +228,21 @@ async function compare(
       const row = rowOf(listing, publicSiteUrl);
       const key = { field: 'slug', value: listing.slug };
       const name = { kind: 'listing', place: 'the stored listing', key } as const;
-      compared.problems.push(...sizeProblems(row, name));
-      add(compared, old, row, isPruned.has(old.id) ? 'pruned' : 'outside');
+      comparison.problems.push(...sizeProblems(row, name));
+      add(comparison, old, row, isPruned.has(old.id) ? 'pruned' : 'outside');
     }
   }
-  return compared;
+  return comparison;
 }
 
 /** Adds a listing to a comparison, with its differences from the stored one. */
 function add(
-  compared: Comparison,
+  comparison: Comparison,
   stored: StoredListing | undefined,
   row: ListingRow,
   reason: ChangedListing['reason'],
 ): void {
-  const { findings, writes } = compared;
+  const { findings, writes } = comparison;
   const { listing } = row;
   writes.push({ ...row, change: changeOf(stored, row.columns) });
   if (stored === undefined) {
@@ -266,22 +259,15 @@ function add(
   }
   if (status === 'hidden') return;
   if (slug !== listing.slug) findings.renamed.push(`${slug} → ${listing.slug}`);
-  if (emptied.length > 0) compared.emptiedListings += 1;
+  if (emptied.length > 0) comparison.emptiedListings += 1;
 }
 
 /** The changed locations and amenities that the store holds, by their keys: no stored listing uses a new one. */
-function replacements(plan: Plan, stored: Catalogue) {
-  const locations = new Set(stored.locations.map(({ id }) => id));
-  const amenities = new Set(stored.amenities.map(({ slug }) => slug));
+function replacements({ locations, amenities }: Plan) {
+  const stored = <T>({ old, now }: RecordChange<T>) => (old === undefined ? [] : [now]);
   return {
-    locations: new Map(
-      plan.changedLocations.filter(({ id }) => locations.has(id)).map((each) => [each.id, each]),
-    ),
-    amenities: new Map(
-      plan.changedAmenities
-        .filter(({ slug }) => amenities.has(slug))
-        .map((each) => [each.slug, each]),
-    ),
+    locations: new Map(locations.flatMap(stored).map((each) => [each.id, each])),
+    amenities: new Map(amenities.flatMap(stored).map((each) => [each.slug, each])),
   };
 }
 
@@ -297,67 +283,25 @@ function withRecords(
   };
 }
 
-function emptiedProblems(emptied: number, stored: Catalogue): ImportProblem[] {
-  const publicListings = publicIdsOf(stored).length;
-  if (!isTooMany(emptied, publicListings)) return [];
-  const details = [emptied, publicListings];
-  return [{ record: THE_FILE, path: '', code: 'empties_too_many', details }];
-}
-
-/** Stages every record that differs from the store, and applies them. */
-async function write(
-  { changedLocations, changedAmenities }: Plan,
-  writes: readonly Write[],
-  { lastImport, newestChange }: Catalogue,
-  { database, onProgress }: ImportOptions,
-): Promise<void> {
-  const total = changedLocations.length + changedAmenities.length + writes.length;
-  if (total === 0) return;
-  const importId = crypto.randomUUID();
-  const locations = stagedRecords(changedLocations, ({ id }) => id);
-  const amenities = stagedRecords(changedAmenities, ({ slug }) => slug);
-  const listings = stagedListings(writes, newestChange, Date.now());
-  let done = 0;
-  await stage(database, importId, 'location', locations, () => undefined);
-  await stage(database, importId, 'amenity', amenities, () => undefined);
-  await stage(database, importId, 'listing', listings, (rows) => {
-    done += rows;
-    onProgress('staged', done, writes.length);
-  });
-  await applyStaged(database, importId, total, lastImport);
-}
-
 /** Returns the slugs under which readers may know a changed listing: its public slug, and the former ones. */
 function slugsOf({ listing, change }: Write): string[] {
   const last = listing.status === 'hidden' ? change.removed_slug : listing.slug;
   return [...(last === null ? [] : [last]), ...change.former_slugs];
 }
 
-function countsOf<T>(
-  inFile: readonly unknown[],
-  written: readonly T[],
-  stored: readonly T[],
-  keyOf: (record: T) => string,
-): Counts {
-  const known = new Set(stored.map(keyOf));
-  const added = written.filter((each) => !known.has(keyOf(each))).length;
-  return { added, changed: written.length - added, unchanged: inFile.length - written.length };
+function countsOf(records: readonly unknown[], changes: readonly { old?: unknown }[]): Counts {
+  const added = changes.filter(({ old }) => old === undefined).length;
+  return { added, changed: changes.length - added, unchanged: records.length - changes.length };
 }
 
 /** Returns a line for each stored location and amenity that the file changes. */
-function changedRecords({ changedLocations, changedAmenities }: Plan, stored: Catalogue): string[] {
-  const locations = new Map(stored.locations.map((each) => [each.id, each]));
-  const amenities = new Map(stored.amenities.map((each) => [each.slug, each]));
-  const line = (record: string, changes: string[]) =>
-    changes.length === 0 ? [] : [`${record}: ${changes.join('; ')}`];
-  return [
-    ...changedLocations.flatMap((each) => {
-      const old = locations.get(each.id) ?? each;
-      return line(`location ${old.slug ?? old.id}`, recordDifferences(old, each));
-    }),
-    ...changedAmenities.flatMap((each) => {
-      const old = amenities.get(each.slug) ?? each;
-      return line(`amenity ${each.slug}`, recordDifferences(old, each));
-    }),
+function changedRecords({ locations, amenities }: Plan): string[] {
+  const records = [
+    ...locations.map(({ old, now }) => ({ name: `location ${old?.slug ?? now.id}`, old, now })),
+    ...amenities.map(({ old, now }) => ({ name: `amenity ${now.slug}`, old, now })),
   ];
+  return records.flatMap(({ name, old, now }) => {
+    const changes = old === undefined ? [] : recordDifferences(old, now);
+    return changes.length === 0 ? [] : [`${name}: ${changes.join('; ')}`];
+  });
 }

@@ -10,13 +10,15 @@ import type { FileListing } from './records.ts';
 import { type ListingRow, rowOf } from './rows.ts';
 import type { Catalogue } from './store.ts';
 
+/** A location or amenity of the file that the store does not hold as it is. `old` is undefined for a new one. */
+export type RecordChange<T> = { old: T | undefined; now: T };
+
 /** The records to be written. */
 export type Plan = {
   /** Every problem against the store. A plan with problems is not to be carried out. */
   problems: ImportProblem[];
-  /** The locations and amenities of the file that the store does not hold as they are. */
-  changedLocations: Location[];
-  changedAmenities: Amenity[];
+  locations: RecordChange<Location>[];
+  amenities: RecordChange<Amenity>[];
   /** Every valid listing of the file. */
   sources: Source[];
   /** The rows of the listings that the store lacks, holds with another source, or has rendered by other rules. */
@@ -28,18 +30,11 @@ type Known = { locations: Map<string, Location>; amenities: Map<string, Amenity>
 
 /** Resolves the file against the store. `publicSiteUrl` has no trailing slash. */
 export function planImport(file: WholeFile, stored: Catalogue, publicSiteUrl: string): Plan {
-  const known: Known = {
-    locations: new Map(stored.locations.map((each) => [each.id, each])),
-    amenities: new Map(stored.amenities.map((each) => [each.slug, each])),
-  };
-  const changedLocations = valuesOf(file.locations).filter(
-    (each) => !equals(each, known.locations.get(each.id)),
-  );
-  const changedAmenities = valuesOf(file.amenities).filter(
-    (each) => !equals(each, known.amenities.get(each.slug)),
-  );
-  for (const each of changedLocations) known.locations.set(each.id, each);
-  for (const each of changedAmenities) known.amenities.set(each.slug, each);
+  const known: Known = { locations: new Map(), amenities: new Map() };
+  for (const each of stored.locations) known.locations.set(each.id, each);
+  for (const each of stored.amenities) known.amenities.set(each.slug, each);
+  const locations = replaceIn(known.locations, file.locations, ({ id }) => id);
+  const amenities = replaceIn(known.amenities, file.amenities, ({ slug }) => slug);
 
   const bySlug = new Map([...known.locations.values()].map((each) => [each.slug, each]));
   const planned = file.properties.flatMap(({ name, value }) =>
@@ -55,11 +50,27 @@ export function planImport(file: WholeFile, stored: Catalogue, publicSiteUrl: st
       ...file.properties.flatMap(heroProblems),
       ...planned.flatMap(({ name, row }) => sizeProblems(row, name)),
     ],
-    changedLocations,
-    changedAmenities,
+    locations,
+    amenities,
     sources: planned.map(({ row }) => row.listing),
     rows: planned.map(({ row }) => row).filter((row) => differs(row, stored)),
   };
+}
+
+/** Puts the records of a file into `known`. Returns the changed ones. */
+function replaceIn<T>(
+  known: Map<string, T>,
+  records: readonly FileRecord<T>[],
+  keyOf: (record: T) => string,
+): RecordChange<T>[] {
+  return records.flatMap(({ value: now }) => {
+    if (now === undefined) return [];
+    const old = known.get(keyOf(now));
+    // One schema has put the fields of both in order.
+    if (JSON.stringify(old) === JSON.stringify(now)) return [];
+    known.set(keyOf(now), now);
+    return [{ old, now }];
+  });
 }
 
 function differs({ columns }: ListingRow, { heads }: Catalogue): boolean {
@@ -159,39 +170,28 @@ export function sizeProblems({ columns }: ListingRow, record: RecordName): Impor
 /** The fate of the public listings that a file does not name. `some`: at most a fifth of them is hidden. */
 export type Pruning = 'none' | 'some' | 'all';
 
+/** Returns the ids of the public listings that a file does not name. */
+export function prunedIds(file: WholeFile, stored: Catalogue, pruning: Pruning): string[] {
+  if (pruning === 'none') return [];
+  const named = new Set(file.properties.map(({ keys }) => keys.id));
+  return publicIdsOf(stored).filter((id) => !named.has(id));
+}
+
 /** No more than this share of the public listings is hidden or emptied, unless the user allows it. */
 const MAX_SHARE = 1 / 5;
 
-/** Reports whether this many of the public listings are more than a fifth. */
-export function isTooMany(count: number, publicListings: number): boolean {
-  return count > publicListings * MAX_SHARE;
-}
-
-/** Returns the ids of the stored public listings. */
-export function publicIdsOf({ heads }: Catalogue): string[] {
-  return [...heads.values()].filter(({ status }) => status !== 'hidden').map(({ id }) => id);
-}
-
-/** Returns the ids of the public listings that a file does not name, or the problem that there are too many of them. */
-export function prune(
-  file: WholeFile,
+/** Returns the problem that too many public listings are hidden or emptied. */
+export function guardShare(
+  code: 'prunes_too_many' | 'empties_too_many',
+  count: number,
   stored: Catalogue,
-  pruning: Pruning,
-): { ids: string[]; problems: ImportProblem[] } {
-  if (pruning === 'none') return { ids: [], problems: [] };
-  const named = new Set(file.properties.map(({ keys }) => keys.id));
-  const publicIds = publicIdsOf(stored);
-  const ids = publicIds.filter((id) => !named.has(id));
-  if (pruning === 'all' || !isTooMany(ids.length, publicIds.length)) return { ids, problems: [] };
-  const details = [ids.length, counted(publicIds.length, 'public listing')];
-  return { ids, problems: [{ record: THE_FILE, path: '', code: 'prunes_too_many', details }] };
+): ImportProblem[] {
+  const all = publicIdsOf(stored).length;
+  if (count <= all * MAX_SHARE) return [];
+  const details = [count, counted(all, 'public listing')];
+  return [{ record: THE_FILE, path: '', code, details }];
 }
 
-function valuesOf<T>(records: readonly FileRecord<T>[]): T[] {
-  return records.flatMap(({ value }) => (value === undefined ? [] : [value]));
-}
-
-/** Compares records whose fields one schema has put in order. */
-function equals(a: unknown, b: unknown): boolean {
-  return JSON.stringify(a) === JSON.stringify(b);
+function publicIdsOf({ heads }: Catalogue): string[] {
+  return [...heads.values()].filter(({ status }) => status !== 'hidden').map(({ id }) => id);
 }

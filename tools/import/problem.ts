@@ -46,7 +46,7 @@ const SENTENCES = {
   too_large: 'is too large to %: % bytes, at most %',
   prunes_too_many: 'leaves out % of the %, more than a fifth: --prune=all hides them all',
   empties_too_many:
-    'would empty something of % of the % public listings, more than a fifth: --patch keeps what a file leaves out, and --allow-emptied empties it',
+    'would empty something of % of the %, more than a fifth: --patch keeps what a file leaves out, and --allow-emptied empties it',
 } as const;
 
 /** The sentences that are different for a sheet, whose reader does not think in types. */

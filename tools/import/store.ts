@@ -4,7 +4,7 @@ import { sql } from 'drizzle-orm';
 import { renderingOf } from '../../src/properties/render.ts';
 import type { Amenity, Location } from '../../src/properties/source.ts';
 import { amenities, importStaging, locations, properties } from '../../src/properties/table.ts';
-import { statementOf } from '../../src/storage/statement.ts';
+import { type Statement, statementOf, type Values } from '../../src/storage/statement.ts';
 import { databaseIdentity } from '../../src/storage/table.ts';
 import { patiently } from '../database/patiently.ts';
 import type { StoredListing } from './rows.ts';
@@ -12,7 +12,7 @@ import type { StoredListing } from './rows.ts';
 /** A response with this many heads is a megabyte. */
 const HEADS_PER_QUERY = 5_000;
 /** A page of this many usual listings is half a megabyte. */
-export const LISTINGS_PER_QUERY = 50;
+const LISTINGS_PER_QUERY = 50;
 
 /** The part of a stored listing by which an import finds it, and finds out whether a file changes it. */
 export type Head = {
@@ -102,12 +102,24 @@ export async function readCatalogue(
   const state = await readState(database);
   const rendering = renderingOf(publicSiteUrl);
   const heads = new Map<string, Head>();
-  for (let last = ''; ; ) {
-    const values = { rendering, last };
-    const rows = await patiently(() => HEADS.rows(database, values));
+  for await (const rows of pagesAfter(database, HEADS, HEADS_PER_QUERY, { rendering })) {
     for (const row of rows) heads.set(row.id, row);
-    if (rows.length < HEADS_PER_QUERY) return { ...state, heads };
-    last = rows.at(-1)?.id ?? last;
+  }
+  return { ...state, heads };
+}
+
+/** Reads the rows of a statement page by page, in the order of their ids. */
+async function* pagesAfter<Row extends { id: string }>(
+  database: D1Database,
+  statement: Statement<Row>,
+  rowsPerPage: number,
+  values: Values = {},
+): AsyncGenerator<Row[]> {
+  for (let last: string | undefined = ''; last !== undefined; ) {
+    const place: Values = { ...values, last };
+    const rows: Row[] = await patiently(() => statement.rows(database, place));
+    yield rows;
+    last = rows.length < rowsPerPage ? undefined : rows.at(-1)?.id;
   }
 }
 
@@ -123,26 +135,18 @@ export async function findListings(
 }
 
 /** Reads every listing page by page, in the order of the ids. */
-export async function* readListings(database: D1Database): AsyncGenerator<StoredListing[]> {
-  for (let last = ''; ; ) {
-    const values = { last };
-    const rows = await patiently(() => LISTINGS_AFTER.rows(database, values));
-    yield rows;
-    if (rows.length < LISTINGS_PER_QUERY) return;
-    last = rows.at(-1)?.id ?? last;
-  }
+export function readListings(database: D1Database): AsyncGenerator<StoredListing[]> {
+  return pagesAfter(database, LISTINGS_AFTER, LISTINGS_PER_QUERY);
 }
 
 /** Finds the ids of the listings that use one of the locations or amenities. */
 export async function findUsers(
   database: D1Database,
-  locations: Iterable<string>,
-  amenities: Iterable<string>,
+  locations: readonly string[],
+  amenities: readonly string[],
 ): Promise<string[]> {
-  const values = {
-    locations: JSON.stringify([...locations]),
-    amenities: JSON.stringify([...amenities]),
-  };
+  if (locations.length + amenities.length === 0) return [];
+  const values = { locations: JSON.stringify(locations), amenities: JSON.stringify(amenities) };
   const rows = await patiently(() => USERS.rows(database, values));
   return rows.map(({ id }) => id);
 }
