@@ -52,8 +52,9 @@ it('a listing that was stored before the rules of the file became stricter is st
   const attrs = JSON.parse(`${'['.repeat(500)}${']'.repeat(500)}`);
   const description = { en: { type: 'doc', attrs, content: [{ type: 'paragraph' }] } };
   const photos = [photo({ url, section: 'hero' })];
-  const listing = { photos, description, financial_analysis_url: url };
-  expect(rendered(listing)).toMatchObject({ hero_image: { url }, financial_analysis_url: url });
+  const listing = { ...sourceOf(), photos, description, financial_analysis_url: url };
+  const shown = { hero_image: { url }, financial_analysis_url: url };
+  expect(render(listing, SITE)).toMatchObject(shown);
 });
 
 describe('the hero image', () => {

@@ -3,8 +3,8 @@
 import { LOCALES } from '../../src/properties/locale-map.ts';
 import { plainTextOf } from '../../src/properties/rich-text.ts';
 import type { Amenity, Location, Source } from '../../src/properties/source.ts';
+import { isMap } from './listing-schemas.ts';
 import { counted, shown } from './problem.ts';
-import { isMap } from './records.ts';
 
 export type Differences = {
   /** `price_from 118000 → 121000`, `title.fr removed`, `3 photos removed`. */

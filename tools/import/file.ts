@@ -12,11 +12,11 @@ import { amenity } from '../../src/properties/openapi/resource.ts';
 import { isSlug } from '../../src/properties/slug.ts';
 import type { Amenity, Location } from '../../src/properties/source.ts';
 import { parseJson } from './json.ts';
+import { isMap } from './listing-schemas.ts';
 import { type Fault, type ImportProblem, nameOf, type RecordName, THE_FILE } from './problem.ts';
 import {
   amenityPatch,
   type FileListing,
-  isMap,
   listingPatch,
   locationPatch,
   type Patch,

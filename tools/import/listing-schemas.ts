@@ -1,6 +1,6 @@
 /**
- * The schemas of a stored listing. The import validates listings by them once, and the service trusts what is stored.
- * records.ts has the schemas of what an author writes.
+ * The schemas of the fields of a listing. The import validates listings by them once, and the service trusts what is
+ * stored. records.ts has the schemas of whole records.
  */
 
 import * as z from 'zod';
@@ -28,9 +28,12 @@ const CONTAINERS = ['doc', 'bulletList', 'orderedList', 'listItem', 'blockquote'
 const BLOCKS = ['paragraph', 'heading'] as const;
 const NODE_TYPES = new Set<string>([...CONTAINERS, ...BLOCKS, 'hardBreak', 'text']);
 /** Bounds the recursion. No text that people read is nested so deep. */
-export const MAX_NESTING = 64;
+const MAX_NESTING = 64;
 
-/** Checks a rich text. A problem has its path: `content.0.content.2.type`. */
+/**
+ * Checks a rich text. A problem has its path: `content.0.content.2.type`. Attributes and marks are never shown, but
+ * SQLite cannot read JSON that is nested deeper.
+ */
 export const richText: z.ZodType<RichText> = z.unknown().transform((value, context) => {
   const problems = typeof value === 'string' ? textProblems(value, []) : documentProblems(value);
   for (const { path, message } of problems) context.addIssue({ code: 'custom', path, message });
@@ -38,18 +41,44 @@ export const richText: z.ZodType<RichText> = z.unknown().transform((value, conte
   // A text, or a document without problems.
   const checked = value as RichText;
   if ([...plainTextOf(checked)].length > MAX_TEXT_CHARACTERS) {
-    context.addIssue({
-      code: 'custom',
-      message: `must have at most ${MAX_TEXT_CHARACTERS} characters`,
-    });
+    const message = `must have at most ${MAX_TEXT_CHARACTERS} characters`;
+    context.addIssue({ code: 'custom', message });
   }
   return checked;
 });
 
+/** Sites write URLs into pages, where these would end an attribute or a tag. */
+const UNSAFE_IN_URL = /["'<>\s]/;
+
+/** A URL, in normal form. Credentials in it would be seen by every visitor. */
+export const url = httpUrl
+  .transform((value, context) => {
+    const reject = (message: string) => {
+      context.addIssue({ code: 'custom', message });
+      return z.NEVER;
+    };
+    // The URL parser drops these silently.
+    if (/[\t\n\r]/.test(value)) return reject('must not contain line breaks or tabs');
+    const parsed = URL.parse(escaped(value.trim()));
+    // The URL parser decodes the percent-encoded characters of a host.
+    if (parsed === null || UNSAFE_IN_URL.test(parsed.href)) {
+      return reject('must be an absolute http or https URL');
+    }
+    if (parsed.username || parsed.password) return reject('must not contain credentials');
+    return parsed.href;
+  })
+  .pipe(httpUrl);
+
+function escaped(address: string): string {
+  return address.replace(new RegExp(UNSAFE_IN_URL, 'g'), (character) =>
+    character === "'" ? '%27' : encodeURIComponent(character),
+  );
+}
+
 /** A stored photo, shown on the web or not. */
 export const photo = z.strictObject({
   id: uuid,
-  url: httpUrl,
+  url,
   alt: localeMap.default({}),
   section: z.enum(PHOTO_SECTIONS),
   web_visible: z.boolean(),
@@ -59,10 +88,21 @@ export const photo = z.strictObject({
 /** A stored video. */
 export const video = z.strictObject({
   id: uuid,
-  url: httpUrl,
+  url,
   type: text,
   web_visible: z.boolean(),
   sort_order: order,
+});
+
+/** Blank text is no text. */
+const optionalText = text
+  .nullable()
+  .transform((value) => (value === null || value.trim() === '' ? null : value));
+
+/** Rich text in some of the languages. A blank one is dropped. */
+const description = localized(richText).overwrite((map) => {
+  const entries = Object.entries(map).filter(([, value]) => plainTextOf(value).trim() !== '');
+  return Object.fromEntries(entries);
 });
 
 /** The fields of the resource, without the fields that `render` makes, and without location and amenities. */
@@ -83,8 +123,13 @@ const { location_text, display_order, is_early_access, ...first } = property.omi
 export const ownFields = withDefaults({
   ...first,
   id: uuid,
+  hid: optionalText,
+  name: first.name.regex(/\S|^$/, 'must not be blank'),
   status: z.enum([...PUBLIC_STATUSES, 'hidden']),
-  description: localized(richText),
+  description,
+  address: optionalText,
+  city: optionalText,
+  financial_analysis_url: url.nullable(),
   hero_photo_id: uuid.nullable(),
   photos: z.array(photo).max(MAX_LIST_ENTRIES),
   videos: z.array(video).max(MAX_LIST_ENTRIES),
@@ -119,32 +164,38 @@ function withDefaults<Shape extends Record<string, z.ZodType>>(shape: Shape): Wi
 
 type NodeProblem = { path: (string | number)[]; message: string };
 
+const TOO_DEEP = `must be nested at most ${MAX_NESTING} levels deep`;
+
 function documentProblems(value: unknown): NodeProblem[] {
-  if (!isObject(value) || value.type !== 'doc') {
+  if (!isMap(value) || value.type !== 'doc') {
     return [{ path: [], message: 'must be a string or a ProseMirror document of type "doc"' }];
   }
   return nodeProblems(value, [], 1);
 }
 
 function nodeProblems(node: unknown, path: (string | number)[], depth: number): NodeProblem[] {
-  if (!isObject(node)) return [{ path, message: 'must be a ProseMirror node' }];
-  if (depth > MAX_NESTING)
-    return [{ path, message: `must be nested at most ${MAX_NESTING} levels deep` }];
-  if (typeof node.type !== 'string' || !NODE_TYPES.has(node.type)) {
+  if (!isMap(node)) return [{ path, message: 'must be a ProseMirror node' }];
+  if (depth > MAX_NESTING) return [{ path, message: TOO_DEEP }];
+  const { type, content } = node;
+  if (typeof type !== 'string' || !NODE_TYPES.has(type)) {
     return [{ path: [...path, 'type'], message: `must be one of ${[...NODE_TYPES].join(', ')}` }];
   }
-  if (node.type === 'doc' && depth > 1) {
+  if (type === 'doc' && depth > 1) {
     return [{ path: [...path, 'type'], message: 'must not be a document inside a document' }];
   }
-  if (node.type === 'text') return textProblems(node.text, [...path, 'text']);
-  if (node.content === undefined) return [];
-  if (!Array.isArray(node.content) || node.content.length > MAX_LIST_ENTRIES) {
+  const deep = Object.entries(node)
+    .filter(([name, value]) => (name !== 'content' || type === 'text') && isTooDeep(value))
+    .map(([name]) => ({ path: [...path, name], message: TOO_DEEP }));
+  if (type === 'text') return [...deep, ...textProblems(node.text, [...path, 'text'])];
+  if (content === undefined) return deep;
+  if (!Array.isArray(content) || content.length > MAX_LIST_ENTRIES) {
     const message = `must be a list of at most ${MAX_LIST_ENTRIES} nodes`;
-    return [{ path: [...path, 'content'], message }];
+    return [...deep, { path: [...path, 'content'], message }];
   }
-  return node.content.flatMap((child: unknown, index) =>
+  const children = content.flatMap((child: unknown, index) =>
     nodeProblems(child, [...path, 'content', index], depth + 1),
   );
+  return [...deep, ...children];
 }
 
 function textProblems(value: unknown, path: (string | number)[]): NodeProblem[] {
@@ -152,6 +203,20 @@ function textProblems(value: unknown, path: (string | number)[]): NodeProblem[] 
   return parsed.success ? [] : parsed.error.issues.map(({ message }) => ({ path, message }));
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+/** Reports whether a value has too many levels of objects and lists. Without recursion, as it may be deep. */
+function isTooDeep(value: unknown): boolean {
+  let level = [value].filter(isContainer);
+  for (let depth = 0; depth < MAX_NESTING && level.length > 0; depth += 1) {
+    level = level.flatMap((container) => Object.values(container).filter(isContainer));
+  }
+  return level.length > 0;
+}
+
+/** Reports whether a value is an object and no list. */
+export function isMap(value: unknown): value is Record<string, unknown> {
+  return isContainer(value) && !Array.isArray(value);
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }

@@ -18,8 +18,6 @@ import {
 } from './file.ts';
 import type { Fault, ImportProblem } from './problem.ts';
 import {
-  type FileListing,
-  fileListing,
   fileListingOf,
   merged,
   mergedListing,
@@ -80,8 +78,7 @@ export function completePatch(
       }
       const old = sources.get(named);
       const whole = mergedListing(old ? fileListingOf(old) : {}, record.value ?? {});
-      const schema: z.ZodType<FileListing> = old ? fileListing : writtenListing;
-      return completed(record, old?.id, withId(whole, 'hid', 'slug'), schema, problems);
+      return completed(record, old?.id, withId(whole, 'hid', 'slug'), writtenListing, problems);
     }),
   };
   return { file, problems: [...problems, ...repeatedKeys(file)] };

@@ -7,131 +7,30 @@ import { parse, v5 } from 'uuid';
 import * as z from 'zod';
 import { uuid } from '../../src/http/uuid.ts';
 import { amenity, location } from '../../src/properties/openapi/resource.ts';
-import { httpUrl, localized, MAX_LIST_ENTRIES, text } from '../../src/properties/openapi/text.ts';
-import { plainTextOf, type RichText, type RichTextNode } from '../../src/properties/rich-text.ts';
+import { localized, MAX_LIST_ENTRIES } from '../../src/properties/openapi/text.ts';
 import { slug } from '../../src/properties/slug.ts';
 import type { Source } from '../../src/properties/source.ts';
-import { MAX_NESTING, ownFields, photo, richText, video } from './listing-schemas.ts';
+import { isMap, ownFields, photo, url, video } from './listing-schemas.ts';
 
 /** Published in docs/guides/listings-file.md: another namespace would give every record another id. */
 const ID_NAMESPACE = parse('dab30d73-9ba7-4be9-995d-d83048c8cdd4');
 
-/** Sites write URLs into pages, where these would end an attribute or a tag. */
-const UNSAFE_IN_URL = /["'<>\s]/;
-
-/** A URL, in normal form. Credentials in it would be seen by every visitor. */
-const writtenUrl = httpUrl
-  .transform((value, context) => {
-    const reject = (message: string) => {
-      context.addIssue({ code: 'custom', message });
-      return z.NEVER;
-    };
-    // The URL parser drops these silently.
-    if (/[\t\n\r]/.test(value)) return reject('must not contain line breaks or tabs');
-    const url = URL.parse(escaped(value.trim()));
-    // The URL parser decodes the percent-encoded characters of a host.
-    if (url === null || UNSAFE_IN_URL.test(url.href)) {
-      return reject('must be an absolute http or https URL');
-    }
-    if (url.username || url.password) return reject('must not contain credentials');
-    return url.href;
-  })
-  .pipe(httpUrl);
-
-function escaped(url: string): string {
-  return url.replace(new RegExp(UNSAFE_IN_URL, 'g'), (character) =>
-    character === "'" ? '%27' : encodeURIComponent(character),
-  );
-}
-
-/**
- * Rich text with bounded attributes and marks. They are never shown, but SQLite cannot read JSON that is nested deeper.
- */
-const writtenRichText = richText.pipe(
-  z.custom<RichText>().superRefine((value, context) => {
-    if (typeof value === 'string') return;
-    for (const path of pathsOfDeepFields(value, [])) {
-      const message = `must be nested at most ${MAX_NESTING} levels deep`;
-      context.addIssue({ code: 'custom', path, message });
-    }
-  }),
-);
-
-/** Returns the paths of fields that are nested too deep, except for the content of nodes. */
-function pathsOfDeepFields(node: RichTextNode, path: PropertyKey[]): PropertyKey[][] {
-  // The schema has checked the content of every node but text nodes, which must not have any.
-  const hasContent = node.type !== 'text';
-  const others = Object.entries(node).filter(([name]) => !(hasContent && name === 'content'));
-  return [
-    ...others
-      .filter(([, value]) => isDeeperThan(MAX_NESTING, value))
-      .map(([name]) => [...path, name]),
-    ...((hasContent && node.content) || []).flatMap((child, index) =>
-      pathsOfDeepFields(child, [...path, 'content', index]),
-    ),
-  ];
-}
-
-/** Reports whether a value has more levels of objects and lists, itself included. Without recursion, as it may be deep. */
-function isDeeperThan(levels: number, value: unknown): boolean {
-  let level = [value].filter(isContainer);
-  for (let depth = 0; depth < levels && level.length > 0; depth += 1) {
-    level = level.flatMap((container) => Object.values(container).filter(isContainer));
-  }
-  return level.length > 0;
-}
-
-/** A list of a listing. It may be left out. */
-const optionalList = <Entry extends z.ZodType>(entry: Entry) =>
-  z.array(entry).max(MAX_LIST_ENTRIES).default([]);
-
-/** Blank text is no text. */
-const optionalText = text
-  .nullable()
-  .transform((value) => (isBlank(value ?? '') ? null : value))
-  .default(null);
-
-/** Rich text in some of the languages. A blank one is dropped. */
-const description = (schema: z.ZodType<RichText>) =>
-  localized(schema)
-    .overwrite((map) => {
-      const entries = Object.entries(map).filter(([, value]) => !isBlank(plainTextOf(value)));
-      return Object.fromEntries(entries);
-    })
-    .default({});
-
 /** A listing in the form of a file: it names its location by id or slug, and its amenities by slug. */
-export const fileListing = z.strictObject({
+export const writtenListing = z.strictObject({
   ...ownFields,
-  hid: optionalText,
-  name: ownFields.name.regex(/\S|^$/, 'must not be blank'),
-  description: description(richText),
-  address: optionalText,
-  city: optionalText,
   location_id: uuid.nullable().default(null),
   location: slug.nullable().exactOptional(),
-  hero_photo: writtenUrl.nullable().exactOptional(),
-  amenities: optionalList(slug),
+  hero_photo: url.nullable().exactOptional(),
+  amenities: z.array(slug).max(MAX_LIST_ENTRIES).default([]),
 });
 
-const writtenPhoto = photo.extend({ url: writtenUrl });
-const writtenVideo = video.extend({ url: writtenUrl });
-
-/** A listing of a file. Rules that stored listings may break are here, and not in the schema of stored listings. */
-export const writtenListing = fileListing.extend({
-  description: description(writtenRichText),
-  financial_analysis_url: writtenUrl.nullable().default(null),
-  photos: optionalList(writtenPhoto),
-  videos: optionalList(writtenVideo),
-});
+export type FileListing = z.infer<typeof writtenListing>;
 
 /** A location of a file. Its id is read in either case, and its slug may be left out. */
 export const writtenLocation = location.extend({
   id: uuid,
   slug: location.shape.slug.default(null),
 });
-
-export type FileListing = z.infer<typeof fileListing>;
 
 /** Returns a stored listing in the form of a file. */
 export function fileListingOf({ location, amenities, ...own }: Source): FileListing {
@@ -173,8 +72,8 @@ export const amenityPatch: z.ZodType<Patch> = patchOf(amenity);
 /** Photos and videos may leave fields out too: see `mergedMedia`. */
 export const listingPatch: z.ZodType<Patch> = patchOf(
   writtenListing.extend({
-    photos: optionalList(patchOf(writtenPhoto)),
-    videos: optionalList(patchOf(writtenVideo)),
+    photos: z.array(patchOf(photo)).max(MAX_LIST_ENTRIES).default([]),
+    videos: z.array(patchOf(video)).max(MAX_LIST_ENTRIES).default([]),
   }),
 );
 
@@ -286,21 +185,8 @@ export function withMediaIds(listing: Patch): Patch {
 export function withId(record: Patch, ...keys: ('hid' | 'slug' | 'url')[]): Patch {
   if (record.id !== undefined) return record;
   for (const name of keys) {
-    const key = name === 'url' ? writtenUrl.safeParse(record.url).data : record[name];
+    const key = name === 'url' ? url.safeParse(record.url).data : record[name];
     if (typeof key === 'string' && key !== '') return { id: v5(key, ID_NAMESPACE), ...record };
   }
   return record;
-}
-
-function isBlank(value: string): boolean {
-  return value.trim() === '';
-}
-
-/** Reports whether a value is an object and no list. */
-export function isMap(value: unknown): value is Patch {
-  return isContainer(value) && !Array.isArray(value);
-}
-
-function isContainer(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
 }
