@@ -6,7 +6,7 @@
 import { CsvError, parse } from 'csv-parse/sync';
 import type * as z from 'zod';
 import { LOCALES } from '../../src/properties/locale-map.ts';
-import { type ReadFile, readRecords, recordName, utf8Of } from './file.ts';
+import { type ReadFile, readRecords, recordName, unreadable, utf8Of } from './file.ts';
 import { type Fault, type ImportProblem, type RecordName, THE_SHEET } from './problem.ts';
 import { type Patch, writtenListing } from './records.ts';
 
@@ -39,7 +39,7 @@ function columnsOf(name: string, schema: z.ZodType): [string, CellKind][] {
 /** Reads the bytes of a sheet: UTF-8, a header row, commas or semicolons. */
 export function readSheet(bytes: Uint8Array): ReadFile {
   const text = utf8Of(bytes);
-  if (text === undefined) return unreadable({ path: '', code: 'not_utf8' });
+  if (text === undefined) return unreadable(THE_SHEET, [{ path: '', code: 'not_utf8' }]);
   let rows: string[][];
   try {
     const head = text.slice(0, text.search(/[\r\n]|$/));
@@ -47,11 +47,11 @@ export function readSheet(bytes: Uint8Array): ReadFile {
     rows = parse(text, { delimiter, relax_column_count: true });
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
-    return unreadable({ path: '', code: 'not_csv', details: [error.message] });
+    return unreadable(THE_SHEET, [{ path: '', code: 'not_csv', details: [error.message] }]);
   }
   const [names = [], ...others] = rows.map((row) => row.map((cell) => cell.trim()));
   const header = names.map((name) => (isColumn(name.toLowerCase()) ? name.toLowerCase() : name));
-  if (header.join('') === '') return unreadable({ path: '', code: 'no_header' });
+  if (header.join('') === '') return unreadable(THE_SHEET, [{ path: '', code: 'no_header' }]);
   const problems = headerProblems(header);
   const records = others.flatMap((cells, index) => {
     if (cells.join('') === '') return [];
@@ -126,8 +126,4 @@ function valueOfCell(kind: CellKind, cell: string): unknown {
     case 'text':
       return cell;
   }
-}
-
-function unreadable(fault: Fault): ReadFile {
-  return { kind: 'unreadable', problems: [{ record: THE_SHEET, ...fault }] };
 }

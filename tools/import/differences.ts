@@ -4,7 +4,7 @@ import { LOCALES } from '../../src/properties/locale-map.ts';
 import { plainTextOf } from '../../src/properties/rich-text.ts';
 import type { Amenity, Location, Source } from '../../src/properties/source.ts';
 import { isMap } from './listing-schemas.ts';
-import { counted, shown } from './problem.ts';
+import { counted, pluralOf, shown } from './problem.ts';
 
 export type Differences = {
   /** `price_from 118000 → 121000`, `title.fr removed`, `3 photos removed`. */
@@ -131,13 +131,12 @@ function compareList<T extends { id: string }>(
   found: Differences,
 ): void {
   if (isSame(old, now)) return;
-  const many = field.replace('_', ' ');
   const before = new Map(old.map((each) => [each.id, each]));
   const after = new Map(now.map((each) => [each.id, each]));
   const moved = (verb: string, list: readonly T[], others: ReadonlyMap<string, T>) => {
     const entries = list.filter(({ id }) => !others.has(id));
     const names = field === 'amenities' ? ` (${entries.map(labelOf).join(', ')})` : '';
-    return entries.length === 0 ? [] : [`${counted(entries.length, one, many)} ${verb}${names}`];
+    return entries.length === 0 ? [] : [`${counted(entries.length, one)} ${verb}${names}`];
   };
   const changed = now.flatMap((entry) => {
     const own: Differences = { changes: [], emptied: [] };
@@ -150,8 +149,8 @@ function compareList<T extends { id: string }>(
     ...moved('added', now, before),
     ...moved('removed', old, after),
     ...changed.slice(0, SHOWN_ENTRIES),
-    ...(more > 0 ? [`${counted(more, `more ${one}`, `more ${many}`)} changed`] : []),
+    ...(more > 0 ? [`${counted(more, `more ${one}`)} changed`] : []),
   ];
   if (old.length > 0 && now.length === 0) found.emptied.push(field);
-  found.changes.push(...(changes.length === 0 ? [`${many} in another order`] : changes));
+  found.changes.push(...(changes.length === 0 ? [`${pluralOf(one)} in another order`] : changes));
 }

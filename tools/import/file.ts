@@ -71,15 +71,16 @@ const sections = z.strictObject({ locations: records, amenities: records, proper
 /** Reads the bytes of a listings file in JSON: every record, and every problem found in the file alone. */
 export function readListingsFile(bytes: Uint8Array, { isPatch = false } = {}): ReadFile {
   const text = utf8Of(bytes);
-  if (text === undefined) return unreadable([{ path: '', code: 'not_utf8' }]);
+  if (text === undefined) return unreadable(THE_FILE, [{ path: '', code: 'not_utf8' }]);
   const { value, losses } = parseJson(text);
   // Of two sections with one name, it is not known which one was meant.
   const lostSections = losses.filter(({ path }) => path.length <= 1);
   if (lostSections.length > 0) {
-    return unreadable(lostSections.map((loss) => ({ ...loss, path: pathOf(loss.path) })));
+    const faults = lostSections.map((loss) => ({ ...loss, path: pathOf(loss.path) }));
+    return unreadable(THE_FILE, faults);
   }
   const ofFile = parsed(sections, value).faults.map((fault) => ({ ...fault, value: undefined }));
-  if (!isMap(value)) return unreadable(ofFile);
+  if (!isMap(value)) return unreadable(THE_FILE, ofFile);
 
   const raw = (section: Section): RawRecord[] => {
     const list = value[section];
@@ -103,7 +104,7 @@ export function readListingsFile(bytes: Uint8Array, { isPatch = false } = {}): R
   return {
     kind: ofFile.some(({ path }) => isSection(path)) ? 'unreadable' : 'read',
     file,
-    problems: [...ofFile.map(inFile), ...lost, ...problems],
+    problems: [...unreadable(THE_FILE, ofFile).problems, ...lost, ...problems],
   };
 }
 
@@ -176,12 +177,9 @@ function valueAt(root: unknown, path: string): unknown {
   }, root);
 }
 
-function unreadable(faults: readonly Fault[]): ReadFile {
-  return { kind: 'unreadable', problems: faults.map(inFile) };
-}
-
-function inFile(fault: Fault): ImportProblem {
-  return { record: THE_FILE, ...fault };
+/** Returns a file that cannot be read. `record` is the file or the sheet as a whole. */
+export function unreadable(record: RecordName, faults: readonly Fault[]): ReadFile {
+  return { kind: 'unreadable', problems: faults.map((fault) => ({ record, ...fault })) };
 }
 
 function isSection(name: unknown): name is Section {

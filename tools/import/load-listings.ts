@@ -36,13 +36,11 @@ export async function loadListings(
   read: ReadListings,
   options: LoadOptions,
 ): Promise<ImportOutcome> {
-  const site = publicSiteUrl().safeParse(varsFor(options).get('PUBLIC_SITE_URL'));
+  const { isRemote, environment } = options;
+  const vars = isRemote ? varsOf(readWranglerConfig(), environment) : readVars();
+  const site = publicSiteUrl().safeParse(vars.get('PUBLIC_SITE_URL'));
   if (!site.success) throw new UserError(`PUBLIC_SITE_URL ${site.error.issues[0]?.message}`);
   return loadInto(await openMigrated(options), read, site.data, options);
-}
-
-function varsFor({ isRemote, environment }: LoadOptions): ReadonlyMap<string, string> {
-  return isRemote ? varsOf(readWranglerConfig(), environment) : readVars();
 }
 
 /** Imports into a database that has every table, and closes it. `publicSiteUrl` has no trailing slash. */

@@ -1,17 +1,15 @@
 /** Problems of a listings file, and the lines that report them: one line for each cause. Pure. */
 
-/** The record of a problem, by which the editor finds it. */
+/** The name of a record in a problem. */
 export type RecordName = {
   kind: 'file' | 'location' | 'amenity' | 'listing';
-  /** `properties[3]`, `row 12` of a sheet, the slug in the arguments of a command, `the file`, `the stored listing`. */
+  /** e.g. `properties[3]`, `row 12`, `the file` */
   place: string;
-  /** Whether the record is a row of a sheet, or the sheet itself. */
   isSheet?: boolean;
-  /** A key of the record, or its name: `slug`, `casa-marea`. */
   key?: { field: string; value: string } | undefined;
 };
 
-/** What is wrong. Code → the end of a sentence that begins with the path and the value; each `%` is a detail. */
+/** Code → the end of a sentence that begins with the path and the value. Each `%` is a detail. */
 const SENTENCES = {
   not_utf8: 'is not UTF-8 text',
   not_json: 'is not JSON: %',
@@ -49,7 +47,7 @@ const SENTENCES = {
     'would empty something of % of the %, more than a fifth: --patch keeps what a file leaves out, and --allow-emptied empties it',
 } as const;
 
-/** The sentences that are different for a sheet, whose reader does not think in types. */
+/** Other sentences for a sheet. */
 const SHEET_SENTENCES: Partial<Record<keyof typeof SENTENCES, string>> = {
   not_utf8: 'is not UTF-8 text: save it as "CSV UTF-8"',
   not_a_number: 'must be a number such as 118000 or 118000.5',
@@ -76,7 +74,7 @@ export const THE_FILE: RecordName = { kind: 'file', place: 'the file' };
 /** A sheet as a whole. */
 export const THE_SHEET: RecordName = { ...THE_FILE, isSheet: true };
 
-/** Returns `properties[3] (slug "casa-marea")`. */
+/** e.g. `properties[3] (slug "casa-marea")` */
 export function nameOf({ place, key }: RecordName): string {
   return key === undefined || key.value === place
     ? place
@@ -93,7 +91,7 @@ export function problemLines(problems: readonly ImportProblem[]): string[] {
   return [...causes.values()].map((same) => printable(causeLine(same)));
 }
 
-/** Returns a problem as one line: `properties[3] (slug "x"): photos.0.url "htp:/y" must be …`. */
+/** e.g. `properties[3] (slug "x"): photos.0.url "htp:/y" must be …` */
 export function problemLine(problem: ImportProblem): string {
   const { record, path, value, subject } = problem;
   const about = record.isSheet ? [shown(value)] : [path, shown(value)];
@@ -117,9 +115,13 @@ export function shown(value: unknown): string {
   return `${text.slice(0, SHOWN_CHARACTERS).toWellFormed()}…${text.startsWith('"') ? '"' : ''}`;
 }
 
-/** Returns `1 listing`, `2 listings`. */
-export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`;
+/** Returns `1 listing`, `2 listings`, `2 amenities`. */
+export function counted(count: number, one: string): string {
+  return `${count} ${count === 1 ? one : pluralOf(one)}`;
+}
+
+export function pluralOf(one: string): string {
+  return `${one.replace(/y$/, 'ie')}s`;
 }
 
 /** Escapes control characters, so that a file's text cannot steer the terminal or begin a line. */
@@ -137,7 +139,7 @@ function causeOf(problem: ImportProblem): string {
   return JSON.stringify([record.kind, subject ?? anyEntry(path), sentenceOf(problem)]);
 }
 
-/** Returns a path without places in lists, e.g. `photos.0.url` → `photos.*.url`. */
+/** e.g. `photos.0.url` → `photos.*.url` */
 function anyEntry(path: string): string {
   return path.replace(/\.\d+/g, '.*');
 }
@@ -150,20 +152,15 @@ function causeLine(problems: readonly ImportProblem[]): string {
   const field = record.isSheet ? columnOf(path) : anyEntry(path);
   const cause = [subject ?? field, sentenceOf(first)].filter(Boolean).join(' ');
   const records = new Set(problems.map((each) => each.record.place)).size;
-  const plural = {
-    file: 'files',
-    location: 'locations',
-    amenity: 'amenities',
-    listing: 'listings',
-  };
-  const often = `${problems.length === records ? '' : `${problems.length} times in `}${counted(records, record.kind, plural[record.kind])}`;
+  const times = problems.length === records ? '' : `${problems.length} times in `;
+  const often = `${times}${counted(records, record.kind)}`;
   const where =
     record.key === undefined ? whereOf(first) : `${record.key.value} (${placeOf(first)})`;
   const examples = subject === undefined ? examplesOf(problems) : '';
   return `${cause}: ${often}, first ${where}${examples}`;
 }
 
-/** Shows the values at fault: of those that differ in their digits only, the first one. */
+/** Shows the values at fault. Of values that differ only in their digits, it shows the first. */
 function examplesOf(problems: readonly ImportProblem[]): string {
   const examples = new Map<string, string>();
   for (const { value } of problems) {
@@ -176,19 +173,17 @@ function examplesOf(problems: readonly ImportProblem[]): string {
   return all.length === 0 ? '' : `: ${all.slice(0, SHOWN_VALUES).join(', ')}${more}`;
 }
 
-/** Returns the place of a problem as a reader of the file or the sheet looks for it. */
 function placeOf({ record, path }: ImportProblem): string {
   const column = record.isSheet ? columnOf(path) : path;
   return column === '' ? record.place : `${record.place}, ${column}`;
 }
 
-/** Returns the place with the key of the record. The sentence after it names a path of JSON itself. */
 function whereOf(problem: ImportProblem): string {
   const { record } = problem;
   return nameOf(record.isSheet ? { ...record, place: placeOf(problem) } : record);
 }
 
-/** Returns the column of a path: a field, or a language of one. A list is one column. */
+/** e.g. `photos.0.url` → `photos` */
 function columnOf(path: string): string {
   return path.replace(/\.\d.*/, '');
 }

@@ -25,12 +25,12 @@ const CHECKS: Readonly<Record<string, (listing: Source) => boolean>> = {
 /** A warning, and the slugs of the listings that it is about. */
 export type QualityWarning = { warning: string; slugs: string[] };
 
-/** Returns the warnings about listings, each with the slugs of its listings. */
+/** Returns every warning, also those about no listing. */
 export function qualityOf(listings: readonly Source[]): QualityWarning[] {
-  return Object.entries(CHECKS).flatMap(([warning, isAbout]) => {
-    const slugs = listings.filter(isAbout).map(({ slug }) => slug);
-    return slugs.length === 0 ? [] : [{ warning, slugs }];
-  });
+  return Object.entries(CHECKS).map(([warning, isAbout]) => ({
+    warning,
+    slugs: listings.filter(isAbout).map(({ slug }) => slug),
+  }));
 }
 
 function textsOf({ name, title, description, location_text, photos, ...others }: Source): string[] {

@@ -3,12 +3,10 @@
 import type { ChangedListing, Counts, Findings, ImportOutcome } from './import.ts';
 import { type Hook, notify } from './notify.ts';
 import type { Pruning } from './plan.ts';
-import { counted, printable, problemLines } from './problem.ts';
+import { counted, type ImportProblem, printable, problemLines } from './problem.ts';
 
 /** The outcome of an import that was done, or would be. */
 type Accepted = Extract<ImportOutcome, { kind: 'accepted' }>;
-
-type Rejected = Extract<ImportOutcome, { kind: 'rejected' }>;
 
 /** The most slugs that are named after a count of listings, and in the list of new listings. */
 const NAMED = 3;
@@ -29,7 +27,7 @@ export function printOutcome(
   if (findings && isDryRun) for (const line of changeLines(findings)) console.log(line);
   if (isAccepted) for (const line of summaryLines(outcome, pruning)) console.log(line);
   const emptied = findings ? emptiedLines(findings, isAccepted && !isDryRun) : [];
-  for (const line of [...emptied, ...(isAccepted ? [] : rejectionLines(outcome))]) {
+  for (const line of [...emptied, ...(isAccepted ? [] : rejectionLines(outcome.problems))]) {
     console.error(line);
   }
 }
@@ -37,25 +35,23 @@ export function printOutcome(
 function summaryLines(outcome: Accepted, pruning: Pruning): string[] {
   const { listings, locations, amenities, quality, affected, pruned } = outcome;
   const lines = [
-    ...summaryLine(listings, 'listing', 'listings'),
-    ...summaryLine(locations, 'location', 'locations'),
-    ...summaryLine(amenities, 'amenity', 'amenities'),
+    ...summaryLine(listings, 'listing'),
+    ...summaryLine(locations, 'location'),
+    ...summaryLine(amenities, 'amenity'),
   ];
   if (affected > 0) {
     lines.push(
       `Rendered anew, because their location or amenities changed: ${affected} other listings`,
     );
   }
-  const written = [listings, locations, amenities].some(
-    ({ added, changed }) => added + changed > 0,
-  );
-  if (!written && pruned === 0) {
+  const counts = [listings, locations, amenities];
+  if (pruned === 0 && counts.every(({ added, changed }) => added + changed === 0)) {
     lines.push('Nothing changed: the store already holds all of it.');
   }
   const { renamed } = outcome.findings;
   const ofSlugs = { warning: 'another slug, and so another address', slugs: renamed };
-  for (const { warning, slugs } of renamed.length > 0 ? [ofSlugs, ...quality] : quality) {
-    lines.push(`Worth a look: ${warning}: ${countedListings(slugs)}`);
+  for (const { warning, slugs } of [ofSlugs, ...quality]) {
+    if (slugs.length > 0) lines.push(`Worth a look: ${warning}: ${countedListings(slugs)}`);
   }
   if (pruning !== 'none') {
     lines.push(`Hidden, because the file does not name them: ${counted(pruned, 'listing')}`);
@@ -89,7 +85,7 @@ function emptiedLines({ emptied }: Findings, isDone: boolean): string[] {
 }
 
 /** Returns a line for each cause of the problems, and their number. */
-function rejectionLines({ problems }: Rejected): string[] {
+function rejectionLines(problems: readonly ImportProblem[]): string[] {
   const lines = problemLines(problems);
   const kinds = lines.length === problems.length ? '' : ` of ${counted(lines.length, 'kind')}`;
   if (problems.some(({ code }) => code === 'not_known')) lines.push(KNOWN_ONES);
@@ -131,9 +127,8 @@ function named(slugs: readonly string[], most: number): string {
 }
 
 /** Returns no line for records of which the file has none. */
-function summaryLine({ added, changed, unchanged }: Counts, one: string, many: string): string[] {
+function summaryLine({ added, changed, unchanged }: Counts, one: string): string[] {
   const total = added + changed + unchanged;
-  if (total === 0) return [];
-  const line = `${total} ${total === 1 ? one : many}: ${added} added, ${changed} changed, ${unchanged} unchanged`;
-  return [line];
+  const counts = `${added} added, ${changed} changed, ${unchanged} unchanged`;
+  return total === 0 ? [] : [`${counted(total, one)}: ${counts}`];
 }
