@@ -1,6 +1,5 @@
 /** Cross-origin access for the origins of `CORS_ORIGINS` (WHATWG Fetch, "CORS protocol"). */
 
-import type { HonoRequest } from 'hono';
 import { cors as honoCors } from 'hono/cors';
 import { createMiddleware } from 'hono/factory';
 import { type AppEnv, configOf } from '../config.ts';
@@ -48,7 +47,9 @@ export function cors() {
     const { corsOrigins } = configOf(c.env);
     if (corsOrigins.length === 0) return next();
     const origin = c.req.header('Origin');
-    if (origin !== undefined && !isBareOptions(c.req)) return handle(c, next);
+    const isPreflight = c.req.header('Access-Control-Request-Method') !== undefined;
+    const isCors = c.req.method !== 'OPTIONS' || isPreflight;
+    if (origin !== undefined && isCors) return handle(c, next);
     await next();
     c.res.headers.append('Vary', 'Origin');
     const allowed = origin === undefined ? null : allowedOrigin(origin, corsOrigins);
@@ -63,11 +64,4 @@ export function cors() {
 function allowedOrigin(origin: string, listed: readonly string[]): string | null {
   if (listed.includes('*')) return '*';
   return listed.includes(origin) ? origin : null;
-}
-
-/** Reports whether a request is an OPTIONS of RFC 9110 section 9.3.7, and not a browser's preflight. */
-function isBareOptions(request: HonoRequest): boolean {
-  return (
-    request.method === 'OPTIONS' && request.header('Access-Control-Request-Method') === undefined
-  );
 }

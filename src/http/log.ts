@@ -23,7 +23,7 @@ type Notes = {
   token_fault?: string;
   /** Why an API key was rejected. */
   key_fault?: string;
-  /** The caller: the key's name, `api-key` for a key that opens everything, `bearer`. */
+  /** The key's name, `api-key` or `bearer`. */
   caller?: string;
   /** The source of a response of the feed. */
   cache?: 'memory' | 'edge' | 'database' | 'stale';
@@ -36,7 +36,6 @@ type Notes = {
   database_attempts?: number;
 };
 
-/** A note that adds up numbers. */
 type Sum = 'counter_ms' | 'database_ms' | 'database_attempts';
 
 const requests = new AsyncLocalStorage<{ id: string; notes: Notes }>();
@@ -51,9 +50,8 @@ export function accessLog() {
     await requests.run({ id, notes }, next);
     const duration = Date.now() - startedAt;
     const { headers } = c.res;
-    if (headers.has('X-RateLimit-Limit') || notes.counter_ms !== undefined) {
-      headers.set('Server-Timing', serverTiming(notes, duration));
-    }
+    const isCounted = headers.has('X-RateLimit-Limit');
+    if (isCounted) headers.set('Server-Timing', serverTiming(notes, duration));
     // Once per isolate: an isolate stays in its data centre, and reading `cf` is slow.
     origin ??= originOf(c);
     const line = {
@@ -71,7 +69,7 @@ export function accessLog() {
   });
 }
 
-/** Adds fields to the current request's line. A later value of a field replaces an earlier one. */
+/** Adds fields to the current request's line. */
 export function note(notes: Notes): void {
   const request = requests.getStore();
   if (request !== undefined) Object.assign(request.notes, notes);
@@ -99,21 +97,20 @@ export function logFault(message: string, cause: unknown): void {
   console.error(JSON.stringify({ level: 'error', message, request_id, cause: stackOf(cause) }));
 }
 
-/** Returns the stacks of an error and of its causes. */
 function stackOf(error: unknown): string {
   if (!(error instanceof Error)) return `a thrown ${typeof error}`;
   const own = error.stack ?? `${error.name}: ${error.message}`;
   return error.cause === undefined ? own : `${own}\ncaused by ${stackOf(error.cause)}`;
 }
 
-/** Writes the times as W3C Server Timing does, in milliseconds. A call that was not made has no entry. */
+/** W3C Server Timing. A dependency that was not called has no entry. */
 function serverTiming({ counter_ms, database_ms }: Notes, total: number): string {
   const counter = counter_ms === undefined ? '' : `counter;dur=${counter_ms}, `;
   const database = database_ms === undefined ? '' : `database;dur=${database_ms}, `;
   return `${counter}${database}total;dur=${total}`;
 }
 
-/** Returns the data centre, which is undefined outside of production, and the id of the deployment or the version. */
+/** `colo` is the data centre in production. `version` is the id of the deployment, or else the service's version. */
 function originOf({ req, env }: Context<AppEnv>) {
   const { CF_VERSION_METADATA: metadata }: Partial<Env> = env;
   return { colo: req.raw.cf?.colo, version: metadata?.id || VERSION };

@@ -15,12 +15,11 @@ import { wholeNumber } from './whole-number.ts';
 /** Raise it when the meaning of a position changes: older cursors are then rejected with `invalid_cursor`. */
 const VERSION = 2;
 const CHECK_BYTES = 8;
-/** A longer cursor is rejected before it is decoded. The longest of this service has about 500 characters. */
+/** A longer cursor is rejected before it is decoded. The longest one has about 500 characters. */
 export const MAX_CURSOR_CHARACTERS = 1_000;
 
 const encoder = new TextEncoder();
 
-/** Items per page. */
 export const DEFAULT_PAGE_SIZE = 25;
 export const MAX_PAGE_SIZE = 100;
 

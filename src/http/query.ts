@@ -59,7 +59,7 @@ const PAGING_NAMES =
   /^(cursor|after|resume_cursor|next_cursor|starting_after|ending_before|page|offset|page_token)$/;
 
 /** Names in other APIs → the parameter of this API. */
-const USUAL_NAMES = { lang: 'locale', language: 'locale', location_slug: 'location' };
+const USUAL_NAMES = { lang: 'locale', language: 'locale' };
 
 /** Parameters that links and caches append. */
 const APPENDED =

@@ -23,7 +23,7 @@ import { type ListingKey, type PageRequest, position, propertiesScope } from './
 /** Mounted at /api/v1/web. */
 export function propertyRoutes() {
   const feed = new Feed();
-  const listQuery = validQuery(listParameters);
+  const listQuery = validQuery(listParameters, { location_slug: 'location' });
   return new Hono<AppEnv>()
     .get('/properties', requireFeedAccess(), listQuery, async (c) => {
       return feed.respond(c, ...(await pageRequest(c.req.valid('query'), 'document')));

@@ -49,7 +49,7 @@ export function readD1<T>(call: () => Promise<T>): Promise<T> {
   return callWithin(D1_READ_DEADLINE_MS, 'D1 read', call);
 }
 
-/** Writes within 10 s in all, and throws as `readD1` does. The write must be safe to run twice. */
+/** Writes within 10 s in all, and throws as `readD1` does. */
 export async function writeD1<T extends D1Result | D1Result[]>(call: () => Promise<T>): Promise<T> {
   const results = await callWithin(D1_WRITE_DEADLINE_MS, 'D1 write', call);
   const [first] = [results].flat();
