@@ -68,7 +68,7 @@ describe('id', () => {
 });
 
 describe('wait', () => {
-  it('answers at once when there is something to show', async () => {
+  it('responds at once when there is something to show', async () => {
     const aggregate_id = freshKey();
     await store(aggregate_id);
     const { data } = await listEvents(`order=asc&wait=25&aggregate_id=${aggregate_id}`);
@@ -80,7 +80,7 @@ describe('wait', () => {
     ['order=asc&wait=0', 'must be at least 1'],
     ['order=asc&wait=26', 'must be at most 25'],
     ['order=asc&wait=1.5', 'must be a whole number'],
-  ])('of %s is refused: %s', async (query, message) => {
+  ])('of %s is rejected: %s', async (query, message) => {
     const error = await expectError(await get(`${LIST}?${query}`), 400, 'validation_error');
     expect(error.details).toEqual([{ path: 'wait', message }]);
   });

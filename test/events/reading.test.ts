@@ -68,7 +68,7 @@ describe('the list of events', () => {
     ]);
   });
 
-  it('names the key that posted it, in the list and by its id, and not in the answer to the post', async () => {
+  it('names the key that posted it, in the list and by its id, and not in the response to the post', async () => {
     const { key, entry } = await namedKey('booking-system', ['events:write', 'events:read']);
     const changes = { API_KEYS: [entry] };
     const post = (name?: string) => {
@@ -140,7 +140,7 @@ describe('the list of events', () => {
     `type=${'x'.repeat(256)}`,
     'type=a%00b',
     `type=${Array.from({ length: 51 }, (_, index) => index).join()}`,
-  ])('refuses %s', async (query) => {
+  ])('rejects %s', async (query) => {
     const error = await expectError(await get(`${LIST}?${query}`), 400, 'validation_error');
     expect(error.param).toBe('type');
     expect(error.message).not.toContain('must be given once');
@@ -187,7 +187,7 @@ describe('the list of events', () => {
     ['created_before', 'created_before=1700000000'],
     ['after_id', 'after_id=x'],
     ['after_id', 'after_id=00000000-0000-4000-8000-000000000000'],
-  ])('refuses a bad %s (%#)', async (param, query) => {
+  ])('rejects a bad %s (%#)', async (param, query) => {
     const error = await expectError(await get(`${LIST}?${query}`), 400, 'validation_error');
     expect(error.param).toBe(param);
     expect(error.details?.[0]?.path).toBe(param);

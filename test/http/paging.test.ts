@@ -32,7 +32,7 @@ describe('a cursor', () => {
     }
   });
 
-  it('of an earlier version is refused', async () => {
+  it('of an earlier version is rejected', async () => {
     const text = new TextEncoder().encode(JSON.stringify([1, scope.list, '', [7, 'b']]));
     const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', text));
     const cursor = new Uint8Array([...digest.subarray(0, 8), ...text]).toBase64({
@@ -42,7 +42,7 @@ describe('a cursor', () => {
     await expect(decode(cursor)).rejects.toMatchObject({ code: 'invalid_cursor' });
   });
 
-  it('is refused after any change of a single character', async () => {
+  it('is rejected after any change of a single character', async () => {
     const cursor = await encodeCursor(scope, [12, '5f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42']);
     const changed: string[] = [];
     for (let index = 0; index <= cursor.length; index += 1) {
@@ -72,11 +72,11 @@ describe('a cursor', () => {
     ['a check without content', 'AAAAAAAAAAA'],
     ['far too long', 'A'.repeat(100_000)],
     ['not ASCII', 'é'.repeat(20)],
-  ])('is refused when it is %s', async (_name, text) => {
+  ])('is rejected when it is %s', async (_name, text) => {
     await expect(decode(text)).rejects.toMatchObject({ code: 'invalid_cursor', status: 400 });
   });
 
-  it('is refused when its position has another shape, even with a valid check', async () => {
+  it('is rejected when its position has another shape, even with a valid check', async () => {
     const cursor = await encodeCursor(scope, ['a', 1]);
     await expect(decode(cursor)).rejects.toMatchObject({ code: 'invalid_cursor' });
   });

@@ -37,7 +37,7 @@ function lookCounter() {
   return {
     DB,
     count: () => count,
-    /** Resolves when so many looks have ended and so many timers are left: the time limits of calls are over. */
+    /** Resolves when this number of looks has ended and this number of timers is left: the time limits of calls are cleared. */
     async untilAsleep(looks: number, timers = 1): Promise<void> {
       do await scheduler.wait(0);
       while (count !== looks || vi.getTimerCount() !== timers);
@@ -60,7 +60,7 @@ afterEach(() => {
 });
 
 describe('a request that waits', () => {
-  it('looks again a second after the last look, and answers with what it finds', async () => {
+  it('looks again a second after the last look, and responds with what it finds', async () => {
     const { DB, count, untilAsleep } = lookCounter();
     const aggregateId = crypto.randomUUID();
     const waiting = wait(DB, emptyList(aggregateId));
@@ -73,7 +73,7 @@ describe('a request that waits', () => {
     expect(count()).toBe(2);
   });
 
-  it('looks 26 times in 25 seconds, and then answers with an empty list', async () => {
+  it('looks 26 times in 25 seconds, and then responds with an empty list', async () => {
     const { DB, count, untilAsleep } = lookCounter();
     const waiting = wait(DB);
     for (let second = 1; second <= 25; second += 1) {
@@ -89,11 +89,11 @@ describe('a request that waits', () => {
     const ctx = createExecutionContext();
     const init = { headers: { 'x-api-key': API_KEY, 'CF-Connecting-IP': freshAddress() } };
     const request = new Request(`https://api.example.com${emptyList()}`, init);
-    const answer = Promise.resolve(createApp().fetch(request, { ...env, DB }, ctx));
+    const responding = Promise.resolve(createApp().fetch(request, { ...env, DB }, ctx));
     await untilAsleep(1);
     await waitOnExecutionContext(ctx);
     await endAll();
-    expect(await lengthOf(await answer)).toBe(0);
+    expect(await lengthOf(await responding)).toBe(0);
   });
 
   it('looks no more once its signal is aborted', async () => {
@@ -107,7 +107,7 @@ describe('a request that waits', () => {
     expect(count()).toBe(1);
   });
 
-  it('is refused when the database is set back meanwhile, and at once with a cursor from before', async () => {
+  it('is rejected when the database is rewound meanwhile, and at once with a cursor from before', async () => {
     const { DB, untilAsleep } = lookCounter();
     const path = emptyList();
     const { response } = await callWith({}, path.replace('&wait=25', ''));
@@ -123,7 +123,7 @@ describe('a request that waits', () => {
 });
 
 describe('of the requests that wait in one isolate', () => {
-  it('50 are held, and each further one is answered without waiting', async () => {
+  it('50 wait, and each further one gets its response at once', async () => {
     const { DB, untilAsleep } = lookCounter();
     const held = Array.from({ length: MAX_WAITING }, () => wait(DB));
     await untilAsleep(MAX_WAITING, MAX_WAITING);

@@ -281,7 +281,7 @@ describe('an older read of D1', () => {
   ])('replaces no younger one in memory or at the edge: %s', async (_, changeListing, expected) => {
     const one = isolate();
     const { DB, open, called } = stalling();
-    // The old read has its answer, which arrives late.
+    // The result of the old read arrives late.
     const late = tapD1(env.DB, async (call) => {
       const results = await call();
       await DB.prepare('SELECT 1').first();

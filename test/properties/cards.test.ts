@@ -84,7 +84,7 @@ describe('locale', () => {
     expect(languagesIn(await list('locale=fr', CARDS))).toEqual(new Set(['fr']));
   });
 
-  it('is the whole answer, to the byte, when it names every language', async () => {
+  it('is the whole response, to the byte, when it names every language', async () => {
     const whole = await get(`${LIST}/casa-ginebrera`);
     const named = await get(`${LIST}/casa-ginebrera?locale=fr,es,en`);
     expect(named.headers.get('ETag')).toBe(whole.headers.get('ETag'));
@@ -116,13 +116,13 @@ describe('location', () => {
     );
   });
 
-  it('that is unknown gives an empty list, and one that is no slug is refused', async () => {
+  it('that is unknown gives an empty list, and one that is no slug is rejected', async () => {
     expect((await list('location=atlantis')).data).toEqual([]);
     const error = await expectError(await get(`${LIST}?location=A B`), 400, 'validation_error');
     expect(error.param).toBe('location');
   });
 
-  it('is refused beside location_id, also with another bad parameter', async () => {
+  it('is rejected beside location_id, also with another bad parameter', async () => {
     const both = `location=sardinia&location_id=${SARDINIA}`;
     for (const query of [both, `${both}&limit=0`]) {
       const response = await get(`${LIST}?${query}`);

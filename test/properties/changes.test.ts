@@ -166,7 +166,7 @@ describe('wait', () => {
   });
 
   it.each(['wait=1', 'after=x&wait=26', 'after=x&wait=0', 'after=x&wait=soon'])(
-    'is refused as %s',
+    'is rejected as %s',
     async (query) => {
       const error = await expectError(await get(`${CHANGES}?${query}`), 400, 'validation_error');
       expect(error.param).toBe('wait');
@@ -175,7 +175,7 @@ describe('wait', () => {
 });
 
 describe('a cursor of the list of changes', () => {
-  it('is refused once the database has begun another generation', async () => {
+  it('is rejected once the database has begun another generation', async () => {
     await store(...homes(3));
     const { resume_cursor, next_cursor } = await read('?limit=1');
     const { resume } = await readAll();

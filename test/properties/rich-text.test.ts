@@ -103,11 +103,11 @@ describe('a rich text', () => {
       doc(...Array.from({ length: 3 }, () => paragraph(words('x'.repeat(50_000))))),
       [],
     ],
-  ])('%s is refused by its path', (_name, value, path) => {
+  ])('%s is rejected by its path', (_name, value, path) => {
     expect(richText.safeParse(value).error?.issues.map((issue) => issue.path)).toEqual([path]);
   });
 
-  it('nested too deep is refused, without exhausting the stack', () => {
+  it('nested too deep is rejected, without exhausting the stack', () => {
     const deep = JSON.parse(
       `${'{"type":"blockquote","content":['.repeat(50_000)}${']}'.repeat(50_000)}`,
     );

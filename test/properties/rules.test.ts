@@ -1,4 +1,4 @@
-/** The results of the field rules. Stored documents are rendered anew only when the version of the rules moves. */
+/** The results of the field rules. Stored documents are rendered again only when the version of the rules moves. */
 
 import { describe, expect, it } from 'vitest';
 import { property, propertyCard } from '../../src/properties/openapi/resource.ts';

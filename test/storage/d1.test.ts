@@ -1,4 +1,4 @@
-/** The faults after which a call of D1 is repeated, for how long, and the answer and the log of a failure. */
+/** The faults after which a call of D1 is repeated, for how long, and the response and the log of a failure. */
 
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -38,7 +38,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** Makes a read that fails for so long, in virtual time. Returns the outcome, the attempts and the milliseconds. */
+/** Makes a read that fails for some time, in virtual time. Returns the outcome, the attempts and the milliseconds. */
 async function read(message: string, failsForMs = 60_000) {
   const startedAt = Date.now();
   let attempts = 0;
@@ -111,9 +111,9 @@ describe('a failure', () => {
 
 describe('the size of the database', () => {
   const write = async (bytes: number) => {
-    const answer = await env.DB.prepare('SELECT 1').run();
-    await writeD1(async () => ({ ...answer, meta: { ...answer.meta, size_after: bytes } }));
-    await writeD1(async () => [{ ...answer, meta: { ...answer.meta, size_after: bytes } }]);
+    const result = await env.DB.prepare('SELECT 1').run();
+    await writeD1(async () => ({ ...result, meta: { ...result.meta, size_after: bytes } }));
+    await writeD1(async () => [{ ...result, meta: { ...result.meta, size_after: bytes } }]);
   };
 
   it('is logged from 70 % of 10 GB on, once per hour', async () => {

@@ -201,7 +201,7 @@ export const changeList = listOf(propertyChange)
   .extend({
     resume_cursor: cursorText.meta({
       description:
-        'Opaque, and present in every answer: send it as `after` to get the changes after this answer, now or at any later time.',
+        'Opaque, and present in every response: send it as `after` to get the changes after this response, now or at any later time.',
     }),
   })
   .meta({ id: 'PropertyChangeList', description: 'A page of changes.' });

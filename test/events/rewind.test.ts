@@ -1,6 +1,6 @@
 /**
- * Events that a set-back of the database has undone, and that their senders send again. KV knows them for 24 hours
- * all the same: the runbook has its section "After a restore" from here.
+ * Events that a rewind of the database has undone, and that their senders send again. KV still has them for 24 hours: see
+ * "After a restore" in the runbook.
  */
 
 import { env } from 'cloudflare:workers';
@@ -13,7 +13,7 @@ const SINGLE = '/api/public/events/ingest';
 const BATCH = `${SINGLE}/batch`;
 const A = bookingCreated();
 
-/** Accepts an event, and undoes it as a set-back does: its row is gone, and KV keeps its answer. */
+/** Accepts an event, and undoes it as a rewind does: its row is gone, and KV keeps its response. */
 async function undone(): Promise<{ key: string; id: string }> {
   const key = crypto.randomUUID();
   const { response, settled } = await callWith({}, SINGLE, ingestInit(A, key));
@@ -37,7 +37,7 @@ it('is stored again by the request that KV answers with a replay', async () => {
   expect(await isStored(id)).toBe(true);
 });
 
-it('is acknowledged and not stored where D1 fails for that very request: id= tells', async () => {
+it('is acknowledged and not stored where D1 fails for this request: id= shows it', async () => {
   const { key, id } = await undone();
   const DB = failingD1(env.DB, { when: 'before commit' });
   const { response, settled } = await callWith({ DB }, SINGLE, ingestInit(A, key));
