@@ -286,7 +286,7 @@ describe('a restore that is interrupted', () => {
       calls += 1;
       const isCarriedOut = calls < first || (calls === first && isAfter);
       const response = isCarriedOut
-        ? database.query(Buffer.from(JSON.stringify(body)), false).body
+        ? database.query(Buffer.from(JSON.stringify(body))).body
         : undefined;
       if (calls >= first) throw new Error('the connection is gone');
       return schema.parse(z.looseObject({ result: z.unknown() }).parse(response).result);

@@ -82,8 +82,7 @@ export class Account {
     'POST /d1/database': ({ body }) => this.#createDatabase(jsonOf(body)),
     'GET /d1/database/:id': ({ id }) => result(this.#byId(id).description),
     'DELETE /d1/database/:id': ({ id }) => this.#deleteDatabase(id),
-    'POST /d1/database/:id/query': ({ id, body }) => this.#byId(id).query(body, false),
-    'POST /d1/database/:id/raw': ({ id, body }) => this.#byId(id).query(body, true),
+    'POST /d1/database/:id/query': ({ id, body }) => this.#byId(id).query(body),
     'GET /d1/database/:id/time_travel/bookmark': ({ id }) =>
       result({ bookmark: this.#byId(id).bookmark() }),
     'POST /d1/database/:id/time_travel/restore': ({ id, query }) => {

@@ -93,23 +93,23 @@ export class Database {
 
   /** Returns the interface of D1 that commands have with `--remote`, without the requests. */
   get binding(): D1Database {
-    return databaseOver(async (schema, body) => schema.parse(this.#run(body, false)));
+    return databaseOver(async (schema, body) => schema.parse(this.#run(body)));
   }
 
   /** Answers a request of D1's REST interface. */
-  query(body: Buffer, isRaw: boolean): Answer {
-    return result(this.#run(JSON.parse(body.toString()), isRaw));
+  query(body: Buffer): Answer {
+    return result(this.#run(JSON.parse(body.toString())));
   }
 
   /** Runs one statement or a batch, as one transaction. */
-  #run(body: unknown, isRaw: boolean): object[] {
+  #run(body: unknown): object[] {
     const parsed = request.safeParse(body);
     if (!parsed.success)
       throw new ApiFault(400, 7400, 'The request is malformed: params are strings');
     const queries = 'batch' in parsed.data ? parsed.data.batch : [parsed.data];
     this.sqlite.exec('BEGIN');
     try {
-      const results = queries.map(({ sql, params = [] }) => this.#runOne(sql, params, isRaw));
+      const results = queries.map(({ sql, params = [] }) => this.#runOne(sql, params));
       this.sqlite.exec('COMMIT');
       return results;
     } catch (error) {
@@ -119,20 +119,18 @@ export class Database {
     }
   }
 
-  #runOne(sql: string, params: SQLInputValue[], isRaw: boolean): object {
+  #runOne(sql: string, params: SQLInputValue[]): object {
     const statement = this.sqlite.prepare(sql);
-    const columns = statement.columns().map(({ name }) => name);
+    const hasColumns = statement.columns().length > 0;
     const before = Number(this.#value('SELECT total_changes()'));
     const rows = statement.all(...params) as Record<string, unknown>[];
     const changes =
-      columns.length > 0 && !/returning/i.test(sql)
+      hasColumns && !/returning/i.test(sql)
         ? 0
         : Number(this.#value('SELECT total_changes()')) - before;
     return {
       success: true,
-      results: isRaw
-        ? { columns, rows: rows.map((row) => columns.map((name) => row[name])) }
-        : rows,
+      results: rows,
       meta: {
         changes,
         changed_db: changes > 0,
