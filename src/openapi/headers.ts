@@ -26,10 +26,7 @@ export const commonHeaders = headersOf({
     requestIdText,
     'Names this request: the `X-Request-ID` that the client sent, else `req_<random>`.',
   ],
-  'X-RateLimit-Limit': [
-    count,
-    `Requests that a window of ${WINDOW_SECONDS} seconds allows. Left out, with the other rate-limit headers, while the counter cannot be reached.`,
-  ],
+  'X-RateLimit-Limit': [count, `Requests that a window of ${WINDOW_SECONDS} seconds allows.`],
   'X-RateLimit-Remaining': [count, 'Requests left in the current window.'],
   'X-RateLimit-Reset': [count, 'Seconds until the window ends.'],
   'RateLimit-Policy': [
