@@ -13,10 +13,8 @@ import type { Plan } from './plan.ts';
 import type { Change, ListingRow } from './rows.ts';
 import { readState, type State } from './store.ts';
 
-/** A listing to be written. */
 export type Write = ListingRow & { change: Change };
 
-/** A row of the staging table as JSON. */
 type StagedRow = { kind: 'location' | 'amenity' | 'listing'; json: string };
 
 const STAGE = `

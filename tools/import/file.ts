@@ -35,7 +35,6 @@ export type FileRecord<T> = {
   value: T | undefined;
 };
 
-/** The records of a file, valid or not, in its order. */
 type Records<L, A, P> = {
   locations: FileRecord<L>[];
   amenities: FileRecord<A>[];
@@ -58,7 +57,6 @@ export type ReadListings = {
 /** `unreadable`: some records could not be read, so the file is not compared with the store. */
 export type ReadFile = { kind: 'unreadable'; problems: ImportProblem[] } | ReadListings;
 
-/** A record as it was read, and its name. */
 export type RawRecord = { name: RecordName; value: unknown };
 
 const KINDS = { locations: 'location', amenities: 'amenity', properties: 'listing' } as const;
@@ -108,7 +106,6 @@ export function readListingsFile(bytes: Uint8Array, { isPatch = false } = {}): R
   };
 }
 
-/** Reads the records of a file, and finds every problem in them. */
 export function readRecords(raw: Record<Section, RawRecord[]>, isPatch: boolean) {
   const problems: ImportProblem[] = [];
   const read = <T>(section: Section, schema: z.ZodType<T>) =>
@@ -186,7 +183,6 @@ function isSection(name: unknown): name is Section {
   return typeof name === 'string' && Object.hasOwn(KINDS, name);
 }
 
-/** Reads a record, and adds its problems to `problems`. */
 function readRecord<T>(
   section: Section,
   { name, value }: RawRecord,
@@ -247,7 +243,6 @@ const keys = z.object({
 /** A key that is missing or malformed is `undefined`; in a list of photos or videos it is empty. */
 export type RecordKeys = z.output<typeof keys>;
 
-/** Returns the keys in a record of any kind. */
 export function keysOf(record: unknown): RecordKeys {
   return keys.safeParse(record).data ?? keys.parse({});
 }
@@ -262,7 +257,6 @@ export function recordName(name: RecordName, record: unknown): RecordName {
   return name;
 }
 
-/** Returns a problem for every id and slug that an earlier record has. */
 export function repeatedKeys({ locations, amenities, properties }: WholeFile): ImportProblem[] {
   return [
     ...repeatsOf(locations, ['id', 'slug']),
@@ -290,7 +284,7 @@ function repeatsOf(
   return [...new Map(problems.map((each) => [`${each.record.place} ${each.path}`, each])).values()];
 }
 
-/** Returns a fault for every photo, video and amenity that a listing has twice, and for the hero photo of another one. */
+/** Rejects repeated photos, videos and amenities, and the hero photo of another listing. */
 export function entryFaults(keys: RecordKeys): Fault[] {
   const { hero_photo_id: value, photos } = keys;
   const isForeign = value !== undefined && !photos.includes(value);
@@ -313,7 +307,7 @@ function repeatedEntries({ photos, videos, amenities }: RecordKeys): Fault[] {
   );
 }
 
-/** Returns the entries whose key an earlier entry has, each with this first entry. */
+/** Returns each entry that repeats the key of an earlier entry, with the first such entry. */
 function repeated<T>(entries: readonly T[], keyOf: (entry: T) => string | undefined) {
   const firsts = new Map<string, T>();
   return entries.flatMap((entry) => {
@@ -325,7 +319,6 @@ function repeated<T>(entries: readonly T[], keyOf: (entry: T) => string | undefi
   });
 }
 
-/** Returns a fault for a location or a hero photo that is named in two ways. */
 function doubleReferences(record: unknown): Fault[] {
   const pairs = { location: 'location_id', hero_photo: 'hero_photo_id' };
   return Object.entries(pairs).flatMap(([path, other]): Fault[] =>

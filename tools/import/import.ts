@@ -30,7 +30,7 @@ import { type Catalogue, findListings, findUsers, pagesOf, readCatalogue } from 
 /** An import gives up after this many attempts, each overtaken by another import. */
 const MAX_ATTEMPTS = 10;
 
-/** The numbers of the file's records of one kind, by outcome. */
+/** The records of one kind in the file. */
 export type Counts = { added: number; changed: number; unchanged: number };
 
 /** A listing that the import changes, with its changes: `price_from 118000 → 121000`. */
@@ -42,7 +42,6 @@ export type ChangedListing = {
   changes: string[];
 };
 
-/** The changes of an import, for its report. */
 export type Findings = {
   /** The slugs of new listings. */
   added: string[];
@@ -55,7 +54,6 @@ export type Findings = {
   renamed: string[];
 };
 
-/** The outcome of an import, or of a dry run. */
 export type ImportOutcome =
   | { kind: 'rejected'; problems: ImportProblem[]; findings?: Findings }
   | {
@@ -65,11 +63,10 @@ export type ImportOutcome =
       amenities: Counts;
       findings: Findings;
       quality: QualityWarning[];
-      /** The number of listings outside the file that show a changed location or amenity. */
+      /** Listings outside the file that show a changed location or amenity. */
       affected: number;
-      /** The number of public listings that the file does not name: pruning has hidden them. */
       pruned: number;
-      /** The number of listings that the feed shows differently now. */
+      /** Listings that the feed shows differently now. */
       changes: number;
       /** The public slugs of these listings, former ones too. */
       slugs: ReadonlySet<string>;
@@ -81,17 +78,14 @@ export type ImportOptions = {
   database: D1Database;
   /** Has no trailing slash. */
   publicSiteUrl: string;
-  /** Checks everything, writes nothing. */
   isDryRun: boolean;
-  /** The fate of the public listings that the file does not name. */
   pruning: Pruning;
-  /** Lets a file that is no patch empty fields of more than a fifth of the public listings. */
   allowEmptied?: boolean;
   /** Called after each batch with the number of listings that have been through a phase. */
   onProgress: (phase: 'checked' | 'staged', done: number, total: number) => void;
 };
 
-/** Imports a file. Throws if the store fails. Only `OutcomeUnknown` leaves open whether the listings changed. */
+/** Imports a file. Throws if the store fails: after `OutcomeUnknown`, the listings may have changed. */
 export async function importListings(
   read: ReadListings,
   options: ImportOptions,
@@ -114,8 +108,7 @@ async function attemptImport(read: ReadListings, options: ImportOptions): Promis
   const { file, problems: ofPatch } = await completeFile(read.file, stored, database);
   const plan = planImport(file, stored, publicSiteUrl);
   const pruned = prunedIds(file, stored, pruning);
-  // Planning takes seconds for thousands of listings. The database may close an idle connection meanwhile. Node notices
-  // this in the next turn of its loop; without the turn, the next call would fail.
+  // Planning takes seconds, and the database may close an idle connection meanwhile. Node notices it in this turn.
   await new Promise((resolve) => setTimeout(resolve, 0));
   const problems = [...read.problems, ...ofPatch, ...plan.problems];
   if (pruning === 'some') problems.push(...guardShare('prunes_too_many', pruned.length, stored));
@@ -235,7 +228,6 @@ async function compare(
   return comparison;
 }
 
-/** Adds a listing to a comparison, with its differences from the stored one. */
 function add(
   comparison: Comparison,
   stored: StoredListing | undefined,
@@ -283,7 +275,7 @@ function withRecords(
   };
 }
 
-/** Returns the slugs under which readers may know a changed listing: its public slug, and the former ones. */
+/** Returns the public slugs of a changed listing, former ones too. */
 function slugsOf({ listing, change }: Write): string[] {
   const last = listing.status === 'hidden' ? change.removed_slug : listing.slug;
   return [...(last === null ? [] : [last]), ...change.former_slugs];
@@ -294,7 +286,6 @@ function countsOf(records: readonly unknown[], changes: readonly { old?: unknown
   return { added, changed: changes.length - added, unchanged: records.length - changes.length };
 }
 
-/** Returns a line for each stored location and amenity that the file changes. */
 function changedRecords({ locations, amenities }: Plan): string[] {
   const records = [
     ...locations.map(({ old, now }) => ({ name: `location ${old?.slug ?? now.id}`, old, now })),

@@ -13,9 +13,8 @@ import type { Catalogue } from './store.ts';
 /** A location or amenity of the file that the store does not hold as it is. `old` is undefined for a new one. */
 export type RecordChange<T> = { old: T | undefined; now: T };
 
-/** The records to be written. */
 export type Plan = {
-  /** Every problem against the store. A plan with problems is not to be carried out. */
+  /** Every problem against the store. */
   problems: ImportProblem[];
   locations: RecordChange<Location>[];
   amenities: RecordChange<Amenity>[];
@@ -78,7 +77,7 @@ function differs({ columns }: ListingRow, { heads }: Catalogue): boolean {
   return head === undefined || !head.is_current || head.source_hash !== columns.source_hash;
 }
 
-/** Returns a problem for each slug of the file that a stored record keeps: one that the file does not replace. */
+/** Rejects slugs of stored records that the file does not replace. */
 function slugCollisions(
   records: readonly FileRecord<unknown>[],
   stored: readonly { id: string; slug: string | null }[],
@@ -96,7 +95,7 @@ function slugCollisions(
   });
 }
 
-/** Returns a problem for each name of a location or an amenity that is neither in the file nor in the store. */
+/** Rejects names of locations and amenities that are neither in the file nor in the store. */
 function unknownReferences(
   { locations, amenities, properties }: WholeFile,
   known: Known,
@@ -135,7 +134,7 @@ function heroProblems({ name, value }: FileRecord<FileListing>): ImportProblem[]
   return [{ record: name, path: 'hero_photo', code: 'hero_address', value: hero_photo }];
 }
 
-/** Puts the location, the hero photo and the amenities that a listing names into it. Unknown names are problems already. */
+/** Resolves the names in a listing. Unknown names are problems already. */
 function sourceOf(
   listing: FileListing,
   { locations, amenities }: Known,
@@ -156,7 +155,6 @@ function sourceOf(
 /** A row of D1 holds 2 MB. The source may have almost half of it, and document and card together as much. */
 const MAX_BYTES = 900_000;
 
-/** Returns a problem for a listing that is too large. */
 export function sizeProblems({ columns }: ListingRow, record: RecordName): ImportProblem[] {
   const tooLarge = (to: string, ...texts: (string | null)[]): ImportProblem[] => {
     const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text ?? ''), 0);
@@ -170,7 +168,6 @@ export function sizeProblems({ columns }: ListingRow, record: RecordName): Impor
 /** The fate of the public listings that a file does not name. `some`: at most a fifth of them is hidden. */
 export type Pruning = 'none' | 'some' | 'all';
 
-/** Returns the ids of the public listings that a file does not name. */
 export function prunedIds(file: WholeFile, stored: Catalogue, pruning: Pruning): string[] {
   if (pruning === 'none') return [];
   const named = new Set(file.properties.map(({ keys }) => keys.id));

@@ -26,7 +26,7 @@ export const writtenListing = z.strictObject({
 
 export type FileListing = z.infer<typeof writtenListing>;
 
-/** A location of a file. Its id is read in either case, and its slug may be left out. */
+/** A location of a file. Its id may be in upper case. */
 export const writtenLocation = location.extend({
   id: uuid,
   slug: location.shape.slug.default(null),
@@ -44,7 +44,6 @@ export function fileListingOf({ location, amenities, ...own }: Source): FileList
 /** A record as a patch gives it: the fields that it changes, and null for an emptied field or language. */
 export type Patch = Record<string, unknown>;
 
-/** Returns the schema of a patch of a record: every field may be left out. */
 function patchOf(record: z.ZodObject) {
   const fields = Object.entries(record.shape).map(([name, schema]) => [
     name,
@@ -168,7 +167,6 @@ function mapsIn(list: unknown): Patch[] {
   return Array.isArray(list) ? list.filter(isMap) : [];
 }
 
-/** Returns a listing of a file in which every photo and video has an id. */
 export function withMediaIds(listing: Patch): Patch {
   const lists = (['photos', 'videos'] as const).flatMap((name) => {
     const list = listing[name];

@@ -5,14 +5,12 @@ import { type Hook, notify } from './notify.ts';
 import type { Pruning } from './plan.ts';
 import { counted, type ImportProblem, printable, problemLines } from './problem.ts';
 
-/** The outcome of an import that was done, or would be. */
 type Accepted = Extract<ImportOutcome, { kind: 'accepted' }>;
 
-/** The most slugs that are named after a count of listings, and in the list of new listings. */
+/** The most slugs after a count of listings, and in the list of new ones. */
 const NAMED = 3;
 const NAMED_NEW = 50;
 
-/** Where a user of a name that is not known finds the right one. */
 const KNOWN_ONES =
   'The first lines of `npm run -s export-listings` are the known locations and amenities; docs/guides/listings-file.md says how to add one.';
 
@@ -59,7 +57,6 @@ function summaryLines(outcome: Accepted, pruning: Pruning): string[] {
   return lines;
 }
 
-/** Returns a line for every listing that would change, in groups. */
 function changeLines({ added, changed, changedRecords }: Findings): string[] {
   const of = (reason: ChangedListing['reason'], head: string[]) => {
     const lines = changed
@@ -76,7 +73,6 @@ function changeLines({ added, changed, changedRecords }: Findings): string[] {
   ].map(printable);
 }
 
-/** Returns a warning for each field, language and gallery of stored listings that is emptied. */
 function emptiedLines({ emptied }: Findings, isDone: boolean): string[] {
   const verb = isDone ? 'emptied' : 'would empty';
   return [...emptied].map(
@@ -92,7 +88,7 @@ function rejectionLines(problems: readonly ImportProblem[]): string[] {
   return [...lines, `${counted(problems.length, 'problem')}${kinds}. Nothing was changed.`];
 }
 
-/** Notifies the hook of the changes, except in a dry run, and prints the result: a warning when the hook fails. */
+/** Notifies the hook, except in a dry run, and prints the result. A failure is a warning. */
 export async function notifyHook(
   hook: Hook,
   { changes, slugs, resumeCursor }: Accepted,

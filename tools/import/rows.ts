@@ -33,17 +33,9 @@ export function rowOf(listing: Source, publicSiteUrl: string): ListingRow {
 }
 
 /** A listing as the store holds it. */
-export type StoredListing = Pick<
+export type StoredListing = Omit<
   typeof properties.$inferSelect,
-  | 'id'
-  | 'slug'
-  | 'status'
-  | 'source'
-  | 'document'
-  | 'change_seq'
-  | 'changed_at'
-  | 'removed_slug'
-  | 'former_slugs'
+  'type' | 'location_id' | 'display_order' | 'rendering' | 'source_hash' | 'card'
 >;
 
 /** The columns of a listing's latest change. A new change gets its place and time when it is staged. */

@@ -14,7 +14,7 @@ const HEADS_PER_QUERY = 5_000;
 /** A page of this many usual listings is half a megabyte. */
 const LISTINGS_PER_QUERY = 50;
 
-/** The part of a stored listing by which an import finds it, and finds out whether a file changes it. */
+/** The part of a stored listing that shows whether a file changes it. */
 export type Head = {
   id: string;
   hid: string | null;
@@ -41,19 +41,12 @@ export type State = {
 /** The stored catalogue: its locations and amenities, and the head of each listing by its id. */
 export type Catalogue = State & { heads: ReadonlyMap<string, Head> };
 
-type StateRow = {
-  last_import: string | null;
-  generation: string;
-  newest_change: number;
-  listings: number;
-};
-
-const STATE = statementOf(sql<StateRow>`
+const STATE = statementOf(sql<Omit<State, 'locations' | 'amenities'>>`
   select
-    (select ${importStaging.import_id} from ${importStaging} where kind = 'applied') as last_import,
-    (select ${databaseIdentity.generation} from ${databaseIdentity}) as generation,
-    (select coalesce(max(${properties.change_seq}), 0) from ${properties}) as newest_change,
-    (select count(*) from ${properties}) as listings`);
+    (select ${importStaging.import_id} from ${importStaging} where kind = 'applied') as "lastImport",
+    (select ${databaseIdentity.generation} from ${databaseIdentity}) as "generation",
+    (select coalesce(max(${properties.change_seq}), 0) from ${properties}) as "newestChange",
+    (select count(*) from ${properties}) as "listings"`);
 const LOCATIONS = statementOf(sql<typeof locations.$inferSelect>`
   select id, slug, name from ${locations} order by slug, id`);
 const AMENITIES = statementOf(sql<typeof amenities.$inferSelect>`
@@ -82,13 +75,11 @@ const USERS = statementOf(sql<{ id: string }>`
 /** Reads the state of the database. */
 export async function readState(database: D1Database): Promise<State> {
   const [state] = await patiently(() => STATE.rows(database, {}));
+  if (state === undefined) throw new Error('the database has no state');
   const locationRows = await patiently(() => LOCATIONS.rows(database, {}));
   const amenityRows = await patiently(() => AMENITIES.rows(database, {}));
   return {
-    lastImport: state?.last_import ?? null,
-    generation: state?.generation ?? '',
-    newestChange: state?.newest_change ?? 0,
-    listings: state?.listings ?? 0,
+    ...state,
     locations: locationRows.map(({ id, slug, name }) => ({ id, slug, name: JSON.parse(name) })),
     amenities: amenityRows.map(({ slug, label }) => ({ slug, label: JSON.parse(label) })),
   };
@@ -123,7 +114,7 @@ async function* pagesAfter<Row extends { id: string }>(
   }
 }
 
-/** Finds the stored listings with these ids, at most `LISTINGS_PER_QUERY`. Returns them by id, in the order of the ids. */
+/** Finds at most `LISTINGS_PER_QUERY` stored listings. Returns them by id, in the order of the ids. */
 export async function findListings(
   database: D1Database,
   ids: readonly string[],
@@ -134,7 +125,6 @@ export async function findListings(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** Reads every listing page by page, in the order of the ids. */
 export function readListings(database: D1Database): AsyncGenerator<StoredListing[]> {
   return pagesAfter(database, LISTINGS_AFTER, LISTINGS_PER_QUERY);
 }
