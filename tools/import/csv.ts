@@ -44,7 +44,8 @@ export function readSheet(bytes: Uint8Array): ReadFile {
   try {
     const head = text.slice(0, text.search(/[\r\n]|$/));
     const delimiter = head.includes(';') ? ';' : ',';
-    rows = parse(text, { delimiter, relax_column_count: true });
+    const record_delimiter = ['\r\n', '\n', '\r'];
+    rows = parse(text, { delimiter, record_delimiter, relax_column_count: true });
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     return unreadable(THE_SHEET, [{ path: '', code: 'not_csv', details: [error.message] }]);
@@ -116,7 +117,9 @@ function valueOfCell(kind: CellKind, cell: string): unknown {
   const entries = cell.split(BETWEEN_ENTRIES).flatMap((entry) => entry.trim() || []);
   switch (kind) {
     case 'number':
-      return NUMBER.test(cell) ? Number(cell) : cell;
+      return NUMBER.test(cell) && Math.abs(Number(cell)) <= Number.MAX_SAFE_INTEGER
+        ? Number(cell)
+        : cell;
     case 'boolean':
       return BOOLEANS[cell.toLowerCase()] ?? cell;
     case 'photos':

@@ -38,9 +38,8 @@ function summaryLines(outcome: Accepted, pruning: Pruning): string[] {
     ...summaryLine(amenities, 'amenity'),
   ];
   if (affected > 0) {
-    lines.push(
-      `Rendered anew, because their location or amenities changed: ${affected} other listings`,
-    );
+    const others = counted(affected, 'other listing');
+    lines.push(`Rendered anew, because their location or amenities changed: ${others}`);
   }
   const counts = [listings, locations, amenities];
   if (pruned === 0 && counts.every(({ added, changed }) => added + changed === 0)) {

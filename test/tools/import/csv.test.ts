@@ -49,6 +49,18 @@ describe('a sheet', () => {
     expect(await imports.stored('casa-marea')).toMatchObject({ beds: 4, description });
   });
 
+  it('may have line ends of several kinds', async () => {
+    const done = await imports.loadSheet('slug,city\r\ncasa-marea,Inca\nother,Artà\r\n');
+    expect(done).toMatchObject({ code: 0, stderr: '' });
+    expect(await imports.stored('casa-marea')).toMatchObject({ city: 'Inca' });
+    expect(await imports.stored('other')).toMatchObject({ city: 'Artà' });
+  });
+
+  it.each(['9007199254740993', '1'.repeat(400)])('rejects the integer %s', async (size) => {
+    const { stderr } = await imports.loadSheet(`slug,size\nother,${size}\n`);
+    expect(stderr).toMatch(/^row 2, size \(slug "other"\): ".*"? must be a number such as 118000/);
+  });
+
   it('gives photos by their addresses, and one of them as hero', async () => {
     const sheet =
       'slug,photos,hero_photo\n' +

@@ -101,6 +101,8 @@ describe('import-listings', () => {
       { slug: 'wifi', label: { en: 'Fast Wi-Fi', es: 'Wifi', fr: 'Wi-Fi' } },
     ]);
     expect(JSON.stringify(documentOf('neither'))).toBe(before);
+    const one = await load(fileOf([inside], { bay: 'Green bay', wifi: 'Fast Wi-Fi' }));
+    expect(one.stdout).toContain('because their location or amenities changed: 1 other listing\n');
   });
 
   const half = { en: 'x'.repeat(100_000), es: 'x'.repeat(100_000), fr: 'x'.repeat(100_000) };
