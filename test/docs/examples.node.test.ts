@@ -19,12 +19,13 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
-import { chromium } from 'playwright-core';
 import { v5 } from 'uuid';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { jsonLd } from '../../docs/examples/json-ld.ts';
-import { type LocalImports, openLocalImports } from '../support/node/local-imports.ts';
+import { importListings } from '../../tools/import/command.ts';
+import { hasChromium, openBrowser } from '../support/node/browser.ts';
+import { runImportOn } from '../support/node/in-process.ts';
 import type { ProjectCopy } from '../support/node/project-copy.ts';
 import type { ServedCopy } from '../support/node/served-copy.ts';
 import { copyWithStore } from '../support/node/stores.ts';
@@ -36,7 +37,6 @@ const NAMESPACE = '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4';
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const SITE_URL = 'https://www.example.com';
 const SLUG = 'casa-ginebrera';
-const CHROMIUM = '/usr/bin/chromium';
 const SOON = { timeout: 20_000 };
 const run = promisify(execFile);
 const directory = mkdtempSync(join(tmpdir(), 'examples-'));
@@ -53,7 +53,6 @@ const faults: (Fault | undefined)[] = [];
 let clients = 0;
 let project: ProjectCopy;
 let service: ServedCopy;
-let imports: LocalImports;
 let proxy = '';
 let site = '';
 
@@ -77,7 +76,6 @@ beforeAll(async () => {
   const vars = [`API_KEY=${API_KEY}`, `API_KEYS='${keys}'`, `CORS_ORIGINS=${site}`];
   project.write('.dev.vars', `ENVIRONMENT=development\n${vars.join('\n')}\n`);
   service = await project.serve();
-  imports = await openLocalImports(project);
   proxy = await listen(async (request, response) => {
     if (request.method !== 'OPTIONS') requests.push(`${request.method} ${request.url}`);
     const fault = faults.shift();
@@ -111,7 +109,6 @@ beforeEach(() => {
 
 afterAll(async () => {
   for (const server of servers) server.close();
-  await imports?.close();
   await project?.remove();
   rmSync(directory, { recursive: true });
 });
@@ -176,7 +173,8 @@ const runOnce = (program: string, folder: string, ...args: string[]) =>
 /** Changes the listings, as an editor does. */
 async function change(record: object, ...options: string[]): Promise<void> {
   const file = project.write('patch.json', { properties: [record] });
-  expect(await imports.run(file, '--patch', ...options)).toMatchObject({ code: 0 });
+  const done = await runImportOn(service.database, importListings, file, '--patch', ...options);
+  expect(done).toMatchObject({ code: 0 });
 }
 
 /** Undoes changes as a rewind does, after which the database has a new generation. */
@@ -418,7 +416,7 @@ function cardsPage(): string {
   return html.replace('http://localhost:3001', proxy).replace('KEY_OF_THE_SCRIPT', SITE_KEY);
 }
 
-it.skipIf(!existsSync(CHROMIUM))(
+it.skipIf(!hasChromium)(
   'cards.html shows the listed homes in each language, and filters them without a request',
   async () => {
     const listed = project
@@ -427,7 +425,7 @@ it.skipIf(!existsSync(CHROMIUM))(
         slug: String(slug),
         ...prices.parse(JSON.parse(String(source))),
       }));
-    const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+    const browser = await openBrowser();
     try {
       const page = await browser.newPage();
       const complaints: string[] = [];
