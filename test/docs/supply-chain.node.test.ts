@@ -1,7 +1,6 @@
 /** The packages: which are installed, which run install scripts, and which are in the Worker. */
 
 import { existsSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { textOf } from './markdown.ts';
@@ -54,26 +53,6 @@ function namesOf(packages: readonly { name: string }[]): string[] {
   return [...new Set(packages.map(({ name }) => name))].sort();
 }
 
-/** The packages that the modules reached from `entries` import. */
-function packagesReachedFrom(...entries: string[]): string[] {
-  const reached = new Set<string>();
-  const packages = new Set<string>();
-  const visit = (path: string) => {
-    if (reached.has(path)) return;
-    reached.add(path);
-    for (const [, target = ''] of readFileSync(path, 'utf8').matchAll(
-      /(?:from|import) '([^']+)'/g,
-    )) {
-      if (target.startsWith('.')) visit(join(dirname(path), target));
-      else if (!/^(cloudflare|node):/.test(target)) {
-        packages.add(/^(@[^/]+\/)?[^/]+/.exec(target)?.[0] ?? '');
-      }
-    }
-  };
-  entries.forEach(visit);
-  return [...packages].sort();
-}
-
 describe('install scripts', () => {
   it('are decided on for every package that has one, and run for three packages only', () => {
     const withScript = locked.filter(({ hasInstallScript }) => hasInstallScript);
@@ -116,13 +95,12 @@ describe('the lockfile', () => {
   });
 });
 
-it('production dependencies have none of their own, are imported by the Worker, and have a reason in the document', () => {
+it('production dependencies have none of their own, and a reason in the document', () => {
   const names = Object.keys(manifest.dependencies).sort();
   const inProduction = locked.filter(
     ({ dev, optional, devOptional }) => !dev && !optional && !devOptional,
   );
   expect(namesOf(inProduction)).toEqual(names);
-  expect(packagesReachedFrom('src/index.ts')).toEqual(names);
   const { rows } = tableIn(textOf('docs/explain/dependencies.md'), 'package');
   expect(rows.flatMap(([name = '']) => codesIn(name)).sort()).toEqual(names);
 });

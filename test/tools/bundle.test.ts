@@ -1,7 +1,7 @@
 /** The bundle that a deployment uploads. */
 
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
@@ -23,7 +23,7 @@ describe('the deployed bundle', () => {
     expect(length).toBeLessThanOrEqual(MAX_GZIPPED_BYTES);
   });
 
-  it('has nothing of the documentation page, of the preview and of the OpenAPI document', () => {
+  it('has every production dependency, and nothing of the API page, the preview and the OpenAPI document', () => {
     const text = readFileSync(join(directory, 'index.js'), 'utf8');
     const foreignText = [/swagger/i, /operationId/, /listProperties/, /api\/docs/, /\/preview/];
     expect(text.includes('/api/v1/web')).toBe(true);
@@ -35,6 +35,13 @@ describe('the deployed bundle', () => {
       /src\/(.*\/)?(openapi|development)\/|\/tools\/|node_modules\/(zod-openapi|swagger)/;
     expect(sources.some((source) => source.endsWith('src/app.ts'))).toBe(true);
     expect(sources.filter((source) => foreignFile.test(source))).toEqual([]);
+
+    const packages = sources
+      .map((source) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(source)?.[1] ?? '')
+      // The map of a package may name sources that are not installed.
+      .filter((name) => name !== '' && existsSync(join('node_modules', name)));
+    const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
+    expect([...new Set(packages)].sort()).toEqual(Object.keys(dependencies).sort());
   });
 });
 
