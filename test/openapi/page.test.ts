@@ -1,7 +1,6 @@
 /** The documentation page is there in development. Neither it nor the preview is anywhere else. */
 
 import { describe, expect, it } from 'vitest';
-import * as z from 'zod';
 import { askDevelopment as ask } from '../support/development.ts';
 import { expectError, expectStatus, send } from '../support/http.ts';
 
@@ -13,22 +12,6 @@ const FILES = [
   '/api/docs/swagger-ui.css',
   '/api/docs/swagger-ui.js',
 ];
-
-const documentShape = z.object({
-  info: z.object({ description: z.string() }),
-  paths: z.record(
-    z.string(),
-    z.record(
-      z.string(),
-      z.object({
-        responses: z.record(
-          z.string(),
-          z.object({ headers: z.record(z.string(), z.unknown()).default({}) }),
-        ),
-      }),
-    ),
-  ),
-});
 
 describe('in development', () => {
   const ENVIRONMENT = 'development';
@@ -64,28 +47,6 @@ describe('in development', () => {
     const response = await ask(path, { ENVIRONMENT, API_KEY });
     await expectStatus(response, 200);
     expect(await response.text()).not.toContain(API_KEY);
-  });
-
-  it('the document of the page names common headers once, the whole one at each response', async () => {
-    const responses = async (path: string) => {
-      const response = await ask(path, { ENVIRONMENT });
-      const { info, paths } = documentShape.parse(await response.json());
-      const headers = Object.values(paths)
-        .flatMap((methods) => Object.values(methods))
-        .flatMap((operation) => Object.values(operation.responses))
-        .map((each) => Object.keys(each.headers));
-      return { headers, introduction: info.description };
-    };
-    const whole = await responses('/api/docs/openapi.json');
-    const shown = await responses('/api/docs/page.json');
-    expect(shown.headers.length).toBe(whole.headers.length);
-    for (const name of ['X-Request-ID', 'X-RateLimit-Remaining', 'X-Content-Type-Options']) {
-      expect(whole.headers.every((names) => names.includes(name))).toBe(true);
-      expect(shown.headers.some((names) => names.includes(name))).toBe(false);
-      expect(shown.introduction).toContain(`\`${name}\``);
-    }
-    expect(shown.headers.flat()).toEqual(expect.arrayContaining(['Retry-After', 'Cache-Control']));
-    expect(shown.introduction).not.toContain('undefined');
   });
 });
 

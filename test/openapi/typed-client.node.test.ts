@@ -86,11 +86,7 @@ describe('docs/examples/typed-client.ts, with the types that openapi-typescript 
     return output.split('\n');
   }
 
-  it('compiles under strict rules', async () => {
-    expect(await compile('client.ts')).toBe('');
-  });
-
-  it('knows the payload of an event by its type, and rejects unknown fields', async () => {
+  it('compiles under strict rules, knows the payload of an event by its type, and rejects unknown fields', async () => {
     const wrong = `${program.replace("aggregate_type: 'booking',", "aggregate_kind: 'booking',")}
       type Stored = components['schemas']['StoredEvent'];
       export const known = (stored: Stored) =>
