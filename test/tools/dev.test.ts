@@ -135,9 +135,10 @@ describe('dev', () => {
   it('ends when npm alone is killed during the set-up', async () => {
     const fresh = new ProjectCopy();
     try {
-      const output = await fresh.killNpmAfter('Created .dev.vars', await claimPort());
-      expect(output).toContain('Created .dev.vars');
-      expect(output).not.toContain('Ready');
+      const { output, stop } = await fresh.serveByNpm(await claimPort(), /^Created \.dev\.vars/m);
+      // It has stopped when the last program that could print has ended.
+      await stop('SIGKILL');
+      expect(output()).not.toContain('Ready');
     } finally {
       await fresh.remove();
     }

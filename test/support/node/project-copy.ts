@@ -123,27 +123,6 @@ export class ProjectCopy {
     return this.#wait(this.#start('npm', ['run', 'dev'], { PORT: String(port ?? '') }), until);
   }
 
-  /** Starts plain `wrangler dev`, as `npx wrangler dev` does, and waits until it serves. */
-  serveByWrangler(): Promise<Service> {
-    const args = wranglerCommand('dev');
-    return this.#wait(this.#start(process.execPath, args, WRANGLER_ENVIRONMENT), /Ready on /);
-  }
-
-  /**
-   * Starts `npm run dev` and kills npm alone once it has printed `text`. Returns all that was printed
-   * when the last program that could print more has ended.
-   */
-  async killNpmAfter(text: string, port: number): Promise<string> {
-    const child = this.#start('npm', ['run', 'dev'], { PORT: String(port) });
-    let output = '';
-    child.stdout.setEncoding('utf8').on('data', (printed: string) => {
-      output += printed;
-      if (output.includes(text)) child.kill('SIGKILL');
-    });
-    await exitOf(child);
-    return output;
-  }
-
   async #wait(child: Program, until: RegExp): Promise<Service> {
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
