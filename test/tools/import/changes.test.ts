@@ -4,7 +4,6 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { BAY, fileOf, importInto, propertyOf } from '../../support/node/listings-file.ts';
-import { type LocalImports, openLocalImports } from '../../support/node/local-imports.ts';
 import type { ProjectCopy } from '../../support/node/project-copy.ts';
 import type { ServedCopy } from '../../support/node/served-copy.ts';
 import { copyWithStore } from '../../support/node/stores.ts';
@@ -13,19 +12,14 @@ const API_KEY = 'dev_key_of_the_changes_test';
 
 let project: ProjectCopy;
 let service: ServedCopy;
-let imports: LocalImports;
 
 beforeAll(async () => {
   project = await copyWithStore('samples');
   const vars = 'FEED_CACHE_SECONDS=0\nRATE_LIMIT_DEFAULT=1000000\n';
   project.write('.dev.vars', `API_KEY=${API_KEY}\nENVIRONMENT=development\n${vars}`);
   service = await project.serve();
-  imports = await openLocalImports(project);
 });
-afterAll(async () => {
-  await imports.close();
-  await project.remove();
-});
+afterAll(() => project.remove());
 
 const listing = z.looseObject({ id: z.string(), slug: z.string() });
 const change = z.object({
@@ -91,7 +85,7 @@ async function catalogue() {
   return found;
 }
 
-const load = (content: object) => importInto(imports.database, content);
+const load = (content: object) => importInto(service.database, content);
 
 describe('a reader that holds the catalogue', () => {
   const photo = (number: number, web_visible: boolean) => ({
