@@ -1,47 +1,31 @@
-/** `npm run -s token` in a directory of its own: once as a program, and else in this process. */
+/** `npm run -s token` in a scratch copy: once as a program, and else in this process. */
 
-import { spawnSync } from 'node:child_process';
-import {
-  copyFileSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { command } from '../../tools/token.ts';
 import { runHere } from '../support/node/in-process.ts';
-import { neutralConfig } from '../support/node/neutral-config.ts';
+import { ProjectCopy } from '../support/node/project-copy.ts';
 
-const PROGRAM = resolve('tools/token.ts');
-let directory: string;
+let project: ProjectCopy;
 
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'token-'));
-  copyFileSync('.dev.vars.example', join(directory, '.dev.vars.example'));
-  writeFileSync(
-    join(directory, 'wrangler.toml'),
-    neutralConfig(readFileSync('wrangler.toml', 'utf8')),
-  );
+  project = new ProjectCopy();
 });
 afterEach(() => {
   vi.restoreAllMocks();
-  rmSync(directory, { recursive: true });
+  return project.remove();
 });
 
 function token(...args: string[]) {
-  vi.spyOn(process, 'cwd').mockReturnValue(directory);
+  vi.spyOn(process, 'cwd').mockReturnValue(project.directory);
   return runHere(command, ...args);
 }
 
 function read(file: string) {
-  return readFileSync(join(directory, file), 'utf8');
+  return readFileSync(join(project.directory, file), 'utf8');
 }
 
 function vars() {
@@ -56,11 +40,8 @@ async function verify(text: string, issuer = 'https://identity.example.com/') {
 
 describe('token', () => {
   it('prints a token that the service accepts, and nothing else', async () => {
-    const { status, stdout, stderr } = spawnSync(process.execPath, [PROGRAM], {
-      cwd: directory,
-      encoding: 'utf8',
-    });
-    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    const { code, stdout, stderr } = await project.run('token.ts');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+\n$/);
     const payload = await verify(stdout.trim());
     expect(payload.permissions).toEqual(['tool-web:viewer']);
@@ -87,14 +68,14 @@ describe('token', () => {
     const [published] = JSON.parse(vars().JWT_JWKS ?? '').keys;
     expect(published).not.toHaveProperty('d');
     expect(JSON.parse(read('.dev.key.json'))).toHaveProperty('d');
-    expect(statSync(join(directory, '.dev.key.json')).mode & 0o777).toBe(0o600);
+    expect(statSync(join(project.directory, '.dev.key.json')).mode & 0o777).toBe(0o600);
     const before = read('.dev.vars');
     await token();
     expect(read('.dev.vars')).toBe(before);
   });
 
   it('adds the public half to a .dev.vars that names no key set, with or without a final line end', async () => {
-    writeFileSync(join(directory, '.dev.vars'), 'API_KEY=mine');
+    project.write('.dev.vars', 'API_KEY=mine');
     await verify((await token()).stdout.trim());
     expect(vars().API_KEY).toBe('mine');
   });
@@ -102,7 +83,7 @@ describe('token', () => {
   it.each(['JWT_JWKS=', 'JWT_JWKS_URL=', 'JWT_JWKS_URL=https://identity.example.com/jwks'])(
     'leaves a .dev.vars with %s as it is, and warns',
     async (line) => {
-      writeFileSync(join(directory, '.dev.vars'), `${line}\n`);
+      project.write('.dev.vars', `${line}\n`);
       const { code, stdout, stderr } = await token();
       expect(code).toBe(0);
       expect(read('.dev.vars')).toBe(`${line}\n`);
@@ -113,11 +94,11 @@ describe('token', () => {
 
   it('says in one line that .dev.vars cannot be written, or that the key file holds no key', async () => {
     // Not even root can write to this file.
-    symlinkSync('/proc/version', join(directory, '.dev.vars'));
+    symlinkSync('/proc/version', join(project.directory, '.dev.vars'));
     const { code, stdout, stderr } = await token();
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/^the development key cannot be added to \.dev\.vars: .*\n$/);
-    writeFileSync(join(directory, '.dev.key.json'), '{');
+    project.write('.dev.key.json', '{');
     expect(await token()).toEqual({
       code: 1,
       stdout: '',
@@ -128,7 +109,7 @@ describe('token', () => {
   it('makes a new pair when the private half is lost', async () => {
     await token();
     const before = read('.dev.vars');
-    rmSync(join(directory, '.dev.key.json'));
+    rmSync(join(project.directory, '.dev.key.json'));
     await verify((await token()).stdout.trim());
     expect(read('.dev.vars')).not.toBe(before);
     expect(read('.dev.vars').match(/JWT_JWKS/g)).toHaveLength(1);
@@ -136,13 +117,13 @@ describe('token', () => {
 
   it('publishes the pair again when .dev.vars is lost', async () => {
     const first = (await token()).stdout.trim();
-    rmSync(join(directory, '.dev.vars'));
+    rmSync(join(project.directory, '.dev.vars'));
     await token();
     await verify(first);
   });
 
   it('takes issuer and audience from .dev.vars before wrangler.toml', async () => {
-    writeFileSync(join(directory, '.dev.vars'), 'JWT_ISSUER=https://other.example/\n');
+    project.write('.dev.vars', 'JWT_ISSUER=https://other.example/\n');
     await verify((await token()).stdout.trim(), 'https://other.example/');
   });
 });
