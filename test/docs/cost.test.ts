@@ -9,7 +9,7 @@ import { bookingCreated, ingestInit } from '../support/events.ts';
 import { expectStatus, freshAddress, sendWith } from '../support/http.ts';
 import { namedKey } from '../support/keys.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';
-import { tableIn } from './tables.ts';
+import { operateText, tableIn } from './tables.ts';
 
 const LIST = '/api/v1/web/properties';
 const CHANGES = '/api/v1/web/property-changes';
@@ -50,13 +50,7 @@ function dollarsPerMillion(costs: Costs, { calls, rows, alarms } = OF_TEN): numb
   );
 }
 
-const documents = import.meta.glob<string>('../../docs/operate/cost.md', {
-  query: '?raw',
-  import: 'default',
-  eager: true,
-});
-
-const rowsOf = (head: string) => tableIn(Object.values(documents).join(''), head).rows;
+const rowsOf = (head: string) => tableIn(operateText('cost.md'), head).rows;
 
 /** Sends one request and counts its cost, with the work after the response. */
 async function costOf(

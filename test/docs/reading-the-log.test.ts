@@ -10,18 +10,11 @@ import { type Changes, freshAddress, sendWith } from '../support/http.ts';
 import { namedKey } from '../support/keys.ts';
 import { tapObjects } from '../support/tap.ts';
 import { createProvider } from '../support/tokens.ts';
-import { codesIn, tableIn } from './tables.ts';
+import { codesIn, operateText, tableIn } from './tables.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 
-const texts = import.meta.glob<string>('../../docs/operate/reading-the-log.md', {
-  query: '?raw',
-  import: 'default',
-  eager: true,
-});
-const document = Object.values(texts).join('');
-
-const rowsOf = (head: string) => tableIn(document, head).rows;
+const rowsOf = (head: string) => tableIn(operateText('reading-the-log.md'), head).rows;
 
 /** Evaluates a filter as Workers Logs does: numbers as numbers, everything else as text. */
 function passes(line: Line, filter: string): boolean {

@@ -1,5 +1,16 @@
 /** The tables in the text of a document. Runs in Node and in workerd. */
 
+const OPERATE = import.meta.glob<string>('../../docs/operate/*.md', {
+  query: '?raw',
+  import: 'default',
+  eager: true,
+});
+
+/** Returns the text of a document of docs/operate, e.g. of `cost.md`. */
+export function operateText(name: string): string {
+  return OPERATE[`../../docs/operate/${name}`] ?? '';
+}
+
 /** Cells are trimmed. */
 export type Table = { heads: string[]; rows: string[][] };
 
