@@ -214,6 +214,12 @@ describe.runIf(isFull)('deploy, after a failure in the middle', () => {
       1,
       MIGRATED,
     ],
+    [
+      'the migration is applied and the response lost',
+      { request: /^POST .*\/query$/, status: 502, skip: 2, times: 1, isAfter: true },
+      0,
+      '',
+    ],
     ['the upload fails', { request: UPLOAD, status: 400 }, 1, MIGRATED],
     [
       'the upload is done and its response lost',
