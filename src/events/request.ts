@@ -66,8 +66,17 @@ export function parseIngestRequest(body: JsonObject): Parsed<IngestRequest> {
 
 const EVENT_ID_ADVICE = `is no longer a field: send the ${IDEMPOTENCY_KEY_HEADER} header, which sets the event's id`;
 
-/** The runtime decodes bytes that are not UTF-8 to U+FFFD, so two such keys could be equal. */
-export const idempotencyKey = name.refine((key) => !key.includes('\ufffd'), 'must be UTF-8 text');
+/**
+ * Text that a header can carry (RFC 9110 section 5.5). The runtime decodes bytes that are not UTF-8 to U+FFFD, so two
+ * such keys could be equal.
+ */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it excludes them, as a field value does.
+const HEADER_VALUE = /^(?![ \t])[^\x01-\x08\x0a-\x1f\x7f\ufffd]*(?<![ \t])$/;
+const HEADER_VALUE_RULE =
+  'must be UTF-8 text without controls, and without spaces or tabs at its ends';
+
+/** The schema of a key, in the header and in a batch. */
+export const idempotencyKey = name.refine((key) => HEADER_VALUE.test(key), HEADER_VALUE_RULE);
 const headers = z.object({ [IDEMPOTENCY_KEY_HEADER]: idempotencyKey.optional() });
 
 /** Parses the key of a single event. The path of its problems is the header's name. */

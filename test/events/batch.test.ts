@@ -221,6 +221,14 @@ describe('a batch with an invalid item', () => {
     expect(await countOf(aggregate_id)).toBe(0);
   });
 
+  it.each([' k', 'k ', '\tk', 'k\t', 'a\nb', 'a\u0001b', 'a\u007f'])(
+    'rejects the key %j, which no header can carry',
+    async (key) => {
+      const error = await expectError(await sendBatch([item(key)]), 400, 'validation_error');
+      expect(error.details?.map(({ path }) => path)).toEqual(['events.0.idempotency_key']);
+    },
+  );
+
   it.each<[bound: string, events: unknown, path: string, message: RegExp]>([
     ['no event', [], 'events', /at least 1/],
     ['101 events', items(101), 'events', /at most 100/],
