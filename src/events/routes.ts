@@ -82,11 +82,14 @@ export function eventRoutes() {
         const { limit, cursor, wait, ...filters } = c.req.valid('query');
         const size = limit ?? (filters.id === undefined ? DEFAULT_PAGE_SIZE : MAX_PAGE_SIZE);
         const scope = { list: 'events', filters };
-        const [generation, after_seq] = (await decodeCursor(cursor, scope, position)) ?? [];
+        let [generation, after_seq] = (await decodeCursor(cursor, scope, position)) ?? [];
         const page = await lookUntil(
           async () => {
             const page = await findEvents(c.env.DB, { ...filters, limit: size, after_seq });
-            if ((generation ?? page.generation) !== page.generation) throw invalidCursor();
+            generation ??= page.generation;
+            if (generation !== page.generation) throw invalidCursor();
+            // The next poll continues here.
+            after_seq = page.resume;
             return page;
           },
           ({ documents }) => documents.length === 0,

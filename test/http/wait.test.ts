@@ -84,6 +84,30 @@ describe('a request that waits', () => {
     expect(count()).toBe(26);
   });
 
+  it('reads no row twice: each look continues where the last one ended', async () => {
+    await env.DB.exec(
+      "WITH RECURSIVE n(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < 500) INSERT INTO events (id, type, aggregate_type, aggregate_id, payload, created_at) SELECT 'row ' || value, 'booking.created', 'booking', 'b', '{}', value FROM n",
+    );
+    const stored = await env.DB.prepare('SELECT count(*) AS n FROM events').first<number>('n');
+    const { DB, untilAsleep } = lookCounter();
+    let rows = 0;
+    const counted = tapD1(DB, async (call) => {
+      const results = await call();
+      for (const { meta } of results) rows += meta.rows_read;
+      return results;
+    });
+    const path = '/api/v1/events?order=asc&wait=25&created_after=2099-01-01T00:00:00Z';
+    const waiting = wait(counted, path);
+    for (let second = 1; second <= 5; second += 1) {
+      await untilAsleep(second);
+      await vi.advanceTimersByTimeAsync(1_000);
+    }
+    await untilAsleep(6);
+    await endAll();
+    expect(await waiting).toBe(0);
+    expect(rows).toBeLessThanOrEqual((stored ?? 0) + 7 * 3);
+  });
+
   it('gives nothing to waitUntil, so that it ends when its client hangs up', async () => {
     const { DB, untilAsleep } = lookCounter();
     const ctx = createExecutionContext();
