@@ -22,7 +22,7 @@ type ErrorType = (typeof CATALOGUE)[ErrorCode]['type'];
 
 /**
  * One problem of a request. `path` is dotted (`payload.items.0.id`); `""` is the whole body. `field` is for the log: the
- * path's names from a schema, without indices, so that the log has no text of the caller.
+ * path's names from a schema, without indices, so that the log has no text of the caller. Without it, the log says `body`.
  */
 export type Problem = { path: string; message: string; field?: string };
 
@@ -75,7 +75,7 @@ export function validationError(
     ...options,
     ...(path !== '' && { param: path }),
     details: problems.map(({ path, message }) => ({ path, message })),
-    field,
+    field: field ?? 'body',
   });
 }
 

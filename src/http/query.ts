@@ -88,7 +88,7 @@ function unknownParameter(
   const advice = isNearMiss
     ? `${meant === cursorName ? 'page with' : 'use'} ${meant}`
     : `known are ${known.join(', ') || 'none'}`;
-  return { path: pathOf([name]), message: `is not a parameter here: ${advice}` };
+  return { path: pathOf([name]), field: 'query', message: `is not a parameter here: ${advice}` };
 }
 
 /** Returns the parameter for a list's cursors; undefined for an item. */

@@ -91,15 +91,15 @@ describe('the line of an invalid request', () => {
     return [`${INGEST}/batch`, ingestInit({ events })] as const;
   };
 
-  it.each<[field: string | undefined, path: string, init: RequestInit]>([
+  it.each<[field: string, path: string, init: RequestInit]>([
     ['payload.check_in', ...ingest({ payload: { check_in: 'soon' } })],
     ['event_type', ...ingest({ event_type: 'sent.secret' })],
     ['payload', ...ingest({ payload: { sent: { secret: 2 ** 60 } } })],
     ['payload', ...ingest({ payload: 'sent' })],
     ['Idempotency-Key', ...ingest({}, 'k'.repeat(256))],
-    [undefined, ...ingest({ sent: 'secret' })],
-    [undefined, ...ingest({ 'payload.sent': 'secret' })],
-    [undefined, ...ingest({ sent: 2 ** 60 })],
+    ['body', ...ingest({ sent: 'secret' })],
+    ['body', ...ingest({ 'payload.sent': 'secret' })],
+    ['body', ...ingest({ sent: 2 ** 60 })],
     ['events.payload.check_in', ...batch({}, { payload: { check_in: 'soon' } })],
     ['events.payload', ...batch({ payload: { sent: 2 ** 60 } })],
     ['events.idempotency_key', ...batch({ idempotency_key: 7 })],
@@ -107,8 +107,9 @@ describe('the line of an invalid request', () => {
     ['limit', `${EVENTS}?limit=0`, {}],
     ['type', `${EVENTS}?type=a&type=`, {}],
     ['after_id', `${EVENTS}?after_id=${crypto.randomUUID()}`, {}],
-    [undefined, `${EVENTS}?sent=secret`, {}],
-  ])('names %s, as a schema does (%#)', async (field, path, init) => {
+    ['query', `${EVENTS}?sent=secret`, {}],
+    ['body', INGEST, ingestInit('{"sent')],
+  ])('names %s (%#)', async (field, path, init) => {
     const lines = watchLines();
     expect((await send(path, init)).status).toBe(400);
     const [line, ...others] = lines();
