@@ -57,19 +57,24 @@ export async function writeD1<T extends D1Result | D1Result[]>(call: () => Promi
   return results;
 }
 
-/** The time of this isolate's first failed call since its last successful one. */
-let failingSince: number | undefined;
+/** The times of this isolate's first and latest failed call since its last successful one. */
+let failingSince = 0;
+let failedAt = Number.NEGATIVE_INFINITY;
+/** Older failures do not count. */
+const FORGOTTEN_AFTER_MS = 60_000;
 
 async function callWithin<T>(deadlineMs: number, name: string, call: () => Promise<T>): Promise<T> {
   try {
     const result = await timed('database_ms', () =>
       withDeadline(retryTransientFaults(call, deadlineMs), deadlineMs, name),
     );
-    failingSince = undefined;
+    failedAt = Number.NEGATIVE_INFINITY;
     return result;
   } catch (error) {
-    failingSince ??= Date.now();
-    throw internalError(error, retryAfterSeconds(Date.now() - failingSince));
+    const now = Date.now();
+    if (now - failedAt > FORGOTTEN_AFTER_MS) failingSince = now;
+    failedAt = now;
+    throw internalError(error, retryAfterSeconds(now - failingSince));
   }
 }
 
