@@ -42,9 +42,7 @@ export function jsonObject({
     const [mediaType = ''] = (headers.get('Content-Type') ?? '').split(';');
     if (mediaType.trim().toLowerCase() !== 'application/json') throw notJson();
     const coding = headers.get('Content-Encoding') ?? 'identity';
-    if (coding.trim().toLowerCase() !== 'identity') {
-      throw new ApiError('unsupported_media_type', 'Send the body without a Content-Encoding.');
-    }
+    if (coding.trim().toLowerCase() !== 'identity') throw encoded();
     const value = parse(await readBytes(c.req.raw, maxBytes));
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       throw unreadable('The body must be a JSON object.');
@@ -64,6 +62,13 @@ export function bodyTooLarge(maxBytes: number): ApiError {
 /** 415 `unsupported_media_type`, for another content type or none. */
 export function notJson(): ApiError {
   return new ApiError('unsupported_media_type', 'Send the body as Content-Type: application/json.');
+}
+
+/** 415 `unsupported_media_type`, for a content coding. */
+export function encoded(): ApiError {
+  return new ApiError('unsupported_media_type', 'Send the body without a Content-Encoding.', {
+    headers: { 'Accept-Encoding': 'identity' },
+  });
 }
 
 async function readBytes({ headers, body }: Request, maxBytes: number): Promise<Uint8Array> {

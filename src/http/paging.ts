@@ -39,7 +39,7 @@ const CURSOR_METADATA = {
 /** `limit` and `cursor`, as every list takes them. `decodeCursor` validates the cursor. */
 export const pagingParameters = {
   limit: described(
-    wholeNumber(1, MAX_PAGE_SIZE, /^-?\d+$/)
+    wholeNumber(1, MAX_PAGE_SIZE)
       .register(z.globalRegistry, LIMIT_METADATA)
       .default(DEFAULT_PAGE_SIZE),
     'Items per page.',

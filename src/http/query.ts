@@ -63,7 +63,7 @@ const USUAL_NAMES = { lang: 'locale', language: 'locale' };
 
 /** Parameters that links and caches append. */
 const APPENDED =
-  /^(utm_.*|_.*|[a-z]*clk?id|gclsrc|gbraid|wbraid|igshid|srsltid|li_fat_id|mc_[ce]id)$/i;
+  /^((utm|gad|pk|mtm|matomo|hsa|ref)?_.*|[a-z]*cl(k|ick)?id|gclsrc|[gw]braid|igsh(id)?|srsltid|li_fat_id|mc_[ce]id|epik|mkt_tok|ref)$/i;
 
 /** A name with brackets at its end. Anchored at both ends, so that a long name takes linear time. */
 const IN_BRACKETS = /^([^[]*)(?:\[[^[\]]*\])+$/;

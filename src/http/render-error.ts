@@ -39,7 +39,7 @@ export function renderError(error: ApiError, c: Context, resource: object = {}):
   };
   const hint = isLocal && !isSetUp(c, error) ? SET_UP_HINT : '';
   // Clients in Stripe's style retry a 409 unless this header forbids it.
-  const isWorthRetrying = error.status === 429 || error.status === 500;
+  const isWorthRetrying = error.status === 429 || error.status >= 500;
   return Response.json(
     { ...resource, ...errorBody(error, request, hint) },
     {

@@ -95,6 +95,10 @@ const headersOfSomeErrors = headersOf({
     'The credentials that the route accepts, and the fault of the token if one was sent.',
   ],
   'Retry-After': [retrySeconds, RETRY_WORDS],
+  'Accept-Encoding': [
+    z.literal('identity').optional(),
+    'On an error that a content coding caused: the body must have none.',
+  ],
 });
 
 /** For a status whose errors have `Retry-After` at times. */

@@ -79,6 +79,7 @@ describe('wait', () => {
     ['wait=5', 'needs order=asc'],
     ['order=asc&wait=0', 'must be at least 1'],
     ['order=asc&wait=26', 'must be at most 25'],
+    ['order=asc&wait=9999999999999999', 'must be at most 25'],
     ['order=asc&wait=1.5', 'must be a whole number'],
   ])('of %s is rejected: %s', async (query, message) => {
     const error = await expectError(await get(`${LIST}?${query}`), 400, 'validation_error');

@@ -474,7 +474,10 @@ describe('the body of a request', () => {
   ])('with the headers %j gets a %i', async (headers, status) => {
     // Text would get a media type from `fetch`.
     const body = new TextEncoder().encode(JSON.stringify(bookingCreated()));
-    await expectStatus(await send(INGEST, { method: 'POST', headers, body }), status);
+    const response = await send(INGEST, { method: 'POST', headers, body });
+    await expectStatus(response, status);
+    const accepted = 'Content-Encoding' in headers ? 'identity' : null;
+    expect(response.headers.get('Accept-Encoding')).toBe(accepted);
   });
 });
 

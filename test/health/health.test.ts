@@ -104,7 +104,8 @@ describe('GET /api/health/detailed', () => {
         request_id: response.headers.get('X-Request-ID'),
       },
     });
-    expect(response.headers.get('X-Should-Retry')).toBe('false');
+    expect(response.headers.get('X-Should-Retry')).toBe('true');
+    expect(response.headers.get('Retry-After')).toBe('5');
     expect(response.headers.get('X-RateLimit-Remaining')).toMatch(/^\d\d$/);
   });
 

@@ -60,6 +60,15 @@ it.each([
   'dclid',
   'gbraid',
   'mc_eid',
+  'gad_source',
+  'gad_campaignid',
+  'clickid',
+  'igsh',
+  'epik',
+  'mkt_tok',
+  'pk_campaign',
+  'mtm_source',
+  'ref',
 ])('%s, which links append, is ignored', async (name) => {
   await expectStatus(await get(`${LIST}?${name}=1&${name}=2`), 200);
   await expectError(await get(`${EVENTS}/no-event?${name}=1`), 404, 'resource_missing');

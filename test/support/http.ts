@@ -119,7 +119,7 @@ export async function expectError(response: Response, status: number, code: stri
   expect(body.error.request_id).toBe(response.headers.get('X-Request-ID'));
   expect(body.path).not.toContain('?');
   expect(response.headers.get('X-Should-Retry')).toBe(
-    status === 429 || status === 500 ? 'true' : 'false',
+    [429, 500, 503].includes(status) ? 'true' : 'false',
   );
   if (code === 'validation_error') expect(body.error.details?.length).toBeGreaterThan(0);
   return body.error;

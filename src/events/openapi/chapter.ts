@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import { keyWith } from '../../auth/openapi/access.ts';
 import { validationError } from '../../http/errors.ts';
-import { bodyTooLarge, MAX_BODY_BYTES, notJson } from '../../http/json-body.ts';
+import { bodyTooLarge, encoded, MAX_BODY_BYTES, notJson } from '../../http/json-body.ts';
 import { invalidCursor } from '../../http/paging.ts';
 import { uuid } from '../../http/uuid.ts';
 import {
@@ -83,7 +83,10 @@ function bodyErrors(maxBytes: number) {
       description: `The body has more than ${maxBytes / 1_024} KiB.`,
       errors: [bodyTooLarge(maxBytes)],
     },
-    { description: 'The body is not sent as plain `application/json`.', errors: [notJson()] },
+    {
+      description: 'The body is not sent as plain `application/json`.',
+      errors: [notJson(), encoded()],
+    },
   ] as const;
 }
 

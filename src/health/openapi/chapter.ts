@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { OPEN } from '../../auth/openapi/access.ts';
 import { databaseDown } from '../../http/errors.ts';
 import { chapter, EXAMPLE_TIME, errorExample, json } from '../../openapi/chapter.ts';
-import { errorHeaders } from '../../openapi/headers.ts';
+import { errorHeaders, headersOfErrors } from '../../openapi/headers.ts';
 import { VERSION } from '../../version.ts';
 import { detailedHealth, downHealth, health } from '../resource.ts';
 
@@ -65,7 +65,7 @@ export const healthChapter = chapter(tag, {
     otherResponses: {
       503: {
         description: 'The database is down. The error envelope stands beside the health fields.',
-        headers: z.object(errorHeaders),
+        headers: z.object({ ...errorHeaders, ...headersOfErrors([databaseDown()]) }),
         content: json(downHealth, {
           service_unavailable: {
             summary: 'The database is down',
