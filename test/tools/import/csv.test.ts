@@ -74,15 +74,6 @@ describe('a sheet', () => {
     ]);
     expect(stored?.hero_photo_id).toBe(stored?.photos[1]?.id);
     expect((await imports.loadSheet(sheet)).stdout).toContain('Nothing changed');
-    const photos = stored?.photos.map(({ id }) => ({ id, alt: { en: 'A view' }, section: 'hero' }));
-    await imports.load({ properties: [{ slug: 'casa-marea', photos }] }, '--patch');
-    await imports.loadSheet(
-      'slug,photos\ncasa-marea,https://a.example/3.jpg|https://a.example/2.jpg\n',
-    );
-    expect((await imports.stored('casa-marea'))?.photos).toMatchObject([
-      { url: 'https://a.example/3.jpg', alt: { en: 'A view' }, section: 'hero', web_sort_order: 3 },
-      { url: 'https://a.example/2.jpg', alt: { en: 'A view' }, section: 'hero', web_sort_order: 4 },
-    ]);
   });
 
   it('names problems by row and column as a spreadsheet shows them, one line for a cause', async () => {

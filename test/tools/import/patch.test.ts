@@ -272,19 +272,6 @@ describe('a patch', () => {
     ]);
   });
 
-  it('lets two listings swap their slugs, and rejects the slug of a listing that keeps it', async () => {
-    const [one, two] = [await imports.stored('casa-marea'), await imports.stored('other')];
-    const taken = await patch({ hid: 'H-2', slug: 'casa-marea' });
-    expect(taken.stderr).toContain('slug "casa-marea" is the slug of the stored listing');
-    const kept = await patch({ hid: 'H-2', slug: 'casa-marea' }, { hid: 'H-1', beds: 1 });
-    expect(kept.stderr).toContain('repeats the slug of properties[0]');
-    expectDone(await patch({ hid: 'H-2', slug: 'casa-marea' }, { hid: 'H-1', slug: 'other' }));
-    expect([await imports.stored('casa-marea'), await imports.stored('other')]).toEqual([
-      { ...two, slug: 'casa-marea' },
-      { ...one, slug: 'other' },
-    ]);
-  });
-
   it('asks which listing is meant by a hid that several have', async () => {
     expectDone(await imports.load({ properties: [propertyOf({ slug: 'double', hid: 'H-1' })] }));
     const unclear = await patch({ hid: 'H-1', beds: 3 });
