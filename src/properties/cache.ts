@@ -13,7 +13,6 @@ import { LRUCache } from 'lru-cache';
 import type { Config } from '../config.ts';
 import { logFault } from '../http/log.ts';
 import { withDeadline } from '../storage/deadline.ts';
-import { edgeAddressOf } from '../storage/edge-address.ts';
 import { renderingOf } from './render.ts';
 
 /** A response is renewed after this part of its time. */
@@ -131,8 +130,11 @@ export class FeedCache {
     return withDeadline(looking, EDGE_DEADLINE_MS, 'edge cache read');
   }
 
+  /** The Cache API takes addresses of the request's own zone. The platform caches nothing else under /api. */
   #addressOf(requestUrl: string, key: string): string {
-    return edgeAddressOf(requestUrl, 'feed', `${this.#rendering} ${key}`);
+    // A URL cannot be parsed if the Host header is no valid authority.
+    const origin = URL.parse(requestUrl)?.origin ?? 'https://unknown.invalid';
+    return `${origin}/api/.feed/${encodeURIComponent(`${this.#rendering} ${key}`)}`;
   }
 
   #cached(level: CachedResponse['level'], response: FeedResponse): CachedResponse {
