@@ -210,13 +210,13 @@ describe.runIf(isFull)('deploy, after a failure in the middle', () => {
     ['the bookmark cannot be read', { request: /bookmark$/, status: 500 }, 1, UNTOUCHED],
     [
       'the migration cannot be sent',
-      { request: /^POST .*\/query$/, status: 500, skip: 2 },
+      { request: /^POST .*\/query$/, status: 500, skip: 3 },
       1,
       MIGRATED,
     ],
     [
       'the migration is applied and the response lost',
-      { request: /^POST .*\/query$/, status: 502, skip: 2, times: 1, isAfter: true },
+      { request: /^POST .*\/query$/, status: 502, skip: 3, times: 1, isAfter: true },
       0,
       '',
     ],
