@@ -1,76 +1,123 @@
 /**
- * The documentation page: Swagger UI over the OpenAPI document, everything from this origin. Only the development entry
- * mounts these routes; see dev-worker.ts.
+ * The API page: Scalar's API reference over the OpenAPI document, everything from this origin. Only the development
+ * entry mounts these routes; see dev-worker.ts.
  */
 
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
-import swaggerUiStyle from 'swagger-ui-dist/swagger-ui.css';
-import swaggerUi from 'swagger-ui-dist/swagger-ui-bundle.js';
 import * as z from 'zod';
+// The package exports this file under no name.
+import scalar from '../../node_modules/@scalar/api-reference/dist/browser/standalone.js';
 import { type AppEnv, configOf } from '../config.ts';
 import { createOpenApiDocument } from '../openapi/document.ts';
 import startScript from './api-page.browser.js';
 import pageStyle from './api-page.css';
+import frameStyle from './frame.css';
 
-const record = z.record(z.string(), z.unknown());
-const response = z.looseObject({ headers: record.optional() });
+const errorExample = z.object({ value: z.object({ error: z.object({ code: z.string() }) }) });
+const response = z.looseObject({
+  description: z.string(),
+  headers: z.record(z.string(), z.unknown()).default({}),
+  content: z
+    .object({ 'application/json': z.looseObject({ examples: z.record(z.string(), z.unknown()) }) })
+    .optional(),
+});
+const values = z.array(z.unknown()).optional();
+const schema = z.looseObject({ default: z.unknown().optional(), enum: values, examples: values });
+const parameter = z.looseObject({ in: z.string().optional(), schema: schema.optional() });
 const operation = z.looseObject({
+  parameters: z.array(parameter),
   responses: z.record(z.string(), response),
 });
 const shape = z.looseObject({
   info: z.looseObject({ description: z.string() }),
+  tags: z.array(z.looseObject({ name: z.string(), description: z.string() })),
   paths: z.record(z.string(), z.record(z.string(), operation)),
   components: z.looseObject({
     headers: z.record(z.string(), z.looseObject({ description: z.string() })),
   }),
 });
 
-type Document = z.infer<typeof shape>;
+type Operation = z.infer<typeof operation>;
 
-/** Shortens the document for the page: the headers of every answer move into its introduction. */
-function pageDocument(whole: ReturnType<typeof createOpenApiDocument>): Document {
+/** Follows the first two paragraphs of the document's introduction. */
+const INTRODUCTION = `
+**Try it.** *Test Request* sends the key of \`.dev.vars\`.
+
+**Errors, limits, retries and headers** are the same everywhere: see [All operations](#tag/all-operations).
+
+**Guides.** \`docs/guides/building-a-site.md\`, \`docs/reference/events.md\`, \`docs/guides/following-events.md\`
+`.trim();
+
+/**
+ * Shortens the document for the page. A last section has the rest of the introduction, the errors that several
+ * operations describe in the same words, and the headers of every response.
+ */
+function pageDocument(whole: ReturnType<typeof createOpenApiDocument>) {
   const document = shape.parse(JSON.parse(JSON.stringify(whole)));
-  const common = commonHeadersOf(document);
-  document.info.description += `\n\n${tableOf(common, document)}`;
-  for (const each of operationsOf(document)) {
-    for (const { headers = {} } of Object.values(each.responses)) {
-      for (const name of common) delete headers[name];
-    }
-  }
+  const { info, tags, paths, components } = document;
+  const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
+  const [subject = '', credentials = '', ...notes] = info.description.split('\n\n');
+  disableFilters(operations);
+  const errors = takeSharedErrors(operations);
+  const headers = takeSharedHeaders(operations, Object.keys(components.headers)).map(
+    (name) => `| \`${name}\` | ${components.headers[name]?.description} |`,
+  );
+  info.description = [subject, credentials, INTRODUCTION].join('\n\n');
+  tags.push({
+    name: 'All operations',
+    description: [
+      ...notes,
+      ['| error | meaning |', '|---|---|', ...errors].join('\n'),
+      ['| header | meaning |', '|---|---|', ...headers].join('\n'),
+    ].join('\n\n'),
+  });
   return document;
 }
 
-function operationsOf({ paths }: Document) {
-  return Object.values(paths).flatMap((methods) => Object.values(methods));
+/** Keeps filters out of samples and requests. Scalar sends each parameter whose schema has a value, all at once. */
+function disableFilters(operations: readonly Operation[]): void {
+  for (const each of operations.flatMap(({ parameters }) => parameters)) {
+    const value = each.schema?.default ?? each.schema?.enum?.[0] ?? each.schema?.examples?.[0];
+    if (each.in !== 'query' || value === undefined) continue;
+    each.examples = { default: { value, 'x-disabled': true } };
+  }
 }
 
-/** The names of the headers that every response describes in the same words. `Cache-Control` has words of its own in each. */
-function commonHeadersOf(document: Document): string[] {
-  const [first = [], ...others] = operationsOf(document).flatMap(({ responses }) =>
-    Object.values(responses).map(({ headers = {} }) => Object.keys(headers)),
+/** Removes the errors that several operations describe in the same words. Returns them as rows of a table. */
+function takeSharedErrors(operations: readonly Operation[]): string[] {
+  const errors = operations.flatMap(({ responses }) =>
+    Object.entries(responses)
+      .filter(([status]) => status >= '400')
+      .map(([status, { content, description }]) => {
+        const examples = Object.values(content?.['application/json'].examples ?? {});
+        const codes = examples.map((each) => `\`${errorExample.parse(each).value.error.code}\``);
+        const row = `| ${status} ${[...new Set(codes)].join(', ')} | ${description} |`;
+        return { responses, status, row };
+      }),
   );
-  return first.filter(
-    (name) =>
-      document.components.headers[name] !== undefined &&
-      others.every((names) => names.includes(name)),
-  );
+  const shared = [...Map.groupBy(errors, ({ row }) => row)].filter(([, group]) => group.length > 1);
+  for (const { responses, status } of shared.flatMap(([, group]) => group)) {
+    delete responses[status];
+  }
+  return shared.map(([row]) => row).sort();
 }
 
-function tableOf(names: readonly string[], { components }: Document): string {
-  const rows = names.map((name) => `| \`${name}\` | ${components.headers[name]?.description} |`);
-  return ['**Headers of every answer**', '', '| header | |', '|---|---|', ...rows].join('\n');
+/** Removes the headers that every response has, and returns their names. `Cache-Control` differs by response. */
+function takeSharedHeaders(operations: readonly Operation[], described: string[]): string[] {
+  const all = operations.flatMap(({ responses }) => Object.values(responses));
+  const shared = described.filter((name) => all.every(({ headers }) => name in headers));
+  for (const { headers } of all) {
+    for (const name of shared) delete headers[name];
+  }
+  return shared;
 }
 
-/**
- * Lets the page load from and talk to its own origin only. Swagger UI draws its icons as data URLs and sets style
- * attributes.
- */
+/** Lets the page load from and talk to its own origin only. Scalar adds its style sheet and icons itself. */
 const PAGE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
-  "style-src 'self'",
-  "style-src-attr 'unsafe-inline'",
+  "style-src 'self' 'unsafe-inline'",
   "img-src 'self' data:",
   "connect-src 'self'",
   "base-uri 'none'",
@@ -90,9 +137,8 @@ export function docsRoutes() {
     })
     .get('/api/docs/openapi.json', (c) => c.json(createOpenApiDocument()))
     .get('/api/docs/page.json', (c) => c.json(pageDocument(createOpenApiDocument())))
-    .get('/api/docs/swagger-ui.js', (c) => file(c, swaggerUi, 'text/javascript'))
-    .get('/api/docs/swagger-ui.css', (c) => file(c, swaggerUiStyle, 'text/css'))
-    .get('/api/docs/page.css', (c) => file(c, pageStyle, 'text/css'))
+    .get('/api/docs/scalar.js', (c) => file(c, scalar, 'text/javascript'))
+    .get('/api/docs/page.css', (c) => file(c, frameStyle + pageStyle, 'text/css'))
     .get('/api/docs/start.js', (c) => file(c, startScript, 'text/javascript'));
 }
 
@@ -109,12 +155,16 @@ function page(apiKey: string) {
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <title>Events and property feed: API</title>
     <link rel="icon" href="data:,">
-    <link rel="stylesheet" href="/api/docs/swagger-ui.css">
     <link rel="stylesheet" href="/api/docs/page.css">
   </head>
   <body>
+    <nav class="top row" aria-label="Pages">
+      <a href="/preview">Preview</a>
+      <a href="/api/docs">API</a>
+      <a href="/api/docs/openapi.json">openapi.json</a>
+    </nav>
     <div id="docs" data-api-key="${apiKey}"></div>
-    <script src="/api/docs/swagger-ui.js"></script>
+    <script src="/api/docs/scalar.js"></script>
     <script src="/api/docs/start.js"></script>
   </body>
 </html>`;

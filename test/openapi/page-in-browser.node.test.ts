@@ -1,4 +1,4 @@
-/** The documentation page in a real browser: Debian's Chromium, where it is installed. */
+/** The API page in a real browser: Debian's Chromium, where it is installed. */
 
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -9,124 +9,120 @@ import type { ProjectCopy } from '../support/node/project-copy.ts';
 import type { ServedCopy } from '../support/node/served-copy.ts';
 import { copyWithStore } from '../support/node/stores.ts';
 
-/** Every operation of the document, in its order. */
+const DESK = { width: 1280, height: 900 };
+const PHONE = { width: 390, height: 844 };
+
+const LIST = 'GET/api/v1/web/properties';
+const INGEST = 'POST/api/public/events/ingest';
+
+/** The entries of the sidebar, of which the operations are read from the document. */
+const CHAPTERS = ['Introduction', 'Site', 'Bookings', 'Operator', 'All operations'];
 const OPERATIONS = Object.values(createOpenApiDocument().paths ?? {})
   .flatMap((methods) => Object.values(methods))
-  .map((operation) => z.object({ operationId: z.string() }).parse(operation).operationId);
+  .map((operation) => z.object({ summary: z.string() }).parse(operation).summary);
 
-/** A read and a write, which are tried in the page, with the status of their response. */
-const TRIED: readonly [id: string, status: number][] = [
-  ['listProperties', 200],
-  ['ingestEvent', 202],
+/** What axe finds in the controls of @scalar/api-reference 1.72.1, which no setting and no style changes. */
+const FINDINGS_IN_SCALAR = [
+  // The field with the name of the key's header.
+  'aria-input-field-name',
+  'aria-required-attr',
+  // The buttons that copy a text.
+  'button-name',
 ];
 
-let project: ProjectCopy;
-let service: ServedCopy;
+if (!hasChromium) console.warn('There is no Chromium: the tests of the API page are skipped.');
 
-beforeAll(async () => {
-  project = await copyWithStore('samples');
-  service = await project.serve();
-});
-
-afterAll(() => project.remove());
-
-if (!hasChromium) console.warn('There is no Chromium: the tests of the page are skipped.');
-
-describe.skipIf(!hasChromium)('the page in Chromium', () => {
+describe.skipIf(!hasChromium)('the API page in Chromium', () => {
+  let project: ProjectCopy;
+  let service: ServedCopy;
+  let apiKey: string | undefined;
   let browser: Browser;
   let page: Page;
   const complaints: string[] = [];
   const requested = new Set<string>();
 
   beforeAll(async () => {
-    browser = await openBrowser();
-    page = await browser.newPage();
-    // The time limit of the hook holds: a busy machine takes long to open every operation at once.
+    project = await copyWithStore('samples');
+    [service, browser] = await Promise.all([project.serve(), openBrowser()]);
+    apiKey = service.vars.get('API_KEY');
+    page = await browser.newPage({ viewport: DESK });
     page.setDefaultTimeout(110_000);
     page.on('console', (message) => {
-      if (message.type() === 'error' || message.type() === 'warning') {
-        complaints.push(`${message.type()}: ${message.text()}`);
-      }
+      if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
     });
-    page.on('pageerror', (error) => complaints.push(`thrown: ${error.message}`));
+    page.on('pageerror', (error) => complaints.push(error.message));
     page.on('request', (request) => {
       if (!request.url().startsWith('data:')) requested.add(new URL(request.url()).origin);
     });
-    await page.goto(`${service.origin}/api/docs`);
-    await page.waitForSelector('.opblock');
   });
 
-  afterAll(() => browser?.close());
-
-  it('lists every operation', async () => {
-    const ids = await page
-      .locator('.opblock')
-      .evaluateAll((blocks) => blocks.map((block) => block.id));
-    expect(ids.map((id) => id.split('-').at(-1)).sort()).toEqual([...OPERATIONS].sort());
+  afterAll(async () => {
+    await browser?.close();
+    await project?.remove();
   });
 
-  it('groups the operations by their reader', async () => {
-    expect(await page.locator('.opblock-tag > a').allTextContents()).toEqual([
-      'Site',
-      'Bookings',
-      'Operator',
-    ]);
+  /** Loads the page at a section, which the page draws when it comes into view. */
+  async function visit(section: string, heading: string): Promise<void> {
+    // Another hash alone would not load the page.
+    await page.goto('about:blank');
+    await page.goto(`${service.origin}/api/docs${section}`);
+    await page.getByRole('heading', { name: heading }).waitFor();
+  }
+
+  const sectionOf = (operation: string) => page.locator(`section[id$="/${operation}"]`);
+
+  it('lists the operations by their reader, and last what they have in common', async () => {
+    await visit('', 'List the public listings');
+    const entries = await page.getByRole('complementary').getByRole('link').allInnerTexts();
+    const names = entries.map((entry) => entry.split('\n')[0] ?? '');
+    expect(names.filter((name) => CHAPTERS.includes(name))).toEqual(CHAPTERS);
+    expect(names).toEqual(expect.arrayContaining(OPERATIONS));
   });
 
-  describe('with every operation open', () => {
-    beforeAll(async () => {
-      // The page resolves all opened operations in one go.
-      await page.locator('.opblock-summary-control').evaluateAll((controls) => {
-        for (const control of controls) control.click();
-      });
-      for (const id of OPERATIONS) {
-        await page.locator(`.opblock[id$="-${id}"] .responses-table`).first().waitFor();
-      }
-    });
-
-    it('shows the headers of every answer once', async () => {
-      const introduction = await page.locator('.info').textContent();
-      const rows = await page.locator('.responses-table .headers tbody tr').allTextContents();
-      expect(rows.some((row) => row.startsWith('Retry-After'))).toBe(true);
-      for (const name of ['X-Request-ID', 'X-RateLimit-Remaining', 'X-Content-Type-Options']) {
-        expect(introduction).toContain(name);
-        expect(rows.filter((row) => row.toLowerCase().startsWith(name.toLowerCase()))).toEqual([]);
-      }
-    });
-
-    it('has no critical finding of axe', async () => {
-      expect(await axeFindings(page, 'critical')).toEqual([]);
-    });
-
-    it.each([
-      ['a phone', 390, 7_500],
-      ['a desk', 1280, 5_500],
-    ])('is short on %s, and fits it in a font of any width', async (_, width, tall) => {
-      await page.setViewportSize({ width, height: 844 });
-      const list = await page.locator('.opblock[id$="-listProperties"]').boundingBox();
-      expect(list?.height).toBeLessThan(tall);
-      // Wider than any font that a machine may have in place of ours.
-      await page.evaluate(`(() => {
-        const style = new CSSStyleSheet();
-        style.replaceSync('* { letter-spacing: 0.35em !important; }');
-        document.adoptedStyleSheets = [style];
-      })()`);
-      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
-      await page.evaluate('document.adoptedStyleSheets = []');
-    });
-
-    it.each(TRIED)('tries %s unchanged, with the development key: %i', async (id, status) => {
-      const block = page.locator(`.opblock[id$="-${id}"]`);
-      await block.getByRole('button', { name: 'Execute', exact: true }).click();
-      const answered = block
-        .locator('.live-responses-table .response .response-col_status')
-        .first();
-      await answered.waitFor();
-      expect(await answered.textContent()).toMatch(new RegExp(`^${status}`));
-    });
+  it('has samples in curl and JavaScript with the address and the key, and no filter', async () => {
+    const address = `${service.origin}/api/v1/web/properties`;
+    const sample = sectionOf(LIST).locator('pre').first();
+    await visit('', 'List the public listings');
+    const curl = `curl ${address} \\\n  --header 'x-api-key: ${apiKey}'`;
+    await expect.poll(() => sample.textContent()).toContain(curl);
+    await page.getByRole('button', { name: 'Shell Curl' }).first().click();
+    await page.getByRole('option', { name: 'Fetch' }).first().click();
+    const script = `fetch('${address}', {\n  headers: {\n    'x-api-key': '${apiKey}'\n  }`;
+    await expect.poll(() => sample.textContent()).toContain(script);
   });
 
-  it('logs no error and asks no other origin', () => {
+  it.each([
+    [LIST, '#tag/site', 'List the public listings', 200],
+    [INGEST, '#tag/bookings', 'Record a domain event', 202],
+  ])('sends %s unchanged, with the development key', async (operation, tag, heading, status) => {
+    await visit(`${tag}/${operation}`, heading);
+    await sectionOf(operation)
+      .getByRole('button', { name: /^Test Request/ })
+      .click();
+    const address = service.origin + operation.slice(operation.indexOf('/'));
+    const response = page.waitForResponse(address);
+    await page.getByRole('button', { name: /^Send Request/ }).click();
+    expect((await response).status()).toBe(status);
+  });
+
+  it.each([
+    ['light', DESK, '', 'List the public listings'],
+    ['dark', DESK, '', 'List the public listings'],
+    ['dark', PHONE, `#tag/bookings/${INGEST}`, 'Record a domain event'],
+    ['light', PHONE, '#tag/all-operations', 'All operations'],
+  ] as const)(
+    'axe finds nothing of ours in %s (%o) at /api/docs%s, which needs no sideways scroll',
+    async (colorScheme, viewport, section, heading) => {
+      await page.setViewportSize(viewport);
+      await page.emulateMedia({ colorScheme });
+      await visit(section, heading);
+      const findings = await axeFindings(page);
+      expect(findings.filter(({ id }) => !FINDINGS_IN_SCALAR.includes(id))).toEqual([]);
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(viewport.width);
+    },
+  );
+
+  it('logs no error, and requests the service only', () => {
     expect(complaints).toEqual([]);
     expect([...requested]).toEqual([service.origin]);
   });

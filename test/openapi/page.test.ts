@@ -1,6 +1,7 @@
-/** The documentation page is there in development. Neither it nor the preview is anywhere else. */
+/** The API page is there in development. Neither it nor the preview is anywhere else. */
 
 import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
 import { askDevelopment as ask } from '../support/development.ts';
 import { expectError, expectStatus, send } from '../support/http.ts';
 
@@ -8,10 +9,16 @@ const FILES = [
   '/api/docs/openapi.json',
   '/api/docs/page.css',
   '/api/docs/page.json',
+  '/api/docs/scalar.js',
   '/api/docs/start.js',
-  '/api/docs/swagger-ui.css',
-  '/api/docs/swagger-ui.js',
 ];
+
+const response = z.object({ headers: z.record(z.string(), z.unknown()) });
+const operation = z.object({ responses: z.record(z.string(), response) });
+const documentShape = z.object({
+  tags: z.array(z.object({ description: z.string() })),
+  paths: z.record(z.string(), z.record(z.string(), operation)),
+});
 
 describe('in development', () => {
   const ENVIRONMENT = 'development';
@@ -47,6 +54,31 @@ describe('in development', () => {
     const response = await ask(path, { ENVIRONMENT, API_KEY });
     await expectStatus(response, 200);
     expect(await response.text()).not.toContain(API_KEY);
+  });
+
+  it('the document of the page names common headers and errors once, the whole one at each response', async () => {
+    const read = async (path: string) => {
+      const { tags, paths } = documentShape.parse(await (await ask(path, { ENVIRONMENT })).json());
+      const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
+      const responses = operations.flatMap((operation) => Object.entries(operation.responses));
+      return { responses, headers: responses.map(([, { headers }]) => Object.keys(headers)), tags };
+    };
+    const whole = await read('/api/docs/openapi.json');
+    const shown = await read('/api/docs/page.json');
+    const common = shown.tags.at(-1)?.description;
+    for (const name of ['X-Request-ID', 'X-RateLimit-Remaining', 'X-Content-Type-Options']) {
+      expect(whole.headers.every((names) => names.includes(name))).toBe(true);
+      expect(shown.headers.some((names) => names.includes(name))).toBe(false);
+      expect(common).toContain(`\`${name}\``);
+    }
+    const statuses = shown.responses.map(([status]) => status);
+    for (const status of ['401', '403', '415', '429', '500']) {
+      expect(statuses).not.toContain(status);
+      expect(common).toContain(`| ${status} \``);
+    }
+    expect(statuses).toEqual(expect.arrayContaining(['200', '304', '404', '409', '413', '503']));
+    expect(shown.headers.flat()).toContain('Cache-Control');
+    expect(common).not.toContain('undefined');
   });
 });
 

@@ -25,14 +25,14 @@ describe('the deployed bundle', () => {
 
   it('has every production dependency, and nothing of the API page, the preview and the OpenAPI document', () => {
     const text = readFileSync(join(directory, 'index.js'), 'utf8');
-    const foreignText = [/swagger/i, /operationId/, /listProperties/, /api\/docs/, /\/preview/];
+    const foreignText = [/scalar/i, /operationId/, /listProperties/, /api\/docs/, /\/preview/];
     expect(text.includes('/api/v1/web')).toBe(true);
     expect(foreignText.filter((each) => each.test(text))).toEqual([]);
 
     const map = JSON.parse(readFileSync(join(directory, 'index.js.map'), 'utf8'));
     const { sources } = z.object({ sources: z.array(z.string()) }).parse(map);
     const foreignFile =
-      /src\/(.*\/)?(openapi|development)\/|\/tools\/|node_modules\/(zod-openapi|swagger)/;
+      /src\/(.*\/)?(openapi|development)\/|\/tools\/|node_modules\/(zod-openapi|@scalar)/;
     expect(sources.some((source) => source.endsWith('src/app.ts'))).toBe(true);
     expect(sources.filter((source) => foreignFile.test(source))).toEqual([]);
 

@@ -7,6 +7,7 @@ import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import type { JSX } from 'hono/jsx/jsx-runtime';
 import { type AppEnv, configOf } from '../../config.ts';
+import frameStyle from '../frame.css';
 import { readListings } from './catalogue.ts';
 import { CataloguePage } from './catalogue-page.tsx';
 import { ListingPage, NoListingPage } from './listing-page.tsx';
@@ -40,7 +41,7 @@ export function previewRoutes() {
     })
     .get('/preview/preview.css', (c) => {
       c.header('Cache-Control', 'no-cache');
-      return c.body(style, { headers: { 'Content-Type': 'text/css; charset=utf-8' } });
+      return c.body(frameStyle + style, { headers: { 'Content-Type': 'text/css; charset=utf-8' } });
     });
 }
 
