@@ -64,11 +64,17 @@ const lines: Line[] = [];
 const app = createApp();
 
 /** Sends a request that is logged under `id`. */
-async function send(id: string, path: string, init: RequestInit = {}, changes: Changes = {}) {
+async function send(
+  id: string,
+  path: string,
+  init: RequestInit = {},
+  changes: Changes = {},
+  service = app,
+) {
   const headers = new Headers(init.headers);
   headers.set('X-Request-ID', id);
   const cf = { colo: 'FRA' };
-  return sendWith({ ...vars, ...changes }, path, { ...init, headers, cf }, app);
+  return sendWith({ ...vars, ...changes }, path, { ...init, headers, cf }, service);
 }
 
 const withKey = ({ key }: { key: string }) => ({ headers: { 'x-api-key': key } });
@@ -135,9 +141,11 @@ beforeAll(async () => {
 
   vi.useFakeTimers({ toFake: ['Date'] });
   const cached = { FEED_CACHE_SECONDS: '1' };
-  await send('cached', `${FEED}?limit=3`, withKey(site), cached);
+  // An isolate has one cache, made with the vars of its first request.
+  const caching = createApp();
+  await send('cached', `${FEED}?limit=3`, withKey(site), cached, caching);
   vi.setSystemTime(Date.now() + 60_000);
-  await send('stale', `${FEED}?limit=3`, withKey(site), { ...cached, DB: broken });
+  await send('stale', `${FEED}?limit=3`, withKey(site), { ...cached, DB: broken }, caching);
   vi.useRealTimers();
 });
 afterAll(() => vi.restoreAllMocks());
