@@ -12,6 +12,8 @@ import { wholeNumber } from './http/whole-number.ts';
 export type AppEnv = {
   Bindings: Env;
   Variables: {
+    /** The client that the rate limit counts. */
+    client?: string;
     /** The recognized caller: the key's name, `api-key` or `bearer`. */
     caller?: string;
     /** The scopes of the caller's API key. */

@@ -4,7 +4,6 @@
  */
 
 import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { setTimeout as pause } from 'node:timers/promises';
 import { callForJson } from './call.ts';
 
 type Event = { id: string; type: string; aggregate_id: string; payload: Record<string, unknown> };
@@ -26,7 +25,6 @@ if (SINCE && SINCE !== since) [since, cursor] = [SINCE, ''];
 
 for (;;) {
   const filters = `${since && `&created_after=${since}`}${cursor && `&cursor=${cursor}`}`;
-  const startedAt = Date.now();
   const page = await callForJson<Page>(`/api/v1/events?order=asc&limit=100&wait=25${filters}`);
   for (const event of page.data.filter(({ id }) => !handled.has(id))) {
     await handle(event);
@@ -36,6 +34,4 @@ for (;;) {
   cursor = page.resume_cursor;
   writeFileSync('checkpoint.new', JSON.stringify({ since, cursor }));
   renameSync('checkpoint.new', 'checkpoint.json');
-  // Empty and early: the service holds too many requests already.
-  if (page.data.length === 0 && Date.now() - startedAt < 20_000) await pause(5_000);
 }

@@ -1,7 +1,6 @@
 /** Keeps a copy of the public catalogue in `copy.json`, as long as it runs. */
 
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { setTimeout as pause } from 'node:timers/promises';
 import { call } from './call.ts';
 
 type Listing = { id: string; slug: string; name: string };
@@ -20,7 +19,6 @@ function store(copy: Copy): void {
 
 let copy: Copy = existsSync(FILE) ? JSON.parse(readFileSync(FILE, 'utf8')) : emptyCopy();
 for (;;) {
-  const startedAt = Date.now();
   const after = copy.cursor && `&wait=25&after=${copy.cursor}`;
   const response = await call(`/api/v1/web/property-changes?limit=100${after}`);
   if (!response.ok) {
@@ -37,6 +35,4 @@ for (;;) {
   }
   copy.cursor = resume_cursor;
   store(copy);
-  // Empty and early: the service holds too many requests already.
-  if (data.length === 0 && Date.now() - startedAt < 20_000) await pause(5_000);
 }

@@ -83,7 +83,8 @@ export function eventRoutes() {
         const size = limit ?? (filters.id === undefined ? DEFAULT_PAGE_SIZE : MAX_PAGE_SIZE);
         const scope = { list: 'events', filters };
         let [generation, after_seq] = (await decodeCursor(cursor, scope, position)) ?? [];
-        const page = await lookUntil(
+        const { result: page, headers } = await lookUntil(
+          c,
           async () => {
             const page = await findEvents(c.env.DB, { ...filters, limit: size, after_seq });
             generation ??= page.generation;
@@ -93,12 +94,11 @@ export function eventRoutes() {
             return page;
           },
           ({ documents }) => documents.length === 0,
-          c.req.raw.signal,
           wait,
         );
         const resume_cursor = await encodeCursor(scope, [page.generation, page.resume]);
         const next = page.hasMore ? resume_cursor : null;
-        return json(listJson(page.documents, next, { resume_cursor }));
+        return json(listJson(page.documents, next, { resume_cursor }), { headers });
       },
     )
     .get('/:id', requireScope('events:read'), validQuery(z.object({})), async (c) => {

@@ -6,13 +6,18 @@
  * A cancelled request runs no `finally`. So each wait is counted until its latest end.
  */
 
+import type { Context } from 'hono';
 import * as z from 'zod';
+import type { AppEnv } from '../config.ts';
+import { ApiError } from './errors.ts';
+import { logFault } from './log.ts';
 import { wholeNumber } from './whole-number.ts';
 
 const MAX_WAIT_SECONDS = 25;
 const POLL_MS = 1_000;
-/** The most requests that wait in one isolate. A further request does not wait. */
+/** The most requests that wait in one isolate, and of them per client and list. A further request does not wait. */
 const MAX_WAITING = 50;
+const MAX_WAITING_PER_CLIENT = 5;
 
 /** Makes the query parameter: whole seconds. It needs the parameter `needed`, and waits for `awaited`. */
 export function waitParameter(needed: string, awaited: string) {
@@ -24,36 +29,50 @@ export function waitParameter(needed: string, awaited: string) {
     });
 }
 
-/** The waits of this isolate, each with its latest end in milliseconds since the epoch. */
-const waits = new Set<{ endsAt: number }>();
+/** The waits of this isolate, each with its client and list, and its latest end in milliseconds since the epoch. */
+const waits = new Set<{ owner: string; endsAt: number }>();
+
+/** The last result, and the headers of the response: `Retry-After` if the request could not wait. */
+type Waited<Result> = { result: Result; headers: Record<string, string> };
 
 /**
- * Reads at once, and then once a second until the result is not empty, `seconds` have passed or `signal` is aborted.
- * Returns the last result.
+ * Reads at once, and then once a second until the result is not empty, `seconds` have passed or the client disconnects.
+ * A later read that fails is repeated.
  *
- * @example await lookUntil(() => readPage(cursor), (page) => page.items.length === 0, c.req.raw.signal, 20)
+ * @example await lookUntil(c, () => readPage(cursor), (page) => page.items.length === 0, 20)
  */
 export async function lookUntil<Result>(
+  c: Context<AppEnv>,
   look: () => Promise<Result>,
   isEmpty: (result: Result) => boolean,
-  signal: AbortSignal,
   seconds = 0,
-): Promise<Result> {
+): Promise<Waited<Result>> {
   let result = await look();
-  if (seconds === 0 || !isEmpty(result)) return result;
+  if (seconds === 0 || !isEmpty(result)) return { result, headers: {} };
   const now = Date.now();
   for (const other of waits) if (other.endsAt <= now) waits.delete(other);
-  if (waits.size >= MAX_WAITING) return result;
-  const own = { endsAt: now + seconds * 1_000 };
+  const own = { owner: `${c.get('client')} ${c.req.path}`, endsAt: now + seconds * 1_000 };
+  const ofClient = [...waits].filter(({ owner }) => owner === own.owner).length;
+  if (waits.size >= MAX_WAITING || ofClient >= MAX_WAITING_PER_CLIENT) {
+    return { result, headers: { 'Retry-After': '1' } };
+  }
   waits.add(own);
+  const { signal } = c.req.raw;
   try {
     for (let left = seconds * 1_000; left > 0 && isEmpty(result) && !signal.aborted; ) {
       await new Promise((resolve) => setTimeout(resolve, Math.min(left, POLL_MS)));
-      if (!signal.aborted) result = await look();
+      if (!signal.aborted) result = await look().catch((error) => unlessFault(error, result));
       left = own.endsAt - Date.now();
     }
-    return result;
+    return { result, headers: {} };
   } finally {
     waits.delete(own);
   }
+}
+
+/** Returns the result of the last read if this one failed by a fault. Throws any other error. */
+function unlessFault<Result>(error: unknown, result: Result): Result {
+  if (error instanceof ApiError && error.status < 500) throw error;
+  logFault('a waiting request reads again after a failure', error);
+  return result;
 }

@@ -73,6 +73,15 @@ export const noStore = headersOf({
   'Cache-Control': [z.literal('no-store'), 'No cache may hold the answer.', 'No-Store'],
 });
 
+/** Of a list that can wait. */
+export const retryUnwaited = headersOf({
+  'Retry-After': [
+    z.int32().min(1).optional(),
+    'Seconds to wait before the next request. Only on an empty page for which the service could not wait.',
+    'Retry-After-Unwaited',
+  ],
+});
+
 export const errorHeaders = {
   ...commonHeaders,
   ...noStore,

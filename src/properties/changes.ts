@@ -68,7 +68,7 @@ export async function readChanges(
   database: D1Database,
   publicSiteUrl: string,
   { limit, after, locale }: ChangesRequest,
-): Promise<{ json: string; isEmpty: boolean }> {
+): Promise<{ json: string; isEmpty: boolean; place: ChangePlace }> {
   const session = database.withSession('first-primary');
   const values = {
     after0: after?.seq ?? 0,
@@ -97,10 +97,11 @@ export async function readChanges(
   const start = after?.start ?? newest ?? 0;
   const last = items.at(-1)?.row.change_seq ?? after?.seq ?? 0;
   const seq = next?.change_seq ?? Math.max(start, last);
-  const cursor = await changeCursor({ generation, seq, start });
+  const place = { generation, seq, start };
+  const cursor = await changeCursor(place);
   const documents = items.map((item) => changeJson(item, locale));
   const json = listJson(documents, next ? cursor : null, { resume_cursor: cursor });
-  return { json, isEmpty: items.length === 0 };
+  return { json, isEmpty: items.length === 0, place };
 }
 
 /** Returns the JSON text of a change's property, empty for a removed one; undefined if it was left out. */

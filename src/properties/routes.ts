@@ -43,16 +43,20 @@ export function propertyRoutes() {
     })
     .get('/property-changes', requireFeedAccess(), validQuery(changeParameters), async (c) => {
       const { limit, after: cursor, locale, wait } = c.req.valid('query');
-      const after = await decodeCursor(cursor, CHANGES_SCOPE, changePlace, 'after');
+      let after = await decodeCursor(cursor, CHANGES_SCOPE, changePlace, 'after');
       const { publicSiteUrl } = configOf(c.env);
-      const { json } = await lookUntil(
-        () => readChanges(c.env.DB, publicSiteUrl, { limit, after, locale }),
+      const { result, headers } = await lookUntil(
+        c,
+        async () => {
+          const changes = await readChanges(c.env.DB, publicSiteUrl, { limit, after, locale });
+          after = changes.place;
+          return changes;
+        },
         ({ isEmpty }) => isEmpty,
-        c.req.raw.signal,
         wait,
       );
-      const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
-      return new Response(json, { headers });
+      const type = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
+      return new Response(result.json, { headers: { ...type, ...headers } });
     });
 }
 

@@ -31,6 +31,7 @@ export function rateLimit({ ingestPaths }: { ingestPaths: readonly string[] }) {
     const counter = method === 'POST' && ingestPaths.includes(path) ? 'ingest' : 'default';
     const limit = configOf(c.env).rateLimits[counter];
     const client = clientOf(c.req.header('CF-Connecting-IP'), c.req.header('CF-Worker'));
+    c.set('client', client);
     const key = `${counter} ${client}`;
     const now = Date.now();
     let window = windows.get(key);

@@ -24,7 +24,10 @@ const lengthOf = async (response: Response) => {
 
 /** Sends a request that waits. Returns its list's length. */
 const wait = async (DB: D1Database, path = emptyList()) =>
-  lengthOf((await callWith({ DB }, path)).response);
+  lengthOf(await waitAt(freshAddress(), DB, path));
+
+const waitAt = async (address: string, DB: D1Database, path = emptyList()) =>
+  (await callWith({ DB }, path, { headers: { 'CF-Connecting-IP': address } })).response;
 
 /** Counts the looks, each a round trip of D1, and knows when the requests sleep between two of them. */
 function lookCounter() {
@@ -108,6 +111,37 @@ describe('a request that waits', () => {
     expect(rows).toBeLessThanOrEqual((stored ?? 0) + 7 * 3);
   });
 
+  it('looks again when a look fails, and in the end answers with an empty list', async () => {
+    vi.spyOn(console, 'error').mockReturnValue(undefined);
+    let [looks, failsUntil] = [0, 3];
+    const DB = tapD1(env.DB, async (call) => {
+      looks += 1;
+      if (looks > 1 && looks <= failsUntil) throw new Error('D1_ERROR: out of order');
+      return call();
+    });
+    const untilLooked = async (count: number) => {
+      do await scheduler.wait(0);
+      while (looks !== count || vi.getTimerCount() !== 1);
+    };
+    const aggregateId = crypto.randomUUID();
+    const waiting = wait(DB, emptyList(aggregateId));
+    await untilLooked(1);
+    await store(aggregateId);
+    for (const look of [2, 3]) {
+      await vi.advanceTimersByTimeAsync(1_000);
+      await untilLooked(look);
+    }
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await waiting).toBe(1);
+
+    [looks, failsUntil] = [0, 100];
+    const failing = wait(DB);
+    await untilLooked(1);
+    await endAll();
+    expect(await failing).toBe(0);
+    vi.restoreAllMocks();
+  });
+
   it('gives nothing to waitUntil, so that it ends when its client hangs up', async () => {
     const { DB, untilAsleep } = lookCounter();
     const ctx = createExecutionContext();
@@ -147,6 +181,29 @@ describe('a request that waits', () => {
 });
 
 describe('of the requests that wait in one isolate', () => {
+  it('five per client and list are held, and the next one says when to come back', async () => {
+    const { DB, untilAsleep } = lookCounter();
+    const changes = '/api/v1/web/property-changes';
+    const { response } = await callWith({}, changes);
+    const { resume_cursor } = await response.json<{ resume_cursor: string }>();
+    const address = freshAddress();
+    const held = Array.from({ length: 5 }, () => waitAt(address, DB));
+    await untilAsleep(5, 5);
+    const further = await waitAt(address, DB);
+    expect(further.headers.get('Retry-After')).toBe('1');
+    expect(await lengthOf(further)).toBe(0);
+    const others = [
+      waitAt(address, DB, `${changes}?wait=25&after=${resume_cursor}`),
+      waitAt(freshAddress(), DB),
+    ];
+    await untilAsleep(8, 7);
+    await endAll();
+    for (const each of await Promise.all([...held, ...others])) {
+      expect(each.headers.has('Retry-After')).toBe(false);
+      expect(await lengthOf(each)).toBe(0);
+    }
+  });
+
   it('50 wait, and each further one gets its response at once', async () => {
     const { DB, untilAsleep } = lookCounter();
     const held = Array.from({ length: MAX_WAITING }, () => wait(DB));

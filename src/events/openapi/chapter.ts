@@ -13,7 +13,7 @@ import {
   pageExample,
   queryError,
 } from '../../openapi/chapter.ts';
-import { headersOf, noStore } from '../../openapi/headers.ts';
+import { headersOf, noStore, retryUnwaited } from '../../openapi/headers.ts';
 import { listOf } from '../../openapi/list-resource.ts';
 import { BATCH_BOUNDS } from '../batch.ts';
 import { name } from '../catalogue.ts';
@@ -231,6 +231,7 @@ export const eventChapter = chapter(tag, {
     responses: {
       200: {
         description: 'A page of events.',
+        headers: { ...noStore, ...retryUnwaited },
         schema: eventList,
         examples: {
           page: {

@@ -11,7 +11,7 @@ import {
   queryError,
 } from '../../openapi/chapter.ts';
 import { patternText } from '../../openapi/error-resource.ts';
-import { headersOf } from '../../openapi/headers.ts';
+import { headersOf, retryUnwaited } from '../../openapi/headers.ts';
 import { listOf } from '../../openapi/list-resource.ts';
 import { noSuchProperty } from '../feed.ts';
 import {
@@ -165,13 +165,16 @@ export const propertyChapter = chapter(tag, {
     responses: {
       200: {
         description: 'A page of changes.',
-        headers: headersOf({
-          'Cache-Control': [
-            z.literal('no-store'),
-            'No cache may hold the answer: the next one may differ.',
-            'No-Store-Changes',
-          ],
-        }),
+        headers: {
+          ...headersOf({
+            'Cache-Control': [
+              z.literal('no-store'),
+              'No cache may hold the answer: the next one may differ.',
+              'No-Store-Changes',
+            ],
+          }),
+          ...retryUnwaited,
+        },
         schema: changeList,
         examples: {
           page: {
