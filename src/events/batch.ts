@@ -19,7 +19,7 @@ import {
   parseIngestRequest,
 } from './request.ts';
 import type { IngestResult } from './resource.ts';
-import { acceptKeyed, type Decision, lookUpKeys } from './store.ts';
+import { acceptKeyed, comparedBytesOf, type Decision, lookUpKeys } from './store.ts';
 
 export const MAX_BATCH_EVENTS = 100;
 /** The bounds of the whole body: an item is two levels down. */
@@ -81,7 +81,10 @@ export async function ingestBatch(
   }
   if (isNonEmpty(problems)) return { kind: 'invalid', problems };
 
-  const accepted = fitting.length === 0 ? [] : await acceptKeyed(database, fitting, context);
+  const accepted =
+    fitting.length === 0
+      ? []
+      : await acceptKeyed(database, fitting, context, comparedBytesOf(lookedUp));
   const results = items.map((item) => {
     const decision = (item.parsed.ok ? accepted : lookedUp).shift();
     if (decision === undefined) throw new Error('D1 decides for each item');

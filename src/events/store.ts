@@ -39,19 +39,20 @@ export type Decision =
 
 /**
  * Stores each event, or finds the event that its key has stored, in the order of `events`, in one transaction. A stored
- * event writes 4 rows. The keys must differ.
+ * event writes 4 rows. The keys must differ. `comparedBytes` of stored payloads were read for this request before.
  */
 export async function acceptKeyed(
   database: D1Database,
   events: readonly (Identity & IngestRequest)[],
   call: IngestCall,
+  comparedBytes = 0,
 ): Promise<Decision[]> {
   const { receipt, receivedFrom, now, retentionMs } = call;
   const values = { receipt, receivedFrom, now, heldSince: now - retentionMs };
   const [, found] = await writeD1(() =>
     database.batch<EventOfKey>([
       INSERT_UNLESS_HELD.bindTo(database, { ...values, events: JSON.stringify(events) }),
-      EVENTS_OF_KEYS.bindTo(database, lookUpOf(events, call)),
+      EVENTS_OF_KEYS.bindTo(database, lookUpOf(events, call, comparedBytes)),
     ]),
   );
   return decide(events, found?.results ?? [], call);
@@ -63,7 +64,7 @@ export async function lookUpKeys(
   identities: readonly Identity[],
   call: IngestCall,
 ): Promise<Decision[]> {
-  const values = lookUpOf(identities, call);
+  const values = lookUpOf(identities, call, 0);
   const found = await readD1(() => EVENTS_OF_KEYS.rows(database, values));
   return decide(identities, found, call);
 }
@@ -119,6 +120,13 @@ export function bodyOf(event: EventOfKey): unknown {
   return { event_type: type, aggregate_id, aggregate_type, payload: JSON.parse(payload) };
 }
 
+/** Returns the size of the stored payloads that were read for the decisions. */
+export function comparedBytesOf(decisions: readonly Decision[]): number {
+  const holders = decisions.flatMap((each) => (each.kind === 'conflict' ? each.holder : []));
+  const read = holders.filter(({ payload }) => payload !== null);
+  return read.reduce((sum, { compared }) => sum + (compared ?? 0), 0);
+}
+
 const INSERT = statementOf(sql`
   insert into events (id, type, aggregate_type, aggregate_id, created_at, payload, received_from)
   values (${given('id')}, ${given('event_type')}, ${given('aggregate_type')}, ${given('aggregate_id')},
@@ -127,9 +135,18 @@ const INSERT = statementOf(sql`
 `);
 
 /** Returns the values of `EVENTS_OF_KEYS`. */
-function lookUpOf(identities: readonly Identity[], { receivedFrom, mayReadEvents }: IngestCall) {
+function lookUpOf(
+  identities: readonly Identity[],
+  { receivedFrom, mayReadEvents }: IngestCall,
+  comparedBytes: number,
+) {
   const fields = ['keyId', 'fingerprint'] satisfies (keyof Identity)[];
-  return { keys: JSON.stringify(identities, fields), receivedFrom, mayRead: Number(mayReadEvents) };
+  return {
+    keys: JSON.stringify(identities, fields),
+    receivedFrom,
+    mayRead: Number(mayReadEvents),
+    maxBytes: MAX_COMPARED_BYTES - comparedBytes,
+  };
 }
 
 /**
@@ -168,9 +185,10 @@ type EventOfKey = Omit<
   'seq' | 'received_from' | 'erased_at' | 'payload'
 > & {
   payload: string | null;
+  compared: number | null;
 };
 
-/** The most bytes of stored payloads that one statement reads. */
+/** The most bytes of stored payloads that one request reads. */
 const MAX_COMPARED_BYTES = 1024 * 1024;
 
 /**
@@ -189,8 +207,8 @@ const EVENTS_OF_KEYS = statementOf(sql<EventOfKey>`
       and (fingerprint = wanted.value->>'fingerprint'
         or seq = (select max(seq) from events as known where known.key_id = wanted.value->>'keyId'))
   )
-  select key_id, id, type, created_at, fingerprint, receipt, aggregate_type, aggregate_id,
-    case when compared and sum(compared) over (order by seq desc) <= ${sql.raw(String(MAX_COMPARED_BYTES))}
+  select key_id, id, type, created_at, fingerprint, receipt, aggregate_type, aggregate_id, compared,
+    case when compared and sum(compared) over (order by seq desc) <= ${given('maxBytes')}
       then (select payload from events where events.seq = found.seq) end as payload
   from found
   order by seq desc

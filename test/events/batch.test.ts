@@ -169,7 +169,7 @@ describe('POST /api/public/events/ingest/batch', () => {
     });
     const results = await resultsOf(
       await sendBatch(
-        keys.map((key) => item(key)),
+        keys.map((key, index) => item(key, index % 2 === 0 ? {} : { payload: { guests: 0 } })),
         { DB },
       ),
     );
