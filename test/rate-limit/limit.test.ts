@@ -1,7 +1,9 @@
 /** The limit as callers meet it. */
 
+import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
+import { gatedD1 } from '../support/faults.ts';
 import { expectError, expectStatus, freshAddress, send, sendWith } from '../support/http.ts';
 
 const LIST = '/api/v1/web/properties';
@@ -70,6 +72,18 @@ describe('the default limit', () => {
     expect((await from(address)).headers.get('Retry-After')).toBe('1');
     passSeconds(1);
     await expectStatus(await from(address), 200);
+  });
+
+  it('sends the state at the time of the response, also for a request that took long', async () => {
+    const app = createApp();
+    const headers = { 'CF-Connecting-IP': freshAddress() };
+    const gate = Promise.withResolvers<void>();
+    const DB = gatedD1(env.DB, gate.promise);
+    const slow = sendWith({ DB }, '/api/v1/events', { headers }, app);
+    for (let sent = 0; sent < 3; sent += 1) await sendWith({}, '/api/health', { headers }, app);
+    passSeconds(20);
+    gate.resolve();
+    expect(limitHeadersOf(await slow).slice(1, 3)).toEqual(['96', '40']);
   });
 
   it('begins the next window at the first request after it', async () => {
