@@ -136,7 +136,7 @@ describe.skipIf(!hasChromium)('the preview in Chromium', () => {
 
   it('shows texts in the chosen language, and marks a text in another one', async () => {
     await visit('');
-    await page.getByRole('link', { name: 'Français' }).click();
+    await page.getByRole('link', { name: 'French', exact: true }).click();
     expect(await cardOf(COMPLETE).textContent()).toContain(
       'Maison de pierre au-dessus de la crique de DeiàDeià, Majorque',
     );
@@ -169,7 +169,7 @@ describe.skipIf(!hasChromium)('the preview in Chromium', () => {
   it('a listing has its gallery, texts, features, amenities and place', async () => {
     await visit(`/listings/${COMPLETE}`);
     expect(await page.title()).toBe('Stone house above the cove at Deià – Preview');
-    expect(await page.locator('.hero figcaption').textContent()).toMatch(/^hero The stone terrace/);
+    expect(await page.locator('main > figure').textContent()).toMatch(/^hero The stone terrace/);
     expect(await page.getByRole('region', { name: '7 more photos' }).locator('img').count()).toBe(
       7,
     );

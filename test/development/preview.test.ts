@@ -3,7 +3,7 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, it } from 'vitest';
 import { askDevelopment as ask } from '../support/development.ts';
-import { expectStatus } from '../support/http.ts';
+import { expectError, expectStatus } from '../support/http.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';
 
 const ENVIRONMENT = 'development';
@@ -56,9 +56,8 @@ describe('the preview', () => {
     expect(await textOf('/preview')).toContain('npm run import-listings -- FILE');
   });
 
-  it('an unknown listing is a 404 with a page', async () => {
+  it('an unknown listing is a 404', async () => {
     const response = await ask('/preview/listings/nowhere', { ENVIRONMENT });
-    await expectStatus(response, 404);
-    expect(await response.text()).toContain('There is no listing nowhere.');
+    await expectError(response, 404, 'resource_missing');
   });
 });

@@ -58,14 +58,10 @@ function Filters({ listings, view }: Props) {
         <Choice name="location" options={sorted} view={view} />
         <label>
           Find
-          <input
-            type="search"
-            name="find"
-            value={view.find}
-            placeholder="Title, name, city, reference"
-          />
+          <input name="find" value={view.find} placeholder="Title, name, city, reference" />
         </label>
         <button type="submit">Show</button>
+        <a href={`/preview?lang=${view.lang}`}>Show all listings</a>
       </form>
     </search>
   );
@@ -80,7 +76,7 @@ type ChoiceProps = {
 function Choice({ name, options, view }: ChoiceProps) {
   return (
     <label>
-      <span class="name">{name}</span>
+      {name}
       <select name={name}>
         <option value="">All</option>
         {options.map(([value, text]) => (
@@ -121,26 +117,22 @@ function Cards({ listings, view }: Props) {
   const pages = Math.max(1, Math.ceil(listings.length / CARDS_PER_PAGE));
   const page = Math.min(view.page, pages);
   const cards = listings.slice((page - 1) * CARDS_PER_PAGE, page * CARDS_PER_PAGE);
-  const isFiltered = Object.values({ ...view, lang: '', page: '' }).some(Boolean);
   return (
     <section aria-labelledby="count">
-      <div class="row">
-        <h2 id="count">
-          {counted(listings.length, 'listing')}
-          {view.missing && `: no ${view.missing}`}
-        </h2>
-        {isFiltered && <a href={`/preview?lang=${view.lang}`}>Show all listings</a>}
-      </div>
+      <h2 id="count">
+        {counted(listings.length, 'listing')}
+        {view.missing && `: no ${view.missing}`}
+      </h2>
       {cards.length === 0 && (
         <p class="box">No listing matches. Remove a filter, or show all listings.</p>
       )}
-      <ul class="cards grid">
+      <ul class="grid">
         {cards.map((listing) => (
           <Card listing={listing} view={view} />
         ))}
       </ul>
       {pages > 1 && (
-        <nav class="pages row" aria-label="Pages">
+        <nav class="row" aria-label="Pages">
           {page > 1 && <a href={addressOf({ ...view, page: page - 1 })}>Previous</a>}
           Page {page} of {pages}
           {page < pages && <a href={addressOf({ ...view, page: page + 1 })}>Next</a>}
@@ -158,7 +150,7 @@ function Card({ listing, view }: { listing: Listing; view: View }) {
   );
   return (
     <li class="card">
-      <Picture photo={hero_image} listing={listing} view={view} />
+      {hero_image && <Picture photo={hero_image} listing={listing} view={view} />}
       <Badges listing={listing} />
       <h3>
         <a id={`listing-${slug}`} href={addressOf(view, `/preview/listings/${slug}`)}>
@@ -167,9 +159,7 @@ function Card({ listing, view }: { listing: Listing; view: View }) {
       </h3>
       <p lang={view.lang}>{placeOf(listing, view)}</p>
       <p>{sizeOf(listing)}</p>
-      <p>
-        <b>{priceOf(listing)}</b>
-      </p>
+      <b>{priceOf(listing)}</b>
       <Marks missing={missing} />
     </li>
   );

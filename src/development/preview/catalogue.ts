@@ -1,7 +1,8 @@
 /** The listings that the preview shows, hidden ones included, and what each of them lacks. */
 
-import { asc, eq } from 'drizzle-orm';
+import { asc } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
+import { configOf } from '../../config.ts';
 import type { Property } from '../../properties/openapi/resource.ts';
 import { render } from '../../properties/render.ts';
 import type { Source } from '../../properties/source.ts';
@@ -17,16 +18,12 @@ export type Language = keyof LocaleMap;
 export const LANGUAGE_CODES = ['en', 'es', 'fr'] as const satisfies Language[];
 export const LANGUAGES: Record<Language, string> = { en: 'English', es: 'Spanish', fr: 'French' };
 
-/** Reads every listing in the order of the feed, or the listing with a slug. */
-export async function readListings(
-  database: D1Database,
-  publicSiteUrl: string,
-  slug?: string,
-): Promise<Listing[]> {
-  const query = drizzle(database)
+/** Reads every listing in the order of the feed. */
+export async function readListings(env: Env): Promise<Listing[]> {
+  const { publicSiteUrl } = configOf(env);
+  const query = drizzle(env.DB)
     .select({ source: properties.source })
     .from(properties)
-    .where(slug === undefined ? undefined : eq(properties.slug, slug))
     .orderBy(asc(properties.display_order), asc(properties.id));
   const rows = await readD1(() => query.all());
   return rows.map((row) => listingOf(JSON.parse(row.source), publicSiteUrl));
@@ -40,15 +37,9 @@ function listingOf(source: Source, publicSiteUrl: string): Listing {
 }
 
 /** Returns the text in the language, else in another language; undefined if the map is empty. */
-export function textIn(
-  map: LocaleMap,
-  language: Language,
-): { text: string; language: Language } | undefined {
-  for (const code of [language, ...LANGUAGE_CODES]) {
-    const text = map[code];
-    if (text !== undefined) return { text, language: code };
-  }
-  return undefined;
+export function textIn(map: LocaleMap, chosen: Language) {
+  const language = [chosen, ...LANGUAGE_CODES].find((code) => map[code] !== undefined);
+  return language && { text: map[language] ?? '', language };
 }
 
 export type Photo = { url: string; alt: LocaleMap; section?: string };

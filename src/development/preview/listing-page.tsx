@@ -28,10 +28,7 @@ type Props = { listing: Listing; view: View };
 
 export function ListingPage({ listing, view }: Props) {
   const { slug, name, hid, title, amenities } = listing;
-  const features = listing.unique_features.map(({ icon_slug, label }) => ({
-    slug: icon_slug,
-    label,
-  }));
+  const features = listing.unique_features.map((each) => ({ ...each, slug: each.icon_slug }));
   const [hero, ...photos] = photosOf(listing);
   const missing = missingOf(listing);
   return (
@@ -46,11 +43,9 @@ export function ListingPage({ listing, view }: Props) {
         <Localized map={title} view={view} instead={name} />
       </h1>
       <p>{joined([placeOf(listing, view), name, hid, slug])}</p>
-      <div class="hero">
-        <Figure photo={hero} listing={listing} view={view} />
-      </div>
+      {hero ? <Figure photo={hero} listing={listing} view={view} /> : <Marks missing={['photo']} />}
       {photos.length > 0 && (
-        <Section title={`${counted(photos.length, 'more photo')}`}>
+        <Section title={counted(photos.length, 'more photo')}>
           <div class="photos grid">
             {photos.map((photo) => (
               <Figure photo={photo} listing={listing} view={view} />
@@ -79,31 +74,15 @@ export function ListingPage({ listing, view }: Props) {
   );
 }
 
-export function NoListingPage({ slug, view }: { slug: string; view: View }) {
-  return (
-    <Frame title="Not found" path={`/preview/listings/${slug}`} view={view}>
-      <a href={addressOf(view)}>← Catalogue</a>
-      <h1>Not found</h1>
-      <p class="box">There is no listing {slug}.</p>
-    </Frame>
-  );
-}
-
-function Figure({ photo, listing, view }: Props & { photo: Photo | undefined }) {
-  const alt = photo?.alt[view.lang];
+function Figure({ photo, listing, view }: Props & { photo: Photo }) {
+  const alt = photo.alt[view.lang];
   return (
     <figure>
       <Picture photo={photo} listing={listing} view={view} />
-      {photo && (
-        <figcaption>
-          <b>{photo.section?.replaceAll('_', ' ')}</b>{' '}
-          {alt ? (
-            <span lang={view.lang}>{alt}</span>
-          ) : (
-            <Marks missing={[`${LANGUAGES[view.lang]} alt text`]} />
-          )}
-        </figcaption>
-      )}
+      <figcaption>
+        <b>{photo.section?.replaceAll('_', ' ')}</b> <span lang={view.lang}>{alt}</span>
+        {!alt && <Marks missing={[`${LANGUAGES[view.lang]} alt text`]} />}
+      </figcaption>
     </figure>
   );
 }
@@ -150,9 +129,7 @@ function Facts({ listing }: Props) {
   ] as const;
   return (
     <Section title="At a glance">
-      <p>
-        <b>{priceOf(listing)}</b>
-      </p>
+      <b>{priceOf(listing)}</b>
       {price_from === null && <Marks missing={['price']} />}
       <p>{sizeOf(listing)}</p>
       <p>
@@ -162,14 +139,7 @@ function Facts({ listing }: Props) {
           weeks_per_year !== null && `${counted(weeks_per_year, 'week')} per year`,
         ])}
       </p>
-      {links.map(
-        ([text, url]) =>
-          url && (
-            <p>
-              <a href={url}>{text}</a> <small>{url}</small>
-            </p>
-          ),
-      )}
+      <p class="row">{links.map(([text, url]) => url && <a href={url}>{text}</a>)}</p>
     </Section>
   );
 }

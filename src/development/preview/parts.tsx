@@ -18,7 +18,6 @@ export const STATUSES = {
   hidden: 'Hidden',
 };
 export const TYPES = { beach: 'Beach', ski: 'Ski' };
-const NATIVE_NAMES = { en: 'English', es: 'Español', fr: 'Français' };
 
 type FrameProps = PropsWithChildren<{ title: string; path: string; view: View }>;
 
@@ -42,19 +41,13 @@ export function Frame({ title, path, view, children }: FrameProps) {
           <a href="/api/docs">API</a>
           <nav class="pills row" aria-label="Language of the listings">
             {LANGUAGE_CODES.map((lang) => (
-              <a
-                href={addressOf({ ...view, lang }, path)}
-                lang={lang}
-                aria-current={`${lang === view.lang}`}
-              >
-                {NATIVE_NAMES[lang]}
+              <a href={addressOf({ ...view, lang }, path)} aria-current={`${lang === view.lang}`}>
+                {LANGUAGES[lang]}
               </a>
             ))}
           </nav>
         </header>
-        <main id="main" tabindex={-1}>
-          {children}
-        </main>
+        <main id="main">{children}</main>
       </body>
     </html>
   );
@@ -77,7 +70,7 @@ export function Localized({ map, view, instead = '' }: LocalizedProps) {
 export function Badges({ listing }: { listing: Listing }) {
   const { status, is_early_access } = listing;
   return (
-    <p class="badges row">
+    <p class="row">
       <span class={`badge ${status}`}>{STATUSES[status]}</span>
       {is_early_access && <span class="badge early">Early access</span>}
     </p>
@@ -95,21 +88,19 @@ export function Marks({ missing }: { missing: readonly string[] }) {
   );
 }
 
-type PictureProps = { photo: Photo | null | undefined; listing: Listing; view: View };
+type PictureProps = { photo: Photo; listing: Listing; view: View };
 
-/** A photo over a drawing. If the photo cannot be loaded, the style sheet shows the drawing and the alt text. */
+/** A photo. If it cannot be loaded, the style sheet shows a drawing and the alt text. */
 export function Picture({ photo, listing, view }: PictureProps) {
-  if (!photo) return <p class="picture empty">No photo</p>;
   return (
-    <p class={`picture ${listing.type ?? ''} ${listing.status}`}>
-      <img
-        src={photo.url}
-        alt={photo.alt[view.lang] ?? ''}
-        lang={view.lang}
-        loading="lazy"
-        referrerpolicy="no-referrer"
-      />
-    </p>
+    <img
+      class={`picture ${listing.type}`}
+      src={photo.url}
+      alt={photo.alt[view.lang] ?? ''}
+      lang={view.lang}
+      loading="lazy"
+      referrerpolicy="no-referrer"
+    />
   );
 }
 

@@ -6,11 +6,11 @@
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import type { JSX } from 'hono/jsx/jsx-runtime';
-import { type AppEnv, configOf } from '../../config.ts';
+import type { AppEnv } from '../../config.ts';
 import frameStyle from '../frame.css';
 import { readListings } from './catalogue.ts';
 import { CataloguePage } from './catalogue-page.tsx';
-import { ListingPage, NoListingPage } from './listing-page.tsx';
+import { ListingPage } from './listing-page.tsx';
 import style from './preview.css';
 import { view } from './view.ts';
 
@@ -28,16 +28,14 @@ const PAGE_POLICY = [
 export function previewRoutes() {
   return new Hono<AppEnv>()
     .get('/preview', async (c) => {
-      const listings = await readListings(c.env.DB, configOf(c.env).publicSiteUrl);
-      return page(c, 200, <CataloguePage listings={listings} view={view.parse(c.req.query())} />);
+      const listings = await readListings(c.env);
+      return page(c, <CataloguePage listings={listings} view={view.parse(c.req.query())} />);
     })
     .get('/preview/listings/:slug', async (c) => {
-      const slug = c.req.param('slug');
-      const [listing] = await readListings(c.env.DB, configOf(c.env).publicSiteUrl, slug);
-      const chosen = view.parse(c.req.query());
-      return listing === undefined
-        ? page(c, 404, <NoListingPage slug={slug} view={chosen} />)
-        : page(c, 200, <ListingPage listing={listing} view={chosen} />);
+      const listings = await readListings(c.env);
+      const listing = listings.find(({ slug }) => slug === c.req.param('slug'));
+      if (listing === undefined) return c.notFound();
+      return page(c, <ListingPage listing={listing} view={view.parse(c.req.query())} />);
     })
     .get('/preview/preview.css', (c) => {
       c.header('Cache-Control', 'no-cache');
@@ -45,8 +43,8 @@ export function previewRoutes() {
     });
 }
 
-function page(c: Context<AppEnv>, status: 200 | 404, content: JSX.Element) {
+function page(c: Context<AppEnv>, content: JSX.Element) {
   c.header('Content-Security-Policy', PAGE_POLICY);
   c.header('Cache-Control', 'no-store');
-  return c.html(html`<!doctype html>${content}`, status);
+  return c.html(html`<!doctype html>${content}`);
 }
