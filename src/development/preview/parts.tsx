@@ -90,7 +90,7 @@ export function Marks({ missing }: { missing: readonly string[] }) {
 
 type PictureProps = { photo: Photo; listing: Listing; view: View };
 
-/** A photo. If it cannot be loaded, the style sheet shows a drawing and the alt text. */
+/** A photo over a drawing. If the photo cannot be loaded, the style sheet shows the drawing and the alt text. */
 export function Picture({ photo, listing, view }: PictureProps) {
   return (
     <img
