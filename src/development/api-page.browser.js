@@ -21,5 +21,4 @@ Scalar.createApiReference(root, {
   hideModels: true,
   defaultOpenAllTags: true,
   orderSchemaPropertiesBy: 'preserve',
-  defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
 });
