@@ -23,17 +23,11 @@ type Props = { listings: readonly Listing[]; view: View };
 export function CataloguePage({ listings, view }: Props) {
   const all = { ...view, missing: '' };
   return (
-    <Frame title="Catalogue" path="/preview" view={view}>
+    <Frame title="Catalogue" view={view}>
       <h1>Catalogue</h1>
-      {listings.length === 0 ? (
-        <p class="box">There is no listing yet. Run npm run import-listings -- FILE</p>
-      ) : (
-        <>
-          <Filters listings={listings} view={view} />
-          <MissingParts listings={listings.filter((each) => isShown(each, all))} view={view} />
-          <Cards listings={listings.filter((each) => isShown(each, view))} view={view} />
-        </>
-      )}
+      <Filters listings={listings} view={view} />
+      <MissingParts listings={listings.filter((each) => isShown(each, all))} view={view} />
+      <Cards listings={listings.filter((each) => isShown(each, view))} view={view} />
     </Frame>
   );
 }
@@ -124,7 +118,9 @@ function Cards({ listings, view }: Props) {
         {view.missing && `: no ${view.missing}`}
       </h2>
       {cards.length === 0 && (
-        <p class="box">No listing matches. Remove a filter, or show all listings.</p>
+        <p class="box">
+          No listing matches. Remove a filter, or run npm run import-listings -- FILE
+        </p>
       )}
       <ul class="grid">
         {cards.map((listing) => (

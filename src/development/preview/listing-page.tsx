@@ -32,11 +32,7 @@ export function ListingPage({ listing, view }: Props) {
   const [hero, ...photos] = photosOf(listing);
   const missing = missingOf(listing);
   return (
-    <Frame
-      title={textIn(title, view.lang)?.text ?? name}
-      path={`/preview/listings/${slug}`}
-      view={view}
-    >
+    <Frame title={textIn(title, view.lang)?.text ?? name} view={view}>
       <a href={`${addressOf(view)}#listing-${slug}`}>← Catalogue</a>
       <Badges listing={listing} />
       <h1>
@@ -46,7 +42,7 @@ export function ListingPage({ listing, view }: Props) {
       {hero ? <Figure photo={hero} listing={listing} view={view} /> : <Marks missing={['photo']} />}
       {photos.length > 0 && (
         <Section title={counted(photos.length, 'more photo')}>
-          <div class="photos grid">
+          <div class="grid">
             {photos.map((photo) => (
               <Figure photo={photo} listing={listing} view={view} />
             ))}
@@ -109,9 +105,9 @@ function Labels({ title, view, labels }: LabelsProps) {
   if (labels.length === 0) return null;
   return (
     <Section title={title}>
-      <ul class="labels">
+      <ul class="row">
         {labels.map(({ slug, label }) => (
-          <li>
+          <li class="badge">
             <Localized map={label} view={view} instead={slug} />
           </li>
         ))}
@@ -145,17 +141,11 @@ function Facts({ listing }: Props) {
 }
 
 function Place({ listing, view }: Props) {
-  const { address, city, location, location_text, latitude, longitude } = listing;
+  const { address, location, location_text, latitude, longitude } = listing;
   return (
     <Section title="Where it is">
-      <p>{joined([address, city], ', ')}</p>
-      {location ? (
-        <p>
-          <Localized map={location.name} view={view} instead={location.slug ?? location.id} />
-        </p>
-      ) : (
-        <Marks missing={['location']} />
-      )}
+      <p>{joined([address, placeOf(listing, view)], ', ')}</p>
+      {location === null && <Marks missing={['location']} />}
       {textIn(location_text, view.lang) && (
         <p>
           <Localized map={location_text} view={view} />

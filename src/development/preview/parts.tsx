@@ -19,10 +19,10 @@ export const STATUSES = {
 };
 export const TYPES = { beach: 'Beach', ski: 'Ski' };
 
-type FrameProps = PropsWithChildren<{ title: string; path: string; view: View }>;
+type FrameProps = PropsWithChildren<{ title: string; view: View }>;
 
 /** The HTML document around a page. Its own words are English; only texts of listings change their language. */
-export function Frame({ title, path, view, children }: FrameProps) {
+export function Frame({ title, view, children }: FrameProps) {
   return (
     <html lang="en">
       <head>
@@ -41,7 +41,7 @@ export function Frame({ title, path, view, children }: FrameProps) {
           <a href="/api/docs">API</a>
           <nav class="pills row" aria-label="Language of the listings">
             {LANGUAGE_CODES.map((lang) => (
-              <a href={addressOf({ ...view, lang }, path)} aria-current={`${lang === view.lang}`}>
+              <a href={addressOf({ ...view, lang }, '')} aria-current={`${lang === view.lang}`}>
                 {LANGUAGES[lang]}
               </a>
             ))}
@@ -117,14 +117,14 @@ export function sizeOf({ type, bedrooms, bathrooms, capacity, size }: Listing): 
     bedrooms !== null && counted(bedrooms, 'bedroom'),
     bathrooms !== null && counted(bathrooms, 'bathroom'),
     capacity !== null && counted(capacity, 'guest'),
-    size !== null && `${number(size)} m²`,
+    size !== null && `${size.toLocaleString('en')} m²`,
   ]);
 }
 
 /** Writes the price of the smallest share: from 118,000 · share 1/8. The feed names no currency. */
 export function priceOf({ price_from, fraction_from }: Listing): string {
   return joined([
-    price_from !== null && `from ${number(price_from)}`,
+    price_from !== null && `from ${price_from.toLocaleString('en')}`,
     fraction_from !== null && `share ${fraction_from}`,
   ]);
 }
@@ -136,9 +136,5 @@ export function joined(texts: readonly (string | null | false)[], separator = ' 
 
 /** Writes a number and its noun: 1 listing, 1,200 listings. */
 export function counted(value: number, noun: string): string {
-  return `${number(value)} ${noun}${value === 1 ? '' : 's'}`;
-}
-
-function number(value: number): string {
-  return value.toLocaleString('en');
+  return `${value.toLocaleString('en')} ${noun}${value === 1 ? '' : 's'}`;
 }
