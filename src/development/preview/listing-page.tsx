@@ -1,15 +1,7 @@
 /** The page of one listing, with each missing part marked at its place. */
 
 import type { PropsWithChildren } from 'hono/jsx';
-import {
-  LANGUAGES,
-  type Listing,
-  type LocaleMap,
-  missingOf,
-  type Photo,
-  photosOf,
-  textIn,
-} from './catalogue.ts';
+import { LANGUAGES, type Listing, missingOf, type Photo, photosOf, textIn } from './catalogue.ts';
 import {
   Badges,
   counted,
@@ -95,11 +87,7 @@ function Description({ listing, view }: Props) {
   );
 }
 
-type LabelsProps = {
-  title: string;
-  view: View;
-  labels: readonly { slug: string; label: LocaleMap }[];
-};
+type LabelsProps = { title: string; view: View; labels: Listing['amenities'] };
 
 function Labels({ title, view, labels }: LabelsProps) {
   if (labels.length === 0) return null;
@@ -127,9 +115,9 @@ function Facts({ listing }: Props) {
     <Section title="At a glance">
       <b>{priceOf(listing)}</b>
       {price_from === null && <Marks missing={['price']} />}
-      <p>{sizeOf(listing)}</p>
       <p>
         {joined([
+          sizeOf(listing),
           beds !== null && counted(beds, 'bed'),
           bathtubs !== null && counted(bathtubs, 'bathtub'),
           weeks_per_year !== null && `${counted(weeks_per_year, 'week')} per year`,

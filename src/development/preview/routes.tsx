@@ -38,7 +38,6 @@ export function previewRoutes() {
       return page(c, <ListingPage listing={listing} view={view.parse(c.req.query())} />);
     })
     .get('/preview/preview.css', (c) => {
-      c.header('Cache-Control', 'no-cache');
       return c.body(frameStyle + style, { headers: { 'Content-Type': 'text/css; charset=utf-8' } });
     });
 }
