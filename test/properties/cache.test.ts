@@ -128,6 +128,10 @@ function delayEdge(gate: Promise<unknown>) {
   vi.spyOn(caches, 'default', 'get').mockReturnValue(delayed);
 }
 
+/** The lines about D1. The moved clock may also end a real call of the edge cache, which has a line of its own. */
+const faultsOfD1 = () =>
+  faultLog.mock.calls.filter(([line]) => String(line).includes('D1 failed or stalled'));
+
 describe('a cached response', () => {
   it('is served from memory, and renewed in the background after three quarters of its time', async () => {
     const one = isolate();
@@ -354,7 +358,7 @@ describe('while D1 fails', () => {
       expect(await one.read()).toBe(expected);
     }
     expect(one.counted.reads).toBe(2);
-    expect(faultLog).toHaveBeenCalledTimes(1);
+    expect(faultsOfD1()).toHaveLength(1);
     atSecond(66);
     expect(await one.read()).toBe('After: edge; fwd=stale, isolate; fwd=stale');
   });
@@ -416,7 +420,7 @@ describe('while D1 is slow or stalls', () => {
     await vi.advanceTimersByTimeAsync(1_900);
     open();
     expect(await sending).toBe('After: edge; fwd=stale, isolate; fwd=stale');
-    expect(faultLog).not.toHaveBeenCalled();
+    expect(faultsOfD1()).toEqual([]);
   });
 
   it('a stall is a fault: any stale response is served at once for 5 s, and after 300 ms for a minute', async () => {
@@ -427,7 +431,7 @@ describe('while D1 is slow or stalls', () => {
     const { sending } = await timed(one, first.DB, first.called);
     await vi.advanceTimersByTimeAsync(2_000);
     await sending;
-    expect(faultLog).toHaveBeenCalledTimes(1);
+    expect(faultsOfD1()).toHaveLength(1);
     // The timers stand still: no request waits for D1.
     await one.send({ DB: first.DB });
     expect(one.counted.reads).toBe(2);
