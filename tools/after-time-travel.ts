@@ -7,8 +7,8 @@
  */
 
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
-import { messageOf } from './command-line/project.ts';
 import { TARGET_OPTIONS, TARGET_USAGE, type Target, targetOf } from './command-line/target.ts';
+import { messageOf } from './command-line/user-error.ts';
 import { beginGeneration, readLineage, rejectUnfinishedRestore } from './database/identity.ts';
 import { withDatabase } from './database/open.ts';
 import { countedEvents } from './erasure/erase.ts';

@@ -10,7 +10,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import * as z from 'zod';
 import { endOfDay, keyFields, SCOPES, type Scope } from '../src/auth/named-keys.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
-import { UserError } from './command-line/project.ts';
+import { UserError } from './command-line/user-error.ts';
 import { chosenEnvironment, readWranglerConfig } from './command-line/wrangler-config.ts';
 
 const USAGE = `Usage: npm run -s api-key -- --name NAME --scope SCOPE... [--expires DATE] [--env NAME]

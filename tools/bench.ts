@@ -6,7 +6,7 @@
  */
 
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
-import { UserError } from './command-line/project.ts';
+import { UserError } from './command-line/user-error.ts';
 
 const USAGE = `Usage: npm run bench [-- [--quick] [--scale | --latency [--counter MS] [--d1 MS] [--kv MS] [--edge MS]]]
 

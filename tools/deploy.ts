@@ -23,7 +23,7 @@ import { boundTo, findServed } from './cloudflare/versions.ts';
 import { runForDeployment } from './cloudflare/wrangler.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { currentCommit } from './command-line/git.ts';
-import { UserError } from './command-line/project.ts';
+import { UserError } from './command-line/user-error.ts';
 import {
   chosenEnvironment,
   commandFor,

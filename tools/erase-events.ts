@@ -9,8 +9,8 @@
 
 import { existsSync } from 'node:fs';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
-import { messageOf, UserError } from './command-line/project.ts';
 import { TARGET_OPTIONS, TARGET_USAGE, type Target, targetOf } from './command-line/target.ts';
+import { messageOf, UserError } from './command-line/user-error.ts';
 import { readLineage, rejectUnfinishedRestore } from './database/identity.ts';
 import { findPendingMigrations, migratingCommand } from './database/migrations.ts';
 import { withDatabase } from './database/open.ts';

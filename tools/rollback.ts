@@ -23,7 +23,8 @@ import { EXIT, exitCodeOfSteps, rollbackWords } from './cloudflare/release.ts';
 import { findServed, listVersions, type Version } from './cloudflare/versions.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { findCommit, MESSAGE_CHARACTERS, unpackCommit } from './command-line/git.ts';
-import { MIGRATIONS_DIRECTORY, PROJECT_DIRECTORY, UserError } from './command-line/project.ts';
+import { MIGRATIONS_DIRECTORY, PROJECT_DIRECTORY } from './command-line/project.ts';
+import { UserError } from './command-line/user-error.ts';
 import {
   CONFIG_FILE,
   chosenEnvironment,

@@ -11,7 +11,7 @@ import { freemem, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { userPath } from './command-line/npm.ts';
-import { UserError } from './command-line/project.ts';
+import { UserError } from './command-line/user-error.ts';
 
 const USAGE = `Usage: npm test [-- FILE...]
 

@@ -7,7 +7,7 @@
 
 import { importJWK, SignJWT } from 'jose';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
-import { UserError } from './command-line/project.ts';
+import { UserError } from './command-line/user-error.ts';
 import { createDevVars, readVars } from './development/dev-vars.ts';
 import { ensureDevelopmentKeys, type SigningKey } from './development/key-pair.ts';
 

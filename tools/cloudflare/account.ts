@@ -1,7 +1,7 @@
 /** The account that a command works on, the credentials for it, and their rights. */
 
 import * as z from 'zod';
-import { UserError } from '../command-line/project.ts';
+import { UserError } from '../command-line/user-error.ts';
 import type { Deployment } from '../command-line/wrangler-config.ts';
 import { CloudflareApi, Rejected } from './api.ts';
 import { runWrangler } from './wrangler.ts';

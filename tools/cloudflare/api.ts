@@ -5,7 +5,7 @@
 
 import * as z from 'zod';
 import { isTransientFault } from '../../src/storage/d1.ts';
-import { UserError } from '../command-line/project.ts';
+import { UserError } from '../command-line/user-error.ts';
 
 const PUBLIC_API = 'https://api.cloudflare.com/client/v4';
 /** Pauses before the second to the fifth attempt, each up to a quarter longer. */

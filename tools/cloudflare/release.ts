@@ -5,7 +5,7 @@
 
 import * as z from 'zod';
 import { readArguments, runCommand } from '../command-line/command.ts';
-import { UserError } from '../command-line/project.ts';
+import { UserError } from '../command-line/user-error.ts';
 import {
   chosenEnvironment,
   commandFor,

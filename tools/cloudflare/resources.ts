@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 import { MAX_DATABASE_BYTES } from '../../src/storage/d1.ts';
-import { UserError } from '../command-line/project.ts';
+import { UserError } from '../command-line/user-error.ts';
 import { commandFor, type Deployment } from '../command-line/wrangler-config.ts';
 import type { Account } from './account.ts';
 

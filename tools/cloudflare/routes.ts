@@ -1,7 +1,7 @@
 /** Checks the routes of a deployment before they are set. */
 
 import * as z from 'zod';
-import { UserError } from '../command-line/project.ts';
+import { UserError } from '../command-line/user-error.ts';
 import type { Deployment, Route } from '../command-line/wrangler-config.ts';
 import { type Account, UNUSED_ID } from './account.ts';
 import { Rejected } from './api.ts';

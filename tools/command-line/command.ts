@@ -5,7 +5,7 @@
  */
 
 import { type ParseArgsConfig, parseArgs } from 'node:util';
-import { UserError } from './project.ts';
+import { UserError } from './user-error.ts';
 import { chosenEnvironment } from './wrangler-config.ts';
 
 type Options = NonNullable<ParseArgsConfig['options']>;

@@ -2,7 +2,8 @@
 
 import { spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
-import { PROJECT_DIRECTORY, UserError } from './project.ts';
+import { PROJECT_DIRECTORY } from './project.ts';
+import { UserError } from './user-error.ts';
 
 /** Cloudflare takes tags of 25 and messages of 100 characters. */
 const TAG_CHARACTERS = 12;

@@ -25,12 +25,3 @@ export const WRANGLER_ENVIRONMENT = {
 export function wranglerCommand(...args: string[]): string[] {
   return ['--no-warnings', createRequire(import.meta.url).resolve('wrangler'), ...args];
 }
-
-/** A fault that the user can correct. Programs print its message without a stack. */
-export class UserError extends Error {
-  override readonly name = 'UserError';
-}
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}

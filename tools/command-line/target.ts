@@ -1,6 +1,6 @@
 /** The database that a command works on: the local database, or a deployed one. */
 
-import { UserError } from './project.ts';
+import { UserError } from './user-error.ts';
 import { chosenEnvironment } from './wrangler-config.ts';
 
 export type Target = {

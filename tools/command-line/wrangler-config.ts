@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { parse as parseToml } from 'smol-toml';
 import * as z from 'zod';
 import { faultsOf } from '../../src/config.ts';
-import { DATABASE_BINDING, PROJECT_DIRECTORY, UserError } from './project.ts';
+import { DATABASE_BINDING, PROJECT_DIRECTORY } from './project.ts';
+import { UserError } from './user-error.ts';
 
 export const CONFIG_FILE = 'wrangler.toml';
 const NAMESPACE_BINDING = 'IDEMPOTENCY';

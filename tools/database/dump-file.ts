@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import * as z from 'zod';
 import { databaseOver } from '../cloudflare/rest-database.ts';
-import { messageOf, UserError } from '../command-line/project.ts';
+import { messageOf, UserError } from '../command-line/user-error.ts';
 import { END, HEAD, MADE, ROWS } from './dump.ts';
 import { type Counts, findDiffering } from './schema.ts';
 

@@ -14,7 +14,7 @@
 import { createHash } from 'node:crypto';
 import { appendFileSync, closeSync, openSync } from 'node:fs';
 import * as z from 'zod';
-import { UserError } from '../command-line/project.ts';
+import { UserError } from '../command-line/user-error.ts';
 import { rejectUnfinishedRestore } from './identity.ts';
 import { patiently } from './patiently.ts';
 import { type Counts, readColumns, readSchema, tablesIn } from './schema.ts';

@@ -5,7 +5,7 @@
 
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod';
-import { UserError } from '../command-line/project.ts';
+import { UserError } from '../command-line/user-error.ts';
 import { patiently } from './patiently.ts';
 import { readSchema, tablesIn } from './schema.ts';
 

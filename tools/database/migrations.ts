@@ -2,8 +2,9 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { MIGRATIONS_DIRECTORY, messageOf, UserError } from '../command-line/project.ts';
+import { MIGRATIONS_DIRECTORY } from '../command-line/project.ts';
 import type { Target } from '../command-line/target.ts';
+import { messageOf, UserError } from '../command-line/user-error.ts';
 import { commandFor } from '../command-line/wrangler-config.ts';
 import { faultsOfMigration } from './migration-rules.ts';
 import { patiently } from './patiently.ts';

@@ -12,7 +12,7 @@
  */
 
 import type { DatabaseSync } from 'node:sqlite';
-import { UserError } from '../command-line/project.ts';
+import { UserError } from '../command-line/user-error.ts';
 import { type Erasure, playLedger } from '../erasure/ledger.ts';
 import { batchesOf } from './batches.ts';
 import { rowSize, type SqlValue } from './dump.ts';

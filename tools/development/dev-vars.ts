@@ -3,7 +3,8 @@
 import { constants, copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse as parseDotenv } from 'dotenv';
-import { PROJECT_DIRECTORY, UserError } from '../command-line/project.ts';
+import { PROJECT_DIRECTORY } from '../command-line/project.ts';
+import { UserError } from '../command-line/user-error.ts';
 import { chosenEnvironment, readWranglerConfig, varsOf } from '../command-line/wrangler-config.ts';
 
 const DEV_VARS_FILE = '.dev.vars';

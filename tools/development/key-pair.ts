@@ -7,7 +7,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair } from 'jose';
 import * as z from 'zod';
-import { PROJECT_DIRECTORY, UserError } from '../command-line/project.ts';
+import { PROJECT_DIRECTORY } from '../command-line/project.ts';
+import { UserError } from '../command-line/user-error.ts';
 import { readDevVars, setDevVar } from './dev-vars.ts';
 
 const KEY_FILE = '.dev.key.json';

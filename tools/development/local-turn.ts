@@ -6,7 +6,8 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { PROJECT_DIRECTORY, UserError } from '../command-line/project.ts';
+import { PROJECT_DIRECTORY } from '../command-line/project.ts';
+import { UserError } from '../command-line/user-error.ts';
 
 const TURN = join(PROJECT_DIRECTORY, '.wrangler', 'turn.sqlite');
 const PAUSE_MS = 100;

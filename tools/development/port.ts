@@ -1,7 +1,7 @@
 /** The ports that the local service and its debugger listen on. */
 
 import { createServer } from 'node:net';
-import { UserError } from '../command-line/project.ts';
+import { UserError } from '../command-line/user-error.ts';
 
 const DEFAULT_PORT = 3001;
 const MAX_PORT = 65_535;

@@ -2,7 +2,8 @@
 
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
-import { SAMPLE_LISTINGS, UserError } from '../command-line/project.ts';
+import { SAMPLE_LISTINGS } from '../command-line/project.ts';
+import { UserError } from '../command-line/user-error.ts';
 import { migrate } from '../database/migrations.ts';
 import { openDatabase } from '../database/open.ts';
 import { patiently } from '../database/patiently.ts';

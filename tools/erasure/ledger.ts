@@ -8,7 +8,8 @@ import { accessSync, appendFileSync, constants, existsSync, readFileSync } from 
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import { userPath } from '../command-line/npm.ts';
-import { messageOf, PROJECT_DIRECTORY, UserError } from '../command-line/project.ts';
+import { PROJECT_DIRECTORY } from '../command-line/project.ts';
+import { messageOf, UserError } from '../command-line/user-error.ts';
 import { patiently } from '../database/patiently.ts';
 import { type Aggregate, eraseAggregate } from './erase.ts';
 

@@ -2,7 +2,7 @@
 
 import { publicSiteUrl } from '../../src/config.ts';
 import { showProgress } from '../command-line/progress.ts';
-import { UserError } from '../command-line/project.ts';
+import { UserError } from '../command-line/user-error.ts';
 import { commandFor, readWranglerConfig, varsOf } from '../command-line/wrangler-config.ts';
 import { rejectUnfinishedRestore } from '../database/identity.ts';
 import { findPendingMigrations, migrate, migrationNames } from '../database/migrations.ts';

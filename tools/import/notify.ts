@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
-import { UserError } from '../command-line/project.ts';
+import { UserError } from '../command-line/user-error.ts';
 
 /** Pauses after the first and the second attempt. */
 const PAUSES_MS = [1_000, 3_000];
