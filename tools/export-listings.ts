@@ -13,7 +13,7 @@ import { userPath, watchNpm } from './command-line/npm.ts';
 import { showProgress } from './command-line/progress.ts';
 import { TARGET_OPTIONS, TARGET_USAGE, type Target, targetOf } from './command-line/target.ts';
 import { UserError } from './command-line/user-error.ts';
-import { inLocalTurn } from './development/local-turn.ts';
+import { withLocalLock } from './development/local-lock.ts';
 import { exportListings } from './import/export.ts';
 import { openMigrated } from './import/load-listings.ts';
 
@@ -43,7 +43,7 @@ function parse(args: string[]): Request {
 async function run(request: Request, open = openMigrated): Promise<number> {
   try {
     const write = () => writeFile(request, open);
-    await (request.target.kind === 'local' ? inLocalTurn(write) : write());
+    await (request.target.kind === 'local' ? withLocalLock(write) : write());
     return 0;
   } catch (error) {
     if (error instanceof UserError) throw error;

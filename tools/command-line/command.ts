@@ -5,7 +5,8 @@
  */
 
 import { type ParseArgsConfig, parseArgs } from 'node:util';
-import { UserError } from './user-error.ts';
+import { nearest } from './nearest.ts';
+import { messageOf, needsNoStack, UserError } from './user-error.ts';
 import { chosenEnvironment } from './wrangler-config.ts';
 
 type Options = NonNullable<ParseArgsConfig['options']>;
@@ -15,7 +16,19 @@ const DRY_RUN = 'dry-run';
 
 /** `parse` throws for invalid arguments. `run` returns the exit code. */
 export type Command<Request> = {
-  /** Printed for `--help`, and below an error about the arguments. */
+  /**
+   * Printed for `--help`. It has these paragraphs:
+   *
+   *     Usage: npm run set-status -- STATUS SLUG... [--dry-run]
+   *
+   *     Sets the web status of listings, and nothing else of them.
+   *
+   *       --dry-run  say what would change, and write nothing
+   *
+   *     Changes: the listings in the local database, or with --remote in the deployed one.
+   *     Exit codes: 0 the status is set (or would be), 1 it is not, 2 invalid arguments.
+   *     Example: npm run set-status -- hidden can-roig --dry-run
+   */
   usage: string;
   /** The exit code for invalid arguments, if it is not 2. */
   invalidArguments?: number;
@@ -45,14 +58,16 @@ export async function exitCodeOf<Request>(
     chosenEnvironment();
     request = parse(args);
   } catch (error) {
-    console.error(`${firstLine(error)}. Nothing was done.\n\n${usage}`);
+    const [line, call] = /^Usage: (npm (?:run (?:-s )?)?\S+).*/.exec(usage) ?? [usage];
+    console.error(`${sentenceOf(error)} Nothing was done.\n\n${line}`);
+    if (call !== undefined) console.error(`More: ${call} -- --help`);
     return invalidArguments;
   }
   try {
     return await run(request);
   } catch (error) {
-    if (!(error instanceof UserError)) throw error;
-    console.error(error.message);
+    if (!needsNoStack(error)) throw error;
+    console.error(messageOf(error));
     return 1;
   }
 }
@@ -67,7 +82,9 @@ export function readArguments<const T extends Options>(
   options: T,
   { allowPositionals = false } = {},
 ) {
-  const read = parseArgs({ args, options, allowPositionals });
+  const read = withSuggestion([...Object.keys(options), 'help'], () =>
+    parseArgs({ args, options, allowPositionals }),
+  );
   const given = new Map(Object.entries(read.values));
   const kept = [...Object.keys(options), DRY_RUN].find(
     (name) => given.get(name) !== true && isKept(script, name, options[name]?.type ?? 'boolean'),
@@ -84,10 +101,23 @@ function asksForHelp(args: readonly string[]): boolean {
   return args.slice(0, end === -1 ? args.length : end).some((arg) => /^(--help|-h)$/.test(arg));
 }
 
-/** Removes what `parseArgs` advises programmers. */
-function firstLine(error: unknown): string {
-  const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
-  return line.replace(/\. (?=This command|To specify).*$/, '').replace(/\.$/, '');
+/** Adds the nearest of the known options to the error for an unknown one. */
+function withSuggestion<T>(known: readonly string[], parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    const [message, name = ''] = /^Unknown option '--?(.+?)'/.exec(messageOf(error)) ?? [];
+    const option = nearest(name, known);
+    if (option === undefined) throw error;
+    throw new UserError(`${message}: did you mean --${option}?`);
+  }
+}
+
+/** Returns the first line of a message as a sentence, without what Node advises programmers. */
+function sentenceOf(error: unknown): string {
+  const [line = ''] = messageOf(error).split('\n');
+  const sentence = line.replace(/\. (?=This command|To specify).*$/, '');
+  return /[.?]$/.test(sentence) ? sentence : `${sentence}.`;
 }
 
 /** Ignores a closed pipe, e.g. after `| head`: the command still ends with its own exit code. */

@@ -1,10 +1,37 @@
 /** Errors that commands print as a sentence. */
 
+import { getSystemErrorMessage } from 'node:util';
+
 /** A fault that the user can correct. Programs print its message without a stack. */
 export class UserError extends Error {
   override readonly name = 'UserError';
 }
 
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+/** Whether the message is enough: the user can correct the fault, or the operating system reports it. */
+export function needsNoStack(error: unknown): boolean {
+  return error instanceof UserError || isSystemError(error);
 }
+
+/** Returns the message of an error, e.g. `cannot open notes.csv: no such file or directory`. */
+export function messageOf(error: unknown): string {
+  if (!isSystemError(error)) return error instanceof Error ? error.message : String(error);
+  const { errno, syscall, path, dest } = error;
+  const files = [path, dest].filter((each) => each !== undefined).join(' to ');
+  return `cannot ${syscall}${files && ` ${files}`}: ${getSystemErrorMessage(errno)}`;
+}
+
+/** Does work with a file. Adds its path to the errors that lack it: those of SQLite, of `read` and of `write`. */
+export function withPath<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    const message = messageOf(error);
+    if (message.includes(path)) throw error;
+    throw new UserError(`${path}: ${message}`, { cause: error });
+  }
+}
+
+type SystemError = Error & { errno: number; syscall: string; path?: string; dest?: string };
+
+const isSystemError = (error: unknown): error is SystemError =>
+  error instanceof Error && 'syscall' in error && 'errno' in error;

@@ -6,7 +6,7 @@ import { restDatabase } from '../cloudflare/rest-database.ts';
 import { STATE_DIRECTORY } from '../command-line/project.ts';
 import type { Target } from '../command-line/target.ts';
 import { deploymentOf, readWranglerConfig } from '../command-line/wrangler-config.ts';
-import { inLocalTurn } from '../development/local-turn.ts';
+import { withLocalLock } from '../development/local-lock.ts';
 import { superviseRuntime } from './runtime.ts';
 
 /** The `preview_database_id` of wrangler.toml, which `dev` uses. */
@@ -41,7 +41,7 @@ export const withDatabase: WithDatabase = async ({ kind, environment }, work) =>
       await close().catch(() => undefined);
     }
   };
-  return kind === 'remote' ? openAndWork() : inLocalTurn(openAndWork);
+  return kind === 'remote' ? openAndWork() : withLocalLock(openAndWork);
 };
 
 async function openRemote(environment: string | undefined): Promise<OpenDatabase> {

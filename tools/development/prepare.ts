@@ -11,11 +11,11 @@ import { readListingsFile } from '../import/file.ts';
 import { loadListings } from '../import/load-listings.ts';
 import { createDevVars } from './dev-vars.ts';
 import { ensureDevelopmentKeys } from './key-pair.ts';
-import { inLocalTurn } from './local-turn.ts';
+import { withLocalLock } from './local-lock.ts';
 
 /** Sets the working copy up. A second program waits, and finds each step done. */
 export function prepareDevelopment(): Promise<void> {
-  return inLocalTurn(prepare);
+  return withLocalLock(prepare);
 }
 
 /** Runs the steps in order: vars, the key pair for tokens, tables, listings. */

@@ -8,7 +8,7 @@ import { rejectUnfinishedRestore } from '../database/identity.ts';
 import { findPendingMigrations, migrate, migrationNames } from '../database/migrations.ts';
 import { type OpenDatabase, openDatabase } from '../database/open.ts';
 import { readVars } from '../development/dev-vars.ts';
-import { inLocalTurn } from '../development/local-turn.ts';
+import { withLocalLock } from '../development/local-lock.ts';
 import type { ReadListings } from './file.ts';
 import { type ImportOutcome, importListings } from './import.ts';
 import type { Pruning } from './plan.ts';
@@ -25,7 +25,7 @@ export type LoadOptions = {
 /** Imports into the database. Waits for its turn at the local one. */
 export function loadInTurn(read: ReadListings, options: LoadOptions): Promise<ImportOutcome> {
   const load = () => loadListings(read, options);
-  return options.isRemote ? load() : inLocalTurn(load);
+  return options.isRemote ? load() : withLocalLock(load);
 }
 
 /**

@@ -3,7 +3,7 @@
 import { existsSync, mkdtempSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { inject } from 'vitest';
-import { inLocalTurn } from '../../../tools/development/local-turn.ts';
+import { withLocalLock } from '../../../tools/development/local-lock.ts';
 
 /** Returns the directory of that name, which `fill` has filled. */
 export async function madeOnce(
@@ -11,7 +11,7 @@ export async function madeOnce(
   fill: (directory: string) => Promise<void>,
 ): Promise<string> {
   const made = join(inject('runDirectory'), name);
-  await inLocalTurn(async () => {
+  await withLocalLock(async () => {
     if (existsSync(made)) return;
     const unfinished = mkdtempSync(`${made}-`);
     await fill(unfinished);

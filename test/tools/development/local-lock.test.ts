@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { inLocalTurn } from '../../../tools/development/local-turn.ts';
+import { withLocalLock } from '../../../tools/development/local-lock.ts';
 
 let folder: string;
 let file: string;
@@ -21,12 +21,12 @@ afterEach(() => {
 it('a turn begins when the one before it ends, and not earlier, also after work that fails', async () => {
   const steps: string[] = [];
   const first = Promise.withResolvers<void>();
-  const holding = inLocalTurn(async () => {
+  const holding = withLocalLock(async () => {
     await first.promise;
     steps.push('first ends');
     throw new Error('no');
   }, file);
-  const waiting = inLocalTurn(async () => steps.push('second begins'), file);
+  const waiting = withLocalLock(async () => steps.push('second begins'), file);
   await vi.advanceTimersByTimeAsync(60_000);
   expect(steps).toEqual([]);
   first.resolve();
@@ -38,9 +38,9 @@ it('a turn begins when the one before it ends, and not earlier, also after work 
 
 it('a turn that is not free within two minutes does not begin', async () => {
   const first = Promise.withResolvers<void>();
-  const holding = inLocalTurn(() => first.promise, file);
+  const holding = withLocalLock(() => first.promise, file);
   const work = vi.fn(async () => {});
-  const waiting = inLocalTurn(work, file);
+  const waiting = withLocalLock(work, file);
   const failed = expect(waiting).rejects.toThrow(
     'another program has been writing to the local database for two minutes',
   );
@@ -56,8 +56,8 @@ it('a turn that is not free within two minutes does not begin', async () => {
 it('a turn of another program lasts until that is killed', async () => {
   // A timer keeps it: the garbage collector takes a promise that nothing can settle, and the lock with it.
   const code = `
-    const { inLocalTurn } = await import(${JSON.stringify(resolve('tools/development/local-turn.ts'))});
-    await inLocalTurn(() => {
+    const { withLocalLock } = await import(${JSON.stringify(resolve('tools/development/local-lock.ts'))});
+    await withLocalLock(() => {
       console.log('taken');
       return new Promise((resolve) => setTimeout(resolve, 600_000));
     }, ${JSON.stringify(file)});`;
@@ -66,7 +66,7 @@ it('a turn of another program lasts until that is killed', async () => {
   });
   await new Promise((resolve) => child.stdout.once('data', resolve));
   const work = vi.fn(async () => {});
-  const waiting = inLocalTurn(work, file);
+  const waiting = withLocalLock(work, file);
   await vi.advanceTimersByTimeAsync(60_000);
   expect(work).not.toHaveBeenCalled();
   const ended = new Promise((resolve) => child.once('exit', resolve));

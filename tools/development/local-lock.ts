@@ -1,25 +1,25 @@
 /**
- * Turns at the local database: two programs that write to its files at the same time can stall each other for ever. A
- * turn is SQLite's lock of another file. It ends with its process, even by a kill.
+ * A lock of the local database: two programs that write to its files at the same time can stall each other for ever. It
+ * is SQLite's lock of another file, which ends with its process, even by a kill.
  */
 
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
-import { UserError } from '../command-line/user-error.ts';
+import { UserError, withPath } from '../command-line/user-error.ts';
 
-const TURN = join(PROJECT_DIRECTORY, '.wrangler', 'turn.sqlite');
+const LOCK_FILE = join(PROJECT_DIRECTORY, '.wrangler', 'lock.sqlite');
 const PAUSE_MS = 100;
 /** Longer than a large import takes. */
 const MAX_WAIT_MS = 120_000;
 /** SQLITE_BUSY */
 const BUSY = 5;
 
-/** Does the work while no other program has the turn. Throws a `UserError` if it is not free within two minutes. */
-export async function inLocalTurn<T>(work: () => Promise<T>, file = TURN): Promise<T> {
+/** Does the work while no other program has the lock. Throws a `UserError` if it is not free within two minutes. */
+export async function withLocalLock<T>(work: () => Promise<T>, file = LOCK_FILE): Promise<T> {
   mkdirSync(dirname(file), { recursive: true });
-  const lock = new DatabaseSync(file, { timeout: 0 });
+  const lock = withPath(file, () => new DatabaseSync(file, { timeout: 0 }));
   try {
     const deadline = performance.now() + MAX_WAIT_MS;
     while (!isTaken(lock)) {
