@@ -11,7 +11,7 @@ import { detailedHealth, health } from '../../src/health/resource.ts';
 import { CATALOGUE as ERRORS } from '../../src/http/errors.ts';
 import { createOpenApiDocument } from '../../src/openapi/document.ts';
 import { errorResource } from '../../src/openapi/error-resource.ts';
-import { changeList, locationResource, property } from '../../src/properties/openapi/resource.ts';
+import { changeList, locationResource, property } from '../../src/properties/resource.ts';
 import { TEST_VARS } from '../support/vars.ts';
 import { anchorsOf, codeBlocksOf, DOCUMENTS, proseOf, textOf } from './markdown.ts';
 import { codesIn, tableIn, tablesIn } from './tables.ts';

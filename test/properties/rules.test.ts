@@ -1,8 +1,8 @@
 /** The results of the field rules. Stored documents are rendered again only when the version of the rules moves. */
 
 import { describe, expect, it } from 'vitest';
-import { property, propertyCard } from '../../src/properties/openapi/resource.ts';
 import { cardOf, RULES, render } from '../../src/properties/render.ts';
+import { property, propertyCard } from '../../src/properties/resource.ts';
 import type { Source } from '../../src/properties/source.ts';
 import { source } from '../../tools/import/listing-schemas.ts';
 

@@ -8,7 +8,7 @@ import { pathOf } from '../../src/http/errors.ts';
 import { uuid } from '../../src/http/uuid.ts';
 // Gives zod's issues the sentences of this service.
 import '../../src/http/validate.ts';
-import { amenity } from '../../src/properties/openapi/resource.ts';
+import { amenity } from '../../src/properties/resource.ts';
 import { isSlug } from '../../src/properties/slug.ts';
 import type { Amenity, Location } from '../../src/properties/source.ts';
 import { parseJson } from './json.ts';

@@ -5,12 +5,10 @@
 
 import * as z from 'zod';
 import { uuid } from '../../src/http/uuid.ts';
-import {
-  amenity,
-  location,
-  PHOTO_SECTIONS,
-  property,
-} from '../../src/properties/openapi/resource.ts';
+import { PUBLIC_STATUSES } from '../../src/properties/parameters.ts';
+import { amenity, location, PHOTO_SECTIONS, property } from '../../src/properties/resource.ts';
+import { plainTextOf, type RichText } from '../../src/properties/rich-text.ts';
+import type { Source } from '../../src/properties/source.ts';
 import {
   httpUrl,
   localeMap,
@@ -19,10 +17,7 @@ import {
   MAX_TEXT_CHARACTERS,
   order,
   text,
-} from '../../src/properties/openapi/text.ts';
-import { PUBLIC_STATUSES } from '../../src/properties/parameters.ts';
-import { plainTextOf, type RichText } from '../../src/properties/rich-text.ts';
-import type { Source } from '../../src/properties/source.ts';
+} from '../../src/properties/text.ts';
 
 const CONTAINERS = ['doc', 'bulletList', 'orderedList', 'listItem', 'blockquote'] as const;
 const BLOCKS = ['paragraph', 'heading'] as const;

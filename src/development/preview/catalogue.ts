@@ -3,8 +3,8 @@
 import { asc } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { configOf } from '../../config.ts';
-import type { Property } from '../../properties/openapi/resource.ts';
 import { render } from '../../properties/render.ts';
+import type { Property } from '../../properties/resource.ts';
 import type { Source } from '../../properties/source.ts';
 import { properties } from '../../properties/table.ts';
 import { readD1 } from '../../storage/d1.ts';

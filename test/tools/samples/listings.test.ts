@@ -1,8 +1,8 @@
 /** The sample listings have every special case, so that a site's developer meets it in development. */
 
 import { describe, expect, it } from 'vitest';
-import { property } from '../../../src/properties/openapi/resource.ts';
 import { render } from '../../../src/properties/render.ts';
+import { property } from '../../../src/properties/resource.ts';
 import { sampleSources } from '../../support/samples.ts';
 
 const listings = sampleSources()

@@ -1,7 +1,7 @@
 /** The schemas of a listing's texts and links. Their bounds keep a usual row far below D1's 2 MB. */
 
 import * as z from 'zod';
-import { mapLocales } from '../locale-map.ts';
+import { mapLocales } from './locale-map.ts';
 
 /** Counts Unicode code points, as JSON Schema does. */
 export const MAX_TEXT_CHARACTERS = 100_000;
