@@ -7,7 +7,7 @@
 
 import * as z from 'zod';
 import { namedKeys, type Scope } from './auth/named-keys.ts';
-import { wholeNumber } from './http/whole-number.ts';
+import { wholeNumber } from './schema.ts';
 
 export type AppEnv = {
   Bindings: Env;

@@ -64,9 +64,10 @@ describe('the source tree', () => {
     [
       'http, storage and config',
       /^(http|storage|config)\b/,
-      /^((http|storage)\/|(config|version)\.ts|auth\/named-keys\.ts|openapi\/error-resource\.ts)/,
+      /^((http|storage)\/|(config|deadline|schema|version)\.ts|auth\/named-keys\.ts)/,
     ],
-    ['auth', /^auth\//, /^((auth|http|storage)\/|config\.ts|openapi\/chapter\.ts)/],
+    ['auth', /^auth\//, /^((auth|http|storage)\/|(config|deadline)\.ts|openapi\/chapter\.ts)/],
+    ['deadline and schema', /^(deadline|schema)\.ts/, /^$/],
   ])('lets %s import nothing above them', (_, own, mayImport) => {
     const upward = files
       .filter(({ path }) => own.test(path))
@@ -76,6 +77,17 @@ describe('the source tree', () => {
           .map((target) => `${file.path} -> ${target}`),
       );
     expect(upward).toEqual([]);
+  });
+
+  it('has no import cycle', () => {
+    const remaining = new Map(files.map((file) => [file.path, targetsOf(file)]));
+    for (let size = -1; size !== remaining.size; ) {
+      size = remaining.size;
+      for (const [path, targets] of remaining) {
+        if (!targets.some((target) => remaining.has(target))) remaining.delete(path);
+      }
+    }
+    expect([...remaining.keys()]).toEqual([]);
   });
 
   it('is the Worker and nothing else: it imports no tool, and the Worker no documentation page', () => {

@@ -22,8 +22,8 @@ import {
 } from 'jose';
 import * as z from 'zod';
 import type { Config } from '../config.ts';
+import { withDeadline } from '../deadline.ts';
 import { logFault } from '../http/log.ts';
-import { withDeadline } from '../storage/deadline.ts';
 
 const FETCH_DEADLINE_MS = 5_000;
 /** Keys are fetched again after this time. From then on a withdrawn key is rejected. */

@@ -8,8 +8,7 @@
  */
 
 import * as z from 'zod';
-import { described } from '../http/described.ts';
-import { uuid } from '../http/uuid.ts';
+import { described, uuid } from '../schema.ts';
 
 export const MAX_NAME_CHARACTERS = 255;
 

@@ -9,8 +9,8 @@
  * when D1 does not respond.
  */
 
+import { withDeadline } from '../deadline.ts';
 import { logFault } from '../http/log.ts';
-import { withDeadline } from '../storage/deadline.ts';
 import type { Identity } from './request.ts';
 import type { EventResource } from './resource.ts';
 import { holdsKey, type IngestCall } from './store.ts';

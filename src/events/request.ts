@@ -3,9 +3,9 @@
 import canonicalize from 'canonicalize';
 import { parse, v5 } from 'uuid';
 import * as z from 'zod';
-import { described } from '../http/described.ts';
 import { type JsonObject, MAX_BODY_BYTES } from '../http/json-body.ts';
 import { type Parsed, parseWith } from '../http/validate.ts';
+import { described } from '../schema.ts';
 import { CATALOGUE, type EventType, name } from './catalogue.ts';
 
 export const IDEMPOTENCY_KEY_HEADER = 'Idempotency-Key';

@@ -2,10 +2,9 @@
 
 import * as z from 'zod';
 import { keyFields } from '../auth/named-keys.ts';
-import { described } from '../http/described.ts';
 import { MAX_PROBLEMS } from '../http/errors.ts';
-import { lowerCaseUuid } from '../http/uuid.ts';
 import { problem } from '../openapi/error-resource.ts';
+import { described, lowerCaseUuid } from '../schema.ts';
 import { name } from './catalogue.ts';
 import { aggregateFields } from './request.ts';
 

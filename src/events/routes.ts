@@ -17,8 +17,8 @@ import {
   MAX_PAGE_SIZE,
 } from '../http/paging.ts';
 import { validQuery } from '../http/query.ts';
-import { isUuid } from '../http/uuid.ts';
 import { lookUntil } from '../http/wait.ts';
+import { isUuid } from '../schema.ts';
 import { BATCH_BOUNDS, ingestBatch } from './batch.ts';
 import { keyInUse } from './conflict.ts';
 import { type IngestContext, ingestWithKey, ingestWithoutKey, type Outcome } from './ingest.ts';

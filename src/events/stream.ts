@@ -6,12 +6,11 @@
 
 import { and, eq, gt, lt, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { described } from '../http/described.ts';
 import { type ApiError, resourceMissing, validationError } from '../http/errors.ts';
 import { MAX_PAGE_SIZE, pagingParameters } from '../http/paging.ts';
 import { listedTexts, listMetadata } from '../http/query.ts';
-import { UUID_PATTERN, uuid } from '../http/uuid.ts';
 import { waitParameter } from '../http/wait.ts';
+import { described, UUID_PATTERN, uuid } from '../schema.ts';
 import { readD1 } from '../storage/d1.ts';
 import { given, keysetPage, readPage, withinShare } from '../storage/page.ts';
 import { statementOf, statementsOf } from '../storage/statement.ts';

@@ -11,11 +11,11 @@ import { Hono } from 'hono';
 import type * as z from 'zod';
 import { openToAll } from '../auth/require.ts';
 import type { AppEnv } from '../config.ts';
+import { withDeadline } from '../deadline.ts';
 import { databaseDown } from '../http/errors.ts';
 import { logFault } from '../http/log.ts';
 import { renderError } from '../http/render-error.ts';
 import { readD1 } from '../storage/d1.ts';
-import { withDeadline } from '../storage/deadline.ts';
 import { VERSION } from '../version.ts';
 import type { detailedHealth } from './resource.ts';
 

@@ -8,9 +8,8 @@
 
 import { Buffer } from 'node:buffer';
 import * as z from 'zod';
-import { described } from './described.ts';
+import { described, wholeNumber } from '../schema.ts';
 import { ApiError } from './errors.ts';
-import { wholeNumber } from './whole-number.ts';
 
 /** Raise it when the meaning of a position changes: older cursors are then rejected with `invalid_cursor`. */
 const VERSION = 2;

@@ -9,9 +9,9 @@
 import type { Context } from 'hono';
 import * as z from 'zod';
 import type { AppEnv } from '../config.ts';
+import { wholeNumber } from '../schema.ts';
 import { ApiError } from './errors.ts';
 import { logFault } from './log.ts';
-import { wholeNumber } from './whole-number.ts';
 
 const MAX_WAIT_SECONDS = 25;
 const POLL_MS = 1_000;

@@ -1,8 +1,8 @@
 /** The schema of the error envelope, for the OpenAPI document and the tests. render-error.ts writes the envelope. */
 
 import * as z from 'zod';
-import { described } from '../http/described.ts';
 import { CATALOGUE, type ErrorCode, MAX_PATH_CHARACTERS, MAX_PROBLEMS } from '../http/errors.ts';
+import { described } from '../schema.ts';
 
 /** A field value (RFC 9110 section 5.5), in a form that every dialect of patterns reads. */
 const FIELD_VALUE = '^[^\\x00-\\x08\\x0a-\\x1f\\x7f]*$';

@@ -1,8 +1,8 @@
 /** The schema of a page of a list, for the OpenAPI document and the tests. http/paging.ts writes pages. */
 
 import * as z from 'zod';
-import { described } from '../http/described.ts';
 import { MAX_CURSOR_CHARACTERS, MAX_PAGE_SIZE } from '../http/paging.ts';
+import { described } from '../schema.ts';
 
 /** Base64url without padding. */
 export const cursorText = z

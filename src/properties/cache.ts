@@ -11,8 +11,8 @@
 
 import { LRUCache } from 'lru-cache';
 import type { Config } from '../config.ts';
+import { withDeadline } from '../deadline.ts';
 import { logFault } from '../http/log.ts';
-import { withDeadline } from '../storage/deadline.ts';
 import { renderingOf } from './render.ts';
 
 /** A response is renewed after this part of its time. */

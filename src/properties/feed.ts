@@ -14,10 +14,10 @@
 import type { Context } from 'hono';
 import { LRUCache } from 'lru-cache';
 import { type AppEnv, configOf } from '../config.ts';
+import { firstWithin } from '../deadline.ts';
 import { resourceMissing } from '../http/errors.ts';
 import { logFault, note } from '../http/log.ts';
 import { encodeCursor, listJson } from '../http/paging.ts';
-import { firstWithin } from '../storage/deadline.ts';
 import type { Connection } from '../storage/statement.ts';
 import {
   type CachedResponse,

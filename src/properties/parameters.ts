@@ -4,11 +4,10 @@
  */
 
 import * as z from 'zod';
-import { described } from '../http/described.ts';
 import { pagingParameters } from '../http/paging.ts';
 import { listMetadata, namesIn } from '../http/query.ts';
-import { uuid } from '../http/uuid.ts';
 import { waitParameter } from '../http/wait.ts';
+import { described, uuid } from '../schema.ts';
 import { LOCALES } from './locale-map.ts';
 import { slug } from './slug.ts';
 import type { FilterColumn } from './table.ts';

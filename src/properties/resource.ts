@@ -4,9 +4,8 @@
  */
 
 import * as z from 'zod';
-import { described } from '../http/described.ts';
-import { lowerCaseUuid } from '../http/uuid.ts';
 import { cursorText, listOf } from '../openapi/list-resource.ts';
+import { described, lowerCaseUuid } from '../schema.ts';
 import { PROPERTY_TYPES, PUBLIC_STATUSES } from './parameters.ts';
 import { slug } from './slug.ts';
 import { httpUrl, localeMap, MAX_LIST_ENTRIES, MAX_TEXT_CHARACTERS, order, text } from './text.ts';

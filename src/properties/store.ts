@@ -3,7 +3,7 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import type { CursorScope } from '../http/paging.ts';
-import { uuid } from '../http/uuid.ts';
+import { uuid } from '../schema.ts';
 import { readD1 } from '../storage/d1.ts';
 import { given, keysetPage, readPage, withinShare } from '../storage/page.ts';
 import { type Connection, statementOf, statementsOf } from '../storage/statement.ts';

@@ -4,8 +4,8 @@
  */
 
 import { configOf } from '../config.ts';
+import { firstWithin } from '../deadline.ts';
 import { logFault } from '../http/log.ts';
-import { firstWithin } from '../storage/deadline.ts';
 import {
   type CounterName,
   decide,

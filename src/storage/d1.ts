@@ -4,9 +4,9 @@
  * D1 itself retries reads but never writes, reports its faults as text only, and sometimes stalls for seconds.
  */
 
+import { withDeadline } from '../deadline.ts';
 import { internalError } from '../http/errors.ts';
 import { logFault, noteMore, timed } from '../http/log.ts';
-import { withDeadline } from './deadline.ts';
 
 const D1_READ_DEADLINE_MS = 5_000;
 const D1_WRITE_DEADLINE_MS = 10_000;

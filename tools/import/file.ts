@@ -5,7 +5,7 @@
 
 import * as z from 'zod';
 import { pathOf } from '../../src/http/errors.ts';
-import { uuid } from '../../src/http/uuid.ts';
+import { uuid } from '../../src/schema.ts';
 // Gives zod's issues the sentences of this service.
 import '../../src/http/validate.ts';
 import { amenity } from '../../src/properties/resource.ts';

@@ -4,7 +4,6 @@
  */
 
 import * as z from 'zod';
-import { uuid } from '../../src/http/uuid.ts';
 import { PUBLIC_STATUSES } from '../../src/properties/parameters.ts';
 import { amenity, location, PHOTO_SECTIONS, property } from '../../src/properties/resource.ts';
 import { plainTextOf, type RichText } from '../../src/properties/rich-text.ts';
@@ -18,6 +17,7 @@ import {
   order,
   text,
 } from '../../src/properties/text.ts';
+import { uuid } from '../../src/schema.ts';
 
 const CONTAINERS = ['doc', 'bulletList', 'orderedList', 'listItem', 'blockquote'] as const;
 const BLOCKS = ['paragraph', 'heading'] as const;

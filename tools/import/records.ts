@@ -5,11 +5,11 @@
 
 import { parse, v5 } from 'uuid';
 import * as z from 'zod';
-import { uuid } from '../../src/http/uuid.ts';
 import { amenity, location } from '../../src/properties/resource.ts';
 import { slug } from '../../src/properties/slug.ts';
 import type { Source } from '../../src/properties/source.ts';
 import { localized, MAX_LIST_ENTRIES } from '../../src/properties/text.ts';
+import { uuid } from '../../src/schema.ts';
 import { isMap, ownFields, photo, url, video } from './listing-schemas.ts';
 
 /** Published in docs/guides/listings-file.md: another namespace would give every record another id. */

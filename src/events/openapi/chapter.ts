@@ -5,7 +5,6 @@ import { keyWith } from '../../auth/openapi/access.ts';
 import { validationError } from '../../http/errors.ts';
 import { bodyTooLarge, encoded, MAX_BODY_BYTES, notJson } from '../../http/json-body.ts';
 import { invalidCursor } from '../../http/paging.ts';
-import { uuid } from '../../http/uuid.ts';
 import {
   badParameter,
   chapter,
@@ -15,6 +14,7 @@ import {
 } from '../../openapi/chapter.ts';
 import { headersOf, noStore, retryUnwaited } from '../../openapi/headers.ts';
 import { listOf } from '../../openapi/list-resource.ts';
+import { uuid } from '../../schema.ts';
 import { BATCH_BOUNDS } from '../batch.ts';
 import { name } from '../catalogue.ts';
 import { conflictDetails, keyInUse } from '../conflict.ts';

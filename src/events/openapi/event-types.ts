@@ -1,8 +1,8 @@
 /** Schemas with a member for each event type, so that generated clients know the payload of each type. */
 
 import * as z from 'zod';
-import { described } from '../../http/described.ts';
 import { cursorText, listOf } from '../../openapi/list-resource.ts';
+import { described } from '../../schema.ts';
 import { MAX_BATCH_EVENTS } from '../batch.ts';
 import { eventType, idempotencyKey, requestOf } from '../request.ts';
 import { storedEvent } from '../resource.ts';

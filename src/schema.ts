@@ -1,0 +1,59 @@
+/** Schemas that several capabilities use, and the descriptions beside them for the OpenAPI document. */
+
+import * as z from 'zod';
+
+/**
+ * Describes a schema, with examples, and returns it. It makes no copy: if several fields share a schema, describe it
+ * with zod's `meta`, which makes one.
+ *
+ * @example described(text.nullable(), 'Town.', 'Bosa')
+ */
+export function described<Schema extends z.ZodType>(
+  schema: Schema,
+  description: string,
+  ...examples: unknown[]
+): Schema {
+  z.globalRegistry.add(schema, { description, ...(examples.length > 0 && { examples }) });
+  return schema;
+}
+
+/**
+ * Makes the schema of a whole number in digits: vars and query parameters are text.
+ *
+ * @example wholeNumber(1, 100).parse('25') // 25
+ */
+export function wholeNumber(minimum: number, maximum: number) {
+  return z.coerce.string<string | number>().transform((text, context) => {
+    const number = Number(text);
+    if (!/^-?\d+$/.test(text)) context.addIssue('must be a whole number');
+    else if (number < minimum) context.addIssue(`must be at least ${minimum}`);
+    else if (number > maximum) context.addIssue(`must be at most ${maximum}`);
+    return number;
+  });
+}
+
+/** A UUID in either case (RFC 9562 section 4). The OpenAPI document shows this pattern, so it has no flags. */
+const UUID_FORM = /^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/;
+export const UUID_PATTERN = UUID_FORM.source;
+const LOWER_CASE_FORM = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+export function isUuid(text: string): boolean {
+  return UUID_FORM.test(text);
+}
+
+const METADATA = {
+  format: 'uuid',
+  minLength: 36,
+  maxLength: 36,
+  examples: ['5f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42'],
+};
+
+/** A UUID of any version, as a caller may write it. Its output is in lower case. */
+export const uuid = z
+  .string()
+  .regex(UUID_FORM, 'must be a UUID')
+  .toLowerCase()
+  .register(z.globalRegistry, METADATA);
+
+/** A UUID as the service writes it. */
+export const lowerCaseUuid = z.string().regex(LOWER_CASE_FORM).register(z.globalRegistry, METADATA);
