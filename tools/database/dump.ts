@@ -16,7 +16,6 @@ import { appendFileSync, closeSync, openSync } from 'node:fs';
 import * as z from 'zod';
 import { UserError } from '../command-line/user-error.ts';
 import { rejectUnfinishedRestore } from './identity.ts';
-import { patiently } from './patiently.ts';
 import { type Counts, readColumns, readSchema, tablesIn } from './schema.ts';
 
 export const HEAD = '-- backup of ';
@@ -79,7 +78,7 @@ async function writeTable(
   const names = columns.map((column) => `"${column}"`).join(', ');
   const selected = columns.map((column) => `"${column}" AS "${column}"`).join(', ');
   const newest = database.prepare(`SELECT max(rowid) AS last FROM "${table}"`);
-  const last = await patiently(() => newest.first<number>('last'));
+  const last = await newest.first<number>('last');
   let written = 0;
   let after = Number.MIN_SAFE_INTEGER;
   let size = FIRST_PAGE_ROWS;
@@ -89,7 +88,7 @@ async function writeTable(
         `SELECT ${selected} FROM "${table}" WHERE rowid > ? AND rowid <= ? ORDER BY rowid LIMIT ?`,
       )
       .bind(after, last, size);
-    const { results } = await patiently(() => page.all());
+    const { results } = await page.all();
     if (results.length === 0) break;
     let bytes = 0;
     for (const row of results) {
@@ -107,7 +106,7 @@ async function writeTable(
 
 function findLastImport(database: D1Database): Promise<string | null> {
   const applied = database.prepare(`SELECT import_id FROM import_staging WHERE kind = 'applied'`);
-  return patiently(() => applied.first<string>('import_id'));
+  return applied.first<string>('import_id');
 }
 
 /** A text with control characters or Unicode's line separators is in hexadecimal: these may end a line or a text. */

@@ -6,7 +6,6 @@
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod';
 import { UserError } from '../command-line/user-error.ts';
-import { patiently } from './patiently.ts';
 import { readSchema, tablesIn } from './schema.ts';
 
 /** A table of one row. */
@@ -17,7 +16,7 @@ const lineage = z.string().regex(/^[0-9a-f]{32}$/);
 /** The lineage is the same in backups and in databases restored from them. */
 export async function readLineage(database: D1Database): Promise<string> {
   const statement = database.prepare(`SELECT lineage FROM ${IDENTITY}`);
-  return lineage.parse(await patiently(() => statement.first('lineage')));
+  return lineage.parse(await statement.first('lineage'));
 }
 
 /** Writes the identity of a restored database, in a new generation. */
@@ -25,13 +24,13 @@ export async function writeIdentity(database: D1Database, lineage: string): Prom
   const statement = database
     .prepare(`INSERT OR REPLACE INTO ${IDENTITY} (lineage, generation) VALUES (?, ?)`)
     .bind(lineage, newGeneration());
-  await patiently(() => statement.run());
+  await statement.run();
 }
 
 /** Begins a new generation of a rewound database: earlier cursors are rejected. */
 export async function beginGeneration(database: D1Database): Promise<void> {
   const statement = database.prepare(`UPDATE ${IDENTITY} SET generation = ?`).bind(newGeneration());
-  await patiently(() => statement.run());
+  await statement.run();
 }
 
 function newGeneration(): string {
@@ -42,9 +41,9 @@ export async function isUnfinished(database: D1Database): Promise<boolean> {
   const tables = database
     .prepare('SELECT count(*) AS n FROM sqlite_schema WHERE name = ?')
     .bind(IDENTITY);
-  if ((await patiently(() => tables.first('n'))) === 0) return false;
+  if ((await tables.first('n')) === 0) return false;
   const rows = database.prepare(`SELECT count(*) AS n FROM ${IDENTITY}`);
-  return (await patiently(() => rows.first('n'))) === 0;
+  return (await rows.first('n')) === 0;
 }
 
 /** Throws a `UserError` if a restore of the database was interrupted. */

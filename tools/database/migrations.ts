@@ -7,7 +7,6 @@ import type { Target } from '../command-line/target.ts';
 import { messageOf, UserError } from '../command-line/user-error.ts';
 import { commandFor } from '../command-line/wrangler-config.ts';
 import { faultsOfMigration } from './migration-rules.ts';
-import { patiently } from './patiently.ts';
 
 /** The separator that drizzle-kit writes between the statements of a migration. */
 const BREAKPOINT = '--> statement-breakpoint';
@@ -23,10 +22,10 @@ export async function findPendingMigrations(database: D1Database): Promise<strin
   const records = database.prepare(
     `SELECT count(*) AS tables FROM sqlite_schema WHERE name = 'd1_migrations'`,
   );
-  const known = await patiently(() => records.first('tables'));
+  const known = await records.first('tables');
   if (known === 0) return migrationNames();
   const names = database.prepare('SELECT name FROM d1_migrations');
-  const { results } = await patiently(() => names.all<{ name: string }>());
+  const { results } = await names.all<{ name: string }>();
   const applied = new Set(results.map(({ name }) => name));
   return migrationNames().filter((name) => !applied.has(name));
 }
@@ -38,13 +37,13 @@ export async function findPendingMigrations(database: D1Database): Promise<strin
 export async function migrate(database: D1Database): Promise<string[]> {
   const pending = await findPendingMigrations(database);
   if (pending.length === 0) return [];
-  await patiently(() => database.prepare(RECORDS).run());
+  await database.prepare(RECORDS).run();
   const record = database.prepare('INSERT INTO d1_migrations (name) VALUES (?)');
   for (const name of pending) {
     const statements = textOf(name).split(BREAKPOINT);
     const prepared = statements.map((statement) => database.prepare(statement));
     try {
-      await patiently(() => database.batch([...prepared, record.bind(name)]));
+      await database.batch([...prepared, record.bind(name)]);
     } catch (error) {
       // It may have been applied, and its response lost.
       if (!(await findPendingMigrations(database)).includes(name)) continue;

@@ -7,14 +7,7 @@ import { STATE_DIRECTORY } from '../command-line/project.ts';
 import type { Target } from '../command-line/target.ts';
 import { deploymentOf, readWranglerConfig } from '../command-line/wrangler-config.ts';
 import { withLocalLock } from '../development/local-lock.ts';
-import { superviseRuntime } from './runtime.ts';
-
-/** The `preview_database_id` of wrangler.toml, which `dev` uses. */
-const LOCAL_ID = 'DB';
-
-const BUSY_WARNING = /workerd\/util\/sqlite\.c\+\+.*SQLITE_BUSY/s;
-
-export type OpenDatabase = { database: D1Database; close: () => Promise<void> };
+import { type OpenDatabase, openLocal } from './local.ts';
 
 /** Opens the database that `dev` serves, one in memory or a deployed one. The caller closes it. */
 export async function openDatabase(
@@ -22,7 +15,7 @@ export async function openDatabase(
   environment?: string,
 ): Promise<OpenDatabase> {
   if (kind === 'remote') return openRemote(environment);
-  return openState(kind === 'local' ? STATE_DIRECTORY : undefined);
+  return openLocal(kind === 'local' ? STATE_DIRECTORY : undefined);
 }
 
 export type WithDatabase = <T>(
@@ -50,43 +43,6 @@ async function openRemote(environment: string | undefined): Promise<OpenDatabase
   await requireRights(account, ['d1']);
   const database = restDatabase(account, await getDatabase(account, deployment));
   return { database, close: async () => {} };
-}
-
-/** Opens the database in a state directory, or one in memory, as wrangler does. The caller closes it. */
-export async function openState(directory: string | undefined): Promise<OpenDatabase> {
-  superviseRuntime();
-  const { convertV4MiniflareOptions, Miniflare } = await import('miniflare');
-  const restoreWarnings = silenceBusyWarnings();
-  const miniflare = new Miniflare(
-    convertV4MiniflareOptions({
-      modules: true,
-      script: 'export default {}',
-      d1Databases: { DB: LOCAL_ID },
-      cf: false,
-      ...(directory !== undefined && { resourcePersistencePath: directory }),
-    }),
-  );
-  const close = async () => {
-    await miniflare.dispose();
-    restoreWarnings();
-  };
-  try {
-    return { database: await miniflare.getD1Database('DB'), close };
-  } catch (error) {
-    await close();
-    throw error;
-  }
-}
-
-/** Hides warnings about busy calls, which are repeated. Returns a function that shows the warnings again. */
-function silenceBusyWarnings(): () => void {
-  const { error } = console;
-  console.error = (...args: unknown[]) => {
-    if (!BUSY_WARNING.test(String(args[0]))) error(...args);
-  };
-  return () => {
-    console.error = error;
-  };
 }
 
 /** Returns the name of a database in its backups. */

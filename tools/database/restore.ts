@@ -24,7 +24,6 @@ import {
   rejectOtherTables,
   writeIdentity,
 } from './identity.ts';
-import { patiently } from './patiently.ts';
 import {
   findDiffering,
   readColumns,
@@ -42,7 +41,7 @@ export async function requireRestorable(target: D1Database, name: string): Promi
   for (const table of tablesIn(await readSchema(target))) {
     if (NOT_DATA.includes(table)) continue;
     const any = target.prepare(`SELECT EXISTS (SELECT 1 FROM "${table}") AS found`);
-    if ((await patiently(() => any.first('found'))) === 0) continue;
+    if ((await any.first('found')) === 0) continue;
     throw new UserError(`the database holds rows already (in ${table}): it must be empty`);
   }
 }
@@ -73,7 +72,7 @@ async function remake(target: D1Database, schema: readonly SchemaStatement[]): P
     ...[...dropped].map((table) => `DROP TABLE IF EXISTS "${table}"`),
     ...schema.map(({ sql }) => sql),
   ];
-  await patiently(() => target.batch(statements.map((sql) => target.prepare(sql))));
+  await target.batch(statements.map((sql) => target.prepare(sql)));
 }
 
 /** A batch may be repeated, because rows are written under their `rowid`. */
@@ -86,6 +85,6 @@ async function copy(scratch: DatabaseSync, target: D1Database, table: string): P
   rows.setReturnArrays(true);
   const values = rows.iterate() as Iterable<unknown> as Iterable<SqlValue[]>;
   for (const batch of batchesOf(values, rowSize)) {
-    await patiently(() => target.batch(batch.map((row) => insert.bind(...row))));
+    await target.batch(batch.map((row) => insert.bind(...row)));
   }
 }

@@ -1,7 +1,6 @@
 /** Reads the schema of a database, for backups and restores. */
 
 import * as z from 'zod';
-import { patiently } from './patiently.ts';
 
 const schemaStatement = z.object({ type: z.string(), name: z.string(), sql: z.string() });
 
@@ -17,7 +16,7 @@ export async function readSchema(database: D1Database): Promise<SchemaStatement[
      WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\'
      ORDER BY type = 'index', name`,
   );
-  return z.array(schemaStatement).parse((await patiently(() => statement.all())).results);
+  return z.array(schemaStatement).parse((await statement.all()).results);
 }
 
 export function tablesIn(schema: readonly SchemaStatement[]): string[] {
@@ -29,7 +28,7 @@ export async function readColumns(database: D1Database, table: string): Promise<
   const statement = database
     .prepare('SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0')
     .bind(table);
-  const { results } = await patiently(() => statement.all<{ name: string }>());
+  const { results } = await statement.all<{ name: string }>();
   return ['rowid', ...results.map(({ name }) => name)];
 }
 
@@ -38,7 +37,7 @@ export async function findDiffering(database: D1Database, expected: Counts): Pro
   const differing: string[] = [];
   for (const [table, rows] of Object.entries(expected)) {
     const statement = database.prepare(`SELECT count(*) AS n FROM "${table}"`);
-    if ((await patiently(() => statement.first('n'))) !== rows) differing.push(table);
+    if ((await statement.first('n')) !== rows) differing.push(table);
   }
   return differing;
 }

@@ -6,7 +6,6 @@ import { SAMPLE_LISTINGS } from '../command-line/project.ts';
 import { UserError } from '../command-line/user-error.ts';
 import { migrate } from '../database/migrations.ts';
 import { openDatabase } from '../database/open.ts';
-import { patiently } from '../database/patiently.ts';
 import { readListingsFile } from '../import/file.ts';
 import { loadListings } from '../import/load-listings.ts';
 import { createDevVars } from './dev-vars.ts';
@@ -32,7 +31,7 @@ async function migrateLocal(): Promise<boolean> {
     const applied = await migrate(database);
     if (applied.length > 0) console.log(`Migrated the local database: ${applied.join(', ')}.`);
     const any = database.prepare('SELECT EXISTS (SELECT 1 FROM properties) AS found');
-    return z.int().parse(await patiently(() => any.first('found'))) === 0;
+    return z.int().parse(await any.first('found')) === 0;
   } finally {
     await close();
   }

@@ -4,7 +4,6 @@
  */
 
 import * as z from 'zod';
-import { patiently } from '../database/patiently.ts';
 
 export type Aggregate = { type: string; id: string };
 
@@ -32,7 +31,7 @@ export async function findAggregate(database: D1Database, { type, id }: Aggregat
        FROM events WHERE ${OF_AGGREGATE}`,
     )
     .bind(type, id);
-  return aggregateEvents.parse(await patiently(() => statement.first()));
+  return aggregateEvents.parse(await statement.first());
 }
 
 /** Counts the events that an erasure at `erasedAt`, in milliseconds since 1970, still has to erase. */
@@ -44,7 +43,7 @@ export async function countUnerased(
   const statement = database
     .prepare(`SELECT count(*) AS n FROM events WHERE ${UNERASED}`)
     .bind(type, id, erasedAt);
-  return z.int().parse(await patiently(() => statement.first('n')));
+  return z.int().parse(await statement.first('n'));
 }
 
 /**
@@ -60,7 +59,7 @@ export async function eraseAggregate(
   const statement = database
     .prepare(`UPDATE events SET payload = '{}', erased_at = ?3 WHERE ${UNERASED}`)
     .bind(aggregate.type, aggregate.id, erasedAt);
-  await patiently(() => statement.run());
+  await statement.run();
   return found;
 }
 

@@ -10,7 +10,6 @@ import * as z from 'zod';
 import { userPath } from '../command-line/npm.ts';
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
 import { messageOf, UserError } from '../command-line/user-error.ts';
-import { patiently } from '../database/patiently.ts';
 import { type Aggregate, eraseAggregate } from './erase.ts';
 
 const LINE_FEED = 10;
@@ -145,7 +144,7 @@ async function findAggregates(
          WHERE seq > ? ORDER BY seq LIMIT ?`,
       )
       .bind(after, eventsPerPage);
-    const { results } = await patiently(() => page.all());
+    const { results } = await page.all();
     for (const { seq, type, id } of z.array(eventRow).parse(results)) {
       found.set(nameOf({ type, id }), { type, id });
       after = seq;

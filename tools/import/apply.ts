@@ -8,7 +8,6 @@
  */
 
 import { batchesOf } from '../database/batches.ts';
-import { patiently } from '../database/patiently.ts';
 import type { Plan } from './plan.ts';
 import type { Change, ListingRow } from './rows.ts';
 import { readState, type State } from './store.ts';
@@ -91,7 +90,7 @@ export async function write(
   for (const batch of batchesOf(rows, ({ json }) => Buffer.byteLength(json))) {
     const json = `[${batch.map((row) => row.json).join()}]`;
     const insert = database.prepare(STAGE).bind(json, importId);
-    await patiently(() => insert.run());
+    await insert.run();
     staged += batch.length;
     done += batch.filter(({ kind }) => kind === 'listing').length;
     if (done > 0) onStaged(done);
@@ -152,7 +151,7 @@ export async function applyStaged(
     database.prepare(MARK_APPLIED).bind(importId),
   ];
   try {
-    await patiently(() => database.batch(transaction));
+    await database.batch(transaction);
   } catch (error) {
     // Only the store knows: a response may be lost, or be the one of an attempt after a successful one.
     const last = await readBack(database, error);

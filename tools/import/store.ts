@@ -6,7 +6,6 @@ import type { Amenity, Location } from '../../src/properties/source.ts';
 import { amenities, importStaging, locations, properties } from '../../src/properties/table.ts';
 import { type Statement, statementOf, type Values } from '../../src/storage/statement.ts';
 import { databaseIdentity } from '../../src/storage/table.ts';
-import { patiently } from '../database/patiently.ts';
 import type { StoredListing } from './rows.ts';
 
 /** A response with this many heads is a megabyte. */
@@ -74,10 +73,10 @@ const USERS = statementOf(sql<{ id: string }>`
 
 /** Reads the state of the database. */
 export async function readState(database: D1Database): Promise<State> {
-  const [state] = await patiently(() => STATE.rows(database, {}));
+  const [state] = await STATE.rows(database, {});
   if (state === undefined) throw new Error('the database has no state');
-  const locationRows = await patiently(() => LOCATIONS.rows(database, {}));
-  const amenityRows = await patiently(() => AMENITIES.rows(database, {}));
+  const locationRows = await LOCATIONS.rows(database, {});
+  const amenityRows = await AMENITIES.rows(database, {});
   return {
     ...state,
     locations: locationRows.map(({ id, slug, name }) => ({ id, slug, name: JSON.parse(name) })),
@@ -108,7 +107,7 @@ async function* pagesAfter<Row extends { id: string }>(
 ): AsyncGenerator<Row[]> {
   for (let last: string | undefined = ''; last !== undefined; ) {
     const place: Values = { ...values, last };
-    const rows: Row[] = await patiently(() => statement.rows(database, place));
+    const rows: Row[] = await statement.rows(database, place);
     yield rows;
     last = rows.length < rowsPerPage ? undefined : rows.at(-1)?.id;
   }
@@ -121,7 +120,7 @@ export async function findListings(
 ): Promise<Map<string, StoredListing>> {
   if (ids.length === 0) return new Map();
   const values = { ids: JSON.stringify(ids) };
-  const rows = await patiently(() => LISTINGS.rows(database, values));
+  const rows = await LISTINGS.rows(database, values);
   return new Map(rows.map((row) => [row.id, row]));
 }
 
@@ -137,7 +136,7 @@ export async function findUsers(
 ): Promise<string[]> {
   if (locations.length + amenities.length === 0) return [];
   const values = { locations: JSON.stringify(locations), amenities: JSON.stringify(amenities) };
-  const rows = await patiently(() => USERS.rows(database, values));
+  const rows = await USERS.rows(database, values);
   return rows.map(({ id }) => id);
 }
 
