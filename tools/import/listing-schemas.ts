@@ -27,7 +27,7 @@ const MAX_NESTING = 64;
 
 /**
  * Checks a rich text. A problem has its path: `content.0.content.2.type`. Attributes and marks are never shown, but
- * SQLite cannot read JSON that is nested deeper.
+ * SQLite cannot read JSON that is nested deeper, or has NUL in it.
  */
 export const richText: z.ZodType<RichText> = z.unknown().transform((value, context) => {
   const problems = typeof value === 'string' ? textProblems(value, []) : documentProblems(value);
@@ -100,38 +100,43 @@ const description = localized(richText).overwrite((map) => {
   return Object.fromEntries(entries);
 });
 
-/** The fields of the resource, without the fields that `render` makes, and without location and amenities. */
-const { location_text, display_order, is_early_access, ...first } = property.omit({
-  object: true,
-  hero_image: true,
-  gallery: true,
-  video_url: true,
-  location: true,
-  amenities: true,
-  url: true,
-}).shape;
+const { shape } = property;
 
 /**
- * The fields of a listing that a listings file and the store have in common. Do not change their order: an import
- * compares stored sources as texts.
+ * The fields of a listing that a listings file and the store have in common; a field with a default may be left out. Do
+ * not change their order: an import compares stored sources as texts.
  */
-export const ownFields = withDefaults({
-  ...first,
+export const ownFields = {
   id: uuid,
-  hid: optionalText,
-  name: first.name.regex(/\S|^$/, 'must not be blank'),
+  hid: optionalText.default(null),
+  slug: shape.slug,
+  name: shape.name.regex(/\S|^$/, 'must not be blank'),
   status: z.enum([...PUBLIC_STATUSES, 'hidden']),
-  description,
-  address: optionalText,
-  city: optionalText,
-  financial_analysis_url: url.nullable(),
-  hero_photo_id: uuid.nullable(),
-  photos: z.array(photo).max(MAX_LIST_ENTRIES),
-  videos: z.array(video).max(MAX_LIST_ENTRIES),
-  location_text,
-  display_order,
-  is_early_access,
-});
+  title: shape.title.default({}),
+  type: shape.type.default(null),
+  description: description.default({}),
+  unique_features: shape.unique_features.default([]),
+  bedrooms: shape.bedrooms.default(null),
+  beds: shape.beds.default(null),
+  bathrooms: shape.bathrooms.default(null),
+  bathtubs: shape.bathtubs.default(null),
+  capacity: shape.capacity.default(null),
+  size: shape.size.default(null),
+  address: optionalText.default(null),
+  city: optionalText.default(null),
+  latitude: shape.latitude.default(null),
+  longitude: shape.longitude.default(null),
+  price_from: shape.price_from.default(null),
+  fraction_from: shape.fraction_from.default(null),
+  weeks_per_year: shape.weeks_per_year.default(null),
+  financial_analysis_url: url.nullable().default(null),
+  hero_photo_id: uuid.nullable().default(null),
+  photos: z.array(photo).max(MAX_LIST_ENTRIES).default([]),
+  videos: z.array(video).max(MAX_LIST_ENTRIES).default([]),
+  location_text: shape.location_text.default({}),
+  display_order: shape.display_order,
+  is_early_access: shape.is_early_access.default(false),
+};
 
 /** A stored listing. */
 export const source = z.strictObject({
@@ -139,23 +144,6 @@ export const source = z.strictObject({
   location: location.nullable(),
   amenities: z.array(amenity),
 }) satisfies z.ZodType<Source>;
-
-/** Texts and numbers are required; any other field has a default. */
-type WithDefaults<Shape extends Record<string, z.ZodType>> = {
-  [Name in keyof Shape]: z.output<Shape[Name]> extends string | number
-    ? Shape[Name]
-    : z.ZodDefault<Shape[Name]>;
-};
-
-/** Gives each field the first of null, {}, [] and false that it accepts as its default. */
-function withDefaults<Shape extends Record<string, z.ZodType>>(shape: Shape): WithDefaults<Shape> {
-  const fields = Object.entries(shape).map(([name, schema]) => {
-    const empty = [null, {}, [], false].find((value) => schema.safeParse(value).success);
-    return [name, empty === undefined ? schema : schema.default(empty)];
-  });
-  // Object.fromEntries forgets which name has which schema.
-  return Object.fromEntries(fields) as WithDefaults<Shape>;
-}
 
 type NodeProblem = { path: (string | number)[]; message: string };
 
@@ -178,19 +166,22 @@ function nodeProblems(node: unknown, path: (string | number)[], depth: number): 
   if (type === 'doc' && depth > 1) {
     return [{ path: [...path, 'type'], message: 'must not be a document inside a document' }];
   }
-  const deep = Object.entries(node)
-    .filter(([name, value]) => (name !== 'content' || type === 'text') && isTooDeep(value))
-    .map(([name]) => ({ path: [...path, name], message: TOO_DEEP }));
-  if (type === 'text') return [...deep, ...textProblems(node.text, [...path, 'text'])];
-  if (content === undefined) return deep;
+  const isText = type === 'text';
+  const own = Object.entries(node).flatMap(([name, value]) => {
+    if (name === (isText ? 'text' : 'content')) return [];
+    const message = problemOfUnshown(value);
+    return message === undefined ? [] : [{ path: [...path, name], message }];
+  });
+  if (isText) return [...own, ...textProblems(node.text, [...path, 'text'])];
+  if (content === undefined) return own;
   if (!Array.isArray(content) || content.length > MAX_LIST_ENTRIES) {
     const message = `must be a list of at most ${MAX_LIST_ENTRIES} nodes`;
-    return [...deep, { path: [...path, 'content'], message }];
+    return [...own, { path: [...path, 'content'], message }];
   }
   const children = content.flatMap((child: unknown, index) =>
     nodeProblems(child, [...path, 'content', index], depth + 1),
   );
-  return [...deep, ...children];
+  return [...own, ...children];
 }
 
 function textProblems(value: unknown, path: (string | number)[]): NodeProblem[] {
@@ -198,13 +189,19 @@ function textProblems(value: unknown, path: (string | number)[]): NodeProblem[] 
   return parsed.success ? [] : parsed.error.issues.map(({ message }) => ({ path, message }));
 }
 
-/** Reports whether a value has too many levels of objects and lists. Without recursion, as it may be deep. */
-function isTooDeep(value: unknown): boolean {
-  let level = [value].filter(isContainer);
-  for (let depth = 0; depth < MAX_NESTING && level.length > 0; depth += 1) {
-    level = level.flatMap((container) => Object.values(container).filter(isContainer));
+/** Returns the problem of attributes or marks: their depth, or a text or name in them. Without recursion. */
+function problemOfUnshown(value: unknown): string | undefined {
+  let level = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    const containers = level.filter(isContainer);
+    if (depth >= MAX_NESTING && containers.length > 0) return TOO_DEEP;
+    for (const part of [...level, ...containers.flatMap((each) => Object.keys(each))]) {
+      const [problem] = typeof part === 'string' ? textProblems(part, []) : [];
+      if (problem !== undefined) return problem.message;
+    }
+    level = containers.flatMap((each) => Object.values(each));
   }
-  return level.length > 0;
+  return undefined;
 }
 
 /** Reports whether a value is an object and no list. */

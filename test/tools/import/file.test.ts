@@ -93,6 +93,14 @@ describe('a listings file', () => {
       'title.es "a\\ud800b" must not contain half of a surrogate pair',
     ],
     [
+      { description: { en: { ...document(''), attrs: { '\0': 1 } } } },
+      'description.en.attrs {"\\u0000":1} must not contain NUL (U+0000)',
+    ],
+    [
+      { description: { en: { ...document(''), marks: [{ href: 'a\ud800' }] } } },
+      'description.en.marks ["…"] must not contain half of a surrogate pair',
+    ],
+    [
       address('https://images.example.com/\udc00'),
       'photos.0.url "https://images.example.com/\\udc00" must be an absolute http or https URL',
     ],
