@@ -30,7 +30,7 @@ const MAX_INT32 = 2_147_483_647;
 /** An http(s) URL with exactly two slashes before its host: the URL parser accepts any number. */
 const httpUrl = () =>
   z
-    .url({ protocol: /^https?$/, error: 'must be an http(s) URL' })
+    .url({ protocol: /^https?$/, error: 'must be an http(s) URL', abort: true })
     .refine((url) => /^https?:\/\/[^/\\]/i.test(url), { error: 'must be an http(s) URL' });
 
 /** The site that shows the listings, without a trailing slash. The import reads it too. */
