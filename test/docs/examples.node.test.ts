@@ -17,6 +17,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import { DatabaseSync } from 'node:sqlite';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { v5 } from 'uuid';
@@ -105,6 +106,7 @@ beforeEach(() => {
   clients += 1;
   requests.length = 0;
   statuses.length = 0;
+  faults.length = 0;
 });
 
 afterAll(async () => {
@@ -284,6 +286,36 @@ describe('send-events.ts', () => {
   });
 });
 
+it('outbox.ts sends each event once in its order, and sets aside an event that is rejected', async () => {
+  const OUTBOX = exampleOf('outbox.ts');
+  const rows = () => {
+    const database = new DatabaseSync(join(directory, 'outbox/bookings.sqlite'));
+    const found = database.prepare('SELECT key, problem FROM outbox ORDER BY seq').all();
+    database.close();
+    return found.map(({ key, problem }) => [key, String(problem)]);
+  };
+  await runOnce(OUTBOX, 'outbox', 'bk_7', '4');
+  await runOnce(OUTBOX, 'outbox', 'bk_8', '0');
+  await runOnce(OUTBOX, 'outbox', 'bk_9', '2');
+  const kill = "process.kill(process.pid, 'SIGKILL')";
+  await start(variantOf('outbox.ts', 'remove.run(Number(row.seq))', kill), 'outbox').ended;
+
+  faults.push(undefined, undefined, 'lost');
+  const sender = start(OUTBOX, 'outbox');
+  await expect
+    .poll(rows, SOON)
+    .toEqual([['bk_8-created', expect.stringContaining('payload.guests')]]);
+  expect(statuses).toEqual([202, 200, 400, 200]);
+  expect(storedEvents("aggregate_id IN ('bk_7', 'bk_8', 'bk_9')")).toEqual(
+    ['bk_7-created', 'bk_9-created'].map((key) => v5(key, NAMESPACE)),
+  );
+
+  faults.push({ status: 401, headers: { 'X-Should-Retry': 'false' } });
+  await runOnce(OUTBOX, 'outbox', 'bk_10', '2');
+  await sender.ended;
+  expect(rows()[1]).toEqual(['bk_10-created', 'null']);
+});
+
 describe('keep-copy.ts', () => {
   const KEEP = exampleOf('keep-copy.ts');
   const copied = () => {
@@ -393,6 +425,12 @@ describe('renew-pages.ts', () => {
     );
     await change({ id, slug: SLUG });
   });
+});
+
+it('listings.json is a file that an import takes', async () => {
+  const file = exampleOf('listings.json');
+  const done = await runImportOn(service.database, importListings, file, '--dry-run');
+  expect(done).toMatchObject({ code: 0, stdout: expect.stringContaining('New: casa-marea') });
 });
 
 it('json-ld.ts describes a share, leaves out what is null, and ends no script element', async () => {

@@ -1,0 +1,54 @@
+/**
+ * The outbox of a booking system: `node outbox.ts` sends its events, as long as it runs.
+ * `node outbox.ts bk_7 4` stores a booking of four guests with its event.
+ */
+
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as pause } from 'node:timers/promises';
+import { call } from './call.ts';
+
+const database = new DatabaseSync('bookings.sqlite');
+database.exec(`
+  CREATE TABLE IF NOT EXISTS bookings (id TEXT PRIMARY KEY, guests INTEGER NOT NULL);
+  CREATE TABLE IF NOT EXISTS outbox (
+    seq INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, event TEXT NOT NULL, problem TEXT
+  );
+`);
+
+/** Stores a booking and its event in one transaction. */
+function book(id: string, guests: number): void {
+  const payload = { occurred_at: new Date().toISOString(), guests };
+  const entity = { aggregate_type: 'booking', aggregate_id: id };
+  const event = JSON.stringify({ event_type: 'booking.created', ...entity, payload });
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    database.prepare('INSERT INTO bookings VALUES (?, ?)').run(id, guests);
+    const write = database.prepare('INSERT INTO outbox (key, event) VALUES (?, ?)');
+    write.run(`${id}-created`, event);
+    database.exec('COMMIT');
+  } catch (error) {
+    database.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+const oldest = database.prepare('SELECT * FROM outbox WHERE problem IS NULL ORDER BY seq LIMIT 1');
+const remove = database.prepare('DELETE FROM outbox WHERE seq = ?');
+const setAside = database.prepare('UPDATE outbox SET problem = ? WHERE seq = ?');
+
+/** Sends the oldest event, and returns true if there was one. */
+async function sendOldest(): Promise<boolean> {
+  const row = oldest.get();
+  if (!row) return false;
+  const headers = { 'Idempotency-Key': String(row.key) };
+  const init = { method: 'POST', headers, body: String(row.event) };
+  const response = await call('/api/public/events/ingest', init);
+  if (response.ok) remove.run(Number(row.seq));
+  else if (![400, 409, 413].includes(response.status)) throw new Error(await response.text());
+  else setAside.run(await response.text(), Number(row.seq));
+  return true;
+}
+
+const [id, guests] = process.argv.slice(2);
+if (id) book(id, Number(guests));
+else for (;;) if (!(await sendOldest())) await pause(1_000);
