@@ -1,25 +1,13 @@
-/**
- * `npm run deploy [-- --env staging]`: deploys the service on the operator's account, for the first time or again. It
- * may be repeated after any failure. It checks everything before it touches data.
- *
- * Exits with 0 if the new version serves, 1 if the same version serves as before, 2 if a version was deployed and a
- * later step failed.
- */
+/** `npm run deploy`: deploys the service, for the first time or again. It checks everything before it touches data. */
 
 import * as z from 'zod';
 import { type Account, openAccount, requireRights } from './cloudflare/account.ts';
 import { Rejected } from './cloudflare/api.ts';
-import { AfterDeployment, EXIT, exitCodeOfSteps, release } from './cloudflare/release.ts';
-import {
-  checkDatabase,
-  createDatabase,
-  createNamespace,
-  findDatabase,
-  findNamespace,
-} from './cloudflare/resources.ts';
+import { EXIT, exitCodeOfSteps, release } from './cloudflare/release.ts';
+import { createMissing, findResources } from './cloudflare/resources.ts';
 import { restDatabase } from './cloudflare/rest-database.ts';
 import { requireRoutes } from './cloudflare/routes.ts';
-import { boundTo, findServed } from './cloudflare/versions.ts';
+import { findServed } from './cloudflare/versions.ts';
 import { runForDeployment } from './cloudflare/wrangler.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { currentCommit } from './command-line/git.ts';
@@ -28,7 +16,6 @@ import {
   chosenEnvironment,
   commandFor,
   type Deployment,
-  type Ids,
   soundDeploymentOf,
 } from './command-line/wrangler-config.ts';
 import { rejectOtherTables, rejectUnfinishedRestore } from './database/identity.ts';
@@ -36,9 +23,20 @@ import { faultsOfMigrations, migrate } from './database/migrations.ts';
 
 const USAGE = `Usage: npm run deploy [-- [--env NAME] [--location HINT] [--create]]
 
+Deploys this working copy to production, or to the environment of --env.
+It checks the credentials, wrangler.toml, the migrations and the bundle. Then it
+creates the database and the KV namespace if they are missing, applies the
+pending migrations, uploads the Worker, and requests its health.
+It can be repeated after any failure.
+
   --env NAME        an environment of wrangler.toml, such as staging, instead of production
   --location HINT   where a new database is created: weur, eeur, wnam, enam, apac or oc
-  --create          creates a database or namespace that a Worker which exists lacks`;
+  --create          creates a database or namespace that a Worker which exists lacks
+
+Exit codes: 0 the new version serves; 1 not deployed, nothing that serves has
+changed; 2 deployed, and a later step failed.
+
+Example: npm run deploy -- --env staging --location weur`;
 
 const LOCATIONS = ['weur', 'eeur', 'wnam', 'enam', 'apac', 'oc'];
 
@@ -48,7 +46,6 @@ type Request = {
   mayCreate: boolean;
 };
 
-/** How far a deployment has come, for the message when a step fails. */
 type Progress = { isMigrationBegun: boolean };
 
 export const command: Command<Request> = {
@@ -77,90 +74,52 @@ function run(request: Request): Promise<number> {
   const { environment } = request;
   const title = environment ?? 'production';
   const progress: Progress = { isMigrationBegun: false };
-  const again = `Run \`${commandFor(environment, 'deploy')}\` again when the cause is gone.`;
   const notDone = (reason: string) => {
-    const state = progress.isMigrationBegun
-      ? 'The version before it goes on serving. Migrations that were applied stay: it can live with them.'
-      : 'No data was touched, and the version before it goes on serving.';
-    return `Not deployed to ${title}: ${reason}.\n${state} ${again}`;
+    const data = progress.isMigrationBegun
+      ? 'Migrations that were applied stay'
+      : 'No data was touched';
+    const again = `Run \`${commandFor(environment, 'deploy')}\` again when the cause is gone.`;
+    return `Not deployed to ${title}: ${reason}.\n${data}, and nothing that serves has changed. ${again}`;
   };
   return exitCodeOfSteps(() => deploy(request, progress), `Deployed to ${title}`, notDone);
 }
 
 async function deploy(request: Request, progress: Progress): Promise<number> {
   const deployment = soundDeploymentOf(request.environment);
+  const { environment, worker, databaseName } = deployment;
   const account = await openAccount(deployment);
   await requireRights(account, ['workers', 'd1', 'kv']);
   await requireSubdomain(account, deployment);
-  const hasNewDomain = await requireRoutes(account, deployment);
+  await requireRoutes(account, deployment);
   const faults = faultsOfMigrations();
   if (faults.length > 0) {
     throw new UserError(`a migration does more than add: ${faults.join('; ')}`);
   }
-  const found = await findResources(account, deployment, request);
-  if (found.database !== undefined) {
-    const database = restDatabase(account, found.database);
+  const found = await findResources(account, deployment);
+  const isFirst = (await findServed(account, worker)) === undefined;
+  if (found.missing.length > 0 && !isFirst && !request.mayCreate) {
+    throw new UserError(
+      `the account has no ${found.missing.join(' and no ')}, and the Worker ${worker} serves already. Is a name in wrangler.toml misspelt? To make a new and empty one: \`${commandFor(environment, 'deploy', '--create')}\``,
+    );
+  }
+  if (found.databaseId !== undefined) {
+    const database = restDatabase(account, found.databaseId);
     await rejectUnfinishedRestore(database);
-    await rejectOtherTables(database, deployment.databaseName);
+    await rejectOtherTables(database, databaseName);
   }
   const build = await runForDeployment(deployment, ['deploy', '--dry-run']);
   if (!build.isDone) throw new UserError(`the bundle cannot be built\n${build.output}\n`);
 
-  const ids = await createMissing(account, deployment, found, request);
-  console.log(
-    `Time Travel bookmark before this deployment: ${await bookmarkOf(account, ids.databaseId)}`,
-  );
+  const ids = await createMissing(account, deployment, found, request.location);
+  const bookmark = await bookmarkOf(account, ids.databaseId);
+  console.log(`Time Travel bookmark before this deployment: ${bookmark}`);
   progress.isMigrationBegun = true;
   const migrated = await migrate(restDatabase(account, ids.databaseId));
   console.log(migrated.length > 0 ? `migrated: ${migrated.join(', ')}` : 'no migration is pending');
-  const commit = currentCommit();
-  const served = await release({ account, deployment, ids, commit, hasNewDomain });
-  console.log(`\nServed now: ${served}`);
-  await remindOfKey(account, deployment);
-  return EXIT.served;
-}
-
-/** The ids that the account has. */
-type Found = { database: string | undefined; namespace: string | undefined };
-
-/** Throws a `UserError` if a Worker serves already, but its database or namespace is missing. */
-async function findResources(
-  account: Account,
-  deployment: Deployment,
-  { mayCreate }: Request,
-): Promise<Found> {
-  const { databaseName, namespaceTitle, worker, environment } = deployment;
-  const found = {
-    database: await findDatabase(account, deployment),
-    namespace: await findNamespace(account, deployment),
-  };
-  const missing = [
-    ...(found.database === undefined ? [`D1 database ${databaseName}`] : []),
-    ...(found.namespace === undefined ? [`KV namespace ${namespaceTitle}`] : []),
-  ];
-  const served = missing.length > 0 ? await findServed(account, worker) : undefined;
-  if (served !== undefined && !mayCreate) {
-    const bound = await boundTo(account, worker, served);
-    throw new UserError(
-      `the account has no ${missing.join(' and no ')}, and the Worker ${worker} serves already, bound to ${bound.join(' and ')}. Is a name in wrangler.toml misspelt? To make a new and empty one: \`${commandFor(environment, 'deploy', '--create')}\``,
-    );
-  }
-  return found;
-}
-
-async function createMissing(
-  account: Account,
-  deployment: Deployment,
-  found: Found,
-  { location }: Request,
-): Promise<Ids> {
-  const { databaseName, namespaceTitle } = deployment;
-  const databaseId = found.database ?? (await createDatabase(account, deployment, location));
-  const size = await checkDatabase(account, deployment, databaseId);
-  console.log(`database ${databaseName}: ${found.database ? 'found' : 'created'}, ${size}`);
-  const namespaceId = found.namespace ?? (await createNamespace(account, deployment));
-  console.log(`KV namespace ${namespaceTitle}: ${found.namespace ? 'found' : 'created'}`);
-  return { databaseId, namespaceId };
+  const code = await release({ account, deployment, ids, commit: currentCommit() });
+  const put = `npx wrangler secret put API_KEY --env=${environment ?? ''}`;
+  if (isFirst) console.log(`No API key is set yet: \`${put}\``);
+  return code;
 }
 
 /** Without a workers.dev subdomain wrangler would register one of a random name. */
@@ -184,20 +143,4 @@ async function bookmarkOf({ api, path }: Account, databaseId: string): Promise<s
   const known = z.looseObject({ bookmark: z.string() });
   const url = `${path}/d1/database/${databaseId}/time_travel/bookmark`;
   return (await api.call(known, 'GET', url)).bookmark;
-}
-
-/** Reminds the operator of `API_KEY`, a secret that is set by hand after the first deployment. */
-async function remindOfKey({ api, path }: Account, deployment: Deployment): Promise<void> {
-  const put = `\`npx wrangler secret put API_KEY --env=${deployment.environment ?? ''}\``;
-  const names = z.array(z.looseObject({ name: z.string() }));
-  try {
-    const url = `${path}/workers/scripts/${deployment.worker}/secrets`;
-    const secrets = await api.call(names, 'GET', url);
-    if (!secrets.some(({ name }) => name === 'API_KEY')) {
-      console.log(`No API key is set yet: ${put}`);
-    }
-  } catch (error) {
-    if (!(error instanceof UserError)) throw error;
-    throw new AfterDeployment(`whether an API key is set is not known (${error.message}): ${put}`);
-  }
 }

@@ -1,29 +1,18 @@
 /**
- * `npm run rollback [-- --to TAG] [--env staging]`: deploys the code of an earlier version again, with today's secrets
- * and vars. Without `--to` it takes the version before the one that serves.
- *
- * It unpacks the commit, applies today's wrangler.toml, and runs that version's own release (cloudflare/release.ts),
- * which makes a new version: docs/operate/runbook.md says why. Exits with 0 when this version serves, 1 when the same
- * version serves as before, 2 when it was deployed and a later step failed.
+ * `npm run rollback`: deploys the code of an earlier version again. It unpacks the commit, applies today's
+ * wrangler.toml, and runs that version's own release (cloudflare/release.ts), which makes a new version:
+ * docs/operate/runbook.md says why.
  */
 
-import { spawn, spawnSync } from 'node:child_process';
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-} from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { openAccount, requireRights } from './cloudflare/account.ts';
 import { EXIT, exitCodeOfSteps, rollbackWords } from './cloudflare/release.ts';
 import { findServed, listVersions, type Version } from './cloudflare/versions.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { findCommit, MESSAGE_CHARACTERS, unpackCommit } from './command-line/git.ts';
-import { MIGRATIONS_DIRECTORY, PROJECT_DIRECTORY } from './command-line/project.ts';
+import { PROJECT_DIRECTORY } from './command-line/project.ts';
 import { UserError } from './command-line/user-error.ts';
 import {
   CONFIG_FILE,
@@ -34,14 +23,23 @@ import {
 
 const USAGE = `Usage: npm run rollback [-- [--to TAG] [--env NAME]]
 
+Deploys the code of an earlier version again, to production or to the environment
+of --env: without --to, the version before the one that serves. It lists the
+versions, and makes a new version of the old code with today's secrets and vars.
+Schema and data stay as they are.
+
   --to TAG    the tag of the version to go back to, instead of the one before
-  --env NAME  an environment of wrangler.toml, such as staging, instead of production`;
+  --env NAME  an environment of wrangler.toml, such as staging, instead of production
+
+Exit codes: 0 the earlier code serves; 1 nothing has changed; 2 deployed, and a
+later step failed.
+
+Example: npm run rollback -- --to 1a2b3c4d5e6f`;
 
 /** Inside the project, so that the code finds its packages. Git ignores the folder. */
 const FOLDER = join(PROJECT_DIRECTORY, '.wrangler');
 
 type Request = { to: string | undefined; environment: string | undefined };
-type Tagged = Version & { tag: string };
 
 export const command: Command<Request> = {
   usage: USAGE,
@@ -72,47 +70,39 @@ async function rollBack({ to, environment }: Request): Promise<number> {
   if (served === undefined) throw new UserError(`the account has no Worker ${worker}`);
   const versions = await listVersions(account, worker);
   console.log(tableOf(worker, versions, served));
-  const { tag } = targetOf(versions, tagAt(versions, served), to, environment);
+  const tag = targetOf(versions, tagAt(versions, served), to, environment);
   const commit = findCommit(tag);
   if (commit === undefined) {
     throw new UserError(
       `this clone has no commit ${tag}: fetch it, or go back to a version that was deployed from a commit`,
     );
   }
+  const message = `back to ${commit}`.slice(0, MESSAGE_CHARACTERS);
+  const target = environment === undefined ? [] : ['--env', environment];
+  const args = ['--tag', tag, '--message', message, ...target];
+  const code = releaseCommit(tag, args, account.environment);
+  if (code === EXIT.served)
+    console.log("Keys and vars are today's. Schema and data are unchanged.");
+  return code;
+}
 
+/** Runs the release of a commit in a scratch folder. Returns its exit code. */
+function releaseCommit(id: string, args: readonly string[], environment: Record<string, string>) {
   mkdirSync(FOLDER, { recursive: true });
   const source = mkdtempSync(join(FOLDER, 'rollback-'));
   try {
-    unpackCommit(tag, source);
+    unpackCommit(id, source);
     copyFileSync(join(PROJECT_DIRECTORY, CONFIG_FILE), join(source, CONFIG_FILE));
     installPackages(source);
-    const message = `back to ${commit}`.slice(0, MESSAGE_CHARACTERS);
-    const target = environment === undefined ? [] : ['--env', environment];
-    const args = ['--tag', tag, '--message', message, ...target];
-    const code = await runRelease(source, args, account.environment);
-    if (code === EXIT.served) console.log(`Keys and vars are today's.\n${schemaLine(source)}`);
-    return code;
+    const { status } = spawnSync(process.execPath, ['tools/cloudflare/release.ts', ...args], {
+      cwd: source,
+      env: { ...process.env, ...environment },
+      stdio: 'inherit',
+    });
+    return status ?? EXIT.deployedWithFault;
   } finally {
     rmSync(source, { recursive: true, force: true });
   }
-}
-
-/** Runs the release of the unpacked version. Returns its exit code. */
-function runRelease(
-  source: string,
-  args: readonly string[],
-  environment: Record<string, string>,
-): Promise<number> {
-  const program = join(source, 'tools/cloudflare/release.ts');
-  const child = spawn(process.execPath, [program, ...args], {
-    cwd: source,
-    env: { ...process.env, ...environment },
-    stdio: 'inherit',
-  });
-  return new Promise((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', (code) => resolve(code ?? EXIT.deployedWithFault));
-  });
 }
 
 /** Returns the tag of a version's code. A changed secret makes a version without a tag, of the same code. */
@@ -121,26 +111,25 @@ function tagAt(versions: readonly Version[], id: string): string | undefined {
   return versions.slice(0, index + 1).findLast(({ tag }) => tag !== undefined)?.tag;
 }
 
+/** Returns the tag to go back to: `to`, or the one before `current`. */
 function targetOf(
   versions: readonly Version[],
   current: string | undefined,
   to: string | undefined,
   environment: string | undefined,
-): Tagged {
-  const tagged = versions.filter((version): version is Tagged => version.tag !== undefined);
+): string {
+  const tags = versions.flatMap(({ tag }) => tag ?? []);
   if (to === undefined) {
     // Code counts where it was first uploaded, so that a second rollback goes further back.
-    const first = tagged.findIndex(({ tag }) => tag === current);
-    const before = tagged.slice(0, Math.max(0, first)).at(-1);
+    const before = tags[tags.indexOf(current ?? '') - 1];
     if (before !== undefined) return before;
     throw new UserError(
       `no version before the one that serves is known: choose one by \`${commandFor(environment, 'rollback', '--to', 'TAG')}\``,
     );
   }
-  const target = tagged.findLast(({ tag }) => tag === to);
-  if (target === undefined) throw new UserError(`no version has the tag ${to}`);
+  if (!tags.includes(to)) throw new UserError(`no version has the tag ${to}`);
   if (to === current) throw new UserError(`the code of ${to} serves already`);
-  return target;
+  return to;
 }
 
 function tableOf(worker: string, versions: readonly Version[], served: string): string {
@@ -161,15 +150,4 @@ function installPackages(source: string): void {
   const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund'];
   const { status, stderr, error } = spawnSync('npm', args, { cwd: source, encoding: 'utf8' });
   if (status !== 0) throw new UserError(`npm could not install its packages\n${error ?? stderr}`);
-}
-
-function schemaLine(source: string): string {
-  const folder = join(source, 'migrations');
-  const known = existsSync(folder) ? readdirSync(folder) : [];
-  const newer = readdirSync(MIGRATIONS_DIRECTORY).filter(
-    (name) => name.endsWith('.sql') && !known.includes(name),
-  );
-  const newerLine =
-    newer.length === 0 ? '' : ` This version does not know ${newer.join(', ')}, but works with it.`;
-  return `The schema and the data are unchanged.${newerLine}`;
 }

@@ -14,6 +14,8 @@ const REAL_UPLOAD = { REAL_WRANGLER_FOR: '--tag' };
 const NAME = 'events-and-property-feed';
 const STAGING = `${NAME}-staging`;
 const isFull = process.env.FULL === '1';
+const UNTOUCHED = 'No data was touched, and nothing that serves has changed.';
+const MIGRATED = 'Migrations that were applied stay, and nothing that serves has changed.';
 
 let cloudflare: CloudflareStandIn;
 const projects: ProjectCopy[] = [];
@@ -63,6 +65,7 @@ describe('deploy, before it touches anything', () => {
     const { code, stderr } = await deploy(project);
     expect(code).toBe(1);
     expect(stderr).toContain('set CLOUDFLARE_API_TOKEN, or run `npx wrangler login`');
+    expect(stderr).toContain(UNTOUCHED);
   });
 
   it('finds a bundle that does not build', async () => {
@@ -183,7 +186,7 @@ describe('deploy', () => {
     expect(failed.code).toBe(1);
     expect(failed.stderr).toContain('the migration 9999_wrong.sql failed');
     expect(failed.stderr).toContain('no such table: nowhere');
-    expect(failed.stderr).toContain('The version before it goes on serving');
+    expect(failed.stderr).toContain(MIGRATED);
     expect(account.workers.get(NAME)?.versions).toHaveLength(before ?? 0);
     const tables = account
       .database(NAME)
@@ -196,8 +199,6 @@ describe('deploy', () => {
 });
 
 describe.runIf(isFull)('deploy, after a failure in the middle', () => {
-  const UNTOUCHED = 'No data was touched, and the version before it goes on serving.';
-  const MIGRATED = 'The version before it goes on serving. Migrations that were applied stay';
   const UPLOAD = /^PUT .*\/workers\/scripts\/[^/]+$/;
 
   it.each<[what: string, fault: Fault, code: number, message: string]>([

@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import { UserError } from '../command-line/user-error.ts';
 import type { Deployment } from '../command-line/wrangler-config.ts';
-import { CloudflareApi, Rejected } from './api.ts';
+import { CloudflareApi } from './api.ts';
 import { runWrangler } from './wrangler.ts';
 
 /** The API, and the account in it. */
@@ -58,12 +58,7 @@ export async function requireRights(
   const missing: string[] = [];
   for (const right of rights) {
     const { name, method, path, body } = RIGHTS[right];
-    try {
-      await api.call(z.unknown(), method, `${account}${path}`, { body });
-    } catch (error) {
-      if (!(error instanceof Rejected)) throw error;
-      if (error.isForbidden) missing.push(`"${name}"`);
-    }
+    if (!(await api.allows(method, `${account}${path}`, body))) missing.push(`"${name}"`);
   }
   if (missing.length === 0) return;
   const list = missing.join(', ');
@@ -85,13 +80,10 @@ async function findLogin(): Promise<string> {
 }
 
 async function onlyAccount(api: CloudflareApi): Promise<string> {
-  let accounts: { id: string }[];
-  try {
-    accounts = await api.list(z.looseObject({ id: z.string() }), '/accounts');
-  } catch (error) {
-    if (!(error instanceof Rejected && error.isForbidden)) throw error;
-    throw new UserError(`Cloudflare does not accept the credentials: ${error.message}`);
+  if (!(await api.allows('GET', '/accounts'))) {
+    throw new UserError('Cloudflare does not accept the credentials');
   }
+  const accounts = await api.list(z.looseObject({ id: z.string() }), '/accounts');
   const [first, second] = accounts;
   if (first !== undefined && second === undefined) return first.id;
   const found = first === undefined ? 'show no account' : 'open several accounts';

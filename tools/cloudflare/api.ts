@@ -12,7 +12,8 @@ const PUBLIC_API = 'https://api.cloudflare.com/client/v4';
 const PAUSES_MS = [250, 500, 1_000, 2_000];
 const MAX_PAUSE_MS = 10_000;
 const ATTEMPT_DEADLINE_MS = 60_000;
-const ITEMS_PER_PAGE = 100;
+/** The most that every list takes. */
+const ITEMS_PER_PAGE = 50;
 
 /** The codes for a malformed token, for an unknown one, and for one without the right. */
 const NOT_ACCEPTED = [6_003, 6_111, 9_106, 9_109, 10_000];
@@ -21,26 +22,20 @@ const envelope = z.looseObject({
   success: z.boolean(),
   errors: z.array(z.looseObject({ code: z.number(), message: z.string() })).nullish(),
   result: z.unknown(),
-  result_info: z.looseObject({ total_pages: z.number().optional() }).nullish(),
 });
 type Envelope = z.infer<typeof envelope>;
 
 /** Cloudflare rejected a request, with this message. */
 export class Rejected extends UserError {
   readonly status: number;
-  readonly codes: readonly number[];
+  /** The credentials lack the right to this request. */
+  readonly isForbidden: boolean;
 
   constructor(message: string, status: number, codes: readonly number[]) {
     super(message);
     this.status = status;
-    this.codes = codes;
-  }
-
-  /** The credentials lack the right to this request. */
-  get isForbidden(): boolean {
-    return (
-      [401, 403].includes(this.status) || this.codes.some((code) => NOT_ACCEPTED.includes(code))
-    );
+    this.isForbidden =
+      status === 401 || status === 403 || codes.some((code) => NOT_ACCEPTED.includes(code));
   }
 }
 
@@ -54,10 +49,8 @@ type CallOptions = {
   attempts?: number;
 };
 
-type Attempt =
-  | { kind: 'done'; response: Envelope }
-  | { kind: 'rejected'; error: Rejected }
-  | { kind: 'passing'; why: string; waitMs: number };
+/** A response, or a fault after which the request is sent again. */
+type Attempt = { response: Envelope } | { fault: string; waitMs: number };
 
 export class CloudflareApi {
   readonly #token: string;
@@ -77,7 +70,21 @@ export class CloudflareApi {
     path: string,
     options: CallOptions = {},
   ): Promise<T> {
-    return parse(schema, path, await this.#send(method, path, options));
+    const { result } = await this.#send(method, path, options);
+    const parsed = schema.safeParse(result);
+    if (parsed.success) return parsed.data;
+    throw new UserError(`Cloudflare's answer to ${path} has an unknown form`);
+  }
+
+  /** Sends a request that changes nothing. Returns whether the credentials have the right to it. */
+  async allows(method: string, path: string, body?: unknown): Promise<boolean> {
+    try {
+      await this.#send(method, path, { body });
+      return true;
+    } catch (error) {
+      if (error instanceof Rejected) return !error.isForbidden;
+      throw error;
+    }
   }
 
   /** Returns the items of all pages of a list. */
@@ -89,12 +96,10 @@ export class CloudflareApi {
     const items: T[] = [];
     for (let page = 1; ; page += 1) {
       const paging = { page: String(page), per_page: String(ITEMS_PER_PAGE) };
-      const response = await this.#send('GET', path, { query: { ...query, ...paging } });
-      const found = parse(z.array(item), path, response);
+      const options = { query: { ...query, ...paging } };
+      const found = await this.call(z.array(item), 'GET', path, options);
       items.push(...found);
-      const pages = response.result_info?.total_pages;
-      const isLast = pages === undefined ? found.length < ITEMS_PER_PAGE : page >= pages;
-      if (isLast || found.length === 0) return items;
+      if (found.length < ITEMS_PER_PAGE) return items;
     }
   }
 
@@ -102,21 +107,22 @@ export class CloudflareApi {
     const attempts = options.attempts ?? this.#pausesMs.length + 1;
     for (let number = 1; ; number += 1) {
       const attempt = await this.#attempt(method, path, options);
-      if (attempt.kind === 'done') return attempt.response;
-      if (attempt.kind === 'rejected') throw attempt.error;
+      if ('response' in attempt) return attempt.response;
       if (number >= attempts) {
         const tried = number === 1 ? '' : `, ${number} times`;
         throw new NoAnswer(
-          `Cloudflare gave no usable answer to ${method} ${path}${tried}: ${attempt.why}`,
+          `Cloudflare gave no usable answer to ${method} ${path}${tried}: ${attempt.fault}`,
         );
       }
-      if (!this.#hasReported) console.error(`Cloudflare: ${attempt.why}. The request is repeated.`);
+      if (!this.#hasReported)
+        console.error(`Cloudflare: ${attempt.fault}. The request is repeated.`);
       this.#hasReported = true;
       const pauseMs = (this.#pausesMs[number - 1] ?? 0) * (1 + Math.random() / 4);
       await new Promise((resolve) => setTimeout(resolve, Math.max(pauseMs, attempt.waitMs)));
     }
   }
 
+  /** Throws `Rejected`. */
   async #attempt(method: string, path: string, { query, body }: CallOptions): Promise<Attempt> {
     const search = query === undefined ? '' : `?${new URLSearchParams(query)}`;
     const headers = { Authorization: `Bearer ${this.#token}`, 'Content-Type': 'application/json' };
@@ -127,43 +133,32 @@ export class CloudflareApi {
         ...(body !== undefined && { body: JSON.stringify(body) }),
         signal: AbortSignal.timeout(ATTEMPT_DEADLINE_MS),
       });
-      return judge(response, await response.text());
+      return judge(response, await response.json().catch(() => undefined));
     } catch (error) {
-      return { kind: 'passing', why: `its API cannot be reached (${causeOf(error)})`, waitMs: 0 };
+      if (error instanceof Rejected) throw error;
+      return { fault: `its API cannot be reached (${causeOf(error)})`, waitMs: 0 };
     }
   }
-}
-
-function parse<T>(schema: z.ZodType<T>, path: string, { result }: Envelope): T {
-  const parsed = schema.safeParse(result);
-  if (parsed.success) return parsed.data;
-  throw new UserError(`Cloudflare's answer to ${path} has an unknown form`);
 }
 
 /** The codes of D1's own faults. They may come with any status. */
 const isOfD1 = (code: number) => code >= 7_400 && code < 7_600;
 
-function judge({ ok, status, headers }: Response, text: string): Attempt {
-  const { data } = envelope.safeParse(jsonOf(text));
-  if (ok && data?.success) return { kind: 'done', response: data };
-  const errors = (data?.errors ?? []).map(({ code, message }) => ({
-    code,
-    message,
-    isPassing: isTransientFault(new Error(message)),
-  }));
+function judge({ ok, status, headers }: Response, body: unknown): Attempt {
+  const { data } = envelope.safeParse(body);
+  if (ok && data?.success) return { response: data };
+  const errors = data?.errors ?? [];
+  const isTransient = ({ message }: { message: string }) => isTransientFault(new Error(message));
   const isPassing =
-    status >= 500 ||
-    status === 429 ||
-    (ok && data === undefined) ||
-    errors.some((error) => error.isPassing);
-  if (isPassing && !errors.some((error) => isOfD1(error.code) && !error.isPassing)) {
-    const seconds = Number(headers.get('Retry-After'));
-    const waitMs = Number.isFinite(seconds) ? Math.min(seconds * 1_000, MAX_PAUSE_MS) : 0;
-    return { kind: 'passing', why: `its API answered with HTTP ${status}`, waitMs };
+    status >= 500 || status === 429 || (ok && data === undefined) || errors.some(isTransient);
+  if (isPassing && !errors.some((error) => isOfD1(error.code) && !isTransient(error))) {
+    const seconds = Number(headers.get('Retry-After')) || 0;
+    const waitMs = Math.min(seconds * 1_000, MAX_PAUSE_MS);
+    return { fault: `its API answered with HTTP ${status}`, waitMs };
   }
   const message = errors.map((error) => `${error.message} [code: ${error.code}]`).join('; ');
   const codes = errors.map(({ code }) => code);
-  return { kind: 'rejected', error: new Rejected(message || `HTTP ${status}`, status, codes) };
+  throw new Rejected(message || `HTTP ${status}`, status, codes);
 }
 
 /** Returns why no response came, e.g. `ECONNREFUSED`. */
@@ -171,12 +166,4 @@ function causeOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   if (!(cause instanceof Error)) return String(cause);
   return 'code' in cause ? String(cause.code) : cause.name;
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,6 +1,6 @@
 /**
- * Rewrites a statement so that all its parameters are texts, as the schema of D1's REST interface requires: a number is
- * cast in the statement, and null is written as `NULL`. Pure.
+ * Rewrites a statement so that all its parameters are texts, as the schema of D1's REST interface requires: other
+ * values become literals, e.g. `a = ? AND b > ?` with 'x' and 5 becomes `a = ?1 AND b > (5)`. Pure.
  */
 
 /** Skips texts, quoted names and comments; finds `?` and `?1`. */
@@ -13,37 +13,24 @@ export function withTextParameters(
   values: readonly unknown[],
 ): { sql: string; params: string[] } {
   const params: string[] = [];
-  const places = new Map<number, string>();
+  const literals = values.map((value) =>
+    typeof value === 'string' ? `?${params.push(value)}` : literalOf(value),
+  );
   let last = 0;
-  const place = (number: number): string => {
-    const known = places.get(number);
-    if (known !== undefined) return known;
-    if (number < 1 || number > values.length) {
-      throw new Error(`the statement has a parameter ${number}, and ${values.length} values`);
-    }
-    const written = write(values[number - 1], params);
-    places.set(number, written);
-    return written;
-  };
   const written = sql.replace(TOKEN, (token, digits: string | undefined) => {
     if (digits === undefined) return token;
-    last = digits === '' ? last + 1 : Math.max(last, Number(digits));
-    return place(digits === '' ? last : Number(digits));
+    last = digits === '' ? last + 1 : Number(digits);
+    const literal = literals[last - 1];
+    if (literal !== undefined) return literal;
+    throw new Error(`the statement has a parameter ${last}, and ${values.length} values`);
   });
   return { sql: written, params };
 }
 
-function write(value: unknown, params: string[]): string {
+function literalOf(value: unknown): string {
   if (value === null) return 'NULL';
-  const bind = (text: string) => `?${params.push(text)}`;
-  switch (typeof value) {
-    case 'string':
-      return bind(value);
-    case 'boolean':
-      return `CAST(${bind(value ? '1' : '0')} AS INTEGER)`;
-    case 'number':
-      if (!Number.isFinite(value)) break;
-      return `CAST(${bind(String(value))} AS ${Number.isInteger(value) ? 'INTEGER' : 'REAL'})`;
-  }
+  if (typeof value === 'boolean') return value ? '1' : '0';
+  // In parentheses: a minus sign after another one would begin a comment.
+  if (typeof value === 'number' && Number.isFinite(value)) return `(${value})`;
   throw new Error(`D1 cannot bind a ${typeof value}`);
 }

@@ -5,7 +5,7 @@
 
 import * as z from 'zod';
 import { readArguments, runCommand } from '../command-line/command.ts';
-import { UserError } from '../command-line/user-error.ts';
+import { messageOf, UserError } from '../command-line/user-error.ts';
 import {
   chosenEnvironment,
   commandFor,
@@ -14,7 +14,7 @@ import {
   soundDeploymentOf,
 } from '../command-line/wrangler-config.ts';
 import { type Account, openAccount } from './account.ts';
-import { findDatabase, findNamespace } from './resources.ts';
+import { findResources } from './resources.ts';
 import { requireRoutes } from './routes.ts';
 import { findServed } from './versions.ts';
 import { runForDeployment } from './wrangler.ts';
@@ -48,28 +48,28 @@ type Release = {
   ids: Ids;
   /** The id becomes the version's tag, the subject its message. */
   commit: { id: string; subject: string };
-  /** A new custom domain still needs a certificate. */
-  hasNewDomain: boolean;
 };
 
 /** An uploaded version, and the addresses that wrangler reports for it. */
 type UploadedVersion = { id: string; tag: string; targets: readonly string[] };
+
+type Request = { environment: string | undefined; tag: string; message: string };
 
 if (import.meta.main) {
   await runCommand({
     usage: 'Usage: node tools/cloudflare/release.ts --tag TAG --message TEXT [--env NAME]',
     invalidArguments: EXIT.notDeployed,
     parse: parseRequest,
-    run: releaseAgain,
+    run: (request) =>
+      exitCodeOfSteps(() => releaseAgain(request), ...rollbackWords(request.environment)),
   });
 }
 
 /**
- * Uploads the code. Returns a sentence that names the served version and its address. Throws a `UserError` if the same
- * version serves as before, and an `AfterDeployment` if another one may serve.
+ * Uploads the code, prints which version is served at which address, and returns the exit code. Throws a `UserError` if the same version
+ * serves as before, and an `AfterDeployment` if another one may serve.
  */
-export async function release({ hasNewDomain, ...all }: Release): Promise<string> {
-  const { account, deployment, ids, commit } = all;
+export async function release({ account, deployment, ids, commit }: Release): Promise<number> {
   const before = await findServed(account, deployment.worker);
   const args = ['deploy', '--tag', commit.id, '--message', commit.subject];
   const { environment } = account;
@@ -79,10 +79,11 @@ export async function release({ hasNewDomain, ...all }: Release): Promise<string
     const why = run.isDone
       ? 'wrangler does not say which version it uploaded'
       : 'wrangler could not upload the new version';
-    throw await faultOfUpload(all, before, why);
+    throw await faultOfUpload(account, deployment, before, why);
   }
   const version = { id: entry.version_id, tag: commit.id, targets: entry.targets ?? [] };
-  return untilServed(version, deployment, hasNewDomain);
+  console.log(`\nServed now: ${await untilServed(version, deployment)}`);
+  return EXIT.served;
 }
 
 /** Runs the steps of `deploy` or `rollback`, prints why they failed, and returns the exit code. */
@@ -108,8 +109,6 @@ export function rollbackWords(environment = 'production') {
   ] as const;
 }
 
-type Request = { environment: string | undefined; tag: string; message: string };
-
 function parseRequest(args: string[]): Request {
   const text = { type: 'string', default: '' } as const;
   const options = { env: { type: 'string' }, tag: text, message: text } as const;
@@ -117,38 +116,30 @@ function parseRequest(args: string[]): Request {
   return { environment: chosenEnvironment(env), tag, message };
 }
 
-function releaseAgain({ environment, tag, message }: Request): Promise<number> {
-  const steps = async () => {
-    const deployment = soundDeploymentOf(environment);
-    const account = await openAccount(deployment);
-    const hasNewDomain = await requireRoutes(account, deployment);
-    const databaseId = await findDatabase(account, deployment);
-    const namespaceId = await findNamespace(account, deployment);
-    if (databaseId === undefined || namespaceId === undefined) {
-      const { databaseName, namespaceTitle } = deployment;
-      const missing = databaseId === undefined ? databaseName : namespaceTitle;
-      throw new UserError(`the account has no ${missing}, which wrangler.toml names`);
-    }
-    const ids = { databaseId, namespaceId };
-    const commit = { id: tag, subject: message };
-    const served = await release({ account, deployment, ids, commit, hasNewDomain });
-    console.log(`\nServed now: ${served}`);
-    return EXIT.served;
-  };
-  return exitCodeOfSteps(steps, ...rollbackWords(environment));
+async function releaseAgain({ environment, tag, message }: Request): Promise<number> {
+  const deployment = soundDeploymentOf(environment);
+  const account = await openAccount(deployment);
+  await requireRoutes(account, deployment);
+  const { databaseId, namespaceId, missing } = await findResources(account, deployment);
+  if (databaseId === undefined || namespaceId === undefined) {
+    throw new UserError(`the account has no ${missing.join(' and no ')}`);
+  }
+  const ids = { databaseId, namespaceId };
+  return release({ account, deployment, ids, commit: { id: tag, subject: message } });
 }
 
 /** Returns the error of a failed or unreported upload. Asks Cloudflare which version serves. */
 async function faultOfUpload(
-  { account, deployment }: Pick<Release, 'account' | 'deployment'>,
+  account: Account,
+  { worker, environment = '' }: Deployment,
   before: string | undefined,
   why: string,
 ): Promise<UserError> {
   let now: string | undefined;
   try {
-    now = await findServed(account, deployment.worker);
+    now = await findServed(account, worker);
   } catch {
-    const list = `\`npx wrangler deployments list --env=${deployment.environment ?? ''}\``;
+    const list = `\`npx wrangler deployments list --env=${environment}\``;
     return new AfterDeployment(`${why}, and whether one is deployed is not known: ${list} tells`);
   }
   if (now === before) return new UserError(why);
@@ -160,10 +151,8 @@ async function faultOfUpload(
 /** Finds the last upload in wrangler's report, which may be incomplete. */
 function uploadIn(report: string): z.infer<typeof uploadEntry> | undefined {
   try {
-    const entries = report
-      .trim()
-      .split('\n')
-      .map((line) => uploadEntry.safeParse(JSON.parse(line)));
+    const lines = report.trim().split('\n');
+    const entries = lines.map((line) => uploadEntry.safeParse(JSON.parse(line)));
     return entries.findLast(({ success }) => success)?.data;
   } catch {
     return undefined;
@@ -177,7 +166,6 @@ function uploadIn(report: string): z.infer<typeof uploadEntry> | undefined {
 export async function untilServed(
   version: UploadedVersion,
   deployment: Deployment,
-  hasNewDomain: boolean,
   patienceMs = PATIENCE_MS,
 ): Promise<string> {
   const title = `version ${version.id} (${version.tag})`;
@@ -201,12 +189,10 @@ export async function untilServed(
         `${title} serves, and ${url} ${found.sentence}. Go back: \`${back}\``,
       );
     }
-    case 'unknown': {
-      const advice = hasNewDomain
-        ? 'A custom domain was added: its certificate can take some minutes. Ask again then; there is nothing to repeat'
-        : 'Ask again: the address may be new, or lead elsewhere';
-      throw new AfterDeployment(`${title} is deployed, and ${url} ${found.sentence}. ${advice}`);
-    }
+    case 'unknown':
+      throw new AfterDeployment(
+        `${title} is deployed, and ${url} ${found.sentence}. Request it again in some minutes, which a new domain's certificate can take; there is nothing to repeat. The address may also lead elsewhere`,
+      );
   }
 }
 
@@ -227,8 +213,7 @@ async function readHealth(
     body = await response.json();
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    const why = cause instanceof Error ? cause.message : String(cause);
-    return { kind: 'unknown', sentence: `gives no usable answer (${why})` };
+    return { kind: 'unknown', sentence: `gives no usable answer (${messageOf(cause)})` };
   }
   const { data } = health.safeParse(body);
   if (data === undefined) return { kind: 'unknown', sentence: 'gives no usable answer' };

@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import { MAX_DATABASE_BYTES } from '../../src/storage/d1.ts';
 import { UserError } from '../command-line/user-error.ts';
-import { commandFor, type Deployment } from '../command-line/wrangler-config.ts';
+import { commandFor, type Deployment, type Ids } from '../command-line/wrangler-config.ts';
 import type { Account } from './account.ts';
 
 const DATABASES = '/d1/database';
@@ -19,9 +19,14 @@ const database = z.looseObject({
 
 const WORRYING_SHARE = 0.7;
 
-export async function findDatabase({ api, path }: Account, { databaseName }: Deployment) {
+async function findDatabase({ api, path }: Account, { databaseName }: Deployment) {
   const all = await api.list(listedDatabase, path + DATABASES, { name: databaseName });
   return all.find(({ name }) => name === databaseName)?.uuid;
+}
+
+async function findNamespace({ api, path }: Account, { namespaceTitle }: Deployment) {
+  const all = await api.list(listedNamespace, path + NAMESPACES);
+  return all.find(({ title }) => title === namespaceTitle)?.id;
 }
 
 export async function getDatabase(account: Account, deployment: Deployment): Promise<string> {
@@ -32,27 +37,39 @@ export async function getDatabase(account: Account, deployment: Deployment): Pro
   );
 }
 
-export async function findNamespace({ api, path }: Account, { namespaceTitle }: Deployment) {
-  const all = await api.list(listedNamespace, path + NAMESPACES);
-  return all.find(({ title }) => title === namespaceTitle)?.id;
+/** The ids of the resources, and the names of those that the account lacks. */
+export type Found = { [id in keyof Ids]: string | undefined } & { missing: readonly string[] };
+
+export async function findResources(account: Account, deployment: Deployment): Promise<Found> {
+  const databaseId = await findDatabase(account, deployment);
+  const namespaceId = await findNamespace(account, deployment);
+  const missing = [
+    ...(databaseId === undefined ? [`D1 database ${deployment.databaseName}`] : []),
+    ...(namespaceId === undefined ? [`KV namespace ${deployment.namespaceTitle}`] : []),
+  ];
+  return { databaseId, namespaceId, missing };
 }
 
-/** Returns the id of the new database. `location` is a hint, e.g. `weur`; D1 ignores it beside a jurisdiction. */
-export function createDatabase(account: Account, deployment: Deployment, location?: string) {
-  const hint = location === undefined ? {} : { primary_location_hint: location };
-  const body = { name: deployment.databaseName, ...hint };
-  return create(account, deployment, DATABASES, body, findDatabase);
-}
-
-/** Returns the id of the new KV namespace. */
-export function createNamespace(account: Account, deployment: Deployment) {
-  return create(
-    account,
-    deployment,
-    NAMESPACES,
-    { title: deployment.namespaceTitle },
-    findNamespace,
-  );
+/**
+ * Creates the missing resources, and prints what was found and created. `location` is a hint for the database, e.g.
+ * `weur`; D1 ignores it beside a jurisdiction. Throws a `UserError` if the database is in another jurisdiction.
+ */
+export async function createMissing(
+  account: Account,
+  deployment: Deployment,
+  found: Found,
+  location: string | undefined,
+): Promise<Ids> {
+  const { databaseName: name, namespaceTitle: title } = deployment;
+  const body = { name, ...(location !== undefined && { primary_location_hint: location }) };
+  const databaseId =
+    found.databaseId ?? (await create(account, deployment, DATABASES, body, findDatabase));
+  const size = await checkDatabase(account, deployment, databaseId);
+  console.log(`database ${name}: ${found.databaseId ? 'found' : 'created'}, ${size}`);
+  const namespaceId =
+    found.namespaceId ?? (await create(account, deployment, NAMESPACES, { title }, findNamespace));
+  console.log(`KV namespace ${title}: ${found.namespaceId ? 'found' : 'created'}`);
+  return { databaseId, namespaceId };
 }
 
 /** A call that failed may have created the resource all the same, so `find` looks for it afterwards. */
@@ -65,25 +82,19 @@ async function create(
 ): Promise<string> {
   const jurisdiction = jurisdictionOf(deployment);
   const options = { body: { ...body, ...(jurisdiction !== '' && { jurisdiction }) }, attempts: 1 };
-  let fault: unknown;
+  let fault: unknown = new UserError('Cloudflare does not list what it has created: try again');
   try {
     await account.api.call(z.unknown(), 'POST', account.path + path, options);
   } catch (error) {
     fault = error;
   }
   const created = await find(account, deployment);
-  if (created !== undefined) return created;
-  throw (
-    fault ?? new UserError('Cloudflare says that it was created, but does not list it: try again')
-  );
+  if (created === undefined) throw fault;
+  return created;
 }
 
-/** Returns a sentence about a database's size. Throws a `UserError` if its jurisdiction is not the configured one. */
-export async function checkDatabase(
-  { api, path }: Account,
-  deployment: Deployment,
-  id: string,
-): Promise<string> {
+/** Returns a sentence about the database's size. Throws a `UserError` if its jurisdiction is not the configured one. */
+async function checkDatabase({ api, path }: Account, deployment: Deployment, id: string) {
   const { file_size, jurisdiction } = await api.call(database, 'GET', `${path}${DATABASES}/${id}`);
   const [actual, wanted] = [jurisdiction ?? '', jurisdictionOf(deployment)];
   if (actual !== wanted) {
@@ -94,9 +105,8 @@ export async function checkDatabase(
   }
   const share = file_size / MAX_DATABASE_BYTES;
   const size = `${Math.round(share * 100)} % of 10 GB`;
-  return share < WORRYING_SHARE
-    ? size
-    : `${size}: see "When the database fills up" in docs/operate/runbook.md`;
+  if (share < WORRYING_SHARE) return size;
+  return `${size}: see "When the database fills up" in docs/operate/runbook.md`;
 }
 
 function jurisdictionOf({ vars }: Deployment): string {

@@ -27,47 +27,32 @@ const results = z.array(rowsResult);
 
 type Query = { sql: string; params: string[] };
 
-export function restDatabase(account: Account, databaseId: string): D1Database {
-  const path = `${account.path}/d1/database/${databaseId}/query`;
-  return databaseOver((schema, body) => account.api.call(schema, 'POST', path, { body }));
-}
-
-export function databaseOver(post: Post): D1Database {
-  return new RestDatabase(post);
-}
-
 /** Sends queries to D1's REST interface, or to a replacement of it. */
 type Post = (
   schema: typeof results,
   body: Query | { batch: Query[] },
 ) => Promise<z.infer<typeof results>>;
 
-class RestDatabase implements D1Database {
-  readonly #post: Post;
+export function restDatabase(account: Account, databaseId: string): D1Database {
+  const path = `${account.path}/d1/database/${databaseId}/query`;
+  return databaseOver((schema, body) => account.api.call(schema, 'POST', path, { body }));
+}
 
-  constructor(post: Post) {
-    this.#post = post;
-  }
-
-  prepare(sql: string): D1PreparedStatement {
-    return new RestStatement(this.#post, sql, []);
-  }
-
-  async batch<T = unknown>(statements: D1PreparedStatement[]): Promise<D1Result<T>[]> {
-    const batch = statements.map((statement) => {
-      if (statement instanceof RestStatement) return statement.query();
-      throw new Error('the statement is of another database');
-    });
-    const all = await this.#post(results, { batch });
-    if (all.length !== batch.length) {
-      throw new Error(`D1 gave ${all.length} results for a batch of ${batch.length}`);
-    }
-    return all.map((result) => d1ResultOf<T>(result));
-  }
-
-  exec = notCovered;
-  withSession = notCovered;
-  dump = notCovered;
+export function databaseOver(post: Post): D1Database {
+  return {
+    prepare: (sql) => new RestStatement(post, sql, []),
+    async batch<T>(statements: D1PreparedStatement[]) {
+      const batch = statements.map((statement) => {
+        if (statement instanceof RestStatement) return statement.query();
+        throw new Error('the statement is of another database');
+      });
+      const all = await post(results, { batch });
+      return all.map((result) => d1ResultOf<T>(result));
+    },
+    exec: notCovered,
+    withSession: notCovered,
+    dump: notCovered,
+  };
 }
 
 function notCovered(): never {

@@ -21,9 +21,6 @@ const versionList = z.looseObject({
     }),
   ),
 });
-const bindingList = z.looseObject({
-  resources: z.looseObject({ bindings: z.array(z.record(z.string(), z.unknown())).default([]) }),
-});
 
 export type Version = {
   id: string;
@@ -57,14 +54,4 @@ export async function listVersions({ api, path }: Account, worker: string): Prom
       tag: annotations?.['workers/tag'],
       message: annotations?.['workers/message'] ?? '',
     }));
-}
-
-/** Returns the database and the namespace of a version, each with its kind and id. */
-export async function boundTo({ api, path }: Account, worker: string, id: string) {
-  const url = `${path}/workers/scripts/${worker}/versions/${id}`;
-  const { bindings } = (await api.call(bindingList, 'GET', url)).resources;
-  return bindings.flatMap(({ type, id, database_id, namespace_id }) => {
-    if (type === 'd1') return [`the D1 database ${id ?? database_id}`];
-    return type === 'kv_namespace' ? [`the KV namespace ${namespace_id}`] : [];
-  });
 }

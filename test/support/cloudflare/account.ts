@@ -33,8 +33,8 @@ export class Account {
   }
 
   /** Makes a database, as another program would. */
-  createDatabase(name: string): Database {
-    const database = new Database(name);
+  createDatabase(name: string, location?: unknown, jurisdiction?: unknown): Database {
+    const database = new Database(name, location, jurisdiction);
     this.databases.push(database);
     return database;
   }
@@ -66,10 +66,6 @@ export class Account {
   readonly #routes: Record<string, (call: Call) => Answer> = {
     'GET /api/health/detailed': () => this.#health(),
     'GET /accounts': ({ query }) => page([{ id: ACCOUNT_ID, name: 'Stand-in' }], query),
-    'GET /memberships': ({ query }) =>
-      page([{ id: 'm', account: { id: ACCOUNT_ID, name: 'Stand-in' } }], query),
-    'GET /user': () => result({ id: 'u', email: 'operator@example.com' }),
-    'GET /user/tokens/verify': () => result({ id: 't', status: 'active' }),
 
     'GET /d1/database': ({ query }) => {
       const part = query.get('name') ?? '';
@@ -81,7 +77,10 @@ export class Account {
     },
     'POST /d1/database': ({ body }) => this.#createDatabase(jsonOf(body)),
     'GET /d1/database/:id': ({ id }) => result(this.#byId(id).description),
-    'DELETE /d1/database/:id': ({ id }) => this.#deleteDatabase(id),
+    'DELETE /d1/database/:id': ({ id }) => {
+      this.databases.splice(this.databases.indexOf(this.#byId(id)), 1);
+      return result(null);
+    },
     'POST /d1/database/:id/query': ({ id, body }) => this.#byId(id).query(body),
     'GET /d1/database/:id/time_travel/bookmark': ({ id }) =>
       result({ bookmark: this.#byId(id).bookmark() }),
@@ -96,12 +95,11 @@ export class Account {
     'POST /storage/kv/namespaces': ({ body }) => this.#createNamespace(jsonOf(body)),
     'DELETE /storage/kv/namespaces/:id': ({ id }) => this.#deleteNamespace(id),
 
-    'GET /workers/subdomain': () => this.#subdomain(),
-    'PUT /workers/subdomain': () => this.#registerSubdomain(),
+    'GET /workers/subdomain': () => {
+      if (this.subdomain === null) throw new ApiFault(404, 10007, 'subdomain not found');
+      return result({ subdomain: this.subdomain });
+    },
     'GET /workers/services/:name': ({ name }) => result(this.#worker(name).service),
-    'GET /workers/services/:name/environments/production': ({ name }) =>
-      result(this.#worker(name).service.default_environment),
-    'GET /workers/scripts': () => result([...this.workers.values()].map(({ script }) => script)),
     'PUT /workers/scripts/:name': ({ name, body, contentType }) => {
       const worker = this.workers.get(name) ?? new Worker(name);
       const answer = worker.upload(metadataOf(body, contentType));
@@ -134,16 +132,10 @@ export class Account {
     },
     'GET /workers/scripts/*/references': () => result({}),
     'GET /workers/tails/by-consumer/*': () => result([]),
-    'DELETE /workers/(scripts|services)/:name': ({ name }) => this.#deleteWorker(name),
-    '(GET|PUT) /workers/scripts/*/schedules': () => result({ schedules: [] }),
-    'GET /workers/durable_objects/namespaces': ({ query }) => page([], query),
-    'GET /workers/standard': () => result({ standard: true }),
+    'DELETE /workers/(scripts|services)/:name': ({ name }) =>
+      result(this.workers.delete(this.#worker(name).name)),
 
-    'GET /zones': ({ query }) =>
-      page(
-        this.zones.filter(({ name }) => name === query.get('name')),
-        query,
-      ),
+    'GET /zones': ({ query }) => page(this.zones, query),
     'DELETE /zones/*/workers/routes/*': () => {
       throw new ApiFault(404, 10007, 'The route is not found');
     },
@@ -167,23 +159,14 @@ export class Account {
   #createDatabase(body: Record<string, unknown>): Answer {
     const { name, primary_location_hint, jurisdiction } = body;
     if (typeof name !== 'string') throw new ApiFault(400, 7400, 'name is required');
-    if (this.databases.some((each) => each.name === name)) {
-      throw new ApiFault(400, 7502, `database with name ${name} already exists`);
-    }
-    const database = new Database(name, primary_location_hint, jurisdiction);
-    this.databases.push(database);
-    return result(database.description);
-  }
-
-  #deleteDatabase(id: string): Answer {
-    this.databases.splice(this.databases.indexOf(this.#byId(id)), 1);
-    return result(null);
+    if (this.databases.some((each) => each.name === name)) throw new ApiFault(400, 7502, 'exists');
+    return result(this.createDatabase(name, primary_location_hint, jurisdiction).description);
   }
 
   #createNamespace({ title, jurisdiction }: Record<string, unknown>): Answer {
     if (typeof title !== 'string') throw new ApiFault(400, 10014, 'title is required');
     if (this.namespaces.some((each) => each.title === title)) {
-      throw new ApiFault(400, 10014, 'a namespace with this account ID and title already exists');
+      throw new ApiFault(400, 10014, 'exists');
     }
     const id = createHash('md5').update(randomUUID()).digest('hex');
     const namespace = { id, title, supports_url_encoding: true, jurisdiction };
@@ -214,22 +197,6 @@ export class Account {
       throw new ApiFault(404, 10007, 'This Worker does not exist on your account.');
     }
     return worker;
-  }
-
-  #deleteWorker(name: string): Answer {
-    this.#worker(name);
-    this.workers.delete(name);
-    return result(null);
-  }
-
-  #subdomain(): Answer {
-    if (this.subdomain === null) throw new ApiFault(404, 10007, 'workers.dev subdomain not found');
-    return result({ subdomain: this.subdomain });
-  }
-
-  #registerSubdomain(): Answer {
-    this.subdomain = 'registered-in-passing';
-    return this.#subdomain();
   }
 
   /** The health of the Worker that was deployed last, in its place: the bundle is not run here. */

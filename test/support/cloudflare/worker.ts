@@ -56,10 +56,6 @@ export class Worker {
     this.name = name;
   }
 
-  get script(): object {
-    return { id: this.name, migration_tag: this.#migrationTag };
-  }
-
   get service() {
     const script = { id: this.name, tag: 't', tags: [], migration_tag: this.#migrationTag };
     const default_environment = { environment: 'production', script };
