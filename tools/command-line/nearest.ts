@@ -13,6 +13,12 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   return found;
 }
 
+/** Returns the end of a sentence, e.g. `: did you mean photos?`, or nothing. */
+export function didYouMean(word: string, candidates: Iterable<string>): string {
+  const found = nearest(word, candidates);
+  return found === undefined ? '' : `: did you mean ${found}?`;
+}
+
 /** Returns the characters to insert, delete or replace (Levenshtein), e.g. 1 for `photo` and `photos`. */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);

@@ -7,14 +7,13 @@
  * to interrupted imports, or to an import whose guard will fail, so that it begins again.
  */
 
+import { messageOf } from '../command-line/user-error.ts';
 import { batchesOf } from '../database/batches.ts';
 import type { Plan } from './plan.ts';
 import type { Change, ListingRow } from './rows.ts';
 import { readState, type State } from './store.ts';
 
 export type Write = ListingRow & { change: Change };
-
-type StagedRow = { kind: 'location' | 'amenity' | 'listing'; json: string };
 
 const STAGE = `
   INSERT INTO import_staging (import_id, kind, key, row, source, document, card)
@@ -75,27 +74,27 @@ export class Overtaken extends Error {
   override readonly name = 'Overtaken';
 }
 
-/** Writes the records of an import, all or none. Calls `onStaged` with the number of listings staged until then. */
-export async function write(
+/** The rows of an import in the staging table. */
+type Staged = { importId: string; rows: number };
+
+/** Stages the rows of an import. Calls `onStaged` with the number of listings staged until then. */
+export async function stage(
   database: D1Database,
-  records: Pick<Plan, 'locations' | 'amenities'>,
+  { records }: Pick<Plan, 'records'>,
   listings: readonly Write[],
-  { lastImport, newestChange }: State,
+  { newestChange }: Pick<State, 'newestChange'>,
   onStaged: (done: number) => void,
-): Promise<void> {
+): Promise<Staged> {
   const importId = crypto.randomUUID();
-  const rows = stagedRows(records, listings, newestChange, Date.now());
-  let staged = 0;
-  let done = 0;
-  for (const batch of batchesOf(rows, ({ json }) => Buffer.byteLength(json))) {
-    const json = `[${batch.map((row) => row.json).join()}]`;
-    const insert = database.prepare(STAGE).bind(json, importId);
+  let rows = 0;
+  const all = stagedRows(records, listings, newestChange, Date.now());
+  for (const batch of batchesOf(all, (json) => Buffer.byteLength(json))) {
+    const insert = database.prepare(STAGE).bind(`[${batch.join()}]`, importId);
     await insert.run();
-    staged += batch.length;
-    done += batch.filter(({ kind }) => kind === 'listing').length;
-    if (done > 0) onStaged(done);
+    rows += batch.length;
+    if (rows > records.length) onStaged(rows - records.length);
   }
-  if (staged > 0) await applyStaged(database, importId, staged, lastImport);
+  return { importId, rows };
 }
 
 /**
@@ -104,13 +103,12 @@ export async function write(
  * slugs removes the page of a slug before another listing takes that slug.
  */
 function* stagedRows(
-  { locations, amenities }: Pick<Plan, 'locations' | 'amenities'>,
+  records: Plan['records'],
   listings: readonly Write[],
   newestChange: number,
   now: number,
-): Generator<StagedRow> {
-  for (const { now: row } of locations) yield stagedRow('location', row.id, row);
-  for (const { now: row } of amenities) yield stagedRow('amenity', row.slug, row);
+): Generator<string> {
+  for (const { kind, key, now: row } of records) yield stagedRow(kind, key, row);
   const isRemoval = ({ listing }: Write) => listing.status === 'hidden';
   const [removals, others] = [
     listings.filter(isRemoval),
@@ -128,23 +126,21 @@ function* stagedRows(
   }
 }
 
-function stagedRow(kind: StagedRow['kind'], key: string, row: object, texts = ''): StagedRow {
-  const json = `{"kind":"${kind}","key":${JSON.stringify(key)},"row":${JSON.stringify(row)}${texts}}`;
-  return { kind, json };
+function stagedRow(kind: string, key: string, row: object, texts = ''): string {
+  return `{"kind":"${kind}","key":${JSON.stringify(key)},"row":${JSON.stringify(row)}${texts}}`;
 }
 
 /**
- * Applies the staged rows. Throws `Overtaken` if another import came first, `OutcomeUnknown`, and another `Error` if
- * the store shows that it was not applied.
+ * Applies the staged rows, all or none. Throws `Overtaken` if another import came first, `OutcomeUnknown`, and another
+ * `Error` if the store shows that it was not applied.
  */
-export async function applyStaged(
+export async function apply(
   database: D1Database,
-  importId: string,
-  stagedRows: number,
+  { importId, rows }: Staged,
   lastImport: string | null,
 ): Promise<void> {
   const transaction = [
-    database.prepare(GUARD).bind(importId, lastImport, stagedRows),
+    database.prepare(GUARD).bind(importId, lastImport, rows),
     ...APPLY.map((statement) => database.prepare(statement).bind(importId)),
     database.prepare(TAKE_SLUGS),
     database.prepare('DELETE FROM import_staging'),
@@ -169,8 +165,4 @@ async function readBack(database: D1Database, fault: unknown): Promise<string | 
     const why = messageOf(GUARD_FAILURE.test(messageOf(fault)) ? error : fault);
     throw new OutcomeUnknown(why, { cause: fault });
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -8,39 +8,54 @@ import { NoAnswer } from '../cloudflare/api.ts';
 import { type Command, readArguments } from '../command-line/command.ts';
 import { userPath } from '../command-line/npm.ts';
 import { TARGET_OPTIONS, TARGET_USAGE, targetOf } from '../command-line/target.ts';
-import { UserError } from '../command-line/user-error.ts';
+import { messageOf, needsNoStack, UserError, withPath } from '../command-line/user-error.ts';
 import { OutcomeUnknown } from './apply.ts';
 import { readSheet } from './csv.ts';
 import { type ReadFile, readListingsFile, readRecords } from './file.ts';
 import type { ImportOutcome } from './import.ts';
 import { type LoadOptions, loadInTurn } from './load-listings.ts';
 import { type Hook, parseHook } from './notify.ts';
-import { notifyHook, printOutcome } from './report.ts';
+import { notifyHook, printOutcome, type ReportOptions } from './report.ts';
 
-const SHARED_USAGE = `  ${TARGET_USAGE}
-  --notify URL   tell a build hook when the feed shows something new, signed with the
+const TARGET_AND_HOOK = `  ${TARGET_USAGE}
+  --notify URL   notify a build hook when the feed shows something new, signed with the
                  PUBLISH_HOOK_SECRET of the environment`;
 
-const IMPORT_USAGE = `Usage: npm run import-listings -- FILE [--dry-run] [--patch] [--remote] [--env NAME] [--prune] [--notify URL]
+const IMPORT_USAGE = `Usage: npm run import-listings -- FILE [--dry-run [--all]] [--patch] [--prune[=all]] [--allow-emptied] [--notify URL [--notify-always]] [--remote] [--env NAME]
 
-Loads a listings file, JSON or CSV, into the local database, or with --remote into the deployed one.
-  --dry-run      say what would change, listing by listing, and write nothing
-  --patch        the file holds only what is to change: every other field stays as it is (CSV: always)
-  --prune        hide the public listings that the file does not name: a fifth of them at most,
-                 with --prune=all however many
+Loads a listings file, JSON or CSV: all of it, or nothing if it has a problem.
+
+  --dry-run      say what would change, and write nothing; with --all, list every change
+  --patch        change only the fields that the file contains (CSV: always)
+  --prune        hide the public listings that the file does not name: at most a fifth of them,
+                 with --prune=all any number
   --allow-emptied  empty fields of more than a fifth of the public listings
-${SHARED_USAGE}`;
+${TARGET_AND_HOOK}
+  --notify-always  notify it also when the feed shows nothing new
 
-const STATUS_USAGE = `Usage: npm run set-status -- STATUS SLUG... [--dry-run] [--remote] [--env NAME] [--notify URL]
+Changes: the listings, locations and amenities in the local database, or with --remote in the deployed one.
+Exit codes: 0 the file is in the database (or would be), 1 it is not or that is not known, 2 invalid arguments.
+Example: npm run import-listings -- homes.csv --dry-run`;
 
-Sets the web status of listings (listed, coming_soon, sold_out or hidden), and nothing else of them.
+const STATUS_USAGE = `Usage: npm run set-status -- STATUS SLUG... [--dry-run] [--notify URL] [--remote] [--env NAME]
+
+Sets the web status of listings: listed, coming_soon, sold_out or hidden.
+
   --dry-run      say what would change, and write nothing
-${SHARED_USAGE}`;
+${TARGET_AND_HOOK}
+
+Changes: the status of these listings in the local database, or with --remote in the deployed one.
+Exit codes: 0 the status is set (or would be), 1 it is not or that is not known, 2 invalid arguments.
+Example: npm run set-status -- hidden casa-marea --dry-run`;
 
 /** The options of an import, and a function that reads its records. */
-type ImportRequest = Required<
-  Pick<LoadOptions, 'isDryRun' | 'isRemote' | 'pruning' | 'allowEmptied' | 'environment'>
-> & { hook: Hook | undefined; read: () => ReadFile };
+type ImportRequest = Required<Omit<LoadOptions, 'environment'>> &
+  ReportOptions & {
+    environment: string | undefined;
+    hook: Hook | undefined;
+    notifiesAlways: boolean;
+    read: () => ReadFile;
+  };
 
 /** A command that imports records. `run` may be given another function that loads them. */
 export type ImportCommand = Command<ImportRequest> & {
@@ -67,9 +82,11 @@ function parseImport(args: string[]): ImportRequest {
   const plain = args.filter((arg) => arg !== '--prune=all');
   const options = {
     ...OPTIONS,
+    all: { type: 'boolean', default: false },
     patch: { type: 'boolean', default: false },
     prune: { type: 'boolean', default: isPruningAll },
     'allow-emptied': { type: 'boolean', default: false },
+    'notify-always': { type: 'boolean', default: false },
   } as const;
   const { values, positionals } = readArguments('import-listings', plain, options, {
     allowPositionals: true,
@@ -77,14 +94,17 @@ function parseImport(args: string[]): ImportRequest {
   const [path = '', ...rest] = positionals;
   if (path === '') throw new Error('Name a listings file.');
   if (rest.length > 0) throw new Error('Name one listings file only.');
+  const shared = sharedOptions(values);
+  if (values.all && !shared.isDryRun) throw new UserError('--all needs --dry-run');
+  if (values['notify-always'] && !shared.hook)
+    throw new UserError('--notify-always needs --notify');
   return {
-    ...sharedOptions(values),
+    ...shared,
     pruning: isPruningAll ? 'all' : values.prune ? 'some' : 'none',
     allowEmptied: values['allow-emptied'],
-    read: () =>
-      /\.csv$/i.test(path)
-        ? readSheet(readBytes(path))
-        : readListingsFile(readBytes(path), { isPatch: values.patch }),
+    listsAll: values.all,
+    notifiesAlways: values['notify-always'],
+    read: () => readFile(path, values.patch),
   };
 }
 
@@ -94,18 +114,13 @@ function parseStatus(args: string[]): ImportRequest {
   });
   const [status, ...slugs] = positionals;
   if (status === undefined || slugs.length === 0) throw new Error('Name a status and a slug.');
-  const properties = [...new Set(slugs)].map((slug) => ({
-    name: { kind: 'listing', place: slug } as const,
-    value: { slug, status },
-  }));
   return {
     ...sharedOptions(values),
     pruning: 'none',
     allowEmptied: false,
-    read: () => ({
-      kind: 'read',
-      ...readRecords({ locations: [], amenities: [], properties }, true),
-    }),
+    listsAll: true,
+    notifiesAlways: false,
+    read: () => statusPatch(status, slugs),
   };
 }
 
@@ -121,6 +136,20 @@ function sharedOptions(values: {
   return { isDryRun: values['dry-run'], isRemote: kind === 'remote', environment, hook };
 }
 
+function readFile(path: string, isPatch: boolean): ReadFile {
+  const bytes = withPath(path, () => readFileSync(userPath('import-listings', path)));
+  return /\.csv$/i.test(path) ? readSheet(bytes) : readListingsFile(bytes, { isPatch });
+}
+
+function statusPatch(status: string, slugs: readonly string[]): ReadFile {
+  const properties = [...new Set(slugs)].map((slug) => ({
+    name: { kind: 'listing', place: slug } as const,
+    value: { slug, status },
+  }));
+  const { file, problems } = readRecords({ locations: [], amenities: [], properties }, true);
+  return { kind: 'read', file, problems, mustBeStored: true };
+}
+
 async function run(request: ImportRequest, load = loadInTurn): Promise<number> {
   try {
     const read = request.read();
@@ -130,24 +159,13 @@ async function run(request: ImportRequest, load = loadInTurn): Promise<number> {
         : { kind: 'rejected', problems: read.problems };
     printOutcome(outcome, request);
     if (outcome.kind === 'rejected') return 1;
-    if (request.hook !== undefined) await notifyHook(request.hook, outcome, request.isDryRun);
+    if (request.hook !== undefined) await notifyHook(request.hook, outcome, request);
     return 0;
   } catch (error) {
     const message = messageOf(error);
-    console.error(error instanceof UserError ? message : `The import failed: ${message}`);
+    console.error(needsNoStack(error) ? message : `The import failed: ${message}`);
     console.error(consequenceOf(error));
     return 1;
-  }
-}
-
-function readBytes(path: string): Uint8Array {
-  try {
-    return readFileSync(userPath('import-listings', path));
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (code === 'ENOENT') throw new UserError(`There is no file ${path}`);
-    if (code === 'EISDIR') throw new UserError(`${path} is a directory`);
-    throw new UserError(`${path} cannot be read: ${messageOf(error)}`);
   }
 }
 
@@ -158,8 +176,4 @@ function consequenceOf(error: unknown): string {
   }
   if (error instanceof NoAnswer) return 'The import had not changed a listing.';
   return 'Nothing was changed.';
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

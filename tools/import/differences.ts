@@ -9,7 +9,7 @@ import { counted, pluralOf, shown } from './problem.ts';
 export type Differences = {
   /** `price_from 118000 → 121000`, `title.fr removed`, `3 photos removed`. */
   changes: string[];
-  /** The fields, languages and galleries that become empty: `title.fr`, `amenities.label.es`. */
+  /** The fields, languages and galleries that become empty: `title.fr`, `photos.alt.es`. */
   emptied: string[];
 };
 
@@ -32,10 +32,10 @@ export function differencesOf(old: Source, now: Source): Differences {
 }
 
 /** Returns the differences between a stored location or amenity and its replacement. */
-export function recordDifferences(old: Location | Amenity, now: Location | Amenity): string[] {
+export function recordDifferences(old: Location | Amenity, now: Location | Amenity): Differences {
   const found: Differences = { changes: [], emptied: [] };
   compareFields(old, now, '', found);
-  return found.changes;
+  return found;
 }
 
 function compareLists(old: Source, now: Source, found: Differences): void {
@@ -78,7 +78,8 @@ function fieldsOf(listing: Source): Record<string, unknown> {
 function compare(name: string, old: unknown, now: unknown, found: Differences): void {
   if (isSame(old, now)) return;
   if (isMap(old) && isMap(now) && old.id === now.id) {
-    compareFields(old, now, `${name}.`, found);
+    // The texts of a location are emptied once, whatever the number of its listings.
+    compareFields(old, now, `${name}.`, old.id === undefined ? found : { ...found, emptied: [] });
     return;
   }
   if (isEmpty(now)) found.emptied.push(name);
@@ -141,7 +142,7 @@ function compareList<T extends { id: string }>(
   const changed = now.flatMap((entry) => {
     const own: Differences = { changes: [], emptied: [] };
     compareFields(before.get(entry.id) ?? entry, entry, '', own);
-    found.emptied.push(...own.emptied.map((name) => `${field}.${name}`));
+    if (one !== 'amenity') found.emptied.push(...own.emptied.map((name) => `${field}.${name}`));
     return own.changes.length === 0 ? [] : [`${one} ${labelOf(entry)}: ${own.changes.join(', ')}`];
   });
   const more = changed.length - SHOWN_ENTRIES;

@@ -2,7 +2,7 @@
 
 import type { Source } from '../../src/properties/source.ts';
 import { fileListingOf } from './records.ts';
-import { readListings, readState, type State } from './store.ts';
+import { readCatalogue, readListings, readState } from './store.ts';
 
 /**
  * Returns the text of the file piece by piece, a record on each line, listings in the order of the feed. It is the
@@ -20,22 +20,17 @@ export async function* exportListings(
   yield '\n]\n}\n';
 }
 
-type WholeCatalogue = Pick<State, 'locations' | 'amenities'> & { listings: Source[] };
-
-async function readWhole(
-  database: D1Database,
-  onProgress: (done: number, total: number) => void,
-): Promise<WholeCatalogue> {
+async function readWhole(database: D1Database, onProgress: (done: number, total: number) => void) {
   for (;;) {
-    const state = await readState(database);
+    const stored = await readCatalogue(database);
     const listings: Source[] = [];
-    for await (const rows of readListings(database)) {
-      for (const row of rows) listings.push(JSON.parse(row.source));
-      onProgress(listings.length, Math.max(listings.length, state.listings));
+    for await (const { listing } of readListings(database, [...stored.heads.keys()])) {
+      listings.push(listing);
+      onProgress(listings.length, stored.heads.size);
     }
-    if ((await readState(database)).lastImport !== state.lastImport) continue;
+    if ((await readState(database)).lastImport !== stored.lastImport) continue;
     listings.sort((a, b) => a.display_order - b.display_order || (a.id < b.id ? -1 : 1));
-    return { ...state, listings };
+    return { ...stored, listings };
   }
 }
 

@@ -52,6 +52,8 @@ export type ReadListings = {
   kind: 'read';
   file: WholeFile | PatchFile;
   problems: ImportProblem[];
+  /** Whether a record of a patch that names no stored listing is a problem, and no new listing. */
+  mustBeStored?: boolean;
 };
 
 /** `unreadable`: some records could not be read, so the file is not compared with the store. */

@@ -6,6 +6,7 @@
 import type * as z from 'zod';
 import { amenity } from '../../src/properties/resource.ts';
 import type { Source } from '../../src/properties/source.ts';
+import { didYouMean } from '../command-line/nearest.ts';
 import {
   entryFaults,
   type FileRecord,
@@ -45,43 +46,63 @@ export function finderOf({ heads }: Pick<Catalogue, 'heads'>): Finder {
   };
 }
 
+/** A whole record, and its problems. */
+type Completed<T> = { record: FileRecord<T>; problems: ImportProblem[] };
+
 /** Merges a patch into the stored records. `sources` has the listings that the patch names, by id. */
 export function completePatch(
-  { locations, amenities, properties }: PatchFile,
+  patch: PatchFile,
   stored: Catalogue,
   find: Finder,
   sources: ReadonlyMap<string, Source>,
+  mustBeStored: boolean,
 ): { file: WholeFile; problems: ImportProblem[] } {
-  const problems: ImportProblem[] = [];
+  const locations = patch.locations.map((record) => {
+    const { id, slug } = record.keys;
+    const old = stored.locations.find((each) => each[id ? 'id' : 'slug'] === (id ?? slug));
+    const whole = withId(merged(old ?? {}, record.value ?? {}), 'slug');
+    return completed(record, old?.id, whole, writtenLocation);
+  });
+  const amenities = patch.amenities.map((record) => {
+    const old = stored.amenities.find(({ slug }) => slug === record.keys.slug);
+    return completed(record, undefined, merged(old ?? {}, record.value ?? {}), amenity);
+  });
+  const properties = patch.properties.map((record) => {
+    const ids = find(record.keys);
+    const old = sources.get(ids[0] ?? '');
+    const whole = mergedListing(old ? fileListingOf(old) : {}, record.value ?? {});
+    const fault = record.value && nameFault(record.keys, ids, stored, mustBeStored);
+    return fault === undefined
+      ? completed(record, old?.id, withId(whole, 'hid', 'slug'), writtenListing)
+      : { record: { ...record, value: undefined }, problems: [{ record: record.name, ...fault }] };
+  });
   const file: WholeFile = {
     isPatch: false,
-    locations: locations.map((record) => {
-      const { id, slug } = record.keys;
-      const old = stored.locations.find((each) => each[id ? 'id' : 'slug'] === (id ?? slug));
-      const whole = withId(merged(old ?? {}, record.value ?? {}), 'slug');
-      return completed(record, old?.id, whole, writtenLocation, problems);
-    }),
-    amenities: amenities.map((record) => {
-      const old = stored.amenities.find(({ slug }) => slug === record.keys.slug);
-      const whole = merged(old ?? {}, record.value ?? {});
-      return completed(record, undefined, whole, amenity, problems);
-    }),
-    properties: properties.map((record) => {
-      const { id, hid, slug } = record.keys;
-      if (record.value !== undefined && (id ?? hid ?? slug) === undefined) {
-        problems.push({ record: record.name, path: '', code: 'names_no_listing' });
-        return { ...record, value: undefined };
-      }
-      const [named = '', ...others] = find(record.keys);
-      if (others.length > 0) {
-        problems.push({ record: record.name, path: 'hid', code: 'unclear_hid', value: hid });
-      }
-      const old = sources.get(named);
-      const whole = mergedListing(old ? fileListingOf(old) : {}, record.value ?? {});
-      return completed(record, old?.id, withId(whole, 'hid', 'slug'), writtenListing, problems);
-    }),
+    locations: locations.map(({ record }) => record),
+    amenities: amenities.map(({ record }) => record),
+    properties: properties.map(({ record }) => record),
   };
+  const problems = [...locations, ...amenities, ...properties].flatMap((each) => each.problems);
   return { file, problems: [...problems, ...repeatedKeys(file)] };
+}
+
+/** Returns what is wrong with the keys by which a record names its listing. `ids` are those of the listings found. */
+function nameFault(
+  { id, hid, slug }: RecordKeys,
+  ids: readonly string[],
+  { heads }: Catalogue,
+  mustBeStored: boolean,
+): Fault | undefined {
+  if ((id ?? hid ?? slug) === undefined) return { path: '', code: 'names_no_listing' };
+  if (ids.length > 1) return { path: 'hid', code: 'unclear_hid', value: hid };
+  if (ids.length === 1 || !mustBeStored) return undefined;
+  const details = [
+    didYouMean(
+      slug ?? '',
+      [...heads.values()].map((head) => head.slug),
+    ),
+  ];
+  return { path: '', code: 'not_stored', details };
 }
 
 /** Returns the whole record. All fields that a new record lacks are one problem. */
@@ -90,11 +111,11 @@ function completed<T>(
   storedId: string | undefined,
   whole: Patch,
   schema: z.ZodType<T>,
-  problems: ImportProblem[],
-): FileRecord<T> {
+): Completed<T> {
   const { name, keys, idField } = record;
   if (record.value === undefined) {
-    return { ...record, keys: { ...keys, id: storedId ?? keys.id }, value: undefined };
+    const known = { ...keys, id: storedId ?? keys.id };
+    return { record: { ...record, keys: known, value: undefined }, problems: [] };
   }
   const { value, faults } = parsed(schema, whole);
   const missing = faults.filter(({ code }) => code === 'missing').map(({ path }) => path);
@@ -102,8 +123,9 @@ function completed<T>(
   const incomplete: Fault[] = missing.length > 0 ? [{ path: '', code: 'incomplete', details }] : [];
   const others = faults.filter(({ code }) => code !== 'missing');
   const wholeKeys = keysOf(whole);
-  for (const fault of [...incomplete, ...others, ...entryFaults(wholeKeys)]) {
-    problems.push({ record: name, ...fault });
-  }
-  return { name, keys: wholeKeys, idField, value };
+  const all = [...incomplete, ...others, ...entryFaults(wholeKeys)];
+  return {
+    record: { name, keys: wholeKeys, idField, value },
+    problems: all.map((fault) => ({ record: name, ...fault })),
+  };
 }

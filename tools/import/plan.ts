@@ -4,6 +4,7 @@
  */
 
 import type { Amenity, Location, Source } from '../../src/properties/source.ts';
+import { didYouMean } from '../command-line/nearest.ts';
 import type { FileRecord, WholeFile } from './file.ts';
 import { counted, type ImportProblem, type RecordName, THE_FILE } from './problem.ts';
 import type { FileListing } from './records.ts';
@@ -11,70 +12,93 @@ import { type ListingRow, rowOf } from './rows.ts';
 import type { Catalogue } from './store.ts';
 
 /** A location or amenity of the file that the store does not hold as it is. `old` is undefined for a new one. */
-export type RecordChange<T> = { old: T | undefined; now: T };
-
-export type Plan = {
-  /** Every problem against the store. */
-  problems: ImportProblem[];
-  locations: RecordChange<Location>[];
-  amenities: RecordChange<Amenity>[];
-  /** Every valid listing of the file. */
-  sources: Source[];
-  /** The rows of the listings that the store lacks, holds with another source, or has rendered by other rules. */
-  rows: ListingRow[];
+export type RecordChange = {
+  kind: 'location' | 'amenity';
+  /** The id of the location, or the slug of the amenity. */
+  key: string;
+  old: Location | Amenity | undefined;
+  now: Location | Amenity;
 };
 
 /** The locations and amenities that listings may name, by their keys. */
 type Known = { locations: Map<string, Location>; amenities: Map<string, Amenity> };
 
-/** Resolves the file against the store. `publicSiteUrl` has no trailing slash. */
-export function planImport(file: WholeFile, stored: Catalogue, publicSiteUrl: string): Plan {
-  const known: Known = { locations: new Map(), amenities: new Map() };
-  for (const each of stored.locations) known.locations.set(each.id, each);
-  for (const each of stored.amenities) known.amenities.set(each.slug, each);
-  const locations = replaceIn(known.locations, file.locations, ({ id }) => id);
-  const amenities = replaceIn(known.amenities, file.amenities, ({ slug }) => slug);
+export type Plan = {
+  file: WholeFile;
+  /** Every problem against the store. */
+  problems: ImportProblem[];
+  /** The records of the store, with those of the file in their place. */
+  known: Known;
+  records: RecordChange[];
+  /** Every valid listing of the file. */
+  sources: Source[];
+  /** The rows of the listings that the store lacks, holds with another source, or has rendered by other rules. */
+  rows: ListingRow[];
+  /** The ids of the public listings that `--prune` hides. */
+  pruned: string[];
+};
 
-  const bySlug = new Map([...known.locations.values()].map((each) => [each.slug, each]));
+/** Resolves the file against the store. `publicSiteUrl` has no trailing slash. */
+export function planImport(
+  file: WholeFile,
+  stored: Catalogue,
+  { publicSiteUrl, pruning }: { publicSiteUrl: string; pruning: Pruning },
+): Plan {
+  const locations = new Map(stored.locations.map((each) => [each.id, each]));
+  const amenities = new Map(stored.amenities.map((each) => [each.slug, each]));
+  const known = { locations, amenities };
+  const records = [
+    ...replaceIn(locations, 'location', file.locations, ({ id }) => id),
+    ...replaceIn(amenities, 'amenity', file.amenities, ({ slug }) => slug),
+  ];
+  const bySlug = new Map([...locations.values()].map((each) => [each.slug, each]));
   const planned = file.properties.flatMap(({ name, value }) =>
     value === undefined
       ? []
       : [{ name, row: rowOf(sourceOf(value, known, bySlug), publicSiteUrl) }],
   );
+  const pruned = prunedIds(file, stored, pruning);
+  const problems = [
+    ...slugCollisions(file.locations, stored.locations),
+    ...slugCollisions(file.properties, [...stored.heads.values()]),
+    ...unknownReferences(file, known),
+    ...file.properties.flatMap(heroProblems),
+    ...planned.flatMap(({ name, row }) => sizeProblems(row, name)),
+    ...(pruning === 'some' ? guardShare('prunes_too_many', pruned.length, stored) : []),
+  ];
+  const rows = planned.map(({ row }) => row);
   return {
-    problems: [
-      ...slugCollisions(file.locations, stored.locations),
-      ...slugCollisions(file.properties, [...stored.heads.values()]),
-      ...unknownReferences(file, known),
-      ...file.properties.flatMap(heroProblems),
-      ...planned.flatMap(({ name, row }) => sizeProblems(row, name)),
-    ],
-    locations,
-    amenities,
-    sources: planned.map(({ row }) => row.listing),
-    rows: planned.map(({ row }) => row).filter((row) => differs(row, stored)),
+    file,
+    problems,
+    known,
+    records,
+    sources: rows.map(({ listing }) => listing),
+    rows: rows.filter((row) => differs(row, stored)),
+    pruned,
   };
 }
 
 /** Puts the records of a file into `known`. Returns the changed ones. */
-function replaceIn<T>(
+function replaceIn<T extends Location | Amenity>(
   known: Map<string, T>,
+  kind: RecordChange['kind'],
   records: readonly FileRecord<T>[],
   keyOf: (record: T) => string,
-): RecordChange<T>[] {
+): RecordChange[] {
   return records.flatMap(({ value: now }) => {
     if (now === undefined) return [];
-    const old = known.get(keyOf(now));
+    const key = keyOf(now);
+    const old = known.get(key);
     // One schema has put the fields of both in order.
     if (JSON.stringify(old) === JSON.stringify(now)) return [];
-    known.set(keyOf(now), now);
-    return [{ old, now }];
+    known.set(key, now);
+    return [{ kind, key, old, now }];
   });
 }
 
 function differs({ columns }: ListingRow, { heads }: Catalogue): boolean {
   const head = heads.get(columns.id);
-  return head === undefined || !head.is_current || head.source_hash !== columns.source_hash;
+  return head?.source_hash !== columns.source_hash || head.rendering !== columns.rendering;
 }
 
 /** Rejects slugs of stored records that the file does not replace. */
@@ -100,31 +124,32 @@ function unknownReferences(
   { locations, amenities, properties }: WholeFile,
   known: Known,
 ): ImportProblem[] {
-  const inFile = (records: readonly FileRecord<unknown>[], field: 'id' | 'slug') =>
-    records.map(({ keys }) => keys[field]);
-  const locationIds = new Set([...known.locations.keys(), ...inFile(locations, 'id')]);
-  const locationSlugs = new Set([
-    ...[...known.locations.values()].map(({ slug }) => slug),
-    ...inFile(locations, 'slug'),
-  ]);
-  const amenitySlugs = new Set([...known.amenities.keys(), ...inFile(amenities, 'slug')]);
+  const all = [...known.locations.values(), ...locations.map(({ keys }) => keys)];
+  const slugs = [...known.amenities.keys(), ...amenities.map(({ keys }) => keys.slug)];
+  const names = {
+    location: new Set(all.flatMap(({ id, slug }) => [id, slug])),
+    amenity: new Set(slugs),
+  };
   return properties.flatMap(({ name: record, keys }) => {
-    const unknown = (
-      path: string,
-      kind: string,
-      key: string | undefined,
-      all: ReadonlySet<unknown>,
-    ): ImportProblem[] =>
-      key === undefined || all.has(key)
-        ? []
-        : [{ record, path, subject: `${kind} ${JSON.stringify(key)}`, code: 'not_known' }];
-    return [
-      ...unknown('location_id', 'location', keys.location_id, locationIds),
-      ...unknown('location', 'location', keys.location, locationSlugs),
-      ...keys.amenities.flatMap((slug, index) =>
-        unknown(`amenities.${index}`, 'amenity', slug, amenitySlugs),
+    const references = [
+      { path: 'location_id', kind: 'location', key: keys.location_id } as const,
+      { path: 'location', kind: 'location', key: keys.location } as const,
+      ...keys.amenities.map(
+        (key, index) => ({ path: `amenities.${index}`, kind: 'amenity', key }) as const,
       ),
     ];
+    return references
+      .filter(({ kind, key }) => key !== undefined && !names[kind].has(key))
+      .map(({ path, kind, key }): ImportProblem => {
+        const subject = `${kind} ${JSON.stringify(key)}`;
+        const details = [
+          didYouMean(
+            String(key),
+            [...names[kind]].flatMap((name) => name ?? []),
+          ),
+        ];
+        return { record, path, subject, code: 'not_known', details };
+      });
   });
 }
 
@@ -168,7 +193,7 @@ export function sizeProblems({ columns }: ListingRow, record: RecordName): Impor
 /** The fate of the public listings that a file does not name. `some`: at most a fifth of them is hidden. */
 export type Pruning = 'none' | 'some' | 'all';
 
-export function prunedIds(file: WholeFile, stored: Catalogue, pruning: Pruning): string[] {
+function prunedIds(file: WholeFile, stored: Catalogue, pruning: Pruning): string[] {
   if (pruning === 'none') return [];
   const named = new Set(file.properties.map(({ keys }) => keys.id));
   return publicIdsOf(stored).filter((id) => !named.has(id));

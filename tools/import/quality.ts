@@ -22,15 +22,8 @@ const CHECKS: Readonly<Record<string, (listing: Source) => boolean>> = {
     videos.some(({ url }) => VIDEO_PAGE.test(url) && !VIDEO_FILE.test(new URL(url).pathname)),
 };
 
-/** A warning, and the slugs of the listings that it is about. */
-export type QualityWarning = { warning: string; slugs: string[] };
-
-/** Returns every warning, also those about no listing. */
-export function qualityOf(listings: readonly Source[]): QualityWarning[] {
-  return Object.entries(CHECKS).map(([warning, isAbout]) => ({
-    warning,
-    slugs: listings.filter(isAbout).map(({ slug }) => slug),
-  }));
+export function warningsOf(listing: Source): string[] {
+  return Object.keys(CHECKS).filter((warning) => CHECKS[warning]?.(listing));
 }
 
 function textsOf({ name, title, description, location_text, photos, ...others }: Source): string[] {

@@ -1,82 +1,105 @@
 /** Writes the lines that report an import to the user of a command. */
 
-import type { ChangedListing, Counts, Findings, ImportOutcome } from './import.ts';
+import { styleText } from 'node:util';
+import type { ChangedListing, Findings } from './effect.ts';
+import type { Counts, ImportOutcome } from './import.ts';
 import { type Hook, notify } from './notify.ts';
 import type { Pruning } from './plan.ts';
 import { counted, type ImportProblem, printable, problemLines } from './problem.ts';
 
 type Accepted = Extract<ImportOutcome, { kind: 'accepted' }>;
 
-/** The most slugs after a count of listings, and in the list of new ones. */
+export type ReportOptions = {
+  isDryRun: boolean;
+  pruning: Pruning;
+  /** A dry run lists all changes, not only the first. */
+  listsAll: boolean;
+};
+
+/** The most slugs after a count of listings. */
 const NAMED = 3;
-const NAMED_NEW = 50;
+/** The most changes, and new listings, that a dry run lists. */
+const LISTED = 50;
 
 const KNOWN_ONES =
   'The first lines of `npm run -s export-listings` are the known locations and amenities; docs/guides/listings-file.md says how to add one.';
 
 /** Prints the outcome: results to stdout, warnings and problems to stderr. */
-export function printOutcome(
-  outcome: ImportOutcome,
-  { isDryRun, pruning }: { isDryRun: boolean; pruning: Pruning },
-): void {
+export function printOutcome(outcome: ImportOutcome, options: ReportOptions): void {
   const { findings } = outcome;
+  const { isDryRun } = options;
   const isAccepted = outcome.kind === 'accepted';
   if (isAccepted && isDryRun) console.log('Dry run: nothing was written. An import would give:');
-  if (findings && isDryRun) for (const line of changeLines(findings)) console.log(line);
-  if (isAccepted) for (const line of summaryLines(outcome, pruning)) console.log(line);
-  const emptied = findings ? emptiedLines(findings, isAccepted && !isDryRun) : [];
-  for (const line of [...emptied, ...(isAccepted ? [] : rejectionLines(outcome.problems))]) {
-    console.error(line);
-  }
+  if (isAccepted) for (const line of summaryLines(outcome, options)) console.log(line);
+  if (findings && isDryRun) for (const line of changeLines(findings, options)) console.log(line);
+  if (findings) for (const line of emptiedLines(findings, isAccepted && !isDryRun)) warn(line);
+  if (!isAccepted) for (const line of rejectionLines(outcome.problems)) console.error(line);
 }
 
-function summaryLines(outcome: Accepted, pruning: Pruning): string[] {
-  const { listings, locations, amenities, quality, affected, pruned } = outcome;
+function warn(line: string): void {
+  console.error(styleText('yellow', line, { stream: process.stderr }));
+}
+
+function summaryLines(outcome: Accepted, { pruning }: ReportOptions): string[] {
+  const { listings, locations, amenities, findings } = outcome;
   const lines = [
     ...summaryLine(listings, 'listing'),
     ...summaryLine(locations, 'location'),
     ...summaryLine(amenities, 'amenity'),
   ];
-  if (affected > 0) {
-    const others = counted(affected, 'other listing');
+  const changedFor = (reason: ChangedListing['reason']) =>
+    findings.changed.filter((each) => each.reason === reason).length;
+  if (changedFor('outside') > 0) {
+    const others = counted(changedFor('outside'), 'other listing');
     lines.push(`Rendered anew, because their location or amenities changed: ${others}`);
   }
-  const counts = [listings, locations, amenities];
-  if (pruned === 0 && counts.every(({ added, changed }) => added + changed === 0)) {
+  const isSame = [listings, locations, amenities].every((each) => each.added + each.changed === 0);
+  if (isSame && changedFor('pruned') === 0) {
     lines.push('Nothing changed: the store already holds all of it.');
   }
-  const { renamed } = outcome.findings;
-  const ofSlugs = { warning: 'another slug, and so another address', slugs: renamed };
-  for (const { warning, slugs } of [ofSlugs, ...quality]) {
-    if (slugs.length > 0) lines.push(`Worth a look: ${warning}: ${countedListings(slugs)}`);
-  }
+  lines.push(...qualityLines(findings));
   if (pruning !== 'none') {
-    lines.push(`Hidden, because the file does not name them: ${counted(pruned, 'listing')}`);
+    const hidden = counted(changedFor('pruned'), 'listing');
+    lines.push(`Hidden, because the file does not name them: ${hidden}`);
   }
   return lines;
 }
 
-function changeLines({ added, changed, changedRecords }: Findings): string[] {
-  const of = (reason: ChangedListing['reason'], head: string[]) => {
-    const lines = changed
+/** The warnings that the import causes, and the number of listings that had one before. */
+function qualityLines({ renamed, warnings, warnedBefore }: Findings): string[] {
+  const ofSlugs = ['another slug, and so another address', renamed] as const;
+  const lines = [ofSlugs, ...warnings].flatMap(([warning, slugs]) =>
+    slugs.length === 0 ? [] : [`Worth a look: ${warning}: ${countedListings(slugs)}`],
+  );
+  if (warnedBefore > 0) lines.push(`Worth a look, as before: ${counted(warnedBefore, 'listing')}`);
+  return lines;
+}
+
+function changeLines(findings: Findings, { listsAll }: ReportOptions): string[] {
+  const { added, changed, changedRecords } = findings;
+  const of = (reason: ChangedListing['reason'], head = '') =>
+    changed
       .filter((each) => each.reason === reason)
-      .map(({ slug, changes }) => `${slug}: ${changes.join('; ') || 'rendered anew'}`);
-    return lines.length === 0 ? [] : [...head, ...lines];
-  };
+      .map(({ slug, changes }) => printable(`${slug}: ${changes.join('; ') || 'rendered anew'}`))
+      .map((line, index) => (index === 0 ? `${head}${line}` : line));
+  const lines = [
+    ...of('file'),
+    ...changedRecords.map(printable),
+    ...of('outside', 'Outside the file, because their location or amenities change:\n'),
+    ...of('pruned', 'Hidden, because the file does not name them:\n'),
+  ];
+  const most = listsAll ? Number.POSITIVE_INFINITY : LISTED;
+  const more = lines.length - most;
   return [
-    ...of('file', []),
-    ...changedRecords,
-    ...of('outside', ['Outside the file, because their location or amenities change:']),
-    ...of('pruned', ['Hidden, because the file does not name them:']),
-    ...(added.length === 0 ? [] : [`New: ${named(added, NAMED_NEW)}`]),
-  ].map(printable);
+    ...lines.slice(0, most),
+    ...(more > 0 ? [`And ${counted(more, 'more change')}: --all lists them`] : []),
+    ...(added.length > 0 ? [`New: ${named(added, most)}`] : []),
+  ];
 }
 
 function emptiedLines({ emptied }: Findings, isDone: boolean): string[] {
   const verb = isDone ? 'emptied' : 'would empty';
-  return [...emptied].map(
-    ([field, slugs]) => `Warning: ${verb} ${field} of ${countedListings(slugs)}`,
-  );
+  return [...emptied].map(([head, slugs]) => `Warning: ${verb} ${head} ${countedListings(slugs)}`);
 }
 
 /** Returns a line for each cause of the problems, and their number. */
@@ -91,11 +114,11 @@ function rejectionLines(problems: readonly ImportProblem[]): string[] {
 export async function notifyHook(
   hook: Hook,
   { changes, slugs, resumeCursor }: Accepted,
-  isDryRun: boolean,
+  { isDryRun, notifiesAlways }: { isDryRun: boolean; notifiesAlways: boolean },
 ): Promise<void> {
   const { host } = hook.url;
   const counts = counted(changes, 'change');
-  if (changes === 0) {
+  if (changes === 0 && !notifiesAlways) {
     const tense = isDryRun ? 'would not be' : 'was not';
     console.log(`The feed shows nothing new: ${host} ${tense} notified.`);
   } else if (isDryRun) {
@@ -103,17 +126,14 @@ export async function notifyHook(
   } else {
     const failure = await notify(hook, { changes, slugs, resumeCursor });
     if (failure === undefined) console.log(`Notified ${host} of ${counts}.`);
-    else {
-      console.error(
-        `Warning: ${host} was not notified: ${failure}, three times. The import is done.`,
-      );
-    }
+    else warn(`Warning: ${host} was not notified: ${failure}, three times. The import is done.`);
   }
 }
 
 /** Returns `62 listings: casa-a, casa-b, casa-c and 59 more`. */
 function countedListings(slugs: readonly string[]): string {
-  return `${counted(slugs.length, 'listing')}: ${named(slugs, NAMED)}`;
+  const names = slugs.length > 0 ? `: ${named(slugs, NAMED)}` : '';
+  return `${counted(slugs.length, 'listing')}${names}`;
 }
 
 function named(slugs: readonly string[], most: number): string {

@@ -35,8 +35,8 @@ export function rowOf(listing: Source, publicSiteUrl: string): ListingRow {
 /** A listing as the store holds it. */
 export type StoredListing = Omit<
   typeof properties.$inferSelect,
-  'type' | 'location_id' | 'display_order' | 'rendering' | 'source_hash' | 'card'
->;
+  'type' | 'location_id' | 'display_order' | 'rendering' | 'source_hash' | 'card' | 'source'
+> & { listing: Source };
 
 /** The columns of a listing's latest change. A new change gets its place and time when it is staged. */
 export type Change = Pick<StoredListing, 'change_seq' | 'changed_at' | 'removed_slug'> & {

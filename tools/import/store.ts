@@ -1,10 +1,9 @@
 /** The reads of an import. Ids travel as one JSON parameter: D1 binds at most 100. */
 
 import { sql } from 'drizzle-orm';
-import { renderingOf } from '../../src/properties/render.ts';
 import type { Amenity, Location } from '../../src/properties/source.ts';
 import { amenities, importStaging, locations, properties } from '../../src/properties/table.ts';
-import { type Statement, statementOf, type Values } from '../../src/storage/statement.ts';
+import { statementOf } from '../../src/storage/statement.ts';
 import { databaseIdentity } from '../../src/storage/table.ts';
 import type { StoredListing } from './rows.ts';
 
@@ -14,15 +13,10 @@ const HEADS_PER_QUERY = 5_000;
 const LISTINGS_PER_QUERY = 50;
 
 /** The part of a stored listing that shows whether a file changes it. */
-export type Head = {
-  id: string;
-  hid: string | null;
-  slug: string;
-  status: string;
-  source_hash: string;
-  /** Whether it is rendered by today's rules for this site: 0 or 1. */
-  is_current: number;
-};
+export type Head = Pick<
+  typeof properties.$inferSelect,
+  'id' | 'slug' | 'status' | 'source_hash' | 'rendering'
+> & { hid: string | null };
 
 /** The database at one moment, without the listings. */
 export type State = {
@@ -32,7 +26,6 @@ export type State = {
   generation: string;
   /** The place of the newest change of a listing. */
   newestChange: number;
-  listings: number;
   locations: Location[];
   amenities: Amenity[];
 };
@@ -44,32 +37,28 @@ const STATE = statementOf(sql<Omit<State, 'locations' | 'amenities'>>`
   select
     (select ${importStaging.import_id} from ${importStaging} where kind = 'applied') as "lastImport",
     (select ${databaseIdentity.generation} from ${databaseIdentity}) as "generation",
-    (select coalesce(max(${properties.change_seq}), 0) from ${properties}) as "newestChange",
-    (select count(*) from ${properties}) as "listings"`);
+    (select coalesce(max(${properties.change_seq}), 0) from ${properties}) as "newestChange"`);
 const LOCATIONS = statementOf(sql<typeof locations.$inferSelect>`
   select id, slug, name from ${locations} order by slug, id`);
 const AMENITIES = statementOf(sql<typeof amenities.$inferSelect>`
   select slug, label from ${amenities} order by slug`);
 
 const HEADS = statementOf(sql<Head>`
-  select id, source->>'$.hid' as hid, slug, status, source_hash,
-    rendering = ${sql.placeholder('rendering')} as is_current
+  select id, source->>'$.hid' as hid, slug, status, source_hash, rendering
   from ${properties} where id > ${sql.placeholder('last')} order by id limit ${HEADS_PER_QUERY}`);
 
-const STORED = `id, slug, status, source, document, change_seq, changed_at, removed_slug, former_slugs`;
-const LISTINGS = statementOf(sql<StoredListing>`
-  select ${sql.raw(STORED)} from ${properties}
-  where id in (select value from json_each(${sql.placeholder('ids')})) order by id`);
-const LISTINGS_AFTER = statementOf(sql<StoredListing>`
-  select ${sql.raw(STORED)} from ${properties}
-  where id > ${sql.placeholder('last')} order by id limit ${LISTINGS_PER_QUERY}`);
+const LISTINGS = statementOf(sql<Omit<StoredListing, 'listing'> & { source: string }>`
+  select id, slug, status, source, document, change_seq, changed_at, removed_slug, former_slugs
+  from ${properties}
+  join (select key as place, value as listing from json_each(${sql.placeholder('ids')})) on id = listing
+  order by place`);
 
 const USERS = statementOf(sql<{ id: string }>`
   select id from ${properties}
-  where location_id in (select value from json_each(${sql.placeholder('locations')}))
+  where location_id in (select value from json_each(${sql.placeholder('keys')}))
     or exists (
       select 1 from json_each(source, '$.amenities') as used
-      where used.value->>'slug' in (select value from json_each(${sql.placeholder('amenities')})))`);
+      where used.value->>'slug' in (select value from json_each(${sql.placeholder('keys')})))`);
 
 /** Reads the state of the database. */
 export async function readState(database: D1Database): Promise<State> {
@@ -85,65 +74,34 @@ export async function readState(database: D1Database): Promise<State> {
 }
 
 /** Reads the state of the database, and the head of every listing. */
-export async function readCatalogue(
-  database: D1Database,
-  publicSiteUrl: string,
-): Promise<Catalogue> {
+export async function readCatalogue(database: D1Database): Promise<Catalogue> {
   const state = await readState(database);
-  const rendering = renderingOf(publicSiteUrl);
   const heads = new Map<string, Head>();
-  for await (const rows of pagesAfter(database, HEADS, HEADS_PER_QUERY, { rendering })) {
+  for (let last: string | undefined = ''; last !== undefined; ) {
+    const after = { last };
+    const rows: Head[] = await HEADS.rows(database, after);
     for (const row of rows) heads.set(row.id, row);
+    last = rows.length < HEADS_PER_QUERY ? undefined : rows.at(-1)?.id;
   }
   return { ...state, heads };
 }
 
-/** Reads the rows of a statement page by page, in the order of their ids. */
-async function* pagesAfter<Row extends { id: string }>(
+/** Reads the stored listings with these ids, in their order. */
+export async function* readListings(
   database: D1Database,
-  statement: Statement<Row>,
-  rowsPerPage: number,
-  values: Values = {},
-): AsyncGenerator<Row[]> {
-  for (let last: string | undefined = ''; last !== undefined; ) {
-    const place: Values = { ...values, last };
-    const rows: Row[] = await statement.rows(database, place);
-    yield rows;
-    last = rows.length < rowsPerPage ? undefined : rows.at(-1)?.id;
+  ids: readonly string[],
+): AsyncGenerator<StoredListing> {
+  for (let start = 0; start < ids.length; start += LISTINGS_PER_QUERY) {
+    const page = { ids: JSON.stringify(ids.slice(start, start + LISTINGS_PER_QUERY)) };
+    const rows = await LISTINGS.rows(database, page);
+    for (const { source, ...row } of rows) yield { ...row, listing: JSON.parse(source) };
   }
 }
 
-/** Finds at most `LISTINGS_PER_QUERY` stored listings. Returns them by id, in the order of the ids. */
-export async function findListings(
-  database: D1Database,
-  ids: readonly string[],
-): Promise<Map<string, StoredListing>> {
-  if (ids.length === 0) return new Map();
-  const values = { ids: JSON.stringify(ids) };
-  const rows = await LISTINGS.rows(database, values);
-  return new Map(rows.map((row) => [row.id, row]));
-}
-
-export function readListings(database: D1Database): AsyncGenerator<StoredListing[]> {
-  return pagesAfter(database, LISTINGS_AFTER, LISTINGS_PER_QUERY);
-}
-
-/** Finds the ids of the listings that use one of the locations or amenities. */
-export async function findUsers(
-  database: D1Database,
-  locations: readonly string[],
-  amenities: readonly string[],
-): Promise<string[]> {
-  if (locations.length + amenities.length === 0) return [];
-  const values = { locations: JSON.stringify(locations), amenities: JSON.stringify(amenities) };
+/** Finds the ids of the listings that use one of the locations (by id) or amenities (by slug). */
+export async function findUsers(database: D1Database, keys: readonly string[]): Promise<string[]> {
+  if (keys.length === 0) return [];
+  const values = { keys: JSON.stringify(keys) };
   const rows = await USERS.rows(database, values);
   return rows.map(({ id }) => id);
-}
-
-/** Splits a list into lists of at most `LISTINGS_PER_QUERY` entries. */
-export function pagesOf<T>(list: readonly T[]): T[][] {
-  const pages = Math.ceil(list.length / LISTINGS_PER_QUERY);
-  return Array.from({ length: pages }, (_, page) =>
-    list.slice(page * LISTINGS_PER_QUERY, (page + 1) * LISTINGS_PER_QUERY),
-  );
 }

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { databaseOver } from '../../../tools/cloudflare/rest-database.ts';
-import { applyStaged } from '../../../tools/import/apply.ts';
+import { apply } from '../../../tools/import/apply.ts';
 import { BAY, fileOf, importInto, propertyOf } from '../../support/node/listings-file.ts';
 import { type MemoryImports, openMemoryImports } from '../../support/node/memory-imports.ts';
 import { tapD1 } from '../../support/tap.ts';
@@ -61,7 +61,7 @@ it('an import whose repeated transaction is rejected, and that cannot read back 
         : 'Cloudflare gave no usable answer',
     );
   });
-  await expect(applyStaged(database, 'own', 1, null)).rejects.toMatchObject({
+  await expect(apply(database, { importId: 'own', rows: 1 }, null)).rejects.toMatchObject({
     name: 'OutcomeUnknown',
     message: expect.stringContaining('no usable answer'),
   });

@@ -1,0 +1,182 @@
+/** The effect of a planned import on the stored listings: the rows to write, and the findings for the user. */
+
+import type { Source } from '../../src/properties/source.ts';
+import type { Write } from './apply.ts';
+import { differencesOf, recordDifferences } from './differences.ts';
+import { type Plan, sizeProblems } from './plan.ts';
+import type { ImportProblem } from './problem.ts';
+import { warningsOf } from './quality.ts';
+import { changeOf, type ListingRow, rowOf, type StoredListing } from './rows.ts';
+import { type Catalogue, findUsers, readListings } from './store.ts';
+
+/** A listing that the import changes, with its changes: `price_from 118000 → 121000`. */
+export type ChangedListing = {
+  /** The slug that it has in the store. */
+  slug: string;
+  /** `outside` the file: it shows a location or an amenity that the file changes. `pruned`: it is hidden. */
+  reason: 'file' | 'outside' | 'pruned';
+  changes: string[];
+};
+
+export type Findings = {
+  /** The slugs of new listings. */
+  added: string[];
+  changed: ChangedListing[];
+  /** The changes of stored locations and amenities. */
+  changedRecords: string[];
+  /** `title.fr of`, or `label.es of amenity wifi, shown by` → the slugs of the stored listings. */
+  emptied: Map<string, string[]>;
+  /** The changed slugs of public listings, `old → new`. */
+  renamed: string[];
+  /** Warning about the quality of listings that the import causes → their slugs. */
+  warnings: Map<string, string[]>;
+  /** The listings of the file that have a warning which they had before. */
+  warnedBefore: number;
+};
+
+export type Effect = {
+  writes: Write[];
+  findings: Findings;
+  problems: ImportProblem[];
+  /** The number of public listings of which something is emptied. */
+  emptiedListings: number;
+};
+
+/** A row to write, and the listing that it replaces. */
+type Replacement = {
+  old: StoredListing | undefined;
+  row: ListingRow;
+  reason: ChangedListing['reason'];
+};
+
+/** Compares the listings of a plan with the stored ones. Calls `onCompared` with the number of listings until then. */
+export async function effectOf(
+  plan: Plan,
+  stored: Catalogue,
+  { database, publicSiteUrl }: { database: D1Database; publicSiteUrl: string },
+  onCompared: (done: number) => void,
+): Promise<Effect> {
+  const { changedRecords, emptiedRecords } = recordEffects(plan);
+  const written = new Set(plan.rows.map(({ listing }) => listing));
+  const unchanged = plan.sources.filter((each) => !written.has(each));
+  const findings: Findings = {
+    added: [],
+    changed: [],
+    changedRecords,
+    emptied: new Map([...emptiedRecords.values()].flat().map((name) => [name, []])),
+    renamed: [],
+    warnings: new Map(),
+    warnedBefore: unchanged.filter((each) => warningsOf(each).length > 0).length,
+  };
+  const effect: Effect = { writes: [], findings, problems: [], emptiedListings: 0 };
+  let compared = unchanged.length;
+  onCompared(compared);
+  for await (const each of replacementsInFile(plan, stored, database)) {
+    add(effect, each, emptiedRecords);
+    compared += 1;
+    onCompared(compared);
+  }
+  for await (const each of replacementsOutside(plan, database, publicSiteUrl)) {
+    const key = { field: 'slug', value: each.row.listing.slug };
+    const name = { kind: 'listing', place: 'the stored listing', key } as const;
+    effect.problems.push(...sizeProblems(each.row, name));
+    add(effect, each, emptiedRecords);
+  }
+  return effect;
+}
+
+/** The changes of stored locations and amenities, and the fields of each that become empty, by its key. */
+function recordEffects({ records }: Plan) {
+  const changedRecords: string[] = [];
+  const emptiedRecords = new Map<string, string[]>();
+  for (const { kind, key, old, now } of records) {
+    if (old === undefined) continue;
+    const name = `${kind} ${old.slug ?? key}`;
+    const { changes, emptied } = recordDifferences(old, now);
+    changedRecords.push(`${name}: ${changes.join('; ')}`);
+    const heads = emptied.map((field) => `${field} of ${name}, shown by`);
+    emptiedRecords.set(key, heads);
+  }
+  return { changedRecords, emptiedRecords };
+}
+
+async function* replacementsInFile(
+  { rows }: Plan,
+  { heads }: Catalogue,
+  database: D1Database,
+): AsyncGenerator<Replacement> {
+  const known = new Map<string, ListingRow>();
+  for (const row of rows) {
+    if (heads.has(row.columns.id)) known.set(row.columns.id, row);
+    else yield { old: undefined, row, reason: 'file' };
+  }
+  for await (const old of readListings(database, [...known.keys()])) {
+    const row = known.get(old.id);
+    if (row !== undefined) yield { old, row, reason: 'file' };
+  }
+}
+
+/** The listings outside the file that show a changed location or amenity, and those that are pruned. */
+async function* replacementsOutside(
+  { records, known, sources, pruned }: Plan,
+  database: D1Database,
+  publicSiteUrl: string,
+): AsyncGenerator<Replacement> {
+  const changed = records.flatMap(({ key, old }) => (old === undefined ? [] : [key]));
+  const hidden = new Set(pruned);
+  const ids = new Set([...(await findUsers(database, changed)), ...hidden]);
+  for (const { id } of sources) ids.delete(id);
+  for await (const old of readListings(database, [...ids].sort())) {
+    const { location, amenities, status } = old.listing;
+    const now: Source = {
+      ...old.listing,
+      status: hidden.has(old.id) ? 'hidden' : status,
+      location: location && (known.locations.get(location.id) ?? location),
+      amenities: amenities.map((each) => known.amenities.get(each.slug) ?? each),
+    };
+    const reason = hidden.has(old.id) ? 'pruned' : 'outside';
+    yield { old, row: rowOf(now, publicSiteUrl), reason };
+  }
+}
+
+function add(
+  effect: Effect,
+  { old, row, reason }: Replacement,
+  emptiedRecords: ReadonlyMap<string, string[]>,
+): void {
+  const { findings } = effect;
+  const { listing } = row;
+  effect.writes.push({ ...row, change: changeOf(old, row.columns) });
+  if (reason === 'file') addWarnings(findings, old?.listing, listing);
+  if (old === undefined) {
+    findings.added.push(listing.slug);
+    return;
+  }
+  const { slug, status } = old;
+  const { changes, emptied } = differencesOf(old.listing, listing);
+  findings.changed.push({ slug, reason, changes });
+  const shown = [listing.location?.id ?? '', ...listing.amenities.map((each) => each.slug)];
+  const heads = [
+    ...emptied.map((field) => `${field} of`),
+    ...shown.flatMap((key) => emptiedRecords.get(key) ?? []),
+  ];
+  for (const head of heads) append(findings.emptied, head, slug);
+  if (status === 'hidden') return;
+  if (slug !== listing.slug) findings.renamed.push(`${slug} → ${listing.slug}`);
+  if (heads.length > 0) effect.emptiedListings += 1;
+}
+
+function addWarnings(findings: Findings, old: Source | undefined, now: Source): void {
+  const before = new Set(old && warningsOf(old));
+  const warnings = warningsOf(now);
+  for (const warning of warnings) {
+    if (!before.has(warning)) append(findings.warnings, warning, now.slug);
+  }
+  if (warnings.some((each) => before.has(each))) findings.warnedBefore += 1;
+}
+
+function append(map: Map<string, string[]>, key: string, value: string): void {
+  const values = map.get(key) ?? [];
+  values.push(value);
+  map.set(key, values);
+}
