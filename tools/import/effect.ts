@@ -24,7 +24,7 @@ export type Findings = {
   changed: ChangedListing[];
   /** The changes of stored locations and amenities. */
   changedRecords: string[];
-  /** `title.fr of`, or `label.es of amenity wifi, shown by` → the slugs of the stored listings. */
+  /** `title.fr of`, or `label.es, label.fr of amenity wifi, shown by` → the slugs of stored listings. */
   emptied: Map<string, string[]>;
   /** The changed slugs of public listings, `old → new`. */
   renamed: string[];
@@ -63,7 +63,7 @@ export async function effectOf(
     added: [],
     changed: [],
     changedRecords,
-    emptied: new Map([...emptiedRecords.values()].flat().map((name) => [name, []])),
+    emptied: new Map([...emptiedRecords.values()].map((head) => [head, []])),
     renamed: [],
     warnings: new Map(),
     warnedBefore: unchanged.filter((each) => warningsOf(each).length > 0).length,
@@ -85,17 +85,16 @@ export async function effectOf(
   return effect;
 }
 
-/** The changes of stored locations and amenities, and the fields of each that become empty, by its key. */
+/** The changes of stored locations and amenities; their emptied fields by key, in the form of `Findings.emptied`. */
 function recordEffects({ records }: Plan) {
   const changedRecords: string[] = [];
-  const emptiedRecords = new Map<string, string[]>();
+  const emptiedRecords = new Map<string, string>();
   for (const { kind, key, old, now } of records) {
     if (old === undefined) continue;
     const name = `${kind} ${old.slug ?? key}`;
     const { changes, emptied } = recordDifferences(old, now);
     changedRecords.push(`${name}: ${changes.join('; ')}`);
-    const heads = emptied.map((field) => `${field} of ${name}, shown by`);
-    emptiedRecords.set(key, heads);
+    if (emptied.length > 0) emptiedRecords.set(key, `${emptied.join(', ')} of ${name}, shown by`);
   }
   return { changedRecords, emptiedRecords };
 }
@@ -142,7 +141,7 @@ async function* replacementsOutside(
 function add(
   effect: Effect,
   { old, row, reason }: Replacement,
-  emptiedRecords: ReadonlyMap<string, string[]>,
+  emptiedRecords: ReadonlyMap<string, string>,
 ): void {
   const { findings } = effect;
   const { listing } = row;

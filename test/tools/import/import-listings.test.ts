@@ -39,7 +39,7 @@ describe('import-listings', () => {
         propertyOf({
           slug: 'lost',
           location_id: NOWHERE,
-          amenities: ['wifi', 'moat'],
+          amenities: ['wifi', 'garaje'],
           beds: 'two',
         }),
       ],
@@ -51,7 +51,7 @@ describe('import-listings', () => {
         /^properties\[1\] \(slug "casa-ginebrera"\): slug "casa-ginebrera" is the slug of the stored listing [0-9a-f-]{36}$/,
       ),
       'properties[2] (slug "lost"): location "00000000-0000-4000-8000-000000000000" is not known',
-      'properties[2] (slug "lost"): amenity "moat" is not known',
+      'properties[2] (slug "lost"): amenity "garaje" is not known: did you mean garage?',
       'The first lines of `npm run -s export-listings` are the known locations and amenities; docs/guides/listings-file.md says how to add one.',
       '4 problems. Nothing was changed.',
     ]);

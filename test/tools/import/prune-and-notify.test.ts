@@ -136,7 +136,7 @@ describe('--notify', () => {
     expect(Math.abs(Number(headers['webhook-timestamp']) - Date.now() / 1_000)).toBeLessThan(60);
   });
 
-  it('sends nothing for a change that the feed does not show, and says so', async () => {
+  it('sends nothing for a change that the feed does not show, and says so, except with --notify-always', async () => {
     const url = 'https://images.example.com/1.jpg';
     const photos = [{ url, section: 'gallery', web_visible: false, web_sort_order: 1 }];
     const changed = homes.slice(5, 8).map((each) => ({ ...each, name: 'Changed', photos }));
@@ -144,6 +144,11 @@ describe('--notify', () => {
     expect(done.stdout).toContain('3 changed');
     expect(lastLine(done.stdout)).toBe(`The feed shows nothing new: ${host} was not notified.`);
     expect(received).toEqual([]);
+    const always = ['--notify', address, '--notify-always'];
+    const again = await load({ properties: changed }, ...always);
+    expect(lastLine(again.stdout)).toBe(`Notified ${host} of 0 changes.`);
+    expect(event.parse(JSON.parse(received[0]?.body ?? ''))).toMatchObject({ slugs: [] });
+    expect(await load({ properties: [] }, '--notify-always')).toMatchObject({ code: 2 });
   });
 
   it('prints under --dry-run what it would send, and sends nothing', async () => {

@@ -64,6 +64,22 @@ describe('a dry run', () => {
     expect(stored()).toEqual(before);
   });
 
+  it('begins with the summary, and lists the first 50 changes, with --all every one', async () => {
+    const { properties } = samples().file;
+    const renamed = properties.map((each) => ({ ...each, name: 'Renamed' }));
+    const { stdout } = await imports.load({ properties: renamed }, '--dry-run');
+    const lines = stdout.split('\n').slice(1);
+    expect(lines.slice(0, 2)).toEqual([
+      'Dry run: nothing was written. An import would give:',
+      '71 listings: 0 added, 71 changed, 0 unchanged',
+    ]);
+    expect(lines.filter((line) => line.includes('"Renamed"'))).toHaveLength(50);
+    expect(lines.at(-2)).toBe('And 21 more changes: --all lists them');
+    const all = await imports.load({ properties: renamed }, '--dry-run', '--all');
+    expect(all.stdout.match(/"Renamed"/g)).toHaveLength(71);
+    expect(await imports.load({ properties: renamed }, '--all')).toMatchObject({ code: 2 });
+  });
+
   it('names the changes that reach listings outside the file, and the listings that --prune hides', async () => {
     const { locations, properties } = samples().file;
     const [place] = locations;
@@ -100,7 +116,7 @@ describe('an import that empties fields', () => {
       const rejected = await imports.load(english(), ...options);
       expect(rejected.code).toBe(1);
       expect(rejected.stderr).toMatch(
-        /^Warning: would empty amenities\.label\.es of \d+ listings: /m,
+        /^Warning: would empty label\.es, label\.fr of amenity wifi, shown by 61 listings: /m,
       );
       expect(rejected.stderr).toMatch(
         /^the file: would empty something of \d+ of the 66 public listings, more than a fifth: --patch keeps what a file leaves out, and --allow-emptied empties it$/m,
@@ -110,9 +126,16 @@ describe('an import that empties fields', () => {
   );
 
   it('empties them with --allow-emptied, and names them', async () => {
-    const done = await imports.load(english(), '--allow-emptied');
-    expect(done.code).toBe(0);
-    expect(done.stderr).toMatch(/^Warning: emptied amenities\.label\.fr of \d+ listings: /m);
+    const amenities = [{ slug: 'moat', label: { en: 'Moat', fr: 'Douve' } }];
+    await imports.load({ amenities });
+    const done = await imports.load(
+      { amenities: [{ slug: 'moat', label: { en: 'Moat' } }] },
+      '--allow-emptied',
+    );
+    expect(done).toMatchObject({
+      code: 0,
+      stderr: 'Warning: emptied label.fr of amenity moat, shown by 0 listings\n',
+    });
   });
 
   it.each([
@@ -127,7 +150,7 @@ describe('an import that empties fields', () => {
   });
 });
 
-it('quality is reported with counts, and rejects nothing', async () => {
+it('quality is reported with counts, and rejects nothing; that of before in one line', async () => {
   const url = 'https://a.example/1.jpg';
   const photo = { url, section: 'hero', web_visible: true, web_sort_order: 1 };
   const title = { en: 'House' };
@@ -156,4 +179,8 @@ it('quality is reported with counts, and rejects nothing', async () => {
     'Worth a look: a gallery without any alt text: 1 listing: no-alt',
     'Worth a look: a video address that is a page and no file: 1 listing: page',
   ]);
+  const bare = { ...properties[2], beds: 2 };
+  const again = await imports.load({ properties: [bare, ...properties.slice(3)] });
+  expect(again.stdout).toContain('\nWorth a look, as before: 3 listings\n');
+  expect(again.stdout.match(/Worth a look/g)).toHaveLength(1);
 });
