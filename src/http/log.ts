@@ -23,8 +23,6 @@ type Notes = {
   token_fault?: string;
   /** Why an API key was rejected. */
   key_fault?: string;
-  /** The key's name, `api-key` or `bearer`. */
-  caller?: string;
   /** The source of a response of the feed. */
   cache?: 'memory' | 'edge' | 'database' | 'stale';
   outcome?: 'accepted' | 'replayed' | 'conflict';
@@ -40,7 +38,10 @@ type Sum = 'counter_ms' | 'database_ms' | 'database_attempts';
 
 const requests = new AsyncLocalStorage<{ id: string; notes: Notes }>();
 
-/** Logs each request with its response, and sets `Server-Timing` on the response of a counted request. */
+/**
+ * Logs each request with its response, and sets `Server-Timing` (W3C) on the response of a counted request. A dependency
+ * that was not called has no entry.
+ */
 export function accessLog() {
   let origin: ReturnType<typeof originOf> | undefined;
   return createMiddleware<AppEnv>(async function accessLog(c, next) {
@@ -50,8 +51,15 @@ export function accessLog() {
     await requests.run({ id, notes }, next);
     const duration = Date.now() - startedAt;
     const { headers } = c.res;
-    const isCounted = headers.has('X-RateLimit-Limit');
-    if (isCounted) headers.set('Server-Timing', serverTiming(notes, duration));
+    if (headers.has('X-RateLimit-Limit')) {
+      const { counter_ms, database_ms } = notes;
+      const timings = [
+        counter_ms !== undefined && `counter;dur=${counter_ms}`,
+        database_ms !== undefined && `database;dur=${database_ms}`,
+        `total;dur=${duration}`,
+      ];
+      headers.set('Server-Timing', timings.filter(Boolean).join(', '));
+    }
     // Once per isolate: an isolate stays in its data centre, and reading `cf` is slow.
     origin ??= originOf(c);
     const line = {
@@ -62,6 +70,7 @@ export function accessLog() {
       route: routePath(c, -1),
       status: c.res.status,
       duration_ms: duration,
+      caller: c.get('caller'),
       ...notes,
       ...origin,
     };
@@ -75,20 +84,10 @@ export function note(notes: Notes): void {
   if (request !== undefined) Object.assign(request.notes, notes);
 }
 
-/** Adds `more` to a sum in the current request's line. */
+/** Adds `more` to a sum in the current request's line. Worker clocks advance on I/O only. */
 export function noteMore(sum: Sum, more: number): void {
   const request = requests.getStore();
   if (request !== undefined) request.notes[sum] = (request.notes[sum] ?? 0) + more;
-}
-
-/** Does the work, and adds its milliseconds to a sum. Worker clocks advance on I/O only. */
-export async function timed<T>(sum: Sum, work: () => Promise<T>): Promise<T> {
-  const startedAt = Date.now();
-  try {
-    return await work();
-  } finally {
-    noteMore(sum, Date.now() - startedAt);
-  }
 }
 
 /** Logs a fault for an operator, under the id of the current request. */
@@ -101,13 +100,6 @@ function stackOf(error: unknown): string {
   if (!(error instanceof Error)) return `a thrown ${typeof error}`;
   const own = error.stack ?? `${error.name}: ${error.message}`;
   return error.cause === undefined ? own : `${own}\ncaused by ${stackOf(error.cause)}`;
-}
-
-/** W3C Server Timing. A dependency that was not called has no entry. */
-function serverTiming({ counter_ms, database_ms }: Notes, total: number): string {
-  const counter = counter_ms === undefined ? '' : `counter;dur=${counter_ms}, `;
-  const database = database_ms === undefined ? '' : `database;dur=${database_ms}, `;
-  return `${counter}${database}total;dur=${total}`;
 }
 
 /** `colo` is the data centre in production. `version` is the id of the deployment, or else the service's version. */

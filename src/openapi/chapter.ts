@@ -76,7 +76,7 @@ const requestId = requestIdText.optional().meta({
 const COMMON_ERRORS: readonly ErrorResponse[] = [
   {
     description: 'Too many requests from this address: wait for `Retry-After` seconds.',
-    errors: [rateLimitExceeded(42_000, 100), rateLimitExceeded(1_000)],
+    errors: [rateLimitExceeded(42, 100), rateLimitExceeded(1)],
   },
   {
     description:

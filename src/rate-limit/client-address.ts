@@ -20,21 +20,16 @@ export function clientOf(connectingIp: string | undefined, worker: string | unde
 
 /** Returns the /64 of an IPv6 address, or the IPv4 address of an IPv4-mapped one (RFC 4291 section 2.5.5.2). */
 function networkOf(address: string): string | undefined {
-  const groups = IPV6_CHARACTERS.test(address) ? groupsOf(address) : undefined;
-  if (groups === undefined) return undefined;
-  const [high = 0, low = 0] = groups.slice(6).map((group) => Number.parseInt(group, 16));
+  const url = IPV6_CHARACTERS.test(address) ? URL.parse(`http://[${address}]`) : null;
+  if (url === null) return undefined;
+  // E.g. `[2001:db8::1]`: the URL parser writes each group in its shortest form.
+  const halves = url.hostname.slice(1, -1).split('::');
+  const [before = [], after = []] = halves.map((half) => (half === '' ? [] : half.split(':')));
+  const zeros = Array<string>(8 - before.length - after.length).fill('0');
+  const groups = [...before, ...zeros, ...after];
   if (groups.slice(0, 6).join(':') === '0:0:0:0:0:ffff') {
+    const [high = 0, low = 0] = groups.slice(6).map((group) => Number.parseInt(group, 16));
     return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
   }
   return `${groups.slice(0, 4).join(':')}::/64`;
-}
-
-/** Returns the eight groups of an IPv6 address, each in its shortest form. The URL parser reads the address. */
-function groupsOf(address: string): string[] | undefined {
-  const url = URL.parse(`http://[${address}]`);
-  if (url === null) return undefined;
-  const halves = url.hostname.slice(1, -1).split('::');
-  const [before = [], after] = halves.map((half) => (half === '' ? [] : half.split(':')));
-  if (after === undefined) return before;
-  return [...before, ...Array<string>(8 - before.length - after.length).fill('0'), ...after];
 }

@@ -3,31 +3,52 @@
  * before the object is asked, so that requests at the same time never exceed the limit.
  */
 
-import { configOf } from '../config.ts';
+import type { Context } from 'hono';
+import { type AppEnv, configOf } from '../config.ts';
 import { firstWithin } from '../deadline.ts';
 import { logFault } from '../http/log.ts';
-import {
-  type CounterName,
-  decide,
-  hasEnded,
-  isReportDue,
-  remainingOf,
-  type Tally,
-  WINDOW_MS,
-} from './window.ts';
+import { type CounterName, WINDOW_MS } from './window.ts';
 
+/** An isolate reports each twelfth of the limit. While a fifth is unreported, further requests ask for a place. */
+const REPORT_DIVISOR = 12;
+const UNREPORTED_DIVISOR = 5;
 /** The longest wait for the object. Then it counts as failing. */
 const CALL_DEADLINE_MS = 300;
 /** The pause between two reports to an object that fails. */
 const PROBE_PAUSE_MS = 1_000;
+
+/** An isolate's count of one client's requests in one window. */
+type Tally = {
+  passed: number;
+  /** Requests that wait for the object. */
+  reserved: number;
+  /** The `passed` of the last report. */
+  sent: number;
+  /** The greatest `passed` that the object has confirmed. */
+  reported: number;
+  /** The requests of all other isolates, from the object's replies. */
+  others: number;
+};
+
+/** `report`: the request passes, and a report is due. While the object fails, no request asks it. Pure. */
+function decide(
+  { passed, reserved, sent, reported, others }: Tally,
+  limit: number,
+  isFailing: boolean,
+): 'pass' | 'report' | 'ask' | 'reject' {
+  if (passed + reserved + others >= limit) return 'reject';
+  const unreported = passed + reserved - reported;
+  const mayBeUnreported = Math.max(1, Math.floor(limit / UNREPORTED_DIVISOR));
+  if (unreported >= mayBeUnreported && !isFailing) return 'ask';
+  const unsent = passed + 1 - Math.max(sent, reported);
+  return unsent >= Math.max(1, Math.floor(limit / REPORT_DIVISOR)) ? 'report' : 'pass';
+}
 
 /** `client` names the object. `limit` is the number of requests per window. */
 type Quota = { client: string; counter: CounterName; limit: number };
 
 /** `overloaded`: the client floods its own object. */
 type Verdict = 'passed' | 'rejected' | 'overloaded';
-
-type Background = Pick<ExecutionContext, 'waitUntil'>;
 
 export class ClientWindow {
   readonly #quota: Quota;
@@ -48,40 +69,37 @@ export class ClientWindow {
     this.#failsFrom = former.#failsFrom;
   }
 
+  /** Reports whether the window has ended, or began by a clock that was set back. */
   hasEnded(now: number): boolean {
-    return hasEnded(this.#beganAt, now);
+    return Math.abs(now - this.#beganAt) >= WINDOW_MS;
   }
 
-  /** Returns the requests left, and the milliseconds until the window ends. */
-  stateAt(now: number): { remaining: number; resetMs: number } {
-    const remaining = remainingOf(this.#tally, this.#quota.limit);
-    return { remaining, resetMs: this.#beganAt + WINDOW_MS - now };
+  /** Returns the requests left as far as this isolate knows, and the seconds until the window ends, rounded up. */
+  stateAt(now: number): { remaining: number; resetSeconds: number } {
+    const { passed, reserved, others } = this.#tally;
+    const remaining = Math.max(0, this.#quota.limit - passed - reserved - others);
+    const resetSeconds = Math.max(1, Math.ceil((this.#beganAt + WINDOW_MS - now) / 1_000));
+    return { remaining, resetSeconds };
   }
 
   /** Counts a request. Only a request that asks the object waits, at most 300 ms. Never rejects. */
-  count(env: Env, now: number, context: Background): Verdict | Promise<Verdict> {
+  count({ env, executionCtx }: Context<AppEnv>, now: number): Verdict | Promise<Verdict> {
     const isFailing = now > this.#failsFrom;
-    switch (decide(this.#tally, this.#quota.limit, isFailing)) {
-      case 'reject':
-        return 'rejected';
-      case 'pass': {
-        this.#tally.passed += 1;
-        const isDue = isFailing
-          ? now - this.#sentAt >= PROBE_PAUSE_MS
-          : isReportDue(this.#tally, this.#quota.limit);
-        if (isDue) context.waitUntil(this.#send(env, false));
-        return 'passed';
-      }
-      case 'ask': {
-        const asking = this.#ask(env);
-        // The place is settled even if its request is cancelled.
-        context.waitUntil(asking);
-        return asking;
-      }
+    const decision = decide(this.#tally, this.#quota.limit, isFailing);
+    if (decision === 'reject') return 'rejected';
+    if (decision === 'ask') {
+      const asking = this.#ask(env);
+      // The place is settled even if its request is cancelled.
+      executionCtx.waitUntil(asking);
+      return asking;
     }
+    this.#tally.passed += 1;
+    const isDue = isFailing ? now - this.#sentAt >= PROBE_PAUSE_MS : decision === 'report';
+    if (isDue) executionCtx.waitUntil(this.#send(env, false));
+    return 'passed';
   }
 
-  /** Reserves a place, and takes it unless the object denies it in time. */
+  /** Reserves a place for a request, which passes unless the object denies the place in time. */
   async #ask(env: Env): Promise<Verdict> {
     this.#tally.reserved += 1;
     const inTime = await firstWithin(this.#send(env, true), CALL_DEADLINE_MS, undefined);
@@ -135,7 +153,6 @@ function counterOf(env: Env, client: string) {
 
 /** Calls an object, for the health check. It stores nothing for an empty report. */
 export async function callCounter(env: Env): Promise<void> {
-  const counts = { record: 'health', formerRecord: undefined, passed: 0 };
-  const report = { ...counts, ageMs: 0, wantsPlace: false };
+  const report = { record: 'health', passed: 0, ageMs: 0, wantsPlace: false };
   using _reply = await counterOf(env, 'health').report('default', 1, report);
 }

@@ -7,9 +7,7 @@ import { DurableObject } from 'cloudflare:workers';
 import {
   addReport,
   type CounterName,
-  hasEnded,
   type ObjectWindow,
-  type Reply,
   type Report,
   WINDOW_MS,
 } from './window.ts';
@@ -23,7 +21,7 @@ export class RateCounter extends DurableObject<Env> {
   readonly #windows = new Map<CounterName, ObjectWindow>();
 
   /** Adds an isolate's count. It awaits nothing, so that reports do not interleave. */
-  report(counter: CounterName, limit: number, report: Report): Reply {
+  report(counter: CounterName, limit: number, report: Report) {
     const { kv } = this.ctx.storage;
     const known = this.#windows.get(counter) ?? kv.get<ObjectWindow>(counter);
     const { window, reply } = addReport(known, report, limit, Date.now());
@@ -38,10 +36,10 @@ export class RateCounter extends DurableObject<Env> {
 
   /** Deletes all windows once they have ended: an idle object stores nothing. */
   override async alarm(): Promise<void> {
-    const windows = [...this.ctx.storage.kv.list<ObjectWindow>()].map(([, window]) => window);
-    const running = windows.filter(({ beganAt }) => !hasEnded(beganAt, Date.now()));
-    if (running.length === 0) await this.ctx.storage.deleteAll();
-    else this.#setAlarm(Math.max(...running.map(({ beganAt }) => beganAt + WINDOW_MS)));
+    const windows = [...this.ctx.storage.kv.list<ObjectWindow>()];
+    const endsAt = Math.max(...windows.map(([, { beganAt }]) => beganAt + WINDOW_MS));
+    if (endsAt <= Date.now()) await this.ctx.storage.deleteAll();
+    else this.#setAlarm(endsAt);
   }
 
   #setAlarm(at: number): void {

@@ -4,7 +4,7 @@ import { createMiddleware } from 'hono/factory';
 import { LRUCache } from 'lru-cache';
 import { type AppEnv, configOf } from '../config.ts';
 import { ApiError } from '../http/errors.ts';
-import { timed } from '../http/log.ts';
+import { noteMore } from '../http/log.ts';
 import { renderError } from '../http/render-error.ts';
 import { clientOf } from './client-address.ts';
 import { ClientWindow } from './client-window.ts';
@@ -13,7 +13,7 @@ import { WINDOW_SECONDS } from './window.ts';
 /** More clients than one isolate serves in a window. */
 const MAX_CLIENTS = 10_000;
 /** `Retry-After` of a client that overloads its own object. */
-const OVERLOADED_RESET_MS = 1_000;
+const OVERLOADED_RESET_SECONDS = 1;
 
 /**
  * Rejects with 429 `rate_limit_exceeded`, and sets both header families on every counted response: `X-RateLimit-*`, and
@@ -40,46 +40,36 @@ export function rateLimit({ ingestPaths }: { ingestPaths: readonly string[] }) {
       windows.set(key, window, { size: 1 });
     }
 
-    const counting = window.count(c.env, now, c.executionCtx);
-    const verdict =
-      typeof counting === 'string' ? counting : await timed('counter_ms', () => counting);
-    switch (verdict) {
-      case 'passed':
-        await next();
-        break;
-      case 'rejected':
-        c.res = renderError(rateLimitExceeded(window.stateAt(Date.now()).resetMs, limit), c);
-        break;
-      case 'overloaded':
-        c.res = renderError(rateLimitExceeded(OVERLOADED_RESET_MS), c);
+    const counting = window.count(c, now);
+    const verdict = await counting;
+    if (verdict !== counting) noteMore('counter_ms', Date.now() - now);
+    if (verdict === 'passed') {
+      await next();
+    } else if (verdict === 'rejected') {
+      c.res = renderError(rateLimitExceeded(window.stateAt(Date.now()).resetSeconds, limit), c);
+    } else {
+      c.res = renderError(rateLimitExceeded(OVERLOADED_RESET_SECONDS), c);
     }
 
     // A waiting request may have outlived its window.
-    const { remaining, resetMs } = (windows.get(key) ?? window).stateAt(Date.now());
-    const reset = wholeSeconds(resetMs);
+    const { remaining, resetSeconds } = (windows.get(key) ?? window).stateAt(Date.now());
     const { headers } = c.res;
     headers.set('X-RateLimit-Limit', String(limit));
     headers.set('X-RateLimit-Remaining', String(remaining));
-    headers.set('X-RateLimit-Reset', String(reset));
+    headers.set('X-RateLimit-Reset', String(resetSeconds));
     headers.set('RateLimit-Policy', `"${counter}";q=${limit};w=${WINDOW_SECONDS}`);
-    headers.set('RateLimit', `"${counter}";r=${remaining};t=${reset}`);
+    headers.set('RateLimit', `"${counter}";r=${remaining};t=${resetSeconds}`);
     return undefined;
   });
 }
 
 /** 429 `rate_limit_exceeded`. Without `limit`, the client sends faster than its requests can be counted. */
-export function rateLimitExceeded(resetMs: number, limit?: number): ApiError {
-  const seconds = wholeSeconds(resetMs);
+export function rateLimitExceeded(retryAfterSeconds: number, limit?: number): ApiError {
   const excess =
     limit === undefined
       ? 'Too many requests at once.'
       : `More than ${limit} requests in ${WINDOW_SECONDS} seconds.`;
-  return new ApiError('rate_limit_exceeded', `${excess} Retry in ${seconds} s.`, {
-    headers: { 'Retry-After': String(seconds) },
+  return new ApiError('rate_limit_exceeded', `${excess} Retry in ${retryAfterSeconds} s.`, {
+    headers: { 'Retry-After': String(retryAfterSeconds) },
   });
-}
-
-/** Rounds up to whole seconds, at least 1: a client must not come back too early. */
-function wholeSeconds(milliseconds: number): number {
-  return Math.max(1, Math.ceil(milliseconds / 1_000));
 }

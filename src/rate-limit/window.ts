@@ -1,56 +1,19 @@
 /**
- * The arithmetic of the rate limit. Each isolate reports its count so far to the client's object, which adds up the
- * greatest count of each isolate (a grow-only counter). So a report may be repeated, late or lost.
+ * The arithmetic of a client's object. Each isolate reports its count so far, and the object adds up the greatest count
+ * of each isolate (a grow-only counter). So a report may be repeated, late or lost.
  */
 
 export const WINDOW_SECONDS = 60;
 export const WINDOW_MS = WINDOW_SECONDS * 1_000;
 
-/** An isolate reports each twelfth of the limit. While a fifth is unreported, further requests ask for a place. */
-const REPORT_DIVISOR = 12;
-const UNREPORTED_DIVISOR = 5;
-
 export type CounterName = 'default' | 'ingest';
-
-/** An isolate's count of one client's requests in one window. */
-export type Tally = {
-  passed: number;
-  /** Requests that wait for the object. */
-  reserved: number;
-  /** The `passed` of the last report. */
-  sent: number;
-  /** The greatest `passed` that the object has confirmed. */
-  reported: number;
-  /** The requests of all other isolates, from the object's replies. */
-  others: number;
-};
-
-/** Returns the requests left in the window, as far as the isolate knows. */
-export function remainingOf({ passed, reserved, others }: Tally, limit: number): number {
-  return Math.max(0, limit - passed - reserved - others);
-}
-
-/** While the object fails, no request asks it. */
-export function decide(tally: Tally, limit: number, isFailing: boolean): 'pass' | 'ask' | 'reject' {
-  if (remainingOf(tally, limit) === 0) return 'reject';
-  const unreported = tally.passed + tally.reserved - tally.reported;
-  return isFailing || unreported < partOf(limit, UNREPORTED_DIVISOR) ? 'pass' : 'ask';
-}
-
-export function isReportDue({ passed, sent, reported }: Tally, limit: number): boolean {
-  return passed - Math.max(sent, reported) >= partOf(limit, REPORT_DIVISOR);
-}
-
-function partOf(limit: number, divisor: number): number {
-  return Math.max(1, Math.floor(limit / divisor));
-}
 
 /** An isolate's message to the client's object. */
 export type Report = {
   /** A random id of the isolate's window: a restarted isolate hides no count. */
   record: string;
   /** The record of the isolate's previous window. */
-  formerRecord: string | undefined;
+  formerRecord?: string | undefined;
   passed: number;
   /** The age of the window. Clocks differ. */
   ageMs: number;
@@ -71,11 +34,6 @@ export type ObjectWindow = {
   /** Reports that changed a count. */
   changes: number;
 };
-
-/** Reports whether a window has ended, or began by a clock that was set back. */
-export function hasEnded(beganAt: number, now: number): boolean {
-  return Math.abs(now - beganAt) >= WINDOW_MS;
-}
 
 /** Adds a report to the known window or the next one. Grants a place while the total is below the limit. */
 export function addReport(
@@ -116,10 +74,10 @@ function windowOf(
   const next = { beganAt, notBefore, counts: new Map(), changes: 0 };
   if (known === undefined) return next;
   const isNext = formerRecord !== undefined && known.counts.has(formerRecord);
-  const isOver = isNext || hasEnded(known.beganAt, now);
-  const earliest = isOver ? known.beganAt + WINDOW_MS / 2 : known.notBefore;
-  if (known.counts.has(record) ? isOver : beganAt < earliest) return undefined;
-  if (isOver) return next;
+  const hasEnded = isNext || Math.abs(now - known.beganAt) >= WINDOW_MS;
+  const earliest = hasEnded ? known.beganAt + WINDOW_MS / 2 : known.notBefore;
+  if (known.counts.has(record) ? hasEnded : beganAt < earliest) return undefined;
+  if (hasEnded) return next;
   // The window began with the client's first request in any isolate.
   return { ...known, beganAt: Math.min(known.beganAt, beganAt) };
 }

@@ -6,7 +6,7 @@
 
 import { withDeadline } from '../deadline.ts';
 import { internalError } from '../http/errors.ts';
-import { logFault, noteMore, timed } from '../http/log.ts';
+import { logFault, noteMore } from '../http/log.ts';
 
 const D1_READ_DEADLINE_MS = 5_000;
 const D1_WRITE_DEADLINE_MS = 10_000;
@@ -53,7 +53,8 @@ export function readD1<T>(call: () => Promise<T>): Promise<T> {
 export async function writeD1<T extends D1Result | D1Result[]>(call: () => Promise<T>): Promise<T> {
   const results = await callWithin(D1_WRITE_DEADLINE_MS, 'D1 write', call);
   const [first] = [results].flat();
-  if (first !== undefined) warnOfSize(first.meta.size_after);
+  const bytes = first?.meta.size_after ?? 0;
+  if (bytes >= WARNED_SHARE * MAX_DATABASE_BYTES) warnOfSize(bytes);
   return results;
 }
 
@@ -64,10 +65,9 @@ let failedAt = Number.NEGATIVE_INFINITY;
 const FORGOTTEN_AFTER_MS = 60_000;
 
 async function callWithin<T>(deadlineMs: number, name: string, call: () => Promise<T>): Promise<T> {
+  const startedAt = Date.now();
   try {
-    const result = await timed('database_ms', () =>
-      withDeadline(retryTransientFaults(call, deadlineMs), deadlineMs, name),
-    );
+    const result = await withDeadline(retryTransientFaults(call, deadlineMs), deadlineMs, name);
     failedAt = Number.NEGATIVE_INFINITY;
     return result;
   } catch (error) {
@@ -75,6 +75,8 @@ async function callWithin<T>(deadlineMs: number, name: string, call: () => Promi
     if (now - failedAt > FORGOTTEN_AFTER_MS) failingSince = now;
     failedAt = now;
     throw internalError(error, retryAfterSeconds(now - failingSince));
+  } finally {
+    noteMore('database_ms', Date.now() - startedAt);
   }
 }
 
@@ -96,7 +98,6 @@ let warnedAt = Number.NEGATIVE_INFINITY;
 
 /** Logs that the database fills up, once per hour and isolate. */
 function warnOfSize(bytes: number): void {
-  if (!(bytes >= WARNED_SHARE * MAX_DATABASE_BYTES)) return;
   const now = Date.now();
   if (now - warnedAt < WARNING_PAUSE_MS) return;
   warnedAt = now;

@@ -150,7 +150,7 @@ export const BAD_FEED: Variants = {
   ],
 };
 
-/** The count of one isolate, and the arithmetic of both sides. */
+/** The count of one isolate, and the arithmetic of the object. */
 const ISOLATE = 'rate-limit/client-window.ts';
 const ARITHMETIC = 'rate-limit/window.ts';
 
@@ -174,10 +174,9 @@ export const BAD_RATE_LIMIT: Variants = {
   'nothing is reported': [
     {
       file: ISOLATE,
-      text: ': isReportDue(this.#tally, this.#quota.limit);',
-      by: ': false;',
+      text: "if (unreported >= mayBeUnreported && !isFailing) return 'ask';",
+      by: "if (limit > 0) return 'pass';",
     },
-    { file: ARITHMETIC, text: "? 'pass' : 'ask';", by: "? 'pass' : 'pass';" },
   ],
   'a smaller count is news': [
     {
@@ -188,9 +187,9 @@ export const BAD_RATE_LIMIT: Variants = {
   ],
   'any number may be unreported': [
     {
-      file: ARITHMETIC,
-      text: 'unreported < partOf(limit, UNREPORTED_DIVISOR)',
-      by: 'unreported < limit',
+      file: ISOLATE,
+      text: 'unreported >= mayBeUnreported',
+      by: 'unreported >= limit',
     },
   ],
   'requests are not counted while the object fails': [
