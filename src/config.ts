@@ -14,7 +14,7 @@ export type AppEnv = {
   Variables: {
     /** The client that the rate limit counts. */
     client?: string;
-    /** The recognized caller: the key's name, `api-key` or `bearer`. */
+    /** The recognized caller, also in the log: the key's name, `api-key` or `bearer`. */
     caller?: string;
     /** The scopes of the caller's API key. */
     scopes?: readonly Scope[];

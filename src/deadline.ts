@@ -23,12 +23,10 @@ export async function firstWithin<T, Late>(
   milliseconds: number,
   late: Late,
 ): Promise<T | Late> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const pause = new Promise<Late>((resolve) => {
-    timer = setTimeout(resolve, milliseconds, late);
-  });
+  const pause = Promise.withResolvers<Late>();
+  const timer = setTimeout(pause.resolve, milliseconds, late);
   try {
-    return await Promise.race([work, pause]);
+    return await Promise.race([work, pause.promise]);
   } finally {
     clearTimeout(timer);
   }

@@ -31,10 +31,15 @@ const knownKeys = new WeakMap<KeyConfig, readonly KnownKey[]>();
 const encoder = new TextEncoder();
 
 /**
- * Judges the key `sent` at the time `now`. Its SHA-256 is compared with the SHA-256 of every configured key, so that
+ * Judges the key `sent` at the time `now`; undefined if no key was sent. Its SHA-256 is compared with the SHA-256 of every configured key, so that
  * the time of the comparison reveals nothing about any key.
  */
-export async function identifyKey(sent: string, config: KeyConfig, now: number): Promise<SentKey> {
+export async function identifyKey(
+  sent: string | undefined,
+  config: KeyConfig,
+  now: number,
+): Promise<SentKey | undefined> {
+  if (sent === undefined) return undefined;
   const known = knownKeys.get(config) ?? (await digestKeys(config));
   const digest = await digestOf(sent);
   let found: KnownKey | undefined;
@@ -42,7 +47,7 @@ export async function identifyKey(sent: string, config: KeyConfig, now: number):
     if (crypto.subtle.timingSafeEqual(digest, key.digest)) found = key;
   }
   if (sent === '') return { outcome: 'unknown', fault: 'empty' };
-  if (isDevelopmentKey(sent) && !config.isDevelopment) {
+  if (sent.startsWith(DEVELOPMENT_PREFIX) && !config.isDevelopment) {
     return { outcome: 'unknown', fault: 'a development key' };
   }
   if (found === undefined) return { outcome: 'unknown', fault: 'unknown' };
@@ -68,16 +73,16 @@ async function digestKeys(config: KeyConfig): Promise<readonly KnownKey[]> {
   }));
   const known = [...named, ...(await Promise.all(openingAll))];
   // Another request of this isolate may have logged this meanwhile.
-  if (!knownKeys.has(config) && !isDevelopment && apiKeys.some(isDevelopmentKey)) {
+  if (
+    !knownKeys.has(config) &&
+    !isDevelopment &&
+    apiKeys.some((key) => key.startsWith(DEVELOPMENT_PREFIX))
+  ) {
     const reason = `API_KEY holds a key that begins with ${DEVELOPMENT_PREFIX}: it opens nothing here`;
     logFault('a development key is ignored', new Error(reason));
   }
   knownKeys.set(config, known);
   return known;
-}
-
-function isDevelopmentKey(key: string): boolean {
-  return key.startsWith(DEVELOPMENT_PREFIX);
 }
 
 async function digestOf(key: string): Promise<Uint8Array> {

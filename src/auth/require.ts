@@ -42,14 +42,14 @@ export function requireScope(scope: Scope) {
   return declare(
     scope,
     createMiddleware<AppEnv>(async function requireScope(c, next) {
-      const key = await sentKeyOf(c);
+      const key = await identifyKey(c.req.header(API_KEY_HEADER), configOf(c.env), Date.now());
       if (key?.outcome === 'valid') {
-        admit(c, key.caller);
+        c.set('caller', key.caller);
         c.set('scopes', key.scopes);
         if (!key.scopes.includes(scope)) throw API_KEY_REJECTIONS.denied(scope);
         return next();
       }
-      noteKey(key);
+      noteKey(c, key);
       const isAnySent = key !== undefined || c.req.header('Authorization') !== undefined;
       throw isAnySent ? API_KEY_REJECTIONS.invalid() : API_KEY_REJECTIONS.required();
     }),
@@ -65,9 +65,9 @@ export function requireFeedAccess() {
   return declare(
     FEED_SCOPE,
     createMiddleware<AppEnv>(async function requireFeedAccess(c, next) {
-      const key = await sentKeyOf(c);
+      const key = await identifyKey(c.req.header(API_KEY_HEADER), configOf(c.env), Date.now());
       if (key?.outcome === 'valid' && key.scopes.includes(FEED_SCOPE)) {
-        admit(c, key.caller);
+        c.set('caller', key.caller);
         return next();
       }
       const authorization = c.req.header('Authorization');
@@ -75,14 +75,14 @@ export function requireFeedAccess() {
         const bearer = await judgeBearer(authorization, configOf(c.env).jwt);
         if (bearer.outcome === 'invalid') note({ token_fault: bearer.fault });
         else if (allows(bearer.permissions, FEED_PERMISSION.area, FEED_PERMISSION.level)) {
-          admit(c, TOKEN_CALLER);
+          c.set('caller', TOKEN_CALLER);
           return next();
         } else if (key?.outcome !== 'valid') {
-          admit(c, TOKEN_CALLER);
+          c.set('caller', TOKEN_CALLER);
           throw FEED_REJECTIONS.denied();
         }
       }
-      noteKey(key);
+      noteKey(c, key);
       if (key?.outcome === 'valid') throw FEED_REJECTIONS.keyDenied();
       if (authorization !== undefined) throw FEED_REJECTIONS.invalidToken();
       throw key === undefined ? FEED_REJECTIONS.required() : FEED_REJECTIONS.invalid();
@@ -98,25 +98,14 @@ function declare(
   return middleware;
 }
 
-/** Judges the API key of a request, if any. */
-async function sentKeyOf(c: Context<AppEnv>): Promise<SentKey | undefined> {
-  const sent = c.req.header('x-api-key');
-  return sent === undefined ? undefined : identifyKey(sent, configOf(c.env), Date.now());
-}
-
-/** Sets the caller, for the log and for the events that the request may store. */
-function admit(c: Context<AppEnv>, caller: string): void {
-  c.set('caller', caller);
-  note({ caller });
-}
-
 /** Logs the name and the fault of a rejected key. */
-function noteKey(key: SentKey | undefined): void {
+function noteKey(c: Context<AppEnv>, key: SentKey | undefined): void {
   if (key === undefined) return;
-  if (key.outcome !== 'unknown') note({ caller: key.caller });
+  if (key.outcome !== 'unknown') c.set('caller', key.caller);
   if (key.outcome !== 'valid') note({ key_fault: key.fault });
 }
 
+const API_KEY_HEADER = 'x-api-key';
 const FEED_PERMISSION = { area: 'tool-web', level: 'viewer' } as const;
 
 export const FEED_SCOPE = 'feed:read' satisfies Scope;

@@ -81,14 +81,12 @@ const LOCAL_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
 const SET_UP_HINT = ' This working copy is not set up: run `npm run dev` once.';
 
 /** Reports whether the working copy is set up: it has an `API_KEY`, and its database the tables. */
-function isSetUp(c: Context, error: ApiError): boolean {
+function isSetUp(c: Context, error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (/no such table/i.test(cause.message)) return false;
+  }
   const { API_KEY } = (c.env ?? {}) as { API_KEY?: unknown };
-  return API_KEY !== undefined && !isMissingTable(error);
-}
-
-function isMissingTable(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  return /no such table/i.test(error.message) || isMissingTable(error.cause);
+  return API_KEY !== undefined;
 }
 
 /**
