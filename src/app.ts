@@ -2,14 +2,13 @@
 
 import { Hono } from 'hono';
 import type { AppEnv } from './config.ts';
-import { eventRoutes, INGEST_PATHS, ingestRoutes } from './events/routes.ts';
+import { eventRoutes, ingestRoutes } from './events/routes.ts';
 import { events } from './events/table.ts';
 import { healthRoutes } from './health/routes.ts';
-import { cors } from './http/cors.ts';
 import { resourceMissing } from './http/errors.ts';
 import { accessLog } from './http/log.ts';
 import { guard, rejectOtherMethods, renderError, renderThrown } from './http/render-error.ts';
-import { responseHeaders } from './http/response-headers.ts';
+import { cors, responseHeaders } from './http/response-headers.ts';
 import { propertyRoutes } from './properties/routes.ts';
 import { amenities, importStaging, locations, properties } from './properties/table.ts';
 import { callCounter } from './rate-limit/client-window.ts';
@@ -22,6 +21,7 @@ const TABLES = [databaseIdentity, events, properties, locations, amenities, impo
 /** Builds the service. `docs` are the routes of the development pages, with their full paths. */
 export function createApp({ docs }: { docs?: Hono<AppEnv> } = {}) {
   const app = new Hono<AppEnv>();
+  const ingest = new Hono<AppEnv>().route('/api/public/events', ingestRoutes());
 
   app.onError((error, c) => renderThrown(error, c));
   app.notFound((c) => renderError(resourceMissing('There is nothing at this path.'), c));
@@ -29,10 +29,10 @@ export function createApp({ docs }: { docs?: Hono<AppEnv> } = {}) {
   app.use(accessLog());
   app.use(responseHeaders());
   app.use(cors());
-  app.use(rateLimit({ ingestPaths: INGEST_PATHS }));
+  app.use(rateLimit({ ingestPaths: ingest.routes.map(({ path }) => path) }));
   app.use(guard());
 
-  app.route('/api/public/events', ingestRoutes());
+  app.route('/', ingest);
   app.route('/api/v1/events', eventRoutes());
   app.route('/api/health', healthRoutes({ tables: TABLES, callCounter }));
   app.route('/api/v1/web', propertyRoutes());

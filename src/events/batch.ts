@@ -5,7 +5,7 @@
 
 import * as z from 'zod';
 import { type Problem, pathOf } from '../http/errors.ts';
-import { type JsonObject, type JsonValue, MAX_BODY_DEPTH } from '../http/json-body.ts';
+import type { JsonObject, JsonValue } from '../http/json-body.ts';
 import { isNonEmpty, type Parsed, parseWith } from '../http/validate.ts';
 import { keyInUse } from './conflict.ts';
 import { type IngestContext, outcomeOf } from './ingest.ts';
@@ -22,8 +22,12 @@ import type { IngestResult } from './resource.ts';
 import { acceptKeyed, comparedBytesOf, type Decision, lookUpKeys } from './store.ts';
 
 export const MAX_BATCH_EVENTS = 100;
-/** The bounds of the whole body: an item is two levels down. */
-export const BATCH_BOUNDS = { maxBytes: 1024 * 1024, maxDepth: MAX_BODY_DEPTH + 2 };
+/** The whole body: an item is two levels down. */
+export const BATCH_BODY = {
+  maxBytes: 1024 * 1024,
+  extraDepth: 2,
+  fields: ['events.payload', 'events'],
+};
 
 /** The results in the order of the items, or every problem of the batch. */
 type BatchOutcome =
@@ -62,8 +66,8 @@ export async function ingestBatch(
   const read = isReadable ? await Promise.all(events.map(readItem)) : [];
 
   const items = read.flatMap(({ item }) => item ?? []);
-  if (items.reduce((sum, { bytes }) => sum + bytes, 0) > BATCH_BOUNDS.maxBytes) {
-    const message = `must have at most ${BATCH_BOUNDS.maxBytes} bytes as canonical JSON`;
+  if (items.reduce((sum, { bytes }) => sum + bytes, 0) > BATCH_BODY.maxBytes) {
+    const message = `must have at most ${BATCH_BODY.maxBytes} bytes as canonical JSON`;
     problems.push({ path: 'events', field: 'events', message });
   }
   const fitting = items.flatMap(({ identity, parsed }) =>

@@ -10,6 +10,9 @@ import { CATALOGUE, type EventType, name } from './catalogue.ts';
 
 export const IDEMPOTENCY_KEY_HEADER = 'Idempotency-Key';
 
+/** The body of a single event. The names below its payload are the caller's own. */
+export const EVENT_BODY = { fields: ['payload'] };
+
 /** The namespace of the ids. It is published in docs/reference/events.md and must never change. */
 const KEY_NAMESPACE = parse('3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4');
 
@@ -77,12 +80,9 @@ const HEADER_VALUE_RULE =
 
 /** The schema of a key, in the header and in a batch. */
 export const idempotencyKey = name.refine((key) => HEADER_VALUE.test(key), HEADER_VALUE_RULE);
-const headers = z.object({ [IDEMPOTENCY_KEY_HEADER]: idempotencyKey.optional() });
 
-/** Parses the key of a single event. The path of its problems is the header's name. */
-export function parseKey(key: string | undefined): Parsed<unknown> {
-  return parseWith(headers, { [IDEMPOTENCY_KEY_HEADER]: key });
-}
+/** The header of a single event. The path of its problems is the header's name. */
+export const keyHeader = z.object({ [IDEMPOTENCY_KEY_HEADER]: idempotencyKey.optional() });
 
 /** The identity of a request with a key. */
 export type Identity = {

@@ -17,35 +17,34 @@ import {
   MAX_PAGE_SIZE,
 } from '../http/paging.ts';
 import { validQuery } from '../http/query.ts';
+import { parseWith } from '../http/validate.ts';
 import { lookUntil } from '../http/wait.ts';
 import { isUuid } from '../schema.ts';
-import { BATCH_BOUNDS, ingestBatch } from './batch.ts';
+import { BATCH_BODY, ingestBatch } from './batch.ts';
 import { keyInUse } from './conflict.ts';
 import { type IngestContext, ingestWithKey, ingestWithoutKey, type Outcome } from './ingest.ts';
 import {
   canonicalBody,
+  EVENT_BODY,
   IDEMPOTENCY_KEY_HEADER,
   identityOf,
+  keyHeader,
   parseIngestRequest,
-  parseKey,
 } from './request.ts';
 import { findEvent, findEvents, listParameters, noSuchEvent } from './stream.ts';
 
 /** The position in a cursor: the database's generation, and the `seq` of the last event. */
 const position = z.tuple([z.string(), z.int().min(0)]);
 
-/** The paths that the counter `ingest` counts. */
-export const INGEST_PATHS = ['/api/public/events/ingest', '/api/public/events/ingest/batch'];
-
-/** The routes under /api/public/events. */
+/** The routes under /api/public/events. The rate limit counts their requests as `ingest`. */
 export function ingestRoutes() {
   return new Hono<AppEnv>()
-    .post('/ingest', requireScope('events:write'), jsonObject(), async (c) => {
+    .post('/ingest', requireScope('events:write'), jsonObject(EVENT_BODY), async (c) => {
       const body = c.req.valid('json');
       const key = c.req.header(IDEMPOTENCY_KEY_HEADER);
       const canonical = canonicalBody(body);
       if (!canonical.ok) throw validationError(canonical.problems);
-      const parsedKey = parseKey(key);
+      const parsedKey = parseWith(keyHeader, { [IDEMPOTENCY_KEY_HEADER]: key });
       if (!parsedKey.ok) {
         const parsedBody = parseIngestRequest(body);
         const others = parsedBody.ok ? [] : parsedBody.problems;
@@ -60,7 +59,7 @@ export function ingestRoutes() {
       c.executionCtx.waitUntil(outcome.catch(() => undefined));
       return responseTo(await outcome);
     })
-    .post('/ingest/batch', requireScope('events:write'), jsonObject(BATCH_BOUNDS), async (c) => {
+    .post('/ingest/batch', requireScope('events:write'), jsonObject(BATCH_BODY), async (c) => {
       const header = c.req.header(IDEMPOTENCY_KEY_HEADER);
       const work = ingestBatch(c.req.valid('json'), header, contextOf(c));
       c.executionCtx.waitUntil(work.catch(() => undefined));

@@ -1,99 +1,38 @@
 /**
- * `GET /api/health` and `GET /api/health/detailed`: for monitors, without credentials.
- *
- * The dependencies are checked in parallel, each for 2 s at most and without a write. The result is cached for 5 s, so
- * that a monitor puts little load on them.
+ * `GET /api/health` and `GET /api/health/detailed`: for monitors, without credentials. The result of the checks is cached
+ * for 5 s, so that a monitor puts little load on the dependencies.
  */
 
-import { getTableColumns, getTableName } from 'drizzle-orm';
-import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { Hono } from 'hono';
-import type * as z from 'zod';
 import { openToAll } from '../auth/require.ts';
 import type { AppEnv } from '../config.ts';
-import { withDeadline } from '../deadline.ts';
-import { databaseDown } from '../http/errors.ts';
-import { logFault } from '../http/log.ts';
 import { renderError } from '../http/render-error.ts';
-import { readD1 } from '../storage/d1.ts';
-import { VERSION } from '../version.ts';
-import type { detailedHealth } from './resource.ts';
+import {
+  CACHED_SECONDS,
+  checkHealth,
+  databaseDown,
+  type HealthOptions,
+  healthOf,
+} from './check.ts';
 
-type Dependencies = z.infer<typeof detailedHealth>['dependencies'];
-type Dependency = Dependencies[keyof Dependencies];
-type Health = Awaited<ReturnType<typeof checkHealth>>;
-
-const CHECK_DEADLINE_MS = 2_000;
-const CACHED_MS = 5_000;
 const NO_STORE = { 'Cache-Control': 'no-store' };
-
-type HealthOptions = {
-  /** The tables that this version needs. */
-  tables: readonly SQLiteTable[];
-  /** Calls a rate counter, and changes nothing. */
-  callCounter: (env: Env) => Promise<void>;
-};
 
 /** Mounted at /api/health. */
 export function healthRoutes(options: HealthOptions) {
-  const cached = new WeakMap<Env, { finishedAt: number; health: Health }>();
+  const cached = new WeakMap<
+    Env,
+    { finishedAt: number; health: Awaited<ReturnType<typeof checkHealth>> }
+  >();
   return new Hono<AppEnv>()
     .get('/', openToAll(), (c) => c.json(healthOf('ok'), 200, NO_STORE))
     .get('/detailed', openToAll(), async (c) => {
       const last = cached.get(c.env);
-      const isRecent = last !== undefined && Math.abs(Date.now() - last.finishedAt) < CACHED_MS;
+      const isRecent =
+        last !== undefined && Math.abs(Date.now() - last.finishedAt) < CACHED_SECONDS * 1_000;
       const health = isRecent ? last.health : await checkHealth(c.env, options);
       if (!isRecent) cached.set(c.env, { finishedAt: Date.now(), health });
       return health.status === 'down'
         ? renderError(databaseDown(), c, health)
         : c.json(health, 200, NO_STORE);
     });
-}
-
-/** Checks every dependency. Never rejects. A `degraded` service works without a dependency that is not the database. */
-async function checkHealth(env: Env, { tables, callCounter }: HealthOptions) {
-  const query = schemaQuery(tables);
-  const [database, idempotency_cache, rate_limiter] = await Promise.all([
-    check('database', () => readD1(() => env.DB.prepare(query).first())),
-    check('idempotency_cache', () => env.IDEMPOTENCY.get('health')),
-    check('rate_limiter', () => callCounter(env)),
-  ]);
-  const dependencies: Dependencies = { database, idempotency_cache, rate_limiter };
-  const isDegraded = [idempotency_cache, rate_limiter].some(({ status }) => status === 'down');
-  const status = database.status === 'down' ? 'down' : isDegraded ? 'degraded' : 'ok';
-  // The binding is missing outside of Cloudflare and wrangler.
-  const { CF_VERSION_METADATA: metadata }: Partial<Env> = env;
-  const deployment = metadata && { id: metadata.id, tag: metadata.tag };
-  return { ...healthOf(status), dependencies, ...(deployment && { deployment }) };
-}
-
-function healthOf(status: 'ok' | 'degraded' | 'down') {
-  return { object: 'health', status, timestamp: new Date().toISOString(), version: VERSION };
-}
-
-async function check(name: keyof Dependencies, call: () => Promise<unknown>): Promise<Dependency> {
-  const startedAt = Date.now();
-  let status: Dependency['status'] = 'ok';
-  try {
-    await withDeadline(call(), CHECK_DEADLINE_MS, name);
-  } catch (error) {
-    status = 'down';
-    logFault(`health: ${name} is down`, error);
-  }
-  return { status, latency_ms: Date.now() - startedAt };
-}
-
-/**
- * Writes a query that names every column of every table and reads no row. D1 rejects it when a column is missing, for
- * example after a deployment without its migrations.
- */
-function schemaQuery(tables: readonly SQLiteTable[]): string {
-  const checks = tables.map((table) => {
-    const name = getTableName(table);
-    const columns = Object.values(getTableColumns(table)).map(
-      (column) => `"${name}"."${column.name}"`,
-    );
-    return `EXISTS (SELECT ${columns.join(', ')} FROM "${name}" WHERE 0)`;
-  });
-  return `SELECT ${['1', ...checks].join(' + ')}`;
 }

@@ -92,12 +92,6 @@ export function internalError(cause?: unknown, retryAfterSeconds?: number): ApiE
   });
 }
 
-/** 503 `service_unavailable`, from detailed health, whose result is cached for 5 s. */
-export function databaseDown(): ApiError {
-  const headers = { 'Retry-After': '5' };
-  return new ApiError('service_unavailable', 'The database is down.', { headers });
-}
-
 /** A name of an object, or an index of an array. */
 export type PathSegment = string | number;
 

@@ -8,6 +8,7 @@ import type { MiddlewareHandler } from 'hono';
 import type { AppEnv } from '../config.ts';
 import {
   ApiError,
+  fieldOf,
   MAX_PROBLEMS,
   type PathSegment,
   type Problem,
@@ -25,8 +26,13 @@ const MAX_DROPPED_BYTES = 16 * 1024 * 1024;
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
 export type JsonObject = { [name: string]: JsonValue };
 
-/** `maxDepth` is the levels of nesting. The body itself is the first. */
-type Bounds = { maxBytes: number; maxDepth: number };
+type BodyOptions = {
+  maxBytes?: number;
+  /** The levels above a resource, which may have `MAX_BODY_DEPTH` levels itself. */
+  extraDepth?: number;
+  /** The paths that the log may name, without indices, the longest first. The names below them are the caller's own. */
+  fields?: readonly string[];
+};
 
 /**
  * Reads the body as a JSON object, for `c.req.valid('json')`. Throws the first error in this order: media type (415),
@@ -34,8 +40,9 @@ type Bounds = { maxBytes: number; maxDepth: number };
  */
 export function jsonObject({
   maxBytes = MAX_BODY_BYTES,
-  maxDepth = MAX_BODY_DEPTH,
-}: Partial<Bounds> = {}): MiddlewareHandler<AppEnv, string, { out: { json: JsonObject } }> {
+  extraDepth = 0,
+  fields = [],
+}: BodyOptions = {}): MiddlewareHandler<AppEnv, string, { out: { json: JsonObject } }> {
   return async function jsonObject(c, next) {
     const { headers } = c.req.raw;
     // Parameters of the media type are ignored, and no content coding is decoded (RFC 9110 sections 8.3 and 8.4).
@@ -47,7 +54,7 @@ export function jsonObject({
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       throw unreadable('The body must be a JSON object.');
     }
-    const [first, ...rest] = limitProblemsOf(value, maxDepth);
+    const [first, ...rest] = limitProblemsOf(value, MAX_BODY_DEPTH + extraDepth, fields);
     if (first !== undefined) throw validationError([first, ...rest]);
     c.req.addValidatedData('json', value);
     await next();
@@ -120,7 +127,7 @@ function unreadable(message: string, cause?: unknown): ApiError {
 }
 
 /** Returns the problems of a body in the order of the document, at most `MAX_PROBLEMS`. */
-function limitProblemsOf(body: JsonObject, maxDepth: number): Problem[] {
+function limitProblemsOf(body: JsonObject, maxDepth: number, fields: readonly string[]): Problem[] {
   const problems: Problem[] = [];
   const path: PathSegment[] = [];
 
@@ -134,26 +141,16 @@ function limitProblemsOf(body: JsonObject, maxDepth: number): Problem[] {
         isContainer && depth >= maxDepth
           ? `is nested deeper than ${MAX_BODY_DEPTH} levels`
           : limitBrokenBy(name, value);
-      if (message !== undefined) problems.push({ path: pathOf(path), message, ...fieldIn(path) });
-      else if (isContainer) visit(value, depth + 1);
+      if (message !== undefined) {
+        const field = fields.find((each) => `${fieldOf(path)}.`.startsWith(`${each}.`));
+        problems.push({ path: pathOf(path), message, ...(field && { field }) });
+      } else if (isContainer) visit(value, depth + 1);
       path.pop();
     }
   };
 
   visit(body, 1);
   return problems;
-}
-
-/** The fields of a body that the log may name. The names below a payload are the caller's own. */
-const PAYLOAD = 'payload';
-const EVENTS = 'events';
-
-/** Returns `Problem.field` for the path of a problem: the path up to `payload`, without indices. */
-function fieldIn([first, index, inner]: readonly PathSegment[]): { field?: string } {
-  if (first === PAYLOAD) return { field: PAYLOAD };
-  if (first !== EVENTS) return {};
-  const isItem = typeof index === 'number' && inner === PAYLOAD;
-  return { field: isItem ? `${EVENTS}.${PAYLOAD}` : EVENTS };
 }
 
 /** Returns the problem of a name or of a value that is no object and no list. */

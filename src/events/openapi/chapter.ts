@@ -15,7 +15,7 @@ import {
 import { headersOf, noStore, retryUnwaited } from '../../openapi/headers.ts';
 import { listOf } from '../../openapi/list-resource.ts';
 import { uuid } from '../../schema.ts';
-import { BATCH_BOUNDS } from '../batch.ts';
+import { BATCH_BODY } from '../batch.ts';
 import { name } from '../catalogue.ts';
 import { conflictDetails, keyInUse } from '../conflict.ts';
 import { IDEMPOTENCY_KEY_HEADER, parseIngestRequest } from '../request.ts';
@@ -24,7 +24,7 @@ import { listParameters, noSuchEvent, unknownAfterId } from '../stream.ts';
 import { anyStoredEvent, eventList, ingestBatchRequest, ingestRequest } from './event-types.ts';
 
 const MAX_BODY_KIB = MAX_BODY_BYTES / 1_024;
-const BATCH_KIB = BATCH_BOUNDS.maxBytes / 1_024;
+const BATCH_KIB = BATCH_BODY.maxBytes / 1_024;
 
 const EXAMPLE_KEY = 'bk_1001-created';
 const EXAMPLE_BODY = {
@@ -218,7 +218,7 @@ export const eventChapter = chapter(tag, {
           'An event of the batch is not valid, and its key has no stored event that answers for it. Nothing was stored.',
         errors: [validationError([REPEATED_KEY])],
       },
-      ...bodyErrors(BATCH_BOUNDS.maxBytes),
+      ...bodyErrors(BATCH_BODY.maxBytes),
     ],
   },
   'GET /api/v1/events': {

@@ -2,10 +2,10 @@
 
 import * as z from 'zod';
 import { OPEN } from '../../auth/openapi/access.ts';
-import { databaseDown } from '../../http/errors.ts';
 import { chapter, EXAMPLE_TIME, errorExample, json } from '../../openapi/chapter.ts';
 import { errorHeaders, headersOfErrors } from '../../openapi/headers.ts';
 import { VERSION } from '../../version.ts';
+import { databaseDown } from '../check.ts';
 import { detailedHealth, downHealth, health } from '../resource.ts';
 
 const DETAILED = { method: 'GET', path: '/api/health/detailed' } as const;

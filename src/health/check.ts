@@ -1,0 +1,78 @@
+/** The checks of the dependencies, in parallel, each for 2 s at most and without a write. */
+
+import { getTableColumns, getTableName } from 'drizzle-orm';
+import type { SQLiteTable } from 'drizzle-orm/sqlite-core';
+import type * as z from 'zod';
+import { withDeadline } from '../deadline.ts';
+import { ApiError } from '../http/errors.ts';
+import { logFault } from '../http/log.ts';
+import { readD1 } from '../storage/d1.ts';
+import { VERSION } from '../version.ts';
+import type { detailedHealth } from './resource.ts';
+
+type Dependencies = z.infer<typeof detailedHealth>['dependencies'];
+type Dependency = Dependencies[keyof Dependencies];
+
+const CHECK_DEADLINE_MS = 2_000;
+export const CACHED_SECONDS = 5;
+
+export type HealthOptions = {
+  /** The tables that this version needs. */
+  tables: readonly SQLiteTable[];
+  /** Calls a rate counter, and changes nothing. */
+  callCounter: (env: Env) => Promise<void>;
+};
+
+/** 503 `service_unavailable`. A client may retry when the cached result has expired. */
+export function databaseDown(): ApiError {
+  const headers = { 'Retry-After': String(CACHED_SECONDS) };
+  return new ApiError('service_unavailable', 'The database is down.', { headers });
+}
+
+/** Checks every dependency. Never rejects. A `degraded` service works without a dependency that is not the database. */
+export async function checkHealth(env: Env, { tables, callCounter }: HealthOptions) {
+  const query = schemaQuery(tables);
+  const [database, idempotency_cache, rate_limiter] = await Promise.all([
+    check('database', () => readD1(() => env.DB.prepare(query).first())),
+    check('idempotency_cache', () => env.IDEMPOTENCY.get('health')),
+    check('rate_limiter', () => callCounter(env)),
+  ]);
+  const dependencies: Dependencies = { database, idempotency_cache, rate_limiter };
+  const isDegraded = [idempotency_cache, rate_limiter].some(({ status }) => status === 'down');
+  const status = database.status === 'down' ? 'down' : isDegraded ? 'degraded' : 'ok';
+  // The binding is missing outside of Cloudflare and wrangler.
+  const { CF_VERSION_METADATA: metadata }: Partial<Env> = env;
+  const deployment = metadata && { id: metadata.id, tag: metadata.tag };
+  return { ...healthOf(status), dependencies, ...(deployment && { deployment }) };
+}
+
+export function healthOf(status: 'ok' | 'degraded' | 'down') {
+  return { object: 'health', status, timestamp: new Date().toISOString(), version: VERSION };
+}
+
+async function check(name: keyof Dependencies, call: () => Promise<unknown>): Promise<Dependency> {
+  const startedAt = Date.now();
+  let status: Dependency['status'] = 'ok';
+  try {
+    await withDeadline(call(), CHECK_DEADLINE_MS, name);
+  } catch (error) {
+    status = 'down';
+    logFault(`health: ${name} is down`, error);
+  }
+  return { status, latency_ms: Date.now() - startedAt };
+}
+
+/**
+ * Writes a query that names every column of every table and reads no row. D1 rejects it when a column is missing, for
+ * example after a deployment without its migrations.
+ */
+function schemaQuery(tables: readonly SQLiteTable[]): string {
+  const checks = tables.map((table) => {
+    const name = getTableName(table);
+    const columns = Object.values(getTableColumns(table)).map(
+      (column) => `"${name}"."${column.name}"`,
+    );
+    return `EXISTS (SELECT ${columns.join(', ')} FROM "${name}" WHERE 0)`;
+  });
+  return `SELECT ${['1', ...checks].join(' + ')}`;
+}
