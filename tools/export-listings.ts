@@ -6,13 +6,15 @@
  * to stderr.
  */
 
-import { createWriteStream, rmSync } from 'node:fs';
+import { createWriteStream, realpathSync, renameSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { userPath, watchNpm } from './command-line/npm.ts';
 import { showProgress } from './command-line/progress.ts';
 import { TARGET_OPTIONS, TARGET_USAGE, type Target, targetOf } from './command-line/target.ts';
-import { UserError } from './command-line/user-error.ts';
+import { messageOf, UserError } from './command-line/user-error.ts';
+import { inScratchFolder } from './database/scratch.ts';
 import { withLocalLock } from './development/local-lock.ts';
 import { exportListings } from './import/export.ts';
 import { openMigrated } from './import/load-listings.ts';
@@ -20,8 +22,13 @@ import { openMigrated } from './import/load-listings.ts';
 const USAGE = `Usage: npm run -s export-listings -- [--out FILE] [--remote] [--env NAME]
 
 Writes the whole catalogue as a listings file: imported again it changes nothing.
-  --out FILE     instead of stdout
-  ${TARGET_USAGE}`;
+
+  --out FILE     instead of stdout; a file that exists is replaced when the new one is whole
+  ${TARGET_USAGE}
+
+Changes: nothing but FILE.
+Exit codes: 0 the file is whole, 1 it is not, 2 invalid arguments.
+Example: npm run -s export-listings -- --out catalogue.json`;
 
 type Request = { target: Target; out: string | undefined };
 
@@ -42,35 +49,47 @@ function parse(args: string[]): Request {
 
 async function run(request: Request, open = openMigrated): Promise<number> {
   try {
-    const write = () => writeFile(request, open);
+    const write = () => writeCatalogue(request, open);
     await (request.target.kind === 'local' ? withLocalLock(write) : write());
     return 0;
   } catch (error) {
-    if (error instanceof UserError) throw error;
-    throw new UserError(`The export failed: ${error instanceof Error ? error.message : error}`);
+    const to = request.out === undefined ? '' : ` to ${request.out}`;
+    throw new UserError(`The export${to} failed: ${messageOf(error)}`);
   }
 }
 
-/** Writes the catalogue. An incomplete file is removed. */
-async function writeFile({ target, out }: Request, open: typeof openMigrated): Promise<void> {
+async function writeCatalogue({ target, out }: Request, open: typeof openMigrated): Promise<void> {
   const isRemote = target.kind === 'remote';
   const { environment } = target;
   const { database, close } = await open({ isRemote, environment, isDryRun: true });
-  const path = out === undefined ? undefined : userPath('export-listings', out);
   const progress = showProgress(process.stderr);
   const pieces = exportListings(database, (done, total) =>
     progress.update('listings read', done, total),
   );
   try {
-    if (path === undefined) await pipeline(pieces, process.stdout, { end: false });
-    else await pipeline(pieces, createWriteStream(path));
+    if (out === undefined) await pipeline(pieces, process.stdout, { end: false });
+    else await writeFile(userPath('export-listings', out), pieces);
   } catch (error) {
-    if (path !== undefined) rmSync(path, { force: true });
     // The reader of the output has all that it wanted.
-    else if (error instanceof Error && 'code' in error && error.code === 'EPIPE') return;
-    throw error;
+    const isClosedPipe = error instanceof Error && 'code' in error && error.code === 'EPIPE';
+    if (out !== undefined || !isClosedPipe) throw error;
   } finally {
     progress.end();
     await close();
   }
+}
+
+/** Writes a new file, and moves it to its path when it is whole. A symbolic link keeps its place. */
+async function writeFile(path: string, pieces: AsyncIterable<string>): Promise<void> {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats?.isDirectory()) throw new UserError('it is a directory');
+  if (stats?.isFile() && (stats.mode & 0o222) === 0) throw new UserError('it is read-only');
+  // A device or a pipe is written as it is.
+  if (stats && !stats.isFile()) return pipeline(pieces, createWriteStream(path));
+  const file = stats ? realpathSync(path) : path;
+  await inScratchFolder(dirname(file), async (folder) => {
+    const written = join(folder, 'listings.json');
+    await pipeline(pieces, createWriteStream(written, { mode: stats?.mode ?? 0o666 }));
+    renameSync(written, file);
+  });
 }

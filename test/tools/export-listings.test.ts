@@ -1,7 +1,16 @@
 /** `export-listings`: its file is imported again, which changes nothing. */
 
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import {
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -13,6 +22,7 @@ import { fileOf, propertyOf } from '../support/node/listings-file.ts';
 import { type MemoryImports, openMemoryImports } from '../support/node/memory-imports.ts';
 import type { ProjectCopy } from '../support/node/project-copy.ts';
 import { copyWithStore } from '../support/node/stores.ts';
+import { tapD1 } from '../support/tap.ts';
 
 const NAME = 'events-and-property-feed';
 
@@ -28,9 +38,9 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** Runs the command in this process, on the database of `imports`. */
-function exportHere(...args: string[]) {
-  const open = async () => ({ database: imports.database, close: async () => {} });
+/** Runs the command in this process, on the database of `imports` or on another one. */
+function exportHere(args: string[] = [], database = imports.database) {
+  const open = async () => ({ database, close: async () => {} });
   return runHere({ ...command, run: (request) => command.run(request, open) }, ...args);
 }
 
@@ -38,7 +48,7 @@ describe('export-listings', () => {
   it('writes a file that changes nothing when it is imported again, whole or as a patch', async () => {
     const before = imports.rows('SELECT * FROM properties ORDER BY id');
     const out = join(folder, 'catalogue.json');
-    const written = await exportHere('--out', out);
+    const written = await exportHere(['--out', out]);
     expect(written).toEqual({ code: 0, stdout: '', stderr: '71 of 71 listings read\n' });
     for (const option of ['--prune', '--patch']) {
       const again = await imports.run(out, option);
@@ -59,12 +69,45 @@ describe('export-listings', () => {
     empty.close();
   });
 
-  it('says in one line why a file cannot be written, and leaves none', async () => {
-    const out = join(folder, 'nowhere', 'catalogue.json');
-    const { code, stdout, stderr } = await exportHere('--out', out);
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr.trim().split('\n').at(-1)).toMatch(/^The export failed: .*nowhere/);
-    expect(existsSync(out)).toBe(false);
+  it('replaces a file only by a whole one, through a symbolic link too', async () => {
+    const [out, link] = ['before.json', 'link.json'].map((name) => join(folder, name));
+    if (out === undefined || link === undefined) throw new Error('no paths');
+    writeFileSync(out, 'before', { mode: 0o600 });
+    symlinkSync(out, link);
+    let calls = 0;
+    const failing = tapD1(imports.database, (call) => {
+      calls += 1;
+      return calls > 4 ? Promise.reject(new Error('D1 has failed')) : call();
+    });
+    const failed = await exportHere(['--out', link], failing);
+    expect(failed).toMatchObject({
+      code: 1,
+      stderr: `The export to ${link} failed: D1 has failed\n`,
+    });
+    expect(readFileSync(out, 'utf8')).toBe('before');
+    expect(await exportHere(['--out', link])).toMatchObject({ code: 0 });
+    expect(readFileSync(out, 'utf8')).toBe(await imports.exported());
+    expect([lstatSync(link).isSymbolicLink(), statSync(out).mode & 0o777]).toEqual([true, 0o600]);
+    expect(readdirSync(folder).filter((name) => name.startsWith('.scratch'))).toEqual([]);
+  });
+
+  it('writes to a device, and leaves a directory and a read-only file as they are', async () => {
+    const out = join(folder, 'read-only.json');
+    writeFileSync(out, 'before', { mode: 0o400 });
+    for (const [path, message] of [
+      [out, 'it is read-only'],
+      [folder, 'it is a directory'],
+      [join(folder, 'nowhere', 'catalogue.json'), 'no such file or directory'],
+      ['/dev/full', 'cannot write: no space left on device'],
+    ] as const) {
+      const { code, stdout, stderr } = await exportHere(['--out', path]);
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+      expect(stderr.trim().split('\n').at(-1)).toMatch(`The export to ${path} failed: `);
+      expect(stderr).toContain(message);
+    }
+    expect(readFileSync(out, 'utf8')).toBe('before');
+    expect(await exportHere(['--out', '/dev/null'])).toMatchObject({ code: 0 });
+    expect(statSync('/dev/null').isCharacterDevice()).toBe(true);
   });
 });
 
@@ -92,6 +135,21 @@ describe('the program export-listings', () => {
       status: 0,
       stdout: '{\n',
       errors: '71 of 71 listings read\n',
+    });
+  });
+
+  it('says in one line that the disk of its output is full', () => {
+    const { status, stderr } = spawnSync(
+      'bash',
+      ['-c', 'node tools/export-listings.ts >/dev/full'],
+      {
+        cwd: project.directory,
+        encoding: 'utf8',
+      },
+    );
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: '71 of 71 listings read\nThe export failed: cannot write: no space left on device\n',
     });
   });
 

@@ -37,8 +37,9 @@ export type Command<Request> = {
 };
 
 export async function runCommand<Request>(command: Command<Request>): Promise<void> {
-  for (const output of [process.stdout, process.stderr]) output.on('error', ignoreClosedPipe);
-  process.exitCode = await exitCodeOf(command, process.argv.slice(2));
+  for (const output of [process.stdout, process.stderr]) output.on('error', failUnlessClosed);
+  const code = await exitCodeOf(command, process.argv.slice(2));
+  process.exitCode ||= code;
 }
 
 /**
@@ -120,9 +121,9 @@ function sentenceOf(error: unknown): string {
   return /[.?]$/.test(sentence) ? sentence : `${sentence}.`;
 }
 
-/** Ignores a closed pipe, e.g. after `| head`: the command still ends with its own exit code. */
-function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error;
+/** After a closed pipe, e.g. `| head`, the command ends with its own exit code; after another fault of its output, with 1. */
+function failUnlessClosed(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') process.exitCode = 1;
 }
 
 /** npm may set a flag that is off to an empty text. */
