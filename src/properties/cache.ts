@@ -2,8 +2,8 @@
  * The feed's cache: finished responses in two levels, the memory of this isolate and the edge cache of the data centre.
  * The age of a response counts from its D1 read, in both.
  *
- * Reads of D1 may overtake each other. So each level keeps the newest read of a key, also if this read found no listing:
- * an older read replaces neither a response nor a removal.
+ * Reads of D1 may overtake each other, so both levels keep the times of the reads. An older response never replaces a
+ * younger one. A removal, which is a read that found no listing, hides each older response of the listing.
  *
  * The edge cache (Cache API) may evict an entry at any time, and does nothing on a `workers.dev` address. No route serves
  * its addresses. A fault of the edge cache is logged, and the request continues without it.
@@ -24,6 +24,22 @@ const TAG_BYTES = 16;
 const ENTRY_OVERHEAD_BYTES = 512;
 /** A larger response is cached at the edge only: it would evict many others. */
 const MAX_ENTRY_PART = 1 / 16;
+const MAX_READS = 5_000;
+
+/** What a request is cached under. */
+export type CacheKey = {
+  /** The address of the request. */
+  url: string;
+  response: string;
+  /** The key of a removal, in all languages; undefined for a list. */
+  removal: string | undefined;
+};
+
+/** A read of D1, and what it is cached under. */
+export type FeedRead = { keys: ReadonlySet<string>; result: FeedResponse | Removal };
+
+/** There is no such listing. */
+type Removal = { readAt: number; etag?: undefined; body?: undefined };
 
 export type FeedResponse = {
   /** A Blob, because a response copies bytes once more. */
@@ -35,9 +51,6 @@ export type FeedResponse = {
   readAt: number;
 };
 
-/** The newest read of a key. It has no response if it found no listing, or if its response is too large. */
-type MemoryEntry = { readAt: number; response: FeedResponse | undefined };
-
 export type CachedResponse = {
   response: FeedResponse;
   level: 'memory' | 'edge';
@@ -48,8 +61,9 @@ export type CachedResponse = {
 };
 
 export class FeedCache {
-  readonly #memory: LRUCache<string, MemoryEntry>;
-  readonly #maxEntryBytes: number;
+  readonly #memory: LRUCache<string, FeedResponse>;
+  /** Key of a response or a removal → the time of its newest read. */
+  readonly #readTimes = new LRUCache<string, number>({ max: MAX_READS });
   /** Part of an edge address: isolates with other rules or another site address share the edge cache. */
   readonly #rendering: string;
   readonly #currentMs: number;
@@ -59,85 +73,91 @@ export class FeedCache {
     this.#memory = new LRUCache({
       // `FEED_MEMORY_BYTES=0` caches nothing: no entry fits into one byte.
       maxSize: Math.max(1, feedMemoryBytes),
-      sizeCalculation: sizeOf,
+      maxEntrySize: Math.max(1, Math.floor(feedMemoryBytes * MAX_ENTRY_PART)),
+      sizeCalculation: ({ body }, key) => body.size + 2 * key.length + ENTRY_OVERHEAD_BYTES,
     });
-    this.#maxEntryBytes = feedMemoryBytes * MAX_ENTRY_PART;
     this.#rendering = renderingOf(publicSiteUrl);
     this.#currentMs = feedCacheSeconds * 1_000;
     this.#staleMs = feedStaleSeconds * 1_000;
   }
 
-  findInMemory(key: string): CachedResponse | undefined {
-    const response = this.#memory.get(key)?.response;
-    return response && this.#cached('memory', response);
+  findInMemory(key: CacheKey): CachedResponse | undefined {
+    const response = this.#memory.get(key.response);
+    return response && this.#cached('memory', key, response);
   }
 
   /** Never rejects, and takes about two seconds at most. */
-  async findAtEdge(requestUrl: string, key: string): Promise<CachedResponse | undefined> {
+  async findAtEdge(key: CacheKey): Promise<CachedResponse | undefined> {
     try {
-      const found = await this.#matchAtEdge(requestUrl, key);
+      const [found, removal] = await Promise.all([
+        this.#matchAtEdge(key.url, key.response),
+        key.removal && this.#matchAtEdge(key.url, key.removal),
+      ]);
+      if (key.removal && removal) this.remember(key.removal, { readAt: readAtOf(removal) });
       const etag = found?.headers.get('ETag');
       if (found === undefined || !etag) return undefined;
       const body = await withDeadline(found.arrayBuffer(), EDGE_DEADLINE_MS, 'edge cache body');
-      return this.#cached('edge', responseOf(body, etag, readAtOf(found)));
+      return this.#cached('edge', key, responseOf(body, etag, readAtOf(found)));
     } catch (error) {
       logFault('the edge cache could not be read', error);
       return undefined;
     }
   }
 
-  /** Caches a response of the edge cache in memory. */
-  remember(key: string, response: FeedResponse): void {
-    this.#remember(key, { readAt: response.readAt, response });
+  /** Caches a read in both levels. Never rejects. */
+  async put(url: string, { keys, result }: FeedRead): Promise<void> {
+    if (this.#currentMs === 0) return;
+    const newest = [...keys].filter((key) => this.remember(key, result));
+    await Promise.all(newest.map((key) => this.#putAtEdge(url, key, result)));
   }
 
-  /** Caches the response of a read in both levels, or that the read found no listing. Never rejects. */
-  async put(
-    requestUrl: string,
-    key: string,
-    readAt: number,
-    response: FeedResponse | undefined,
-  ): Promise<void> {
-    if (this.#currentMs === 0 || !this.#remember(key, { readAt, response })) return;
+  /** Caches the result of a read in memory, and returns whether the read is the newest one of the key. */
+  remember(key: string, result: FeedRead['result']): boolean {
+    if (result.readAt < (this.#readTimes.get(key) ?? 0)) return false;
+    this.#readTimes.set(key, result.readAt);
+    if (result.body) this.#memory.set(key, result);
+    return true;
+  }
+
+  async #putAtEdge(url: string, key: string, { readAt, etag, body }: FeedRead['result']) {
     const seconds = Math.max(this.#currentMs, this.#staleMs) / 1_000;
     const headers = new Headers({
       'Cache-Control': `public, max-age=${seconds}`,
       [READ_AT]: String(readAt),
     });
     // An entry without a tag is a removal.
-    if (response !== undefined) headers.set('ETag', response.etag);
+    if (etag) headers.set('ETag', etag);
     try {
-      if (readAt < readAtOf(await this.#matchAtEdge(requestUrl, key))) return;
-      const address = this.#addressOf(requestUrl, key);
-      const writing = caches.default.put(address, new Response(response?.body, { headers }));
+      const known = await this.#matchAtEdge(url, key);
+      if (known && readAt < readAtOf(known)) return;
+      const writing = caches.default.put(
+        this.#addressOf(url, key),
+        new Response(body, { headers }),
+      );
       await withDeadline(writing, EDGE_DEADLINE_MS, 'edge cache write');
     } catch (error) {
       logFault('the edge cache could not be written', error);
     }
   }
 
-  /** Returns whether memory has no newer read of the key. */
-  #remember(key: string, entry: MemoryEntry): boolean {
-    const { readAt } = entry;
-    if (readAt < (this.#memory.peek(key)?.readAt ?? 0)) return false;
-    const isTooLarge = sizeOf(entry, key) > this.#maxEntryBytes;
-    this.#memory.set(key, isTooLarge ? { readAt, response: undefined } : entry);
-    return true;
-  }
-
-  #matchAtEdge(requestUrl: string, key: string): Promise<Response | undefined> {
-    const looking = caches.default.match(this.#addressOf(requestUrl, key));
+  #matchAtEdge(url: string, key: string): Promise<Response | undefined> {
+    const looking = caches.default.match(this.#addressOf(url, key));
     return withDeadline(looking, EDGE_DEADLINE_MS, 'edge cache read');
   }
 
   /** The Cache API takes addresses of the request's own zone. The platform caches nothing else under /api. */
-  #addressOf(requestUrl: string, key: string): string {
+  #addressOf(url: string, key: string): string {
     // A URL cannot be parsed if the Host header is no valid authority.
-    const origin = URL.parse(requestUrl)?.origin ?? 'https://unknown.invalid';
+    const origin = URL.parse(url)?.origin ?? 'https://unknown.invalid';
     return `${origin}/api/.feed/${encodeURIComponent(`${this.#rendering} ${key}`)}`;
   }
 
-  #cached(level: CachedResponse['level'], response: FeedResponse): CachedResponse {
+  #cached(
+    level: CachedResponse['level'],
+    { removal = '' }: CacheKey,
+    response: FeedResponse,
+  ): CachedResponse | undefined {
+    if (response.readAt <= (this.#readTimes.get(removal) ?? 0)) return undefined;
     const ageMs = Date.now() - response.readAt;
     return { response, level, state: this.#stateAt(ageMs), ttlMs: this.#currentMs - ageMs };
   }
@@ -149,12 +169,8 @@ export class FeedCache {
   }
 }
 
-function sizeOf({ response }: MemoryEntry, key: string): number {
-  return (response?.body.size ?? 0) + 2 * key.length + ENTRY_OVERHEAD_BYTES;
-}
-
-function readAtOf(found: Response | undefined): number {
-  return Number(found?.headers.get(READ_AT));
+function readAtOf(found: Response): number {
+  return Number(found.headers.get(READ_AT));
 }
 
 /** Makes the response of a JSON text, with a strong `ETag` (RFC 9110 section 8.8.3): equal texts have equal tags. */
@@ -167,14 +183,4 @@ export async function makeResponse(json: string, readAt: number): Promise<FeedRe
 function responseOf(bytes: Uint8Array | ArrayBuffer, etag: string, readAt: number): FeedResponse {
   const headers = new Headers({ 'Cache-Control': 'private, no-cache', ETag: etag });
   return { body: new Blob([bytes], { type: 'application/json' }), headers, etag, readAt };
-}
-
-/**
- * Reports whether the client has the response already. An intermediary that compresses a response marks its tag `W/`,
- * so the comparison is weak (RFC 9110 section 13.1.2).
- */
-export function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
-  if (ifNoneMatch === undefined) return false;
-  if (ifNoneMatch.trim() === '*') return true;
-  return ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
 }

@@ -17,24 +17,16 @@ import { type AppEnv, configOf } from '../config.ts';
 import { firstWithin } from '../deadline.ts';
 import { resourceMissing } from '../http/errors.ts';
 import { logFault, note } from '../http/log.ts';
-import { encodeCursor, listJson } from '../http/paging.ts';
 import type { Connection } from '../storage/statement.ts';
 import {
   type CachedResponse,
+  type CacheKey,
   FeedCache,
+  type FeedRead,
   type FeedResponse,
   makeResponse,
-  matchesEtag,
 } from './cache.ts';
 import { inLanguages } from './locale-map.ts';
-import { findLocations, LOCATIONS_SCOPE, type LocationsRequest } from './locations.ts';
-import {
-  findDocument,
-  findPage,
-  type ListingKey,
-  type PageRequest,
-  propertiesScope,
-} from './store.ts';
 
 const EDGE_HEAD_START_MS = 20;
 const D1_HEAD_START_MS = 300;
@@ -49,34 +41,197 @@ const SLOW_GRACE_MS = 300_000;
 const RENEWAL_RETRY_MS = 6_000;
 const MAX_RENEWALS = 1_000;
 
-/** A request. Equal requests have equal JSON texts. */
-export type FeedRequest = (
-  | ({ kind: 'page' } & PageRequest)
-  | { kind: 'item'; key: ListingKey }
-  | ({ kind: 'locations' } & LocationsRequest)
-) & {
-  /** The languages that every text is cut to; undefined for all of them. */
-  locale: readonly string[] | undefined;
+/** A kind of response that is cached. Equal requests have equal JSON texts. */
+export type FeedKind<Request> = {
+  name: string;
+  /** Reads the response in all languages from D1, as JSON text. */
+  find(
+    connection: Connection,
+    publicSiteUrl: string,
+    request: Request,
+  ): Promise<string | Missing<Request>>;
+  canBeMissing?: true;
 };
 
-/** A request, with its key in the cache. */
-type FeedCall = { c: Context<AppEnv>; request: FeedRequest; key: string; cache: FeedCache };
+/** No listing was found for these requests, which are 404s. */
+export type Missing<Request> = { missing: readonly Request[] };
+
+type FeedOptions = {
+  /** The languages that every text is cut to; undefined for all of them. */
+  locale?: readonly string[] | undefined;
+  /** Reads the primary past both levels of the cache, and serves no stale response. */
+  fresh?: boolean | undefined;
+};
+
+type FeedCall = {
+  c: Context<AppEnv>;
+  kind: FeedKind<unknown>;
+  request: unknown;
+  locale: FeedOptions['locale'];
+  cache: FeedCache;
+  key: CacheKey;
+  /** What the edge cache has returned so far. */
+  edge: CachedResponse | undefined;
+};
 
 /** What the two levels have. */
 type CacheLookup = { memory: CachedResponse | undefined; edge: CachedResponse | undefined };
 
 type D1State = 'running' | 'slow' | 'failed';
 
-type ReadOutcome =
-  | { kind: 'found'; response: FeedResponse }
-  | { kind: 'missing' }
-  | { kind: 'failed'; error: unknown };
+type ReadOutcome = { kind: 'read'; read: FeedRead } | { kind: 'failed'; error: unknown };
 
 type ServedResponse = {
   response: FeedResponse;
   source: 'memory' | 'edge' | 'database' | 'stale';
   cacheStatus: string;
 };
+
+/** Returns the 404 for a listing that is hidden or unknown, and for a name that no listing can have. */
+export function noSuchProperty() {
+  return resourceMissing('There is no such property.');
+}
+
+/** The feed of one isolate, with its own memory. */
+export class Feed {
+  #cache: FeedCache | undefined;
+  /** Key → the start of its renewal, in milliseconds since the epoch. */
+  readonly #renewals = new LRUCache<string, number>({ max: MAX_RENEWALS });
+  /** The time of D1's last fault, a failure or a stall. */
+  #faultAt = Number.NEGATIVE_INFINITY;
+  #faultLoggedAt = Number.NEGATIVE_INFINITY;
+
+  /** Responds with 200 or 304. Throws the 404 of a missing listing, and D1's error if there is no stale response either. */
+  async respond<Request>(
+    c: Context<AppEnv>,
+    kind: FeedKind<Request>,
+    request: Request,
+    { locale, fresh = false }: FeedOptions,
+  ): Promise<Response> {
+    const config = configOf(c.env);
+    this.#cache ??= new FeedCache(config);
+    const name = JSON.stringify([kind.name, request]);
+    const key = {
+      url: c.req.url,
+      response: `${name} in ${locale ?? 'all languages'}`,
+      removal: kind.canBeMissing && name,
+    };
+    const call = { c, kind, request, locale, cache: this.#cache, key, edge: undefined };
+    const isOff = config.feedCacheSeconds === 0;
+    const served = isOff || fresh ? await this.#bypassCache(call, fresh) : await this.#serve(call);
+    note({ cache: served.source });
+    return httpResponse(served, c.req.header('If-None-Match'));
+  }
+
+  async #serve(call: FeedCall): Promise<ServedResponse> {
+    // 0 ms
+    const inMemory = this.#serveCached(call, 'running');
+    if (inMemory) return inMemory;
+    const edgeLookup = call.cache.findAtEdge(call.key).then((edge) => {
+      call.edge = edge;
+    });
+    await firstWithin(edgeLookup, EDGE_HEAD_START_MS, undefined);
+
+    // 20 ms
+    const d1 = this.#hadFault(FAULT_PAUSE_MS) ? 'failed' : 'running';
+    return this.#serveCached(call, d1) ?? this.#serveFromD1(call, edgeLookup);
+  }
+
+  async #serveFromD1(call: FeedCall, edgeLookup: Promise<void>): Promise<ServedResponse> {
+    const { c, cache, key, edge } = call;
+    const cacheStatus = statusOfBoth({ memory: cache.findInMemory(key), edge });
+    const reading = this.#readThrough(call);
+    // The read continues after a stale response was served, and is cached itself.
+    c.executionCtx.waitUntil(reading);
+    let outcome = await firstWithin(reading, D1_HEAD_START_MS, undefined);
+
+    // 300 ms
+    if (outcome === undefined) {
+      const d1 = this.#hadFault(FAULT_MEMORY_MS) ? 'failed' : 'slow';
+      const served = this.#serveCached(call, d1);
+      if (served) return served;
+      outcome = await firstWithin(reading, STALL_MS - D1_HEAD_START_MS, undefined);
+    }
+
+    // 2 s
+    if (outcome === undefined) {
+      const served = this.#serveCached(call, 'failed');
+      if (served) return served;
+      outcome = await reading;
+    }
+
+    // 5 s at most
+    if (outcome.kind === 'failed') {
+      await edgeLookup;
+      const served = this.#serveCached(call, 'failed');
+      if (served) return served;
+    }
+    return { response: responseOf(outcome), source: 'database', cacheStatus };
+  }
+
+  /** Serves a cached response, if one may be served. Memory is read again: another request may have cached one. */
+  #serveCached(call: FeedCall, d1: D1State): ServedResponse | undefined {
+    const memory = call.cache.findInMemory(call.key);
+    const lookup = { memory, edge: call.edge };
+    const cached = chooseCached(lookup, d1);
+    if (cached === undefined) return undefined;
+    const { response, level, state } = cached;
+    if (level === 'edge') call.cache.remember(call.key.response, response);
+    if (state === 'renewing') this.#renew(call);
+    if (state === 'stale') {
+      const cacheStatus = `${statusOfBoth(lookup)}; detail=${d1}`;
+      return { response, source: 'stale', cacheStatus };
+    }
+    const cacheStatus = level === 'memory' ? statusOf('isolate', cached) : statusOfBoth(lookup);
+    return { response, source: level, cacheStatus };
+  }
+
+  /** Renews a response in the background, unless another request of this isolate does. */
+  #renew(call: FeedCall): void {
+    const now = Date.now();
+    if (now - (this.#renewals.get(call.key.response) ?? 0) < RENEWAL_RETRY_MS) return;
+    this.#renewals.set(call.key.response, now);
+    call.c.executionCtx.waitUntil(this.#renewNow(call));
+  }
+
+  async #renewNow(call: FeedCall): Promise<void> {
+    const { key, cache } = call;
+    // Another isolate may have renewed the response.
+    const edge = await cache.findAtEdge(key);
+    if (edge?.state === 'current') cache.remember(key.response, edge.response);
+    else if ((await this.#readThrough(call)).kind === 'failed') return;
+    this.#renewals.delete(key.response);
+  }
+
+  async #bypassCache(call: FeedCall, isFresh: boolean): Promise<ServedResponse> {
+    const outcome = await this.#readThrough(call, isFresh ? 'first-primary' : undefined);
+    const because = isFresh ? 'request' : 'bypass';
+    const cacheStatus = `edge; fwd=${because}, isolate; fwd=${because}`;
+    return { response: responseOf(outcome), source: 'database', cacheStatus };
+  }
+
+  /** Reads D1 into both levels, and notes a fault of D1. Never rejects. */
+  async #readThrough(call: FeedCall, constraint?: D1SessionConstraint): Promise<ReadOutcome> {
+    const reading = tryRead(call, constraint);
+    const inTime = await firstWithin(reading, STALL_MS, undefined);
+    if (inTime === undefined) this.#noteFault(new Error(`a read took over ${STALL_MS} ms`));
+    const outcome = inTime ?? (await reading);
+    if (outcome.kind === 'failed') this.#noteFault(outcome.error);
+    else call.c.executionCtx.waitUntil(call.cache.put(call.key.url, outcome.read));
+    return outcome;
+  }
+
+  #noteFault(error: unknown): void {
+    this.#faultAt = Date.now();
+    if (this.#faultAt - this.#faultLoggedAt < FAULT_PAUSE_MS) return;
+    this.#faultLoggedAt = this.#faultAt;
+    logFault('D1 failed or stalled', error);
+  }
+
+  #hadFault(withinMs: number): boolean {
+    return Date.now() - this.#faultAt < withinMs;
+  }
+}
 
 /** Chooses the younger one of the cached responses, if it may be served while D1 is in this state. Pure. */
 export function chooseCached(
@@ -95,199 +250,35 @@ export function chooseCached(
   return undefined;
 }
 
-/** Returns the 404 for a listing that is hidden or unknown, and for a name that no listing can have. */
-export function noSuchProperty() {
-  return resourceMissing('There is no such property.');
-}
-
-/** The feed of one isolate, with its own memory. */
-export class Feed {
-  #cache: FeedCache | undefined;
-  /** Key → the start of its renewal, in milliseconds since the epoch. */
-  readonly #renewals = new LRUCache<string, number>({ max: MAX_RENEWALS });
-  /** The time of D1's last fault, a failure or a stall. */
-  #faultAt = Number.NEGATIVE_INFINITY;
-  #faultLoggedAt = Number.NEGATIVE_INFINITY;
-
-  /**
-   * Responds with 200 or 304. Throws the 404 of a missing listing, and D1's error if there is no stale response either.
-   * With `isFresh`, it reads the primary past both levels of the cache, and serves no stale response.
-   */
-  async respond(c: Context<AppEnv>, request: FeedRequest, isFresh = false): Promise<Response> {
-    const config = configOf(c.env);
-    this.#cache ??= new FeedCache(config);
-    const call = { c, request, key: JSON.stringify(request), cache: this.#cache };
-    const isOff = config.feedCacheSeconds === 0;
-    const served =
-      isOff || isFresh ? await this.#bypassCache(call, isFresh) : await this.#serve(call);
-    note({ cache: served.source });
-    return httpResponse(served, c.req.header('If-None-Match'));
-  }
-
-  async #serve(call: FeedCall): Promise<ServedResponse> {
-    const { c, key, cache } = call;
-    // 0 ms
-    const inMemory = this.#serveCached(call, undefined, 'running');
-    if (inMemory) return inMemory;
-    const edgeLookup = cache.findAtEdge(c.req.url, key);
-    const edge = await firstWithin(edgeLookup, EDGE_HEAD_START_MS, undefined);
-
-    // 20 ms
-    const early = this.#serveCached(
-      call,
-      edge,
-      this.#hadFault(FAULT_PAUSE_MS) ? 'failed' : 'running',
-    );
-    if (early) return early;
-    const cacheStatus = statusOfBoth({ memory: cache.findInMemory(key), edge });
-    const reading = this.#read(call);
-    // The read continues after a stale response was served, and is cached itself.
-    c.executionCtx.waitUntil(reading);
-    const edgeSoFar = () => firstWithin(edgeLookup, 0, undefined);
-
-    let outcome = await firstWithin(reading, D1_HEAD_START_MS, undefined);
-    if (outcome === undefined) {
-      // 300 ms
-      const d1 = this.#hadFault(FAULT_MEMORY_MS) ? 'failed' : 'slow';
-      const served = this.#serveCached(call, await edgeSoFar(), d1);
-      if (served) return served;
-      outcome = await firstWithin(reading, STALL_MS - D1_HEAD_START_MS, undefined);
-    }
-    if (outcome === undefined) {
-      // 2 s
-      const served = this.#serveCached(call, await edgeSoFar(), 'failed');
-      if (served) return served;
-      outcome = await reading;
-    }
-    if (outcome.kind === 'failed') {
-      const served = this.#serveCached(call, await edgeLookup, 'failed');
-      if (served) return served;
-    }
-    return { response: foundIn(outcome), source: 'database', cacheStatus };
-  }
-
-  /** Serves a cached response, if one may be served. Memory is read again: another request may have cached one. */
-  #serveCached(
-    call: FeedCall,
-    edge: CachedResponse | undefined,
-    d1: D1State,
-  ): ServedResponse | undefined {
-    const lookup = { memory: call.cache.findInMemory(call.key), edge };
-    const cached = chooseCached(lookup, d1);
-    if (cached === undefined) return undefined;
-    const { response, level, state } = cached;
-    if (level === 'edge') call.cache.remember(call.key, response);
-    if (state === 'renewing') this.#renew(call);
-    if (state === 'stale') {
-      const cacheStatus = `${statusOfBoth(lookup)}; detail=${d1}`;
-      return { response, source: 'stale', cacheStatus };
-    }
-    const cacheStatus = level === 'memory' ? statusOf('isolate', cached) : statusOfBoth(lookup);
-    return { response, source: level, cacheStatus };
-  }
-
-  /** Renews a response in the background, unless another request of this isolate does. */
-  #renew(call: FeedCall): void {
-    const now = Date.now();
-    if (now - (this.#renewals.get(call.key) ?? 0) < RENEWAL_RETRY_MS) return;
-    this.#renewals.set(call.key, now);
-    call.c.executionCtx.waitUntil(this.#renewNow(call));
-  }
-
-  async #renewNow(call: FeedCall): Promise<void> {
-    const { c, key, cache } = call;
-    // Another isolate may have renewed the response.
-    const edge = await cache.findAtEdge(c.req.url, key);
-    if (edge?.state === 'current') cache.remember(key, edge.response);
-    else if ((await this.#read(call)).kind === 'failed') return;
-    this.#renewals.delete(key);
-  }
-
-  async #bypassCache(call: FeedCall, isFresh: boolean): Promise<ServedResponse> {
-    const outcome = await this.#read(call, isFresh ? 'first-primary' : undefined);
-    const because = isFresh ? 'request' : 'bypass';
-    const cacheStatus = `edge; fwd=${because}, isolate; fwd=${because}`;
-    return { response: foundIn(outcome), source: 'database', cacheStatus };
-  }
-
-  /** Reads D1 into both levels, and notes a fault of D1. Never rejects. */
-  async #read(call: FeedCall, constraint?: D1SessionConstraint): Promise<ReadOutcome> {
-    const { c, key, cache } = call;
-    const readAt = Date.now();
-    const reading = readFromD1(call, readAt, constraint);
-    const inTime = await firstWithin(reading, STALL_MS, undefined);
-    if (inTime === undefined) this.#noteFault(new Error(`a read took over ${STALL_MS} ms`));
-    const outcome = inTime ?? (await reading);
-    if (outcome.kind === 'failed') {
-      this.#noteFault(outcome.error);
-    } else {
-      const response = outcome.kind === 'found' ? outcome.response : undefined;
-      c.executionCtx.waitUntil(cache.put(c.req.url, key, readAt, response));
-    }
-    return outcome;
-  }
-
-  #noteFault(error: unknown): void {
-    this.#faultAt = Date.now();
-    if (this.#faultAt - this.#faultLoggedAt < FAULT_PAUSE_MS) return;
-    this.#faultLoggedAt = this.#faultAt;
-    logFault('D1 failed or stalled', error);
-  }
-
-  #hadFault(withinMs: number): boolean {
-    return Date.now() - this.#faultAt < withinMs;
-  }
-}
-
 /**
- * Reads the response from D1. Never rejects. By default the nearest replica may answer: its lag is shorter than the age
- * of a cached response.
+ * Reads D1. Never rejects. By default the nearest replica may respond: its lag is shorter than the age of a cached
+ * response.
  */
-async function readFromD1(
-  { c, request }: FeedCall,
-  readAt: number,
+async function tryRead(
+  { c, kind, request, locale, key }: FeedCall,
   constraint: D1SessionConstraint = 'first-unconstrained',
 ): Promise<ReadOutcome> {
+  const readAt = Date.now();
   try {
     const session = c.env.DB.withSession(constraint);
-    const whole = await readJson(session, configOf(c.env).publicSiteUrl, request);
-    if (whole === undefined) return { kind: 'missing' };
-    const json = request.locale ? inLanguages(whole, request.locale) : whole;
-    return { kind: 'found', response: await makeResponse(json, readAt) };
+    const found = await kind.find(session, configOf(c.env).publicSiteUrl, request);
+    if (typeof found !== 'string') {
+      const keys = new Set(found.missing.map((each) => JSON.stringify([kind.name, each])));
+      return { kind: 'read', read: { keys, result: { readAt } } };
+    }
+    const result = await makeResponse(inLanguages(found, locale), readAt);
+    return { kind: 'read', read: { keys: new Set([key.response]), result } };
   } catch (error) {
     return { kind: 'failed', error };
   }
 }
 
-/** Reads the body of the response in all languages, as JSON text; undefined if there is no such listing. */
-async function readJson(
-  connection: Connection,
-  publicSiteUrl: string,
-  request: FeedRequest,
-): Promise<string | undefined> {
-  switch (request.kind) {
-    case 'item':
-      return findDocument(connection, publicSiteUrl, request.key);
-    case 'page': {
-      const { documents, next } = await findPage(connection, publicSiteUrl, request);
-      return listJson(documents, next && (await encodeCursor(propertiesScope(request), next)));
-    }
-    case 'locations': {
-      const { documents, next } = await findLocations(connection, request);
-      return listJson(documents, next && (await encodeCursor(LOCATIONS_SCOPE, next)));
-    }
-  }
-}
-
-function foundIn(outcome: ReadOutcome): FeedResponse {
-  switch (outcome.kind) {
-    case 'found':
-      return outcome.response;
-    case 'missing':
-      throw noSuchProperty();
-    case 'failed':
-      throw outcome.error;
-  }
+/** Throws the 404 of a missing listing, and D1's error. */
+function responseOf(outcome: ReadOutcome): FeedResponse {
+  if (outcome.kind === 'failed') throw outcome.error;
+  const { result } = outcome.read;
+  if (result.body === undefined) throw noSuchProperty();
+  return result;
 }
 
 /** Makes the value of `Cache-Status` (RFC 9211), the cache nearest the origin first. */
@@ -304,10 +295,10 @@ function statusOf(name: 'isolate' | 'edge', cached: CachedResponse | undefined):
 /** Makes a 200, or a 304 if the client has the response already. */
 function httpResponse(
   { response, source, cacheStatus }: ServedResponse,
-  ifNoneMatch?: string,
+  ifNoneMatch: string | undefined,
 ): Response {
   const { body, headers, etag, readAt } = response;
-  const isUnchanged = matchesEtag(ifNoneMatch, etag);
+  const isUnchanged = ifNoneMatch !== undefined && namesTag(ifNoneMatch, etag);
   const sent = new Response(isUnchanged ? null : body, {
     status: isUnchanged ? 304 : 200,
     headers,
@@ -317,4 +308,10 @@ function httpResponse(
     sent.headers.set('Age', String(Math.floor((Date.now() - readAt) / 1_000)));
   }
   return sent;
+}
+
+/** An intermediary that compresses a response marks its tag `W/`, so the comparison is weak (RFC 9110 section 13.1.2). */
+export function namesTag(ifNoneMatch: string, etag: string): boolean {
+  if (ifNoneMatch.trim() === '*') return true;
+  return ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
 }

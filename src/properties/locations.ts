@@ -2,13 +2,13 @@
 
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
-import type { CursorScope } from '../http/paging.ts';
+import { type CursorScope, encodeCursor, listJson } from '../http/paging.ts';
 import { uuid } from '../schema.ts';
 import { readD1 } from '../storage/d1.ts';
 import { keysetPage, readPage, withinShare } from '../storage/page.ts';
-import { type Connection, statementOf } from '../storage/statement.ts';
+import { statementOf } from '../storage/statement.ts';
+import type { FeedKind } from './feed.ts';
 import { slug as slugText } from './slug.ts';
-import type { DocumentPage } from './store.ts';
 import { locations } from './table.ts';
 
 /** The position of a location in the list: by slug, locations without a slug last, then by id. */
@@ -22,7 +22,7 @@ export const locationPosition: z.ZodType<LocationPosition> = z
 export const LOCATIONS_SCOPE: CursorScope = { list: 'locations' };
 
 /** A request for at most `limit` locations after a position, or from the beginning. */
-export type LocationsRequest = { limit: number; after?: LocationPosition | undefined };
+type LocationsRequest = { limit: number; after?: LocationPosition | undefined };
 
 /** A location. Its name is null if it was left out. */
 type LocationRow = Omit<typeof locations.$inferSelect, 'sort_slug' | 'name'> & {
@@ -32,21 +32,22 @@ type LocationRow = Omit<typeof locations.$inferSelect, 'sort_slug' | 'name'> & {
 /** The `sort_slug` of a location without a slug. */
 const NO_SLUG = '~';
 
-/** Finds a page of locations, as JSON texts of `LocationResource`. Reads at most `limit + 1` rows. */
-export async function findLocations(
-  connection: Connection,
-  { limit, after = ['', ''] }: LocationsRequest,
-): Promise<DocumentPage<LocationPosition>> {
-  const [slug, id] = after;
-  const place = { after0: slug ?? NO_SLUG, after1: id };
-  const { items, next } = await readPage(
-    limit,
-    (size) => readD1(() => PAGE.rows(connection, { ...place, ...size })),
-    documentOf,
-  );
-  const documents = items.map(({ document }) => document);
-  return { documents, next: next ? [next.slug, next.id] : null };
-}
+/** A page of the locations. */
+export const LOCATION_PAGE: FeedKind<LocationsRequest> = {
+  name: 'locations',
+  /** Reads at most `limit + 1` rows. */
+  async find(connection, _, { limit, after: [slug, id] = ['', ''] }) {
+    const place = { after0: slug ?? NO_SLUG, after1: id };
+    const { items, next } = await readPage(
+      limit,
+      (size) => readD1(() => PAGE.rows(connection, { ...place, ...size })),
+      documentOf,
+    );
+    const documents = items.map(({ document }) => document);
+    const last = next && [next.slug, next.id];
+    return listJson(documents, last ? await encodeCursor(LOCATIONS_SCOPE, last) : null);
+  },
+};
 
 function documentOf({ id, slug, name }: LocationRow): string | undefined {
   if (name === null) return undefined;

@@ -1,7 +1,6 @@
 /** The routes of the feed: listings, their cards, one listing, the changes, and the locations that listings name. */
 
 import { Hono } from 'hono';
-import type * as z from 'zod';
 import { requireFeedAccess } from '../auth/require.ts';
 import { type AppEnv, configOf } from '../config.ts';
 import { decodeCursor } from '../http/paging.ts';
@@ -9,8 +8,8 @@ import { validQuery } from '../http/query.ts';
 import { lookUntil } from '../http/wait.ts';
 import { isUuid } from '../schema.ts';
 import { CHANGES_SCOPE, changePlace, readChanges } from './changes.ts';
-import { Feed, type FeedRequest, noSuchProperty } from './feed.ts';
-import { LOCATIONS_SCOPE, locationPosition } from './locations.ts';
+import { Feed, noSuchProperty } from './feed.ts';
+import { LOCATION_PAGE, LOCATIONS_SCOPE, locationPosition } from './locations.ts';
 import {
   changeParameters,
   itemParameters,
@@ -18,28 +17,37 @@ import {
   locationParameters,
 } from './parameters.ts';
 import { isSlug } from './slug.ts';
-import { type ListingKey, type PageRequest, position, propertiesScope } from './store.ts';
+import { LISTING, LISTING_PAGE, type ListingKey, position, propertiesScope } from './store.ts';
 
 /** Mounted at /api/v1/web. */
 export function propertyRoutes() {
   const feed = new Feed();
-  const listQuery = validQuery(listParameters, { location_slug: 'location' });
-  return new Hono<AppEnv>()
-    .get('/properties', requireFeedAccess(), listQuery, async (c) => {
-      return feed.respond(c, ...(await pageRequest(c.req.valid('query'), 'document')));
-    })
-    .get('/property-cards', requireFeedAccess(), listQuery, async (c) => {
-      return feed.respond(c, ...(await pageRequest(c.req.valid('query'), 'card')));
-    })
+  const routes = new Hono<AppEnv>();
+  for (const [path, shows] of [
+    ['/properties', 'document'],
+    ['/property-cards', 'card'],
+  ] as const) {
+    const query = validQuery(listParameters, { location_slug: 'location' });
+    routes.get(path, requireFeedAccess(), query, async (c) => {
+      const { limit, cursor, locale, fresh, ...filters } = c.req.valid('query');
+      const shape = { shows, filters };
+      // Most requests have no cursor.
+      const after =
+        cursor === undefined
+          ? undefined
+          : await decodeCursor(cursor, propertiesScope(shape), position);
+      return feed.respond(c, LISTING_PAGE, { ...shape, limit, after }, { locale, fresh });
+    });
+  }
+  return routes
     .get('/properties/:slugOrId', requireFeedAccess(), validQuery(itemParameters), async (c) => {
-      const { locale, fresh } = c.req.valid('query');
       const key = keyOf(c.req.param('slugOrId'));
-      return feed.respond(c, { kind: 'item', key, locale }, fresh);
+      return feed.respond(c, LISTING, key, c.req.valid('query'));
     })
     .get('/locations', requireFeedAccess(), validQuery(locationParameters), async (c) => {
       const { limit, cursor, locale, fresh } = c.req.valid('query');
       const after = await decodeCursor(cursor, LOCATIONS_SCOPE, locationPosition);
-      return feed.respond(c, { kind: 'locations', limit, after, locale }, fresh);
+      return feed.respond(c, LOCATION_PAGE, { limit, after }, { locale, fresh });
     })
     .get('/property-changes', requireFeedAccess(), validQuery(changeParameters), async (c) => {
       const { limit, after: cursor, locale, wait } = c.req.valid('query');
@@ -58,18 +66,6 @@ export function propertyRoutes() {
       const type = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
       return new Response(result.json, { headers: { ...type, ...headers } });
     });
-}
-
-/** Returns the request for a page that a query asks for, and its `fresh`. */
-async function pageRequest(
-  { limit, cursor, locale, fresh, ...filters }: z.output<typeof listParameters>,
-  shows: PageRequest['shows'],
-): Promise<[FeedRequest, boolean | undefined]> {
-  let after: PageRequest['after'];
-  if (cursor !== undefined) {
-    after = await decodeCursor(cursor, propertiesScope({ shows, filters }), position);
-  }
-  return [{ kind: 'page', shows, filters, limit, after, locale }, fresh];
 }
 
 /** Returns the key that a path names: an id or a slug. Throws the 404 for a name that no listing can have. */

@@ -2,11 +2,12 @@
 
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import * as z from 'zod';
-import type { CursorScope } from '../http/paging.ts';
+import { type CursorScope, encodeCursor, listJson } from '../http/paging.ts';
 import { uuid } from '../schema.ts';
 import { readD1 } from '../storage/d1.ts';
 import { given, keysetPage, readPage, withinShare } from '../storage/page.ts';
-import { type Connection, statementOf, statementsOf } from '../storage/statement.ts';
+import { statementOf, statementsOf } from '../storage/statement.ts';
+import type { FeedKind } from './feed.ts';
 import type { FeedFilters } from './parameters.ts';
 import { cardOf, render, renderingOf } from './render.ts';
 import type { Source } from './source.ts';
@@ -26,60 +27,57 @@ export type PageRequest = {
   after?: Position | undefined;
 };
 
-/** Items as JSON texts, and the position of the last item if more items follow, else null. */
-export type DocumentPage<Position> = { documents: string[]; next: Position | null };
-
 /** The key of one listing. */
 export type ListingKey = { id: string } | { slug: string };
 
-export function propertiesScope({
-  shows,
-  filters,
-}: Pick<PageRequest, 'shows' | 'filters'>): CursorScope {
+type Shape = Pick<PageRequest, 'shows' | 'filters'>;
+
+export function propertiesScope({ shows, filters }: Shape): CursorScope {
   return { list: shows === 'card' ? 'property-cards' : 'properties', filters };
 }
 
 /** Comes before every position: orders are 32-bit integers. */
 const BEGINNING: Position = [-2_147_483_649, ''];
 
-/**
- * Finds a page of public listings, as JSON texts. Reads `limit + 1` rows, and one more for each further status; with
- * `location`, one more for each status.
- */
-export async function findPage(
-  connection: Connection,
-  publicSiteUrl: string,
-  { shows, filters, limit, after = BEGINNING }: PageRequest,
-): Promise<DocumentPage<Position>> {
-  const { status, ...exact } = filters;
-  const values = {
-    ...Object.fromEntries(status.map((each, index) => [`status${index}`, each])),
-    ...exact,
-    after0: after[0],
-    after1: after[1],
-    rendering: renderingOf(publicSiteUrl),
-  };
-  const statement = pageStatement({ shows, filters });
-  const { items, next } = await readPage(
-    limit,
-    (size) => readD1(() => statement.rows(connection, { ...values, ...size })),
-    (row) => documentOf(row, publicSiteUrl, shows),
-  );
-  const documents = items.map(({ document }) => document);
-  return { documents, next: next ? [next.display_order, next.id] : null };
-}
+/** A page of the list, or of the cards. */
+export const LISTING_PAGE: FeedKind<PageRequest> = {
+  name: 'page',
+  /** Reads `limit + 1` rows, and one more for each further status; with `location`, one more for each status. */
+  async find(connection, publicSiteUrl, { shows, filters, limit, after = BEGINNING }) {
+    const { status, ...exact } = filters;
+    const values = {
+      ...Object.fromEntries(status.map((each, index) => [`status${index}`, each])),
+      ...exact,
+      after0: after[0],
+      after1: after[1],
+      rendering: renderingOf(publicSiteUrl),
+    };
+    const statement = pageStatement({ shows, filters });
+    const { items, next } = await readPage(
+      limit,
+      (size) => readD1(() => statement.rows(connection, { ...values, ...size })),
+      (row) => documentOf(row, publicSiteUrl, shows),
+    );
+    const documents = items.map(({ document }) => document);
+    const scope = propertiesScope({ shows, filters });
+    const last = next && [next.display_order, next.id];
+    return listJson(documents, last ? await encodeCursor(scope, last) : null);
+  },
+};
 
-/** Finds one public listing, as JSON text of a `Property`. */
-export async function findDocument(
-  connection: Connection,
-  publicSiteUrl: string,
-  key: ListingKey,
-): Promise<string | undefined> {
-  const statement = 'id' in key ? BY_ID : BY_SLUG;
-  const values = { ...key, rendering: renderingOf(publicSiteUrl) };
-  const [row] = await readD1(() => statement.rows(connection, values));
-  return row && documentOf(row, publicSiteUrl, 'document');
-}
+/** One listing. A hidden one is missing under its id and its last public slug too. */
+export const LISTING: FeedKind<ListingKey> = {
+  name: 'listing',
+  canBeMissing: true,
+  async find(connection, publicSiteUrl, key) {
+    const statement = 'id' in key ? BY_ID : BY_SLUG;
+    const values = { ...key, rendering: renderingOf(publicSiteUrl) };
+    const [row] = await readD1(() => statement.rows(connection, values));
+    const document = row && documentOf(row, publicSiteUrl, 'document');
+    if (document !== undefined) return document;
+    return { missing: row ? [key, { id: row.id }, { slug: row.removed_slug ?? row.slug }] : [key] };
+  },
+};
 
 /** A listing as JSON text: the document or card if it is rendered by these rules for this site, else the `Source`. */
 export type ListingText = { text: string | null; is_current: number };
@@ -107,19 +105,20 @@ export function documentOf(
   return JSON.stringify(listing && shows === 'card' ? cardOf(listing) : listing);
 }
 
-const { display_order, id, status, slug } = properties;
+const { display_order, id, status, slug, removed_slug } = properties;
 
-const BY_ID = statementOf(sql<ListingText>`
-  select ${listingText('document', (column) => column)} from ${properties}
-  where ${id} = ${given('id')} and ${status} <> 'hidden'`);
+type Names = Pick<typeof properties.$inferSelect, 'id' | 'slug' | 'removed_slug'>;
 
-const BY_SLUG = statementOf(sql<ListingText>`
-  select ${listingText('document', (column) => column)} from ${properties}
-  where ${slug} = ${given('slug')} and ${status} <> 'hidden'`);
+const listingBy = (condition: SQL) =>
+  statementOf(sql<ListingText & Names>`
+    select ${id}, ${slug}, ${removed_slug},
+      ${listingText('document', (column) => sql`iif(${status} <> 'hidden', ${column}, null)`)}
+    from ${properties} where ${condition}`);
+
+const BY_ID = listingBy(sql`${id} = ${given('id')}`);
+const BY_SLUG = listingBy(sql`${slug} = ${given('slug')}`);
 
 type ListingRow = ListingText & { display_order: number; id: string };
-
-type Shape = Pick<PageRequest, 'shows' | 'filters'>;
 
 /** Statements of one shape differ in their values only. */
 const pageStatement = statementsOf(pageQuery, ({ shows, filters }) =>

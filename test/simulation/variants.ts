@@ -106,8 +106,8 @@ export const BAD_FEED: Variants = {
   'a response of the edge cache counts as new': [
     {
       file: CACHE,
-      text: "this.#cached('edge', responseOf(body, etag, readAtOf(found)))",
-      by: "this.#cached('edge', responseOf(body, etag, Date.now()))",
+      text: 'responseOf(body, etag, readAtOf(found))',
+      by: 'responseOf(body, etag, Date.now())',
     },
   ],
   'a stale response is served for ever': [
@@ -137,15 +137,15 @@ export const BAD_FEED: Variants = {
   'a fresh response comes from the cache': [
     {
       file: FEED,
-      text: 'isOff || isFresh ?',
+      text: 'isOff || fresh ?',
       by: 'isOff ?',
     },
   ],
   'a response that came while D1 failed is overlooked': [
     {
       file: FEED,
-      text: 'const lookup = { memory: call.cache.findInMemory(call.key), edge };',
-      by: 'const lookup = { memory: undefined, edge };',
+      text: 'const memory = call.cache.findInMemory(call.key);',
+      by: 'const memory = undefined;',
     },
   ],
 };

@@ -4,7 +4,7 @@ import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { type FeedFilters, filterParameters } from '../../src/properties/parameters.ts';
-import { findPage } from '../../src/properties/store.ts';
+import { LISTING_PAGE } from '../../src/properties/store.ts';
 import { counting } from '../support/counting.ts';
 import { expectStatus, sendWith } from '../support/http.ts';
 import { PUBLIC_SITE_URL, sourceOf, storeListings } from '../support/listings.ts';
@@ -90,8 +90,9 @@ describe('every combination of filters', () => {
         // The plan does not depend on the values.
         const exact = Object.fromEntries(names.map((name) => [name, 'x']));
         const filters = { status: ['listed'], ...exact } as FeedFilters;
+        const request = { shows: 'document', filters, limit: 25, after } as const;
         const plan = await planOf((database) =>
-          findPage(database, PUBLIC_SITE_URL, { shows: 'document', filters, limit: 25, after }),
+          LISTING_PAGE.find(database, PUBLIC_SITE_URL, request),
         );
         const [read = '', ...others] = plan.filter((step) => step.includes('properties'));
         expect(others).toEqual([]);
