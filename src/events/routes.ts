@@ -23,6 +23,7 @@ import { isUuid } from '../schema.ts';
 import { BATCH_BODY, ingestBatch } from './batch.ts';
 import { keyInUse } from './conflict.ts';
 import { type IngestContext, ingestWithKey, ingestWithoutKey, type Outcome } from './ingest.ts';
+import { listParameters } from './parameters.ts';
 import {
   canonicalBody,
   EVENT_BODY,
@@ -31,7 +32,7 @@ import {
   keyHeader,
   parseIngestRequest,
 } from './request.ts';
-import { findEvent, findEvents, listParameters, noSuchEvent } from './stream.ts';
+import { findEvent, findEvents, noSuchEvent } from './store.ts';
 
 /** The position in a cursor: the database's generation, and the `seq` of the last event. */
 const position = z.tuple([z.string(), z.int().min(0)]);

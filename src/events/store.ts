@@ -1,17 +1,21 @@
 /**
- * Stores events. D1 alone decides which event holds a key.
+ * Stores and reads events. D1 alone decides which event holds a key.
  *
  * D1 runs one batch at a time, each as a transaction, so no other request comes between the statements of a batch. When
  * the response of D1 is lost, it is unknown whether the batch was committed, so every statement here may run twice.
+ * Every read goes to the primary, so that a caller finds an event whose 202 it has just received.
  */
 
-import { sql } from 'drizzle-orm';
+import { and, type SQL, sql } from 'drizzle-orm';
+import { type ApiError, resourceMissing, validationError } from '../http/errors.ts';
 import { readD1, writeD1 } from '../storage/d1.ts';
-import { given } from '../storage/page.ts';
-import { statementOf } from '../storage/statement.ts';
+import { given, keysetPage, readPage, withinShare } from '../storage/page.ts';
+import { statementOf, statementsOf } from '../storage/statement.ts';
+import { databaseIdentity } from '../storage/table.ts';
+import { type EventFilters, type EventOrder, filters } from './parameters.ts';
 import type { Identity, IngestRequest } from './request.ts';
 import type { EventResource } from './resource.ts';
-import type { events } from './table.ts';
+import { events } from './table.ts';
 
 /** The request that sends the events. */
 export type IngestCall = {
@@ -213,3 +217,132 @@ const EVENTS_OF_KEYS = statementOf(sql<EventOfKey>`
   from found
   order by seq desc
 `);
+
+/** The page begins after the position `after_seq` of a cursor, or else after the event `after_id`. */
+type EventPageRequest = EventFilters & {
+  order: EventOrder;
+  limit: number;
+  after_seq: number | undefined;
+  after_id?: string;
+};
+
+/** Before every position of the order. */
+const BEGINNING = { asc: 0, desc: Number.MAX_SAFE_INTEGER };
+
+/** A page of events as JSON texts. */
+type EventPage = {
+  documents: string[];
+  hasMore: boolean;
+  /** The position of `resume_cursor`. No event between the page and this position passes the filters. */
+  resume: number;
+  /** The generation of the database, in which the positions are valid. */
+  generation: string;
+};
+
+/** Reads a page in one round trip. Throws a `validation_error` if no event has the id `after_id`. */
+export async function findEvents(
+  database: D1Database,
+  { order, limit, after_seq, after_id, ...filters }: EventPageRequest,
+): Promise<EventPage> {
+  const statement = pageStatement({ order, filters });
+  const after0 = after_seq ?? (after_id === undefined ? BEGINNING[order] : null);
+  let state: StreamState | undefined;
+  const { items, next } = await readPage(
+    limit,
+    async (size) => {
+      const [first, page] = await readD1(() =>
+        database.batch<StreamState & EventPageRow>([
+          STATE.bindTo(database, { after_id: after_id ?? '' }),
+          statement.bindTo(database, { ...filters, after0, after_id: after_id ?? '', ...size }),
+        ]),
+      );
+      state = first?.results[0];
+      return page?.results ?? [];
+    },
+    documentOf,
+  );
+  if (state === undefined) throw new Error('The database has no identity.');
+  const { generation, anchor, newest } = state;
+  if (after_id !== undefined && anchor === null) throw unknownAfterId();
+
+  const documents = items.map(({ document }) => document);
+  if (next !== undefined) return { documents, hasMore: true, resume: next.seq, generation };
+  const start = after_seq ?? anchor ?? BEGINNING[order];
+  const resume = order === 'asc' ? Math.max(newest, start) : (items.at(-1)?.row.seq ?? start);
+  return { documents, hasMore: false, resume, generation };
+}
+
+/** Reads an event as JSON text. `id` is in lower case. */
+export async function findEvent(database: D1Database, id: string): Promise<string | undefined> {
+  const [row] = await readD1(() => EVENT.rows(database, { id }));
+  return row && documentOf(row);
+}
+
+/** 404 `resource_missing`. */
+export function noSuchEvent(): ApiError {
+  return resourceMissing('There is no such event.');
+}
+
+/** 400 `validation_error`: no event has the id `after_id`. */
+export function unknownAfterId(): ApiError {
+  const path = 'after_id';
+  return validationError([{ path, field: path, message: 'must be the id of an existing event' }]);
+}
+
+/** A row, without the columns that only an ingest needs. `payload` is null if it is larger than its share of the page. */
+type EventPageRow = Omit<
+  typeof events.$inferSelect,
+  'key_id' | 'fingerprint' | 'receipt' | 'payload'
+> & { payload: string | null };
+
+const { seq, payload } = events;
+
+const columns = sql`${events.id}, ${events.type}, ${events.aggregate_type},
+  ${events.aggregate_id}, ${events.created_at}, ${events.received_from}, ${events.erased_at}`;
+
+type StreamState = { generation: string; anchor: number | null; newest: number };
+
+/** The generation of the database, and the positions of `after_id` and of the newest event. */
+const STATE = statementOf(
+  sql<StreamState>`select ${databaseIdentity.generation},
+    (select ${seq} from ${events} where ${events.id} = ${given('after_id')}) as anchor,
+    (select coalesce(max(${seq}), 0) from ${events}) as newest
+    from ${databaseIdentity}`,
+);
+
+const EVENT = statementOf(
+  sql<EventPageRow>`select ${seq}, ${columns}, ${payload} from ${events} where ${events.id} = ${given('id')}`,
+);
+
+type Shape = { order: EventOrder; filters: EventFilters };
+
+/** Requests with the same order and the same names of filters share a statement. */
+const pageStatement = statementsOf(pageQuery, ({ order, filters }) =>
+  [order, ...Object.keys(filters)].join(),
+);
+
+/** Each filter's value is bound under its name. The page begins after `after0`, or after the event `after_id`. */
+function pageQuery({ order, filters: wanted }: Shape): SQL<EventPageRow> {
+  const own = filters.filter(([name]) => name in wanted);
+  const tables = own.flatMap(([, { from }]) => from ?? []);
+  const conditions = own.map(([name, { condition }]) => condition(given(name)));
+  return keysetPage<EventPageRow>({
+    columns: sql`${columns}, ${withinShare(payload)} as payload`,
+    from: sql`${sql.join(tables)}${events}`,
+    ranges: [and(...conditions) ?? sql`true`],
+    order: [seq],
+    direction: order,
+    after: sql`coalesce(${given('after0')},
+      (select ${seq} from ${events} where ${events.id} = ${given('after_id')}))`,
+  });
+}
+
+/** Returns a stored event as JSON text, with the payload as it is stored; undefined without the payload. */
+function documentOf({ payload, ...row }: EventPageRow): string | undefined {
+  if (payload === null) return undefined;
+  const { aggregate_id, aggregate_type, received_from } = row;
+  const erased_at = row.erased_at === null ? null : new Date(row.erased_at).toISOString();
+  const stored = { aggregate_id, aggregate_type, received_from, erased_at };
+  const head = JSON.stringify({ ...pendingEvent(row), ...stored });
+  return `${head.slice(0, -1)},"payload":${payload}}`;
+}

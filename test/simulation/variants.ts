@@ -87,7 +87,7 @@ export const BAD_EVENTS: Variants = {
     },
   ],
   'a cursor goes on behind events that its page has not shown': [
-    { file: 'events/stream.ts', text: 'resume: next.seq', by: 'resume: newest' },
+    { file: 'events/store.ts', text: 'resume: next.seq', by: 'resume: newest' },
   ],
   'an entry of KV is valid for as long as KV has it': [
     {

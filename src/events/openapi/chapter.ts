@@ -18,9 +18,10 @@ import { uuid } from '../../schema.ts';
 import { BATCH_BODY } from '../batch.ts';
 import { name } from '../catalogue.ts';
 import { conflictDetails, keyInUse } from '../conflict.ts';
+import { listParameters } from '../parameters.ts';
 import { IDEMPOTENCY_KEY_HEADER, parseIngestRequest } from '../request.ts';
 import { type EventResource, event, type IngestResult, ingestResult } from '../resource.ts';
-import { listParameters, noSuchEvent, unknownAfterId } from '../stream.ts';
+import { noSuchEvent, unknownAfterId } from '../store.ts';
 import { anyStoredEvent, eventList, ingestBatchRequest, ingestRequest } from './event-types.ts';
 
 const MAX_BODY_KIB = MAX_BODY_BYTES / 1_024;

@@ -1,0 +1,139 @@
+/** The query parameters of the list of events, and the condition of each filter. */
+
+import { eq, gt, lt, type SQL, sql } from 'drizzle-orm';
+import * as z from 'zod';
+import { MAX_PAGE_SIZE, pagingParameters } from '../http/paging.ts';
+import { listedTexts, listMetadata } from '../http/query.ts';
+import { waitParameter } from '../http/wait.ts';
+import { described, UUID_PATTERN, uuid } from '../schema.ts';
+import {
+  MAX_NAME_CHARACTERS,
+  millisecondFrom,
+  NAME_PATTERN,
+  name,
+  timestamp,
+} from './catalogue.ts';
+import { events } from './table.ts';
+
+const MAX_EVENT_TYPES = 50;
+
+const eventOrder = described(
+  z.enum(['asc', 'desc']).default('desc'),
+  '`desc`: newest first. `asc`: in the order of acceptance, to follow the stream.',
+);
+
+export type EventOrder = z.output<typeof eventOrder>;
+
+/**
+ * Makes the schema of a parameter that lists values. Its output is JSON text, so that a statement binds it as one value:
+ * deduplicated and sorted, so that equal lists have equal outputs.
+ */
+function valueList(value: z.ZodType<string, string>, max: number, noun: string) {
+  const values = z.array(value).superRefine((values, context) => {
+    if (values.length <= max) return;
+    // As a problem of an entry: the parameter as a whole may be repeated.
+    context.addIssue({ code: 'custom', path: [max], message: `must be at most ${max} ${noun}` });
+  });
+  return listedTexts
+    .pipe(values)
+    .transform((listed) => JSON.stringify([...new Set(listed)].sort()));
+}
+
+/** The numbers 0 to 99 as rows. D1 counts the rows of `json_each` as read, but not these. */
+const NUMBERS = sql.raw(
+  `(values ${Array.from({ length: MAX_PAGE_SIZE }, (_, number) => `(${number})`)}) as number`,
+);
+
+type Filter = {
+  /** Two values with the same meaning have the same output. */
+  schema: z.ZodType<string | number | undefined>;
+  /** The table that is joined before the events. */
+  from?: SQL;
+  /** The condition that a row must meet. `value` is a placeholder. */
+  condition(value: SQL): SQL;
+};
+
+/** Query parameter → filter. */
+const FILTERS = {
+  id: {
+    schema: valueList(uuid, MAX_PAGE_SIZE, 'ids')
+      .exactOptional()
+      .register(z.globalRegistry, {
+        description: 'Only the stored events with these ids: comma-separated, repeated, or both.',
+        ...listMetadata({ pattern: UUID_PATTERN, minLength: 36, maxLength: 36 }, MAX_PAGE_SIZE),
+      }),
+    // Looks each id up by its index. Sorting reads each event once more.
+    from: sql`${NUMBERS} cross join `,
+    condition: (ids) => sql`${events.id} = ${ids}->>number.column1`,
+  },
+  type: {
+    // Any name: stored events may have a type that the catalogue no longer has.
+    schema: valueList(name, MAX_EVENT_TYPES, 'kinds')
+      .exactOptional()
+      .register(z.globalRegistry, {
+        description: 'Only events of these kinds: comma-separated, repeated, or both.',
+        ...listMetadata(
+          { minLength: 1, maxLength: MAX_NAME_CHARACTERS, pattern: NAME_PATTERN },
+          MAX_EVENT_TYPES,
+        ),
+      }),
+    condition: (types) => sql`${events.type} in (select value from json_each(${types}))`,
+  },
+  aggregate_type: {
+    schema: described(name.exactOptional(), 'Only events about this kind of entity.'),
+    condition: (type) => eq(events.aggregate_type, type),
+  },
+  aggregate_id: {
+    schema: described(name.exactOptional(), 'Only events about this entity.'),
+    condition: (id) => eq(events.aggregate_id, id),
+  },
+  created_after: {
+    schema: described(
+      timestamp.transform((text) => Date.parse(text)).exactOptional(),
+      'Only events accepted after this time.',
+    ),
+    condition: (time) => gt(events.created_at, time),
+  },
+  created_before: {
+    schema: described(
+      timestamp.transform(millisecondFrom).exactOptional(),
+      'Only events accepted before this time.',
+    ),
+    condition: (time) => lt(events.created_at, time),
+  },
+} satisfies Record<string, Filter>;
+
+type FilterName = keyof typeof FILTERS;
+
+/** An event must pass all filters of a request. */
+export type EventFilters = { [Name in FilterName]?: string | number };
+
+export const filters = Object.entries<Filter>(FILTERS);
+
+const filterParameters = Object.fromEntries(
+  filters.map(([name, { schema }]) => [name, schema]),
+) as { [Name in FilterName]: (typeof FILTERS)[Name]['schema'] };
+
+/** The query parameters of the list. */
+export const listParameters = z
+  .object({
+    order: eventOrder,
+    ...filterParameters,
+    after_id: described(
+      uuid.exactOptional(),
+      'Only events after the event with this id, in the chosen order.',
+    ),
+    limit: described(
+      pagingParameters.limit.unwrap().exactOptional(),
+      'Items per page; with `id` the default is 100.',
+    ),
+    cursor: described(
+      pagingParameters.cursor.unwrap().optional(),
+      'The `next_cursor` or the `resume_cursor` of an earlier answer, unchanged and with the same filters; `limit` and `wait` may change.',
+    ),
+    wait: waitParameter('order=asc', 'an event'),
+  })
+  .refine(({ wait, order }) => wait === undefined || order === 'asc', {
+    path: ['wait'],
+    error: 'needs order=asc',
+  });
