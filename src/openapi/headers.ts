@@ -31,7 +31,7 @@ export const commonHeaders = headersOf({
   'X-RateLimit-Reset': [count, 'Seconds until the window ends.'],
   'RateLimit-Policy': [
     patternText(/^"(default|ingest)";q=\d+;w=\d+$/, 60).optional(),
-    'The limit and its window, as the IETF draft writes them: `"default";q=100;w=60`.',
+    `The limit and its window, as the IETF draft writes them: \`"default";q=100;w=${WINDOW_SECONDS}\`.`,
   ],
   RateLimit: [
     patternText(/^"(default|ingest)";r=\d+;t=\d+$/, 60).optional(),

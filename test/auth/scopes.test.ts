@@ -18,21 +18,26 @@ const texts = import.meta.glob<string>('../../docs/reference/authentication.md',
   import: 'default',
   eager: true,
 });
-/** Parameters of a path have other names in the document. */
-const plain = (route: string) => route.replace(/:[\w-]+/g, ':name');
-/** Route → the scope that its row of the document promises, so that no route changes its scope unseen. */
-const promised = new Map(
-  Object.values(texts)
-    .join('')
-    .split('\n')
-    .filter((line) => /^\| `(GET|POST|PUT|PATCH|DELETE) \//.test(line))
-    .flatMap((line) => {
-      const [, operations = '', , scope = ''] = line.split('|');
-      const routes = operations.match(/(?<=`)[A-Z]+ [^`]+/g) ?? [];
-      const [, name = 'open'] = /`(.*)`/.exec(scope) ?? [];
-      return routes.map((route) => [plain(route), name] as const);
-    }),
-);
+/** Each row of the document's table: its operations, and their scope, so that no route changes its scope unseen. */
+const rows = Object.values(texts)
+  .join('')
+  .split('\n')
+  .filter((line) => /^\| `(GET|POST|PUT|PATCH|DELETE) \//.test(line))
+  .map((line) => {
+    const [, operations = '', , scope = ''] = line.split('|');
+    const [, name = 'open'] = /`(.*)`/.exec(scope) ?? [];
+    return { operations: operations.match(/(?<=`)[A-Z]+ [^`]+/g) ?? [], scope: name };
+  });
+
+/** Returns the scope that the document promises for a route, e.g. by the operation `GET /api/v1/web/*`. */
+function promisedScope(route: string): string {
+  const matches = rows.filter(({ operations }) =>
+    operations.some((each) =>
+      each.endsWith('*') ? route.startsWith(each.slice(0, -1)) : route === each,
+    ),
+  );
+  return matches.map(({ scope }) => scope).join(' and ');
+}
 
 const app = createApp();
 const handlers = app.routes.filter(({ method }) => method !== 'ALL');
@@ -40,7 +45,7 @@ const routes = [...new Set(handlers.map(({ method, path }) => `${method} ${path}
   const [method = '', path = ''] = name.split(' ');
   const own = handlers.filter((each) => each.method === method && each.path === path);
   const declared = own.flatMap(({ handler }) => declaredAccess(handler) ?? []);
-  const scope = promised.get(plain(name)) ?? 'not documented';
+  const scope = promisedScope(name);
   return { name, method, path, declared, scope, first: own[0]?.handler };
 });
 

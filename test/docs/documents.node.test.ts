@@ -139,17 +139,19 @@ describe('a table', () => {
   it('has each operation with the credentials that it accepts', () => {
     const HEADERS = { apiKey: 'x-api-key', bearer: 'Authorization: Bearer' };
     const headers: Readonly<Record<string, string>> = HEADERS;
-    // The parameters of a path have other names in OpenAPI.
-    const pathOf = (name: string) => name.replaceAll(/\{\w+\}|:[\w-]+/g, ':');
-    const rows = rowsOf(`${REFERENCE}/authentication.md`, 'operation');
-    const documented = rows.flatMap(([names = '', accepted = '']) =>
-      codesIn(names).map((name) => [pathOf(name), ...codesIn(accepted)]),
-    );
-    const known = operations.map(({ name, credentials }) => [
-      pathOf(name),
-      ...credentials.map((each) => headers[each]),
-    ]);
-    expect(documented.sort()).toEqual(known.sort());
+    const rows = rowsOf(`${REFERENCE}/authentication.md`, 'operations');
+    const acceptedBy = (name: string) =>
+      rows.flatMap(([names = '', accepted = '']) => {
+        const isIn = codesIn(names).some((each) =>
+          each.endsWith('*') ? name.startsWith(each.slice(0, -1)) : name === each,
+        );
+        return isIn ? [codesIn(accepted)] : [];
+      });
+    expect(operations.length).toBeGreaterThan(10);
+    for (const { name, credentials } of operations) {
+      const known = credentials.map((each) => headers[each]);
+      expect([name, acceptedBy(name)]).toEqual([name, [known]]);
+    }
   });
 });
 
