@@ -1,5 +1,7 @@
 /** The progress of a long job: a bar on a terminal, elsewhere a line at least every 1,000 steps. */
 
+/** A shorter job shows nothing. */
+const SHOWN_FROM = 200;
 const STEPS_PER_LINE = 1_000;
 /** A line is printed this early, because the next update may come this much later. */
 const MOST_STEPS_AT_ONCE = 100;
@@ -14,9 +16,15 @@ export type Progress = {
   end: () => void;
 };
 
-/** Returns a bar when the output is a terminal, else lines. */
+/** Returns a bar if the output is a terminal, else lines; for a job of at least 200 steps. */
 export function showProgress(output: Output): Progress {
-  return output.isTTY ? bar(output) : lines(output);
+  const { update, end } = output.isTTY ? bar(output) : lines(output);
+  return {
+    update: (phase, done, total) => {
+      if (total >= SHOWN_FROM) update(phase, done, total);
+    },
+    end,
+  };
 }
 
 function bar(output: Output): Progress {

@@ -32,12 +32,14 @@ export function printOutcome(outcome: ImportOutcome, options: ReportOptions): vo
   if (isAccepted && isDryRun) console.log('Dry run: nothing was written. An import would give:');
   if (isAccepted) for (const line of summaryLines(outcome, options)) console.log(line);
   if (findings && isDryRun) for (const line of changeLines(findings, options)) console.log(line);
-  if (findings) for (const line of emptiedLines(findings, isAccepted && !isDryRun)) warn(line);
-  if (!isAccepted) for (const line of rejectionLines(outcome.problems)) console.error(line);
+  if (findings)
+    for (const line of emptiedLines(findings, isAccepted && !isDryRun)) printError('yellow', line);
+  if (!isAccepted) for (const line of rejectionLines(outcome.problems)) printError('red', line);
 }
 
-function warn(line: string): void {
-  console.error(styleText('yellow', line, { stream: process.stderr }));
+/** Prints in colour on a terminal, unless `NO_COLOR` is set. */
+function printError(colour: 'red' | 'yellow', line: string): void {
+  console.error(styleText(colour, line, { stream: process.stderr }));
 }
 
 function summaryLines(outcome: Accepted, { pruning }: ReportOptions): string[] {
@@ -126,7 +128,11 @@ export async function notifyHook(
   } else {
     const failure = await notify(hook, { changes, slugs, resumeCursor });
     if (failure === undefined) console.log(`Notified ${host} of ${counts}.`);
-    else warn(`Warning: ${host} was not notified: ${failure}, three times. The import is done.`);
+    else
+      printError(
+        'yellow',
+        `Warning: ${host} was not notified: ${failure}, three times. The import is done.`,
+      );
   }
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { showProgress } from '../../../tools/command-line/progress.ts';
 
-describe('progress', () => {
+describe('progress, which 199 steps do not have,', () => {
   function shownOn(isTTY: boolean): string {
     let shown = '';
     const progress = showProgress({
@@ -12,7 +12,8 @@ describe('progress', () => {
       },
     });
     for (let done = 50; done <= 2_500; done += 50) progress.update('listings checked', done, 2_500);
-    progress.update('listings rendered', 3, 3);
+    progress.update('listings rendered', 200, 200);
+    progress.update('listings staged', 199, 199);
     progress.end();
     return shown;
   }
@@ -22,7 +23,7 @@ describe('progress', () => {
       '900 of 2500 listings checked',
       '1800 of 2500 listings checked',
       '2500 of 2500 listings checked',
-      '3 of 3 listings rendered',
+      '200 of 200 listings rendered',
     ]);
   });
 
@@ -30,7 +31,7 @@ describe('progress', () => {
     const lines = shownOn(true).trim().split('\n');
     expect(lines.map((line) => line.split('\r').at(-1))).toEqual([
       `${'█'.repeat(30)} 2500 of 2500 listings checked`,
-      `${'█'.repeat(30)} 3 of 3 listings rendered`,
+      `${'█'.repeat(30)} 200 of 200 listings rendered`,
     ]);
     expect(lines[0]).toContain(`\r${'█'.repeat(15)}${'░'.repeat(15)} 1250 of 2500`);
   });

@@ -1,7 +1,7 @@
 /** The report of an import: dry runs, emptied fields, and quality. */
 
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { type MemoryImports, openMemoryImports } from '../../support/node/memory-imports.ts';
 
@@ -68,7 +68,7 @@ describe('a dry run', () => {
     const { properties } = samples().file;
     const renamed = properties.map((each) => ({ ...each, name: 'Renamed' }));
     const { stdout } = await imports.load({ properties: renamed }, '--dry-run');
-    const lines = stdout.split('\n').slice(1);
+    const lines = stdout.split('\n');
     expect(lines.slice(0, 2)).toEqual([
       'Dry run: nothing was written. An import would give:',
       '71 listings: 0 added, 71 changed, 0 unchanged',
@@ -148,6 +148,15 @@ describe('an import that empties fields', () => {
     const { stderr } = await imports.load(file);
     expect(stderr).toContain(`Warning: emptied ${name} of 1 listing: ${HOME}\n`);
   });
+});
+
+it('problems are red and warnings yellow where there are colours', async () => {
+  vi.stubEnv('FORCE_COLOR', '1');
+  const wrong = await imports.load({ properties: [{}] });
+  const emptied = await imports.load({ properties: [{ slug: HOME, city: null }] }, '--patch');
+  vi.unstubAllEnvs();
+  expect(wrong.stderr).toContain('\u001b[31mproperties[0]: ');
+  expect(emptied.stderr).toBe(`\u001b[33mWarning: emptied city of 1 listing: ${HOME}\u001b[39m\n`);
 });
 
 it('quality is reported with counts, and rejects nothing; that of before in one line', async () => {
