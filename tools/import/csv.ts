@@ -6,12 +6,15 @@
 import { CsvError, parse } from 'csv-parse/sync';
 import type * as z from 'zod';
 import { LOCALES } from '../../src/properties/locale-map.ts';
+import { nearest } from '../command-line/nearest.ts';
 import { type ReadFile, readRecords, recordName, unreadable, utf8Of } from './file.ts';
-import { type Fault, type ImportProblem, type RecordName, THE_SHEET } from './problem.ts';
+import type { Fault, ImportProblem, RecordName } from './problem.ts';
 import { type Patch, writtenListing } from './records.ts';
 
-/** How a cell is read. A list of addresses or slugs has `|` or line breaks between them. */
-type CellKind = 'text' | 'number' | 'boolean' | 'photos' | 'list';
+/** How a cell is read. A `word` may be in upper case. Lists have `|` or line breaks between their entries. */
+type CellKind = 'text' | 'word' | 'words' | 'number' | 'whole' | 'boolean' | 'photos';
+
+const WORDS: readonly string[] = ['slug', 'status', 'type', 'location'];
 
 /** The columns that a sheet may have, by name: the fields of a listing, a text in a language as `title.en`. */
 const COLUMNS: ReadonlyMap<string, CellKind> = new Map(
@@ -30,31 +33,30 @@ const BETWEEN_ENTRIES = /[|\r\n]+/;
 function columnsOf(name: string, schema: z.ZodType): [string, CellKind][] {
   const accepts = (value: unknown) => schema.safeParse(value).success;
   if (name === 'photos') return [[name, 'photos']];
-  if (name === 'amenities') return [[name, 'list']];
+  if (name === 'amenities') return [[name, 'words']];
   if (accepts([])) return [];
   if (accepts({})) return LOCALES.map((locale) => [`${name}.${locale}`, 'text']);
-  return [[name, accepts(1) ? 'number' : accepts(true) ? 'boolean' : 'text']];
+  if (accepts(1)) return [[name, accepts(1.5) ? 'number' : 'whole']];
+  if (accepts(true)) return [[name, 'boolean']];
+  return [[name, WORDS.includes(name) ? 'word' : 'text']];
 }
 
 /** Reads the bytes of a sheet: UTF-8, a header row, commas or semicolons. */
 export function readSheet(bytes: Uint8Array): ReadFile {
   const text = utf8Of(bytes);
-  if (text === undefined) return unreadable(THE_SHEET, [{ path: '', code: 'not_utf8' }]);
+  if (text === undefined) return unreadable([{ path: '', code: 'sheet_not_utf8' }]);
   let rows: string[][];
   try {
-    const head = text.slice(0, text.search(/[\r\n]|$/));
-    const delimiter = head.includes(';') ? ';' : ',';
-    const record_delimiter = ['\r\n', '\n', '\r'];
-    rows = parse(text, { delimiter, record_delimiter, relax_column_count: true });
+    rows = rowsOf(text);
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
-    return unreadable(THE_SHEET, [{ path: '', code: 'not_csv', details: [error.message] }]);
+    return unreadable([{ path: '', code: 'not_csv', details: [error.message] }]);
   }
   const [names = [], ...others] = rows.map((row) => row.map((cell) => cell.trim()));
   const header = names.map((name) => (isColumn(name.toLowerCase()) ? name.toLowerCase() : name));
-  if (header.join('') === '') return unreadable(THE_SHEET, [{ path: '', code: 'no_header' }]);
+  if (header.join('') === '') return unreadable([{ path: '', code: 'no_header' }]);
   const problems = headerProblems(header);
-  const records = others.flatMap((cells, index) => {
+  const properties = others.flatMap((cells, index) => {
     if (cells.join('') === '') return [];
     const value = recordOf(header, cells);
     // A spreadsheet counts from 1, and the header is its first row.
@@ -65,8 +67,28 @@ export function readSheet(bytes: Uint8Array): ReadFile {
     }
     return [{ name, value }];
   });
-  const read = readRecords({ locations: [], amenities: [], properties: records }, true);
-  return { kind: 'read', file: read.file, problems: [...problems, ...read.problems] };
+  const read = readRecords({ locations: [], amenities: [], properties }, true);
+  problems.push(...read.problems.map((each) => ({ ...each, code: codeOf(each) })));
+  return { kind: 'read', file: read.file, problems };
+}
+
+function rowsOf(text: string): string[][] {
+  // Excel writes the separator into a first line of its own, and does not show it as a row.
+  const [line = '', separator] = /^sep=(.)(?:\r\n|\r|\n)/i.exec(text) ?? [];
+  const sheet = text.slice(line.length);
+  const head = sheet.slice(0, sheet.search(/[\r\n]|$/));
+  const delimiter = separator ?? (head.includes(';') ? ';' : ',');
+  const record_delimiter = ['\r\n', '\n', '\r'];
+  return parse(sheet, { delimiter, record_delimiter, relax_column_count: true });
+}
+
+/** Explains how a cell is written, instead of the type that the schema expects. */
+function codeOf({ path, code, value }: ImportProblem): Fault['code'] {
+  const kind = typeof value === 'string' ? COLUMNS.get(path) : undefined;
+  if (kind === 'boolean') return 'not_a_boolean';
+  if (kind !== 'number' && kind !== 'whole') return code;
+  if (NUMBER.test(String(value))) return 'too_large_number';
+  return kind === 'whole' ? 'not_whole' : 'not_a_number';
 }
 
 function rowName(row: number): RecordName {
@@ -78,20 +100,16 @@ function isColumn(name: string): boolean {
 }
 
 function headerProblems(header: readonly string[]): ImportProblem[] {
-  const problem = (names: readonly string[], fault: Pick<Fault, 'code' | 'details'>) => ({
-    record: rowName(1),
-    path: '',
-    subject: [...new Set(names)].map((name) => JSON.stringify(name)).join(', '),
-    ...fault,
+  const all = [...COLUMNS.keys()];
+  return header.flatMap((name, index): ImportProblem[] => {
+    const problem = { record: rowName(1), path: '', subject: JSON.stringify(name) };
+    if (name === '') return [];
+    if (header.indexOf(name) < index) return [{ ...problem, code: 'column_twice' }];
+    if (isColumn(name)) return [];
+    const meant = nearest(name, all) ?? all.find((each) => each.startsWith(name.toLowerCase()));
+    const advice = meant === undefined ? 'delete or rename it' : `did you mean ${meant}?`;
+    return [{ ...problem, code: 'unknown_column', details: [`: ${advice}`] }];
   });
-  const named = header.filter((name) => name !== '');
-  const unknown = named.filter((name) => !isColumn(name));
-  const twice = named.filter((name, index) => named.indexOf(name) < index);
-  const details = [[...COLUMNS.keys()].join(', ')];
-  return [
-    ...(unknown.length === 0 ? [] : [problem(unknown, { code: 'unknown_column', details })]),
-    ...(twice.length === 0 ? [] : [problem(twice, { code: 'column_twice' })]),
-  ];
 }
 
 /** Returns the record of a row. An empty cell changes nothing. */
@@ -117,6 +135,7 @@ function valueOfCell(kind: CellKind, cell: string): unknown {
   const entries = cell.split(BETWEEN_ENTRIES).flatMap((entry) => entry.trim() || []);
   switch (kind) {
     case 'number':
+    case 'whole':
       return NUMBER.test(cell) && Math.abs(Number(cell)) <= Number.MAX_SAFE_INTEGER
         ? Number(cell)
         : cell;
@@ -124,8 +143,10 @@ function valueOfCell(kind: CellKind, cell: string): unknown {
       return BOOLEANS[cell.toLowerCase()] ?? cell;
     case 'photos':
       return entries.map((url) => ({ url }));
-    case 'list':
-      return entries;
+    case 'words':
+      return entries.map((entry) => entry.toLowerCase());
+    case 'word':
+      return cell.toLowerCase();
     case 'text':
       return cell;
   }

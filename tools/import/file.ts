@@ -11,6 +11,7 @@ import '../../src/http/validate.ts';
 import { amenity } from '../../src/properties/resource.ts';
 import { isSlug } from '../../src/properties/slug.ts';
 import type { Amenity, Location } from '../../src/properties/source.ts';
+import { didYouMean } from '../command-line/nearest.ts';
 import { parseJson } from './json.ts';
 import { isMap } from './listing-schemas.ts';
 import { type Fault, type ImportProblem, nameOf, type RecordName, THE_FILE } from './problem.ts';
@@ -32,6 +33,8 @@ export type FileRecord<T> = {
   keys: RecordKeys;
   /** The field that gives the record its id. */
   idField: 'id' | 'hid' | 'slug';
+  /** The fields as the file has them. */
+  fields: Patch;
   value: T | undefined;
 };
 
@@ -71,16 +74,15 @@ const sections = z.strictObject({ locations: records, amenities: records, proper
 /** Reads the bytes of a listings file in JSON: every record, and every problem found in the file alone. */
 export function readListingsFile(bytes: Uint8Array, { isPatch = false } = {}): ReadFile {
   const text = utf8Of(bytes);
-  if (text === undefined) return unreadable(THE_FILE, [{ path: '', code: 'not_utf8' }]);
+  if (text === undefined) return unreadable([{ path: '', code: 'not_utf8' }]);
   const { value, losses } = parseJson(text);
   // Of two sections with one name, it is not known which one was meant.
   const lostSections = losses.filter(({ path }) => path.length <= 1);
   if (lostSections.length > 0) {
-    const faults = lostSections.map((loss) => ({ ...loss, path: pathOf(loss.path) }));
-    return unreadable(THE_FILE, faults);
+    return unreadable(lostSections.map((loss) => ({ ...loss, path: pathOf(loss.path) })));
   }
   const ofFile = parsed(sections, value).faults.map((fault) => ({ ...fault, value: undefined }));
-  if (!isMap(value)) return unreadable(THE_FILE, ofFile);
+  if (!isMap(value)) return unreadable(ofFile);
 
   const raw = (section: Section): RawRecord[] => {
     const list = value[section];
@@ -104,7 +106,7 @@ export function readListingsFile(bytes: Uint8Array, { isPatch = false } = {}): R
   return {
     kind: ofFile.some(({ path }) => isSection(path)) ? 'unreadable' : 'read',
     file,
-    problems: [...unreadable(THE_FILE, ofFile).problems, ...lost, ...problems],
+    problems: [...unreadable(ofFile).problems, ...lost, ...problems],
   };
 }
 
@@ -147,26 +149,36 @@ export function parsed<T>(
 ): { value?: T; faults: Fault[] } {
   const { data, error } = schema.safeParse(value);
   if (error === undefined) return { value: data, faults: [] };
-  return { faults: error.issues.flatMap((issue) => faultsOfIssue(issue, raw)) };
+  const fields = schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+  const faults = error.issues.flatMap((issue) => faultsOfIssue(issue, raw, fields));
+  const paths = new Set(faults.map(({ path }) => path));
+  return {
+    faults: faults.flatMap((fault) => {
+      // An id follows from another key: a record without both lacks that key.
+      if (fault.code !== 'missing' || !/(^|\.)id$/.test(fault.path)) return [fault];
+      const path = fault.path.replace(/id$/, fault.path === 'id' ? 'slug' : 'url');
+      return paths.has(path) ? [] : [{ ...fault, path }];
+    }),
+  };
 }
 
-function faultsOfIssue(issue: z.core.$ZodIssue, root: unknown): Fault[] {
+function faultsOfIssue(issue: z.core.$ZodIssue, root: unknown, fields: readonly string[]): Fault[] {
   const segments = issue.path.map(String);
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({ path: pathOf([...segments, key]), code: 'unknown_field' }));
+    const known = segments.length === 0 ? fields : [];
+    return issue.keys.map((key) => ({
+      path: pathOf([...segments, key]),
+      code: 'unknown_field',
+      details: [didYouMean(key, known)],
+    }));
   }
   const path = pathOf(segments);
   const value = path === '' ? undefined : valueAt(root, path);
-  return [{ path, code: codeOf(issue, value), details: [issue.message], value }];
-}
-
-function codeOf(issue: z.core.$ZodIssue, value: unknown): Fault['code'] {
+  // The reader of the text reports it.
+  if (typeof value === 'number' && !Number.isFinite(value)) return [];
   const isWrongKind = issue.code === 'invalid_type' || issue.code === 'invalid_value';
-  if (isWrongKind && issue.path.length > 0 && value === undefined) return 'missing';
-  if (issue.code !== 'invalid_type') return 'invalid';
-  if (issue.expected === 'number') return 'not_a_number';
-  if (issue.expected === 'int') return 'not_whole';
-  return issue.expected === 'boolean' ? 'not_a_boolean' : 'invalid';
+  const code = isWrongKind && path !== '' && value === undefined ? 'missing' : 'invalid';
+  return [{ path, code, details: [issue.message], value }];
 }
 
 function valueAt(root: unknown, path: string): unknown {
@@ -176,9 +188,9 @@ function valueAt(root: unknown, path: string): unknown {
   }, root);
 }
 
-/** Returns a file that cannot be read. `record` is the file or the sheet as a whole. */
-export function unreadable(record: RecordName, faults: readonly Fault[]): ReadFile {
-  return { kind: 'unreadable', problems: faults.map((fault) => ({ record, ...fault })) };
+/** Returns a file that cannot be read, with its faults as a whole. */
+export function unreadable(faults: readonly Fault[]): ReadFile {
+  return { kind: 'unreadable', problems: faults.map((fault) => ({ record: THE_FILE, ...fault })) };
 }
 
 function isSection(name: unknown): name is Section {
@@ -197,13 +209,12 @@ function readRecord<T>(
   const hasId = isMap(value) && value.id !== undefined;
   const idField = hasId ? 'id' : keys.hid === undefined ? 'slug' : 'hid';
   const { value: own, faults } = parsed(schema, record, value);
-  // The entries of a valid patch are checked after the merge.
-  const ofPatch = own === undefined ? repeatedEntries(keys) : [];
-  const ofEntries = isPatch ? ofPatch : entryFaults(keys);
+  // The entries of a patch are checked after the merge.
+  const ofEntries = isPatch ? [] : entryFaults(keys);
   for (const fault of [...faults, ...doubleReferences(value), ...ofEntries]) {
     problems.push({ record: name, ...fault });
   }
-  return { name, keys, idField, value: own };
+  return { name, keys, idField, fields: isMap(value) ? value : {}, value: own };
 }
 
 /** Gives a record without an id its id. The key of an amenity is its slug. */
@@ -287,17 +298,8 @@ function repeatsOf(
 }
 
 /** Rejects repeated photos, videos and amenities, and the hero photo of another listing. */
-export function entryFaults(keys: RecordKeys): Fault[] {
-  const { hero_photo_id: value, photos } = keys;
-  const isForeign = value !== undefined && !photos.includes(value);
-  return [
-    ...repeatedEntries(keys),
-    ...(isForeign ? [{ path: 'hero_photo_id', code: 'hero_id', value } as const] : []),
-  ];
-}
-
-function repeatedEntries({ photos, videos, amenities }: RecordKeys): Fault[] {
-  return Object.entries({ photos, videos, amenities }).flatMap(([list, listed]) =>
+export function entryFaults({ photos, videos, amenities, ...keys }: RecordKeys): Fault[] {
+  const faults = Object.entries({ photos, videos, amenities }).flatMap(([list, listed]) =>
     repeated([...listed.entries()], ([, key]) => key || undefined).map(
       ({ entry: [index, value], first }): Fault => ({
         path: `${list}.${index}`,
@@ -307,6 +309,9 @@ function repeatedEntries({ photos, videos, amenities }: RecordKeys): Fault[] {
       }),
     ),
   );
+  const value = keys.hero_photo_id;
+  if (value === undefined || photos.includes(value)) return faults;
+  return [...faults, { path: 'hero_photo_id', code: 'hero_id', value }];
 }
 
 /** Returns each entry that repeats the key of an earlier entry, with the first such entry. */

@@ -54,6 +54,7 @@ export const url = httpUrl
     };
     // The URL parser drops these silently.
     if (/[\t\n\r]/.test(value)) return reject('must not contain line breaks or tabs');
+    if (/,\s*http/i.test(value)) return reject('must be one URL, not two joined by a comma');
     const parsed = URL.parse(escaped(value.trim()));
     // The URL parser decodes the percent-encoded characters of a host.
     if (parsed === null || UNSAFE_IN_URL.test(parsed.href)) {

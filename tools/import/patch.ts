@@ -60,20 +60,22 @@ export function completePatch(
   const locations = patch.locations.map((record) => {
     const { id, slug } = record.keys;
     const old = stored.locations.find((each) => each[id ? 'id' : 'slug'] === (id ?? slug));
-    const whole = withId(merged(old ?? {}, record.value ?? {}), 'slug');
-    return completed(record, old?.id, whole, writtenLocation);
+    const whole = withId(merged(old ?? {}, record.value ?? record.fields), 'slug');
+    return completed(record, old === undefined, whole, writtenLocation);
   });
   const amenities = patch.amenities.map((record) => {
     const old = stored.amenities.find(({ slug }) => slug === record.keys.slug);
-    return completed(record, undefined, merged(old ?? {}, record.value ?? {}), amenity);
+    const whole = merged(old ?? {}, record.value ?? record.fields);
+    return completed(record, old === undefined, whole, amenity);
   });
   const properties = patch.properties.map((record) => {
     const ids = find(record.keys);
     const old = sources.get(ids[0] ?? '');
-    const whole = mergedListing(old ? fileListingOf(old) : {}, record.value ?? {});
+    const listing = old === undefined ? {} : fileListingOf(old);
+    const whole = withId(mergedListing(listing, record.value ?? record.fields), 'hid', 'slug');
     const fault = record.value && nameFault(record.keys, ids, stored, mustBeStored);
     return fault === undefined
-      ? completed(record, old?.id, withId(whole, 'hid', 'slug'), writtenListing)
+      ? completed(record, ids.length === 0, whole, writtenListing)
       : { record: { ...record, value: undefined }, problems: [{ record: record.name, ...fault }] };
   });
   const file: WholeFile = {
@@ -108,24 +110,27 @@ function nameFault(
 /** Returns the whole record. All fields that a new record lacks are one problem. */
 function completed<T>(
   record: FileRecord<Patch>,
-  storedId: string | undefined,
+  isNew: boolean,
   whole: Patch,
   schema: z.ZodType<T>,
 ): Completed<T> {
-  const { name, keys, idField } = record;
-  if (record.value === undefined) {
-    const known = { ...keys, id: storedId ?? keys.id };
-    return { record: { ...record, keys: known, value: undefined }, problems: [] };
-  }
+  const { name, idField } = record;
+  const isValid = record.value !== undefined;
   const { value, faults } = parsed(schema, whole);
-  const missing = faults.filter(({ code }) => code === 'missing').map(({ path }) => path);
-  const details = [name.kind, idField, missing.join(', ')];
-  const incomplete: Fault[] = missing.length > 0 ? [{ path: '', code: 'incomplete', details }] : [];
-  const others = faults.filter(({ code }) => code !== 'missing');
-  const wholeKeys = keysOf(whole);
-  const all = [...incomplete, ...others, ...entryFaults(wholeKeys)];
+  const isNamed = isValid || record.keys[idField] !== undefined;
+  const isLacking = ({ code, path }: Fault) =>
+    isNew && isNamed && code === 'missing' && !path.includes('.');
+  const lacking = faults.filter(isLacking).map(({ path }) => path);
+  const details = [name.kind, idField, lacking.join(', ')];
+  const keys = keysOf(whole);
+  const problems: Fault[] = [
+    ...(lacking.length > 0 ? [{ path: '', code: 'incomplete', details } as const] : []),
+    // The other faults of an invalid record are known.
+    ...(isValid ? faults.filter((fault) => !isLacking(fault)) : []),
+    ...entryFaults(keys),
+  ];
   return {
-    record: { name, keys: wholeKeys, idField, value },
-    problems: all.map((fault) => ({ record: name, ...fault })),
+    record: { ...record, keys, value: isValid ? value : undefined },
+    problems: problems.map((fault) => ({ record: name, ...fault })),
   };
 }

@@ -12,6 +12,7 @@ export type RecordName = {
 /** Code → the end of a sentence that begins with the path and the value. Each `%` is a detail. */
 const SENTENCES = {
   not_utf8: 'is not UTF-8 text',
+  sheet_not_utf8: 'is not UTF-8 text: save it as "CSV UTF-8"',
   not_json: 'is not JSON: %',
   too_deep: 'is nested too deep',
   twice: 'appears twice in the same object',
@@ -19,15 +20,15 @@ const SENTENCES = {
   rounded: 'is a number that JavaScript would round to %',
   not_csv: 'is not CSV: %',
   no_header: 'has no header row',
-  unknown_column: 'is no column: delete it, or give it one of these names: %',
+  unknown_column: 'is no column of a sheet%',
   column_twice: 'heads two columns',
   unnamed_column: 'stands in a column without a name',
-  unknown_field: 'is not a field of this resource',
-  // The schemas have the sentences of these five.
+  not_a_number: 'must be a number such as 118000 or 118000.5',
+  not_whole: 'must be a whole number such as 12',
+  not_a_boolean: 'must be yes, no, true or false',
+  unknown_field: 'is not a field of this resource%',
+  // The schemas have the sentences of these two.
   missing: '%',
-  not_a_number: '%',
-  not_whole: '%',
-  not_a_boolean: '%',
   invalid: '%',
   two_names: 'must not stand beside %',
   repeats: 'repeats %',
@@ -48,14 +49,6 @@ const SENTENCES = {
     'would empty something of % of the %, more than a fifth: --patch keeps what a file leaves out, and --allow-emptied empties it',
 } as const;
 
-/** Other sentences for a sheet. */
-const SHEET_SENTENCES: Partial<Record<keyof typeof SENTENCES, string>> = {
-  not_utf8: 'is not UTF-8 text: save it as "CSV UTF-8"',
-  not_a_number: 'must be a number such as 118000 or 118000.5',
-  not_whole: 'must be a whole number such as 12',
-  not_a_boolean: 'must be yes, no, true or false',
-};
-
 /** A fault without its record. */
 export type Fault = {
   code: keyof typeof SENTENCES;
@@ -72,8 +65,6 @@ export type Fault = {
 export type ImportProblem = Fault & { record: RecordName };
 
 export const THE_FILE: RecordName = { kind: 'file', place: 'the file' };
-/** A sheet as a whole. */
-export const THE_SHEET: RecordName = { ...THE_FILE, isSheet: true };
 
 /** e.g. `properties[3] (slug "casa-marea")` */
 export function nameOf({ place, key }: RecordName): string {
@@ -100,20 +91,21 @@ export function problemLine(problem: ImportProblem): string {
   return `${whereOf(problem)}: ${sentence.filter(Boolean).join(' ')}`;
 }
 
-function sentenceOf({ record, code, details = [] }: ImportProblem): string {
-  const sentence = (record.isSheet && SHEET_SENTENCES[code]) || SENTENCES[code];
+function sentenceOf({ code, details = [] }: Fault): string {
   const rest = details.values();
-  return sentence.replaceAll('%', () => String(rest.next().value));
+  return SENTENCES[code].replaceAll('%', () => String(rest.next().value));
 }
 
-/** Shows a value in a line: as JSON of one level, a long one cut. Undefined shows as nothing. */
+/** Shows a value in a line: as JSON of one level, a long one cut between words. Undefined shows as nothing. */
 export function shown(value: unknown): string {
   const text =
     JSON.stringify(value, (key, inner: unknown) =>
       key !== '' && typeof inner === 'object' && inner !== null ? '…' : inner,
     ) ?? '';
   if (text.length <= SHOWN_CHARACTERS) return text;
-  return `${text.slice(0, SHOWN_CHARACTERS).toWellFormed()}…${text.startsWith('"') ? '"' : ''}`;
+  const cut = text.slice(0, SHOWN_CHARACTERS).toWellFormed();
+  const words = /^(.{30,}\S) /s.exec(cut)?.[1] ?? cut;
+  return `${words}…${text.startsWith('"') ? '"' : ''}`;
 }
 
 /** Returns `1 listing`, `2 listings`, `2 amenities`. */
@@ -125,11 +117,10 @@ export function pluralOf(one: string): string {
   return `${one.replace(/y$/, 'ie')}s`;
 }
 
-/** Escapes control characters, so that a file's text cannot steer the terminal or begin a line. */
+/** Escapes control characters, so that a file's text cannot steer the terminal, begin a line or reverse one. */
 export function printable(text: string): string {
   return text.replace(
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: these must not reach a terminal
-    /[\u0000-\u001f\u007f-\u009f]/g,
+    /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }
@@ -152,7 +143,7 @@ function causeLine(problems: readonly ImportProblem[]): string {
   const { record, path, subject } = first;
   const field = record.isSheet ? columnOf(path) : anyEntry(path);
   const cause = [subject ?? field, sentenceOf(first)].filter(Boolean).join(' ');
-  const records = new Set(problems.map((each) => each.record.place)).size;
+  const records = new Set(problems.map((each) => nameOf(each.record))).size;
   const times = problems.length === records ? '' : `${problems.length} times in `;
   const often = `${times}${counted(records, record.kind)}`;
   const where =

@@ -1,5 +1,6 @@
 /** `--patch`: only the fields in the file are changed. */
 
+import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { codeBlocksOf } from '../../docs/markdown.ts';
 import { BAY, fileOf, propertyOf } from '../../support/node/listings-file.ts';
@@ -260,7 +261,7 @@ describe('a patch', () => {
     );
     expect(stderr.trim().split('\n')).toEqual([
       'properties[0] (slug "casa-marea"): beds "two" must be of type number',
-      'properties[4] (slug "casa-marea"): bed is not a field of this resource',
+      'properties[4] (slug "casa-marea"): bed is not a field of this resource: did you mean beds?',
       'properties[3]: names no listing: give its slug, hid or id',
       expect.stringMatching(
         /^properties\[1\] \(hid "H-1"\): hid "H-1" gives the id of properties\[0\]/,
@@ -284,9 +285,9 @@ describe('a patch', () => {
   });
 
   it('of docs/guides/listings-file.md is accepted', async () => {
-    const [example = '', file = ''] = codeBlocksOf('docs/guides/listings-file.md', 'json');
+    const [example = ''] = codeBlocksOf('docs/guides/listings-file.md', 'json');
     imports.clear();
-    expectDone(await imports.load(file));
+    expectDone(await imports.load(readFileSync('docs/examples/listings.json', 'utf8')));
     const others = ['h-2002', 'casa-ginebrera'].map((slug) =>
       propertyOf({ slug, hid: slug.toUpperCase() }),
     );
