@@ -13,23 +13,18 @@ import startScript from './api-page.browser.js';
 import pageStyle from './api-page.css';
 import frameStyle from './frame.css';
 
-type Parameter = {
-  in?: string;
-  schema?: { default?: unknown; enum?: unknown[]; examples?: unknown[] };
-  examples?: object;
-};
-type ErrorExamples = Record<string, { value: { error: { code: string } } }>;
-type Described = {
-  description: string;
-  headers?: Record<string, unknown>;
-  content?: { 'application/json': { examples: ErrorExamples } };
-};
+type Schema = { $ref?: string; default?: unknown; enum?: unknown[]; examples?: unknown[] };
+type Parameter = { in?: string; schema?: Schema; examples?: object };
+type Described = { $ref?: string; headers?: Record<string, unknown> };
 type Operation = { parameters: Parameter[]; responses: Record<string, Described> };
 type Shape = {
   info: { description: string };
   tags: { name: string; description: string }[];
   paths: Record<string, Record<string, Operation>>;
-  components: { headers: Record<string, { description: string }> };
+  components: {
+    headers: Record<string, { description: string }>;
+    schemas: Record<string, Schema>;
+  };
 };
 
 /** Follows the first two paragraphs of the document's introduction. */
@@ -42,57 +37,46 @@ const INTRODUCTION = `
 `.trim();
 
 /**
- * Shortens the document for the page. A last section has the rest of the introduction, the errors that several
- * operations describe in the same words, and the headers of every response.
+ * Shortens the document for the page. A last section has the rest of the introduction with the table of errors that
+ * several operations share, and the headers of every response.
  */
 function pageDocument(whole: ReturnType<typeof createOpenApiDocument>) {
   const document: Shape = JSON.parse(JSON.stringify(whole));
   const { info, tags, paths, components } = document;
   const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
   const [subject = '', credentials = '', ...notes] = info.description.split('\n\n');
-  disableFilters(operations);
-  const errors = takeSharedErrors(operations);
+  disableFilters(operations, components.schemas);
+  removeSharedErrors(operations);
   const headers = takeSharedHeaders(operations, Object.keys(components.headers)).map(
     (name) => `| \`${name}\` | ${components.headers[name]?.description} |`,
   );
   info.description = [subject, credentials, INTRODUCTION].join('\n\n');
   tags.push({
     name: 'All operations',
-    description: [
-      ...notes,
-      ['| error | meaning |', '|---|---|', ...errors].join('\n'),
-      ['| header | meaning |', '|---|---|', ...headers].join('\n'),
-    ].join('\n\n'),
+    description: [...notes, ['| header | meaning |', '|---|---|', ...headers].join('\n')].join(
+      '\n\n',
+    ),
   });
   return document;
 }
 
 /** Keeps filters out of samples and requests. Scalar sends each parameter whose schema has a value, all at once. */
-function disableFilters(operations: readonly Operation[]): void {
+function disableFilters(operations: readonly Operation[], named: Record<string, Schema>): void {
   for (const each of operations.flatMap(({ parameters }) => parameters)) {
-    const value = each.schema?.default ?? each.schema?.enum?.[0] ?? each.schema?.examples?.[0];
+    const schema = { ...each.schema, ...named[each.schema?.$ref?.split('/').at(-1) ?? ''] };
+    const value = schema.default ?? schema.enum?.[0] ?? schema.examples?.[0];
     if (each.in !== 'query' || value === undefined) continue;
     each.examples = { default: { value, 'x-disabled': true } };
   }
 }
 
-/** Removes the errors that several operations describe in the same words. Returns them as rows of a table. */
-function takeSharedErrors(operations: readonly Operation[]): string[] {
-  const errors = operations.flatMap(({ responses }) =>
-    Object.entries(responses)
-      .filter(([status]) => status >= '400')
-      .map(([status, { content, description }]) => {
-        const examples = Object.values(content?.['application/json'].examples ?? {});
-        const codes = examples.map((each) => `\`${each.value.error.code}\``);
-        const row = `| ${status} ${[...new Set(codes)].join(', ')} | ${description} |`;
-        return { responses, status, row };
-      }),
-  );
-  const shared = [...Map.groupBy(errors, ({ row }) => row)].filter(([, group]) => group.length > 1);
-  for (const { responses, status } of shared.flatMap(([, group]) => group)) {
-    delete responses[status];
+/** Removes the errors that several operations share: the document's table has them. */
+function removeSharedErrors(operations: readonly Operation[]): void {
+  for (const { responses } of operations) {
+    for (const [status, { $ref }] of Object.entries(responses)) {
+      if ($ref) delete responses[status];
+    }
   }
-  return shared.map(([row]) => row).sort();
 }
 
 /** Removes the headers that every response has, and returns their names. `Cache-Control` differs by response. */

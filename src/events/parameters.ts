@@ -60,7 +60,10 @@ const FILTERS = {
       .exactOptional()
       .register(z.globalRegistry, {
         description: 'Only the stored events with these ids: comma-separated, repeated, or both.',
-        ...listMetadata({ pattern: UUID_PATTERN, minLength: 36, maxLength: 36 }, MAX_PAGE_SIZE),
+        ...listMetadata(
+          { type: 'string', pattern: UUID_PATTERN, minLength: 36, maxLength: 36 },
+          MAX_PAGE_SIZE,
+        ),
       }),
     // Looks each id up by its index. Sorting reads each event once more.
     from: sql`${NUMBERS} cross join `,
@@ -73,7 +76,7 @@ const FILTERS = {
       .register(z.globalRegistry, {
         description: 'Only events of these kinds: comma-separated, repeated, or both.',
         ...listMetadata(
-          { minLength: 1, maxLength: MAX_NAME_CHARACTERS, pattern: NAME_PATTERN },
+          { type: 'string', minLength: 1, maxLength: MAX_NAME_CHARACTERS, pattern: NAME_PATTERN },
           MAX_EVENT_TYPES,
         ),
       }),

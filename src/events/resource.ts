@@ -16,10 +16,11 @@ export const event = z
     object: z.literal('event'),
     id: lowerCaseUuid.meta({ description: 'Identifies the event.' }),
     type: name.meta({ description: 'Kind of the event.', examples: ['booking.created'] }),
-    status: described(
-      z.enum(['pending', 'idempotent']),
-      '`pending` when accepted; `idempotent` when an identical retry is answered.',
-    ),
+    status: z.enum(['pending', 'idempotent']).meta({
+      id: 'EventStatus',
+      description:
+        '`pending`: accepted now. `idempotent`: accepted before, by an identical request.',
+    }),
     created_at: timestamp.meta({
       description: 'When the event was accepted.',
       examples: ['2027-01-15T09:30:00.000Z'],
@@ -61,7 +62,8 @@ const conflict = z
       'Up to 50 paths at which the body differs from the body that holds the key.',
     ),
   })
-  .meta({ id: 'IngestConflict', description: 'Another body holds the key.' });
+  .nullable()
+  .meta({ id: 'IngestConflict', description: 'Another body holds the key; null if none does.' });
 
 /** The result of one event of a batch. */
 export const ingestResult = z
@@ -71,12 +73,16 @@ export const ingestResult = z
       description: 'The key of the event, as it was sent.',
       examples: ['bk_1001-created'],
     }),
-    outcome: described(
-      z.enum(['accepted', 'replayed', 'conflict']),
-      '`accepted`: this request stored the event. `replayed`: an earlier request stored it. `conflict`: another body holds the key, and the event is not stored.',
-    ),
-    event: described(event.nullable(), 'The event; null for a conflict.'),
-    error: described(conflict.nullable(), 'Null unless another body holds the key.'),
+    outcome: z.enum(['accepted', 'replayed', 'conflict']).meta({
+      id: 'IngestOutcome',
+      description:
+        '`accepted`: this request stored the event. `replayed`: an earlier request stored it. `conflict`: another body holds the key, and the event is not stored.',
+    }),
+    event: z
+      .strictObject(event.shape)
+      .nullable()
+      .meta({ id: 'IngestedEvent', description: 'The event; null for a conflict.' }),
+    error: conflict,
   })
   .meta({ id: 'IngestResult', description: 'The outcome of one event of a batch.' });
 

@@ -6,7 +6,7 @@ import { described } from '../schema.ts';
 
 const common = {
   object: z.literal('health'),
-  timestamp: described(z.iso.datetime({ precision: 3 }).max(24), 'When this answer was made.'),
+  timestamp: described(z.iso.datetime({ precision: 3 }).max(24), 'When this response was made.'),
   version: described(patternText(/^\d+\.\d+\.\d+$/, 30), 'Version of the service.', '1.0.0'),
 };
 
@@ -23,11 +23,13 @@ const deployment = z
       '8ee1a43',
     ),
   })
-  .meta({ id: 'Deployment', description: 'The version of the Worker that answers.' });
+  .meta({ id: 'Deployment', description: 'The version of the Worker that responds.' });
 
 const dependency = z
   .strictObject({
-    status: z.enum(['ok', 'down']),
+    status: z
+      .enum(['ok', 'down'])
+      .meta({ id: 'DependencyStatus', description: 'Whether the dependency is up.' }),
     latency_ms: described(z.int32().min(0), 'How long the check took, in milliseconds.'),
   })
   .meta({ id: 'Dependency', description: 'State of a dependency.' });
@@ -45,15 +47,15 @@ const checked = {
 
 export const health = z
   .strictObject({ ...common, status: z.literal('ok') })
-  .meta({ id: 'Health', description: 'The service answers.' });
+  .meta({ id: 'Health', description: 'The service responds.' });
 
 export const detailedHealth = z
   .strictObject({
     ...common,
-    status: described(
-      z.enum(['ok', 'degraded']),
-      '`degraded`: the database is up, another dependency is down.',
-    ),
+    status: z.enum(['ok', 'degraded']).meta({
+      id: 'HealthStatus',
+      description: '`degraded`: the database is up, another dependency is down.',
+    }),
     ...checked,
   })
   .meta({ id: 'DetailedHealth', description: 'The service and its dependencies.' });

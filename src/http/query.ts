@@ -139,9 +139,9 @@ export function namesIn<const Known extends readonly [string, ...string[]]>(name
   });
 }
 
-/** Returns the OpenAPI metadata of a parameter that lists values: an array of texts, written with commas. */
+/** Returns the OpenAPI metadata of a parameter that lists `items`: an array, written with commas. */
 export function listMetadata(items: object, maxItems: number): z.GlobalMeta {
-  const array = { type: 'array', items: { type: 'string', ...items }, minItems: 1, maxItems };
+  const array = { type: 'array', items, minItems: 1, maxItems };
   return {
     override: ({ jsonSchema }) => void Object.assign(jsonSchema, array, { anyOf: undefined }),
     param: { style: 'form', explode: false },

@@ -30,7 +30,12 @@ export type Access = {
 };
 
 /** An error status of an operation: its meaning, and every error of this status that the code throws. */
-type ErrorResponse = { description: string; errors: readonly [ApiError, ...ApiError[]] };
+type ErrorResponse = {
+  description: string;
+  errors: readonly [ApiError, ...ApiError[]];
+  /** Names the response in the document, if several operations have it. */
+  id?: string;
+};
 
 /** Name → example. */
 export type Examples = Record<string, { summary: string; value: unknown }>;
@@ -60,7 +65,12 @@ type Operation = {
 };
 
 /** The operations of one capability, under a tag that names their reader. */
-type Chapter = { tag: { name: string; description: string }; paths: ZodOpenApiPathsObject };
+type Chapter = {
+  tag: { name: string; description: string };
+  paths: ZodOpenApiPathsObject;
+  /** The errors that have an `id`, as rows of a table. */
+  sharedErrors: string[];
+};
 
 type ExampleRequest = { method: string; path: string };
 
@@ -68,19 +78,21 @@ export const EXAMPLE_TIME = '2027-01-15T09:30:00.000Z';
 
 const requestId = requestIdText.optional().meta({
   description:
-    'Your own id for this request, 1 to 200 characters without control characters. The answer and the log repeat it.',
+    'Your own id for this request, 1 to 200 characters without control characters. The response and the log repeat it.',
   param: { id: 'X-Request-ID' },
 });
 
 /** The errors that any operation may have. */
 const COMMON_ERRORS: readonly ErrorResponse[] = [
   {
+    id: 'TooManyRequests',
     description: 'Too many requests from this address: wait for `Retry-After` seconds.',
     errors: [rateLimitExceeded(42, 100), rateLimitExceeded(1)],
   },
   {
+    id: 'InternalError',
     description:
-      'The service failed: retry with growing pauses, or after `Retry-After` seconds if the answer has this header.',
+      'The service failed: retry with growing pauses, or after `Retry-After` seconds if the response has this header.',
     errors: [internalError(), internalError(undefined, 3)],
   },
 ];
@@ -88,19 +100,27 @@ const COMMON_ERRORS: readonly ErrorResponse[] = [
 /** Writes the operations of a capability, by method and path: `GET /api/v1/events`. */
 export function chapter(tag: Chapter['tag'], operations: Record<string, Operation>): Chapter {
   const paths: ZodOpenApiPathsObject = {};
+  const errors = Object.values(operations).flatMap(errorsOf);
   for (const [route, operation] of Object.entries(operations)) {
     const [method = '', path = ''] = route.split(' ');
     const written = { tags: [tag.name], ...operationOf(operation, { method, path }) };
     paths[path] = { ...paths[path], [method.toLowerCase()]: written };
   }
-  return { tag, paths };
+  return { tag, paths, sharedErrors: errors.filter(({ id }) => id).map(rowOf) };
 }
 
-function operationOf(
-  { access, examplePath, path, query, headers, body, ...operation }: Operation,
-  request: ExampleRequest,
-): ZodOpenApiOperationObject {
-  const { operationId, summary, description, responses, errors = [], otherResponses } = operation;
+function errorsOf({ errors = [], access }: Operation): readonly ErrorResponse[] {
+  return [...errors, ...access.errors, ...COMMON_ERRORS];
+}
+
+function rowOf({ errors, description }: ErrorResponse): string {
+  const codes = new Set(errors.map(({ code }) => `\`${code}\``));
+  return `| ${errors[0].status} ${[...codes].join(', ')} | ${description} |`;
+}
+
+function operationOf(operation: Operation, request: ExampleRequest): ZodOpenApiOperationObject {
+  const { access, examplePath, path, query, headers, body } = operation;
+  const { operationId, summary, description, responses, otherResponses } = operation;
   const example = { ...request, ...(examplePath && { path: examplePath }) };
   return {
     operationId,
@@ -127,7 +147,7 @@ function operationOf(
         Object.entries(responses).map(([status, response]) => [status, successResponse(response)]),
       ),
       ...Object.fromEntries(
-        [...errors, ...access.errors, ...COMMON_ERRORS].map((response) => [
+        errorsOf(operation).map((response) => [
           response.errors[0].status,
           errorResponse(response, example),
         ]),
@@ -183,19 +203,27 @@ function successResponse(response: SuccessResponse): ZodOpenApiResponseObject {
   };
 }
 
+/** The responses with an `id`, of which the document has one each. Their examples have the first operation's request. */
+const sharedResponses = new Map<string, ZodOpenApiResponseObject>();
+
 /** Has an example for each error, named after its code. A further error of the same code has a number too. */
 function errorResponse(
-  { description, errors }: ErrorResponse,
+  { description, errors, id }: ErrorResponse,
   request: ExampleRequest,
 ): ZodOpenApiResponseObject {
+  const shared = id && sharedResponses.get(id);
+  if (shared) return shared;
   const examples = errors.map((error, index) => {
     const isFirst = errors.findIndex(({ code }) => code === error.code) === index;
     const name = isFirst ? error.code : `${error.code}_${index + 1}`;
     return [name, { summary: error.message, value: errorExample(error, request) }];
   });
-  return {
+  const response = {
+    ...(id && { id }),
     description,
     headers: z.object({ ...errorHeaders, ...headersOfErrors(errors) }),
     content: json(errorResource, Object.fromEntries(examples)),
   };
+  if (id) sharedResponses.set(id, response);
+  return response;
 }

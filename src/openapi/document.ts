@@ -11,21 +11,24 @@ import { portablePattern } from './portable-pattern.ts';
 
 const CHAPTERS = [propertyChapter, eventChapter, healthChapter];
 
-const DESCRIPTION = `
+const INTRODUCTION = `
 Domain events accepted once, and a public feed of property listings.
 
 **Credentials.** Send \`x-api-key\`. The property feed also accepts an \`Authorization: Bearer\` token. Health needs no credentials.
 
-**Errors.** Every error has the same body: branch on \`error.code\`. An unknown path is a 404 \`resource_missing\`. A method that a path does not have is a 405 \`method_not_allowed\` with an \`Allow\` header. HEAD answers as GET does, without a body.
+**Errors.** Every error has the same body: branch on \`error.code\`. An unknown path is a 404 \`resource_missing\`. A method that a path does not have is a 405 \`method_not_allowed\` with an \`Allow\` header. HEAD is GET without a body.
 
-**Limits.** A client address may send 100 requests in ${WINDOW_SECONDS} seconds, and besides these 200 requests that send events, unless this deployment has other limits. Every answer tells the limit and the number of requests left. A 429 tells in \`Retry-After\` how many seconds to wait.
+**Limits.** A client address may send 100 requests in ${WINDOW_SECONDS} seconds, and 200 further requests that send events, unless this deployment has other limits. \`X-RateLimit-Remaining\` is the number of requests left.
 
-**Retries.** \`X-Should-Retry\` on an error says whether to send the same request again. Give each event an \`Idempotency-Key\`, so that a repeated request stores the event once.
-
-**Sizes.** A text of a listing has up to 100,000 characters without NUL, and each of its lists up to 1,000 entries. The schemas do not repeat these bounds, because usual values are far smaller.
-
-**Request ids.** Every answer carries \`X-Request-ID\`: the id that you sent, or a new one. Name it when you report a problem.
+**Retries.** \`X-Should-Retry\` on an error says whether to send the same request again, and \`Retry-After\` how many seconds to wait. Give each event an \`Idempotency-Key\`, so that a repeated request stores the event once.
 `.trim();
+
+/** The errors that several operations have, as a table. */
+const ERRORS = [
+  '| error | meaning |',
+  '|---|---|',
+  ...new Set(CHAPTERS.flatMap(({ sharedErrors }) => sharedErrors).sort()),
+].join('\n');
 
 /** Larger bounds only protect the storage, and say nothing about usual values. */
 const MAX_USUAL_LENGTH = 2_000;
@@ -34,17 +37,28 @@ const MAX_USUAL_ITEMS = 100;
 const TEXT_WITHOUT_NUL = '^[^\\x00]*$';
 
 /**
- * Writes portable patterns, and the format of integers: `int32`, or none for wider ones. `int64` is a bigint in some
- * generated clients, and `JSON.stringify` throws for a bigint.
+ * Writes portable patterns, and the format of numbers: `double`, `int32`, or none for wider integers. `int64` is a bigint
+ * in some generated clients, and `JSON.stringify` throws for a bigint.
  */
 const writePortably: ZodOpenApiOverride = ({ jsonSchema }) => {
   if (jsonSchema.pattern !== undefined) jsonSchema.pattern = portablePattern(jsonSchema.pattern);
   // Generators for OpenAPI 3.0 do not know `const`.
   if (typeof jsonSchema.const === 'string') jsonSchema.enum = [jsonSchema.const];
+  if (jsonSchema.type === 'number') jsonSchema.format = 'double';
   if (jsonSchema.type !== 'integer') return;
   const { minimum = -Infinity, maximum = Infinity } = jsonSchema;
   if (minimum >= -(2 ** 31) && maximum < 2 ** 31) jsonSchema.format = 'int32';
   else delete jsonSchema.format;
+};
+
+/** Lets responses have unknown fields: a later release may add fields, and generated clients must accept them. */
+const openResponses: ZodOpenApiOverride = ({ jsonSchema, io }) => {
+  if (io !== 'output' || jsonSchema.additionalProperties !== false) return;
+  delete jsonSchema.additionalProperties;
+  // zod repeats the keyword beside the reference of a field with its own description.
+  for (const field of Object.values(jsonSchema.properties ?? {})) {
+    if (typeof field === 'object' && field.$ref) delete field.additionalProperties;
+  }
 };
 
 /** Omits storage bounds from responses: a mock would be as long as its bound. The introduction states them. */
@@ -55,15 +69,34 @@ const omitStorageBounds: ZodOpenApiOverride = ({ jsonSchema, io }) => {
   if (jsonSchema.pattern === TEXT_WITHOUT_NUL) delete jsonSchema.pattern;
 };
 
-export function createOpenApiDocument() {
+const writeSchema: ZodOpenApiOverride = (context) => {
+  writePortably(context);
+  omitStorageBounds(context);
+  writeNullable(context);
+};
+
+/** Writes `type: [T, "null"]`. Some generators skip `anyOf` with null, and OpenAPI 3.0 has no such form. */
+function writeNullable(context: Parameters<typeof writeSchema>[0]): void {
+  const { jsonSchema } = context;
+  const [schema, none] = jsonSchema.anyOf ?? [];
+  if (none?.type !== 'null' || typeof schema?.type !== 'string') return;
+  // A schema that several fields share may come after them.
+  writeSchema({ ...context, jsonSchema: schema });
+  const values = schema.enum && { enum: [...schema.enum, null] };
+  Object.assign(jsonSchema, { ...schema, ...jsonSchema, type: [schema.type, 'null'], ...values });
+  delete jsonSchema.anyOf;
+}
+
+/** Makes the document. In the `strict` form, which the tests use, responses have no unknown fields. */
+export function createOpenApiDocument(form: 'open' | 'strict' = 'open') {
   return createDocument(
     {
       openapi: '3.1.1',
       info: {
         title: 'Events and property feed',
         version: VERSION,
-        description: DESCRIPTION,
-        license: { name: 'MIT', identifier: 'MIT' },
+        description: `${INTRODUCTION}\n\n${ERRORS}`,
+        license: { name: 'MIT', url: 'https://spdx.org/licenses/MIT.html' },
         contact: { name: 'The maintainers of this service' },
       },
       servers: [
@@ -79,8 +112,8 @@ export function createOpenApiDocument() {
     },
     {
       override: (context) => {
-        writePortably(context);
-        omitStorageBounds(context);
+        writeSchema(context);
+        if (form === 'open') openResponses(context);
       },
     },
   );

@@ -39,8 +39,12 @@ export const problem = z
 
 const error = z
   .strictObject({
-    type: described(z.enum(CODES.map((code) => CATALOGUE[code].type)), 'Category of the error.'),
-    code: described(z.enum(CODES), 'The error, for programs to branch on.'),
+    type: z
+      .enum(CODES.map((code) => CATALOGUE[code].type))
+      .meta({ id: 'ErrorType', description: 'Category of the error.' }),
+    code: z
+      .enum(CODES)
+      .meta({ id: 'ErrorCode', description: 'The error, for programs to branch on.' }),
     message,
     param: described(
       z.string().min(1).max(MAX_PATH_CHARACTERS).optional(),
@@ -48,7 +52,7 @@ const error = z
       'limit',
     ),
     request_id: requestIdText.meta({
-      description: 'The `X-Request-ID` of this answer. Name it when you report a problem.',
+      description: 'The `X-Request-ID` of this response. Name it when you report a problem.',
     }),
     details: described(
       z.array(problem).min(1).max(MAX_PROBLEMS).optional(),
@@ -61,7 +65,10 @@ const error = z
 export const errorFields = {
   error,
   statusCode: forOlderClients(z.int32().min(400).max(599), 'the HTTP status'),
-  timestamp: forOlderClients(z.iso.datetime({ precision: 3 }).max(24), 'when this answer was made'),
+  timestamp: forOlderClients(
+    z.iso.datetime({ precision: 3 }).max(24),
+    'when this response was made',
+  ),
   path: forOlderClients(echo.regex(/^\//), 'the path of the request, without its query').meta({
     examples: ['/api/v1/web/properties'],
   }),

@@ -48,29 +48,29 @@ export const commonHeaders = headersOf({
   ],
   'Referrer-Policy': [
     z.literal('no-referrer'),
-    'Browsers send no referrer with links from this answer.',
+    'Browsers send no referrer with links from this response.',
   ],
   'Content-Security-Policy': [
     z.literal("default-src 'none'; frame-ancestors 'none'"),
-    'The answer is data: browsers must not run or frame it.',
+    'The response is data: browsers must not run or frame it.',
   ],
   'Cross-Origin-Resource-Policy': [
     z.literal('cross-origin'),
-    'Pages of other origins may load the answer; CORS decides whether their scripts can read it.',
+    'Pages of other origins may load the response; CORS decides whether their scripts can read it.',
   ],
   'Access-Control-Allow-Origin': [
     patternText(/^[!-~]+$/, 300).optional(),
-    'The origin whose scripts may read the answer, if `CORS_ORIGINS` lists it.',
+    'The origin whose scripts may read the response, if `CORS_ORIGINS` lists it.',
   ],
   'Access-Control-Expose-Headers': [
     patternText(names, 600).optional(),
     'The headers that scripts of this origin may read.',
   ],
-  Vary: [patternText(names, 100).optional(), 'The request headers that the answer depends on.'],
+  Vary: [patternText(names, 100).optional(), 'The request headers that the response depends on.'],
 });
 
 export const noStore = headersOf({
-  'Cache-Control': [z.literal('no-store'), 'No cache may hold the answer.', 'No-Store'],
+  'Cache-Control': [z.literal('no-store'), 'No cache may hold the response.', 'No-Store'],
 });
 
 /** Of a list that can wait. */

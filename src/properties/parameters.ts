@@ -14,16 +14,23 @@ import type { FilterColumn } from './table.ts';
 
 /** The web statuses that the feed shows. A hidden listing is never on the wire. */
 export const PUBLIC_STATUSES = ['listed', 'coming_soon', 'sold_out'] as const;
+export const publicStatus = z
+  .enum(PUBLIC_STATUSES)
+  .meta({ id: 'PropertyStatus', description: 'Web status, never `hidden`.' });
+
 export const PROPERTY_TYPES = ['beach', 'ski'] as const;
+const propertyType = z
+  .enum(PROPERTY_TYPES)
+  .meta({ id: 'PropertyType', description: 'Type of a home.' });
 
 /** The parameters that filter listings. A listing must fit each of them, and have any of the statuses. */
 export const filterParameters = {
-  type: described(z.enum(PROPERTY_TYPES).optional(), 'Only listings of this type.'),
+  type: described(propertyType.optional(), 'Only listings of this type.'),
   status: namesIn(PUBLIC_STATUSES)
     .default(['listed'])
     .register(z.globalRegistry, {
       description: 'Only listings with these web statuses, comma-separated. `hidden` is rejected.',
-      ...listMetadata({ enum: PUBLIC_STATUSES }, PUBLIC_STATUSES.length),
+      ...listMetadata({ $ref: '#/components/schemas/PropertyStatus' }, PUBLIC_STATUSES.length),
     }),
   location_id: described(uuid.optional(), 'Only listings at the location with this id.'),
   location: described(
@@ -43,7 +50,7 @@ const locale = namesIn(LOCALES)
   .register(z.globalRegistry, {
     description:
       'Only these languages of every text, comma-separated. If a text lacks a language, the language is absent: there is no fallback.',
-    ...listMetadata({ enum: LOCALES }, LOCALES.length),
+    ...listMetadata({ type: 'string', enum: LOCALES }, LOCALES.length),
   });
 
 const fresh = z

@@ -6,7 +6,7 @@
 import * as z from 'zod';
 import { cursorText, listOf } from '../openapi/list-resource.ts';
 import { described, lowerCaseUuid } from '../schema.ts';
-import { PROPERTY_TYPES, PUBLIC_STATUSES } from './parameters.ts';
+import { PROPERTY_TYPES, publicStatus } from './parameters.ts';
 import { slug } from './slug.ts';
 import { httpUrl, localeMap, MAX_LIST_ENTRIES, MAX_TEXT_CHARACTERS, order, text } from './text.ts';
 
@@ -20,19 +20,17 @@ export const PHOTO_SECTIONS = [
 ] as const;
 
 /** A location as a listing shows it. */
-export const location = z
-  .strictObject({
-    id: lowerCaseUuid.meta({
-      description: 'Identifies the location: a value for the filter `location_id`.',
-    }),
-    slug: described(
-      slug.nullable(),
-      'Public key of the location: a value for the filter `location`.',
-      'sardinia',
-    ),
-    name: localeMap,
-  })
-  .meta({ id: 'PropertyLocation', description: 'The location of a listing.' });
+export const location = z.strictObject({
+  id: lowerCaseUuid.meta({
+    description: 'Identifies the location: a value for the filter `location_id`.',
+  }),
+  slug: described(
+    slug.nullable(),
+    'Public key of the location: a value for the filter `location`.',
+    'sardinia',
+  ),
+  name: localeMap,
+});
 
 /** A location as a resource of its own. */
 export const locationResource = z
@@ -55,21 +53,27 @@ export const feature = z
   })
   .meta({ id: 'Feature', description: 'A feature that few other homes have.' });
 
-export const heroImage = z
-  .strictObject({ url: httpUrl, alt: localeMap })
-  .meta({ id: 'HeroImage', description: 'The main photo of a listing.' });
+const heroImage = z.strictObject({ url: httpUrl, alt: localeMap }).nullable().meta({
+  id: 'HeroImage',
+  description: 'The selected hero photo, else the first photo of section hero.',
+});
+
+const photoSection = z
+  .enum(PHOTO_SECTIONS)
+  .meta({ id: 'PhotoSection', description: 'What a photo shows.' });
 
 /** A photo of the gallery. */
 export const galleryPhoto = z
   .strictObject({
     url: httpUrl,
     alt: localeMap,
-    section: z.enum(PHOTO_SECTIONS),
+    section: photoSection,
     sort_order: order.meta({ description: 'Place in the gallery, ascending.', examples: [1] }),
   })
   .meta({ id: 'GalleryPhoto', description: 'A photo that is visible on the web.' });
 
 const amount = z.number().min(0);
+const count = z.int32().min(0);
 
 /**
  * A listing as the feed sends it. Listings files and the store copy a field that is null, empty or false when unknown,
@@ -86,9 +90,12 @@ export const property = z
     ),
     slug: slug.meta({ description: 'Stable public key.', examples: ['casa-marea'] }),
     name: described(text.min(1), 'Internal name, not localized.', 'Casa Marea'),
-    status: described(z.enum(PUBLIC_STATUSES), 'Web status, never `hidden`.'),
+    status: publicStatus,
     title: localeMap.meta({ description: 'Localized web title.' }),
-    type: described(z.enum(PROPERTY_TYPES).nullable(), 'Type of the home.'),
+    type: z
+      .enum(PROPERTY_TYPES)
+      .nullable()
+      .meta({ id: 'NullablePropertyType', description: 'Type of the home.' }),
     description: localeMap.meta({
       description: 'Plain text in each language; paragraphs are separated by a blank line.',
     }),
@@ -96,11 +103,11 @@ export const property = z
       z.array(feature).max(MAX_LIST_ENTRIES),
       'Features that few other homes have; may be empty.',
     ),
-    bedrooms: described(amount.nullable(), 'Number of bedrooms.', 3),
-    beds: described(amount.nullable(), 'Number of beds.', 4),
-    bathrooms: described(amount.nullable(), 'Number of bathrooms.', 2),
-    bathtubs: described(amount.nullable(), 'Number of bathtubs.', 1),
-    capacity: described(amount.nullable(), 'Number of people who can stay.', 6),
+    bedrooms: described(count.nullable(), 'Number of bedrooms.', 3),
+    beds: described(count.nullable(), 'Number of beds.', 4),
+    bathrooms: described(amount.nullable(), 'Number of bathrooms; a half bathroom counts 0.5.', 2),
+    bathtubs: described(count.nullable(), 'Number of bathtubs.', 1),
+    capacity: described(count.nullable(), 'Number of people who can stay.', 6),
     size: described(amount.nullable(), 'Square metres.', 104),
     address: described(text.nullable(), 'Street and number.', 'Via delle Concerie 27'),
     city: described(text.nullable(), 'Town.', 'Bosa'),
@@ -118,16 +125,15 @@ export const property = z
     ),
     weeks_per_year: described(amount.nullable(), 'Weeks of use per year that the share gives.', 6),
     financial_analysis_url: httpUrl.nullable(),
-    hero_image: described(
-      heroImage.nullable(),
-      'The selected hero photo, else the first photo of section hero.',
-    ),
+    hero_image: heroImage,
     gallery: described(
       z.array(galleryPhoto).max(MAX_LIST_ENTRIES),
       'Every photo that is visible on the web, by `sort_order`.',
     ),
     video_url: described(httpUrl.nullable(), 'Main web video.'),
-    location: described(location.nullable(), 'The location of the listing.'),
+    location: location
+      .nullable()
+      .meta({ id: 'PropertyLocation', description: 'The location of the listing.' }),
     location_text: localeMap.meta({ description: 'Free-text blurb; `{}` when unset.' }),
     amenities: z.array(amenity).max(MAX_LIST_ENTRIES),
     url: httpUrl.meta({
@@ -137,7 +143,11 @@ export const property = z
     display_order: order.meta({ description: 'Curatorial order, ascending.', examples: [210] }),
     is_early_access: z.boolean(),
   })
-  .meta({ id: 'Property', description: 'A listing of the marketing site.' });
+  .meta({
+    id: 'Property',
+    description:
+      'A listing of the marketing site. A text has up to 100,000 characters without NUL, and a list up to 1,000 entries. The schemas do not repeat these bounds, because usual values are far smaller.',
+  });
 
 /** A listing as an overview page shows it: each field as in the property, in this order. */
 export const propertyCard = z
@@ -179,19 +189,20 @@ const propertyChange = z
       z.array(slug).max(20),
       'The slugs under which the property was public before, newest first, for redirects. A slug that another property has now is left out.',
     ),
-    change: described(
-      z.enum(['published', 'removed']),
-      '`published`: the property is public, and is new or has changed. `removed`: the property is hidden now.',
-    ),
+    change: z.enum(['published', 'removed']).meta({
+      id: 'ChangeType',
+      description:
+        '`published`: the property is public, and is new or has changed. `removed`: the property is hidden now.',
+    }),
     changed_at: described(
       z.iso.datetime().max(30),
       'When an import made the change. The list is not ordered by this time.',
       '2027-01-15T09:30:00.000Z',
     ),
-    property: described(
-      property.nullable(),
-      'The property as it is now; null when it was removed.',
-    ),
+    property: z.strictObject(property.shape).nullable().meta({
+      id: 'ChangedProperty',
+      description: 'The property as it is now; null when it was removed.',
+    }),
   })
   .meta({ id: 'PropertyChange', description: 'The latest change of a listing.' });
 

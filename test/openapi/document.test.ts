@@ -28,7 +28,7 @@ describe('the OpenAPI document', () => {
     expect(described.sort()).toEqual([...new Set(registered)].sort());
   });
 
-  it('has UUIDs of requests in either case, and UUIDs of answers in lower case', () => {
+  it('has UUIDs of requests in either case, and UUIDs of responses in lower case', () => {
     const patterns = (under: string[]) =>
       objectsOf(document)
         .filter(({ object }) => 'format' in object && object.format === 'uuid')
@@ -38,37 +38,28 @@ describe('the OpenAPI document', () => {
     const requests = patterns(['BookingCreatedPayload', 'parameters']);
     expect(requests.length).toBeGreaterThan(1);
     for (const pattern of requests) expect(upperCase).toMatch(new RegExp(pattern));
-    const answers = patterns([
+    const responses = patterns([
       'AcceptedEvent',
       'StoredBookingCreated',
       'Property',
       'PropertyLocation',
     ]);
-    expect(answers.length).toBeGreaterThan(1);
-    for (const pattern of answers) expect(upperCase).not.toMatch(new RegExp(pattern));
+    expect(responses.length).toBeGreaterThan(1);
+    for (const pattern of responses) expect(upperCase).not.toMatch(new RegExp(pattern));
   });
 
-  it('names each status by its number', () => {
-    const statuses = objectsOf(document)
-      .filter(({ path }) => path.at(-1) === 'responses')
-      .flatMap(({ object }) => Object.keys(object));
-    expect(statuses.length).toBeGreaterThan(10);
-    expect(statuses.filter((status) => !/^[2-5]\d\d$/.test(status))).toEqual([]);
-  });
+  it('lets responses have unknown fields, which a later release may add; the form for tests does not', () => {
+    const isClosed = ({ object }: { object: object }) =>
+      'additionalProperties' in object && object.additionalProperties === false;
+    const closed = objectsOf(document).filter(isClosed);
+    const ofRequests = /^components\.schemas\.(IngestBatch|\w+Request|\w+Item)$/;
+    expect(closed.length).toBeGreaterThan(2);
+    for (const { path } of closed) expect(path.join('.')).toMatch(ofRequests);
 
-  it('has no object with unknown fields but an event’s payload', () => {
-    const open = objectsOf(document)
-      .filter(({ path }) => !path.includes('examples') && !path.includes('example'))
-      .filter(({ object }) => 'type' in object && object.type === 'object')
-      // The members of a union are closed themselves.
-      .filter(({ object }) => !('oneOf' in object))
-      .filter(
-        ({ object }) =>
-          !('additionalProperties' in object) || object.additionalProperties !== false,
-      )
-      .map(({ path }) => path.join('.'))
-      .filter((path) => !/payload/i.test(path));
-    expect(open).toEqual([]);
+    const open = objectsOf(createOpenApiDocument('strict').components?.schemas)
+      .filter(({ object }) => 'properties' in object && !isClosed({ object }))
+      .map(({ path }) => path.join('.'));
+    expect(open.filter((path) => !/payload/i.test(path))).toEqual([]);
   });
 });
 

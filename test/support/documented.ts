@@ -1,8 +1,8 @@
 /**
- * Holds answers against the OpenAPI document: the status, each header and the body. Every answer that
- * http.ts gives to a test is held against it.
+ * Compares responses with the OpenAPI document: the status, each header and the body. http.ts compares every response
+ * that a test gets.
  *
- * The document's own JSON schemas are applied, not the zod schemas that they were made from. Zod reads
+ * The JSON schemas of the document's strict form are applied, and not the zod schemas that they were made from. Zod reads
  * them back: other validators generate code, which workerd forbids.
  */
 
@@ -10,34 +10,37 @@ import * as z from 'zod';
 import { createOpenApiDocument } from '../../src/openapi/document.ts';
 
 const jsonSchema = z.record(z.string(), z.unknown());
-const reference = z.object({ $ref: z.string() });
 const header = z.object({ required: z.boolean().default(false), schema: jsonSchema });
-const media = z.object({
-  schema: jsonSchema,
-  examples: z.record(z.string(), z.object({ value: z.unknown() })),
+const examples = z.record(z.string(), z.object({ value: z.unknown() }));
+const described = z.object({
+  headers: z.record(z.string(), header).default({}),
+  content: z.record(z.string(), z.object({ schema: jsonSchema, examples })).optional(),
 });
-const answer = z.object({
-  headers: z.record(z.string(), z.union([reference, header])).default({}),
-  content: z.record(z.string(), media).optional(),
-});
-const operation = z.object({ responses: z.record(z.string(), answer) });
+const operation = z.object({ responses: z.record(z.string(), described) });
 const documentShape = z.object({
   paths: z.record(z.string(), z.record(z.string(), operation)),
-  components: z.object({
-    headers: z.record(z.string(), header),
-    schemas: z.record(z.string(), jsonSchema),
-  }),
+  components: z.object({ schemas: z.record(z.string(), jsonSchema) }),
 });
 
-type Answer = z.infer<typeof answer>;
+type Described = z.infer<typeof described>;
 
-const document = documentShape.parse(JSON.parse(JSON.stringify(createOpenApiDocument())));
-const errorMedia = {
-  schema: { $ref: '#/components/schemas/ErrorEnvelope' },
-  examples: {},
-};
+const { components = {}, ...strict } = createOpenApiDocument('strict');
+const { headers = {}, responses = {}, schemas } = components;
+const named = new Map<unknown, unknown>([
+  ...Object.entries(headers).map(([name, each]) => [`#/components/headers/${name}`, each] as const),
+  ...Object.entries(responses).map(
+    ([name, each]) => [`#/components/responses/${name}`, each] as const,
+  ),
+]);
 
-const allowHeader = { required: true, schema: { type: 'string', minLength: 1 } };
+/** The document with its headers and responses in place of the references to them. */
+const document = documentShape.parse(inlined({ ...strict, components: { schemas } }));
+
+function inlined(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value), (_, each) =>
+    named.has(each?.$ref) ? inlined(named.get(each.$ref)) : each,
+  );
+}
 
 /** The paths of the document, each with the pattern of its addresses. */
 const patterns = Object.keys(document.paths).map((template) => ({
@@ -54,48 +57,44 @@ const TRANSPORT_HEADERS = [
   'transfer-encoding',
 ];
 
-/** Returns a line for each difference between the answer and the document. */
+/** Returns a line for each difference between the response and the document. */
 export async function differencesFromDocument(
   method: string,
   path: string,
   response: Response,
 ): Promise<string[]> {
-  const described = describe(method, path, response.status);
-  if (described === undefined) return [`status ${response.status} is not described`];
+  const promised = describe(method, path, response.status);
+  if (promised === undefined) return [`status ${response.status} is not described`];
   return [
-    ...headerDifferences(described, response.headers),
-    ...(await bodyDifferences(described, method, response)),
+    ...headerDifferences(promised, response.headers),
+    ...(await bodyDifferences(promised, method, response)),
   ];
 }
 
-function describe(method: string, path: string, status: number): Answer | undefined {
+function describe(method: string, path: string, status: number): Described | undefined {
   const template = patterns.find(({ pattern }) => pattern.test(path))?.template;
   const operations = template === undefined ? undefined : document.paths[template];
   const known = operations?.[method === 'HEAD' ? 'get' : method.toLowerCase()];
   return known ? known.responses[status] : describeNoOperation(operations !== undefined, status);
 }
 
-/** Describes the answer for a path or method that is not listed, as the document's introduction does. */
-function describeNoOperation(hasPath: boolean, status: number): Answer | undefined {
+/** Describes the response for a path or method that is not listed, as the document's introduction does. */
+function describeNoOperation(hasPath: boolean, status: number): Described | undefined {
   if (![hasPath ? 405 : 404, 429, 500].includes(status)) return undefined;
-  const [headers] = Object.values(document.paths).flatMap((operations) =>
-    Object.values(operations).map(
-      ({ responses }) => responses[status === 429 ? 429 : 500]?.headers,
-    ),
-  );
+  const [any] = Object.values(document.paths).flatMap((operations) => Object.values(operations));
+  const Allow = { required: true, schema: { type: 'string', minLength: 1 } };
+  const headers = any?.responses[status === 429 ? 429 : 500]?.headers;
+  const schema = { $ref: '#/components/schemas/ErrorEnvelope' };
   return {
-    headers: {
-      ...headers,
-      ...(status === 405 && { Allow: allowHeader }),
-    },
-    content: { 'application/json': errorMedia },
+    headers: { ...headers, ...(status === 405 && { Allow }) },
+    content: { 'application/json': { schema, examples: {} } },
   };
 }
 
-function headerDifferences(described: Answer, headers: Headers): string[] {
-  const specs = Object.entries(described.headers).map(([name, spec]) => ({
+function headerDifferences(promised: Described, headers: Headers): string[] {
+  const specs = Object.entries(promised.headers).map(([name, spec]) => ({
     name: name.toLowerCase(),
-    ...('$ref' in spec ? headerAt(spec.$ref) : spec),
+    ...spec,
   }));
   const unknown = [...headers.keys()].filter(
     (name) => !TRANSPORT_HEADERS.includes(name) && !specs.some((spec) => spec.name === name),
@@ -112,15 +111,15 @@ function headerDifferences(described: Answer, headers: Headers): string[] {
 }
 
 async function bodyDifferences(
-  described: Answer,
+  promised: Described,
   method: string,
   response: Response,
 ): Promise<string[]> {
   const [type] = response.headers.get('Content-Type')?.split(';') ?? [];
   const text = await response.clone().text();
-  const content = type === undefined ? undefined : described.content?.[type];
+  const content = type === undefined ? undefined : promised.content?.[type];
   if (content === undefined) {
-    return described.content === undefined && type === undefined && text === ''
+    return promised.content === undefined && type === undefined && text === ''
       ? []
       : [`content type ${type} is not described`];
   }
@@ -165,10 +164,4 @@ function standalone(schema: object) {
     .replaceAll('"format":"uuid",', '')
     .replaceAll(',"format":"uuid"', '');
   return z.record(z.string(), z.unknown()).parse(JSON.parse(text));
-}
-
-function headerAt(ref: string): z.infer<typeof header> {
-  const found = document.components.headers[ref.split('/').at(-1) ?? ''];
-  if (found === undefined) throw new Error(`the document has no ${ref}`);
-  return found;
 }

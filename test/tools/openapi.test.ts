@@ -1,7 +1,9 @@
 /** The OpenAPI document as it is printed, under a linter, and as generators of clients and mocks read it. */
 
 import { execFile, execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
+import { Converter } from '@apiture/openapi-down-convert';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
@@ -11,12 +13,13 @@ import { portablePattern } from '../../src/openapi/portable-pattern.ts';
 const document: unknown = JSON.parse(JSON.stringify(createOpenApiDocument()));
 
 describe('npm run -s openapi', () => {
-  it('prints the document and nothing else', async () => {
+  it('prints the document and nothing else; docs/openapi.json is its copy', async () => {
     const run = promisify(execFile);
     const { stdout, stderr } = await run('npm', ['run', '-s', 'openapi'], { maxBuffer: 1e8 });
     expect(JSON.parse(stdout)).toMatchObject({ openapi: expect.stringMatching(/^3\.1\.\d$/) });
-    expect(stdout).toBe(`${JSON.stringify(createOpenApiDocument(), null, 2)}\n`);
     expect(stderr).toBe('');
+    const isCopy = readFileSync('docs/openapi.json', 'utf8') === stdout;
+    expect(isCopy, 'Renew it: npm run -s openapi > docs/openapi.json').toBe(true);
   });
 });
 
@@ -39,6 +42,12 @@ async function lint(source: string) {
 describe('the document', () => {
   it('passes the linter, and each example fits its schema', async () => {
     expect(await lint(JSON.stringify(document))).toEqual([]);
+  });
+
+  it('passes it as OpenAPI 3.0 too, down-converted for older generators', async () => {
+    const older = new Converter(Object(document), { allOfTransform: true }).convert();
+    expect(older).toMatchObject({ openapi: '3.0.3' });
+    expect(await lint(JSON.stringify(older))).toEqual([]);
   });
 
   it('would not pass with an example of another form', async () => {
@@ -117,17 +126,59 @@ describe('a pattern of the document', () => {
 });
 
 describe('a generator reads', () => {
-  it('no int64, which some clients make a bigint', () => {
-    const integers = nodes.filter(({ value }) => value.type === 'integer');
-    const formats = integers.map(({ value }) => value.format ?? 'none');
-    expect([...new Set(formats)].sort()).toEqual(['int32', 'none']);
+  const { components } = z
+    .object({ components: z.object({ schemas: z.record(z.string(), z.unknown()) }) })
+    .parse(document);
+
+  it('nullable types without anyOf, which generators for Swift skip', () => {
+    const { schemas } = components;
+    expect(nodes.filter(({ value }) => 'anyOf' in value).map(({ path }) => path)).toEqual([]);
+    expect(schemas).toMatchObject({
+      Property: {
+        properties: {
+          price_from: { type: ['number', 'null'], format: 'double' },
+          bedrooms: { type: ['integer', 'null'], format: 'int32' },
+          hero_image: { $ref: '#/components/schemas/HeroImage' },
+          type: { $ref: '#/components/schemas/NullablePropertyType' },
+          status: { $ref: '#/components/schemas/PropertyStatus' },
+        },
+      },
+      HeroImage: { type: ['object', 'null'] },
+      NullablePropertyType: { type: ['string', 'null'], enum: ['beach', 'ski', null] },
+      PropertyList: { properties: { next_cursor: { type: ['string', 'null'] } } },
+    });
+  });
+
+  it('a name for each enumeration of a response', () => {
+    const enums = nodes.filter(({ value }) => Array.isArray(value.enum) && value.enum.length > 1);
+    const unnamed = enums.filter(({ path }) => /^\/components\/schemas\/\w+\/./.test(path));
+    expect(unnamed.map(({ path }) => path)).toEqual([]);
+    expect(Object.keys(components.schemas)).toContain('PhotoSection');
+  });
+
+  it('int32, double or no format of numbers: int64 is a bigint in some clients', () => {
+    const numbers = nodes.filter(({ value }) => /^(integer|number)$/.test(String(value.type)));
+    const formats = numbers.map(({ value }) => `${value.type} ${value.format ?? ''}`);
+    const known = ['integer ', 'integer int32', 'number ', 'number double'];
+    expect([...new Set(formats)].sort()).toEqual(known);
     expect(JSON.stringify(document)).not.toContain('int64');
   });
 
+  it('a boolean of `fresh`, and no pattern of `limit`', () => {
+    for (const [name, type] of [
+      ['fresh', 'boolean'],
+      ['limit', 'integer'],
+    ]) {
+      const parameters = nodes.filter(({ value }) => value.name === name);
+      expect(parameters.length).toBeGreaterThan(3);
+      for (const { value } of parameters) {
+        expect(value).toMatchObject({ schema: { type } });
+        expect(value.schema).not.toHaveProperty('pattern');
+      }
+    }
+  });
+
   it('no schema whose name is a global of a browser or of JavaScript', () => {
-    const { components } = z
-      .object({ components: z.object({ schemas: z.record(z.string(), z.unknown()) }) })
-      .parse(document);
     const names = Object.keys(components.schemas);
     expect(names.length).toBeGreaterThan(20);
     const ofBrowsers = ['Document', 'Element', 'Image', 'Location', 'Node', 'Range', 'Text'];
@@ -154,17 +205,21 @@ describe('a generator reads', () => {
     for (const { value } of lists) expect(value).toMatchObject({ schema: { maxItems: 3 } });
   });
 
-  it('of each list a page that more follow, and a last page', () => {
-    const example = z.object({ value: z.looseObject({ object: z.literal('list') }) });
+  it('of each list a plain first page, then a last page', () => {
+    const example = z.object({
+      summary: z.string(),
+      value: z.object({ object: z.literal('list'), has_more: z.boolean() }),
+    });
     const media = z.object({ examples: z.record(z.string(), example) });
     const lists = nodes.flatMap(({ path, value }) => {
       // The response to a batch is a list too, and has no further page.
       const list = media.safeParse(path.includes('/post/') ? undefined : value).data;
-      return list ? [Object.values(list.examples).map(({ value }) => value)] : [];
+      return list ? [Object.values(list.examples)] : [];
     });
     expect(lists.length).toBeGreaterThan(4);
     for (const pages of lists) {
-      expect(new Set(pages.map(({ has_more }) => has_more))).toEqual(new Set([true, false]));
+      expect(pages.map(({ value }) => value.has_more)).toEqual([true, false]);
+      expect(pages[0]?.summary).toMatch(/^The first page of limit=\d$/);
     }
   });
 

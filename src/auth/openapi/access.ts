@@ -4,8 +4,6 @@ import type { Access } from '../../openapi/chapter.ts';
 import type { Scope } from '../named-keys.ts';
 import { API_KEY_REJECTIONS, FEED_REJECTIONS, FEED_SCOPE } from '../require.ts';
 
-const UNAUTHENTICATED = 'No credentials were sent, or none of them is valid.';
-
 /** The credentials, by the names in `Access`. */
 export const securitySchemes = {
   apiKey: {
@@ -26,17 +24,19 @@ export const securitySchemes = {
 
 export const OPEN: Access = { security: [], errors: [] };
 
-/** Access by an API key with the scope: see `requireScope`. */
-export function keyWith(scope: Scope): Access {
+/** Access by an API key with the scope: see `requireScope`. `name` is the scope's in the names of responses. */
+function keyWith(scope: Scope, name: string): Access {
   return {
     security: [{ apiKey: [] }],
     scope,
     errors: [
       {
-        description: UNAUTHENTICATED,
+        id: 'KeyRequired',
+        description: 'No API key was sent, or it is not valid.',
         errors: [API_KEY_REJECTIONS.required(), API_KEY_REJECTIONS.invalid()],
       },
       {
+        id: `${name}ScopeRequired`,
         description: `The key is valid, but lacks the scope \`${scope}\`.`,
         errors: [API_KEY_REJECTIONS.denied(scope)],
       },
@@ -44,16 +44,21 @@ export function keyWith(scope: Scope): Access {
   };
 }
 
+export const EVENTS_WRITE = keyWith('events:write', 'EventsWrite');
+export const EVENTS_READ = keyWith('events:read', 'EventsRead');
+
 /** Access to the property feed: see `requireFeedAccess`. */
 export const FEED_ACCESS: Access = {
   security: [{ apiKey: [] }, { bearer: [] }],
   scope: FEED_SCOPE,
   errors: [
     {
-      description: UNAUTHENTICATED,
+      id: 'CredentialsRequired',
+      description: 'Neither a key nor a token was sent, or none of them is valid.',
       errors: [FEED_REJECTIONS.required(), FEED_REJECTIONS.invalid()],
     },
     {
+      id: 'FeedAccessRequired',
       description: `The credential is valid but does not open the feed: the token lacks the permission, or the key the scope \`${FEED_SCOPE}\`.`,
       errors: [FEED_REJECTIONS.denied(), FEED_REJECTIONS.keyDenied()],
     },

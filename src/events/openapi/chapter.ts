@@ -1,7 +1,7 @@
 /** The operations on events in the OpenAPI document. */
 
 import * as z from 'zod';
-import { keyWith } from '../../auth/openapi/access.ts';
+import { EVENTS_READ, EVENTS_WRITE } from '../../auth/openapi/access.ts';
 import { validationError } from '../../http/errors.ts';
 import { bodyTooLarge, encoded, MAX_BODY_BYTES, notJson } from '../../http/json-body.ts';
 import { invalidCursor } from '../../http/paging.ts';
@@ -65,9 +65,9 @@ const EXAMPLE_STORED_EVENT = {
 /** The `resume_cursor` of the last page of the aggregate's two events. */
 const EXAMPLE_LAST_CURSOR =
   'ETuRZLDAHtpbMiwiZXZlbnRzIiwiNTUsOTMsMTA4LDgwLDE1NywyMTgsMTM2LDIzIixbIjBmNGMxZDlhNmI3ZTRjMmY4YTM1ZDFlMDdiOTJjNjQ4IiwyXV0';
-/** The `next_cursor` of the first page of `order=asc&limit=1`. */
+/** The `next_cursor` of the first page of `limit=1`. */
 const EXAMPLE_NEXT_CURSOR =
-  'YM9N3Cano8tbMiwiZXZlbnRzIiwiOTMsMTI2LDExOCw3OCwxNCwxMTAsOTAsMTY2IixbIjBmNGMxZDlhNmI3ZTRjMmY4YTM1ZDFlMDdiOTJjNjQ4IiwxXV0';
+  'X5FLyOhigf1bMiwiZXZlbnRzIiwiMywxNzUsMTYwLDM3LDMxLDIyNiwxNjgsMTA0IixbIjBmNGMxZDlhNmI3ZTRjMmY4YTM1ZDFlMDdiOTJjNjQ4IiwyXV0';
 
 /** The error of a stay that ends before it begins. */
 function stayError() {
@@ -85,6 +85,7 @@ function bodyErrors(maxBytes: number) {
       errors: [bodyTooLarge(maxBytes)],
     },
     {
+      id: 'JsonRequired',
       description: 'The body is not sent as plain `application/json`.',
       errors: [notJson(), encoded()],
     },
@@ -128,8 +129,8 @@ export const eventChapter = chapter(tag, {
   'POST /api/public/events/ingest': {
     operationId: 'ingestEvent',
     summary: 'Record a domain event',
-    description: `Stores an event. With an \`Idempotency-Key\`, the request can be repeated safely: the same key with the same body always gives the same event, and the same key with another body is refused for 24 hours. Two bodies are the same if their canonical JSON (RFC 8785) is: the order of fields and white space do not matter. The id of the event is the UUID version 5 of the key, so a sender can compute it. The body has at most ${MAX_BODY_KIB} KiB and 64 levels.`,
-    access: keyWith('events:write'),
+    description: `Stores an event. With an \`Idempotency-Key\`, the request can be repeated safely: the same key with the same body always gives the same event, and the same key with another body is rejected for 24 hours. Two bodies are the same if their canonical JSON (RFC 8785) is: the order of fields and white space do not matter. The id of the event is the UUID version 5 of the key, so a sender can compute it. The body has at most ${MAX_BODY_KIB} KiB and 64 levels.`,
+    access: EVENTS_WRITE,
     headers: {
       [IDEMPOTENCY_KEY_HEADER]: name.optional().meta({
         description:
@@ -153,7 +154,7 @@ export const eventChapter = chapter(tag, {
           ...headersOf({
             'Idempotent-Replayed': [
               z.literal('true'),
-              'The answer is the stored answer to the first request.',
+              'The response is the stored response to the first request.',
             ],
           }),
         },
@@ -190,7 +191,7 @@ export const eventChapter = chapter(tag, {
     operationId: 'ingestEvents',
     summary: 'Record up to 100 domain events',
     description: `Stores the events of an outbox or a backfill in one transaction, in the order sent. Each event has its own key, and the guarantee of a single event. So a batch can always be sent again unchanged. The body has at most ${BATCH_KIB} KiB, each event at most ${MAX_BODY_KIB} KiB and 64 levels. A batch counts as one request of the rate limit.`,
-    access: keyWith('events:write'),
+    access: EVENTS_WRITE,
     body: {
       description: 'The events.',
       schema: ingestBatchRequest,
@@ -216,7 +217,7 @@ export const eventChapter = chapter(tag, {
     errors: [
       {
         description:
-          'An event of the batch is not valid, and its key has no stored event that answers for it. Nothing was stored.',
+          'An event of the batch is not valid, and its key has no stored event. Nothing was stored.',
         errors: [validationError([REPEATED_KEY])],
       },
       ...bodyErrors(BATCH_BODY.maxBytes),
@@ -226,8 +227,8 @@ export const eventChapter = chapter(tag, {
     operationId: 'listEvents',
     summary: 'List events',
     description:
-      'Lists events in the order of their acceptance: the newest first, or with `order=asc` the oldest first. While `has_more` is true, send `next_cursor` as `cursor` to get the next page. To follow the stream, send `order=asc`, `wait`, and the `resume_cursor` of the latest answer as `cursor`.',
-    access: keyWith('events:read'),
+      'Lists events in the order of their acceptance: the newest first, or with `order=asc` the oldest first. While `has_more` is true, send `next_cursor` as `cursor` to get the next page. To follow the stream, send `order=asc`, `wait`, and the `resume_cursor` of the latest response as `cursor`.',
+    access: EVENTS_READ,
     query: listParameters,
     responses: {
       200: {
@@ -236,7 +237,7 @@ export const eventChapter = chapter(tag, {
         schema: eventList,
         examples: {
           page: {
-            summary: 'The first page of order=asc&limit=1',
+            summary: 'The first page of limit=1',
             value: pageExample([EXAMPLE_STORED_EVENT], EXAMPLE_NEXT_CURSOR, {
               resume_cursor: EXAMPLE_NEXT_CURSOR,
             }),
@@ -256,7 +257,7 @@ export const eventChapter = chapter(tag, {
     operationId: 'getEvent',
     summary: 'Get one event',
     description: 'Returns the stored event with this id.',
-    access: keyWith('events:read'),
+    access: EVENTS_READ,
     examplePath: '/api/v1/events/no-such-event',
     path: z.object({
       id: uuid.meta({

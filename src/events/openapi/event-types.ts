@@ -92,7 +92,7 @@ export const eventList = listOf(anyStoredEvent)
   .extend({
     resume_cursor: cursorText.meta({
       description:
-        'Opaque, and present in every answer: send it as `cursor` to get the events after this answer, now or at any later time.',
+        'Opaque, and present in every response: send it as `cursor` to get the events after this response, now or at any later time.',
     }),
   })
   .meta({ id: 'EventList', description: 'A page of events.' });

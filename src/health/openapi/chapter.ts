@@ -32,14 +32,14 @@ const tag = {
 export const healthChapter = chapter(tag, {
   'GET /api/health': {
     operationId: 'getHealth',
-    summary: 'Whether the service answers',
+    summary: 'Whether the service responds',
     description: 'For monitors. It checks no dependency, and needs no credentials.',
     access: OPEN,
     responses: {
       200: {
-        description: 'The service answers.',
+        description: 'The service responds.',
         schema: health,
-        examples: { ok: { summary: 'The service answers', value: exampleOf('ok') } },
+        examples: { ok: { summary: 'The service responds', value: exampleOf('ok') } },
       },
     },
   },

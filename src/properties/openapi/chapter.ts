@@ -29,7 +29,7 @@ const requestHeaders = {
     .optional()
     .meta({
       description:
-        'The `ETag` of the answer that you have cached. If the answer has not changed, you get a 304.',
+        'The `ETag` of the response that you have cached. If the response has not changed, you get a 304.',
       param: { id: 'If-None-Match' },
     }),
 };
@@ -37,29 +37,29 @@ const requestHeaders = {
 const headers = headersOf({
   'Cache-Control': [
     z.literal('private, no-cache'),
-    'Only you may cache the answer. Before each use, ask with its `ETag` whether it has changed.',
+    'Only you may cache the response. Before each use, ask with its `ETag` whether it has changed.',
     'Private-No-Cache',
   ],
   ETag: [
     patternText(/^"[0-9a-f]{32}"$/, 40),
-    'Identifies the bytes of the answer: send it as `If-None-Match`.',
+    'Identifies the bytes of the response: send it as `If-None-Match`.',
   ],
   Age: [
     z.int32().min(0).optional(),
-    'Seconds since the answer was read from the database. Only on an older answer, which is served while the database fails or is slow.',
+    'Seconds since the response was read from the database. Only on an older response, which is served while the database fails or is slow.',
   ],
   'Cache-Status': [
     patternText(
       /^(edge; (hit; ttl=\d+|fwd=[a-z]+), )?isolate; (hit; ttl=\d+|fwd=[a-z]+)(; detail=(slow|failed))?$/,
       60,
     ),
-    'The cache of the service that gave the answer, and the seconds for which the answer stays fresh (RFC 9211).',
+    'The cache of the service that the response is from, and the seconds for which the response stays fresh (RFC 9211).',
   ],
 });
 
 /** A response that clients may cache, and its 304. */
 function cacheable(response: { description: string; schema: z.ZodType; examples: Examples }) {
-  const description = 'The answer that `If-None-Match` names is still current. There is no body.';
+  const description = 'The response that `If-None-Match` names is still current. There is no body.';
   return { 200: { ...response, headers }, 304: { description, headers } };
 }
 
@@ -73,7 +73,7 @@ export const propertyChapter = chapter(tag, {
   'GET /api/v1/web/properties': {
     operationId: 'listProperties',
     summary: 'List the public listings',
-    description: `Lists the public listings in curatorial order (\`display_order\`, then \`id\`). While \`has_more\` is true, send \`next_cursor\` as \`cursor\` to get the next page. If a listing is added, moved or removed in between, no other listing is repeated or missed. Unknown parameters are refused.`,
+    description: `Lists the public listings in curatorial order (\`display_order\`, then \`id\`). While \`has_more\` is true, send \`next_cursor\` as \`cursor\` to get the next page. If a listing is added, moved or removed in between, no other listing is repeated or missed. Unknown parameters are rejected.`,
     access: FEED_ACCESS,
     query: listParameters,
     headers: requestHeaders,
@@ -82,11 +82,11 @@ export const propertyChapter = chapter(tag, {
       schema: listOf(property).meta({ id: 'PropertyList', description: 'A page of listings.' }),
       examples: {
         page: {
-          summary: `The second page of location_id=${EXAMPLES.locationId}&limit=1`,
+          summary: 'The first page of limit=1',
           value: EXAMPLES.page,
         },
         last_page: {
-          summary: `The last page, here the only one: no home fits location_id=${EXAMPLES.locationId}&type=ski`,
+          summary: 'The last page, here the only one: no home fits location=sardinia&type=ski',
           value: pageExample([], null),
         },
       },
@@ -109,7 +109,7 @@ export const propertyChapter = chapter(tag, {
       }),
       examples: {
         page: {
-          summary: 'The second page of location=sardinia&limit=1&locale=en',
+          summary: 'The first page of limit=1',
           value: EXAMPLES.cards,
         },
         last_page: {
@@ -122,7 +122,7 @@ export const propertyChapter = chapter(tag, {
       badParameter(
         queryError(listParameters, {
           location: ['sardinia'],
-          location_id: [EXAMPLES.locationId],
+          location_id: [EXAMPLES.listing.id],
         }),
         invalidCursor(),
       ),
@@ -159,7 +159,7 @@ export const propertyChapter = chapter(tag, {
     operationId: 'listPropertyChanges',
     summary: 'List the changes of listings',
     description:
-      'For sites that keep a copy. Without `after`: the whole public catalogue, each listing once. With the `resume_cursor` of an earlier answer as `after`: each listing that has changed since then, once, at its latest change; a listing that was hidden has `removed` and no property. The changes come in the order in which imports were committed. The answer is read from the primary database and never cached, so it shows an import as soon as the import has ended.',
+      'For sites that keep a copy. Without `after`: the whole public catalogue, each listing once. With the `resume_cursor` of an earlier response as `after`: each listing that has changed since then, once, at its latest change; a listing that was hidden has `removed` and no property. The changes come in the order in which imports were committed. The response is read from the primary database and never cached, so it shows an import as soon as the import has ended.',
     access: FEED_ACCESS,
     query: changeParameters,
     responses: {
@@ -169,7 +169,7 @@ export const propertyChapter = chapter(tag, {
           ...headersOf({
             'Cache-Control': [
               z.literal('no-store'),
-              'No cache may hold the answer: the next one may differ.',
+              'No cache may hold the response: the next one may differ.',
               'No-Store-Changes',
             ],
           }),
@@ -177,13 +177,10 @@ export const propertyChapter = chapter(tag, {
         },
         schema: changeList,
         examples: {
-          page: {
-            summary: 'The changes since an earlier answer, for locale=en',
+          page: { summary: 'The first page of limit=1', value: EXAMPLES.firstChanges },
+          last_page: {
+            summary: 'The changes since an earlier response, for locale=en',
             value: EXAMPLES.changes,
-          },
-          more: {
-            summary: 'The first page of the same changes for limit=1',
-            value: EXAMPLES.firstChanges,
           },
         },
       },
@@ -207,9 +204,9 @@ export const propertyChapter = chapter(tag, {
         description: 'A page of locations.',
       }),
       examples: {
-        page: { summary: 'The first page of limit=2&locale=en', value: EXAMPLES.locations },
+        page: { summary: 'The first page of limit=2', value: EXAMPLES.locations },
         last_page: {
-          summary: 'The last page of limit=2&locale=en: a location without a slug',
+          summary: 'The last page of limit=2: a location without a slug',
           value: EXAMPLES.lastLocations,
         },
       },

@@ -7,66 +7,64 @@ import { cardOf, render } from '../render.ts';
 import { type Property, property } from '../resource.ts';
 import type { Source } from '../source.ts';
 
-const { location_id: _, ...sample } = bySlug(samples.properties, 'sa-domu-rubia');
-const location = bySlug(samples.locations, 'sardinia');
+const { location_id, ...sample } = bySlug(samples.properties, 'casa-ginebrera');
 
 /** The sample has every field, and `listing` is validated. */
 const source = {
   ...sample,
-  location,
+  location: samples.locations.find(({ id }) => id === location_id),
   amenities: sample.amenities?.map((slug) => bySlug(samples.amenities, slug)),
 } as Source;
 
 const listing: Property = property.parse(render(source, 'https://www.example.com'));
 
-const changes = [
-  {
-    object: 'property_change',
-    id: listing.id,
-    slug: listing.slug,
-    former_slugs: ['casa-rossa'],
-    change: 'published',
-    changed_at: EXAMPLE_TIME,
-    property: inEnglish(listing),
-  },
-  {
-    object: 'property_change',
-    id: '38e41363-4d59-46f1-9e09-b6848ac0a8df',
-    slug: 'casa-ginebrera',
-    former_slugs: [],
-    change: 'removed',
-    changed_at: EXAMPLE_TIME,
-    property: null,
-  },
-];
+const change = {
+  object: 'property_change',
+  id: listing.id,
+  slug: listing.slug,
+  former_slugs: [],
+  change: 'published',
+  changed_at: EXAMPLE_TIME,
+  property: listing,
+};
+const removal = {
+  ...change,
+  id: 'b7141859-64ae-49fd-87bc-9d5a0a2cc18b',
+  slug: 'sa-domu-rubia',
+  change: 'removed',
+  property: null,
+};
 
-const CURSOR_TO_THE_REMOVAL =
-  '0fJwhgB_GqdbMiwicHJvcGVydHktY2hhbmdlcyIsIiIsWyI1ZDFmMGMyYTliN2U0YzZkOGEzYjFmMGUyZDRjNmI4YSIsMSwxXV0';
+const CURSOR_AFTER_THE_FIRST =
+  'WLDQFaie_QBbMiwicHJvcGVydHktY2hhbmdlcyIsIiIsWyI1ZDFmMGMyYTliN2U0YzZkOGEzYjFmMGUyZDRjNmI4YSIsMSw1N11d';
 
 /** The comments name the queries. */
 export const EXAMPLES = {
-  locationId: location.id,
   listing,
-  /** The second page of `location_id=…&limit=1`. */
+  /** `limit=1` */
   page: pageExample(
     [listing],
-    'so6BdcrgwQFbMiwicHJvcGVydGllcyIsIjEwOSwyMjUsMTQ0LDIwNywyMzQsMTYzLDE3MCw2MyIsWzIxMCwiYjcxNDE4NTktNjRhZS00OWZkLTg3YmMtOWQ1YTBhMmNjMThiIl1d',
+    'aFinM9H9dRlbMiwicHJvcGVydGllcyIsIjI0NCwxODQsMTk1LDE4MCw4MSwxMjcsMTAyLDEwNiIsWzEwLCIzOGU0MTM2My00ZDU5LTQ2ZjEtOWUwOS1iNjg0OGFjMGE4ZGYiXV0',
   ),
-  /** The second page of `location=sardinia&limit=1&locale=en`. */
+  /** `limit=1` */
   cards: pageExample(
-    [inEnglish(cardOf(listing))],
-    'XfKVkRNI9ShbMiwicHJvcGVydHktY2FyZHMiLCIxNjQsMTM5LDU2LDIxLDIzMyw3MCwxODcsMTI4IixbMjEwLCJiNzE0MTg1OS02NGFlLTQ5ZmQtODdiYy05ZDVhMGEyY2MxOGIiXV0',
+    [cardOf(listing)],
+    '0EZeIrPxrwtbMiwicHJvcGVydHktY2FyZHMiLCIyNDQsMTg0LDE5NSwxODAsODEsMTI3LDEwMiwxMDYiLFsxMCwiMzhlNDEzNjMtNGQ1OS00NmYxLTllMDktYjY4NDhhYzBhOGRmIl1d',
   ),
-  /** `locale=en` */
-  changes: pageExample(changes, null, {
-    resume_cursor:
-      'RdhyvBNdYF1bMiwicHJvcGVydHktY2hhbmdlcyIsIiIsWyI1ZDFmMGMyYTliN2U0YzZkOGEzYjFmMGUyZDRjNmI4YSIsMiwyXV0',
+  /** `limit=1` */
+  firstChanges: pageExample([change], CURSOR_AFTER_THE_FIRST, {
+    resume_cursor: CURSOR_AFTER_THE_FIRST,
   }),
-  /** `locale=en&limit=1` */
-  firstChanges: pageExample(changes.slice(0, 1), CURSOR_TO_THE_REMOVAL, {
-    resume_cursor: CURSOR_TO_THE_REMOVAL,
-  }),
-  /** `limit=2&locale=en` */
+  /** `locale=en`, after a listing was renamed and another one hidden. */
+  changes: pageExample(
+    [{ ...change, former_slugs: ['can-ginebre'], property: inEnglish(listing) }, removal],
+    null,
+    {
+      resume_cursor:
+        'RdhyvBNdYF1bMiwicHJvcGVydHktY2hhbmdlcyIsIiIsWyI1ZDFmMGMyYTliN2U0YzZkOGEzYjFmMGUyZDRjNmI4YSIsMiwyXV0',
+    },
+  ),
+  /** `limit=2` */
   locations: pageExample(
     [locationOf('algarve'), locationOf('colorado')],
     '9lyGHX5mH05bMiwibG9jYXRpb25zIiwiIixbImNvbG9yYWRvIiwiMzVlMjg1ZDEtNmMzOC00ZDJkLWE3NDYtODQzNGJiOTUzMzkwIl1d',
@@ -80,7 +78,7 @@ function inEnglish(resource: object): unknown {
 }
 
 function locationOf(slug: string | null): unknown {
-  return inEnglish({ object: 'location', ...bySlug(samples.locations, slug) });
+  return { object: 'location', ...bySlug(samples.locations, slug) };
 }
 
 function bySlug<Sample extends { slug: string | null }>(
