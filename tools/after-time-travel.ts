@@ -1,31 +1,32 @@
-/**
- * `npm run after-time-travel [-- --remote] [--env NAME] [--ledger FILE | --no-ledger]`: finishes the work
- * after a database was rewound in place. It repeats the erasures that the ledger has for the lineage of the database,
- * and begins a new generation, so that readers with a cursor of the undone time start again.
- *
- * Exits with 0 when both are done, 1 when one may be missing, 2 for invalid arguments. It may be repeated.
- */
+/** `npm run after-time-travel`: see its usage below. */
 
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { TARGET_OPTIONS, TARGET_USAGE, type Target, targetOf } from './command-line/target.ts';
 import { messageOf } from './command-line/user-error.ts';
-import { beginGeneration, readLineage, rejectUnfinishedRestore } from './database/identity.ts';
+import { beginGeneration, readLineage, requireIdentity } from './database/identity.ts';
 import { withDatabase } from './database/open.ts';
 import { countedEvents } from './erasure/erase.ts';
 import {
-  type Erasure,
-  ledgerReader,
   PLAY_OPTIONS,
   PLAY_USAGE,
+  playedLedger,
   playLedger,
+  readPlayed,
 } from './erasure/ledger.ts';
 
 const USAGE = `Usage: npm run after-time-travel [-- [--remote] [--env NAME] [--ledger FILE | --no-ledger]]
 
-  ${TARGET_USAGE}
-  ${PLAY_USAGE}`;
+Finishes the work after Time Travel has rewound the database. It repeats the erasures of the ledger,
+and begins a new generation, so that readers with a cursor of the undone time start again.
 
-type Request = { target: Target; readErasures: () => Erasure[] };
+  ${TARGET_USAGE}
+  ${PLAY_USAGE}
+
+Changes: payloads that the ledger lists, and the generation. The command may be repeated.
+Exit codes: 0 both are done, 1 one may be missing, 2 invalid arguments.
+Example: npm run after-time-travel -- --remote`;
+
+type Request = { target: Target; ledger: string | undefined };
 
 /** Tests pass `run` another function that opens the database. */
 export const command = { usage: USAGE, parse: parseArguments, run } satisfies Command<Request>;
@@ -35,20 +36,21 @@ if (import.meta.main) await runCommand(command);
 function parseArguments(args: string[]): Request {
   const options = { ...TARGET_OPTIONS, ...PLAY_OPTIONS };
   const { values } = readArguments('after-time-travel', args, options);
-  return { target: targetOf(values), readErasures: ledgerReader('after-time-travel', values) };
+  return { target: targetOf(values), ledger: playedLedger('after-time-travel', values) };
 }
 
-async function run({ target, readErasures }: Request, open = withDatabase): Promise<number> {
+async function run({ target, ledger }: Request, open = withDatabase): Promise<number> {
   try {
-    const ledger = readErasures();
+    const erasures = readPlayed(ledger);
     const erased = await open(target, async (database) => {
-      await rejectUnfinishedRestore(database);
-      const played = await playLedger(database, await readLineage(database), ledger);
-      await beginGeneration(database);
+      await requireIdentity(database, target);
+      const lineage = await readLineage(database);
+      const played = await playLedger(database, lineage, erasures);
+      await beginGeneration(database, lineage);
       return played;
     });
     console.log(
-      `Erased again: ${countedEvents(erased)}. A new generation has begun: cursors from before are refused.`,
+      `Erased again: ${countedEvents(erased)}. A new generation has begun: cursors from before are rejected.`,
     );
     return 0;
   } catch (error) {

@@ -1,9 +1,4 @@
-/**
- * `npm run backup [-- --remote] [--env NAME] [--out FILE]`: writes the database into a file, loads the
- * file into a scratch database, and compares.
- *
- * Prints the path of the file. Exits with 0 when the file is good, 1 when there is none, 2 for invalid arguments.
- */
+/** `npm run backup`: see its usage below. */
 
 import { existsSync, mkdirSync, renameSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -13,16 +8,23 @@ import { PROJECT_DIRECTORY } from './command-line/project.ts';
 import { TARGET_OPTIONS, TARGET_USAGE, type Target, targetOf } from './command-line/target.ts';
 import { messageOf, UserError } from './command-line/user-error.ts';
 import { dump } from './database/dump.ts';
-import { loadDump } from './database/dump-file.ts';
-import { migratingCommand } from './database/migrations.ts';
+import { requireIdentity } from './database/identity.ts';
+import { loadDump } from './database/load-dump.ts';
 import { nameOfDatabase, type WithDatabase, withDatabase } from './database/open.ts';
-import { type Counts, readSchema } from './database/schema.ts';
 import { inScratchFolder } from './database/scratch.ts';
+import { totalOf } from './database/tables.ts';
 
 const USAGE = `Usage: npm run backup [-- [--remote] [--env NAME] [--out FILE]]
 
+Writes the database into one file of SQL, loads the file into a scratch database, and compares.
+The service may be running. The file has personal data.
+
   ${TARGET_USAGE}
-  --out FILE     instead of a dated file in backups/`;
+  --out FILE     instead of a dated file in backups/
+
+Changes: nothing but the file. A file that exists is never replaced.
+Exit codes: 0 the file is good, 1 there is no file, 2 invalid arguments.
+Example: npm run backup -- --remote`;
 
 type Request = { target: Target; out: string | undefined };
 
@@ -41,8 +43,7 @@ function parseArguments(args: string[]): Request {
 async function run({ target, out }: Request, open = withDatabase): Promise<number> {
   try {
     const path = out === undefined ? datedPath(target) : userPath('backup', out);
-    const counts = await backUp(target, path, open);
-    const rows = Object.values(counts).reduce((sum, count) => sum + count, 0);
+    const rows = await backUp(target, path, open);
     console.log(`${relative(process.cwd(), path) || path}: ${rows} rows, read back and compared`);
     return 0;
   } catch (error) {
@@ -51,22 +52,20 @@ async function run({ target, out }: Request, open = withDatabase): Promise<numbe
   }
 }
 
-/** Writes the backup into a scratch folder, checks it there, and then moves it to its path. */
-async function backUp(target: Target, path: string, open: WithDatabase): Promise<Counts> {
+/** Writes the backup into a scratch folder, checks it there, and then moves it to its path. Returns its rows. */
+async function backUp(target: Target, path: string, open: WithDatabase): Promise<number> {
   if (existsSync(path)) throw new UserError(`${path} exists already`);
   mkdirSync(dirname(path), { recursive: true });
   return inScratchFolder(dirname(path), async (folder) => {
     const file = join(folder, 'backup.sql');
-    const counts = await open(target, async (database) => {
-      if ((await readSchema(database)).length > 0) {
-        return dump(database, nameOfDatabase(target), file);
-      }
-      throw new UserError(`the database has no tables: run \`${migratingCommand(target)}\` first`);
+    await open(target, async (database) => {
+      await requireIdentity(database, target);
+      await dump(database, nameOfDatabase(target), file);
     });
-    const { scratch } = await loadDump(file, folder);
-    scratch.close();
+    const { counts, close } = await loadDump(file, folder);
+    close();
     renameSync(file, path);
-    return counts;
+    return totalOf(counts);
   });
 }
 

@@ -1,26 +1,12 @@
-/**
- * `npm run erase-events -- --aggregate-type T --aggregate-id ID [--dry-run] [--remote] [--env NAME]
- * [--ledger FILE]`: erases the payloads of an aggregate's events, and appends the erasure to the ledger.
- * With `--again` instead of an aggregate it repeats the erasures that the ledger has for the lineage of the database.
- *
- * Exits with 0 when the payloads are erased (or would be), 1 when this is not known, 2 for invalid arguments. It may be
- * repeated after any failure.
- */
+/** `npm run erase-events`: see its usage below. */
 
 import { existsSync } from 'node:fs';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { TARGET_OPTIONS, TARGET_USAGE, type Target, targetOf } from './command-line/target.ts';
 import { messageOf, UserError } from './command-line/user-error.ts';
-import { readLineage, rejectUnfinishedRestore } from './database/identity.ts';
-import { findPendingMigrations, migratingCommand } from './database/migrations.ts';
+import { readLineage, requireIdentity } from './database/identity.ts';
 import { withDatabase } from './database/open.ts';
-import {
-  type Aggregate,
-  countedEvents,
-  countUnerased,
-  eraseAggregate,
-  findAggregate,
-} from './erasure/erase.ts';
+import { type Aggregate, countedEvents, eraseAggregate, findAggregate } from './erasure/erase.ts';
 import {
   appendToLedger,
   checkLedger,
@@ -33,15 +19,25 @@ import {
 
 const USAGE = `Usage: npm run erase-events -- (--aggregate-type T --aggregate-id ID [--dry-run] | --again) [--remote] [--env NAME] [--ledger FILE]
 
-  --dry-run      count what would be erased, and change nothing
-  --again        repeat the erasures of the ledger, in a database that was set back
-  ${TARGET_USAGE}
-  --ledger FILE  instead of erasures.jsonl`;
+Erases the payloads of an aggregate's events, and appends the erasure to the ledger. The service
+may be running.
 
-type Request = { target: Target; ledger: string } & (
-  | { kind: 'aggregate'; aggregate: Aggregate; isDryRun: boolean }
-  | { kind: 'again' }
-);
+  --dry-run      count the events that would be erased, and change nothing
+  --again        repeat the erasures of the ledger, in a database that was rewound or copied
+  ${TARGET_USAGE}
+  --ledger FILE  instead of erasures.jsonl
+
+Changes: the payloads, which no later run brings back, and the ledger. The command may be repeated.
+Exit codes: 0 the payloads are erased (or would be), 1 this is not known, 2 invalid arguments.
+Example: npm run erase-events -- --aggregate-type booking --aggregate-id bk_1001 --dry-run`;
+
+type Request = {
+  target: Target;
+  ledger: string;
+  /** Undefined with `--again`. */
+  aggregate: Aggregate | undefined;
+  isDryRun: boolean;
+};
 
 /** How far an erasure has come: printed when it fails. */
 type Progress = { text: string };
@@ -61,43 +57,38 @@ function parseArguments(args: string[]): Request {
     again: { type: 'boolean', default: false },
   });
   const { 'aggregate-type': type, 'aggregate-id': id, 'dry-run': isDryRun } = values;
-  const common = { target: targetOf(values), ledger: ledgerFile('erase-events', values.ledger) };
+  const ledger = ledgerFile('erase-events', values.ledger);
+  const request = { target: targetOf(values), ledger, isDryRun };
   if (values.again) {
-    if (type !== undefined || id !== undefined || isDryRun) {
-      throw new UserError('--again takes no aggregate and no --dry-run');
+    if (type === undefined && id === undefined && !isDryRun) {
+      return { ...request, aggregate: undefined };
     }
-    return { kind: 'again', ...common };
+    throw new UserError('--again takes no aggregate and no --dry-run');
   }
   if (!type) throw new UserError('--aggregate-type is missing');
   if (!id) throw new UserError('--aggregate-id is missing');
-  return { kind: 'aggregate', aggregate: { type, id }, isDryRun, ...common };
+  return { ...request, aggregate: { type, id } };
 }
 
 async function run(request: Request, open = withDatabase): Promise<number> {
   const progress = { text: 'Nothing was changed.' };
-  const { target, ledger } = request;
+  const { target, ledger, aggregate, isDryRun } = request;
   try {
-    if (request.kind === 'again' && !existsSync(ledger)) {
+    if (aggregate === undefined && !existsSync(ledger)) {
       throw new UserError(`there is no ledger ${ledger}`);
     }
-    if (request.kind === 'again' || !request.isDryRun) checkLedger(ledger);
+    if (!isDryRun) checkLedger(ledger);
     const line = await open(target, async (database) => {
-      await rejectUnfinishedRestore(database);
-      if ((await findPendingMigrations(database)).length > 0) {
-        throw new UserError(
-          `the database lacks migrations: run \`${migratingCommand(target)}\` first`,
-        );
-      }
-      return request.kind === 'again'
+      await requireIdentity(database, target);
+      return aggregate === undefined
         ? eraseAgain(database, ledger, progress)
-        : eraseOne(database, request, progress);
+        : eraseOne(database, aggregate, request, progress);
     });
     console.log(line);
     return 0;
   } catch (error) {
-    const message = messageOf(error);
-    console.error(error instanceof UserError ? message : `The erasure failed: ${message}`);
-    console.error(progress.text);
+    const failed = error instanceof UserError ? '' : 'The erasure failed: ';
+    console.error(`${failed}${messageOf(error)}\n${progress.text}`);
     return 1;
   }
 }
@@ -105,7 +96,8 @@ async function run(request: Request, open = withDatabase): Promise<number> {
 /** Erases an aggregate, and returns the line to print. */
 async function eraseOne(
   database: D1Database,
-  { aggregate, isDryRun, ledger }: Extract<Request, { kind: 'aggregate' }>,
+  aggregate: Aggregate,
+  { isDryRun, ledger }: Request,
   progress: Progress,
 ): Promise<string> {
   const lineage = await readLineage(database);
@@ -120,19 +112,18 @@ async function eraseOne(
     await eraseAggregate(database, aggregate, erasedAt);
   } catch (error) {
     // The erasure may have been carried out and its response lost: count the events that still have their payload.
-    if ((await countUnerased(database, aggregate, erasedAt)) > 0) {
+    if ((await findAggregate(database, aggregate, erasedAt)).unerased > 0) {
       progress.text = 'Nothing was changed.';
       throw error;
     }
   }
   progress.text = `${countedEvents(unerased)} erased, but the ledger does not say so: run the command again.`;
-  const entry = {
+  appendToLedger(ledger, {
     lineage,
     aggregate: nameOf(aggregate),
     last_event_id: lastId,
     erased_at: new Date(erasedAt).toISOString(),
-  };
-  appendToLedger(ledger, entry, lastAt);
+  });
   return `Erased ${countedEvents(unerased)}; ${already}. The ledger is ${ledger}.`;
 }
 

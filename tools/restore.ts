@@ -1,33 +1,34 @@
-/**
- * `npm run restore -- FILE [--remote] [--env NAME] [--ledger FILE | --no-ledger]`: brings an empty database
- * into the state of a backup. Events that the ledger lists as erased stay erased.
- *
- * Exits with 0 when the database holds the rows of the backup, 1 when it does not, 2 for invalid arguments.
- */
+/** `npm run restore`: see its usage below. */
 
-import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { userPath } from './command-line/npm.ts';
 import { TARGET_OPTIONS, TARGET_USAGE, type Target, targetOf } from './command-line/target.ts';
 import { messageOf, UserError } from './command-line/user-error.ts';
-import { type LoadedDump, loadDump } from './database/dump-file.ts';
+import { loadDump } from './database/load-dump.ts';
 import { nameOfDatabase, withDatabase } from './database/open.ts';
 import { requireRestorable, restore } from './database/restore.ts';
 import { inScratchFolder } from './database/scratch.ts';
+import { totalOf } from './database/tables.ts';
 import { countedEvents } from './erasure/erase.ts';
-import { type Erasure, ledgerReader, PLAY_OPTIONS, PLAY_USAGE } from './erasure/ledger.ts';
+import { PLAY_OPTIONS, PLAY_USAGE, playedLedger, readPlayed } from './erasure/ledger.ts';
 
 const USAGE = `Usage: npm run restore -- FILE [--remote] [--env NAME] [--ledger FILE | --no-ledger]
 
+Brings an empty database into the state of a backup. Payloads that the ledger lists stay erased.
+
   ${TARGET_USAGE}
-  ${PLAY_USAGE}`;
+  ${PLAY_USAGE}
+
+Changes: the database, which must have no rows. A file that is cut short or altered changes nothing.
+Exit codes: 0 the database has the rows of the backup, 1 it does not, 2 invalid arguments.
+Example: npm run restore -- backups/local-2026-11-21T12-00-00Z.sql`;
 
 const UNTOUCHED = 'Nothing was changed.';
 const INTERRUPTED =
   'The database may hold a part of the backup. Run the same command again: it starts from the beginning. If it then finds rows, this restore had succeeded.';
 
-type Request = { file: string; target: Target; readErasures: () => Erasure[] };
+type Request = { file: string; target: Target; ledger: string | undefined };
 
 /** Tests pass `run` another function that opens the database. */
 export const command = { usage: USAGE, parse: parseArguments, run } satisfies Command<Request>;
@@ -42,27 +43,25 @@ function parseArguments(args: string[]): Request {
   const target = targetOf(values);
   const [file, ...rest] = positionals;
   if (!file || rest.length > 0) throw new UserError('Name one backup');
-  const readErasures = ledgerReader('restore', values);
-  return { file: userPath('restore', file), target, readErasures };
+  return { file: userPath('restore', file), target, ledger: playedLedger('restore', values) };
 }
 
-async function run(request: Request, open = withDatabase): Promise<number> {
-  const { file, target, readErasures } = request;
+async function run({ file, target, ledger }: Request, open = withDatabase): Promise<number> {
   let state = UNTOUCHED;
   try {
-    if (!existsSync(file)) throw new UserError(`there is no file ${file}`);
-    const ledger = readErasures();
+    const erasures = readPlayed(ledger);
     await inScratchFolder(tmpdir(), async (folder) => {
       const dump = await loadDump(file, folder);
       try {
         const erased = await open(target, async (database) => {
           await requireRestorable(database, nameOfDatabase(target));
           state = INTERRUPTED;
-          return restore(database, dump, ledger);
+          return restore(database, dump, erasures);
         });
-        console.log(`Restored ${titleOf(dump)}. Erased again: ${countedEvents(erased)}.`);
+        const rows = `${totalOf(dump.counts)} rows of ${dump.title}`;
+        console.log(`Restored ${rows}. Erased again: ${countedEvents(erased)}.`);
       } finally {
-        dump.scratch.close();
+        dump.close();
       }
     });
     return 0;
@@ -70,9 +69,4 @@ async function run(request: Request, open = withDatabase): Promise<number> {
     console.error(`Not restored: ${messageOf(error)}.\n${state}`);
     return 1;
   }
-}
-
-function titleOf({ counts, name, madeAt }: LoadedDump): string {
-  const rows = Object.values(counts).reduce((sum, count) => sum + count, 0);
-  return `${rows} rows of ${name} as it was at ${madeAt}`;
 }

@@ -163,7 +163,7 @@ describe('before it changes anything, deploy stops at', () => {
     [
       'a migration that does more than add',
       () => project.write('migrations/9999_gone.sql', 'ALTER TABLE events DROP payload;'),
-      'a migration does more than add: 9999_gone.sql drops a column',
+      'a migration does more than add: 9999_gone.sql has ALTER TABLE events DROP payload',
     ],
     [
       'a custom domain that leads to another Worker',

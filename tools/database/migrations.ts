@@ -3,13 +3,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { MIGRATIONS_DIRECTORY } from '../command-line/project.ts';
-import type { Target } from '../command-line/target.ts';
 import { messageOf, UserError } from '../command-line/user-error.ts';
-import { commandFor } from '../command-line/wrangler-config.ts';
-import { faultsOfMigration } from './migration-rules.ts';
-
-/** The separator that drizzle-kit writes between the statements of a migration. */
-const BREAKPOINT = '--> statement-breakpoint';
+import { BREAKPOINT, faultsOfMigration } from './migration-rules.ts';
+import { readTables } from './tables.ts';
 
 /** Wrangler's own table. */
 const RECORDS = `CREATE TABLE IF NOT EXISTS d1_migrations (
@@ -19,11 +15,7 @@ const RECORDS = `CREATE TABLE IF NOT EXISTS d1_migrations (
 )`;
 
 export async function findPendingMigrations(database: D1Database): Promise<string[]> {
-  const records = database.prepare(
-    `SELECT count(*) AS tables FROM sqlite_schema WHERE name = 'd1_migrations'`,
-  );
-  const known = await records.first('tables');
-  if (known === 0) return migrationNames();
+  if (!(await readTables(database)).includes('d1_migrations')) return migrationNames();
   const names = database.prepare('SELECT name FROM d1_migrations');
   const { results } = await names.all<{ name: string }>();
   const applied = new Set(results.map(({ name }) => name));
@@ -63,14 +55,10 @@ export function migrationNames(): string[] {
 /** Returns the faults of all migrations, each with the name of its file. */
 export function faultsOfMigrations(): string[] {
   return migrationNames().flatMap((name) =>
-    faultsOfMigration(textOf(name)).map((fault) => `${name} ${fault}`),
+    faultsOfMigration(textOf(name)).map((fault) => `${name} has ${fault}`),
   );
 }
 
 function textOf(name: string): string {
   return readFileSync(join(MIGRATIONS_DIRECTORY, name), 'utf8');
-}
-
-export function migratingCommand({ kind, environment }: Target): string {
-  return kind === 'remote' ? commandFor(environment, 'deploy') : 'npm run dev';
 }

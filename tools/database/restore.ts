@@ -11,26 +11,26 @@
  * from the beginning. Nothing else may write to the database meanwhile.
  */
 
-import type { DatabaseSync } from 'node:sqlite';
 import { UserError } from '../command-line/user-error.ts';
 import { type Erasure, playLedger } from '../erasure/ledger.ts';
-import { batchesOf } from './batches.ts';
-import { rowSize, type SqlValue } from './dump.ts';
-import { type LoadedDump, scratchDatabase } from './dump-file.ts';
 import {
+  beginGeneration,
   IDENTITY,
   isUnfinished,
   readLineage,
   rejectOtherTables,
-  writeIdentity,
 } from './identity.ts';
+import type { LoadedDump } from './load-dump.ts';
 import {
+  batchesOf,
   findDiffering,
+  hasRows,
   readColumns,
+  readPages,
   readSchema,
-  type SchemaStatement,
-  tablesIn,
-} from './schema.ts';
+  readTables,
+  rowBytes,
+} from './tables.ts';
 
 /** Tables that have rows in a new database. */
 const NOT_DATA = ['d1_migrations', IDENTITY];
@@ -38,11 +38,9 @@ const NOT_DATA = ['d1_migrations', IDENTITY];
 export async function requireRestorable(target: D1Database, name: string): Promise<void> {
   await rejectOtherTables(target, name);
   if (await isUnfinished(target)) return;
-  for (const table of tablesIn(await readSchema(target))) {
-    if (NOT_DATA.includes(table)) continue;
-    const any = target.prepare(`SELECT EXISTS (SELECT 1 FROM "${table}") AS found`);
-    if ((await any.first('found')) === 0) continue;
-    throw new UserError(`the database holds rows already (in ${table}): it must be empty`);
+  for (const table of await readTables(target)) {
+    if (NOT_DATA.includes(table) || !(await hasRows(target, table))) continue;
+    throw new UserError(`the database has rows already (in ${table}): it must be empty`);
   }
 }
 
@@ -52,39 +50,38 @@ export async function restore(
   { scratch, counts }: LoadedDump,
   ledger: readonly Erasure[],
 ): Promise<number> {
-  const source = scratchDatabase(scratch);
-  const lineage = await readLineage(source);
-  const erased = await playLedger(source, lineage, ledger);
-  await remake(target, await readSchema(source));
+  const lineage = await readLineage(scratch);
+  const erased = await playLedger(scratch, lineage, ledger);
+  await remake(target, scratch);
   const { [IDENTITY]: _, ...copied } = counts;
   for (const table of Object.keys(copied)) await copy(scratch, target, table);
   const differing = await findDiffering(target, copied);
   if (differing.length > 0) {
     throw new UserError(`the rows of ${differing.join(', ')} are not as many as in the backup`);
   }
-  await writeIdentity(target, lineage);
+  await beginGeneration(target, lineage);
   return erased;
 }
 
-async function remake(target: D1Database, schema: readonly SchemaStatement[]): Promise<void> {
-  const dropped = new Set([...tablesIn(await readSchema(target)), ...tablesIn(schema)]);
+/** May be repeated, so it also drops the tables that it makes. */
+async function remake(target: D1Database, scratch: D1Database): Promise<void> {
+  const dropped = new Set([...(await readTables(target)), ...(await readTables(scratch))]);
   const statements = [
     ...[...dropped].map((table) => `DROP TABLE IF EXISTS "${table}"`),
-    ...schema.map(({ sql }) => sql),
+    ...(await readSchema(scratch)).map(({ sql }) => sql),
   ];
   await target.batch(statements.map((sql) => target.prepare(sql)));
 }
 
 /** A batch may be repeated, because rows are written under their `rowid`. */
-async function copy(scratch: DatabaseSync, target: D1Database, table: string): Promise<void> {
-  const columns = await readColumns(scratchDatabase(scratch), table);
+async function copy(scratch: D1Database, target: D1Database, table: string): Promise<void> {
+  const columns = await readColumns(scratch, table);
   const names = columns.map((column) => `"${column}"`).join(', ');
   const places = columns.map(() => '?').join(', ');
   const insert = target.prepare(`INSERT OR REPLACE INTO "${table}" (${names}) VALUES (${places})`);
-  const rows = scratch.prepare(`SELECT ${names} FROM "${table}" ORDER BY rowid`);
-  rows.setReturnArrays(true);
-  const values = rows.iterate() as Iterable<unknown> as Iterable<SqlValue[]>;
-  for (const batch of batchesOf(values, rowSize)) {
-    await target.batch(batch.map((row) => insert.bind(...row)));
+  for await (const page of readPages(scratch, table, columns)) {
+    for (const batch of batchesOf(page, rowBytes)) {
+      await target.batch(batch.map((row) => insert.bind(...columns.map((name) => row[name]))));
+    }
   }
 }

@@ -22,18 +22,14 @@ export async function inScratchFolder<T>(
   const folder = mkdtempSync(join(parent, `.scratch-${process.pid}-`));
   const removeAndEnd = (signal: NodeJS.Signals) => {
     remove(folder);
-    stopListening();
     process.kill(process.pid, signal);
   };
-  const stopListening = () => {
-    for (const signal of SIGNALS) process.off(signal, removeAndEnd);
-  };
-  for (const signal of SIGNALS) process.on(signal, removeAndEnd);
+  for (const signal of SIGNALS) process.once(signal, removeAndEnd);
   try {
     return await work(folder);
   } finally {
     remove(folder);
-    stopListening();
+    for (const signal of SIGNALS) process.off(signal, removeAndEnd);
   }
 }
 

@@ -10,7 +10,7 @@ export type Aggregate = { type: string; id: string };
 const aggregateEvents = z.object({
   /** All events of the aggregate, erased ones too. */
   total: z.int(),
-  /** The events that still have their payload. */
+  /** The events up to a time that still have their payload. */
   unerased: z.int(),
   /** The last event in the order of the stream. */
   lastId: z.string().nullable(),
@@ -19,31 +19,21 @@ const aggregateEvents = z.object({
 });
 
 const OF_AGGREGATE = 'aggregate_type = ?1 AND aggregate_id = ?2';
-/** Spares events that came after the erasure `?3`. */
-const UNERASED = `${OF_AGGREGATE} AND erased_at IS NULL AND created_at <= ?3`;
+/** Spares events that came after the erasure `?3`, in milliseconds since 1970. */
+const UNERASED = 'erased_at IS NULL AND created_at <= ?3';
 
-export async function findAggregate(database: D1Database, { type, id }: Aggregate) {
-  const statement = database
-    .prepare(
-      `SELECT count(*) AS total, count(*) - count(erased_at) AS unerased,
-         coalesce(max(created_at), 0) AS lastAt,
-         (SELECT id FROM events WHERE ${OF_AGGREGATE} ORDER BY seq DESC LIMIT 1) AS lastId
-       FROM events WHERE ${OF_AGGREGATE}`,
-    )
-    .bind(type, id);
-  return aggregateEvents.parse(await statement.first());
-}
-
-/** Counts the events that an erasure at `erasedAt`, in milliseconds since 1970, still has to erase. */
-export async function countUnerased(
+export async function findAggregate(
   database: D1Database,
   { type, id }: Aggregate,
-  erasedAt: number,
-): Promise<number> {
-  const statement = database
-    .prepare(`SELECT count(*) AS n FROM events WHERE ${UNERASED}`)
-    .bind(type, id, erasedAt);
-  return z.int().parse(await statement.first('n'));
+  until = Number.MAX_SAFE_INTEGER,
+) {
+  const statement = database.prepare(
+    `SELECT count(*) AS total, count(*) FILTER (WHERE ${UNERASED}) AS unerased,
+       coalesce(max(created_at), 0) AS lastAt,
+       (SELECT id FROM events WHERE ${OF_AGGREGATE} ORDER BY seq DESC LIMIT 1) AS lastId
+     FROM events WHERE ${OF_AGGREGATE}`,
+  );
+  return aggregateEvents.parse(await statement.bind(type, id, until).first());
 }
 
 /**
@@ -55,12 +45,14 @@ export async function eraseAggregate(
   aggregate: Aggregate,
   erasedAt: number,
 ): Promise<number> {
-  const found = await countUnerased(database, aggregate, erasedAt);
-  const statement = database
-    .prepare(`UPDATE events SET payload = '{}', erased_at = ?3 WHERE ${UNERASED}`)
-    .bind(aggregate.type, aggregate.id, erasedAt);
-  await statement.run();
-  return found;
+  const { unerased } = await findAggregate(database, aggregate, erasedAt);
+  await database
+    .prepare(
+      `UPDATE events SET payload = '{}', erased_at = ?3 WHERE ${OF_AGGREGATE} AND ${UNERASED}`,
+    )
+    .bind(aggregate.type, aggregate.id, erasedAt)
+    .run();
+  return unerased;
 }
 
 export function countedEvents(count: number): string {

@@ -9,13 +9,12 @@ import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import { userPath } from '../command-line/npm.ts';
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
-import { messageOf, UserError } from '../command-line/user-error.ts';
+import { UserError } from '../command-line/user-error.ts';
+import { readPages } from '../database/tables.ts';
 import { type Aggregate, eraseAggregate } from './erase.ts';
 
-const LINE_FEED = 10;
-/** A page has a few megabytes at most, even with the longest ids. */
-const EVENTS_PER_PAGE = 1_000;
 const LEDGER = 'erasures.jsonl';
+const COLUMNS = ['rowid', 'aggregate_type', 'aggregate_id'];
 
 export const LEDGER_OPTION = { ledger: { type: 'string' } } as const;
 /** The options of a command that plays a ledger. */
@@ -59,98 +58,61 @@ export function readLedger(file: string): Erasure[] {
     .flatMap((line, index) => (line === '' ? [] : parseLine(line, `${file}:${index + 1}`)));
 }
 
-/**
- * Returns a function that reads the ledger which the npm script `script` plays; none with `--no-ledger`. It throws a
- * `UserError` if there is no file: erased payloads would come back unnoticed.
- */
-export function ledgerReader(
+/** Returns the file of the ledger that the npm script `script` plays; undefined with `--no-ledger`. */
+export function playedLedger(
   script: string,
   options: { ledger?: string | undefined; 'no-ledger': boolean },
-): () => Erasure[] {
-  if (options['no-ledger']) {
-    if (options.ledger === undefined) return () => [];
-    throw new UserError('--ledger and --no-ledger exclude each other');
-  }
-  const file = ledgerFile(script, options.ledger);
-  return () => {
-    if (existsSync(file)) return readLedger(file);
-    throw new UserError(
-      `there is no ledger ${file}: name it with --ledger FILE, or say --no-ledger when nothing was ever erased`,
-    );
-  };
+): string | undefined {
+  if (!options['no-ledger']) return ledgerFile(script, options.ledger);
+  if (options.ledger === undefined) return undefined;
+  throw new UserError('--ledger and --no-ledger exclude each other');
 }
 
-/**
- * Appends an erasure, and waits for the disk. Appends nothing if the ledger has an erasure of the aggregate since
- * `lastAt`, the time of the aggregate's last event.
- */
-export function appendToLedger(file: string, entry: Erasure, lastAt: number): void {
-  const { lineage, aggregate } = entry;
-  const isKnown = erasuresOf(lineage, readLedger(file)).some(
-    (each) => each.aggregate === aggregate && Date.parse(each.erased_at) >= lastAt,
+/** Reads a ledger to be played. Throws a `UserError` without a file: erased payloads would come back unnoticed. */
+export function readPlayed(file: string | undefined): Erasure[] {
+  if (file === undefined) return [];
+  if (existsSync(file)) return readLedger(file);
+  throw new UserError(
+    `there is no ledger ${file}: name it with --ledger FILE, or say --no-ledger when nothing was ever erased`,
   );
-  if (isKnown) return;
-  const isWhole = !existsSync(file) || [undefined, LINE_FEED].includes(readFileSync(file).at(-1));
-  appendFileSync(file, `${isWhole ? '' : '\n'}${JSON.stringify(entry)}\n`, { flush: true });
 }
 
-/** Throws a `UserError` unless the ledger can be read, and appended to or made. */
+/** Appends an erasure, and waits for the disk. */
+export function appendToLedger(file: string, entry: Erasure): void {
+  const isCut = existsSync(file) && !readFileSync(file, 'utf8').endsWith('\n');
+  appendFileSync(file, `${isCut ? '\n' : ''}${JSON.stringify(entry)}\n`, { flush: true });
+}
+
+/** Throws unless the ledger can be read, and appended to or made. */
 export function checkLedger(file: string): void {
-  try {
-    accessSync(existsSync(file) ? file : dirname(file), constants.W_OK);
-  } catch (error) {
-    throw new UserError(`the ledger ${file} cannot be written: ${messageOf(error)}`);
-  }
+  accessSync(existsSync(file) ? file : dirname(file), constants.W_OK);
   readLedger(file);
 }
 
 /**
- * Repeats the erasures that the ledger has for a lineage, in a database that holds an older state. Events that came
+ * Repeats the erasures that the ledger has for a lineage, in a database that has an older state. Events that came
  * after an erasure stay. Returns the number of erased events. It may be repeated.
  */
 export async function playLedger(
   database: D1Database,
   lineage: string,
   ledger: readonly Erasure[],
-  eventsPerPage = EVENTS_PER_PAGE,
 ): Promise<number> {
-  const own = erasuresOf(lineage, ledger);
-  const aggregates = own.length > 0 ? await findAggregates(database, eventsPerPage) : new Map();
+  const own = ledger.filter((erasure) => erasure.lineage === lineage);
+  const left = Map.groupBy(own, ({ aggregate }) => aggregate);
   let erased = 0;
-  for (const { aggregate, erased_at } of own) {
-    const stored = aggregates.get(aggregate);
-    if (stored) erased += await eraseAggregate(database, stored, Date.parse(erased_at));
+  for await (const page of readPages(database, 'events', COLUMNS)) {
+    for (const { aggregate_type, aggregate_id } of page) {
+      const aggregate = { type: String(aggregate_type), id: String(aggregate_id) };
+      const name = nameOf(aggregate);
+      for (const { erased_at } of left.get(name) ?? []) {
+        erased += await eraseAggregate(database, aggregate, Date.parse(erased_at));
+      }
+      left.delete(name);
+    }
+    if (left.size === 0) break;
   }
   return erased;
-}
-
-function erasuresOf(lineage: string, ledger: readonly Erasure[]): Erasure[] {
-  return ledger.filter((each) => each.lineage === lineage);
-}
-
-const eventRow = z.object({ seq: z.int(), type: z.string(), id: z.string() });
-
-/** Finds all aggregates by their names in a ledger, in pages, because D1 bounds a response. */
-async function findAggregates(
-  database: D1Database,
-  eventsPerPage: number,
-): Promise<Map<string, Aggregate>> {
-  const found = new Map<string, Aggregate>();
-  let after = Number.MIN_SAFE_INTEGER;
-  for (;;) {
-    const page = database
-      .prepare(
-        `SELECT seq, aggregate_type AS type, aggregate_id AS id FROM events
-         WHERE seq > ? ORDER BY seq LIMIT ?`,
-      )
-      .bind(after, eventsPerPage);
-    const { results } = await page.all();
-    for (const { seq, type, id } of z.array(eventRow).parse(results)) {
-      found.set(nameOf({ type, id }), { type, id });
-      after = seq;
-    }
-    if (results.length < eventsPerPage) return found;
-  }
 }
 
 function parseLine(line: string, place: string): Erasure {

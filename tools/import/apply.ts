@@ -8,7 +8,7 @@
  */
 
 import { messageOf } from '../command-line/user-error.ts';
-import { batchesOf } from '../database/batches.ts';
+import { batchesOf } from '../database/tables.ts';
 import type { Plan } from './plan.ts';
 import type { Change, ListingRow } from './rows.ts';
 import { readState, type State } from './store.ts';

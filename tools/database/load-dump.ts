@@ -1,0 +1,90 @@
+/** Loads a backup's file into a scratch database, so that every fault of the file is found before it is used. */
+
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import * as z from 'zod';
+import { databaseOver } from '../cloudflare/rest-database.ts';
+import { messageOf, UserError } from '../command-line/user-error.ts';
+import { HEAD } from './dump.ts';
+import { type Counts, findDiffering } from './tables.ts';
+
+const counts = z.record(z.string(), z.int());
+
+/** The rest of a backup's first line, and the numbers of its last line. */
+type Ends = { title: string; counts: Counts };
+
+export type LoadedDump = Ends & { scratch: D1Database; close: () => void };
+
+/**
+ * Loads a backup into a scratch database, which the caller closes. Throws a `UserError` if the file is cut short, was
+ * altered, or does not have the rows that its last line counts. The message has the path.
+ */
+export async function loadDump(file: string, folder: string): Promise<LoadedDump> {
+  const sqlite = new DatabaseSync(join(folder, 'scratch.sqlite'));
+  try {
+    const ends = await readEnds(file);
+    await fill(sqlite, file);
+    const scratch = databaseOf(sqlite);
+    const differing = await findDiffering(scratch, ends.counts);
+    if (differing.length === 0) return { ...ends, scratch, close: () => sqlite.close() };
+    throw new Error(`it does not have the rows that its last line counts: ${differing.join(', ')}`);
+  } catch (error) {
+    sqlite.close();
+    const message = messageOf(error);
+    throw new UserError(message.includes(file) ? message : `${file} cannot be loaded: ${message}`);
+  }
+}
+
+async function readEnds(file: string): Promise<Ends> {
+  const hash = createHash('sha256');
+  let first: string | undefined;
+  let last = '';
+  for await (const line of linesOf(file)) {
+    if (first === undefined) first = line;
+    else hash.update(`${last}\n`);
+    last = line;
+  }
+  if (!first?.startsWith(HEAD)) throw new UserError(`${file} is no backup`);
+  const [, counted, sum] = /^-- end (\{.*\}) ([0-9a-f]{64})$/.exec(last) ?? [];
+  if (counted === undefined) throw new UserError(`${file} is cut short, or has data after its end`);
+  if (sum !== hash.digest('hex')) throw new UserError(`${file} was altered or is damaged`);
+  return { title: first.slice(HEAD.length), counts: counts.parse(JSON.parse(counted)) };
+}
+
+async function fill(sqlite: DatabaseSync, file: string): Promise<void> {
+  sqlite.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN');
+  let statement = '';
+  for await (const line of linesOf(file)) {
+    statement += `${line}\n`;
+    if (!line.endsWith(';')) continue;
+    sqlite.exec(statement);
+    statement = '';
+  }
+  sqlite.exec('COMMIT');
+}
+
+/**
+ * Splits a file at line feeds only: node:readline also splits at Unicode's line separators. Removes carriage returns
+ * that a transfer has added.
+ */
+async function* linesOf(file: string): AsyncGenerator<string> {
+  let rest = '';
+  for await (const chunk of createReadStream(file, 'utf8')) {
+    const lines = `${rest}${chunk}`.split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) yield line.replace(/\r$/, '');
+  }
+  if (rest !== '') yield rest;
+}
+
+/** Returns the interface of D1 for a SQLite database of this process. Its batches are not transactions. */
+function databaseOf(sqlite: DatabaseSync): D1Database {
+  return databaseOver(async (schema, body) => {
+    const queries = 'batch' in body ? body.batch : [body];
+    return schema.parse(
+      queries.map(({ sql, params }) => ({ results: sqlite.prepare(sql).all(...params) })),
+    );
+  });
+}

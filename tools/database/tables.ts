@@ -1,0 +1,114 @@
+/** Reads any table of a database, and splits rows into the portions that D1 takes. */
+
+import * as z from 'zod';
+
+/** D1 takes at most 2 MB in one value. A larger row is a batch by itself. */
+const ROWS_PER_BATCH = 100;
+const BYTES_PER_BATCH = 1_000_000;
+/** The number of rows in a page follows from the average row of the page before. */
+const BYTES_PER_PAGE = 2_000_000;
+const FIRST_PAGE_ROWS = 10;
+const MAX_PAGE_ROWS = 1_000;
+
+const sqlValue = z.union([z.string(), z.number(), z.null()]);
+export type SqlValue = z.infer<typeof sqlValue>;
+
+const rowsOfPage = z.array(z.object({ rowid: z.int() }).catchall(sqlValue));
+type Row = z.infer<typeof rowsOfPage>[number];
+
+/** The number of rows of each table. */
+export type Counts = Readonly<Record<string, number>>;
+
+const statementsOfSchema = z.array(
+  z.object({ type: z.string(), name: z.string(), sql: z.string() }),
+);
+
+/** Reads the statements, tables before indexes, without the internal tables of D1 and SQLite. */
+export async function readSchema(database: D1Database) {
+  const statement = database.prepare(
+    `SELECT type, name, sql FROM sqlite_schema
+     WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\'
+     ORDER BY type = 'index', name`,
+  );
+  return statementsOfSchema.parse((await statement.all()).results);
+}
+
+/** Reads the names of the tables. */
+export async function readTables(database: D1Database): Promise<string[]> {
+  const schema = await readSchema(database);
+  return schema.filter(({ type }) => type === 'table').map(({ name }) => name);
+}
+
+/** Reads the names of the columns that a row is written with: `rowid` first, and no computed column. */
+export async function readColumns(database: D1Database, table: string): Promise<string[]> {
+  const columns = 'SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0';
+  const { results } = await database.prepare(columns).bind(table).all<{ name: string }>();
+  return ['rowid', ...results.map(({ name }) => name)];
+}
+
+export async function hasRows(database: D1Database, table: string): Promise<boolean> {
+  return (await database.prepare(`SELECT 1 AS found FROM "${table}" LIMIT 1`).first()) !== null;
+}
+
+export function totalOf(counts: Counts): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
+}
+
+/** Returns the tables that do not have the expected number of rows. */
+export async function findDiffering(database: D1Database, expected: Counts): Promise<string[]> {
+  const differing: string[] = [];
+  for (const [table, rows] of Object.entries(expected)) {
+    const count = database.prepare(`SELECT count(*) AS n FROM "${table}"`);
+    if ((await count.first('n')) !== rows) differing.push(table);
+  }
+  return differing;
+}
+
+/**
+ * Reads a table in pages. `columns` include `rowid`, which every table here has: rows are read in its order, so that no
+ * page repeats or misses a row. Rows that are added after the first page are left out.
+ */
+export async function* readPages(
+  database: D1Database,
+  table: string,
+  columns: readonly string[],
+): AsyncGenerator<Row[]> {
+  const selected = columns.map((column) => `"${column}" AS "${column}"`);
+  const page = database.prepare(
+    `SELECT ${selected} FROM "${table}" WHERE rowid > ? AND rowid <= ? ORDER BY rowid LIMIT ?`,
+  );
+  const last = await database.prepare(`SELECT max(rowid) AS last FROM "${table}"`).first('last');
+  let after: number | undefined = Number.MIN_SAFE_INTEGER;
+  let size = FIRST_PAGE_ROWS;
+  while (after !== undefined) {
+    const { results } = await page.bind(after, last, size).all();
+    const rows = rowsOfPage.parse(results);
+    yield rows;
+    after = rows.length < size ? undefined : rows.at(-1)?.rowid;
+    const bytes = rows.reduce((sum, row) => sum + rowBytes(row), 0);
+    const fitting = Math.floor((BYTES_PER_PAGE * rows.length) / bytes);
+    size = Math.max(1, Math.min(MAX_PAGE_ROWS, fitting));
+  }
+}
+
+/** Returns the approximate size of a row. */
+export function rowBytes(row: Row): number {
+  return Object.values(row).reduce<number>((sum, value) => sum + String(value).length, 0);
+}
+
+/** Splits rows to be written into batches. `bytesOf` returns the approximate size of a row. */
+export function* batchesOf<T>(rows: Iterable<T>, bytesOf: (row: T) => number): Generator<T[]> {
+  let batch: T[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    const size = bytesOf(row);
+    if (batch.length === ROWS_PER_BATCH || (batch.length > 0 && bytes + size > BYTES_PER_BATCH)) {
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(row);
+    bytes += size;
+  }
+  if (batch.length > 0) yield batch;
+}
