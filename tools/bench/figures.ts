@@ -1,8 +1,7 @@
 /** Figures of several rounds, and tables of them in Markdown, to be pasted into docs/explain/performance.md. Pure. */
 
 export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+  return percentile(values, 50);
 }
 
 /** Returns the range of the middle half of the values, as a share of their median. */
@@ -15,21 +14,17 @@ export function percentile(values: readonly number[], percent: number): number {
   return sorted[Math.max(0, Math.ceil((sorted.length * percent) / 100) - 1)] ?? Number.NaN;
 }
 
-export type Column = { title: string; width: number };
-
-/** Returns the first two lines of a table. The first column holds text, the others numbers. */
-export function tableHead(columns: readonly Column[]): string {
-  const titles = columns.map(({ title }) => title);
-  const dashes = columns.map(({ width }, index) =>
-    index === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`,
-  );
-  return `${tableLine(columns, titles)}\n| ${dashes.join(' | ')} |`;
+/** Returns the first two lines of a table. `titles` are e.g. `name |  rate`, as wide as the columns; the first holds text. */
+export function tableHead(titles: string): string {
+  const [text = '', ...numbers] = titles.split(' | ').map((title) => '-'.repeat(title.length));
+  const dashes = [text, ...numbers.map((column) => column.replace(/-$/, ':'))];
+  return `| ${titles} |\n| ${dashes.join(' | ')} |`;
 }
 
-export function tableLine(columns: readonly Column[], cells: readonly string[]): string {
-  const padded = columns.map(({ width }, index) => {
+export function tableLine(titles: string, cells: readonly string[]): string {
+  const padded = titles.split(' | ').map(({ length }, index) => {
     const cell = cells[index] ?? '';
-    return index === 0 ? cell.padEnd(width) : cell.padStart(width);
+    return index === 0 ? cell.padEnd(length) : cell.padStart(length);
   });
   return `| ${padded.join(' | ')} |`;
 }

@@ -4,18 +4,22 @@
  * 1.5 s to start.
  */
 
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
-import type { Hop } from './delayed.ts';
-import { type Column, number, percentile, tableHead, tableLine } from './figures.ts';
-import type { Call } from './load.ts';
-import { buildBundle, startWithListings } from './production.ts';
-import type { Runtime } from './runtime.ts';
-import { FRESH_INGEST, feedCall, ingestCall } from './scenarios.ts';
+import { number, percentile, tableHead, tableLine } from './figures.ts';
+import { startWithListings } from './fill.ts';
+import { addressOf, type Call } from './load.ts';
+import { buildBundle, type Runtime } from './runtime.ts';
+import { FRESH_INGEST, feedCall, ingestCall, send } from './scenarios.ts';
 
-/** The delay of each call in milliseconds. */
-type Delays = Record<Hop, number>;
+/** The milliseconds of each hop: docs/explain/performance.md has the sources. */
+const HOPS = { counter: 15, d1: 30, kv: 20, edge: 7 } as const;
+/** The start of a counter object in production. */
+const START_MS = 1_500;
+
+export type Hop = keyof typeof HOPS;
+/** The milliseconds added to each call, and to the start of a counter object. */
+export type Delays = Record<Hop | 'start', number>;
 
 /** Requests of a client → number of such clients. */
 type Clients = Readonly<Record<number, number>>;
@@ -23,30 +27,12 @@ type Clients = Readonly<Record<number, number>>;
 const LISTINGS = 200;
 /** Reads that pass per client and window. */
 const READ_LIMIT = 100;
-/** The start of a counter object in production: docs/explain/performance.md has the source. */
-const START_MS = 1_500;
 
 const count = z.int().min(0);
-const callCounts = z.object({
-  counter: count,
-  counterRows: count,
-  d1: count,
-  kv: count,
-  edge: count,
-});
+const callCounts = z.object({ counter: count, rows: count, d1: count, kv: count, edge: count });
 
-const COLUMNS: readonly Column[] = [
-  { title: 'milliseconds', width: 34 },
-  { title: 'object', width: 8 },
-  { title: 'p50', width: 6 },
-  { title: 'p95', width: 6 },
-  { title: 'longest', width: 7 },
-  { title: 'counter', width: 7 },
-  { title: 'rows', width: 5 },
-  { title: 'D1', width: 5 },
-  { title: 'KV', width: 5 },
-  { title: 'edge', width: 5 },
-];
+const TITLES =
+  'milliseconds                       |   object |    p50 |    p95 | longest | counter |  rows |    D1 |    KV |  edge';
 
 /** The requests of one client, and the number of such clients. Each client begins when the one before has ended. */
 type Visit = {
@@ -60,23 +46,23 @@ type Visit = {
   isAtOnce?: boolean;
 };
 
-type Timed = { status: number; remaining: number; milliseconds: number };
+let knownClients = 0;
 
 /** Measures every visit with an object that is running and with one that starts, and prints the table. */
-export async function measureLatency(delays: Delays, clients: Clients): Promise<void> {
-  const script = buildBundle('tools/bench/delayed.ts', join('dist', 'bench', 'delayed'));
+export async function measureLatency(clients: Clients): Promise<void> {
+  const script = buildBundle('tools/bench/delayed.ts', 'dist/bench/delayed');
   const objects = await Promise.all(
     [0, START_MS].map(async (startMs) => ({
       startMs,
-      hot: await start(script, delays, startMs, {}),
-      cold: await start(script, delays, startMs, { FEED_CACHE_SECONDS: '0' }),
+      hot: await start(script, startMs, {}),
+      cold: await start(script, startMs, { FEED_CACHE_SECONDS: '0' }),
     })),
   );
-  const hops = Object.entries(delays).map(([hop, milliseconds]) => `${hop} ${milliseconds}`);
+  const hops = Object.entries(HOPS).map(([hop, milliseconds]) => `${hop} ${milliseconds}`);
   console.log(`Milliseconds added to each call: ${hops.join(', ')}.`);
   console.log(`A starting object takes ${number(START_MS)} ms to start.`);
   console.log('The last five columns are calls, and rows of the counter, per request.\n');
-  console.log(tableHead(COLUMNS));
+  console.log(tableHead(TITLES));
   for (const visit of visitsOf(clients)) {
     for (const { startMs, hot, cold } of objects) {
       await measureVisit(visit, visit.isCold ? cold : hot, startMs);
@@ -95,10 +81,9 @@ function visitsOf(clients: Clients): Visit[] {
     { name: 'ingest, fresh keys', call: FRESH_INGEST },
     { name: 'replay', call: ingestCall({ 'Idempotency-Key': crypto.randomUUID() }) },
   ];
-  const sizes = Object.entries(clients);
   return [
     ...operations.flatMap(({ name, ...operation }) =>
-      sizes.map(([requests, clients]) => ({
+      Object.entries(clients).map(([requests, clients]) => ({
         name: `${name}, clients of ${requests}`,
         ...operation,
         requests: Number(requests),
@@ -112,91 +97,48 @@ function visitsOf(clients: Clients): Visit[] {
   ];
 }
 
-async function start(
-  script: string,
-  delays: Delays,
-  startMs: number,
-  vars: Record<string, string>,
-): Promise<Runtime> {
-  const delayVars = Object.entries({ ...delays, start: startMs }).map(([hop, milliseconds]) => [
-    `DELAY_${hop.toUpperCase()}`,
-    String(milliseconds),
-  ]);
-  const allVars = { ...Object.fromEntries(delayVars), ...vars };
+function start(script: string, startMs: number, vars: Record<string, string>): Promise<Runtime> {
+  const delays: Delays = { ...HOPS, start: startMs };
+  const all = { ...vars, DELAYS: JSON.stringify(delays) };
   // A starting object is logged as a fault, which is expected here.
-  return startWithListings(script, LISTINGS, allVars, startMs === 0 ? {} : { onLog() {} });
+  return startWithListings(script, LISTINGS, all, startMs === 0 ? {} : { onLog() {} });
 }
 
 /** Measures a visit and prints its line. Throws unless each client gets exactly its limit. */
 async function measureVisit(visit: Visit, runtime: Runtime, startMs: number): Promise<void> {
   const { name, call, requests, clients } = visit;
-  await send(runtime, call, newClient());
+  await sendVisit(runtime, { ...visit, requests: 1 });
   await takeCalls(runtime);
-  const responses: Timed[] = [];
+  const times: number[] = [];
   for (let client = 0; client < clients; client += 1) {
     const own = await sendVisit(runtime, visit);
     const passed = own.filter(({ status }) => status < 300).length;
     const due = call.method === 'GET' ? Math.min(requests, READ_LIMIT) : requests;
     if (passed !== due) throw new Error(`${name}: ${passed} requests passed instead of ${due}`);
-    responses.push(...own);
+    times.push(...own.map(({ milliseconds }) => milliseconds));
   }
   // Reports to an object that starts write their rows later.
   await sleep(startMs);
-  const { counter, counterRows, d1, kv, edge } = await takeCalls(runtime);
-  if (requests === 1 && counter > 0) throw new Error(`${name}: ${counter} calls of the counter`);
-  const perRequest = [counter, counterRows, d1, kv, edge].map((total) =>
-    number(total / responses.length, 2),
-  );
-  const times = responses.map(({ milliseconds }) => milliseconds);
+  const calls = await takeCalls(runtime);
+  if (requests === 1 && calls.counter > 0) throw new Error(`${name}: a call of the counter`);
+  const perRequest = Object.values(calls).map((total) => number(total / times.length, 2));
   const figures = [50, 95, 100].map((percent) => number(percentile(times, percent), 1));
   const object = startMs === 0 ? 'running' : 'starting';
-  console.log(tableLine(COLUMNS, [name, object, ...figures, ...perRequest]));
+  console.log(tableLine(TITLES, [name, object, ...figures, ...perRequest]));
 }
 
-/** Sends the requests of one client. Throws unless `X-RateLimit-Remaining` falls by one with each request in turn. */
-async function sendVisit(runtime: Runtime, { call, requests, isAtOnce }: Visit): Promise<Timed[]> {
-  const client = newClient();
-  if (isAtOnce) {
-    return Promise.all(Array.from({ length: requests }, () => send(runtime, call, client)));
-  }
-  const responses: Timed[] = [];
-  for (let sent = 0; sent < requests; sent += 1) responses.push(await send(runtime, call, client));
-  const remaining = responses.map((response) => response.remaining);
-  const first = remaining[0] ?? Number.NaN;
-  if (remaining.some((left, sent) => left !== Math.max(0, first - sent))) {
-    throw new Error(`X-RateLimit-Remaining does not fall by one: ${remaining.join(' ')}`);
-  }
+/** Sends the requests of a new client. */
+async function sendVisit(runtime: Runtime, { call, requests, isAtOnce }: Visit) {
+  knownClients += 1;
+  const client = { 'CF-Connecting-IP': addressOf(knownClients) };
+  const sendOne = () => send(runtime, call, client);
+  if (isAtOnce) return Promise.all(Array.from({ length: requests }, sendOne));
+  const responses = [await sendOne()];
+  while (responses.length < requests) responses.push(await sendOne());
   return responses;
-}
-
-/** Sends a request from a client's address, and reads the response to its end. */
-async function send(runtime: Runtime, call: Call, client: string): Promise<Timed> {
-  const { method, path, body, hasFreshKeys } = call;
-  const headers = {
-    ...call.headers,
-    'CF-Connecting-IP': client,
-    ...(hasFreshKeys && { 'Idempotency-Key': crypto.randomUUID() }),
-  };
-  const startedAt = performance.now();
-  const init = { method, headers, ...(body !== undefined && { body }) };
-  const response = await fetch(new URL(path, runtime.url), init);
-  await response.arrayBuffer();
-  return {
-    status: response.status,
-    remaining: Number(response.headers.get('X-RateLimit-Remaining')),
-    milliseconds: performance.now() - startedAt,
-  };
 }
 
 /** Returns the calls since the last time, and resets them. */
 async function takeCalls(runtime: Runtime) {
   return callCounts.parse(await (await fetch(new URL('/calls', runtime.url))).json());
-}
-
-let knownClients = 0;
-
-/** Returns an address that no client has used yet. */
-function newClient(): string {
-  knownClients += 1;
-  return `10.${knownClients >> 16}.${(knownClients >> 8) & 255}.${knownClients & 255}`;
 }

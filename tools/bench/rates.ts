@@ -3,21 +3,16 @@
  * other work on the machine affects both.
  */
 
-import { type Column, median, number, spread, tableHead, tableLine } from './figures.ts';
-import { type Call, startLoad } from './load.ts';
-import { buildProduction, startWithListings } from './production.ts';
-import type { Runtime } from './runtime.ts';
-import {
-  CONNECTIONS,
-  deepCursor,
-  FRESH_INGEST,
-  feedCall,
-  ingestCall,
-  readCall,
-} from './scenarios.ts';
+import { median, number, spread, tableHead, tableLine } from './figures.ts';
+import { startWithListings } from './fill.ts';
+import { type Call, rateOf } from './load.ts';
+import { buildBundle, type Runtime } from './runtime.ts';
+import { deepCall, FRESH_INGEST, feedCall, ingestCall, readCall } from './scenarios.ts';
 
 const LISTINGS = 2_000;
 const DEEP_PAGES = 32;
+/** Requests at the same time. */
+const CONNECTIONS = 16;
 const WARM_UP_SECONDS = 0.5;
 /** The largest spread of a run that can be compared. */
 const NOISE = 0.2;
@@ -31,39 +26,32 @@ type Scenario = { name: string; runtime: Runtime; call: Call };
 /** `apart` is the spread of the rounds' ratios. */
 type Figures = { name: string; rate: number; ratio: number; apart: number };
 
-const COLUMNS: readonly Column[] = [
-  { title: 'requests per second', width: 25 },
-  { title: 'rate', width: 7 },
-  { title: 'of a health read', width: 16 },
-  { title: 'spread', width: 6 },
-];
+const TITLES = 'requests per second       |    rate | of a health read | spread';
 
 /** Measures every scenario and prints the table. */
-export async function measureRates(settings: Rounds): Promise<void> {
-  const script = buildProduction();
+export async function measureRates({ rounds, seconds }: Rounds): Promise<void> {
+  const script = buildBundle('src/index.ts', 'dist/bench/production');
   const hot = await startWithListings(script, LISTINGS);
   const cold = await startWithListings(script, LISTINGS, { FEED_CACHE_SECONDS: '0' });
-  const load = startLoad();
   const measured: Figures[] = [];
-  console.log(tableHead(COLUMNS));
+  console.log(tableHead(TITLES));
   for (const { name, runtime, call } of await scenariosOf(hot, cold)) {
-    const sides = [{ call }, { call: HEALTH }].map((side) => ({ ...side, rates: [] as number[] }));
-    const rateOf = (each: Call, seconds: number) =>
-      load.rateOf(runtime.url, { call: each, connections: CONNECTIONS, seconds });
-    for (const side of sides) await rateOf(side.call, WARM_UP_SECONDS);
-    for (let round = 0; round < settings.rounds; round += 1) {
-      for (const side of round % 2 === 0 ? sides : sides.toReversed()) {
-        side.rates.push(await rateOf(side.call, settings.seconds));
-      }
+    const measure = (side: Call, seconds: number) =>
+      rateOf(runtime.url, { call: side, connections: CONNECTIONS, seconds });
+    const [own, ofHealth]: [number[], number[]] = [[], []];
+    for (const side of [call, HEALTH]) await measure(side, WARM_UP_SECONDS);
+    for (let round = 0; round < rounds; round += 1) {
+      if (round % 2 === 0) own.push(await measure(call, seconds));
+      ofHealth.push(await measure(HEALTH, seconds));
+      if (round % 2 === 1) own.push(await measure(call, seconds));
     }
-    const [own = [], ofHealth = []] = sides.map(({ rates }) => rates);
     const figures = { name, ...figuresOf(own, ofHealth) };
     measured.push(figures);
     const cells = [number(figures.rate), number(figures.ratio, 2), percent(figures.apart)];
-    console.log(tableLine(COLUMNS, [name, ...cells]));
+    console.log(tableLine(TITLES, [name, ...cells]));
   }
   console.log(`\n${verdictOf(measured)}`);
-  await Promise.all([load.stop(), hot.stop(), cold.stop()]);
+  await Promise.all([hot.stop(), cold.stop()]);
 }
 
 /** Returns the median rate, and the median of the ratios to the health reads of the same rounds. Pure. */
@@ -80,13 +68,12 @@ export function verdictOf(measured: readonly Figures[]): string {
 }
 
 async function scenariosOf(hot: Runtime, cold: Runtime): Promise<Scenario[]> {
-  const deep = await deepCursor(hot, DEEP_PAGES);
   const reads = [
     { name: 'list of 25', call: feedCall('') },
     { name: 'list of 100', call: feedCall('?limit=100') },
     { name: 'cards of 25', call: readCall('/api/v1/web/property-cards') },
     { name: 'by slug', call: feedCall('/home-1001') },
-    { name: 'deep page', call: feedCall(`?cursor=${deep}`) },
+    { name: 'deep page', call: await deepCall(hot, DEEP_PAGES) },
     { name: 'filtered page', call: feedCall('?type=beach') },
   ];
   const on = (runtime: Runtime, title: string) =>

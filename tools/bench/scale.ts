@@ -3,13 +3,13 @@
  * the first.
  */
 
-import { type Column, median, number, tableHead, tableLine } from './figures.ts';
-import { fillEvents, fillListings } from './fill.ts';
-import { type Call, startLoad } from './load.ts';
-import { buildProduction, startWithListings } from './production.ts';
+import { median, number, tableHead, tableLine } from './figures.ts';
+import { fillEvents, fillListings, startWithListings } from './fill.ts';
+import { type Call, rateOf } from './load.ts';
 import type { Rounds } from './rates.ts';
+import { buildBundle, type Runtime } from './runtime.ts';
 import {
-  deepCursor,
+  deepCall,
   EVENT,
   FRESH_INGEST,
   feedCall,
@@ -25,46 +25,54 @@ const MEASURED_EVENTS = 30;
 
 type Operations = Readonly<Record<string, Call>>;
 
-/** Milliseconds per request at each size, by operation. */
-type Sizes = Map<string, number[]>;
-
 /** Measures every operation at every size and prints the tables. */
-export async function measureScale({ rounds, seconds }: Rounds): Promise<void> {
+export async function measureScale(rounds: Rounds): Promise<void> {
+  const script = buildBundle('src/index.ts', 'dist/bench/production');
   const vars = { FEED_CACHE_SECONDS: '0', RATE_LIMIT_DEFAULT: '1000000' };
-  const runtime = await startWithListings(buildProduction(), 0, vars);
-  const load = startLoad();
-  const measureAll = async (operations: Operations, sizes: Sizes) => {
-    for (const [name, call] of Object.entries(operations)) {
-      const rates: number[] = [];
-      for (let round = 0; round < rounds; round += 1) {
-        rates.push(await load.rateOf(runtime.url, { call, connections: 1, seconds }));
-      }
-      sizes.set(name, [...(sizes.get(name) ?? []), 1_000 / median(rates)]);
-    }
-  };
-
-  const feed: Sizes = new Map();
-  for (const size of LISTINGS) {
+  const runtime = await startWithListings(script, 0, vars);
+  await measureSizes('listings', LISTINGS, runtime, rounds, async (size) => {
     await fillListings(runtime.database, size);
-    await measureAll(feedOperations(await deepCursor(runtime, DEEPEST_PAGE)), feed);
-  }
-  print('listings', LISTINGS, feed);
-
-  const stream: Sizes = new Map();
-  for (const size of EVENTS) {
+    return feedOperations(await deepCall(runtime, DEEPEST_PAGE));
+  });
+  await measureSizes('events', EVENTS, runtime, rounds, async (size) => {
     await fillEvents(runtime.database, size);
     let id = '';
     for (let event = 0; event < MEASURED_EVENTS; event += 1) {
-      id = JSON.parse(await sendOnce(runtime, ingestCall({}))).id;
+      id = (await sendOnce(runtime, ingestCall({}))).id;
     }
-    await measureAll(eventOperations(id), stream);
+    return eventOperations(id);
+  });
+  await runtime.stop();
+}
+
+/** Measures the operations that `fill` returns at each size, and prints a table of milliseconds. */
+async function measureSizes(
+  table: string,
+  sizes: readonly number[],
+  { url }: Runtime,
+  { rounds, seconds }: Rounds,
+  fill: (size: number) => Promise<Operations>,
+): Promise<void> {
+  const times = new Map<string, number[]>();
+  for (const size of sizes) {
+    for (const [name, call] of Object.entries(await fill(size))) {
+      const rates: number[] = [];
+      while (rates.length < rounds)
+        rates.push(await rateOf(url, { call, connections: 1, seconds }));
+      times.set(name, [...(times.get(name) ?? []), 1_000 / median(rates)]);
+    }
   }
-  print('events', EVENTS, stream);
-  await Promise.all([load.stop(), runtime.stop()]);
+  const title = `milliseconds, by ${table}`.padEnd(36);
+  const titles = [title, ...sizes.map((size) => number(size).padStart(9)), 'ratio'].join(' | ');
+  console.log(`\n${tableHead(titles)}`);
+  for (const [name, own] of times) {
+    const ratio = number((own.at(-1) ?? 0) / (own[0] ?? 0), 2);
+    console.log(tableLine(titles, [name, ...own.map((time) => number(time, 2)), ratio]));
+  }
 }
 
 /** Even the smallest table fills a page of two under every filter. */
-function feedOperations(deep: string): Operations {
+function feedOperations(deep: Call): Operations {
   const filters = [
     'status=listed&type=ski',
     'status=coming_soon',
@@ -73,7 +81,7 @@ function feedOperations(deep: string): Operations {
   ];
   return {
     'first page': feedCall(''),
-    'page up to 400 deep': feedCall(`?cursor=${deep}`),
+    'page up to 400 deep': deep,
     'item by slug': feedCall('/home-41'),
     ...Object.fromEntries(filters.map((query) => [query, feedCall(`?limit=2&${query}`)])),
   };
@@ -88,17 +96,4 @@ function eventOperations(id: string): Operations {
     'one event': readCall(`/api/v1/events/${id}`),
     'events of an aggregate': readCall(`/api/v1/events?aggregate_id=${EVENT.aggregate_id}`),
   };
-}
-
-function print(table: string, sizes: readonly number[], figures: Sizes): void {
-  const columns: Column[] = [
-    { title: `milliseconds, by ${table}`, width: 36 },
-    ...sizes.map((size) => ({ title: number(size), width: 9 })),
-    { title: 'ratio', width: 5 },
-  ];
-  console.log(`\n${tableHead(columns)}`);
-  for (const [name, times] of figures) {
-    const ratio = number((times.at(-1) ?? 0) / (times[0] ?? 0), 2);
-    console.log(tableLine(columns, [name, ...times.map((time) => number(time, 2)), ratio]));
-  }
 }

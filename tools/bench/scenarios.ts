@@ -5,8 +5,6 @@ import type { Runtime } from './runtime.ts';
 
 export const API_KEY = 'benchmark-key-of-the-day';
 export const PUBLIC_SITE_URL = 'https://www.example.com';
-/** Requests at the same time while a rate is measured. */
-export const CONNECTIONS = 16;
 const FEED = '/api/v1/web/properties';
 const INGEST = '/api/public/events/ingest';
 
@@ -42,25 +40,31 @@ export function ingestCall(headers: Record<string, string>): Call {
 /** An ingest in which each request has its own key. */
 export const FRESH_INGEST: Call = { ...ingestCall({}), hasFreshKeys: true };
 
-/** Sends one request and returns the body. Throws unless the response is a success. */
-export async function sendOnce(runtime: Runtime, call: Call): Promise<string> {
-  const { method, path, headers, body } = call;
-  const init = { method, headers, ...(body === undefined ? {} : { body }) };
-  const response = await fetch(new URL(path, runtime.url), init);
+/** Sends one request, and reads the response to its end. `added` are further headers. */
+export async function send({ url }: Runtime, call: Call, added: Record<string, string> = {}) {
+  const { method, path, body, hasFreshKeys } = call;
+  const key = hasFreshKeys && { 'Idempotency-Key': crypto.randomUUID() };
+  const init = { method, headers: { ...call.headers, ...key, ...added } };
+  const startedAt = performance.now();
+  const response = await fetch(new URL(path, url), body === undefined ? init : { ...init, body });
   const text = await response.text();
-  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-  return text;
+  return { status: response.status, text, milliseconds: performance.now() - startedAt };
 }
 
-/** Returns the cursor of the page that follows `pages` pages of 25, or of the last page if there are fewer. */
-export async function deepCursor(runtime: Runtime, pages: number): Promise<string> {
-  let cursor: string | null = null;
+/** Sends one request and returns the JSON of the response. Throws unless it is a success. */
+export async function sendOnce(runtime: Runtime, call: Call) {
+  const { status, text } = await send(runtime, call);
+  if (status >= 300) throw new Error(`${call.method} ${call.path}: ${status} ${text}`);
+  return JSON.parse(text);
+}
+
+/** Returns a read of the page that follows `pages` pages of 25, or of the last page if there are fewer. */
+export async function deepCall(runtime: Runtime, pages: number): Promise<Call> {
+  let call = feedCall('');
   for (let page = 0; page < pages; page += 1) {
-    const query: string = cursor === null ? '' : `?cursor=${cursor}`;
-    const { next_cursor } = JSON.parse(await sendOnce(runtime, feedCall(query)));
+    const { next_cursor } = await sendOnce(runtime, call);
     if (next_cursor === null) break;
-    cursor = String(next_cursor);
+    call = feedCall(`?cursor=${next_cursor}`);
   }
-  if (cursor === null) throw new Error('the feed has no second page');
-  return cursor;
+  return call;
 }

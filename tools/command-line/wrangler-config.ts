@@ -47,8 +47,7 @@ const deployment = z.looseObject({
 
 const wranglerConfig = deployment.extend({
   main: z.string().optional(),
-  compatibility_date: z.string().optional(),
-  compatibility_flags: z.array(z.string()).optional(),
+  compatibility_date: z.string(),
   env: z.record(z.string(), deployment).default({}),
 });
 

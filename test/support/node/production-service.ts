@@ -2,8 +2,12 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { buildBundle } from '../../../tools/bench/production.ts';
-import { type Runtime, type RuntimeOptions, startRuntime } from '../../../tools/bench/runtime.ts';
+import {
+  buildBundle,
+  type Runtime,
+  type RuntimeOptions,
+  startRuntime,
+} from '../../../tools/bench/runtime.ts';
 import { migrate } from '../../../tools/database/migrations.ts';
 import { TEST_VARS } from '../vars.ts';
 import { madeOnce } from './made-once.ts';

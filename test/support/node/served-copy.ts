@@ -5,8 +5,7 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { buildBundle } from '../../../tools/bench/production.ts';
-import { startRuntime } from '../../../tools/bench/runtime.ts';
+import { buildBundle, startRuntime } from '../../../tools/bench/runtime.ts';
 import { createDevVars, readVars } from '../../../tools/development/dev-vars.ts';
 import { ensureDevelopmentKeys } from '../../../tools/development/key-pair.ts';
 import { madeOnce } from './made-once.ts';

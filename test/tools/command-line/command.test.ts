@@ -85,7 +85,6 @@ it.each<[script: string, args: string[], message: string]>([
   ['test', ['no-such.test.ts'], 'There is no test file no-such.test.ts'],
   ['test', ['test/architecture.test.ts', 'docs'], 'There is no test file docs'],
   ['bench', ['minutes'], "Unexpected argument 'minutes'"],
-  ['bench', ['--d1=fast'], 'fast is no number of milliseconds up to 9999'],
   ['token', ['tool-web:viewer'], "Unexpected argument 'tool-web:viewer'"],
   ['token', ['--permission'], "Option '--permission <value>' argument missing"],
   ['token', ['--permission', 'tool-web'], '--permission tool-web: must be AREA:LEVEL'],
