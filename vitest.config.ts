@@ -6,7 +6,7 @@ import { defineConfig } from 'vitest/config';
 import { CODE, watchedTests } from './test/support/node/watched-tests.ts';
 import { TEST_VARS } from './test/support/vars.ts';
 import { WRANGLER_ENVIRONMENT } from './tools/command-line/project.ts';
-import { requireKnownEnvironment } from './tools/command-line/wrangler-config.ts';
+import { chosenEnvironment } from './tools/command-line/wrangler-config.ts';
 
 /** Tests that run in Node: those of the tools, and those that say so in their name. The others run in workerd. */
 const NODE_TESTS = ['test/tools/**/*.test.ts', 'test/**/*.node.test.ts'];
@@ -17,7 +17,7 @@ const NODE_TESTS = ['test/tools/**/*.test.ts', 'test/**/*.node.test.ts'];
  */
 const MAX_WORKERS = availableParallelism() + 2;
 
-requireKnownEnvironment();
+chosenEnvironment();
 // The tests are those of the configuration that every environment shares.
 delete process.env.CLOUDFLARE_ENV;
 Object.assign(process.env, WRANGLER_ENVIRONMENT);

@@ -40,18 +40,21 @@ afterAll(() => project.remove());
 
 const deploy = (...args: string[]) => project.run('deploy.ts', ...args);
 
-/** Changes wrangler.toml of the copy. `top` comes before everything. */
-function configure(change: (text: string) => string, top = ''): void {
-  project.write('wrangler.toml', `${top}\n${change(config)}`);
+type Change = (text: string) => string;
+
+/** Changes wrangler.toml of the copy. */
+function configure(change: Change): void {
+  project.write('wrangler.toml', change(config));
 }
 
 /** Returns the deployment that wrangler.toml of the copy describes. Throws the error with which `deploy` rejects it. */
 const deploymentOf = (environment?: string) => soundDeploymentOf(environment, project.directory);
 
 const DOMAIN = 'routes = [{ pattern = "api.example.com", custom_domain = true }]';
-const same = (text: string) => text;
+const domain = (text: string) => `${DOMAIN}\n${text}`;
 const replacing = (from: string, to: string) => (text: string) => text.replaceAll(from, to);
-const withOwnRoutes = replacing('[env.staging]', '[env.staging]\nroutes = []');
+const ownDomain = (text: string) =>
+  domain(text).replace('[env.staging]', '[env.staging]\nroutes = []');
 const withJurisdiction = (name: string) => (text: string) =>
   text
     .replaceAll(/^JURISDICTION = .*\n/gm, '')
@@ -80,62 +83,49 @@ function contents(): unknown {
 }
 
 describe('wrangler.toml', () => {
-  const OWN = 'give each its own in wrangler.toml';
-  const OWN_ROUTES =
-    'environments inherit routes, so write `routes = []`, or its own, into [env.staging] of wrangler.toml';
   const ROUTE = 'would share the route api.example.com with';
 
-  it.each<[string, (text: string) => string, string, string | undefined, string]>([
-    [
-      'a route of production',
-      same,
-      DOMAIN,
-      'staging',
-      `staging ${ROUTE} production: ${OWN_ROUTES}`,
-    ],
-    [
-      'a route that staging inherits',
-      same,
-      DOMAIN,
-      undefined,
-      `production ${ROUTE} staging: ${OWN_ROUTES}`,
-    ],
+  it.each<[what: string, change: Change, environment: string | undefined, message: string]>([
+    ['a route of production', domain, 'staging', `staging ${ROUTE} production: give each its own`],
+    ['a route that staging inherits', domain, undefined, `production ${ROUTE} staging: `],
     [
       'the database of production',
       replacing(`"${NAME}-staging"\npreview`, `"${NAME}"\npreview`),
-      '',
       'staging',
-      `staging would share the database ${NAME} with production: ${OWN}`,
+      `staging would share the database ${NAME} with production: `,
     ],
     [
       'the Worker of production',
       replacing(`name = "${NAME}-staging"`, `name = "${NAME}"`),
-      '',
       'staging',
-      `staging would share the Worker ${NAME} with production: ${OWN}`,
+      `staging would share the Worker ${NAME} with production: `,
     ],
     [
       'the namespace of production',
       replacing('preview_id', 'id = "f00d"\npreview_id'),
-      '',
       'staging',
-      `staging would share the namespace f00d with production: ${OWN}`,
+      'staging would share the namespace f00d with production: ',
     ],
     [
       'an unknown jurisdiction',
       withJurisdiction('europe'),
-      '',
       'staging',
       '[env.staging.vars] of wrangler.toml: JURISDICTION must be eu, us, fedramp or empty',
     ],
-  ])('may not have %s', (_, change, top, environment, message) => {
+    [
+      'no database',
+      replacing('binding = "DB"', 'binding = "D"'),
+      undefined,
+      'wrangler.toml lacks a name, a D1 database DB with a database_name, or a KV namespace',
+    ],
+  ])('is rejected with %s', (_, change, environment, message) => {
     expect(deploymentOf(environment).environment).toBe(environment);
-    configure(change, top);
+    configure(change);
     expect(() => deploymentOf(environment)).toThrow(message);
   });
 
   it('is checked before any request', async () => {
-    configure(same, DOMAIN);
+    configure(domain);
     const { code, stderr } = await deploy('--env', 'staging');
     expect(code).toBe(1);
     expect(stderr).toContain('Not deployed to staging: staging would share the route');
@@ -168,7 +158,7 @@ describe('before it changes anything, deploy stops at', () => {
     [
       'a custom domain that leads to another Worker',
       () => {
-        configure(withOwnRoutes, DOMAIN);
+        configure(ownDomain);
         const { zones, domains } = cloudflare.account;
         zones.push({ id: 'z', name: 'example.com' });
         domains.push({ id: 'd', hostname: 'api.example.com', service: 'shop', zone_id: 'z' });
@@ -239,7 +229,7 @@ describe('before it changes anything, deploy stops at', () => {
   });
 
   it('a token without the right to the zone of a custom domain', async () => {
-    configure(withOwnRoutes, DOMAIN);
+    configure(ownDomain);
     const check = () => requireRoutes(cloudflare.openAccount(), deploymentOf());
     const lacks =
       'the token lacks the permission "Zone · Workers Routes · Edit" for the zone of api.example.com';
@@ -280,7 +270,7 @@ describe('once deploy has begun to upload', () => {
   );
 
   it('a new custom domain may need more time than it waits', async () => {
-    configure(withOwnRoutes, DOMAIN.replace('example.com', 'example.invalid'));
+    configure((text) => ownDomain(text).replace('api.example.com', 'api.example.invalid'));
     // Requested at its own address, which nothing serves here.
     vi.stubEnv('SERVICE_ORIGIN', '');
     const version = { id: 'v1', tag: 'tag1', targets: [] };

@@ -9,7 +9,7 @@ import { parse as parseToml } from 'smol-toml';
 import * as z from 'zod';
 import { faultsOf } from '../../src/config.ts';
 import { DATABASE_BINDING, PROJECT_DIRECTORY } from './project.ts';
-import { UserError } from './user-error.ts';
+import { messageOf, UserError } from './user-error.ts';
 
 export const CONFIG_FILE = 'wrangler.toml';
 const NAMESPACE_BINDING = 'IDEMPOTENCY';
@@ -80,7 +80,7 @@ export function readWranglerConfig(directory = PROJECT_DIRECTORY): WranglerConfi
   try {
     return wranglerConfig.parse(parseToml(readFileSync(join(directory, CONFIG_FILE), 'utf8')));
   } catch (error) {
-    const [reason] = (error instanceof Error ? error.message : String(error)).split('\n');
+    const [reason] = messageOf(error).split('\n');
     throw new UserError(`${CONFIG_FILE} cannot be read: ${reason}`);
   }
 }
@@ -93,28 +93,15 @@ export function chosenEnvironment(
   option?: string,
   directory = PROJECT_DIRECTORY,
 ): string | undefined {
-  const { CLOUDFLARE_ENV } = process.env;
-  const [name, origin] =
-    option === undefined ? [CLOUDFLARE_ENV, 'CLOUDFLARE_ENV'] : [option, '--env'];
+  const name = option ?? process.env.CLOUDFLARE_ENV ?? '';
   // `--env=` is production, as in wrangler's own commands.
-  if (name === undefined || name === '') return undefined;
+  if (name === '') return undefined;
   const known = Object.keys(readWranglerConfig(directory).env);
   if (known.includes(name)) return name;
-  const list = known.length > 0 ? known.join(', ') : 'none';
+  const origin = option === undefined ? 'CLOUDFLARE_ENV' : '--env';
   throw new UserError(
-    `${origin} ${JSON.stringify(name)}: wrangler.toml defines no such environment (it defines: ${list})`,
+    `${origin} ${JSON.stringify(name)}: wrangler.toml defines no such environment (it defines: ${known.join(', ') || 'none'})`,
   );
-}
-
-/** Exits with 2 if wrangler.toml does not define the environment in `CLOUDFLARE_ENV`. */
-export function requireKnownEnvironment(): void {
-  try {
-    chosenEnvironment();
-  } catch (error) {
-    if (!(error instanceof UserError)) throw error;
-    console.error(`${error.message}. Nothing was done.`);
-    process.exit(2);
-  }
 }
 
 /** Returns a command as it is typed for an environment, e.g. `npm run deploy -- --env staging`. */
@@ -154,16 +141,12 @@ export function soundDeploymentOf(
 /** As `soundDeploymentOf`, but checks the names only. */
 export function deploymentOf(config: WranglerConfig, environment?: string): Deployment {
   const { name, d1_databases, kv_namespaces, ...own } = ownOf(config, environment);
-  const where =
-    environment === undefined ? 'wrangler.toml' : `[env.${environment}] of wrangler.toml`;
-  const missing = (field: string) => new UserError(`${where} has no ${field}`);
   const databaseName = d1_databases.find(isDatabase)?.database_name;
-  if (name === undefined) throw missing('name');
-  if (!kv_namespaces.some(isNamespace)) {
-    throw missing(`KV namespace with the binding ${NAMESPACE_BINDING}`);
-  }
-  if (databaseName === undefined) {
-    throw missing(`D1 database with the binding ${DATABASE_BINDING} and a database_name`);
+  if (name === undefined || databaseName === undefined || !kv_namespaces.some(isNamespace)) {
+    const table = environment === undefined ? '' : `[env.${environment}] of `;
+    throw new UserError(
+      `${table}wrangler.toml lacks a name, a D1 database ${DATABASE_BINDING} with a database_name, or a KV namespace ${NAMESPACE_BINDING}`,
+    );
   }
   const routes = routesOf(config, environment);
   return {
@@ -203,15 +186,11 @@ function requireOwnResources(config: WranglerConfig, environment?: string): void
   const own = resourcesOf(config, environment);
   for (const other of [undefined, ...Object.keys(config.env)]) {
     if (other === environment) continue;
-    const others = resourcesOf(config, other);
-    const shared = own.find((resource) => others.includes(resource));
+    const shared = resourcesOf(config, other).find((resource) => own.includes(resource));
     if (shared === undefined) continue;
-    const title = (name = 'production') => name;
-    const advice = shared.startsWith('the route')
-      ? `environments inherit routes, so write \`routes = []\`, or its own, into [env.${environment ?? other}] of wrangler.toml`
-      : 'give each its own in wrangler.toml';
+    const [one, another] = [environment ?? 'production', other ?? 'production'];
     throw new UserError(
-      `${title(environment)} would share ${shared} with ${title(other)}: ${advice}`,
+      `${one} would share ${shared} with ${another}: give each its own in wrangler.toml (environments inherit routes: \`routes = []\` sets none)`,
     );
   }
 }

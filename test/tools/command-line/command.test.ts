@@ -189,7 +189,7 @@ describe('by npm', () => {
 
 describe('the environment', () => {
   it('is checked by Vitest too, which `watch` runs', () => {
-    expect(readFileSync('vitest.config.ts', 'utf8')).toMatch(/^requireKnownEnvironment\(\)/m);
+    expect(readFileSync('vitest.config.ts', 'utf8')).toMatch(/^chosenEnvironment\(\)/m);
   });
 
   it('is that of --env, else of CLOUDFLARE_ENV, and only of a deployed database', () => {
