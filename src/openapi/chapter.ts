@@ -53,15 +53,12 @@ type Operation = {
   summary: string;
   description: string;
   access: Access;
-  /** The path in the examples of errors; by default the operation's own. */
-  examplePath?: string;
   path?: z.ZodObject;
   query?: z.ZodObject;
   headers?: Record<string, z.ZodType>;
   body?: { description: string; schema: z.ZodType; examples: Examples };
   responses: Record<number, SuccessResponse>;
   errors?: readonly ErrorResponse[];
-  otherResponses?: Record<number, ZodOpenApiResponseObject>;
 };
 
 /** The operations of one capability, under a tag that names their reader. */
@@ -119,9 +116,9 @@ function rowOf({ errors, description }: ErrorResponse): string {
 }
 
 function operationOf(operation: Operation, request: ExampleRequest): ZodOpenApiOperationObject {
-  const { access, examplePath, path, query, headers, body } = operation;
-  const { operationId, summary, description, responses, otherResponses } = operation;
-  const example = { ...request, ...(examplePath && { path: examplePath }) };
+  const { access, path, query, headers, body } = operation;
+  const { operationId, summary, description, responses } = operation;
+  const example = { ...request, path: request.path.replace(/\{\w+\}/, 'no-such-thing') };
   return {
     operationId,
     summary,
@@ -152,7 +149,6 @@ function operationOf(operation: Operation, request: ExampleRequest): ZodOpenApiO
           errorResponse(response, example),
         ]),
       ),
-      ...otherResponses,
     },
   };
 }
@@ -173,6 +169,11 @@ export function pageExample(
   return JSON.parse(listJson(documents, next, more));
 }
 
+/** The examples of a list: its plain first page, with one item, and a last page. */
+export function listExamples(first: unknown, last: Examples[string]): Examples {
+  return { page: { summary: 'The first page of limit=1', value: first }, last_page: last };
+}
+
 /** The 400 of an operation with parameters. */
 export function badParameter(...errors: ErrorResponse['errors']): ErrorResponse {
   return { description: 'A parameter is not valid.', errors };
@@ -190,7 +191,7 @@ export function queryError(query: z.ZodObject, sent: Record<string, string[]>): 
 }
 
 /** A JSON body. */
-export function json(schema: z.ZodType, examples: Examples) {
+function json(schema: z.ZodType, examples: Examples) {
   return { 'application/json': { schema, examples } satisfies ZodOpenApiMediaTypeObject };
 }
 

@@ -30,12 +30,6 @@ const ERRORS = [
   ...new Set(CHAPTERS.flatMap(({ sharedErrors }) => sharedErrors).sort()),
 ].join('\n');
 
-/** Larger bounds only protect the storage, and say nothing about usual values. */
-const MAX_USUAL_LENGTH = 2_000;
-const MAX_USUAL_ITEMS = 100;
-
-const TEXT_WITHOUT_NUL = '^[^\\x00]*$';
-
 /**
  * Writes portable patterns, and the format of numbers: `double`, `int32`, or none for wider integers. `int64` is a bigint
  * in some generated clients, and `JSON.stringify` throws for a bigint.
@@ -61,12 +55,13 @@ const openResponses: ZodOpenApiOverride = ({ jsonSchema, io }) => {
   }
 };
 
-/** Omits storage bounds from responses: a mock would be as long as its bound. The introduction states them. */
+/** Omits storage bounds from responses: a mock would be as long as its bound. `Property` names them. */
 const omitStorageBounds: ZodOpenApiOverride = ({ jsonSchema, io }) => {
   if (io !== 'output') return;
-  if ((jsonSchema.maxLength ?? 0) > MAX_USUAL_LENGTH) delete jsonSchema.maxLength;
-  if ((jsonSchema.maxItems ?? 0) > MAX_USUAL_ITEMS) delete jsonSchema.maxItems;
-  if (jsonSchema.pattern === TEXT_WITHOUT_NUL) delete jsonSchema.pattern;
+  if ((jsonSchema.maxLength ?? 0) > 2_000) delete jsonSchema.maxLength;
+  if ((jsonSchema.maxItems ?? 0) > 100) delete jsonSchema.maxItems;
+  // A text without NUL.
+  if (jsonSchema.pattern === '^[^\\x00]*$') delete jsonSchema.pattern;
 };
 
 const writeSchema: ZodOpenApiOverride = (context) => {
@@ -100,11 +95,7 @@ export function createOpenApiDocument(form: 'open' | 'strict' = 'open') {
         contact: { name: 'The maintainers of this service' },
       },
       servers: [
-        {
-          url: '/',
-          description: 'The service that serves this document, local or production.',
-          'x-internal': false,
-        },
+        { url: '/', description: 'The service that serves this document, local or production.' },
       ],
       tags: CHAPTERS.map(({ tag }) => tag),
       paths: Object.assign({}, ...CHAPTERS.map(({ paths }) => paths)),

@@ -73,12 +73,10 @@ export const noStore = headersOf({
   'Cache-Control': [z.literal('no-store'), 'No cache may hold the response.', 'No-Store'],
 });
 
-/** Of a list that can wait. */
-export const retryUnwaited = headersOf({
+export const retryAfter = headersOf({
   'Retry-After': [
     z.int32().min(1).optional(),
-    'Seconds to wait before the next request. Only on an empty page for which the service could not wait.',
-    'Retry-After-Unwaited',
+    'Seconds to wait before the next request: on a 429, on a 500 or 503 that the database caused, and on an empty page for which the service could not wait.',
   ],
 });
 
@@ -93,38 +91,26 @@ export const errorHeaders = {
   }),
 };
 
-const retrySeconds = z.int32().min(1);
-const RETRY_WORDS = 'Seconds to wait before the request is sent again.';
-
 /** The headers that some errors have. */
-const headersOfSomeErrors = headersOf({
-  // RFC 9110 section 11.6.1
-  'WWW-Authenticate': [
-    patternText(/^(Bearer|ApiKey) /, 200),
-    'The credentials that the route accepts, and the fault of the token if one was sent.',
-  ],
-  'Retry-After': [retrySeconds, RETRY_WORDS],
-  'Accept-Encoding': [
-    z.literal('identity').optional(),
-    'On an error that a content coding caused: the body must have none.',
-  ],
-});
+const headersOfSomeErrors = {
+  ...retryAfter,
+  ...headersOf({
+    // RFC 9110 section 11.6.1
+    'WWW-Authenticate': [
+      patternText(/^(Bearer|ApiKey) /, 200),
+      'The credentials that the route accepts, and the fault of the token if one was sent.',
+    ],
+    'Accept-Encoding': [
+      z.literal('identity').optional(),
+      'On an error that a content coding caused: the body must have none.',
+    ],
+  }),
+};
 
-/** For a status whose errors have `Retry-After` at times. */
-const optionalRetryAfter = headersOf({
-  'Retry-After': [
-    retrySeconds.optional(),
-    `${RETRY_WORDS} Only on an error that the database caused.`,
-    'Retry-After-At-Times',
-  ],
-});
-
-/** Returns the headers that some of `errors` have. `Retry-After` is optional unless all have it. */
+/** Returns the headers that some of `errors` have. */
 export function headersOfErrors(errors: readonly ApiError[]): Record<string, z.ZodType> {
   const sent = Object.entries(headersOfSomeErrors).filter(([name]) =>
     errors.some(({ headers }) => name in headers),
   );
-  const waits = errors.filter(({ headers }) => 'Retry-After' in headers).length;
-  const isOptional = waits > 0 && waits < errors.length;
-  return { ...Object.fromEntries(sent), ...(isOptional && optionalRetryAfter) };
+  return Object.fromEntries(sent);
 }

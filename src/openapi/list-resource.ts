@@ -18,3 +18,12 @@ export function listOf<Item extends z.ZodType>(item: Item) {
     next_cursor: described(cursorText.nullable(), 'Opaque; null on the last page.', null),
   });
 }
+
+/** A page of a list that can be followed: a client sends `resume_cursor` as `parameter`. */
+export function followedListOf<Item extends z.ZodType>(item: Item, parameter: string) {
+  return listOf(item).extend({
+    resume_cursor: cursorText.meta({
+      description: `Opaque, and present in every response: send it as \`${parameter}\` to get what follows this response, now or at any later time.`,
+    }),
+  });
+}

@@ -4,20 +4,11 @@
  */
 
 import * as z from 'zod';
-import { cursorText, listOf } from '../openapi/list-resource.ts';
+import { followedListOf } from '../openapi/list-resource.ts';
 import { described, lowerCaseUuid } from '../schema.ts';
 import { PROPERTY_TYPES, publicStatus } from './parameters.ts';
 import { slug } from './slug.ts';
 import { httpUrl, localeMap, MAX_LIST_ENTRIES, MAX_TEXT_CHARACTERS, order, text } from './text.ts';
-
-export const PHOTO_SECTIONS = [
-  'hero',
-  'gallery',
-  'studio',
-  'location',
-  'what_to_do',
-  'other',
-] as const;
 
 /** A location as a listing shows it. */
 export const location = z.strictObject({
@@ -58,8 +49,8 @@ const heroImage = z.strictObject({ url: httpUrl, alt: localeMap }).nullable().me
   description: 'The selected hero photo, else the first photo of section hero.',
 });
 
-const photoSection = z
-  .enum(PHOTO_SECTIONS)
+export const photoSection = z
+  .enum(['hero', 'gallery', 'studio', 'location', 'what_to_do', 'other'])
   .meta({ id: 'PhotoSection', description: 'What a photo shows.' });
 
 /** A photo of the gallery. */
@@ -207,14 +198,10 @@ const propertyChange = z
   .meta({ id: 'PropertyChange', description: 'The latest change of a listing.' });
 
 /** A page of changes. */
-export const changeList = listOf(propertyChange)
-  .extend({
-    resume_cursor: cursorText.meta({
-      description:
-        'Opaque, and present in every response: send it as `after` to get the changes after this response, now or at any later time.',
-    }),
-  })
-  .meta({ id: 'PropertyChangeList', description: 'A page of changes.' });
+export const changeList = followedListOf(propertyChange, 'after').meta({
+  id: 'PropertyChangeList',
+  description: 'A page of changes.',
+});
 
 export type LocationResource = z.infer<typeof locationResource>;
 export type Property = z.infer<typeof property>;

@@ -1,6 +1,6 @@
 /** The OpenAPI document as it is printed, under a linter, and as generators of clients and mocks read it. */
 
-import { execFile, execFileSync, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { Converter } from '@apiture/openapi-down-convert';
@@ -49,16 +49,6 @@ describe('the document', () => {
     expect(older).toMatchObject({ openapi: '3.0.3' });
     expect(await lint(JSON.stringify(older))).toEqual([]);
   });
-
-  it('would not pass with an example of another form', async () => {
-    const wrong = JSON.stringify(document)
-      .replace('"outcome":"accepted"', '"outcome":"stored"')
-      .replace('"examples":["Casa Marea"]', '"examples":[7]');
-    expect((await lint(wrong)).sort()).toEqual([
-      expect.stringMatching(/^no-invalid-media-type-examples .*\/outcome$/),
-      expect.stringMatching(/^no-invalid-schema-examples .*\/name\/examples\/0$/),
-    ]);
-  });
 });
 
 type Node = { path: string; value: Record<string, unknown>; parents: Record<string, unknown>[] };
@@ -94,9 +84,6 @@ const PORTABLE_TOKENS = [
 ];
 const PORTABLE = new RegExp(`^(?:${PORTABLE_TOKENS.join('|')})*$`);
 
-const hasPython = spawnSync('python3', ['--version']).status === 0;
-if (!hasPython) console.warn('There is no python3: a test that needs it is skipped.');
-
 describe('a pattern of the document', () => {
   const patterns = nodes.flatMap(({ value }) =>
     typeof value.pattern === 'string' ? [value.pattern] : [],
@@ -106,13 +93,6 @@ describe('a pattern of the document', () => {
     expect(patterns.length).toBeGreaterThan(30);
     expect(patterns.filter((pattern) => !PORTABLE.test(pattern))).toEqual([]);
     for (const pattern of patterns) expect(() => new RegExp(pattern, 'u')).not.toThrow();
-  });
-
-  it.skipIf(!hasPython)('compiles in Python', () => {
-    const program =
-      'import json,re,sys,warnings\nwarnings.simplefilter("error")\n[re.compile(p) for p in json.load(sys.stdin)]';
-    const input = JSON.stringify(patterns);
-    expect(execFileSync('python3', ['-c', program], { input }).toString()).toBe('');
   });
 
   it('says the same as the pattern of the code', () => {

@@ -5,7 +5,7 @@
 
 import * as z from 'zod';
 import { PUBLIC_STATUSES } from '../../src/properties/parameters.ts';
-import { amenity, location, PHOTO_SECTIONS, property } from '../../src/properties/resource.ts';
+import { amenity, location, photoSection, property } from '../../src/properties/resource.ts';
 import { plainTextOf, type RichText } from '../../src/properties/rich-text.ts';
 import type { Source } from '../../src/properties/source.ts';
 import {
@@ -76,7 +76,7 @@ export const photo = z.strictObject({
   id: uuid,
   url,
   alt: localeMap.default({}),
-  section: z.enum(PHOTO_SECTIONS),
+  section: photoSection,
   web_visible: z.boolean(),
   web_sort_order: order,
 });

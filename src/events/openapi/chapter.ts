@@ -9,10 +9,11 @@ import {
   badParameter,
   chapter,
   EXAMPLE_TIME,
+  listExamples,
   pageExample,
   queryError,
 } from '../../openapi/chapter.ts';
-import { headersOf, noStore, retryUnwaited } from '../../openapi/headers.ts';
+import { headersOf, noStore, retryAfter } from '../../openapi/headers.ts';
 import { listOf } from '../../openapi/list-resource.ts';
 import { uuid } from '../../schema.ts';
 import { BATCH_BODY } from '../batch.ts';
@@ -62,11 +63,11 @@ const EXAMPLE_STORED_EVENT = {
   received_from: 'booking-system',
   erased_at: null,
 };
-/** The `resume_cursor` of the last page of the aggregate's two events. */
-const EXAMPLE_LAST_CURSOR =
-  'ETuRZLDAHtpbMiwiZXZlbnRzIiwiNTUsOTMsMTA4LDgwLDE1NywyMTgsMTM2LDIzIixbIjBmNGMxZDlhNmI3ZTRjMmY4YTM1ZDFlMDdiOTJjNjQ4IiwyXV0';
+/** The `resume_cursor` of the last page of `aggregate_id=bk_1001&order=asc`. */
+const LAST_CURSOR =
+  'vvym67lTd79bMiwiZXZlbnRzIiwiMjAzLDE5NCwxMTMsMTUxLDYxLDU5LDIzNSw4MyIsWyIwZjRjMWQ5YTZiN2U0YzJmOGEzNWQxZTA3YjkyYzY0OCIsMl1d';
 /** The `next_cursor` of the first page of `limit=1`. */
-const EXAMPLE_NEXT_CURSOR =
+const NEXT_CURSOR =
   'X5FLyOhigf1bMiwiZXZlbnRzIiwiMywxNzUsMTYwLDM3LDMxLDIyNiwxNjgsMTA0IixbIjBmNGMxZDlhNmI3ZTRjMmY4YTM1ZDFlMDdiOTJjNjQ4IiwyXV0';
 
 /** The error of a stay that ends before it begins. */
@@ -233,22 +234,15 @@ export const eventChapter = chapter(tag, {
     responses: {
       200: {
         description: 'A page of events.',
-        headers: { ...noStore, ...retryUnwaited },
+        headers: { ...noStore, ...retryAfter },
         schema: eventList,
-        examples: {
-          page: {
-            summary: 'The first page of limit=1',
-            value: pageExample([EXAMPLE_STORED_EVENT], EXAMPLE_NEXT_CURSOR, {
-              resume_cursor: EXAMPLE_NEXT_CURSOR,
-            }),
+        examples: listExamples(
+          pageExample([EXAMPLE_STORED_EVENT], NEXT_CURSOR, { resume_cursor: NEXT_CURSOR }),
+          {
+            summary: 'The last page of aggregate_id=bk_1001&order=asc',
+            value: pageExample([EXAMPLE_STORED_EVENT], null, { resume_cursor: LAST_CURSOR }),
           },
-          last_page: {
-            summary: 'The last page',
-            value: pageExample([EXAMPLE_STORED_EVENT], null, {
-              resume_cursor: EXAMPLE_LAST_CURSOR,
-            }),
-          },
-        },
+        ),
       },
     },
     errors: [badParameter(unknownAfterId(), invalidCursor())],
@@ -258,7 +252,6 @@ export const eventChapter = chapter(tag, {
     summary: 'Get one event',
     description: 'Returns the stored event with this id.',
     access: EVENTS_READ,
-    examplePath: '/api/v1/events/no-such-event',
     path: z.object({
       id: uuid.meta({
         description: 'The id of the event.',

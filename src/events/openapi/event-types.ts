@@ -1,7 +1,7 @@
 /** Schemas with a member for each event type, so that generated clients know the payload of each type. */
 
 import * as z from 'zod';
-import { cursorText, listOf } from '../../openapi/list-resource.ts';
+import { followedListOf } from '../../openapi/list-resource.ts';
 import { described } from '../../schema.ts';
 import { MAX_BATCH_EVENTS } from '../batch.ts';
 import { eventType, idempotencyKey, requestOf } from '../request.ts';
@@ -88,14 +88,10 @@ export const anyStoredEvent = storedEventOf(
 );
 
 /** A page of stored events. */
-export const eventList = listOf(anyStoredEvent)
-  .extend({
-    resume_cursor: cursorText.meta({
-      description:
-        'Opaque, and present in every response: send it as `cursor` to get the events after this response, now or at any later time.',
-    }),
-  })
-  .meta({ id: 'EventList', description: 'A page of events.' });
+export const eventList = followedListOf(anyStoredEvent, 'cursor').meta({
+  id: 'EventList',
+  description: 'A page of events.',
+});
 
 /** `booking.created` → `BookingCreated`. */
 function pascalCase(eventType: string): string {
@@ -122,14 +118,11 @@ function removeBounds(schema: unknown): void {
   if (typeof schema !== 'object' || schema === null) return;
   for (const [keyword, value] of Object.entries(schema)) {
     if (!KEPT_KEYWORDS.test(keyword)) Reflect.deleteProperty(schema, keyword);
-    if (keyword === 'type') Reflect.set(schema, keyword, withoutIntegers(value));
+    // e.g. "integer", or ["integer", "null"]
+    if (keyword === 'type') {
+      Reflect.set(schema, keyword, JSON.parse(JSON.stringify(value).replace('integer', 'number')));
+    }
     if (keyword === 'items') removeBounds(value);
     if (keyword === 'properties' || keyword === 'anyOf') Object.values(value).forEach(removeBounds);
   }
-}
-
-/** Returns a `type`, or a list of types, with `number` in place of `integer`. */
-function withoutIntegers(type: unknown): unknown {
-  if (Array.isArray(type)) return type.map(withoutIntegers);
-  return type === 'integer' ? 'number' : type;
 }

@@ -1,8 +1,8 @@
 /** The health checks in the OpenAPI document. */
 
-import * as z from 'zod';
+import type * as z from 'zod';
 import { OPEN } from '../../auth/openapi/access.ts';
-import { chapter, EXAMPLE_TIME, errorExample, json } from '../../openapi/chapter.ts';
+import { chapter, EXAMPLE_TIME, errorExample } from '../../openapi/chapter.ts';
 import { errorHeaders, headersOfErrors } from '../../openapi/headers.ts';
 import { VERSION } from '../../version.ts';
 import { databaseDown } from '../check.ts';
@@ -61,12 +61,11 @@ export const healthChapter = chapter(tag, {
           },
         },
       },
-    },
-    otherResponses: {
       503: {
         description: 'The database is down. The error envelope stands beside the health fields.',
-        headers: z.object({ ...errorHeaders, ...headersOfErrors([databaseDown()]) }),
-        content: json(downHealth, {
+        headers: { ...errorHeaders, ...headersOfErrors([databaseDown()]) },
+        schema: downHealth,
+        examples: {
           service_unavailable: {
             summary: 'The database is down',
             value: {
@@ -74,7 +73,7 @@ export const healthChapter = chapter(tag, {
               ...errorExample(databaseDown(), DETAILED),
             },
           },
-        }),
+        },
       },
     },
   },

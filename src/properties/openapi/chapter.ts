@@ -7,11 +7,12 @@ import {
   badParameter,
   chapter,
   type Examples,
+  listExamples,
   pageExample,
   queryError,
 } from '../../openapi/chapter.ts';
 import { patternText } from '../../openapi/error-resource.ts';
-import { headersOf, retryUnwaited } from '../../openapi/headers.ts';
+import { headersOf, noStore, retryAfter } from '../../openapi/headers.ts';
 import { listOf } from '../../openapi/list-resource.ts';
 import { noSuchProperty } from '../feed.ts';
 import {
@@ -63,6 +64,11 @@ function cacheable(response: { description: string; schema: z.ZodType; examples:
   return { 200: { ...response, headers }, 304: { description, headers } };
 }
 
+const NO_HOME_FITS = {
+  summary: 'The last page, here the only one: no home fits location=sardinia&type=ski',
+  value: pageExample([], null),
+};
+
 const tag = {
   name: 'Site',
   description:
@@ -80,16 +86,7 @@ export const propertyChapter = chapter(tag, {
     responses: cacheable({
       description: 'A page of listings.',
       schema: listOf(property).meta({ id: 'PropertyList', description: 'A page of listings.' }),
-      examples: {
-        page: {
-          summary: 'The first page of limit=1',
-          value: EXAMPLES.page,
-        },
-        last_page: {
-          summary: 'The last page, here the only one: no home fits location=sardinia&type=ski',
-          value: pageExample([], null),
-        },
-      },
+      examples: listExamples(EXAMPLES.page, NO_HOME_FITS),
     }),
     errors: [badParameter(queryError(listParameters, { limit: ['101'] }), invalidCursor())],
   },
@@ -107,26 +104,9 @@ export const propertyChapter = chapter(tag, {
         id: 'PropertyCardList',
         description: 'A page of cards.',
       }),
-      examples: {
-        page: {
-          summary: 'The first page of limit=1',
-          value: EXAMPLES.cards,
-        },
-        last_page: {
-          summary: 'The last page, here the only one: no home fits location=sardinia&type=ski',
-          value: pageExample([], null),
-        },
-      },
+      examples: listExamples(EXAMPLES.cards, NO_HOME_FITS),
     }),
-    errors: [
-      badParameter(
-        queryError(listParameters, {
-          location: ['sardinia'],
-          location_id: [EXAMPLES.listing.id],
-        }),
-        invalidCursor(),
-      ),
-    ],
+    errors: [badParameter(queryError(listParameters, { sort: ['price'] }), invalidCursor())],
   },
   'GET /api/v1/web/properties/{slugOrId}': {
     operationId: 'getProperty',
@@ -134,7 +114,6 @@ export const propertyChapter = chapter(tag, {
     description:
       'Returns the listing whose `id` or `slug` is in the path: a UUID is an `id`. A listing of any web status but `hidden` is served; see its `status`.',
     access: FEED_ACCESS,
-    examplePath: '/api/v1/web/properties/no-such-home',
     path: z.object({
       slugOrId: patternText(/^[A-Za-z0-9]+([-_][A-Za-z0-9]+)*$/, 200)
         .min(1)
@@ -165,24 +144,12 @@ export const propertyChapter = chapter(tag, {
     responses: {
       200: {
         description: 'A page of changes.',
-        headers: {
-          ...headersOf({
-            'Cache-Control': [
-              z.literal('no-store'),
-              'No cache may hold the response: the next one may differ.',
-              'No-Store-Changes',
-            ],
-          }),
-          ...retryUnwaited,
-        },
+        headers: { ...noStore, ...retryAfter },
         schema: changeList,
-        examples: {
-          page: { summary: 'The first page of limit=1', value: EXAMPLES.firstChanges },
-          last_page: {
-            summary: 'The changes since an earlier response, for locale=en',
-            value: EXAMPLES.changes,
-          },
-        },
+        examples: listExamples(EXAMPLES.firstChanges, {
+          summary: 'The changes since an earlier response, for locale=en',
+          value: EXAMPLES.changes,
+        }),
       },
     },
     errors: [
@@ -203,13 +170,10 @@ export const propertyChapter = chapter(tag, {
         id: 'LocationList',
         description: 'A page of locations.',
       }),
-      examples: {
-        page: { summary: 'The first page of limit=2', value: EXAMPLES.locations },
-        last_page: {
-          summary: 'The last page of limit=2: a location without a slug',
-          value: EXAMPLES.lastLocations,
-        },
-      },
+      examples: listExamples(EXAMPLES.locations, {
+        summary: 'The last page: a location without a slug',
+        value: EXAMPLES.lastLocations,
+      }),
     }),
     errors: [badParameter(queryError(locationParameters, { limit: ['101'] }), invalidCursor())],
   },

@@ -38,20 +38,17 @@ const removal = {
 const CURSOR_AFTER_THE_FIRST =
   'WLDQFaie_QBbMiwicHJvcGVydHktY2hhbmdlcyIsIiIsWyI1ZDFmMGMyYTliN2U0YzZkOGEzYjFmMGUyZDRjNmI4YSIsMSw1N11d';
 
-/** The comments name the queries. */
+/** Lists are the first pages of `limit=1`. */
 export const EXAMPLES = {
   listing,
-  /** `limit=1` */
   page: pageExample(
     [listing],
     'aFinM9H9dRlbMiwicHJvcGVydGllcyIsIjI0NCwxODQsMTk1LDE4MCw4MSwxMjcsMTAyLDEwNiIsWzEwLCIzOGU0MTM2My00ZDU5LTQ2ZjEtOWUwOS1iNjg0OGFjMGE4ZGYiXV0',
   ),
-  /** `limit=1` */
   cards: pageExample(
     [cardOf(listing)],
     '0EZeIrPxrwtbMiwicHJvcGVydHktY2FyZHMiLCIyNDQsMTg0LDE5NSwxODAsODEsMTI3LDEwMiwxMDYiLFsxMCwiMzhlNDEzNjMtNGQ1OS00NmYxLTllMDktYjY4NDhhYzBhOGRmIl1d',
   ),
-  /** `limit=1` */
   firstChanges: pageExample([change], CURSOR_AFTER_THE_FIRST, {
     resume_cursor: CURSOR_AFTER_THE_FIRST,
   }),
@@ -64,10 +61,9 @@ export const EXAMPLES = {
         'RdhyvBNdYF1bMiwicHJvcGVydHktY2hhbmdlcyIsIiIsWyI1ZDFmMGMyYTliN2U0YzZkOGEzYjFmMGUyZDRjNmI4YSIsMiwyXV0',
     },
   ),
-  /** `limit=2` */
   locations: pageExample(
-    [locationOf('algarve'), locationOf('colorado')],
-    '9lyGHX5mH05bMiwibG9jYXRpb25zIiwiIixbImNvbG9yYWRvIiwiMzVlMjg1ZDEtNmMzOC00ZDJkLWE3NDYtODQzNGJiOTUzMzkwIl1d',
+    [locationOf('algarve')],
+    'lu_QaBMWWK1bMiwibG9jYXRpb25zIiwiIixbImFsZ2FydmUiLCI1Y2ZkZDc5OS0yYTNlLTQ0YmQtYmFjZC0wNjYwN2Q3Y2IyNGUiXV0',
   ),
   lastLocations: pageExample([locationOf(null)], null),
 };
