@@ -113,6 +113,11 @@ function slugCollisions(
   return records.flatMap(({ name, keys, idField }): ImportProblem[] => {
     const holder = keys.slug === undefined ? undefined : kept.get(keys.slug);
     if (holder === undefined) return [];
+    const own = stored.find(({ id }) => id === keys.id)?.slug;
+    if (idField === 'hid' && own) {
+      const details = [own, String(keys.slug)];
+      return [{ record: name, path: 'hid', code: 'hid_taken', details, value: keys.hid }];
+    }
     const code = idField === 'id' ? 'slug_taken' : 'slug_taken_by_other_id';
     const details = [`${name.kind} ${holder}`];
     return [{ record: name, path: 'slug', code, details, value: keys.slug }];

@@ -141,6 +141,10 @@ describe('a sheet', () => {
     ['Notes,slug\n1,other', 'row 1: "Notes" is no column of a sheet: delete or rename it\n'],
     ['slug,Photo\nother,x', 'row 1: "Photo" is no column of a sheet: did you mean photos?\n'],
     ['slug,title\nother,x', 'row 1: "title" is no column of a sheet: did you mean title.en?\n'],
+    [
+      'slug,hid\nother,H-1',
+      'row 2, hid (slug "other"): "H-1" is the hid of the stored listing casa-marea, and other is the slug of another one\n',
+    ],
     ['slug,beds,Beds\nother,1,2', 'row 1: "beds" heads two columns'],
     [
       'slug,city\nother,Palma,Mallorca',
