@@ -3,7 +3,7 @@
  * answer that is given while D1 fails or stalls, and the content of a fresh answer.
  */
 
-import { renderedRowOf } from '../../tools/import/rows.ts';
+import { rowOf } from '../../tools/import/rows.ts';
 import { sourceOf } from '../support/listings.ts';
 import { Random } from './random.ts';
 import { START } from './scheduler.ts';
@@ -149,7 +149,7 @@ function importOf(slug: Slug, shown: Shown, atMs: number, lagMs: number): Operat
       status: shown === null ? 'hidden' : 'listed',
       display_order: LISTINGS.indexOf(slug),
     });
-    const row = renderedRowOf(listing, SITE);
+    const { columns: row } = rowOf(listing, SITE);
     const columns = Object.keys(row);
     const sql = `insert or replace into properties (${columns}) values (${columns.map(() => '?')})`;
     const statement = { sql, values: Object.values(row) };

@@ -2,7 +2,7 @@
 
 import type { Source } from '../../src/properties/source.ts';
 import { source } from '../../tools/import/listing-schemas.ts';
-import { renderedRowOf } from '../../tools/import/rows.ts';
+import { rowOf } from '../../tools/import/rows.ts';
 
 export const PUBLIC_SITE_URL = 'https://www.example.com';
 
@@ -30,7 +30,7 @@ export function sourceOf(fields: Fields = {}): Source {
 export async function storeListings(database: D1Database, sources: readonly Source[]) {
   for (let start = 0; start < sources.length; start += 100) {
     const batch = sources.slice(start, start + 100);
-    const rows = batch.map((listing) => renderedRowOf(listing, PUBLIC_SITE_URL));
+    const rows = batch.map((listing) => rowOf(listing, PUBLIC_SITE_URL).columns);
     const columns = Object.keys(rows[0] ?? {});
     await database
       .prepare(

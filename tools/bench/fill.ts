@@ -6,7 +6,7 @@
 import type { Source } from '../../src/properties/source.ts';
 import { migrate } from '../database/migrations.ts';
 import { source } from '../import/listing-schemas.ts';
-import { renderedRowOf } from '../import/rows.ts';
+import { rowOf } from '../import/rows.ts';
 import { type Database, type Runtime, type RuntimeOptions, startRuntime } from './runtime.ts';
 import { API_KEY, EVENT, PUBLIC_SITE_URL } from './scenarios.ts';
 
@@ -79,7 +79,7 @@ async function insertRange(
 
 async function storePattern(database: Database): Promise<void> {
   const indexes = Array.from({ length: PATTERN }, (_, index) => index);
-  const rows = indexes.map((index) => renderedRowOf(listingAt(index), PUBLIC_SITE_URL));
+  const rows = indexes.map((index) => rowOf(listingAt(index), PUBLIC_SITE_URL).columns);
   const names = Object.keys(rows[0] ?? {});
   const statement = `INSERT INTO properties (${names.join(', ')})
     SELECT ${names.map((name) => `r.value->>'${name}'`).join(', ')} FROM json_each(?) AS r`;

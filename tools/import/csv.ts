@@ -22,12 +22,8 @@ const COLUMNS: ReadonlyMap<string, CellKind> = new Map(
 );
 
 const NUMBER = /^-?\d+(\.\d+)?$/;
-const BOOLEANS: Readonly<Record<string, boolean>> = {
-  true: true,
-  yes: true,
-  false: false,
-  no: false,
-};
+const TRUE = /^(yes|true)$/i;
+const FALSE = /^(no|false)$/i;
 const BETWEEN_ENTRIES = /[|\r\n]+/;
 
 function columnsOf(name: string, schema: z.ZodType): [string, CellKind][] {
@@ -53,7 +49,7 @@ export function readSheet(bytes: Uint8Array): ReadFile {
     return unreadable([{ path: '', code: 'not_csv', details: [error.message] }]);
   }
   const [names = [], ...others] = rows.map((row) => row.map((cell) => cell.trim()));
-  const header = names.map((name) => (isColumn(name.toLowerCase()) ? name.toLowerCase() : name));
+  const header = names.map((name) => (COLUMNS.has(name.toLowerCase()) ? name.toLowerCase() : name));
   if (header.join('') === '') return unreadable([{ path: '', code: 'no_header' }]);
   const problems = headerProblems(header);
   const properties = others.flatMap((cells, index) => {
@@ -95,17 +91,13 @@ function rowName(row: number): RecordName {
   return { kind: 'listing', place: `row ${row}`, isSheet: true };
 }
 
-function isColumn(name: string): boolean {
-  return COLUMNS.has(name);
-}
-
 function headerProblems(header: readonly string[]): ImportProblem[] {
   const all = [...COLUMNS.keys()];
   return header.flatMap((name, index): ImportProblem[] => {
     const problem = { record: rowName(1), path: '', subject: JSON.stringify(name) };
     if (name === '') return [];
     if (header.indexOf(name) < index) return [{ ...problem, code: 'column_twice' }];
-    if (isColumn(name)) return [];
+    if (COLUMNS.has(name)) return [];
     const meant = nearest(name, all) ?? all.find((each) => each.startsWith(name.toLowerCase()));
     const advice = meant === undefined ? 'delete or rename it' : `did you mean ${meant}?`;
     return [{ ...problem, code: 'unknown_column', details: [`: ${advice}`] }];
@@ -140,7 +132,7 @@ function valueOfCell(kind: CellKind, cell: string): unknown {
         ? Number(cell)
         : cell;
     case 'boolean':
-      return BOOLEANS[cell.toLowerCase()] ?? cell;
+      return TRUE.test(cell) || (FALSE.test(cell) ? false : cell);
     case 'photos':
       return entries.map((url) => ({ url }));
     case 'words':

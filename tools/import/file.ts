@@ -85,12 +85,11 @@ export function readListingsFile(bytes: Uint8Array, { isPatch = false } = {}): R
   if (!isMap(value)) return unreadable(ofFile);
 
   const raw = (section: Section): RawRecord[] => {
-    const list = value[section];
-    if (!Array.isArray(list)) return [];
-    return list.map((each: unknown, index) => {
-      const place = `${section}[${index}]`;
-      return { name: recordName({ kind: KINDS[section], place }, each), value: each };
-    });
+    const kind = KINDS[section];
+    return listOf(value[section]).map((each, index) => ({
+      name: recordName({ kind, place: `${section}[${index}]` }, each),
+      value: each,
+    }));
   };
   const { file, problems } = readRecords(
     { locations: raw('locations'), amenities: raw('amenities'), properties: raw('properties') },
@@ -225,39 +224,34 @@ function identified(section: Section, value: unknown): unknown {
     : withMediaIds(withId(value, 'hid', 'slug'));
 }
 
-const idOrNone = uuid.optional().catch(undefined);
-const textOrNone = z.string().min(1).optional().catch(undefined);
-const slugOrNone = z.string().refine(isSlug).optional().catch(undefined);
-const mediaIds = z
-  .array(
-    z
-      .looseObject({ id: uuid })
-      .transform(({ id }) => id)
-      .catch(''),
-  )
-  .catch([]);
-
 /**
- * The keys in a record of any kind: its own keys, and the keys of the records that it refers to. They are read
- * leniently, so that a record with a bad field is still checked against the others.
+ * Returns the keys in a record of any kind: its own keys, and the keys of the records that it refers to. A malformed key
+ * is undefined, so that a record with a bad field is still checked against the others.
  */
-const keys = z.object({
-  id: idOrNone,
-  hid: textOrNone,
-  slug: slugOrNone,
-  location_id: idOrNone,
-  location: slugOrNone,
-  hero_photo_id: idOrNone,
-  photos: mediaIds,
-  videos: mediaIds,
-  amenities: z.array(slugOrNone).catch([]),
-});
+export function keysOf(record: unknown) {
+  const fields = isMap(record) ? record : {};
+  const idOf = (value: unknown) => uuid.safeParse(value).data;
+  const slugOf = (value: unknown) =>
+    typeof value === 'string' && isSlug(value) ? value : undefined;
+  const idsIn = (list: unknown) =>
+    listOf(list).map((each) => (isMap(each) ? idOf(each.id) : undefined));
+  return {
+    id: idOf(fields.id),
+    hid: typeof fields.hid === 'string' && fields.hid !== '' ? fields.hid : undefined,
+    slug: slugOf(fields.slug),
+    location_id: idOf(fields.location_id),
+    location: slugOf(fields.location),
+    hero_photo_id: idOf(fields.hero_photo_id),
+    photos: idsIn(fields.photos),
+    videos: idsIn(fields.videos),
+    amenities: listOf(fields.amenities).map(slugOf),
+  };
+}
 
-/** A key that is missing or malformed is `undefined`; in a list of photos or videos it is empty. */
-export type RecordKeys = z.output<typeof keys>;
+export type RecordKeys = ReturnType<typeof keysOf>;
 
-export function keysOf(record: unknown): RecordKeys {
-  return keys.safeParse(record).data ?? keys.parse({});
+function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
 }
 
 /** Names a record by its place and by the first of its keys, valid or not. */
@@ -300,7 +294,7 @@ function repeatsOf(
 /** Rejects repeated photos, videos and amenities, and the hero photo of another listing. */
 export function entryFaults({ photos, videos, amenities, ...keys }: RecordKeys): Fault[] {
   const faults = Object.entries({ photos, videos, amenities }).flatMap(([list, listed]) =>
-    repeated([...listed.entries()], ([, key]) => key || undefined).map(
+    repeated([...listed.entries()], ([, key]) => key).map(
       ({ entry: [index, value], first }): Fault => ({
         path: `${list}.${index}`,
         code: 'repeats',

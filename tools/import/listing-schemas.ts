@@ -160,7 +160,7 @@ function documentProblems(value: unknown): NodeProblem[] {
 function nodeProblems(node: unknown, path: (string | number)[], depth: number): NodeProblem[] {
   if (!isMap(node)) return [{ path, message: 'must be a ProseMirror node' }];
   if (depth > MAX_NESTING) return [{ path, message: TOO_DEEP }];
-  const { type, content } = node;
+  const { type, text: ownText } = node;
   if (typeof type !== 'string' || !NODE_TYPES.has(type)) {
     return [{ path: [...path, 'type'], message: `must be one of ${[...NODE_TYPES].join(', ')}` }];
   }
@@ -168,41 +168,42 @@ function nodeProblems(node: unknown, path: (string | number)[], depth: number): 
     return [{ path: [...path, 'type'], message: 'must not be a document inside a document' }];
   }
   const isText = type === 'text';
-  const own = Object.entries(node).flatMap(([name, value]) => {
-    if (name === (isText ? 'text' : 'content')) return [];
-    const message = problemOfUnshown(value);
-    return message === undefined ? [] : [{ path: [...path, name], message }];
-  });
-  if (isText) return [...own, ...textProblems(node.text, [...path, 'text'])];
-  if (content === undefined) return own;
-  if (!Array.isArray(content) || content.length > MAX_LIST_ENTRIES) {
-    const message = `must be a list of at most ${MAX_LIST_ENTRIES} nodes`;
-    return [...own, { path: [...path, 'content'], message }];
-  }
-  const children = content.flatMap((child: unknown, index) =>
-    nodeProblems(child, [...path, 'content', index], depth + 1),
+  const problems = isText ? textProblems(ownText, [...path, 'text']) : [];
+  const fields = Object.entries(node).filter(([name]) => !(isText && name === 'text'));
+  return problems.concat(
+    fields.flatMap(([name, value]) =>
+      name === 'content' && !isText
+        ? contentProblems(value, [...path, name], depth)
+        : unshownProblems(value, [...path, name]),
+    ),
   );
-  return [...own, ...children];
+}
+
+function contentProblems(value: unknown, path: (string | number)[], depth: number): NodeProblem[] {
+  if (!Array.isArray(value) || value.length > MAX_LIST_ENTRIES) {
+    return [{ path, message: `must be a list of at most ${MAX_LIST_ENTRIES} nodes` }];
+  }
+  return value.flatMap((child: unknown, index) => nodeProblems(child, [...path, index], depth + 1));
 }
 
 function textProblems(value: unknown, path: (string | number)[]): NodeProblem[] {
-  const parsed = text.safeParse(value);
-  return parsed.success ? [] : parsed.error.issues.map(({ message }) => ({ path, message }));
+  const issues = text.safeParse(value).error?.issues ?? [];
+  return issues.map(({ message }) => ({ path, message }));
 }
 
-/** Returns the problem of attributes or marks: their depth, or a text or name in them. Without recursion. */
-function problemOfUnshown(value: unknown): string | undefined {
+/** Returns the first problem of attributes or marks: their depth, or a text or name in them. Without recursion. */
+function unshownProblems(value: unknown, path: (string | number)[]): NodeProblem[] {
   let level = [value];
   for (let depth = 0; level.length > 0; depth += 1) {
     const containers = level.filter(isContainer);
-    if (depth >= MAX_NESTING && containers.length > 0) return TOO_DEEP;
-    for (const part of [...level, ...containers.flatMap((each) => Object.keys(each))]) {
-      const [problem] = typeof part === 'string' ? textProblems(part, []) : [];
-      if (problem !== undefined) return problem.message;
-    }
+    if (depth >= MAX_NESTING && containers.length > 0) return [{ path, message: TOO_DEEP }];
+    const names = containers.flatMap((each) => Object.keys(each));
+    const texts = [...level, ...names].filter((each) => typeof each === 'string');
+    const [problem] = texts.flatMap((each) => textProblems(each, path));
+    if (problem !== undefined) return [problem];
     level = containers.flatMap((each) => Object.values(each));
   }
-  return undefined;
+  return [];
 }
 
 /** Reports whether a value is an object and no list. */

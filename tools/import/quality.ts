@@ -13,11 +13,12 @@ const VIDEO_FILE = /\.(mp4|m4v|webm|mov|m3u8|ogv)$/i;
 const CHECKS: Readonly<Record<string, (listing: Source) => boolean>> = {
   'HTML tags in a text, which visitors would see': (listing) =>
     textsOf(listing).some((text) => HTML_TAG.test(text)),
-  'public without a photo': (listing) => isPublic(listing) && !listing.photos.some(isOnWeb),
-  'public without a title': (listing) => isPublic(listing) && isBlank(listing.title),
-  'public without a location': (listing) => isPublic(listing) && listing.location === null,
-  'a gallery without any alt text': ({ photos }) =>
-    photos.some(isOnWeb) && photos.filter(isOnWeb).every(({ alt }) => isBlank(alt)),
+  'public without a photo': (listing) =>
+    listing.status !== 'hidden' && photosOnWeb(listing).length === 0,
+  'public without a title': ({ status, title }) => status !== 'hidden' && isBlank(title),
+  'public without a location': ({ status, location }) => status !== 'hidden' && location === null,
+  'a gallery without any alt text': (listing) =>
+    photosOnWeb(listing).length > 0 && photosOnWeb(listing).every(({ alt }) => isBlank(alt)),
   'a video address that is a page and no file': ({ videos }) =>
     videos.some(({ url }) => VIDEO_PAGE.test(url) && !VIDEO_FILE.test(new URL(url).pathname)),
 };
@@ -36,12 +37,8 @@ function textsOf({ name, title, description, location_text, photos, ...others }:
   ];
 }
 
-function isPublic({ status }: Source): boolean {
-  return status !== 'hidden';
-}
-
-function isOnWeb({ web_visible }: Source['photos'][number]): boolean {
-  return web_visible;
+function photosOnWeb({ photos }: Source): Source['photos'] {
+  return photos.filter(({ web_visible }) => web_visible);
 }
 
 function isBlank(map: Readonly<Record<string, string>>): boolean {

@@ -168,12 +168,9 @@ function mapsIn(list: unknown): Patch[] {
 }
 
 export function withMediaIds(listing: Patch): Patch {
-  const lists = (['photos', 'videos'] as const).flatMap((name) => {
-    const list = listing[name];
-    if (!Array.isArray(list)) return [];
-    return [[name, list.map((entry: unknown) => (isMap(entry) ? withId(entry, 'url') : entry))]];
-  });
-  return { ...listing, ...Object.fromEntries(lists) };
+  const withIds = (list: unknown) =>
+    Array.isArray(list) ? list.map((each) => (isMap(each) ? withId(each, 'url') : each)) : list;
+  return { ...listing, photos: withIds(listing.photos), videos: withIds(listing.videos) };
 }
 
 /**

@@ -5,11 +5,11 @@ import { cardOf, render, renderingOf } from '../../src/properties/render.ts';
 import type { Source } from '../../src/properties/source.ts';
 import type { properties } from '../../src/properties/table.ts';
 
-/** Returns the row of a listing, without the columns of its latest change. */
-export function renderedRowOf(listing: Source, publicSiteUrl: string) {
+/** Renders a listing. Returns its row, without the columns of its latest change. */
+export function rowOf(listing: Source, publicSiteUrl: string) {
   const document = render(listing, publicSiteUrl);
   const source = JSON.stringify(listing);
-  return {
+  const columns = {
     id: listing.id,
     slug: listing.slug,
     status: listing.status,
@@ -22,15 +22,10 @@ export function renderedRowOf(listing: Source, publicSiteUrl: string) {
     document: document && JSON.stringify(document),
     source,
   } satisfies typeof properties.$inferInsert;
+  return { listing, columns };
 }
 
-/** A listing, and its row. */
-export type ListingRow = { listing: Source; columns: ReturnType<typeof renderedRowOf> };
-
-/** Renders a listing. */
-export function rowOf(listing: Source, publicSiteUrl: string): ListingRow {
-  return { listing, columns: renderedRowOf(listing, publicSiteUrl) };
-}
+export type ListingRow = ReturnType<typeof rowOf>;
 
 /** A listing as the store holds it. */
 export type StoredListing = Omit<
