@@ -1,25 +1,20 @@
-/** The effect of imports on the list of changes, with the service running: a reader that follows it has the catalogue. */
+/** The effect of imports on the list of changes: a reader that follows it has the catalogue. */
 
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import * as z from 'zod';
+import { readChanges } from '../../../src/properties/changes.ts';
 import { BAY, fileOf, importInto, propertyOf } from '../../support/node/listings-file.ts';
-import type { ProjectCopy } from '../../support/node/project-copy.ts';
-import type { ServedCopy } from '../../support/node/served-copy.ts';
-import { copyWithStore } from '../../support/node/stores.ts';
+import { type MemoryImports, openMemoryImports } from '../../support/node/memory-imports.ts';
 
-const API_KEY = 'dev_key_of_the_changes_test';
+const SITE = 'https://www.example.com';
 
-let project: ProjectCopy;
-let service: ServedCopy;
-
-beforeAll(async () => {
-  project = await copyWithStore('samples');
-  const vars = 'FEED_CACHE_SECONDS=0\nRATE_LIMIT_DEFAULT=1000000\n';
-  project.write('.dev.vars', `API_KEY=${API_KEY}\nENVIRONMENT=development\n${vars}`);
-  service = await project.serve();
+let imports: MemoryImports;
+beforeAll(() => {
+  imports = openMemoryImports();
 });
-afterAll(() => project.remove());
+beforeEach(() => imports.clear());
+afterAll(() => imports.close());
 
 const listing = z.looseObject({ id: z.string(), slug: z.string() });
 const change = z.object({
@@ -28,156 +23,108 @@ const change = z.object({
   change: z.enum(['published', 'removed']),
   property: listing.nullable(),
 });
-const page = z.object({ data: z.array(change), has_more: z.boolean(), resume_cursor: z.string() });
-const list = z.object({ data: z.array(listing), next_cursor: z.string().nullable() });
+const page = z.object({ data: z.array(change), has_more: z.boolean() });
 
-function fetchFeed(path: string): Promise<Response> {
-  return fetch(`${service.origin}/api/v1/web/${path}`, { headers: { 'x-api-key': API_KEY } });
-}
+/** The database with sessions, which the REST API has not. */
+const withSessions = (database: D1Database) =>
+  new Proxy(database, {
+    get: (target, name) => (name === 'withSession' ? () => target : Reflect.get(target, name)),
+  });
 
-async function get<T>(path: string, schema: z.ZodType<T>): Promise<T> {
-  const response = await fetchFeed(path);
-  expect({ path, status: response.status }).toEqual({ path, status: 200 });
-  return schema.parse(await response.json());
-}
-
-/** A site's copy of the catalogue, kept in step by the changes list. */
+/** A site's copy of the catalogue, kept in step by the list of changes. */
 class Copy {
   readonly listings = new Map<string, z.infer<typeof listing>>();
-  cursor = '';
+  after: Awaited<ReturnType<typeof readChanges>>['place'] | undefined;
   pages = 0;
 
-  /** Reads on to the end. Returns the items. */
-  async follow(limit = 100): Promise<z.infer<typeof change>[]> {
-    const came: z.infer<typeof change>[] = [];
+  /** Reads on to the end. Returns the changes: `published casa-marea`. */
+  async follow(limit = 100): Promise<string[]> {
+    const changes: string[] = [];
     for (let hasMore = true; hasMore; ) {
-      const after = this.cursor && `&after=${this.cursor}`;
-      const read = await get(`property-changes?limit=${limit}${after}`, page);
-      this.pages += 1;
-      for (const { id, property } of read.data) {
+      const request = { limit, after: this.after, locale: undefined };
+      const { json, place } = await readChanges(withSessions(imports.database), SITE, request);
+      const { data, has_more } = page.parse(JSON.parse(json));
+      for (const { id, slug, change, property } of data) {
+        changes.push(`${change} ${slug}`);
         if (property) this.listings.set(id, property);
         else this.listings.delete(id);
       }
-      came.push(...read.data);
-      this.cursor = read.resume_cursor;
-      hasMore = read.has_more;
+      this.after = place;
+      this.pages += 1;
+      hasMore = has_more;
     }
-    return came;
-  }
-
-  /** Reads on to the end, and compares the copy with the catalogue. Returns the changes: `published casa-marea`. */
-  async changes(limit?: number): Promise<string[]> {
-    const came = await this.follow(limit);
-    expect(this.listings).toEqual(await catalogue());
-    return came.map((each) => `${each.change} ${each.slug}`).sort();
+    return changes.sort();
   }
 }
 
-/** The public catalogue, as the list gives it. */
-async function catalogue() {
-  const found = new Map<string, z.infer<typeof listing>>();
-  for (let cursor: string | null = ''; cursor !== null; ) {
-    const after: string = cursor && `&cursor=${cursor}`;
-    const read = await get(`properties?status=listed,coming_soon,sold_out&limit=100${after}`, list);
-    for (const each of read.data) found.set(each.id, each);
-    cursor = read.next_cursor;
-  }
-  return found;
+/** The public catalogue, as it is stored. */
+function catalogue() {
+  const rows = imports.rows(`SELECT document FROM properties WHERE status <> 'hidden'`);
+  const listings = rows.map(({ document }) => listing.parse(JSON.parse(String(document))));
+  return new Map(listings.map((each) => [each.id, each]));
 }
 
-const load = (content: object) => importInto(service.database, content);
+const load = (content: object) => importInto(imports.database, content);
 
-describe('a reader that holds the catalogue', () => {
+it('a reader that follows gets each change that the feed shows, once', async () => {
   const photo = (number: number, web_visible: boolean) => ({
     url: `https://images.example.com/${number}.jpg`,
     section: 'gallery',
     web_visible,
     web_sort_order: number,
   });
-  const shown = [photo(1, true)];
-  const first = propertyOf({ slug: 'first', location_id: BAY, photos: shown });
+  const first = propertyOf({ slug: 'first', location_id: BAY, photos: [photo(1, true)] });
+  const unseen = { ...first, photos: [photo(2, false), photo(1, true)] };
+  const hidden = { ...first, status: 'hidden' };
   const second = propertyOf({ slug: 'second', amenities: ['wifi'] });
   const never = propertyOf({ slug: 'never', status: 'hidden', location_id: BAY });
   const bay = 'Blue bay';
-
-  it('gets each change that the feed shows, once', async () => {
-    const copy = new Copy();
-    await load(fileOf([]));
-    const all = await copy.changes(7);
-    expect(all.length).toBeGreaterThan(50);
-    expect(new Set(all).size).toBe(all.length);
-    const unseen = { ...first, photos: [photo(2, false), ...shown] };
-    const hidden = { ...first, status: 'hidden' };
-    const steps: [object, string[]][] = [
-      [fileOf([first, second, never]), ['published first', 'published second']],
-      [fileOf([first, second, never]), []],
-      [fileOf([unseen, second, { ...never, name: 'Other' }]), []],
-      [fileOf([], { bay }), ['published first']],
-      [fileOf([{ ...hidden, slug: 'now-secret' }], { bay }), ['removed first']],
-      [{ properties: [{ ...hidden, slug: 'still-secret' }] }, []],
-      [{ properties: [first] }, ['published first']],
-    ];
-    for (const [file, expected] of steps) {
-      await load(file);
-      expect({ file, changes: await copy.changes() }).toEqual({ file, changes: expected });
-    }
-    await load(fileOf([], { bay, wifi: 'Fast Wi-Fi' }));
-    const came = await copy.changes();
-    expect(came).toContain('published second');
-    expect(came).not.toContain('published first');
-    await new Copy().changes(1);
-  });
-
-  it('ends with exactly the catalogue when imports run side by side while it reads', async () => {
-    const ids = Array.from({ length: 60 }, () => randomUUID());
-    const batch = (part: number, round: number) =>
-      ids.slice(part * 10, part * 10 + 25).map((id, index) =>
-        propertyOf({
-          id,
-          slug: `beside-${id}`,
-          name: `Part ${part} of round ${round}`,
-          status: (index + part + round) % 4 === 0 ? 'hidden' : 'listed',
-        }),
-      );
-    const readers = [new Copy(), new Copy(), new Copy()];
-    let isRunning = true;
-    const loadRounds = async () => {
-      for (const round of process.env.FULL ? [0, 1, 2, 3] : [0, 1]) {
-        await Promise.all([0, 1, 2, 3].map((part) => load({ properties: batch(part, round) })));
-      }
-    };
-    const loading = loadRounds().finally(() => {
-      isRunning = false;
-    });
-    while (isRunning) {
-      for (const [index, reader] of readers.entries()) await reader.follow(3 + index);
-    }
-    await loading;
-    expect(readers.reduce((sum, { pages }) => sum + pages, 0)).toBeGreaterThan(10);
-    for (const reader of [...readers, new Copy()]) {
-      await reader.changes(5);
-      expect(await reader.changes()).toEqual([]);
-    }
-  });
+  const steps: [object, string[]][] = [
+    [fileOf([first, second, never]), ['published first', 'published second']],
+    [fileOf([first, second, never]), []],
+    [fileOf([unseen, second, { ...never, name: 'Other' }]), []],
+    [fileOf([], { bay }), ['published first']],
+    [fileOf([{ ...hidden, slug: 'now-secret' }], { bay }), ['removed first']],
+    [{ properties: [{ ...hidden, slug: 'still-secret' }] }, []],
+    [{ properties: [first] }, ['published first']],
+    [fileOf([], { bay, wifi: 'Fast Wi-Fi' }), ['published second']],
+  ];
+  const copy = new Copy();
+  for (const [file, expected] of steps) {
+    await load(file);
+    expect({ file, changes: await copy.follow() }).toEqual({ file, changes: expected });
+    expect(copy.listings).toEqual(catalogue());
+  }
 });
 
-it('a reader learns of a rewind of the database by the rejection of its cursor, and begins again', async () => {
-  const copy = new Copy();
-  await load({ properties: [propertyOf({ slug: 'kept' })] });
-  await copy.follow();
-  await load({ properties: [propertyOf({ slug: 'undone' })] });
-  expect(await copy.changes()).toEqual(['published undone']);
-  project.execute(`DELETE FROM properties WHERE slug = 'undone'`);
-  const done = await project.run('after-time-travel.ts', '--no-ledger');
-  expect(done).toMatchObject({ code: 0, stderr: '' });
-  // It gets the place that the reader's cursor has.
-  await load({ properties: [propertyOf({ slug: 'other' })] });
-  const rejected = await fetchFeed(`property-changes?after=${copy.cursor}`);
-  expect(rejected.status).toBe(400);
-  expect(await rejected.json()).toMatchObject({
-    error: { code: 'invalid_cursor', param: 'after' },
+it('readers end with exactly the catalogue when imports run side by side while they read', async () => {
+  const ids = Array.from({ length: 60 }, () => randomUUID());
+  const batch = (part: number, round: number) =>
+    ids.slice(part * 10, part * 10 + 25).map((id, index) =>
+      propertyOf({
+        id,
+        slug: `beside-${id}`,
+        name: `Part ${part} of round ${round}`,
+        status: (index + part + round) % 4 === 0 ? 'hidden' : 'listed',
+      }),
+    );
+  const readers = [new Copy(), new Copy(), new Copy()];
+  let isRunning = true;
+  const loadRounds = async () => {
+    for (const round of [0, 1, 2, 3]) {
+      await Promise.all([0, 1, 2, 3].map((part) => load({ properties: batch(part, round) })));
+    }
+  };
+  const loading = loadRounds().finally(() => {
+    isRunning = false;
   });
-  const came = await new Copy().changes();
-  expect(came).toEqual(expect.arrayContaining(['published kept', 'published other']));
-  expect(came).not.toContain('published undone');
+  while (isRunning) {
+    for (const [index, reader] of readers.entries()) await reader.follow(3 + index);
+  }
+  await loading;
+  expect(readers.reduce((sum, { pages }) => sum + pages, 0)).toBeGreaterThan(10);
+  for (const reader of [...readers, new Copy()]) {
+    await reader.follow(5);
+    expect(reader.listings).toEqual(catalogue());
+  }
 });
