@@ -57,8 +57,7 @@ export async function effectOf(
   onCompared: (done: number) => void,
 ): Promise<Effect> {
   const { changedRecords, emptiedRecords } = recordEffects(plan);
-  const written = new Set(plan.rows.map(({ listing }) => listing));
-  const unchanged = plan.sources.filter((each) => !written.has(each));
+  const { unchanged } = plan;
   const findings: Findings = {
     added: [],
     changed: [],
@@ -117,14 +116,14 @@ async function* replacementsInFile(
 
 /** The listings outside the file that show a changed location or amenity, and those that are pruned. */
 async function* replacementsOutside(
-  { records, known, sources, pruned }: Plan,
+  { records, known, rows, unchanged, pruned }: Plan,
   database: D1Database,
   publicSiteUrl: string,
 ): AsyncGenerator<Replacement> {
   const changed = records.flatMap(({ key, old }) => (old === undefined ? [] : [key]));
   const hidden = new Set(pruned);
   const ids = new Set([...(await findUsers(database, changed)), ...hidden]);
-  for (const { id } of sources) ids.delete(id);
+  for (const { id } of [...rows.map(({ listing }) => listing), ...unchanged]) ids.delete(id);
   for await (const old of readListings(database, [...ids].sort())) {
     const { location, amenities, status } = old.listing;
     const now: Source = {

@@ -22,9 +22,6 @@ import { guardShare, type Plan, type Pruning, planImport } from './plan.ts';
 import type { ImportProblem } from './problem.ts';
 import { type Catalogue, readCatalogue, readListings } from './store.ts';
 
-/** An import gives up after this many attempts, each overtaken by another import. */
-const MAX_ATTEMPTS = 10;
-
 /** The records of one kind in the file. */
 export type Counts = { added: number; changed: number; unchanged: number };
 
@@ -49,7 +46,7 @@ export type ImportOptions = {
   /** Has no trailing slash. */
   publicSiteUrl: string;
   isDryRun: boolean;
-  pruning: Pruning;
+  pruning?: Pruning;
   allowEmptied?: boolean;
   /** Called after each batch with the number of listings that have been through a phase. */
   onProgress: (phase: 'checked' | 'staged', done: number, total: number) => void;
@@ -60,14 +57,11 @@ export async function importListings(
   read: ReadListings,
   options: ImportOptions,
 ): Promise<ImportOutcome> {
-  for (let attempt = 1; ; attempt += 1) {
+  for (;;) {
     try {
       return await attemptImport(read, options);
     } catch (error) {
       if (!(error instanceof Overtaken)) throw error;
-      if (attempt === MAX_ATTEMPTS) {
-        throw new Error('other imports went on changing the store', { cause: error });
-      }
     }
   }
 }
@@ -84,7 +78,7 @@ async function attemptImport(read: ReadListings, options: ImportOptions): Promis
   problems.push(...plan.problems);
   if (problems.length > 0) return { kind: 'rejected', problems };
 
-  const total = plan.sources.length;
+  const total = plan.rows.length + plan.unchanged.length;
   const effect = await effectOf(plan, stored, options, (done) => {
     if (total > 0) onProgress('checked', done, total);
   });
@@ -119,7 +113,7 @@ async function completeFile(
 }
 
 async function acceptedOutcome(
-  { file, records, sources, rows }: Plan,
+  { file, records, rows, unchanged }: Plan,
   { findings, writes }: Effect,
   { heads, newestChange, generation }: Catalogue,
 ): Promise<ImportOutcome> {
@@ -129,13 +123,13 @@ async function acceptedOutcome(
   const listings = rows.map(({ columns }) => ({ old: heads.get(columns.id) }));
   return {
     kind: 'accepted',
-    listings: countsOf(sources, listings),
+    listings: countsOf(rows.length + unchanged.length, listings),
     locations: countsOf(
-      file.locations,
+      file.locations.length,
       records.filter(({ kind }) => kind === 'location'),
     ),
     amenities: countsOf(
-      file.amenities,
+      file.amenities.length,
       records.filter(({ kind }) => kind === 'amenity'),
     ),
     findings,
@@ -151,7 +145,7 @@ function slugsOf({ listing, change }: Write): string[] {
   return [...(last === null ? [] : [last]), ...change.former_slugs];
 }
 
-function countsOf(records: readonly unknown[], changes: readonly { old?: unknown }[]): Counts {
+function countsOf(total: number, changes: readonly { old?: unknown }[]): Counts {
   const added = changes.filter(({ old }) => old === undefined).length;
-  return { added, changed: changes.length - added, unchanged: records.length - changes.length };
+  return { added, changed: changes.length - added, unchanged: total - changes.length };
 }

@@ -11,16 +11,12 @@ import { openDatabase } from '../database/open.ts';
 import { readVars } from '../development/dev-vars.ts';
 import { withLocalLock } from '../development/local-lock.ts';
 import type { ReadListings } from './file.ts';
-import { type ImportOutcome, importListings } from './import.ts';
-import type { Pruning } from './plan.ts';
+import { type ImportOptions, type ImportOutcome, importListings } from './import.ts';
 
-export type LoadOptions = {
+export type LoadOptions = Pick<ImportOptions, 'isDryRun' | 'pruning' | 'allowEmptied'> & {
   isRemote: boolean;
-  isDryRun: boolean;
   /** An environment of wrangler.toml, for the remote database; undefined for production. */
   environment?: string | undefined;
-  pruning?: Pruning;
-  allowEmptied?: boolean;
 };
 
 /** Imports into the database. Waits for its turn at the local one. */
@@ -49,16 +45,14 @@ export async function loadInto(
   { database, close }: OpenDatabase,
   read: ReadListings,
   publicSiteUrl: string,
-  { isDryRun, pruning = 'none', allowEmptied = false }: LoadOptions,
+  options: LoadOptions,
 ): Promise<ImportOutcome> {
   const progress = showProgress(process.stdout);
   try {
     return await importListings(read, {
+      ...options,
       database,
       publicSiteUrl,
-      isDryRun,
-      pruning,
-      allowEmptied,
       onProgress: (phase, done, total) => progress.update(`listings ${phase}`, done, total),
     });
   } finally {

@@ -46,9 +46,6 @@ export function finderOf({ heads }: Pick<Catalogue, 'heads'>): Finder {
   };
 }
 
-/** A whole record, and its problems. */
-type Completed<T> = { record: FileRecord<T>; problems: ImportProblem[] };
-
 /** Merges a patch into the stored records. `sources` has the listings that the patch names, by id. */
 export function completePatch(
   patch: PatchFile,
@@ -57,16 +54,17 @@ export function completePatch(
   sources: ReadonlyMap<string, Source>,
   mustBeStored: boolean,
 ): { file: WholeFile; problems: ImportProblem[] } {
+  const problems: ImportProblem[] = [];
   const locations = patch.locations.map((record) => {
     const { id, slug } = record.keys;
     const old = stored.locations.find((each) => each[id ? 'id' : 'slug'] === (id ?? slug));
     const whole = withId(merged(old ?? {}, record.value ?? record.fields), 'slug');
-    return completed(record, old === undefined, whole, writtenLocation);
+    return completed(record, old === undefined, whole, writtenLocation, problems);
   });
   const amenities = patch.amenities.map((record) => {
     const old = stored.amenities.find(({ slug }) => slug === record.keys.slug);
     const whole = merged(old ?? {}, record.value ?? record.fields);
-    return completed(record, old === undefined, whole, amenity);
+    return completed(record, old === undefined, whole, amenity, problems);
   });
   const properties = patch.properties.map((record) => {
     const ids = find(record.keys);
@@ -74,17 +72,13 @@ export function completePatch(
     const listing = old === undefined ? {} : fileListingOf(old);
     const whole = withId(mergedListing(listing, record.value ?? record.fields), 'hid', 'slug');
     const fault = record.value && nameFault(record.keys, ids, stored, mustBeStored);
-    return fault === undefined
-      ? completed(record, ids.length === 0, whole, writtenListing)
-      : { record: { ...record, value: undefined }, problems: [{ record: record.name, ...fault }] };
+    if (fault === undefined) {
+      return completed(record, ids.length === 0, whole, writtenListing, problems);
+    }
+    problems.push({ record: record.name, ...fault });
+    return { ...record, value: undefined };
   });
-  const file: WholeFile = {
-    isPatch: false,
-    locations: locations.map(({ record }) => record),
-    amenities: amenities.map(({ record }) => record),
-    properties: properties.map(({ record }) => record),
-  };
-  const problems = [...locations, ...amenities, ...properties].flatMap((each) => each.problems);
+  const file: WholeFile = { isPatch: false, locations, amenities, properties };
   return { file, problems: [...problems, ...repeatedKeys(file)] };
 }
 
@@ -98,13 +92,8 @@ function nameFault(
   if ((id ?? hid ?? slug) === undefined) return { path: '', code: 'names_no_listing' };
   if (ids.length > 1) return { path: 'hid', code: 'unclear_hid', value: hid };
   if (ids.length === 1 || !mustBeStored) return undefined;
-  const details = [
-    didYouMean(
-      slug ?? '',
-      [...heads.values()].map((head) => head.slug),
-    ),
-  ];
-  return { path: '', code: 'not_stored', details };
+  const slugs = [...heads.values()].map((head) => head.slug);
+  return { path: '', code: 'not_stored', details: [didYouMean(slug ?? '', slugs)] };
 }
 
 /** Returns the whole record. All fields that a new record lacks are one problem. */
@@ -113,7 +102,8 @@ function completed<T>(
   isNew: boolean,
   whole: Patch,
   schema: z.ZodType<T>,
-): Completed<T> {
+  problems: ImportProblem[],
+): FileRecord<T> {
   const { name, idField } = record;
   const isValid = record.value !== undefined;
   const { value, faults } = parsed(schema, whole);
@@ -123,14 +113,12 @@ function completed<T>(
   const lacking = faults.filter(isLacking).map(({ path }) => path);
   const details = [name.kind, idField, lacking.join(', ')];
   const keys = keysOf(whole);
-  const problems: Fault[] = [
+  const all: Fault[] = [
     ...(lacking.length > 0 ? [{ path: '', code: 'incomplete', details } as const] : []),
     // The other faults of an invalid record are known.
     ...(isValid ? faults.filter((fault) => !isLacking(fault)) : []),
     ...entryFaults(keys),
   ];
-  return {
-    record: { ...record, keys, value: isValid ? value : undefined },
-    problems: problems.map((fault) => ({ record: name, ...fault })),
-  };
+  for (const fault of all) problems.push({ record: name, ...fault });
+  return { ...record, keys, value: isValid ? value : undefined };
 }

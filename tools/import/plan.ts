@@ -20,7 +20,7 @@ export type RecordChange = {
   now: Location | Amenity;
 };
 
-/** The locations and amenities that listings may name, by their keys. */
+/** The locations (by id and by slug) and amenities (by slug) that listings may name. */
 type Known = { locations: Map<string, Location>; amenities: Map<string, Amenity> };
 
 export type Plan = {
@@ -30,10 +30,10 @@ export type Plan = {
   /** The records of the store, with those of the file in their place. */
   known: Known;
   records: RecordChange[];
-  /** Every valid listing of the file. */
-  sources: Source[];
   /** The rows of the listings that the store lacks, holds with another source, or has rendered by other rules. */
   rows: ListingRow[];
+  /** The other valid listings of the file. */
+  unchanged: Source[];
   /** The ids of the public listings that `--prune` hides. */
   pruned: string[];
 };
@@ -42,7 +42,7 @@ export type Plan = {
 export function planImport(
   file: WholeFile,
   stored: Catalogue,
-  { publicSiteUrl, pruning }: { publicSiteUrl: string; pruning: Pruning },
+  { publicSiteUrl, pruning = 'none' }: { publicSiteUrl: string; pruning?: Pruning },
 ): Plan {
   const locations = new Map(stored.locations.map((each) => [each.id, each]));
   const amenities = new Map(stored.amenities.map((each) => [each.slug, each]));
@@ -51,11 +51,11 @@ export function planImport(
     ...replaceIn(locations, 'location', file.locations, ({ id }) => id),
     ...replaceIn(amenities, 'amenity', file.amenities, ({ slug }) => slug),
   ];
-  const bySlug = new Map([...locations.values()].map((each) => [each.slug, each]));
+  for (const each of [...locations.values()]) {
+    if (each.slug !== null) locations.set(each.slug, each);
+  }
   const planned = file.properties.flatMap(({ name, value }) =>
-    value === undefined
-      ? []
-      : [{ name, row: rowOf(sourceOf(value, known, bySlug), publicSiteUrl) }],
+    value === undefined ? [] : [{ name, row: rowOf(sourceOf(value, known), publicSiteUrl) }],
   );
   const pruned = prunedIds(file, stored, pruning);
   const problems = [
@@ -66,16 +66,12 @@ export function planImport(
     ...planned.flatMap(({ name, row }) => sizeProblems(row, name)),
     ...(pruning === 'some' ? guardShare('prunes_too_many', pruned.length, stored) : []),
   ];
-  const rows = planned.map(({ row }) => row);
-  return {
-    file,
-    problems,
-    known,
-    records,
-    sources: rows.map(({ listing }) => listing),
-    rows: rows.filter((row) => differs(row, stored)),
-    pruned,
-  };
+  const { rows = [], same = [] } = Object.groupBy(
+    planned.map(({ row }) => row),
+    (row) => (differs(row, stored) ? 'rows' : 'same'),
+  );
+  const unchanged = same.map(({ listing }) => listing);
+  return { file, problems, known, records, rows, unchanged, pruned };
 }
 
 /** Puts the records of a file into `known`. Returns the changed ones. */
@@ -129,11 +125,10 @@ function unknownReferences(
   { locations, amenities, properties }: WholeFile,
   known: Known,
 ): ImportProblem[] {
-  const all = [...known.locations.values(), ...locations.map(({ keys }) => keys)];
-  const slugs = [...known.amenities.keys(), ...amenities.map(({ keys }) => keys.slug)];
+  const inFile = locations.flatMap(({ keys }) => [keys.id, keys.slug]);
   const names = {
-    location: new Set(all.flatMap(({ id, slug }) => [id, slug])),
-    amenity: new Set(slugs),
+    location: new Set([...known.locations.keys(), ...inFile]),
+    amenity: new Set([...known.amenities.keys(), ...amenities.map(({ keys }) => keys.slug)]),
   };
   return properties.flatMap(({ name: record, keys }) => {
     const references = [
@@ -165,19 +160,14 @@ function heroProblems({ name, value }: FileRecord<FileListing>): ImportProblem[]
 }
 
 /** Resolves the names in a listing. Unknown names are problems already. */
-function sourceOf(
-  listing: FileListing,
-  { locations, amenities }: Known,
-  locationsBySlug: ReadonlyMap<string | null, Location>,
-): Source {
-  const { location_id, location: slug, hero_photo, amenities: slugs, ...own } = listing;
-  const named = slug === undefined ? locations.get(location_id ?? '') : locationsBySlug.get(slug);
+function sourceOf(listing: FileListing, { locations, amenities }: Known): Source {
+  const { location_id, location = location_id, hero_photo, amenities: slugs, ...own } = listing;
   return {
     ...own,
     ...(hero_photo !== undefined && {
       hero_photo_id: own.photos.find(({ url }) => url === hero_photo)?.id ?? null,
     }),
-    location: slug === null ? null : (named ?? null),
+    location: locations.get(location ?? '') ?? null,
     amenities: slugs.flatMap((each) => amenities.get(each) ?? []),
   };
 }
