@@ -28,7 +28,6 @@ Example: npm run after-time-travel -- --remote`;
 
 type Request = { target: Target; ledger: string | undefined };
 
-/** Tests pass `run` another function that opens the database. */
 export const command = { usage: USAGE, parse: parseArguments, run } satisfies Command<Request>;
 
 if (import.meta.main) await runCommand(command);

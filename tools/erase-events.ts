@@ -19,15 +19,14 @@ import {
 
 const USAGE = `Usage: npm run erase-events -- (--aggregate-type T --aggregate-id ID [--dry-run] | --again) [--remote] [--env NAME] [--ledger FILE]
 
-Erases the payloads of an aggregate's events, and appends the erasure to the ledger. The service
-may be running.
+Erases the payloads of an aggregate's events. The service may be running.
 
   --dry-run      count the events that would be erased, and change nothing
   --again        repeat the erasures of the ledger, in a database that was rewound or copied
   ${TARGET_USAGE}
   --ledger FILE  instead of erasures.jsonl
 
-Changes: the payloads, which no later run brings back, and the ledger. The command may be repeated.
+Changes: the payloads, for good. The ledger gets a line. The command may be repeated.
 Exit codes: 0 the payloads are erased (or would be), 1 this is not known, 2 invalid arguments.
 Example: npm run erase-events -- --aggregate-type booking --aggregate-id bk_1001 --dry-run`;
 
@@ -42,7 +41,6 @@ type Request = {
 /** How far an erasure has come: printed when it fails. */
 type Progress = { text: string };
 
-/** Tests pass `run` another function that opens the database. */
 export const command = { usage: USAGE, parse: parseArguments, run } satisfies Command<Request>;
 
 if (import.meta.main) await runCommand(command);

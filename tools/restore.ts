@@ -24,13 +24,11 @@ Changes: the database, which must have no rows. A file that is cut short or alte
 Exit codes: 0 the database has the rows of the backup, 1 it does not, 2 invalid arguments.
 Example: npm run restore -- backups/local-2026-11-21T12-00-00Z.sql`;
 
-const UNTOUCHED = 'Nothing was changed.';
 const INTERRUPTED =
   'The database may hold a part of the backup. Run the same command again: it starts from the beginning. If it then finds rows, this restore had succeeded.';
 
 type Request = { file: string; target: Target; ledger: string | undefined };
 
-/** Tests pass `run` another function that opens the database. */
 export const command = { usage: USAGE, parse: parseArguments, run } satisfies Command<Request>;
 
 if (import.meta.main) await runCommand(command);
@@ -47,7 +45,7 @@ function parseArguments(args: string[]): Request {
 }
 
 async function run({ file, target, ledger }: Request, open = withDatabase): Promise<number> {
-  let state = UNTOUCHED;
+  let state = 'Nothing was changed.';
   try {
     const erasures = readPlayed(ledger);
     await inScratchFolder(tmpdir(), async (folder) => {
@@ -56,7 +54,7 @@ async function run({ file, target, ledger }: Request, open = withDatabase): Prom
         const erased = await open(target, async (database) => {
           await requireRestorable(database, nameOfDatabase(target));
           state = INTERRUPTED;
-          return restore(database, dump, erasures);
+          return restore(database, dump.scratch, erasures);
         });
         const rows = `${totalOf(dump.counts)} rows of ${dump.title}`;
         console.log(`Restored ${rows}. Erased again: ${countedEvents(erased)}.`);

@@ -116,7 +116,10 @@ describe('backup and restore', () => {
       [text.slice(0, text.length / 2), 'is cut short'],
       [text.slice(0, text.lastIndexOf('-- end')), 'is cut short'],
       [text.replace(`'booking-1'`, `'booking-9'`), 'was altered or is damaged'],
-      [text.replace(/"events":\d+/, '"events":9'), 'the rows that its last line counts: events'],
+      [
+        text.replace(/"events":\d+/, '"events":9'),
+        'events does not have the rows that the last line counts',
+      ],
       [`${text}more\n`, 'has data after its end'],
       ['', 'is no backup'],
     ];
@@ -266,7 +269,9 @@ describe('a restore that is interrupted', () => {
         database.sqlite.exec('CREATE TABLE later (id text); CREATE INDEX x ON later (id)');
       }
       const broken = breakingAt(call, database, isAfter);
-      const outcome = await restoreInto(broken, loaded, []).catch((error: Error) => error.message);
+      const outcome = await restoreInto(broken, loaded.scratch, []).catch(
+        (error: Error) => error.message,
+      );
       expect([0, 'the connection is gone']).toContain(outcome);
       if (await isUnfinished(database.binding)) {
         unfinished += 1;
@@ -285,11 +290,11 @@ describe('a restore that is interrupted', () => {
         () => false,
         () => true,
       );
-      if (!isDone) await restoreInto(database.binding, loaded, []);
+      if (!isDone) await restoreInto(database.binding, loaded.scratch, []);
       expect(contents(database)).toEqual(contents(backedUp));
       database.sqlite.close();
     }
-    expect(unfinished).toBeGreaterThan(5);
+    expect(unfinished).toBeGreaterThan(3);
   });
 });
 

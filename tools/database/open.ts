@@ -18,13 +18,13 @@ export async function openDatabase(
   return openLocal(kind === 'local' ? STATE_DIRECTORY : undefined);
 }
 
-export type WithDatabase = <T>(
-  target: Target,
-  work: (database: D1Database) => Promise<T>,
-) => Promise<T>;
+export type WithDatabase = typeof withDatabase;
 
-/** Opens the database of a target for the work, the local one in this program's turn. */
-export const withDatabase: WithDatabase = async ({ kind, environment }, work) => {
+/** Opens the database of a target for the work, the local one while no other program has the lock. */
+export async function withDatabase<T>(
+  { kind, environment }: Target,
+  work: (database: D1Database) => Promise<T>,
+): Promise<T> {
   const openAndWork = async () => {
     const { database, close } = await openDatabase(kind, environment);
     try {
@@ -35,7 +35,7 @@ export const withDatabase: WithDatabase = async ({ kind, environment }, work) =>
     }
   };
   return kind === 'remote' ? openAndWork() : withLocalLock(openAndWork);
-};
+}
 
 async function openRemote(environment: string | undefined): Promise<OpenDatabase> {
   const deployment = deploymentOf(readWranglerConfig(), environment);

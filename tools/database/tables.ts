@@ -39,6 +39,11 @@ export async function readTables(database: D1Database): Promise<string[]> {
   return schema.filter(({ type }) => type === 'table').map(({ name }) => name);
 }
 
+export async function countRows(database: D1Database, table: string): Promise<number> {
+  const count = database.prepare(`SELECT count(*) AS n FROM "${table}"`);
+  return z.int().parse(await count.first('n'));
+}
+
 /** Reads the names of the columns that a row is written with: `rowid` first, and no computed column. */
 export async function readColumns(database: D1Database, table: string): Promise<string[]> {
   const columns = 'SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0';
@@ -52,16 +57,6 @@ export async function hasRows(database: D1Database, table: string): Promise<bool
 
 export function totalOf(counts: Counts): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
-}
-
-/** Returns the tables that do not have the expected number of rows. */
-export async function findDiffering(database: D1Database, expected: Counts): Promise<string[]> {
-  const differing: string[] = [];
-  for (const [table, rows] of Object.entries(expected)) {
-    const count = database.prepare(`SELECT count(*) AS n FROM "${table}"`);
-    if ((await count.first('n')) !== rows) differing.push(table);
-  }
-  return differing;
 }
 
 /**
