@@ -119,8 +119,8 @@ function changeJson({ row, document }: Item<ChangeRow>, locale: ChangesRequest['
     change: isRemoved ? 'removed' : 'published',
     changed_at: new Date(row.changed_at).toISOString(),
   };
-  const shown = isRemoved ? 'null' : inLanguages(document, locale);
-  return `${JSON.stringify(change).slice(0, -1)},"property":${shown}}`;
+  const property = isRemoved ? 'null' : locale ? inLanguages(document, locale) : document;
+  return `${JSON.stringify(change).slice(0, -1)},"property":${property}}`;
 }
 
 const { change_seq, id, slug, status, changed_at, removed_slug, former_slugs } = properties;

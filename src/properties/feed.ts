@@ -266,7 +266,7 @@ async function tryRead(
       const keys = new Set(found.missing.map((each) => JSON.stringify([kind.name, each])));
       return { kind: 'read', read: { keys, result: { readAt } } };
     }
-    const result = await makeResponse(inLanguages(found, locale), readAt);
+    const result = await makeResponse(locale ? inLanguages(found, locale) : found, readAt);
     return { kind: 'read', read: { keys: new Set([key.response]), result } };
   } catch (error) {
     return { kind: 'failed', error };

@@ -20,12 +20,9 @@ export function mapLocales<T>(
   return Object.fromEntries(entries);
 }
 
-/**
- * Returns a document, which is JSON text, with the chosen languages of each text. A language that a text lacks is
- * absent. `undefined` chooses all languages.
- */
-export function inLanguages(document: string, locale: readonly string[] | undefined): string {
-  return locale === undefined ? document : JSON.stringify(cutTexts(JSON.parse(document), locale));
+/** Returns a JSON text with the chosen languages of each of its texts. A language that a text lacks is absent. */
+export function inLanguages(document: string, locale: readonly string[]): string {
+  return JSON.stringify(cutTexts(JSON.parse(document), locale));
 }
 
 /** Cuts each text of a value to the chosen languages, at any depth. Only a text has languages as its names. */

@@ -4,7 +4,7 @@ import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
-import type { CachedResponse, FeedResponse } from '../../src/properties/cache.ts';
+import type { FeedResponse } from '../../src/properties/cache.ts';
 import { chooseCached, namesTag } from '../../src/properties/feed.ts';
 import { failingD1, gatedD1 } from '../support/faults.ts';
 import {
@@ -21,9 +21,13 @@ const LIST = '/api/v1/web/properties';
 const START = Date.parse('2030-01-01T00:00:00Z');
 const FAILING = { DB: failingD1(env.DB, { when: 'before commit' }) };
 
+const STALE = 'edge; fwd=stale, isolate; fwd';
+
 /** Each test has its own data centre and listing. */
 let host = '';
 let slug = '';
+/** It has read the listing at the start. */
+let one: ReturnType<typeof isolate>;
 let log: MockInstance<typeof console.log>;
 let faultLog: MockInstance<typeof console.error>;
 
@@ -34,6 +38,8 @@ beforeEach(async () => {
   host = `${crypto.randomUUID()}.example.com`;
   slug = `home-${crypto.randomUUID().slice(0, 8)}x`;
   await storeListings(env.DB, [sourceOf({ slug, name: 'Before' })]);
+  one = isolate();
+  await one.read();
 });
 
 afterEach(() => {
@@ -135,22 +141,59 @@ const faultsOfD1 = () =>
   faultLog.mock.calls.filter(([line]) => String(line).includes('D1 failed or stalled'));
 
 describe('a cached response', () => {
-  it('is served from memory, and renewed in the background after three quarters of its time', async () => {
-    const one = isolate();
-    expect(await one.read()).toBe('Before: edge; fwd=miss, isolate; fwd=miss');
+  // What a reader gets from memory, and from the edge cache.
+  const hit = (ttl: number) => [
+    `Before: isolate; hit; ttl=${ttl}`,
+    `Before: edge; hit; ttl=${ttl}, isolate; fwd=miss`,
+  ];
+  const stale = (age: number) =>
+    ['stale', 'miss'].map((why) => `Before: ${STALE}=${why}; detail=failed, Age ${age}`);
+  const afresh = ['stale', 'miss'].map((why) => `After: ${STALE}=${why}`);
+  const error = [undefined, undefined];
+
+  it.each([
+    ['3600', 0, 'runs', hit(60)],
+    ['3600', 59.999, 'fails', hit(0)],
+    ['3600', 60, 'runs', afresh],
+    ['3600', 61, 'fails', stale(61)],
+    ['3600', 3_600, 'fails', stale(3_600)],
+    ['3600', 3_600.001, 'fails', error],
+    ['7200', 7_200, 'fails', stale(7_200)],
+    ['0', 59.999, 'fails', hit(0)],
+    ['0', 60, 'fails', error],
+  ])(
+    'with FEED_STALE_SECONDS=%s, %d s after its read, while D1 %s: %s',
+    async (FEED_STALE_SECONDS, age, d1, expected) => {
+      for (const [index, status] of expected.entries()) {
+        host = `${crypto.randomUUID()}.example.com`;
+        await rename('Before');
+        atSecond(0);
+        const one = isolate({ FEED_STALE_SECONDS });
+        await one.read();
+        await rename('After');
+        atSecond(age);
+        const asked = index === 0 ? one : isolate({ FEED_STALE_SECONDS });
+        const response = await asked.get(d1 === 'fails' ? FAILING : {});
+        if (status === undefined) await expectError(response, 500, 'internal_error');
+        else expect(await described(response)).toBe(status);
+      }
+    },
+  );
+
+  it('is renewed in the background after three quarters of its time', async () => {
     await rename('After');
-    atSecond(44.999);
-    expect(await one.read()).toBe('Before: isolate; hit; ttl=15');
-    expect(one.counted.reads).toBe(1);
-    atSecond(45);
-    expect(await one.read()).toBe('Before: isolate; hit; ttl=15');
-    expect(one.counted.reads).toBe(2);
+    for (const [second, reads] of [
+      [44.999, 1],
+      [45, 2],
+    ] as const) {
+      atSecond(second);
+      expect(await one.read()).toBe('Before: isolate; hit; ttl=15');
+      expect(one.counted.reads).toBe(reads);
+    }
     expect(await one.read()).toBe('After: isolate; hit; ttl=60');
   });
 
   it('is renewed by one request at a time', async () => {
-    const one = isolate();
-    await one.read();
     atSecond(50);
     const { DB, open } = stalling();
     const sent = await Promise.all(Array.from({ length: 10 }, () => one.send({ DB })));
@@ -160,8 +203,7 @@ describe('a cached response', () => {
   });
 
   it('is renewed from the edge cache if another isolate has renewed it', async () => {
-    const [one, other] = [isolate(), isolate()];
-    await one.read();
+    const other = isolate();
     await other.read();
     await rename('After');
     atSecond(46);
@@ -171,10 +213,7 @@ describe('a cached response', () => {
     expect([one.counted.reads, other.counted.reads]).toEqual([2, 0]);
   });
 
-  it('is renewed again some seconds after a failed renewal, and never served after its time', async () => {
-    const one = isolate();
-    await one.read();
-    await rename('After');
+  it('is renewed again some seconds after a failed renewal', async () => {
     for (const [second, reads] of [
       [45, 2],
       [50, 2],
@@ -184,21 +223,9 @@ describe('a cached response', () => {
       expect(await one.read(FAILING)).toMatch(/^Before: isolate; hit/);
       expect(one.counted.reads).toBe(reads);
     }
-    atSecond(60);
-    expect(await one.read()).toBe('After: edge; fwd=stale, isolate; fwd=stale');
-  });
-
-  it('reaches another isolate through the edge cache, and is no younger there', async () => {
-    await isolate().read();
-    await rename('After');
-    atSecond(48);
-    const other = isolate();
-    expect(await other.read()).toBe('Before: edge; hit; ttl=12, isolate; fwd=miss');
-    expect(await other.read()).toBe('After: isolate; hit; ttl=60');
   });
 
   it('is shared by equal requests, and by no others', async () => {
-    const one = isolate();
     const first = await one.get(
       {},
       { path: `${LIST}?status=listed,sold_out&limit=2&utm_source=a` },
@@ -211,15 +238,7 @@ describe('a cached response', () => {
     }
   });
 
-  it('is served to no request without credentials', async () => {
-    const one = isolate();
-    await one.read();
-    const denied = await one.get({}, { headers: { 'x-api-key': 'wrong' } });
-    await expectError(denied, 401, 'authentication_invalid');
-  });
-
   it('is a 304 without a read of D1, from memory and from the edge', async () => {
-    const one = isolate();
     const etag = (await one.get()).headers.get('ETag') ?? '';
     for (const again of [one, isolate()]) {
       const response = await again.get(FAILING, { headers: { 'If-None-Match': etag } });
@@ -231,15 +250,15 @@ describe('a cached response', () => {
     }
   });
 
-  it('is not used for another site address', async () => {
-    await isolate().read();
+  it('is used for no other site address, and for no request without credentials', async () => {
     const moved = await isolate({ PUBLIC_SITE_URL: 'https://new.example.com/' }).get();
     const { url } = await moved.json<{ url: string }>();
     expect(url).toBe(`https://new.example.com/listings/${slug}`);
+    const denied = await one.get({}, { headers: { 'x-api-key': 'wrong' } });
+    await expectError(denied, 401, 'authentication_invalid');
   });
 
   it('does not exist for a missing listing', async () => {
-    const one = isolate();
     const path = `${LIST}/${slug}-new`;
     await expectError(await one.get({}, { path }), 404, 'resource_missing');
     await storeListings(env.DB, [sourceOf({ slug: `${slug}-new` })]);
@@ -298,11 +317,11 @@ async function startLate(one: ReturnType<typeof isolate>, paths: string[]) {
 
 describe('an older read of D1', () => {
   it('replaces no younger response in memory or at the edge', async () => {
-    const one = isolate();
     const end = await startLate(one, [`${LIST}/${slug}?`]);
     await rename('After');
     atSecond(0.1);
-    await one.get({}, { path: `${LIST}/${slug}?fresh=true` });
+    const fresh = await one.get({}, { path: `${LIST}/${slug}?fresh=true` });
+    expect(await described(fresh)).toBe('After: edge; fwd=request, isolate; fwd=request');
     await end();
     for (const again of [one, isolate()])
       expect(await again.read(FAILING)).toMatch(/^After: .*hit; ttl=60/);
@@ -315,7 +334,6 @@ describe('an older read of D1', () => {
       const paths = Object.values(names).flatMap((each) =>
         ['?', '?locale=en&', '?locale=es,fr&'].map((query) => `${LIST}/${each}${query}`),
       );
-      const one = isolate();
       for (const path of paths) await one.get({}, { path });
       const end = await startLate(one, paths);
       // An import may hide and rename a listing at once.
@@ -334,7 +352,6 @@ describe('an older read of D1', () => {
   );
 
   it('hides no listing that was published again', async () => {
-    const one = isolate();
     const path = `${LIST}/${slug}?fresh=true`;
     await one.read();
     await hide();
@@ -348,147 +365,80 @@ describe('an older read of D1', () => {
   });
 });
 
-it('the younger one of two cached responses is served', () => {
-  const cached = (level: CachedResponse['level'], ttlMs: number): CachedResponse => ({
-    response: {} as FeedResponse,
-    level,
-    state: 'stale',
-    ttlMs,
-  });
-  const [memory, older, younger] = [
-    cached('memory', -2_000),
-    cached('edge', -3_000),
-    cached('edge', -1_000),
-  ];
-  expect(chooseCached({ memory, edge: younger }, 'failed')).toBe(younger);
-  expect(chooseCached({ memory, edge: older }, 'failed')).toBe(memory);
+it.each([
+  [-3_000, 'memory'],
+  [-1_000, 'edge'],
+])('the younger one of two cached responses is served: %d ms, %s', (ttlMs, chosen) => {
+  const common = { response: {} as FeedResponse, state: 'stale' as const };
+  const memory = { ...common, level: 'memory' as const, ttlMs: -2_000 };
+  const edge = { ...common, level: 'edge' as const, ttlMs };
+  expect(chooseCached({ memory, edge }, 'failed')?.level).toBe(chosen);
 });
 
-describe('while D1 fails', () => {
-  it.each([
-    ['3600', 61, 200],
-    ['3600', 3_600, 200],
-    ['3600', 3_600.001, 500],
-    ['7200', 7_200, 200],
-    ['0', 59, 200],
-    ['0', 60, 500],
-  ])(
-    'with FEED_STALE_SECONDS=%s a response %d seconds after its read is %d, from memory and from the edge',
-    async (FEED_STALE_SECONDS, age, status) => {
-      const one = isolate({ FEED_STALE_SECONDS });
-      await one.read();
-      atSecond(age);
-      for (const again of [one, isolate({ FEED_STALE_SECONDS })]) {
-        const response = await again.get(FAILING);
-        await expectStatus(response, status);
-        const isStale = status === 200 && age > 60;
-        expect(response.headers.get('Age')).toBe(isStale ? String(age) : null);
-      }
-      expect(faultLog.mock.calls.join()).toContain('"D1 failed or stalled"');
-    },
-  );
-
-  it('stale responses are served at once for 5 s after a fault, with one line in the log', async () => {
-    const one = isolate();
-    await one.read();
-    await rename('After');
-    atSecond(61);
-    await one.read(FAILING);
-    for (const second of [61, 65.999]) {
-      atSecond(second);
-      const expected = `Before: edge; fwd=stale, isolate; fwd=stale; detail=failed, Age ${Math.floor(second)}`;
-      expect(await one.read()).toBe(expected);
-    }
-    expect(one.counted.reads).toBe(2);
-    expect(faultsOfD1()).toHaveLength(1);
-    atSecond(66);
-    expect(await one.read()).toBe('After: edge; fwd=stale, isolate; fwd=stale');
-  });
-
-  it('a listing that D1 no longer has does not come back', async () => {
-    const one = isolate();
-    await one.read();
-    await hide();
-    atSecond(45);
-    await one.get();
-    await expectError(await one.get(), 404, 'resource_missing');
-    for (const again of [one, isolate()]) {
-      await expectError(await again.get(FAILING), 500, 'internal_error');
-    }
-  });
+it('stale responses are served at once for 5 s after a fault, with one line in the log', async () => {
+  await rename('After');
+  atSecond(61);
+  await one.read(FAILING);
+  for (const second of [61, 65.999]) {
+    atSecond(second);
+    const expected = `Before: edge; fwd=stale, isolate; fwd=stale; detail=failed, Age ${Math.floor(second)}`;
+    expect(await one.read()).toBe(expected);
+  }
+  expect(one.counted.reads).toBe(2);
+  expect(faultsOfD1()).toHaveLength(1);
+  atSecond(66);
+  expect(await one.read()).toBe('After: edge; fwd=stale, isolate; fwd=stale');
 });
 
 describe('while D1 is slow or stalls', () => {
-  /** Sends a request, and returns the milliseconds that it took, with what it got. */
-  async function timed(one: ReturnType<typeof isolate>, DB: D1Database, called: Promise<void>) {
-    let tookMs: number | undefined;
-    const startedAt = Date.now();
+  /** Reads from a D1 that stalls at a time after the start. Returns what is served, which takes exactly so long. */
+  async function readStalling(second: number, ms: number) {
+    stopAtSecond(second);
+    const { DB, called, open } = stalling();
+    let served: string | undefined;
     const sending = one.send({ DB }).then(async ({ response }) => {
-      tookMs = Date.now() - startedAt;
-      return described(response);
+      served = await described(response);
     });
     await called;
-    return { sending, tookMs: () => tookMs };
+    await vi.advanceTimersByTimeAsync(ms - 1);
+    expect(served).toBeUndefined();
+    await vi.advanceTimersByTimeAsync(1);
+    await sending;
+    return { served, DB, open };
   }
 
   it.each([
     [360, 300, 'detail=slow, Age 360'],
     [361, 2_000, 'detail=failed, Age 363'],
-  ])(
-    'a response %d seconds old is served after %d ms, and the read continues',
-    async (age, ms, expected) => {
-      const one = isolate();
-      await one.read();
-      await rename('After');
-      stopAtSecond(age);
-      const { DB, called, open } = stalling();
-      const { sending, tookMs } = await timed(one, DB, called);
-      await vi.advanceTimersByTimeAsync(ms - 1);
-      expect(tookMs()).toBeUndefined();
-      await vi.advanceTimersByTimeAsync(1);
-      expect(await sending).toContain(expected);
-      open();
-      await vi.waitFor(async () => expect(await one.read()).toMatch(/^After: isolate; hit/));
-    },
-  );
+  ])('a response %d s old is served after %d ms, and the read continues', async (age, ms, text) => {
+    await rename('After');
+    const { served, open } = await readStalling(age, ms);
+    expect(served).toContain(text);
+    open();
+    await vi.waitFor(async () => expect(await one.read()).toMatch(/^After: isolate; hit/));
+  });
 
   it('a reader of an older page gets the response of a slow D1', async () => {
-    const one = isolate();
-    await one.read();
     await rename('After');
     stopAtSecond(3_000);
     const { DB, called, open } = stalling();
-    const { sending } = await timed(one, DB, called);
+    const sending = one.send({ DB });
+    await called;
     await vi.advanceTimersByTimeAsync(1_900);
     open();
-    expect(await sending).toBe('After: edge; fwd=stale, isolate; fwd=stale');
+    const { response } = await sending;
+    expect(await described(response)).toBe('After: edge; fwd=stale, isolate; fwd=stale');
     expect(faultsOfD1()).toEqual([]);
   });
 
   it('a stall is a fault: any stale response is served at once for 5 s, and after 300 ms for a minute', async () => {
-    const one = isolate();
-    await one.read();
-    stopAtSecond(3_000);
-    const first = stalling();
-    const { sending } = await timed(one, first.DB, first.called);
-    await vi.advanceTimersByTimeAsync(2_000);
-    await sending;
+    const { DB } = await readStalling(3_000, 2_000);
     expect(faultsOfD1()).toHaveLength(1);
     // The timers stand still: no request waits for D1.
-    await one.send({ DB: first.DB });
+    await one.send({ DB });
     expect(one.counted.reads).toBe(2);
-    for (const [second, ms] of [
-      [3_010, 300],
-      [3_063, 2_000],
-    ] as const) {
-      stopAtSecond(second);
-      const next = stalling();
-      const { sending, tookMs } = await timed(one, next.DB, next.called);
-      await vi.advanceTimersByTimeAsync(ms - 1);
-      expect(tookMs()).toBeUndefined();
-      await vi.advanceTimersByTimeAsync(1);
-      expect(await sending).toContain(`Age ${second + ms / 1_000}`.replace(/\.\d+$/, ''));
-    }
+    expect((await readStalling(3_010, 300)).served).toContain('Age 3010');
+    expect((await readStalling(3_063, 2_000)).served).toContain('Age 3065');
   });
 });
 
@@ -496,10 +446,10 @@ describe('an edge cache that takes more than 20 ms', () => {
   it('is not awaited: D1 is read', async () => {
     stopAtSecond(0);
     delayEdge(new Promise(() => {}));
-    const one = isolate();
-    const sending = one.send();
+    const other = isolate();
+    const sending = other.send();
     await vi.advanceTimersByTimeAsync(19);
-    expect(one.counted.reads).toBe(0);
+    expect(other.counted.reads).toBe(0);
     await vi.advanceTimersByTimeAsync(1);
     await expectStatus((await sending).response, 200);
   });
@@ -524,20 +474,9 @@ describe('an edge cache that takes more than 20 ms', () => {
 });
 
 describe('fresh=true', () => {
-  it('reads past both caches, which have the response afterwards', async () => {
-    const one = isolate();
-    await one.read();
-    await rename('After');
-    const fresh = await one.get({}, { path: `${LIST}/${slug}?fresh=true` });
-    expect(await described(fresh)).toBe('After: edge; fwd=request, isolate; fwd=request');
-    for (const again of [one, isolate()])
-      expect(await again.read(FAILING)).toMatch(/^After: .*hit/);
-  });
-
   it.each([LIST, '/api/v1/web/property-cards', '/api/v1/web/locations'])(
     'gets no stale response: %s',
     async (path) => {
-      const one = isolate();
       await expectStatus(await one.get({}, { path: `${path}?fresh=true` }), 200);
       const failed = await one.get(FAILING, { path: `${path}?fresh=true` });
       await expectError(failed, 500, 'internal_error');
@@ -546,7 +485,6 @@ describe('fresh=true', () => {
   );
 
   it('is true or false, and fresh=false reads the caches', async () => {
-    const one = isolate();
     const path = `${LIST}/${slug}?fresh`;
     const response = await one.get({}, { path: `${path}=1` });
     expect((await expectError(response, 400, 'validation_error')).param).toBe('fresh');
@@ -557,8 +495,6 @@ describe('fresh=true', () => {
 });
 
 it('the log has the source of each response', async () => {
-  const one = isolate();
-  await one.read();
   await one.read();
   await isolate().read();
   atSecond(61);
