@@ -1,10 +1,10 @@
-/** Cards, languages, and the filter by a location's slug, with the sample listings. */
+/** Cards and languages, with the sample listings. */
 
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import samples from '../../tools/samples/listings.json';
-import { expectError, expectStatus, get } from '../support/http.ts';
+import { expectStatus, get } from '../support/http.ts';
 import { storeListings } from '../support/listings.ts';
 import { sampleSources } from '../support/samples.ts';
 
@@ -102,32 +102,5 @@ describe('locale', () => {
   it('cuts the names of locations', async () => {
     const { data } = await list('limit=1&locale=fr', '/api/v1/web/locations');
     expect(languagesIn(data)).toEqual(new Set(['fr']));
-  });
-});
-
-describe('location', () => {
-  const SARDINIA = 'e16037e3-44f6-4e6b-8589-6880896284e3';
-
-  it.each([LIST, CARDS])('takes the slug of a location: %s', async (path) => {
-    const named = await list('location=sardinia&status=listed,sold_out', path);
-    expect(named.data.length).toBeGreaterThan(1);
-    expect(named.data).toEqual(
-      (await list(`location_id=${SARDINIA}&status=listed,sold_out`, path)).data,
-    );
-  });
-
-  it('that is unknown gives an empty list, and one that is no slug is rejected', async () => {
-    expect((await list('location=atlantis')).data).toEqual([]);
-    const error = await expectError(await get(`${LIST}?location=A B`), 400, 'validation_error');
-    expect(error.param).toBe('location');
-  });
-
-  it('is rejected beside location_id, also with another bad parameter', async () => {
-    const both = `location=sardinia&location_id=${SARDINIA}`;
-    for (const query of [both, `${both}&limit=0`]) {
-      const response = await get(`${LIST}?${query}`);
-      const { details } = await expectError(response, 400, 'validation_error');
-      expect(details?.map(({ path }) => path)).toContain('location');
-    }
   });
 });

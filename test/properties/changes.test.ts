@@ -165,13 +165,10 @@ describe('wait', () => {
     expect((await read(`?after=${resume}&wait=25`)).data[0]?.former_slugs).toEqual(['before']);
   });
 
-  it.each(['wait=1', 'after=x&wait=26', 'after=x&wait=0', 'after=x&wait=soon'])(
-    'is rejected as %s',
-    async (query) => {
-      const error = await expectError(await get(`${CHANGES}?${query}`), 400, 'validation_error');
-      expect(error.param).toBe('wait');
-    },
-  );
+  it('is rejected without a cursor', async () => {
+    const error = await expectError(await get(`${CHANGES}?wait=1`), 400, 'validation_error');
+    expect(error.param).toBe('wait');
+  });
 });
 
 describe('a cursor of the list of changes', () => {

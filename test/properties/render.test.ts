@@ -58,30 +58,19 @@ it('a listing that was stored before the rules of the file became stricter is st
 });
 
 describe('the hero image', () => {
-  it('is the selected photo, also one that the web does not show', () => {
-    const selected = photo({ web_visible: false });
-    const photos = [photo({ section: 'hero' }), selected];
-    expect(rendered({ photos, hero_photo_id: selected.id }).hero_image).toEqual({
-      url: selected.url,
-      alt: selected.alt,
-    });
-  });
+  const selected = photo({ web_visible: false });
+  const last = photo({ section: 'hero', web_sort_order: 5 });
+  const first = photo({ section: 'hero', web_sort_order: 2 });
+  const twin = photo({ section: 'hero', web_sort_order: 2 });
+  const unseen = photo({ section: 'hero', web_sort_order: 1, web_visible: false });
 
-  it('is the first web-visible photo of section hero without a selected one, ties broken by id', () => {
-    const photos = [
-      photo({ section: 'gallery', web_sort_order: -9 }),
-      photo({ section: 'hero', web_sort_order: 1, web_visible: false }),
-      photo({ section: 'hero', web_sort_order: 5 }),
-      photo({ section: 'hero', web_sort_order: 2 }),
-      photo({ section: 'hero', web_sort_order: 2 }),
-    ];
-    expect(rendered({ photos: photos.toReversed() }).hero_image?.url).toBe(photos[3]?.url);
-  });
-
-  it('is null without a candidate', () => {
-    expect(
-      rendered({ photos: [photo(), photo({ section: 'hero', web_visible: false })] }).hero_image,
-    ).toBeNull();
+  it.each([
+    ['the selected photo, also one that the web does not show', [first, selected], selected],
+    ['the first one of section hero, ties broken by id', [last, twin, first, unseen], first],
+    ['null without a candidate', [photo(), unseen], undefined],
+  ])('is %s', (_name, photos, hero) => {
+    const shown = rendered({ photos, hero_photo_id: selected.id }).hero_image;
+    expect(shown).toEqual(hero ? { url: hero.url, alt: hero.alt } : null);
   });
 });
 

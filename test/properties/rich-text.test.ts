@@ -2,73 +2,42 @@ import { describe, expect, it } from 'vitest';
 import { plainTextOf, type RichText } from '../../src/properties/rich-text.ts';
 import { richText } from '../../tools/import/listing-schemas.ts';
 
-const words = (text: string, marks?: object[]) => ({ type: 'text', text, ...(marks && { marks }) });
-const paragraph = (...content: object[]) => ({ type: 'paragraph', content });
-const hardBreak = { type: 'hardBreak' };
-const doc = (...content: object[]) => ({ type: 'doc', content }) as RichText;
+/** A text or a hard break in a paragraph. */
+const inline = (text: string) => (text === '|' ? { type: 'hardBreak' } : { type: 'text', text });
+const node = (type: string, ...content: object[]) => ({ type, content });
+const paragraph = (...texts: string[]) => node('paragraph', ...texts.map(inline));
+const doc = (...content: object[]) => node('doc', ...content) as RichText;
+const item = (...content: object[]) => node('listItem', ...content);
+const bold = { ...inline('bold'), marks: [{ type: 'bold' }] };
+const heading = { ...node('heading', inline('H')), attrs: { level: 2 } };
+const sublist = node('orderedList', item(paragraph('2.1')));
 
 describe('plain text', () => {
   it.each<[string, RichText, string]>([
     ['a plain string as it is', ' As is.\n\n\n Twice ', ' As is.\n\n\n Twice '],
     ['the line ends of a plain string as newlines', 'a\r\nb\rc\n\r\nd', 'a\nb\nc\n\nd'],
-    [
-      'paragraphs separated by a blank line',
-      doc(paragraph(words('A')), paragraph(words('B'))),
-      'A\n\nB',
-    ],
-    [
-      'a heading as a block',
-      doc({ type: 'heading', attrs: { level: 2 }, content: [words('H')] }, paragraph(words('P'))),
-      'H\n\nP',
-    ],
-    [
-      'a hard break as a newline',
-      doc(paragraph(words('a'), { type: 'hardBreak' }, words('b'))),
-      'a\nb',
-    ],
+    ['paragraphs separated by a blank line', doc(paragraph('A'), paragraph('B')), 'A\n\nB'],
+    ['a heading as a block', doc(heading, paragraph('P')), 'H\n\nP'],
     [
       'one newline for several hard breaks, and none at the ends of a block',
-      doc(
-        paragraph(hardBreak, words('a'), hardBreak, hardBreak, words(' '), hardBreak, words('b')),
-        paragraph(hardBreak),
-        paragraph(words('c'), hardBreak, hardBreak),
-      ),
+      doc(paragraph('|', 'a', '|', '|', ' ', '|', 'b'), paragraph('|'), paragraph('c', '|', '|')),
       'a\nb\n\nc',
     ],
     [
       'line ends inside a text as hard breaks',
-      doc(paragraph(words('\r\na\r\n\r\nb\rc'), hardBreak, words('\nd\n'))),
+      doc(paragraph('\r\na\r\n\r\nb\rc', '|', '\nd\n')),
       'a\nb\nc\nd',
     ],
-    [
-      'text without its marks',
-      doc(paragraph(words('bold', [{ type: 'bold' }]), words(' link', [{ type: 'link' }]))),
-      'bold link',
-    ],
+    ['text without its marks', doc(node('paragraph', bold, inline(' text'))), 'bold text'],
     [
       'list items as blocks',
-      doc({
-        type: 'bulletList',
-        content: [
-          { type: 'listItem', content: [paragraph(words('1')), paragraph(words('1b'))] },
-          {
-            type: 'listItem',
-            content: [
-              paragraph(words('2')),
-              {
-                type: 'orderedList',
-                content: [{ type: 'listItem', content: [paragraph(words('2.1'))] }],
-              },
-            ],
-          },
-        ],
-      }),
+      doc(node('bulletList', item(paragraph('1'), paragraph('1b')), item(paragraph('2'), sublist))),
       '1\n\n1b\n\n2\n\n2.1',
     ],
-    ['quotations as blocks', doc({ type: 'blockquote', content: [paragraph(words('q'))] }), 'q'],
+    ['quotations as blocks', doc(node('blockquote', paragraph('q'))), 'q'],
     [
       'no blank blocks',
-      doc(paragraph(), paragraph(words(' ')), paragraph(words('x')), { type: 'paragraph' }),
+      doc(paragraph(), paragraph(' '), paragraph('x'), { type: 'paragraph' }),
       'x',
     ],
     ['nothing of an empty document', { type: 'doc' }, ''],
@@ -78,31 +47,24 @@ describe('plain text', () => {
 });
 
 describe('a rich text', () => {
+  const TEXT = ['content', 0, 'content', 0, 'text'];
   const nested = (depth: number): object =>
-    depth === 0 ? paragraph(words('x')) : { type: 'blockquote', content: [nested(depth - 1)] };
+    depth === 0 ? paragraph('x') : node('blockquote', nested(depth - 1));
 
   it.each<[string, unknown, (string | number)[]]>([
     ['of an unknown node type', doc({ type: 'image' }), ['content', 0, 'type']],
     ['that is a number', 7, []],
     ['that is null', null, []],
     ['that is a list', [], []],
-    ['that is a paragraph', paragraph(words('x')), []],
+    ['that is a paragraph', paragraph('x'), []],
     ['whose content is no list', { type: 'doc', content: {} }, ['content']],
     ['with a node that is a string', { type: 'doc', content: ['x'] }, ['content', 0]],
-    [
-      'with a text node without text',
-      doc(paragraph({ type: 'text' })),
-      ['content', 0, 'content', 0, 'text'],
-    ],
-    ['with NUL', doc(paragraph(words('a\0'))), ['content', 0, 'content', 0, 'text']],
+    ['with a text node without text', doc(node('paragraph', { type: 'text' })), TEXT],
+    ['with NUL', doc(paragraph('a\0')), TEXT],
     ['that is a text with NUL', 'a\0', []],
     ['with a document inside', doc({ type: 'doc' }), ['content', 0, 'type']],
-    ['of over 1,000 nodes', doc(...Array.from({ length: 1_001 }, () => paragraph())), ['content']],
-    [
-      'of over 100,000 characters',
-      doc(...Array.from({ length: 3 }, () => paragraph(words('x'.repeat(50_000))))),
-      [],
-    ],
+    ['of over 1,000 nodes', doc(...Array(1_001).fill(paragraph())), ['content']],
+    ['of over 100,000 characters', doc(...Array(3).fill(paragraph('x'.repeat(50_000)))), []],
   ])('%s is rejected by its path', (_name, value, path) => {
     expect(richText.safeParse(value).error?.issues.map((issue) => issue.path)).toEqual([path]);
   });
