@@ -16,6 +16,8 @@ export type AppEnv = {
     client?: string;
     /** The recognized caller, also in the log: the key's name, `api-key` or `bearer`. */
     caller?: string;
+    /** The origin of a rejected preflight, for the log. */
+    rejectedOrigin?: string | undefined;
     /** The scopes of the caller's API key. */
     scopes?: readonly Scope[];
   };

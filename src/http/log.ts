@@ -71,6 +71,7 @@ export function accessLog() {
       status: c.res.status,
       duration_ms: duration,
       caller: c.get('caller'),
+      rejected_origin: c.get('rejectedOrigin'),
       ...notes,
       ...origin,
     };

@@ -6,7 +6,7 @@
 import type { Context } from 'hono';
 import { cors as honoCors } from 'hono/cors';
 import { createMiddleware } from 'hono/factory';
-import { type AppEnv, configOf } from '../config.ts';
+import { type AppEnv, type Config, configOf } from '../config.ts';
 
 const REQUEST_ID = 'X-Request-ID';
 const POLICY = 'Content-Security-Policy';
@@ -77,28 +77,32 @@ const EXPOSED_HEADERS = [
 ];
 const PREFLIGHT_MAX_AGE_SECONDS = 86_400;
 
+/** The origins of sites in development. */
+const LOCAL_ORIGIN = /^http:\/\/localhost(:\d+)?$/;
+
 /**
  * Responds to preflights, and sets the headers of CORS on other responses. An OPTIONS without
  * `Access-Control-Request-Method` is no preflight: its route responds with 405.
  */
 export function cors() {
   const handle = honoCors({
-    origin: (origin, c) => allowedOrigin(origin, configOf(c.env).corsOrigins),
+    origin: (origin, c) => allowedOrigin(origin, configOf(c.env)),
     allowMethods: ['GET', 'HEAD', 'POST'],
     allowHeaders: REQUEST_HEADERS,
     exposeHeaders: EXPOSED_HEADERS,
     maxAge: PREFLIGHT_MAX_AGE_SECONDS,
   });
   return createMiddleware<AppEnv>(async function cors(c, next) {
-    const { corsOrigins } = configOf(c.env);
-    if (corsOrigins.length === 0) return next();
+    const config = configOf(c.env);
     const origin = c.req.header('Origin');
-    const isPreflight = c.req.header('Access-Control-Request-Method') !== undefined;
-    const isCors = c.req.method !== 'OPTIONS' || isPreflight;
-    if (origin !== undefined && isCors) return handle(c, next);
+    const allowed = origin === undefined ? null : allowedOrigin(origin, config);
+    const isOptions = c.req.method === 'OPTIONS';
+    const isPreflight = isOptions && c.req.header('Access-Control-Request-Method') !== undefined;
+    if (isPreflight && allowed === null) c.set('rejectedOrigin', origin?.slice(0, 100));
+    if (config.corsOrigins.length === 0 && !config.isDevelopment) return next();
+    if (origin !== undefined && isOptions === isPreflight) return handle(c, next);
     await next();
     c.res.headers.append('Vary', 'Origin');
-    const allowed = origin === undefined ? null : allowedOrigin(origin, corsOrigins);
     if (allowed === null) return undefined;
     c.res.headers.set('Access-Control-Allow-Origin', allowed);
     c.res.headers.set('Access-Control-Expose-Headers', EXPOSED_HEADERS.join(','));
@@ -106,8 +110,9 @@ export function cors() {
   });
 }
 
-/** Returns the value of `Access-Control-Allow-Origin`; null for an origin that is not listed. */
-function allowedOrigin(origin: string, listed: readonly string[]): string | null {
-  if (listed.includes('*')) return '*';
-  return listed.includes(origin) ? origin : null;
+/** Returns the value of `Access-Control-Allow-Origin`; null for an origin that is not allowed. */
+function allowedOrigin(origin: string, { corsOrigins, isDevelopment }: Config): string | null {
+  if (corsOrigins.includes('*')) return '*';
+  const isLocal = isDevelopment && LOCAL_ORIGIN.test(origin);
+  return isLocal || corsOrigins.includes(origin) ? origin : null;
 }

@@ -105,6 +105,8 @@ beforeAll(async () => {
   await send('expired-token', FEED, {
     headers: { 'x-api-key': 'none', Authorization: `Bearer ${await provider.sign({ exp: 1 })}` },
   });
+  const preflight = { Origin: 'https://shop.example.com', 'Access-Control-Request-Method': 'GET' };
+  await send('preflight', FEED, { method: 'OPTIONS', headers: preflight });
   await send('accepted', INGEST, posting('key-1-of-the-log', 'a'));
   await send('replayed', INGEST, posting('key-1-of-the-log', 'a'));
   await send('conflict', INGEST, posting('key-1-of-the-log', 'b'));
@@ -244,6 +246,7 @@ describe('the fields', () => {
     ],
     ['read-by-token', { caller: 'bearer' }],
     ['expired-key', { caller: 'old-site', key_fault: 'expired', status: 401 }],
+    ['preflight', { rejected_origin: 'https://shop.example.com' }],
     ['no-scope', { caller: 'site', error_code: 'permission_denied' }],
     ['accepted', { outcome: 'accepted', caller: 'booking-system' }],
     ['replayed', { outcome: 'replayed', status: 200 }],

@@ -208,6 +208,18 @@ describe('CORS', () => {
     }
   });
 
+  it('in development lets every port of localhost in, and no other origin', async () => {
+    const allowedFor = async (Origin: string) => {
+      const init = { ...preflight, headers: { ...preflight.headers, Origin } };
+      const response = await sendWith({ ENVIRONMENT: 'development' }, LIST, init);
+      return response.headers.get('Access-Control-Allow-Origin');
+    };
+    expect(await allowedFor('http://localhost:5173')).toBe('http://localhost:5173');
+    expect(await allowedFor('http://localhost')).toBe('http://localhost');
+    expect(await allowedFor('http://localhost.evil.example')).toBeNull();
+    expect(await allowedFor('https://site.example.com')).toBeNull();
+  });
+
   it('answers a preflight with every header that the API reads', async () => {
     const response = await sendWith({ CORS_ORIGINS }, LIST, preflight);
     await expectStatus(response, 204);
