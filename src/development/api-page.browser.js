@@ -1,6 +1,6 @@
 /* The script of the API page: it starts Scalar, which loads nothing from another origin with these settings. */
 
-const root = document.getElementById('docs');
+const root = document.getElementById('main');
 
 Scalar.createApiReference(root, {
   url: '/api/docs/page.json',

@@ -1,12 +1,9 @@
 /** The preview of the sample listings in a real browser: Debian's Chromium, where it is installed. */
 
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import samples from '../../tools/samples/listings.json' with { type: 'json' };
-import { axeFindings, hasChromium, openBrowser } from '../support/node/browser.ts';
-import type { ProjectCopy } from '../support/node/project-copy.ts';
-import type { ServedCopy } from '../support/node/served-copy.ts';
-import { copyWithStore } from '../support/node/stores.ts';
+import { axeFindings, hasChromium, type Opened, openSamples } from '../support/node/browser.ts';
 
 const PHONE = { width: 390, height: 844 };
 const NARROWEST = { width: 320, height: 640 };
@@ -17,37 +14,20 @@ const COMPLETE = 'casa-ginebrera';
 /** One pixel, as GIF. */
 const PIXEL = Buffer.from('R0lGODlhAQABAAAAACwAAAAAAQABAAA=', 'base64');
 
-if (!hasChromium) console.warn('There is no Chromium: the tests of the preview are skipped.');
-
 describe.skipIf(!hasChromium)('the preview in Chromium', () => {
-  let project: ProjectCopy;
-  let service: ServedCopy;
-  let browser: Browser;
+  let opened: Opened;
   let page: Page;
-  const complaints: string[] = [];
-  const requested = new Set<string>();
 
   beforeAll(async () => {
-    project = await copyWithStore('samples');
-    [service, browser] = await Promise.all([project.serve(), openBrowser()]);
-    page = await browser.newPage({ viewport: DESK });
+    opened = await openSamples();
+    page = opened.page;
+    await page.setViewportSize(DESK);
     await page.route(PHOTOS, (route) => route.abort());
-    page.on('console', (message) => {
-      if (message.text().includes('net::ERR_FAILED')) return;
-      if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
-    });
-    page.on('request', (request) => {
-      if (!request.url().startsWith('data:')) requested.add(new URL(request.url()).origin);
-    });
   });
-
-  afterAll(async () => {
-    await browser?.close();
-    await project?.remove();
-  });
+  afterAll(() => opened?.close());
 
   async function visit(path: string): Promise<void> {
-    await page.goto(`${service.origin}/preview${path}`);
+    await page.goto(`${opened.service.origin}/preview${path}`);
   }
 
   const cards = () => page.locator('.card');
@@ -55,18 +35,12 @@ describe.skipIf(!hasChromium)('the preview in Chromium', () => {
   const countText = () => page.locator('#count').textContent();
   const regionText = (name: string) => page.getByRole('region', { name }).textContent();
 
-  it('shows every listing with its status in the order of the feed, 24 on a page', async () => {
-    const shown: [string, string][] = [];
+  it('shows every listing with its status in the order of the feed', async () => {
     await visit('');
-    for (const pageNumber of [1, 2, 3]) {
-      if (pageNumber > 1) await page.getByRole('link', { name: 'Next' }).click();
-      await page.getByText(`Page ${pageNumber} of 3`).waitFor();
-      const slugs = await cards()
-        .locator('h3 a')
-        .evaluateAll((links) => links.map(({ id }) => id));
-      const badges = await cards().locator('.badge:first-child').allInnerTexts();
-      shown.push(...slugs.map((slug, index): [string, string] => [slug, badges[index] ?? '']));
-    }
+    const slugs = await cards()
+      .locator('h3 a')
+      .evaluateAll((links) => links.map(({ id }) => id));
+    const shown = await cards().locator('.badge:first-child').allInnerTexts();
     const badges = new Map([
       ['listed', 'Listed'],
       ['coming_soon', 'Coming soon'],
@@ -76,9 +50,8 @@ describe.skipIf(!hasChromium)('the preview in Chromium', () => {
     const inOrder = samples.properties.toSorted(
       (a, b) => a.display_order - b.display_order || (a.id < b.id ? -1 : 1),
     );
-    expect(shown).toEqual(
-      inOrder.map(({ slug, status }) => [`listing-${slug}`, badges.get(status)]),
-    );
+    expect(slugs).toEqual(inOrder.map(({ slug }) => `listing-${slug}`));
+    expect(shown).toEqual(inOrder.map(({ status }) => badges.get(status)));
   });
 
   it('filters by status, type, location and words, and keeps the filters in its address', async () => {
@@ -197,9 +170,6 @@ describe.skipIf(!hasChromium)('the preview in Chromium', () => {
       'No location',
       'No price',
     ]);
-    for (const text of ['No photo', 'No Spanish description', 'No location', 'No price']) {
-      expect(await page.getByText(text, { exact: true }).count(), text).toBe(2);
-    }
   });
 
   it.each([
@@ -246,8 +216,8 @@ describe.skipIf(!hasChromium)('the preview in Chromium', () => {
 
   it('shows an import when it is loaded again', async () => {
     const patch = { properties: [{ slug: COMPLETE, title: { en: 'Imported now' } }] };
-    const file = project.write('patch.json', patch);
-    const loaded = await project.run('import-listings.ts', file, '--patch');
+    const file = opened.project.write('patch.json', patch);
+    const loaded = await opened.project.run('import-listings.ts', file, '--patch');
     expect(loaded).toMatchObject({ code: 0, stderr: '' });
     for (const path of ['', `/listings/${COMPLETE}`]) {
       await visit(path);
@@ -256,7 +226,8 @@ describe.skipIf(!hasChromium)('the preview in Chromium', () => {
   });
 
   it('logs no error, and requests the service and the addresses of photos only', () => {
-    expect(complaints).toEqual([]);
-    expect(requested).toEqual(new Set([service.origin, 'https://images.example.com']));
+    expect(opened.complaints).toEqual([]);
+    const origins = [opened.service.origin, 'https://images.example.com'];
+    expect(opened.requested).toEqual(new Set(origins));
   });
 });

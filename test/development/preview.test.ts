@@ -27,8 +27,8 @@ describe('the preview', () => {
       "default-src 'none'",
       "style-src 'self'",
       'img-src http: https: data:',
-      "base-uri 'none'",
       "form-action 'self'",
+      "base-uri 'none'",
       "frame-ancestors 'none'",
     ]);
   });

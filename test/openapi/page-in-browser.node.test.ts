@@ -1,13 +1,10 @@
 /** The API page in a real browser: Debian's Chromium, where it is installed. */
 
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { createOpenApiDocument } from '../../src/openapi/document.ts';
-import { axeFindings, hasChromium, openBrowser } from '../support/node/browser.ts';
-import type { ProjectCopy } from '../support/node/project-copy.ts';
-import type { ServedCopy } from '../support/node/served-copy.ts';
-import { copyWithStore } from '../support/node/stores.ts';
+import { axeFindings, hasChromium, type Opened, openSamples } from '../support/node/browser.ts';
 
 const DESK = { width: 1280, height: 900 };
 const PHONE = { width: 390, height: 844 };
@@ -30,42 +27,24 @@ const FINDINGS_IN_SCALAR = [
   'button-name',
 ];
 
-if (!hasChromium) console.warn('There is no Chromium: the tests of the API page are skipped.');
-
 describe.skipIf(!hasChromium)('the API page in Chromium', () => {
-  let project: ProjectCopy;
-  let service: ServedCopy;
-  let apiKey: string | undefined;
-  let browser: Browser;
+  let opened: Opened;
   let page: Page;
-  const complaints: string[] = [];
-  const requested = new Set<string>();
+  let origin: string;
 
   beforeAll(async () => {
-    project = await copyWithStore('samples');
-    [service, browser] = await Promise.all([project.serve(), openBrowser()]);
-    apiKey = service.vars.get('API_KEY');
-    page = await browser.newPage({ viewport: DESK });
-    page.setDefaultTimeout(110_000);
-    page.on('console', (message) => {
-      if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
-    });
-    page.on('pageerror', (error) => complaints.push(error.message));
-    page.on('request', (request) => {
-      if (!request.url().startsWith('data:')) requested.add(new URL(request.url()).origin);
-    });
+    opened = await openSamples();
+    page = opened.page;
+    origin = opened.service.origin;
+    await page.setViewportSize(DESK);
   });
-
-  afterAll(async () => {
-    await browser?.close();
-    await project?.remove();
-  });
+  afterAll(() => opened?.close());
 
   /** Loads the page at a section, which the page draws when it comes into view. */
   async function visit(section: string, heading: string): Promise<void> {
     // Another hash alone would not load the page.
     await page.goto('about:blank');
-    await page.goto(`${service.origin}/api/docs${section}`);
+    await page.goto(`${origin}/api/docs${section}`);
     await page.getByRole('heading', { name: heading }).waitFor();
   }
 
@@ -80,9 +59,10 @@ describe.skipIf(!hasChromium)('the API page in Chromium', () => {
   });
 
   it('has samples in curl and JavaScript with the address and the key, and no filter', async () => {
-    const address = `${service.origin}/api/v1/web/properties`;
+    const address = `${origin}/api/v1/web/properties`;
     const sample = sectionOf(LIST).locator('pre').first();
     await visit('', 'List the public listings');
+    const apiKey = opened.service.vars.get('API_KEY');
     const curl = `curl ${address} \\\n  --header 'x-api-key: ${apiKey}'`;
     await expect.poll(() => sample.textContent()).toContain(curl);
     await page.getByRole('button', { name: 'Shell Curl' }).first().click();
@@ -99,7 +79,7 @@ describe.skipIf(!hasChromium)('the API page in Chromium', () => {
     await sectionOf(operation)
       .getByRole('button', { name: /^Test Request/ })
       .click();
-    const address = service.origin + operation.slice(operation.indexOf('/'));
+    const address = origin + operation.slice(operation.indexOf('/'));
     const response = page.waitForResponse(address);
     await page.getByRole('button', { name: /^Send Request/ }).click();
     expect((await response).status()).toBe(status);
@@ -123,7 +103,7 @@ describe.skipIf(!hasChromium)('the API page in Chromium', () => {
   );
 
   it('logs no error, and requests the service only', () => {
-    expect(complaints).toEqual([]);
-    expect([...requested]).toEqual([service.origin]);
+    expect(opened.complaints).toEqual([]);
+    expect([...opened.requested]).toEqual([origin]);
   });
 });

@@ -5,6 +5,8 @@ import * as z from 'zod';
 import { askDevelopment as ask } from '../support/development.ts';
 import { expectError, expectStatus, send } from '../support/http.ts';
 
+const GUIDES = import.meta.glob('../../docs/guides/*.md');
+
 const FILES = [
   '/api/docs/openapi.json',
   '/api/docs/page.css',
@@ -24,30 +26,30 @@ const documentShape = z.object({
 describe('in development', () => {
   const ENVIRONMENT = 'development';
 
-  it('/ leads to the page', async () => {
-    const response = await ask('/', { ENVIRONMENT });
-    await expectStatus(response, 302);
-    expect(response.headers.get('Location')).toBe('/api/docs');
-  });
-
-  it('the page holds the first key, for requests to be tried, and no cache may hold the page', async () => {
+  it.each([
+    ['/', 'x-api-key: one&quot;&gt;&lt;script&gt;'],
+    ['/api/docs', 'data-api-key="one&quot;&gt;&lt;script&gt;'],
+  ])('%s has the first key, a policy of its own, and no cache may store it', async (path, key) => {
     const API_KEY = 'one"><script>alert(1)</script>, two';
-    const response = await ask('/api/docs', { ENVIRONMENT, API_KEY });
+    const response = await ask(path, { ENVIRONMENT, API_KEY });
     await expectStatus(response, 200);
     expect(response.headers.get('Content-Type')).toMatch(/^text\/html/);
     expect(response.headers.get('Cache-Control')).toBe('no-store');
-    expect(response.headers.get('X-Request-ID')).toMatch(/^req_/);
+    const policy = response.headers.get('Content-Security-Policy');
+    expect(policy).toMatch(/^default-src 'none'; .*style-src 'self'.*; frame-ancestors 'none'$/);
     const html = await response.text();
-    expect(html).toContain('data-api-key="one&quot;&gt;&lt;script&gt;');
+    expect(html).toContain(key);
     expect(html).not.toContain('two');
   });
 
-  it('the page comes with a policy of its own', async () => {
-    const { headers } = await ask('/api/docs', { ENVIRONMENT });
-    const policy = headers.get('Content-Security-Policy')?.split('; ') ?? [];
-    expect(policy).toContain("default-src 'none'");
-    expect(policy).toContain("script-src 'self'");
-    expect(policy).toContain("frame-ancestors 'none'");
+  it('/ leads to every page, and to guides that exist', async () => {
+    const html = await (await ask('/', { ENVIRONMENT })).text();
+    for (const path of ['/preview', '/api/docs', '/api/docs/openapi.json']) {
+      expect(html).toContain(`href="${path}"`);
+    }
+    const guides = html.match(/docs\/guides\/[\w-]+\.md/g) ?? [];
+    expect(guides.length).toBeGreaterThan(2);
+    expect(guides.filter((guide) => !(`../../${guide}` in GUIDES))).toEqual([]);
   });
 
   it.each(FILES)('%s is served, and holds no key', async (path) => {
@@ -88,7 +90,7 @@ describe('in development', () => {
 
 describe('elsewhere', () => {
   const PREVIEW = ['/preview', '/preview/listings/casa-marea', '/preview/preview.css'];
-  const PATHS = ['/', '/api/docs', '/api/docs/', ...FILES, ...PREVIEW];
+  const PATHS = ['/', '/sample-photos/casa.jpg', '/api/docs', '/api/docs/', ...FILES, ...PREVIEW];
 
   it.each(['production', 'staging', '', 'Development', 'the deployed entry'])(
     'there is no page and no file of it: %j',

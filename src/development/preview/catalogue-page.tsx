@@ -1,13 +1,13 @@
-/** The catalogue: filters, what is missing, and a page of cards. */
+/** The catalogue: filters, what is missing, and the cards. */
 
 import { isInOtherLanguage, type Listing, missingOf, PART_NAMES, textIn } from './catalogue.ts';
 import {
   Badges,
   counted,
-  Frame,
   Localized,
   Marks,
   Picture,
+  PreviewFrame,
   placeOf,
   priceOf,
   STATUSES,
@@ -16,19 +16,17 @@ import {
 } from './parts.tsx';
 import { addressOf, isShown, type View } from './view.ts';
 
-const CARDS_PER_PAGE = 24;
-
 type Props = { listings: readonly Listing[]; view: View };
 
 export function CataloguePage({ listings, view }: Props) {
   const all = { ...view, missing: '' };
   return (
-    <Frame title="Catalogue" view={view}>
+    <PreviewFrame title="Catalogue" view={view}>
       <h1>Catalogue</h1>
       <Filters listings={listings} view={view} />
       <MissingParts listings={listings.filter((each) => isShown(each, all))} view={view} />
       <Cards listings={listings.filter((each) => isShown(each, view))} view={view} />
-    </Frame>
+    </PreviewFrame>
   );
 }
 
@@ -41,14 +39,13 @@ function Filters({ listings, view }: Props) {
     location === null ? [] : [[location.id, textIn(location.name, view.lang)?.text ?? ''] as const],
   );
   const sorted = [...new Map(locations)].sort(([, a], [, b]) => a.localeCompare(b, view.lang));
-  const types = [...Object.entries(TYPES), ['none', 'Without a type'] as const];
   return (
     <search>
       <form class="row">
         <input type="hidden" name="lang" value={view.lang} />
         <input type="hidden" name="missing" value={view.missing} />
         <Choice name="status" options={statuses} view={view} />
-        <Choice name="type" options={types} view={view} />
+        <Choice name="type" options={Object.entries(TYPES)} view={view} />
         <Choice name="location" options={sorted} view={view} />
         <label>
           Find
@@ -95,7 +92,7 @@ function MissingParts({ listings, view }: Props) {
       <p class="pills row">
         {PART_NAMES.map((name) => {
           const isChosen = name === view.missing;
-          const address = addressOf({ ...view, missing: isChosen ? '' : name, page: 1 });
+          const address = addressOf({ ...view, missing: isChosen ? '' : name });
           return (
             <a href={address} aria-current={`${isChosen}`}>
               No {name} <b>{missing.filter((names) => names.includes(name)).length}</b>
@@ -108,32 +105,22 @@ function MissingParts({ listings, view }: Props) {
 }
 
 function Cards({ listings, view }: Props) {
-  const pages = Math.max(1, Math.ceil(listings.length / CARDS_PER_PAGE));
-  const page = Math.min(view.page, pages);
-  const cards = listings.slice((page - 1) * CARDS_PER_PAGE, page * CARDS_PER_PAGE);
   return (
     <section aria-labelledby="count">
       <h2 id="count">
         {counted(listings.length, 'listing')}
         {view.missing && `: no ${view.missing}`}
       </h2>
-      {cards.length === 0 && (
+      {listings.length === 0 && (
         <p class="box">
           No listing matches. Remove a filter, or run npm run import-listings -- FILE
         </p>
       )}
       <ul class="grid">
-        {cards.map((listing) => (
+        {listings.map((listing) => (
           <Card listing={listing} view={view} />
         ))}
       </ul>
-      {pages > 1 && (
-        <nav class="row" aria-label="Pages">
-          {page > 1 && <a href={addressOf({ ...view, page: page - 1 })}>Previous</a>}
-          Page {page} of {pages}
-          {page < pages && <a href={addressOf({ ...view, page: page + 1 })}>Next</a>}
-        </nav>
-      )}
     </section>
   );
 }
@@ -146,7 +133,7 @@ function Card({ listing, view }: { listing: Listing; view: View }) {
   );
   return (
     <li class="card">
-      {hero_image && <Picture photo={hero_image} listing={listing} view={view} />}
+      {hero_image && <Picture photo={hero_image} view={view} />}
       <Badges listing={listing} />
       <h3>
         <a id={`listing-${slug}`} href={addressOf(view, `/preview/listings/${slug}`)}>

@@ -5,11 +5,11 @@ import { LANGUAGES, type Listing, missingOf, type Photo, photosOf, textIn } from
 import {
   Badges,
   counted,
-  Frame,
   joined,
   Localized,
   Marks,
   Picture,
+  PreviewFrame,
   placeOf,
   priceOf,
   sizeOf,
@@ -24,19 +24,19 @@ export function ListingPage({ listing, view }: Props) {
   const [hero, ...photos] = photosOf(listing);
   const missing = missingOf(listing);
   return (
-    <Frame title={textIn(title, view.lang)?.text ?? name} view={view}>
+    <PreviewFrame title={textIn(title, view.lang)?.text ?? name} view={view}>
       <a href={`${addressOf(view)}#listing-${slug}`}>← Catalogue</a>
       <Badges listing={listing} />
       <h1>
         <Localized map={title} view={view} instead={name} />
       </h1>
       <p>{joined([placeOf(listing, view), name, hid, slug])}</p>
-      {hero ? <Figure photo={hero} listing={listing} view={view} /> : <Marks missing={['photo']} />}
+      {hero && <Figure photo={hero} view={view} />}
       {photos.length > 0 && (
         <Section title={counted(photos.length, 'more photo')}>
           <div class="grid">
             {photos.map((photo) => (
-              <Figure photo={photo} listing={listing} view={view} />
+              <Figure photo={photo} view={view} />
             ))}
           </div>
         </Section>
@@ -58,15 +58,15 @@ export function ListingPage({ listing, view }: Props) {
           <Place listing={listing} view={view} />
         </div>
       </div>
-    </Frame>
+    </PreviewFrame>
   );
 }
 
-function Figure({ photo, listing, view }: Props & { photo: Photo }) {
+function Figure({ photo, view }: { photo: Photo; view: View }) {
   const alt = photo.alt[view.lang];
   return (
     <figure>
-      <Picture photo={photo} listing={listing} view={view} />
+      <Picture photo={photo} view={view} />
       <figcaption>
         <b>{photo.section?.replaceAll('_', ' ')}</b> <span lang={view.lang}>{alt}</span>
         {!alt && <Marks missing={[`${LANGUAGES[view.lang]} alt text`]} />}
@@ -79,7 +79,6 @@ function Description({ listing, view }: Props) {
   const found = textIn(listing.description, view.lang);
   return (
     <Section title="About this home">
-      {found?.language !== view.lang && <Marks missing={[`${LANGUAGES[view.lang]} description`]} />}
       <p class="paragraphs" lang={found?.language}>
         {found?.text}
       </p>
@@ -105,7 +104,7 @@ function Labels({ title, view, labels }: LabelsProps) {
 }
 
 function Facts({ listing }: Props) {
-  const { beds, bathtubs, weeks_per_year, price_from } = listing;
+  const { beds, bathtubs, weeks_per_year } = listing;
   const links = [
     ['Its page on the site', listing.url],
     ['Video', listing.video_url],
@@ -114,7 +113,6 @@ function Facts({ listing }: Props) {
   return (
     <Section title="At a glance">
       <b>{priceOf(listing)}</b>
-      {price_from === null && <Marks missing={['price']} />}
       <p>
         {joined([
           sizeOf(listing),
@@ -129,11 +127,10 @@ function Facts({ listing }: Props) {
 }
 
 function Place({ listing, view }: Props) {
-  const { address, location, location_text, latitude, longitude } = listing;
+  const { address, location_text, latitude, longitude } = listing;
   return (
     <Section title="Where it is">
       <p>{joined([address, placeOf(listing, view)], ', ')}</p>
-      {location === null && <Marks missing={['location']} />}
       {textIn(location_text, view.lang) && (
         <p>
           <Localized map={location_text} view={view} />

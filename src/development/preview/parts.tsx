@@ -1,6 +1,7 @@
 /** The parts that the catalogue and the page of a listing share. */
 
 import type { PropsWithChildren } from 'hono/jsx';
+import { Frame } from '../frame.tsx';
 import {
   LANGUAGE_CODES,
   LANGUAGES,
@@ -19,37 +20,23 @@ export const STATUSES = {
 };
 export const TYPES = { beach: 'Beach', ski: 'Ski' };
 
-type FrameProps = PropsWithChildren<{ title: string; view: View }>;
+type PreviewFrameProps = PropsWithChildren<{ title: string; view: View }>;
 
-/** The HTML document around a page. Its own words are English; only texts of listings change their language. */
-export function Frame({ title, view, children }: FrameProps) {
-  return (
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>{title} – Preview</title>
-        <link rel="icon" href="data:," />
-        <link rel="stylesheet" href="/preview/preview.css" />
-      </head>
-      <body>
-        <a class="skip" href="#main">
-          Skip to the content
+/** The document around a page of the preview: only texts of listings change their language. */
+export function PreviewFrame({ title, view, children }: PreviewFrameProps) {
+  const languages = (
+    <nav class="pills row" aria-label="Language of the listings">
+      {LANGUAGE_CODES.map((lang) => (
+        <a href={addressOf({ ...view, lang }, '')} aria-current={`${lang === view.lang}`}>
+          {LANGUAGES[lang]}
         </a>
-        <header class="top row">
-          <a href="/preview">Preview</a>
-          <a href="/api/docs">API</a>
-          <nav class="pills row" aria-label="Language of the listings">
-            {LANGUAGE_CODES.map((lang) => (
-              <a href={addressOf({ ...view, lang }, '')} aria-current={`${lang === view.lang}`}>
-                {LANGUAGES[lang]}
-              </a>
-            ))}
-          </nav>
-        </header>
-        <main id="main">{children}</main>
-      </body>
-    </html>
+      ))}
+    </nav>
+  );
+  return (
+    <Frame title={`${title} – Preview`} style="/preview/preview.css" languages={languages}>
+      <main id="main">{children}</main>
+    </Frame>
   );
 }
 
@@ -88,13 +75,13 @@ export function Marks({ missing }: { missing: readonly string[] }) {
   );
 }
 
-type PictureProps = { photo: Photo; listing: Listing; view: View };
+type PictureProps = { photo: Photo; view: View };
 
 /** A photo over a drawing. If the photo cannot be loaded, the style sheet shows the drawing and the alt text. */
-export function Picture({ photo, listing, view }: PictureProps) {
+export function Picture({ photo, view }: PictureProps) {
   return (
     <img
-      class={`picture ${listing.type}`}
+      class="picture"
       src={photo.url}
       alt={photo.alt[view.lang] ?? ''}
       lang={view.lang}

@@ -4,6 +4,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import * as z from 'zod';
+import type { ProjectCopy } from './project-copy.ts';
+import type { ServedCopy } from './served-copy.ts';
+import { copyWithStore } from './stores.ts';
 
 const CHROMIUM = '/usr/bin/chromium';
 
@@ -12,6 +15,41 @@ export const hasChromium = existsSync(CHROMIUM);
 
 export function openBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+}
+
+/** A page of the service with the sample listings. */
+export type Opened = {
+  project: ProjectCopy;
+  service: ServedCopy;
+  page: Page;
+  /** The errors and warnings of the page's console. */
+  complaints: string[];
+  /** The origins that the page has requested. */
+  requested: Set<string>;
+  close: () => Promise<void>;
+};
+
+export async function openSamples(): Promise<Opened> {
+  const project = await copyWithStore('samples');
+  const [service, browser] = await Promise.all([project.serve(), openBrowser()]);
+  const page = await browser.newPage();
+  const complaints: string[] = [];
+  const requested = new Set<string>();
+  page.setDefaultTimeout(110_000);
+  page.on('console', (message) => {
+    // A photo that a test does not let the page load.
+    if (message.text().includes('net::ERR_FAILED')) return;
+    if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('request', (request) => {
+    if (!request.url().startsWith('data:')) requested.add(new URL(request.url()).origin);
+  });
+  const close = async () => {
+    await browser.close();
+    await project.remove();
+  };
+  return { project, service, page, complaints, requested, close };
 }
 
 const findings = z.array(z.object({ id: z.string(), html: z.string() }));

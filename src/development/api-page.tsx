@@ -3,8 +3,7 @@
  * entry mounts these routes; see dev-worker.ts.
  */
 
-import { type Context, Hono } from 'hono';
-import { html } from 'hono/html';
+import { Hono } from 'hono';
 // The package exports this file under no name.
 import scalar from '../../node_modules/@scalar/api-reference/dist/browser/standalone.js';
 import { type AppEnv, configOf } from '../config.ts';
@@ -12,6 +11,7 @@ import { createOpenApiDocument } from '../openapi/document.ts';
 import startScript from './api-page.browser.js';
 import pageStyle from './api-page.css';
 import frameStyle from './frame.css';
+import { Frame, respond, textFile } from './frame.tsx';
 
 type Schema = { $ref?: string; default?: unknown; enum?: unknown[]; examples?: unknown[] };
 type Parameter = { in?: string; schema?: Schema; examples?: object };
@@ -89,59 +89,33 @@ function takeSharedHeaders(operations: readonly Operation[], described: string[]
   return shared;
 }
 
-/** Lets the page load from and talk to its own origin only. Scalar adds its style sheet and icons itself. */
-const PAGE_POLICY = [
-  "default-src 'none'",
+/** The page loads from and talks to its own origin only. Scalar adds its style sheet and icons itself. */
+const SOURCES = [
   "script-src 'self'",
   "style-src 'self' 'unsafe-inline'",
   "img-src 'self' data:",
   "connect-src 'self'",
-  "base-uri 'none'",
   "form-action 'none'",
-  "frame-ancestors 'none'",
 ].join('; ');
 
-/** Serves the page, its document and its files under /api/docs, and redirects `/` there. */
+/** Serves the page, its document and its files under /api/docs. */
 export function docsRoutes() {
   return new Hono<AppEnv>()
-    .get('/', (c) => c.redirect('/api/docs'))
-    .get('/api/docs', (c) => {
-      const [key = ''] = configOf(c.env).apiKeys;
-      c.header('Content-Security-Policy', PAGE_POLICY);
-      c.header('Cache-Control', 'no-store');
-      return c.html(page(key));
-    })
+    .get('/api/docs', (c) => respond(c, <ApiPage apiKeys={configOf(c.env).apiKeys} />, SOURCES))
     .get('/api/docs/openapi.json', (c) => c.json(createOpenApiDocument()))
     .get('/api/docs/page.json', (c) => c.json(pageDocument(createOpenApiDocument())))
-    .get('/api/docs/scalar.js', (c) => file(c, scalar, 'text/javascript'))
-    .get('/api/docs/page.css', (c) => file(c, frameStyle + pageStyle, 'text/css'))
-    .get('/api/docs/start.js', (c) => file(c, startScript, 'text/javascript'));
+    .get('/api/docs/scalar.js', (c) => textFile(c, scalar, 'text/javascript'))
+    .get('/api/docs/page.css', (c) => textFile(c, frameStyle + pageStyle, 'text/css'))
+    .get('/api/docs/start.js', (c) => textFile(c, startScript, 'text/javascript'));
 }
 
-function file(c: Context<AppEnv>, text: string, type: string): Response {
-  return c.body(text, { headers: { 'Content-Type': `${type}; charset=utf-8` } });
-}
-
-/** Makes the page. It holds the key with which requests are tried. The document never holds a key. */
-function page(apiKey: string) {
-  return html`<!doctype html>
-<html lang="en">
-  <head>
-    <meta charset="utf-8">
-    <meta name="viewport" content="width=device-width, initial-scale=1">
-    <title>Events and property feed: API</title>
-    <link rel="icon" href="data:,">
-    <link rel="stylesheet" href="/api/docs/page.css">
-  </head>
-  <body>
-    <nav class="top row" aria-label="Pages">
-      <a href="/preview">Preview</a>
-      <a href="/api/docs">API</a>
-      <a href="/api/docs/openapi.json">openapi.json</a>
-    </nav>
-    <div id="docs" data-api-key="${apiKey}"></div>
-    <script src="/api/docs/scalar.js"></script>
-    <script src="/api/docs/start.js"></script>
-  </body>
-</html>`;
+/** The page has the key with which requests are tried. The document never has a key. */
+function ApiPage({ apiKeys: [key = ''] }: { apiKeys: readonly string[] }) {
+  return (
+    <Frame title="Events and property feed: API" style="/api/docs/page.css">
+      <div id="main" data-api-key={key} />
+      <script src="/api/docs/scalar.js" />
+      <script src="/api/docs/start.js" />
+    </Frame>
+  );
 }
