@@ -1,10 +1,4 @@
-/**
- * `npm run -s api-key -- --name NAME --scope SCOPE... [--expires YYYY-MM-DD] [--env staging]`: makes a
- * named API key. Prints the key, which is shown this once, and the lines for wrangler.toml.
- *
- * Exits with 0 when it printed a key, 2 for invalid arguments or wrangler.toml cannot be read. It
- * writes no file.
- */
+/** `npm run -s api-key`: makes a named API key. The key is printed once, and stored nowhere. */
 
 import { createHash, randomBytes } from 'node:crypto';
 import * as z from 'zod';
@@ -15,10 +9,16 @@ import { chosenEnvironment, readWranglerConfig } from './command-line/wrangler-c
 
 const USAGE = `Usage: npm run -s api-key -- --name NAME --scope SCOPE... [--expires DATE] [--env NAME]
 
+Makes a named API key: prints the key, which is shown this once, and the lines for wrangler.toml.
+
   --name NAME     who holds the key: lower-case words joined by hyphens, such as marketing-site
   --scope SCOPE   what it opens, repeated or comma-separated: ${SCOPES.join(', ')}
   --expires DATE  the last day on which it is valid, in UTC, such as 2027-06-30
-  --env NAME      an environment of wrangler.toml, such as staging, instead of production`;
+  --env NAME      an environment of wrangler.toml, such as staging, instead of production
+
+Changes: nothing. The key is valid once its lines are in wrangler.toml and deployed.
+Exit codes: 0 a key is printed, 2 invalid arguments or an unreadable wrangler.toml.
+Example: npm run -s api-key -- --name marketing-site --scope feed:read`;
 
 /** Begins every key, so that a key which is found can be recognized: "events and property feed". */
 const PREFIX = 'epf';

@@ -1,11 +1,7 @@
-/**
- * `npm run dev`: sets the working copy up, and serves it until SIGINT or SIGTERM. If every response is a 500, it says
- * why, and continues.
- *
- * Exits with 0 after a signal, 1 if it could not serve, 2 for an argument.
- */
+/** `npm run dev`: sets the working copy up, and serves it until SIGINT or SIGTERM. USAGE has the details. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
 import { faultsOf } from '../src/config.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { watchNpm } from './command-line/npm.ts';
@@ -15,22 +11,29 @@ import {
   wranglerCommand,
 } from './command-line/project.ts';
 import { readVars } from './development/dev-vars.ts';
-import { firstRequests } from './development/first-requests.ts';
+import { isNoise, requestLine, welcome } from './development/messages.ts';
 import { findDebuggerPort, portOf, requireFreePort } from './development/port.ts';
 import { prepareDevelopment } from './development/prepare.ts';
 
 const ENTRY = 'src/development/dev-worker.ts';
-const POLL_MS = 200;
 /** After this time the service is killed. */
 const STOP_DEADLINE_MS = 5_000;
 
 const USAGE = `Usage: npm run dev
 
-Sets the working copy up, and serves it on port 3001. Another port: PORT=4000 npm run dev`;
+Serves the working copy on port 3001, and reloads it after each change. Another port: PORT=4000 npm run dev
+The first run creates .dev.vars, a key pair for tokens and the local database, and loads sample listings.
+A terminal shows one short line per request, another output (npm run dev | cat) each line of the log as JSON.
+
+Changes: .dev.vars, .dev.key.json and .wrangler/ in the working copy, and nothing elsewhere.
+Exit codes: 0 after a signal, 1 if it could not serve, 2 for an argument.
+Example: PORT=4000 npm run dev`;
 
 /** The running service, once the set-up is done. */
 let service: ChildProcess | undefined;
 let isStopping = false;
+/** Whether the first response has come. */
+let isAnnounced = false;
 
 export const command: Command<unknown> = {
   usage: USAGE,
@@ -45,59 +48,55 @@ async function develop(): Promise<number> {
   watchNpm(stop);
   const port = portOf(process.env.PORT, readVars().get('PORT'));
   await requireFreePort(port);
-  await prepareDevelopment();
+  await prepareDevelopment(`http://localhost:${port}`);
   const debuggerPort = await findDebuggerPort(port);
-  const started = serve(port, debuggerPort);
-  service = started;
-  const end = new Promise<number | null>((resolve) => started.once('exit', resolve));
-  void announce(started, port, debuggerPort);
-  const code = await end;
+  service = serve(port, debuggerPort);
+  const code = await new Promise<number | null>((resolve) => service?.once('exit', resolve));
   return isStopping ? 0 : code || 1;
 }
 
-/** Wrangler prints a line per request and errors on a terminal, elsewhere also the lines that the Worker logs. */
 function serve(port: number, debuggerPort: number): ChildProcess {
   const args = wranglerCommand(
     ...['dev', ENTRY, '--port', String(port), '--inspector-port', String(debuggerPort)],
-    ...['--log-level', process.stdout.isTTY ? 'info' : 'log'],
     // Stacks name functions.
-    ...['--show-interactive-dev-session=false', '--minify=false'],
+    ...['--log-level', 'log', '--show-interactive-dev-session=false', '--minify=false'],
   );
-  return spawn(process.execPath, args, {
+  const started = spawn(process.execPath, args, {
     cwd: PROJECT_DIRECTORY,
-    env: { ...process.env, ...WRANGLER_ENVIRONMENT },
-    stdio: ['ignore', 'inherit', 'inherit'],
+    env: { ...process.env, ...WRANGLER_ENVIRONMENT, FORCE_COLOR: '0' },
+    stdio: ['ignore', 'pipe', 'inherit'],
   });
+  const lines = createInterface({ input: started.stdout }).on('line', show);
+  const isReady = new Promise<void>((resolve) => {
+    lines.on('line', (line) => {
+      if (line.startsWith('[wrangler:info] Ready')) resolve();
+    });
+  });
+  void isReady.then(() => announce(`http://localhost:${port}`, debuggerPort));
+  return started;
+}
+
+/** Prints a line of the service, unless it is wrangler's noise or about a request of this program. */
+function show(line: string): void {
+  const request = requestLine(line);
+  if (request === undefined ? isNoise(line) : !isAnnounced) return;
+  console.log((process.stdout.isTTY && request) || line);
 }
 
 /** Says how to use the service once it responds, or why all responses are errors. */
-async function announce(started: ChildProcess, port: number, debuggerPort: number): Promise<void> {
-  const origin = `http://localhost:${port}`;
-  let status: number | undefined;
-  while (status === undefined) {
-    if (started.exitCode !== null || started.signalCode !== null) return;
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-    // No rate limit counts a path outside of /api.
-    const response = await fetch(origin, { redirect: 'manual' }).catch(() => undefined);
-    await response?.body?.cancel();
-    status = response?.status;
-  }
+async function announce(origin: string, debuggerPort: number): Promise<void> {
+  // No rate limit counts a path outside of /api.
+  const { status } = await fetch(origin);
+  isAnnounced = true;
   const vars = readVars();
   if (status >= 500) {
     const reason = faultsOf(Object.fromEntries(vars)).join('; ') || 'the log says why';
     console.error(
-      `\nNot ready: every request is answered ${status}: ${reason}. A change of .dev.vars needs a restart.\n`,
+      `\nNot ready: every response of ${origin} is a ${status}: ${reason}. Restart after a change of .dev.vars.\n`,
     );
     return;
   }
-  const keys = (vars.get('API_KEY') ?? '').split(',').map((key) => key.trim());
-  const apiKey = keys.find((key) => key !== '') ?? '';
-  if (apiKey === '') console.log('\nAPI_KEY is empty in .dev.vars: only health will answer.');
-  console.log(`\nDebugger: ws://127.0.0.1:${debuggerPort}/ws`);
-  if (vars.get('ENVIRONMENT') === 'development') {
-    console.log(`\nPreview of the listings: ${origin}/preview\nAPI: ${origin}/api/docs`);
-  }
-  console.log(`\nReady. Try:\n\n${firstRequests(origin, apiKey).join('\n')}\n`);
+  console.log(welcome(origin, debuggerPort, vars));
 }
 
 /** Ends the service, and then this program. */

@@ -1,21 +1,23 @@
-/**
- * `npm test`: runs the checks at the same time, and then the tests. The last line counts tests; a failed check counts
- * as one. `FULL=1` turns on the long forms of the load, fault and crash tests.
- *
- * Exits with 0 if all has passed, 1 if something has failed, 2 for invalid arguments.
- */
+/** `npm test`: runs the checks at the same time, and then the tests. USAGE has the details. */
 
-import { execFile } from 'node:child_process';
-import { globSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
+import { execFile, spawnSync } from 'node:child_process';
+import { existsSync, globSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { freemem, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
+import { Writable } from 'node:stream';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { userPath } from './command-line/npm.ts';
 import { UserError } from './command-line/user-error.ts';
 
 const USAGE = `Usage: npm test [-- FILE...]
 
-Runs the checks, and then all tests. With names of test files or folders it runs only these, without the checks.`;
+Runs the checks, and then all tests. With names of test files or folders it runs only these, without the checks.
+FULL=1 npm test runs the long forms of the load, fault and crash tests too.
+The last line counts the tests; a failed check counts as one.
+
+Changes: nothing. Scratch files are removed at the end.
+Exit codes: 0 all has passed, 1 something has failed, 2 invalid arguments.
+Example: npm test -- test/events`;
 /** A file system in memory, on Linux. */
 const MEMORY = '/dev/shm';
 const MAX_OUTPUT_BYTES = 64 * 1_024 ** 2;
@@ -30,6 +32,13 @@ const CHECKS: readonly Check[] = [
   { name: 'types of the bindings', program: 'npm', args: ['run', '-s', 'types', '--', '--check'] },
   // A second checker would repeat much of the first one's work.
   { name: 'types', program: 'tsc', args: ['--checkers', '1'] },
+];
+
+/** What skipped tests need. */
+const NEEDS: readonly [name: string, isMet: () => boolean][] = [
+  ['FULL=1', () => Boolean(process.env.FULL)],
+  ['/usr/bin/chromium', () => existsSync('/usr/bin/chromium')],
+  ['python3', () => spawnSync('python3', ['--version']).status === 0],
 ];
 
 type Outcome = { passed: number; failed: number; skipped: number };
@@ -104,12 +113,37 @@ function run(
 
 async function runTests(files: readonly string[]): Promise<Outcome> {
   const { startVitest } = await import('vitest/node');
-  const { state } = await startVitest([...files], { run: true });
+  const { streams, release } = withholdOutput();
+  // A line for each file, and none for slow tests.
+  const reporters: ['default', object][] = [['default', { summary: false }]];
+  const options = { run: true, reporters, slowTestThreshold: 3_600_000 };
+  const { state } = await startVitest([...files], options, {}, streams);
   const states = state
     .getTestModules()
     .flatMap(({ children }) => [...children.allTests()].map((test) => test.result().state));
   const count = (wanted: string) => states.filter((each) => each === wanted).length;
   // A file that cannot be loaded has no failed tests, but Vitest sets the exit code.
   const failed = count('failed') || (process.exitCode ? 1 : 0);
-  return { passed: count('passed'), failed, skipped: count('skipped') };
+  const withheld = release();
+  if (failed > 0) console.error(`\nThe runtime printed:\n\n${withheld}`);
+  const skipped = count('skipped');
+  const unmet = NEEDS.filter(([, isMet]) => skipped > 0 && !isMet()).map(([name]) => name);
+  if (unmet.length > 0) console.log(`Skipped tests need: ${unmet.join(', ')}`);
+  return { passed: count('passed'), failed, skipped };
+}
+
+/** Withholds all output until `release`, which returns it, except what is written to `streams`. */
+export function withholdOutput() {
+  const withheld: string[] = [];
+  const withhold = (stream: NodeJS.WriteStream) => {
+    const write = stream.write.bind(stream);
+    stream.write = (chunk) => withheld.push(String(chunk)) > 0;
+    return new Writable({ write: (chunk, _encoding, done) => void write(chunk, () => done()) });
+  };
+  const streams = { stdout: withhold(process.stdout), stderr: withhold(process.stderr) };
+  const release = () => {
+    for (const stream of [process.stdout, process.stderr]) Reflect.deleteProperty(stream, 'write');
+    return withheld.join('');
+  };
+  return { streams, release };
 }

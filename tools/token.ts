@@ -1,20 +1,22 @@
-/**
- * `npm run -s token -- [--permission tool-web:viewer]... [--expires 1h]`: prints a bearer token that
- * the local service accepts, and nothing else.
- *
- * Exits with 0 when it printed a token, 1 when the development key cannot be read or made, 2 for invalid arguments.
- */
+/** `npm run -s token`: prints a bearer token that the local service accepts. */
 
 import { importJWK, SignJWT } from 'jose';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
+import { PROJECT_DIRECTORY } from './command-line/project.ts';
 import { UserError } from './command-line/user-error.ts';
 import { createDevVars, readVars } from './development/dev-vars.ts';
 import { ensureDevelopmentKeys, type SigningKey } from './development/key-pair.ts';
 
 const USAGE = `Usage: npm run -s token [-- [--permission AREA:LEVEL]... [--expires 30s|15m|1h|7d]]
 
+Prints a bearer token that the local service accepts, and nothing else.
+
   --permission AREA:LEVEL  what the token opens; tool-web:viewer by default
-  --expires TIME           when it expires; after an hour by default`;
+  --expires TIME           when it expires; after an hour by default
+
+Changes: makes .dev.vars and a key pair (.dev.key.json) if they are missing.
+Exit codes: 0 a token is printed, 1 the development key cannot be read or made, 2 invalid arguments.
+Example: npm run -s token -- --permission tool-web:viewer --expires 15m`;
 /** The permission that opens the property feed. */
 const DEFAULT_PERMISSION = 'tool-web:viewer';
 const AREA_AND_LEVEL = /^[^\s:]+:[^\s:]+$/;
@@ -29,21 +31,21 @@ const SECONDS_PER_UNIT = new Map([
 type Vars = ReadonlyMap<string, string>;
 type TokenOptions = { permissions: readonly string[]; lifetimeSeconds: number };
 
-export const command: Command<TokenOptions> = {
+/** Tests pass `run` another folder than the project's. */
+export const command = {
   usage: USAGE,
   parse: parseOptions,
   run: printToken,
-};
+} satisfies Command<TokenOptions>;
 
 if (import.meta.main) await runCommand(command);
 
-async function printToken(options: TokenOptions): Promise<number> {
-  const directory = process.cwd();
+async function printToken(options: TokenOptions, directory = PROJECT_DIRECTORY): Promise<number> {
   createDevVars(directory);
   const key = await ensureDevelopmentKeys(directory);
   const vars = readVars(directory);
   const problem = whyRejected(vars, key);
-  if (problem !== undefined) console.error(`The local service will refuse this token: ${problem}.`);
+  if (problem !== undefined) console.error(`The local service will reject this token: ${problem}.`);
   console.log(await sign(key, vars, options));
   return 0;
 }

@@ -11,7 +11,11 @@ import { ProjectCopy, type Service } from '../support/node/project-copy.ts';
 
 const SIGNALS: NodeJS.Signals[] = process.env.FULL === '1' ? ['SIGINT', 'SIGTERM'] : ['SIGINT'];
 const API_KEY = 'dev_key_4f1c09a7b25e4d8391';
-const listedSlugs = z.object({ data: z.array(z.object({ slug: z.string() })) });
+const listed = z.object({
+  data: z.array(
+    z.object({ slug: z.string(), hero_image: z.object({ url: z.string() }).nullable() }),
+  ),
+});
 
 let project: ProjectCopy;
 let service: Service;
@@ -57,12 +61,17 @@ describe('dev', () => {
     expect(created).toContain(readFileSync('.dev.vars.example', 'utf8'));
   });
 
-  it('serves the sample listings on PORT', async () => {
+  it('serves the sample listings on PORT, and drawings for their photos', async () => {
     const url = `${service.origin}/api/v1/web/properties?limit=100`;
     const page = await fetch(url, { headers: { 'x-api-key': API_KEY } });
-    const { data } = listedSlugs.parse(await page.json());
+    const { data } = listed.parse(await page.json());
     expect(data.map(({ slug }) => slug)).toContain('casa-ginebrera');
     expect(data.length).toBeGreaterThan(40);
+    const photos = data.flatMap(({ hero_image }) => hero_image ?? []);
+    expect(photos.every((photo) => photo.url.startsWith(`${service.origin}/`))).toBe(true);
+    const photo = await fetch(photos[0]?.url ?? '');
+    expect(photo.headers.get('Content-Type')).toBe('image/svg+xml');
+    expect(await photo.text()).toMatch(/^<svg /);
   });
 
   it('prints three curl lines that work as they are', async () => {
@@ -99,16 +108,18 @@ describe('dev', () => {
     expect(JSON.parse(line())).toMatchObject({ message: 'request', status: 404 });
   });
 
-  it('prints the addresses of the preview and of the API page', async () => {
-    for (const path of ['/preview', '/api/docs']) {
+  it('prints the addresses of its pages and the key, and nothing of its bindings', async () => {
+    for (const path of ['/', '/preview', '/api/docs']) {
       const address = `${service.origin}${path}`;
-      expect(service.output()).toContain(`: ${address}\n`);
+      expect(service.output()).toContain(`  ${address}\n`);
       expect((await fetch(address)).headers.get('Content-Type')).toMatch(/^text\/html/);
     }
+    expect(service.output()).toContain(`  API key     ${API_KEY}\n`);
+    expect(service.output()).not.toMatch(/binding|RATE_LIMIT|wrangler/);
   });
 
   it('prints the address of a debugger that answers', async () => {
-    const [, url = ''] = /^Debugger: (ws:.*)$/m.exec(service.output()) ?? [];
+    const [, url = ''] = /^ {2}Debugger +(ws:.*)$/m.exec(service.output()) ?? [];
     const targets = await (await fetch(`http://${new URL(url).host}/json`)).json();
     expect(targets).toMatchObject([{ webSocketDebuggerUrl: url }]);
   });
@@ -146,12 +157,12 @@ describe('dev', () => {
 
   // npm passes both on in the same way.
   it.each(SIGNALS)(
-    'says what is wrong when every request is answered 500, goes on, and ends when npm alone is sent %s',
+    'says what is wrong when every response is a 500, goes on, and ends when npm alone is sent %s',
     async (signal) => {
       project.write('.dev.vars', 'API_KEY=any\nJWT_JWKS=\nFEED_CACHE_SECONDS=soon\n');
       const faulty = await project.serveByNpm(await claimPort(), /^Not ready/m);
       expect(faulty.output()).toMatch(
-        /^Not ready: every request is answered 500: .*FEED_CACHE_SECONDS must be a whole number/m,
+        /^Not ready: every response of http:\S+ is a 500: .*FEED_CACHE_SECONDS must be a whole number/m,
       );
       expect(faulty.output()).not.toMatch(/^Ready/m);
       expect((await fetch(`${faulty.origin}/api/health`)).status).toBe(500);

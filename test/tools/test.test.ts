@@ -6,26 +6,38 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 
-/** Runs `npm test -- FILE...` as a user does in `folder`. */
-function npmTest(folder: string, ...files: string[]) {
-  const env = {
-    ...process.env,
-    npm_lifecycle_event: 'test',
-    INIT_CWD: join(process.cwd(), folder),
-  };
-  const run = spawnSync(process.execPath, ['tools/test.ts', ...files], { encoding: 'utf8', env });
-  return { pid: run.pid, status: run.status, stdout: run.stdout };
-}
-
-it("npm test -- FILE runs that file and the files of that folder only, by their paths in the user's directory, and counts their tests", () => {
-  const { pid, status, stdout } = npmTest('test/tools', 'development/port.test.ts', 'cloudflare');
-  expect({ status, stdout }).toMatchObject({ status: 0 });
-  expect(stdout.trimEnd().split('\n').at(-1)).toMatch(/^[1-9]\d* passed, 0 failed$/);
-  expect(new Set(stdout.match(/test\/[\w/-]+\.test\.ts/g))).toEqual(
-    new Set(['test/tools/cloudflare/placeholders.test.ts', 'test/tools/development/port.test.ts']),
+it('npm test -- FILE runs these files and folders only, prints a line for each file, says why tests are skipped, and counts', () => {
+  const env = { ...process.env, FULL: '', npm_lifecycle_event: 'test' };
+  const { pid, status, stdout } = spawnSync(
+    process.execPath,
+    ['tools/test.ts', 'development/port.test.ts', 'cloudflare', 'runbook.test.ts'],
+    { encoding: 'utf8', env: { ...env, INIT_CWD: join(process.cwd(), 'test/tools') } },
   );
+  expect({ status, stdout }).toMatchObject({ status: 0 });
+  const lines = stdout.trimEnd().split('\n');
+  expect(lines.at(-1)).toMatch(/^[1-9]\d* passed, 0 failed, 10 skipped$/);
+  expect(lines.find((line) => line.startsWith('Skipped tests need: '))).toContain('FULL=1');
+  const files = lines.flatMap((line) => /test\/[\w/-]+\.test\.ts/.exec(line) ?? []);
+  expect(files.sort()).toEqual([
+    'test/tools/cloudflare/placeholders.test.ts',
+    'test/tools/development/port.test.ts',
+    'test/tools/runbook.test.ts',
+  ]);
   expect(stdout).not.toContain('format and lint');
   // It leaves none of its files behind.
   const left = ['/dev/shm', tmpdir()].filter(existsSync).flatMap((name) => readdirSync(name));
   expect(left.filter((name) => name.startsWith(`npm-test-${pid}-`))).toEqual([]);
+});
+
+it('withholds what the runtime prints while the tests run', () => {
+  const script = `
+    const { withholdOutput } = await import('./tools/test.ts');
+    const { streams, release } = withholdOutput();
+    console.log('a warning');
+    console.error('a fault');
+    await new Promise((resolve) => streams.stdout.write('a line of Vitest\\n', resolve));
+    console.log(JSON.stringify(release()));`;
+  const { stdout, stderr } = spawnSync(process.execPath, ['--eval', script], { encoding: 'utf8' });
+  const withheld = JSON.stringify('a warning\na fault\n');
+  expect({ stdout, stderr }).toEqual({ stdout: `a line of Vitest\n${withheld}\n`, stderr: '' });
 });

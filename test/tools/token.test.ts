@@ -1,10 +1,10 @@
 /** `npm run -s token` in a scratch copy: once as a program, and else in this process. */
 
-import { readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { command } from '../../tools/token.ts';
 import { runHere } from '../support/node/in-process.ts';
 import { ProjectCopy } from '../support/node/project-copy.ts';
@@ -14,14 +14,13 @@ let project: ProjectCopy;
 beforeEach(() => {
   project = new ProjectCopy();
 });
-afterEach(() => {
-  vi.restoreAllMocks();
-  return project.remove();
-});
+afterEach(() => project.remove());
 
 function token(...args: string[]) {
-  vi.spyOn(process, 'cwd').mockReturnValue(project.directory);
-  return runHere(command, ...args);
+  return runHere(
+    { ...command, run: (options) => command.run(options, project.directory) },
+    ...args,
+  );
 }
 
 function read(file: string) {
@@ -88,7 +87,7 @@ describe('token', () => {
       expect(code).toBe(0);
       expect(read('.dev.vars')).toBe(`${line}\n`);
       expect(decodeJwt(stdout.trim()).permissions).toEqual(['tool-web:viewer']);
-      expect(stderr).toContain('will refuse this token');
+      expect(stderr).toContain('will reject this token');
     },
   );
 
@@ -104,6 +103,17 @@ describe('token', () => {
       stdout: '',
       stderr: '.dev.key.json holds no development key: delete it, and a new one is made\n',
     });
+  });
+
+  it('says in one line that .dev.vars is a directory, or cannot be made without its example', async () => {
+    const vars = join(project.directory, '.dev.vars');
+    mkdirSync(vars);
+    const isDirectory = `${vars}: cannot read: illegal operation on a directory\n`;
+    expect(await token()).toEqual({ code: 1, stdout: '', stderr: isDirectory });
+    rmSync(vars, { recursive: true });
+    rmSync(`${vars}.example`);
+    const isMissing = `cannot copyfile ${vars}.example to ${vars}: no such file or directory\n`;
+    expect(await token()).toEqual({ code: 1, stdout: '', stderr: isMissing });
   });
 
   it('makes a new pair when the private half is lost', async () => {

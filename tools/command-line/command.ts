@@ -6,6 +6,7 @@
 
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { nearest } from './nearest.ts';
+import { isKeptByNpm } from './npm.ts';
 import { messageOf, needsNoStack, UserError } from './user-error.ts';
 import { chosenEnvironment } from './wrangler-config.ts';
 
@@ -86,9 +87,9 @@ export function readArguments<const T extends Options>(
   const read = withSuggestion([...Object.keys(options), 'help'], () =>
     parseArgs({ args, options, allowPositionals }),
   );
-  const given = new Map(Object.entries(read.values));
+  const isGiven = (name: string) => args.some((arg) => arg.split('=')[0] === `--${name}`);
   const kept = [...Object.keys(options), DRY_RUN].find(
-    (name) => given.get(name) !== true && isKept(script, name, options[name]?.type ?? 'boolean'),
+    (name) => !isGiven(name) && isKeptByNpm(script, name, options[name]?.type ?? 'boolean'),
   );
   if (kept !== undefined) {
     throw new UserError(`npm kept --${kept} for itself: write -- before the arguments`);
@@ -124,11 +125,4 @@ function sentenceOf(error: unknown): string {
 /** After a closed pipe, e.g. `| head`, the command ends with its own exit code; after another fault of its output, with 1. */
 function failUnlessClosed(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') process.exitCode = 1;
-}
-
-/** npm may set a flag that is off to an empty text. */
-function isKept(script: string, name: string, type: 'boolean' | 'string'): boolean {
-  if (process.env.npm_lifecycle_event !== script) return false;
-  const value = process.env[`npm_config_${name.replaceAll('-', '_')}`];
-  return type === 'string' ? value !== undefined : ![undefined, '', 'false'].includes(value);
 }

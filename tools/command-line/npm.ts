@@ -1,6 +1,8 @@
 /** The npm that runs this program. */
 
-import { resolve } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { PROJECT_DIRECTORY } from './project.ts';
 
 const CHECK_MS = 1_000;
 
@@ -23,4 +25,20 @@ export function watchNpm(onGone: () => void): void {
     onGone();
   }, CHECK_MS);
   watch.unref();
+}
+
+/**
+ * Reports whether npm kept an option of the script for itself, because `--` was missing before it. npm passes its
+ * options on in the environment, and the settings of its files too: a setting such as `scope=@acme` is not kept.
+ */
+export function isKeptByNpm(script: string, name: string, type: 'boolean' | 'string'): boolean {
+  const { env } = process;
+  const value = env[`npm_config_${name.replaceAll('-', '_')}`];
+  if (env.npm_lifecycle_event !== script || value === undefined) return false;
+  // npm may set a flag that is off to an empty text.
+  if (type === 'boolean') return value !== '' && value !== 'false';
+  const setting = new RegExp(`^\\s*${name}\\s*=`, 'm');
+  return ![env.npm_config_userconfig, env.NPM_CONFIG_USERCONFIG, env.npm_config_globalconfig]
+    .concat(join(PROJECT_DIRECTORY, '.npmrc'))
+    .some((file) => file && existsSync(file) && setting.test(readFileSync(file, 'utf8')));
 }

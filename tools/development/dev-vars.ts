@@ -4,7 +4,7 @@ import { constants, copyFileSync, existsSync, readFileSync, writeFileSync } from
 import { join } from 'node:path';
 import { parse as parseDotenv } from 'dotenv';
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
-import { UserError } from '../command-line/user-error.ts';
+import { messageOf, UserError, withPath } from '../command-line/user-error.ts';
 import { chosenEnvironment, readWranglerConfig, varsOf } from '../command-line/wrangler-config.ts';
 
 const DEV_VARS_FILE = '.dev.vars';
@@ -31,7 +31,7 @@ export function readVars(directory = PROJECT_DIRECTORY): ReadonlyMap<string, str
 /** Parses .dev.vars; no vars if there is no file. */
 export function readDevVars(directory: string): ReadonlyMap<string, string> {
   const file = join(directory, DEV_VARS_FILE);
-  const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  const text = existsSync(file) ? withPath(file, () => readFileSync(file, 'utf8')) : '';
   return new Map(Object.entries(parseDotenv(text)));
 }
 
@@ -48,9 +48,8 @@ export function setDevVar(directory: string, name: string, value: unknown, title
       known.test(text) ? text.replace(known, () => line) : `${text}${gap}${line}\n`,
     );
   } catch (error) {
-    const cause = error instanceof Error ? error.message : String(error);
     throw new UserError(
-      `${title} cannot be added to ${DEV_VARS_FILE}: make it writable, or give it the line ${name}= to do without (${cause})`,
+      `${title} cannot be added to ${DEV_VARS_FILE}: make it writable, or give it the line ${name}= to do without (${messageOf(error)})`,
     );
   }
 }

@@ -22,7 +22,7 @@ export async function withLocalLock<T>(work: () => Promise<T>, file = LOCK_FILE)
   const lock = withPath(file, () => new DatabaseSync(file, { timeout: 0 }));
   try {
     const deadline = performance.now() + MAX_WAIT_MS;
-    while (!isTaken(lock)) {
+    while (!withPath(file, () => isTaken(lock))) {
       if (performance.now() >= deadline) {
         throw new UserError(
           'another program has been writing to the local database for two minutes: try again when it has ended',

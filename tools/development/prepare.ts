@@ -12,16 +12,16 @@ import { createDevVars } from './dev-vars.ts';
 import { ensureDevelopmentKeys } from './key-pair.ts';
 import { withLocalLock } from './local-lock.ts';
 
-/** Sets the working copy up. A second program waits, and finds each step done. */
-export function prepareDevelopment(): Promise<void> {
-  return withLocalLock(prepare);
+/** Sets up the working copy that `origin` will serve. A second program waits, and finds each step done. */
+export function prepareDevelopment(origin: string): Promise<void> {
+  return withLocalLock(() => prepare(origin));
 }
 
 /** Runs the steps in order: vars, the key pair for tokens, tables, listings. */
-async function prepare(): Promise<void> {
+async function prepare(origin: string): Promise<void> {
   if (createDevVars()) console.log('Created .dev.vars from .dev.vars.example.');
   await ensureDevelopmentKeys();
-  if (await migrateLocal()) await loadSampleListings();
+  if (await migrateLocal()) await loadSampleListings(origin);
 }
 
 /** Migrates the local database. Returns whether it holds no listings. */
@@ -37,8 +37,11 @@ async function migrateLocal(): Promise<boolean> {
   }
 }
 
-async function loadSampleListings(): Promise<void> {
-  const read = readListingsFile(readFileSync(SAMPLE_LISTINGS));
+/** Loads the sample listings. Their photos are drawings, which the development Worker serves. */
+async function loadSampleListings(origin: string): Promise<void> {
+  const samples = readFileSync(SAMPLE_LISTINGS, 'utf8');
+  const file = samples.replaceAll('https://images.example.com/', `${origin}/sample-photos/`);
+  const read = readListingsFile(Buffer.from(file));
   const outcome =
     read.kind === 'read' && (await loadListings(read, { isRemote: false, isDryRun: false }));
   if (!outcome || outcome.kind === 'rejected')

@@ -137,7 +137,7 @@ export class ProjectCopy {
       }
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }
-    const origin = /Ready on (http:\/\/localhost:\d+)/.exec(output)?.[1] ?? '';
+    const origin = /(http:\/\/localhost:\d+)/.exec(output)?.[1] ?? '';
     return {
       origin,
       output: () => output,

@@ -1,7 +1,9 @@
 /** The commands of package.json: their usage, the arguments that they reject, and a reader that ends early. */
 
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { readArguments } from '../../../tools/command-line/command.ts';
@@ -120,6 +122,16 @@ it.each<[script: string, args: string[], message: string]>([
   expect(stderr).toMatch(/[.?] Nothing was done\.\n\nUsage: npm .*\nMore: npm .* -- --help\n$/);
 });
 
+it('an error of the operating system is a sentence with the path, and no stack', async () => {
+  const read = (file: string) =>
+    runHere({ usage: '', parse: () => file, run: () => readFileSync(file).length }, file);
+  expect(await read('/no/such-file')).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: 'cannot open /no/such-file: no such file or directory\n',
+  });
+});
+
 describe('a reader that ends early', () => {
   let project: ProjectCopy;
   beforeAll(async () => {
@@ -140,19 +152,39 @@ describe('a reader that ends early', () => {
 });
 
 describe('by npm', () => {
-  const npmRun = (...args: string[]) => {
+  const npmRun = (args: readonly string[], environment = {}) => {
     const { status, stdout, stderr } = spawnSync('npm', ['run', '-s', ...args], {
       encoding: 'utf8',
-      env: { ...process.env, CLOUDFLARE_API_TOKEN: 'none', CLOUDFLARE_ACCOUNT_ID: 'none' },
+      env: {
+        ...process.env,
+        CLOUDFLARE_API_TOKEN: 'none',
+        CLOUDFLARE_ACCOUNT_ID: 'none',
+        ...environment,
+      },
     });
     return { status, stdout, stderr };
   };
 
   it('a deployment does nothing when npm has kept its --dry-run', () => {
-    const { status, stdout, stderr } = npmRun('deploy', '--dry-run');
+    const { status, stdout, stderr } = npmRun(['deploy', '--dry-run']);
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     expect(stderr).toContain(
       'npm kept --dry-run for itself: write -- before the arguments. Nothing was done.\n\nUsage: npm run deploy',
+    );
+  });
+
+  it("npm's own setting `scope` is not an option that npm has kept", () => {
+    const settings = join(mkdtempSync(join(tmpdir(), 'npm-')), '.npmrc');
+    writeFileSync(settings, 'scope=@acme\n');
+    const key = (...args: string[]) =>
+      npmRun(['api-key', ...args], { NPM_CONFIG_USERCONFIG: settings });
+    expect(key('--', ...KEY)).toMatchObject({
+      status: 0,
+      stderr: expect.stringContaining('The key'),
+    });
+    expect(key('--', '--name', 'site').stderr).toContain('--scope is missing');
+    expect(npmRun(['api-key', '--scope', 'feed:read', '--', '--name', 'site']).stderr).toContain(
+      'npm kept --scope for itself',
     );
   });
 

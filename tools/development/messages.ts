@@ -1,0 +1,73 @@
+/** What `dev` prints: how to use the service, and a line for each request. Pure. */
+
+import { styleText } from 'node:util';
+import * as z from 'zod';
+
+const EVENT = {
+  event_type: 'booking.created',
+  aggregate_id: 'booking-1',
+  aggregate_type: 'booking',
+  payload: { check_in: '2027-07-03', check_out: '2027-07-10', guests: 4 },
+};
+
+/** The bindings that wrangler lists, and its own line for each request. */
+const NOISE =
+  /^(Using secrets|Your Worker has access|Binding |env\.|⎔ Starting|\[wrangler:info\]|$)/;
+
+/** The fields of a request's line that the short form shows. */
+const logged = z.object({
+  status: z.int(),
+  method: z.string(),
+  route: z.string(),
+  duration_ms: z.number(),
+  cache: z.string().optional(),
+  outcome: z.string().optional(),
+  caller: z.string().optional(),
+  error_code: z.string().optional(),
+  error_param: z.string().optional(),
+  rejected_origin: z.string().optional(),
+});
+
+export const isNoise = (line: string) => NOISE.test(line);
+
+/** Returns the addresses, the key and the first requests, which can be pasted into a shell. */
+export function welcome(origin: string, debuggerPort: number, vars: ReadonlyMap<string, string>) {
+  const keys = (vars.get('API_KEY') ?? '').split(',').map((key) => key.trim());
+  const apiKey = keys.find((key) => key !== '') ?? '';
+  const pages = { 'Start page': '/', Preview: '/preview', 'API page': '/api/docs' };
+  const rows = [
+    ...(vars.get('ENVIRONMENT') === 'development'
+      ? Object.entries(pages).map(([name, path]) => [name, link(origin + path)])
+      : []),
+    ['API key', apiKey || 'API_KEY is empty in .dev.vars: only health will respond'],
+    ['Debugger', link(`ws://127.0.0.1:${debuggerPort}/ws`)],
+  ];
+  const key = `-H ${quoted(`x-api-key: ${apiKey}`)}`;
+  return [
+    `\nReady on ${link(origin)}\n`,
+    ...rows.map(([name = '', value]) => `  ${name.padEnd(12)}${value}`),
+    '\nTry:\n',
+    `curl -s ${origin}/api/health`,
+    `curl -s ${key} ${quoted(`${origin}/api/v1/web/properties?limit=2`)}`,
+    `curl -s ${key} -H 'Content-Type: application/json' -H 'Idempotency-Key: booking-1' -d ${quoted(JSON.stringify(EVENT))} ${origin}/api/public/events/ingest\n`,
+  ].join('\n');
+}
+
+/** Returns the log's line for a request in short: `200 GET /api/v1/web/properties 12 ms memory site`. */
+export function requestLine(line: string): string | undefined {
+  if (!line.startsWith('{"level":"info","message":"request"')) return undefined;
+  const { status, method, route, duration_ms, rejected_origin, ...notes } = logged.parse(
+    JSON.parse(line),
+  );
+  const color = status < 400 ? 'green' : status < 500 ? 'yellow' : 'red';
+  const hint = rejected_origin && `${rejected_origin} is not in CORS_ORIGINS`;
+  const head = `${styleText(color, String(status))} ${method} ${route} ${duration_ms} ms`;
+  return [head, ...Object.values(notes), hint].filter(Boolean).join(' ');
+}
+
+const link = (url: string) => styleText(['cyan', 'underline'], url);
+
+/** Quotes a text for a POSIX shell. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
