@@ -11,21 +11,16 @@ const NAMESPACE = '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4';
 const freshKey = () => crypto.randomUUID();
 
 describe('POST /api/public/events/ingest', () => {
-  it('accepts an event as pending', async () => {
-    const response = await ingest(bookingCreated(), freshKey());
+  it('accepts an event as pending, and replays the response for the same key and body', async () => {
+    const key = freshKey();
+    const response = await ingest(bookingCreated(), key);
     const event = await expectEvent(response, 202);
     expect(event).toMatchObject({ object: 'event', type: 'booking.created', status: 'pending' });
     expect(Math.abs(Date.now() - Date.parse(event.created_at))).toBeLessThan(60_000);
     expect(response.headers.has('Idempotent-Replayed')).toBe(false);
-    expect(response.headers.get('X-Request-ID')).toMatch(/^req_/);
-  });
-
-  it('replays the first response for the same key and body', async () => {
-    const key = freshKey();
-    const first = await expectEvent(await ingest(bookingCreated(), key), 202);
-    const response = await ingest(bookingCreated(), key);
-    expect(await expectEvent(response, 200)).toEqual({ ...first, status: 'idempotent' });
-    expect(response.headers.get('Idempotent-Replayed')).toBe('true');
+    const replay = await ingest(bookingCreated(), key);
+    expect(await expectEvent(replay, 200)).toEqual({ ...event, status: 'idempotent' });
+    expect(replay.headers.get('Idempotent-Replayed')).toBe('true');
   });
 
   it('treats bodies as the same when they differ in white space, order of names or notation of numbers', async () => {
@@ -44,30 +39,23 @@ describe('POST /api/public/events/ingest', () => {
     expect((await expectEvent(replay, 200)).id).toBe(id);
   });
 
-  it('refuses another body under the key with the paths that differ', async () => {
+  it('rejects another body under the key with the paths that differ, and without values', async () => {
     const key = freshKey();
-    await ingest(bookingCreated({ payload: { guests: 2, note: 'a', items: [{ id: 1 }] } }), key);
+    const [first, other] = ['first-secret', 'other-secret'];
+    await ingest(bookingCreated({ payload: { guests: 2, note: first, items: [{ id: 1 }] } }), key);
     const response = await ingest(
-      bookingCreated({ aggregate_id: 'bk_2', payload: { guests: 3, items: [{ id: 2 }] } }),
+      bookingCreated({ aggregate_id: other, payload: { guests: 3, items: [{ id: 2 }] } }),
       key,
     );
-    expect(response.headers.get('X-Should-Retry')).toBe('false');
     const error = await expectError(response, 409, 'idempotency_key_in_use');
-    expect(error).toMatchObject({ type: 'idempotency_error', code: 'idempotency_key_in_use' });
+    expect(error.type).toBe('idempotency_error');
+    expect(JSON.stringify(error)).not.toContain('-secret');
     expect(error.details?.map(({ path }) => path)).toEqual([
       'aggregate_id',
       'payload.guests',
       'payload.items.0.id',
       'payload.note',
     ]);
-  });
-
-  it('shows no value of either body in a 409', async () => {
-    const key = freshKey();
-    await ingest(bookingCreated({ payload: { secret: 'first-secret' } }), key);
-    const response = await ingest(bookingCreated({ payload: { secret: 'second-secret' } }), key);
-    await expectStatus(response, 409);
-    expect(await response.text()).not.toContain('-secret');
   });
 
   it.each([
@@ -102,7 +90,7 @@ describe('POST /api/public/events/ingest', () => {
     }
   });
 
-  it('refuses a body that differs only in the case of a UUID, and says so', async () => {
+  it('rejects a body that differs only in the case of a UUID, and says so', async () => {
     const lower = bookingCreated({
       payload: { property_id: 'abcdef00-0000-4000-8000-000000000001' },
     });
@@ -143,13 +131,13 @@ describe('POST /api/public/events/ingest', () => {
 
   it('treats keys as different when they differ in case, quotes or inner spaces', async () => {
     const ids = new Set<string>();
-    for (const key of ['Opaque', 'opaque', '"opaque"', 'opa que', 'opa  que']) {
+    for (const key of ['Opaque', 'opaque', '"opaque"', 'opa que', 'opa  que', 'k'.repeat(255)]) {
       ids.add((await expectEvent(await ingest(bookingCreated(), key), 202)).id);
     }
-    expect(ids.size).toBe(5);
+    expect(ids.size).toBe(6);
   });
 
-  it('leaves the key free when it refuses a request', async () => {
+  it('leaves the key free when it rejects a request', async () => {
     const key = freshKey();
     const before = await rowCount();
     for (const body of [
@@ -171,14 +159,15 @@ describe('POST /api/public/events/ingest', () => {
     expect(JSON.stringify(cached)).not.toContain('a-very-recognisable-key');
   });
 
-  it('stores unknown fields of the payload as sent', async () => {
+  it('stores unknown fields of the payload as sent, and UUIDs in lower case', async () => {
     const payload = {
-      guests: 1,
+      property_id: '5f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42',
       note: 'a\u0000b \u{1F600}',
       nested: { '': [null, true, 1.5] },
       constructor: 'x',
     };
-    const { id } = await expectEvent(await ingest(bookingCreated({ payload })), 202);
+    const sent = { ...payload, property_id: payload.property_id.toUpperCase() };
+    const { id } = await expectEvent(await ingest(bookingCreated({ payload: sent })), 202);
     const stored = await (await get(`/api/v1/events/${id}`)).json<{ payload: unknown }>();
     expect(stored.payload).toEqual(payload);
   });
@@ -216,14 +205,14 @@ describe('the schema of a request', () => {
     ],
     ['payload.refund_amount', { event_type: 'booking.cancelled', payload: { refund_amount: -1 } }],
     ['payload.currency', { event_type: 'booking.cancelled', payload: { currency: '' } }],
-  ])('refuses an invalid %s and names it (%#)', async (param, fields) => {
+  ])('rejects an invalid %s and names it (%#)', async (param, fields) => {
     const error = await expectError(await ingest(bookingCreated(fields)), 400, 'validation_error');
     expect(error).toMatchObject({ type: 'invalid_request_error', code: 'validation_error', param });
     expect(error.details).toEqual([{ path: param, message: expect.any(String) }]);
   });
 
   it.each([
-    { payload: {} },
+    { payload: { n: [9_007_199_254_740_991, -9_007_199_254_740_991] } },
     { aggregate_id: 'x'.repeat(255), aggregate_type: '\u{1F600}'.repeat(255) },
     {
       payload: {
@@ -249,31 +238,26 @@ describe('the schema of a request', () => {
     await expectEvent(await ingest(bookingCreated(fields)), 202);
   });
 
-  it.each([
-    "o'brien@example.ie",
-    '#1&%!$*?^`{|}~_-@example.com',
-    'guest@example.xn--p1ai',
-    `guest@${'a'.repeat(63)}.example`,
-  ])('accepts %s as an email address', async (guest_email) => {
-    await expectEvent(await ingest(bookingCreated({ payload: { guest_email } })), 202);
-  });
-
-  it.each([
-    '@example.com',
-    'guest@example',
-    'guest@example..com',
-    '.guest@example.com',
-    'guest.@example.com',
-    'a..b@example.com',
-    'guest@-example.com',
-    'guest@192.0.2.1',
-    `guest@${'a'.repeat(64)}.example`,
-    'guest@example.com\n',
-    'a@b@example.com',
-  ])('refuses %j as an email address', async (guest_email) => {
-    const response = await ingest(bookingCreated({ payload: { guest_email } }));
-    const error = await expectError(response, 400, 'validation_error');
-    expect(error.param).toBe('payload.guest_email');
+  it('takes dot-atoms at domain names as email addresses', async () => {
+    const address = (text: string) => bookingCreated({ payload: { guest_email: text } });
+    const domain = `${'a'.repeat(63)}.example`;
+    const valid = ["o'brien", '#1&%!$*?^`{|}~_-'].map((name) => `${name}@example.com`);
+    for (const text of [...valid, 'guest@example.xn--p1ai', `guest@${domain}`]) {
+      await expectEvent(await ingest(address(text)), 202);
+    }
+    const names = ['', '.guest', 'guest.', 'a..b', 'a@b'].map((name) => `${name}@example.com`);
+    const domains = [
+      'example',
+      'example..com',
+      '-example.com',
+      '192.0.2.1',
+      `a${domain}`,
+      'a.com\n',
+    ];
+    for (const text of [...names, ...domains.map((each) => `guest@${each}`)]) {
+      const error = await expectError(await ingest(address(text)), 400, 'validation_error');
+      expect([text, error.param]).toEqual([text, 'payload.guest_email']);
+    }
   });
 
   it('lists every problem, the key first', async () => {
@@ -292,14 +276,6 @@ describe('the schema of a request', () => {
       'payload.check_out',
       'more',
     ]);
-  });
-
-  it('lists the known kinds for an unknown kind', async () => {
-    const unknown = await ingest(bookingCreated({ event_type: 'x' }));
-    const error = await expectError(unknown, 400, 'validation_error');
-    for (const kind of ['booking.created', 'booking.cancelled']) {
-      expect(error.details?.[0]?.message).toContain(kind);
-    }
   });
 
   it('calls each missing field required', async () => {
@@ -325,56 +301,32 @@ describe('the schema of a request', () => {
     );
     expect(error.message).toContain('Idempotency-Key');
   });
-
-  it('stores UUIDs in lower case', async () => {
-    const payload = { property_id: '5F0C2A7E-1F0B-4C67-9A55-3D1F6A1E8B42' };
-    const { id } = await expectEvent(await ingest(bookingCreated({ payload })), 202);
-    const stored = await (await get(`/api/v1/events/${id.toUpperCase()}`)).json<{
-      payload: unknown;
-    }>();
-    expect(stored.payload).toEqual({ property_id: '5f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42' });
-  });
 });
 
-describe('the Idempotency-Key', () => {
-  it.each([
-    ['empty', '', 'must be at least 1 character long'],
-    ['longer than 255 characters', 'k'.repeat(256), expect.any(String)],
-    ['not UTF-8', 'k\ufffd', expect.any(String)],
-  ])('is rejected when it is %s', async (_, key, message) => {
-    const error = await expectError(await ingest(bookingCreated(), key), 400, 'validation_error');
-    expect(error.param).toBe('Idempotency-Key');
-    expect(error.details).toEqual([{ path: 'Idempotency-Key', message }]);
-  });
-
-  it('may have 255 characters', async () => {
-    await expectEvent(await ingest(bookingCreated(), 'k'.repeat(255)), 202);
-  });
+it.each([
+  ['empty', '', 'must be at least 1 character long'],
+  ['longer than 255 characters', 'k'.repeat(256), expect.any(String)],
+  ['not UTF-8', 'k\ufffd', expect.any(String)],
+])('an Idempotency-Key is rejected when it is %s', async (_, key, message) => {
+  const error = await expectError(await ingest(bookingCreated(), key), 400, 'validation_error');
+  expect(error.details).toEqual([{ path: 'Idempotency-Key', message }]);
 });
 
 describe('the body of a request', () => {
   const wrapped = (json: string) =>
     `{"event_type":"booking.created","aggregate_id":"b","aggregate_type":"booking","payload":${json}}`;
 
-  it.each([
-    ['malformed', '{"event_type":'],
-    ['empty', ''],
-    ['an array', '[]'],
-    ['null', 'null'],
-    ['a number', '1'],
-    ['hugely nested and broken off', '['.repeat(200_000)],
-  ])('is refused as a whole when it is %s', async (_, text) => {
-    const error = await expectError(await ingest(text, freshKey()), 400, 'validation_error');
+  it.each<[kind: string, message: string, body: string | Uint8Array]>([
+    ['malformed', 'The body is not well-formed JSON.', '{"event_type":'],
+    ['empty', 'The body is not well-formed JSON.', ''],
+    ['an array', 'The body must be a JSON object.', '[]'],
+    ['null', 'The body must be a JSON object.', 'null'],
+    ['not UTF-8', 'The body is not UTF-8 text.', Uint8Array.of(0x22, 0xff, 0x22)],
+  ])('is rejected as a whole when it is %s', async (_, message, body) => {
+    const response = await send(INGEST, { ...ingestInit(''), body });
+    const error = await expectError(response, 400, 'validation_error');
     expect(error).not.toHaveProperty('param');
-    expect(error.details).toEqual([{ path: '', message: expect.any(String) }]);
-  });
-
-  it('is refused when it is not UTF-8', async () => {
-    const bytes = new Uint8Array([...new TextEncoder().encode(wrapped('{"a":"')), 0xff]);
-    const response = await send(INGEST, { ...ingestInit(''), body: bytes });
-    expect((await expectError(response, 400, 'validation_error')).details).toEqual([
-      { path: '', message: expect.stringContaining('UTF-8') },
-    ]);
+    expect(error.details).toEqual([{ path: '', message }]);
   });
 
   it.each([
@@ -387,7 +339,7 @@ describe('the body of a request', () => {
     ['payload.a.__proto__', '{"a":{"__proto__":null}}'],
     ['payload.s', '{"s":"\\ud800"}'],
     ['payload.\ufffd', '{"\\udc00":1}'],
-  ])('is refused with the path %s when its payload is %s', async (param, json) => {
+  ])('is rejected with the path %s when its payload is %s', async (param, json) => {
     const error = await expectError(
       await ingest(wrapped(json), freshKey()),
       400,
@@ -396,7 +348,7 @@ describe('the body of a request', () => {
     expect(error.param).toBe(param);
   });
 
-  it('is refused with every place that breaks a limit, at most 50', async () => {
+  it('is rejected with every place that breaks a limit, at most 50', async () => {
     const two = wrapped('{"a":[-1e400,{"__proto__":{"n":1e999}}],"b":"\\udfff"}');
     const { details } = await expectError(await ingest(two, freshKey()), 400, 'validation_error');
     const paths = ['payload.a.0', 'payload.a.1.__proto__', 'payload.b'];
@@ -406,13 +358,6 @@ describe('the body of a request', () => {
       const error = await expectError(await ingest(many, freshKey()), 400, 'validation_error');
       expect(error.details).toHaveLength(50);
     }
-  });
-
-  it('may hold the largest exact integers', async () => {
-    await expectEvent(
-      await ingest(wrapped('{"n":[9007199254740991,-9007199254740991,1e-400]}')),
-      202,
-    );
   });
 
   it('may nest 64 levels, the body being the first', async () => {
