@@ -23,23 +23,12 @@ const config: KeyConfig = {
 
 afterEach(() => vi.restoreAllMocks());
 
-it.each([
-  'first-keY',
-  'first-key ',
-  'first-key\0',
-  'second-longer-key-still',
-  'x'.repeat(100_000),
-  'клю',
-  'undefined',
-  'site',
-])('%j opens nothing', async (sent) => {
-  expect(await identifyKey(sent, config, NOW)).toEqual({ outcome: 'unknown', fault: 'unknown' });
-});
-
-it('a key is not its own hash, which stands in the configuration', async () => {
-  const sent = await sha256('site-key');
-  expect(await identifyKey(sent, config, NOW)).toMatchObject({ outcome: 'unknown' });
-});
+it.each(['first-keY', 'first-key ', 'first-key\0', 'клю', 'site', await sha256('site-key')])(
+  '%j opens nothing, nor does a hash of the configuration',
+  async (sent) => {
+    expect(await identifyKey(sent, config, NOW)).toEqual({ outcome: 'unknown', fault: 'unknown' });
+  },
+);
 
 it('an empty key opens nothing, even if its hash is configured', async () => {
   expect(await identifyKey('', config, NOW)).toEqual({ outcome: 'unknown', fault: 'empty' });

@@ -2,7 +2,7 @@
 
 import { env } from 'cloudflare:workers';
 import { v5 } from 'uuid';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { counting } from '../support/counting.ts';
 import { bookingCreated, expectEvent, ingest, ingestInit, listEvents } from '../support/events.ts';
 import { CONNECTION_LOST, failingD1 } from '../support/faults.ts';
@@ -11,7 +11,6 @@ import { tapD1 } from '../support/tap.ts';
 
 const PATH = '/api/public/events/ingest/batch';
 const NAMESPACE = '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4';
-const HOUR_MS = 3_600_000;
 
 type Item = Record<string, unknown>;
 type Result = {
@@ -47,10 +46,6 @@ const countOf = (aggregateId: string) =>
     .bind(aggregateId)
     .first<number>('n');
 
-afterEach(() => {
-  vi.useRealTimers();
-});
-
 describe('POST /api/public/events/ingest/batch', () => {
   it('stores the events in the order sent, each under the id of its key', async () => {
     const aggregate_id = freshKey();
@@ -74,19 +69,6 @@ describe('POST /api/public/events/ingest/batch', () => {
     );
     const { data } = await listEvents(`order=asc&aggregate_id=${aggregate_id}`);
     expect(data.map(({ id }) => id)).toEqual(ids);
-  });
-
-  it('replays every event when it is sent again', async () => {
-    const events = items(3);
-    const first = await resultsOf(await sendBatch(events));
-    const again = await resultsOf(await sendBatch(events));
-    expect(again).toEqual(
-      first.map((result) => ({
-        ...result,
-        outcome: 'replayed',
-        event: { ...result.event, status: 'idempotent' },
-      })),
-    );
   });
 
   it('stores a payload as a single request does', async () => {
@@ -126,32 +108,16 @@ describe('POST /api/public/events/ingest/batch', () => {
     await expectStatus(await ingest(bookingCreated(), fresh), 200);
   });
 
-  it('an item whose key is held is answered before its schema is checked, and stops no other item', async () => {
-    const [held, fresh] = [freshKey(), freshKey()];
-    await ingest(bookingCreated(), held);
-    const batch = [item(held, { payload: { guests: 0 }, extra: 1 }), item(fresh)];
-    expect(await outcomesOf(await sendBatch(batch))).toEqual(['conflict', 'accepted']);
-  });
-
-  it('after 24 hours a key may carry another body, under an id of its own', async () => {
-    vi.useFakeTimers({ toFake: ['Date'] });
-    const key = freshKey();
-    await sendBatch([item(key)]);
-    vi.setSystemTime(Date.now() + 24 * HOUR_MS);
-    const other = item(key, { aggregate_id: 'another' });
-    const [result] = await resultsOf(await sendBatch([other]));
-    expect(result?.outcome).toBe('accepted');
-    expect(result?.event?.id).not.toBe(v5(key, NAMESPACE));
-    expect(await outcomesOf(await sendBatch([item(key)]))).toEqual(['conflict']);
-    vi.setSystemTime(Date.now() + 24 * HOUR_MS);
-    expect(await outcomesOf(await sendBatch([item(key)]))).toEqual(['replayed']);
-  });
-
   it('takes 100 events, and writes nothing when it is sent again', async () => {
     const events = items(100);
-    expect(await outcomesOf(await sendBatch(events))).toEqual(Array(100).fill('accepted'));
+    const first = await resultsOf(await sendBatch(events));
     const { env: counted, costs } = counting(env);
-    expect(await outcomesOf(await sendBatch(events, counted))).toEqual(Array(100).fill('replayed'));
+    const again = first.map((result) => ({
+      ...result,
+      outcome: 'replayed',
+      event: { ...result.event, status: 'idempotent' },
+    }));
+    expect(await resultsOf(await sendBatch(events, counted))).toEqual(again);
     expect(costs).toMatchObject({ d1RoundTrips: 1, d1RowsWritten: 0, kvWrites: 0 });
   });
 
@@ -178,11 +144,12 @@ describe('POST /api/public/events/ingest/batch', () => {
     expect(bytes).toBeLessThan(1_048_576 + 16_384);
   });
 
-  it('takes two round trips where an item does not fit its schema', async () => {
+  it('looks up a key before the schema of its item is checked, in a round trip of its own', async () => {
     const held = freshKey();
     await ingest(bookingCreated(), held);
     const { env: counted, costs } = counting(env);
-    await sendBatch([item(held, { payload: { guests: 0 } }), item(freshKey())], counted);
+    const batch = [item(held, { payload: { guests: 0 }, extra: 1 }), item(freshKey())];
+    expect(await outcomesOf(await sendBatch(batch, counted))).toEqual(['conflict', 'accepted']);
     expect(costs).toMatchObject({ d1RoundTrips: 2, d1RowsWritten: 4 });
   });
 });

@@ -52,14 +52,6 @@ describe('an erased event', () => {
     expect(JSON.stringify(results)).toContain('another guest');
   });
 
-  it('is erased once: another erasure keeps its time', async () => {
-    await ingest(body);
-    const first = Date.now() + 1_000;
-    await erase(first);
-    expect(await erase(first + 1_000)).toBe(0);
-    expect((await listEvents()).data[0]?.erased_at).toBe(new Date(first).toISOString());
-  });
-
   it('of another kind of aggregate with the same id is not erased', async () => {
     await ingest(bookingCreated({ aggregate_type: 'invoice' }));
     await ingest(body);

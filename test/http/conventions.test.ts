@@ -1,10 +1,8 @@
 /** Conventions beside the contract of each route: ids, unknown paths, unexpected failures, malformed vars, CORS. */
 
-import { env } from 'cloudflare:workers';
 import { Hono } from 'hono';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
-import { failingD1 } from '../support/faults.ts';
 import { expectError, expectStatus, get, send, sendWith } from '../support/http.ts';
 
 const LIST = '/api/v1/web/properties';
@@ -21,20 +19,13 @@ function appThatThrows(thrown: unknown) {
 }
 
 describe('the request id', () => {
-  it.each([
-    'a',
-    'trace:1/2.3',
-    'x'.repeat(200),
-    '~ !"#$%&',
-    'a\tb',
-    'é',
-    `Ж${'x'.repeat(199)}`,
-    `\u{1f3e1}${'x'.repeat(199)}`,
-    '\u0085',
-  ])('%j is echoed exactly', async (id) => {
-    const response = await get(LIST, { headers: { 'X-Request-ID': id } });
-    expect(response.headers.get('X-Request-ID')).toBe(id);
-  });
+  it.each(['trace:1/2.3', '~ !"#$%&', 'a\tb', 'é', `\u{1f3e1}${'x'.repeat(199)}`, '\u0085'])(
+    '%j is echoed exactly',
+    async (id) => {
+      const response = await get(LIST, { headers: { 'X-Request-ID': id } });
+      expect(response.headers.get('X-Request-ID')).toBe(id);
+    },
+  );
 
   it.each(['x'.repeat(201), `é${'x'.repeat(200)}`, 'a\ufffd', ''])(
     '%j is replaced by a fresh one',
@@ -99,17 +90,6 @@ describe('an unexpected failure', () => {
       });
     },
   );
-});
-
-it('a failure of D1 is a 500 with Retry-After', async () => {
-  const logged = vi.spyOn(console, 'error').mockReturnValue(undefined);
-  const DB = failingD1(env.DB, { when: 'before commit' });
-  for (const path of [`${LIST}/some-home`, '/api/v1/events']) {
-    const response = await sendWith({ DB }, path);
-    await expectError(response, 500, 'internal_error');
-    expect(response.headers.get('Retry-After')).toMatch(/^\d+$/);
-  }
-  logged.mockRestore();
 });
 
 const key = { name: 'site', scopes: ['feed:read'], sha256: 'a'.repeat(64) };
@@ -179,32 +159,23 @@ describe('CORS', () => {
     },
   };
 
-  it('is off by default', async () => {
-    const response = await get(LIST, { headers: origin });
-    expect(response.headers.has('Access-Control-Allow-Origin')).toBe(false);
-  });
-
   it.each([LIST, '/api/none'])('lets a listed origin read %s and its headers', async (path) => {
     const response = await sendWith({ CORS_ORIGINS }, path, { headers: origin });
     expect(response.headers.get('Access-Control-Allow-Origin')).toBe(origin.Origin);
     expect(response.headers.get('Vary')).toContain('Origin');
     const exposed = response.headers.get('Access-Control-Expose-Headers')?.toLowerCase() ?? '';
-    for (const name of [
-      'etag',
-      'retry-after',
-      'x-request-id',
-      'x-ratelimit-remaining',
-      'idempotent-replayed',
-      'server-timing',
-    ]) {
-      expect(exposed.split(',').map((each) => each.trim())).toContain(name);
-    }
+    const names =
+      'etag retry-after x-request-id x-ratelimit-remaining idempotent-replayed server-timing';
+    expect(exposed.split(',')).toEqual(expect.arrayContaining(names.split(' ')));
   });
 
-  it('allows no other origin', async () => {
-    for (const other of ['https://evil.example', 'null', 'https://app.example.com.evil.example']) {
-      const response = await sendWith({ CORS_ORIGINS }, LIST, { headers: { Origin: other } });
+  it('allows no other origin, and none unless the var lists some', async () => {
+    expect((await get(LIST, { headers: origin })).headers.has('Vary')).toBe(false);
+    const others = ['https://evil.example', 'null', 'https://app.example.com.evil.example'];
+    for (const headers of [{}, ...others.map((other) => ({ Origin: other }))]) {
+      const response = await sendWith({ CORS_ORIGINS }, LIST, { headers });
       expect(response.headers.has('Access-Control-Allow-Origin')).toBe(false);
+      expect(response.headers.get('Vary')).toContain('Origin');
     }
   });
 
@@ -224,24 +195,9 @@ describe('CORS', () => {
     const response = await sendWith({ CORS_ORIGINS }, LIST, preflight);
     await expectStatus(response, 204);
     expect(response.headers.get('Access-Control-Allow-Origin')).toBe(origin.Origin);
-    const allowed =
-      response.headers.get('Access-Control-Allow-Headers')?.toLowerCase().split(',') ?? [];
-    for (const name of [
-      'authorization',
-      'content-type',
-      'idempotency-key',
-      'if-none-match',
-      'x-api-key',
-      'x-request-id',
-    ]) {
-      expect(allowed.map((each) => each.trim())).toContain(name);
-    }
-    expect(response.headers.get('X-Request-ID')).toMatch(/^req_/);
-  });
-
-  it('sends Vary: Origin to a request without an origin too', async () => {
-    const response = await sendWith({ CORS_ORIGINS }, LIST);
-    expect(response.headers.get('Vary')).toContain('Origin');
+    const allowed = response.headers.get('Access-Control-Allow-Headers')?.toLowerCase() ?? '';
+    const names = 'authorization content-type idempotency-key if-none-match x-api-key x-request-id';
+    expect(allowed.split(',').sort()).toEqual(names.split(' '));
   });
 
   it('does not take a bare OPTIONS for a preflight', async () => {

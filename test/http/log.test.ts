@@ -28,7 +28,7 @@ const secrets = {
   'a value of a query': 'leaked-query-value',
 };
 
-it.each(Object.entries(secrets))('the watch over the log finds %s', async (_name, secret) => {
+it('the watch over the log finds each value of a request', async () => {
   vi.spyOn(console, 'error').mockReturnValue(undefined);
   await send(`${INGEST}?q=${secrets['a value of a query']}`, {
     method: 'POST',
@@ -40,10 +40,11 @@ it.each(Object.entries(secrets))('the watch over the log finds %s', async (_name
     body: JSON.stringify({ payload: { list: [{ note: secrets['a value of a body'] }] } }),
   });
   expect(takeLeaks()).toEqual([]);
-  console.log(JSON.stringify({ note: `it was ${secret}` }));
-  expect(takeLeaks()).toHaveLength(1);
-  logFault('failed', new Error('outside', { cause: new Error(`inside: ${secret}`) }));
-  expect(takeLeaks()).toHaveLength(1);
+  for (const secret of Object.values(secrets)) {
+    console.log(JSON.stringify({ note: `it was ${secret}` }));
+    logFault('failed', new Error('outside', { cause: new Error(`inside: ${secret}`) }));
+    expect(takeLeaks(), secret).toHaveLength(2);
+  }
 });
 
 it('a request has one line, with its fields and nothing that was sent', async () => {

@@ -21,13 +21,16 @@ function objectOf(client: string) {
 }
 
 /** Reports a count of a record. Returns the reply as data. */
-async function report(client: string, record: string, passed: number, more: object = {}) {
-  const message = { record, passed, ageMs: 0, formerRecord: undefined, wantsPlace: false, ...more };
-  const { isGranted, own, others, ageMs } = await objectOf(client).report(
-    'default',
-    LIMIT,
-    message,
-  );
+async function report(
+  client: string,
+  record: string,
+  passed: number,
+  more: object = {},
+  counter: 'default' | 'ingest' = 'default',
+) {
+  const message = { record, passed, ageMs: 0, wantsPlace: false, ...more };
+  using reply = await objectOf(client).report(counter, LIMIT, message);
+  const { isGranted, own, others, ageMs } = reply;
   return { isGranted, own, others, ageMs };
 }
 
@@ -58,28 +61,16 @@ describe('the total of a window', () => {
     const client = freshAddress();
     await report(client, 'a', 70);
     const wantsPlace = true;
-    expect(await report(client, 'b', 29, { wantsPlace })).toMatchObject({
-      isGranted: true,
-      own: 30,
-    });
-    expect(await report(client, 'b', 30, { wantsPlace })).toMatchObject({
-      isGranted: false,
-      own: 30,
-    });
+    const granted = await report(client, 'b', 29, { wantsPlace });
+    expect(granted).toMatchObject({ isGranted: true, own: 30 });
+    const denied = await report(client, 'b', 30, { wantsPlace });
+    expect(denied).toMatchObject({ isGranted: false, own: 30 });
   });
 
   it('is separate for each counter', async () => {
     const client = freshAddress();
     await report(client, 'a', 8);
-    const message = {
-      record: 'b',
-      passed: 3,
-      ageMs: 0,
-      formerRecord: undefined,
-      wantsPlace: false,
-    };
-    const { others } = await objectOf(client).report('ingest', LIMIT, message);
-    expect(others).toBe(0);
+    expect((await report(client, 'b', 3, {}, 'ingest')).others).toBe(0);
   });
 });
 
@@ -157,10 +148,7 @@ describe('the storage of a counter', () => {
 
 describe('the alarm', () => {
   async function fill(client: string, counter: 'default' | 'ingest', record = 'a') {
-    for (const passed of [8, 16]) {
-      const message = { record, passed, ageMs: 0, formerRecord: undefined, wantsPlace: false };
-      using _reply = await objectOf(client).report(counter, LIMIT, message);
-    }
+    for (const passed of [8, 16]) await report(client, record, passed, {}, counter);
   }
 
   it('deletes nothing while a window runs, and is set again for the end of this window', async () => {
