@@ -19,22 +19,21 @@ import { importListings } from '../../tools/import/command.ts';
 import { CloudflareStandIn } from '../support/cloudflare/stand-in.ts';
 import { runHere, runImportOn } from '../support/node/in-process.ts';
 import { fileOf, propertyOf } from '../support/node/listings-file.ts';
-import { type MemoryImports, openMemoryImports } from '../support/node/memory-imports.ts';
+import { openMemoryImports } from '../support/node/memory-imports.ts';
 import type { ProjectCopy } from '../support/node/project-copy.ts';
 import { copyWithStore } from '../support/node/stores.ts';
 import { tapD1 } from '../support/tap.ts';
 
 const NAME = 'events-and-property-feed';
 
-let imports: MemoryImports;
+const imports = openMemoryImports();
+const empty = openMemoryImports();
 let folder: string;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'export-'));
-  imports = openMemoryImports();
   await imports.load(readFileSync('tools/samples/listings.json', 'utf8'));
 });
 afterAll(() => {
-  imports.close();
   rmSync(folder, { recursive: true });
 });
 
@@ -60,13 +59,11 @@ describe('export-listings', () => {
   });
 
   it('writes an empty catalogue', async () => {
-    const empty = openMemoryImports();
     expect(JSON.parse(await empty.exported())).toEqual({
       locations: [],
       amenities: [],
       properties: [],
     });
-    empty.close();
   });
 
   it('replaces a file only by a whole one, through a symbolic link too', async () => {

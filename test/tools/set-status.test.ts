@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type MemoryImports, openMemoryImports } from '../support/node/memory-imports.ts';
+import { openMemoryImports } from '../support/node/memory-imports.ts';
 import type { ProjectCopy } from '../support/node/project-copy.ts';
 import { copyWithStore } from '../support/node/stores.ts';
 
@@ -11,12 +11,10 @@ const SET_STATUS = 'set-status.ts';
 const HOME = 'casa-ginebrera';
 
 describe('set-status', () => {
-  let imports: MemoryImports;
+  const imports = openMemoryImports();
   beforeAll(async () => {
-    imports = openMemoryImports();
     await imports.load(readFileSync('tools/samples/listings.json', 'utf8'));
   });
-  afterAll(() => imports.close());
 
   const rows = () => imports.rows('SELECT * FROM properties ORDER BY id');
   /** Returns the stored listings, without their statuses. */

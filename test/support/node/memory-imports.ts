@@ -3,6 +3,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { afterAll } from 'vitest';
 import type { Source } from '../../../src/properties/source.ts';
 import { importListings, setStatus } from '../../../tools/import/command.ts';
 import { exportListings } from '../../../tools/import/export.ts';
@@ -26,14 +27,18 @@ export type MemoryImports = {
   exported: () => Promise<string>;
   /** Empties the database. */
   clear: () => void;
-  close: () => void;
 };
 
+/** Opens an empty database, until the tests of the calling file or `describe` have ended. */
 export function openMemoryImports(): MemoryImports {
   const store = new Database('in-memory');
   store.migrate();
   const database = store.binding;
   const directory = mkdtempSync(join(tmpdir(), 'imports-'));
+  afterAll(() => {
+    store.sqlite.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
   const load = (name: string, content: unknown, options: string[]) => {
     const path = join(directory, name);
     const isRaw = typeof content === 'string' || content instanceof Uint8Array;
@@ -61,10 +66,6 @@ export function openMemoryImports(): MemoryImports {
       for (const table of ['properties', 'locations', 'amenities', 'import_staging']) {
         store.sqlite.exec(`DELETE FROM ${table}`);
       }
-    },
-    close() {
-      store.sqlite.close();
-      rmSync(directory, { recursive: true, force: true });
     },
   };
 }

@@ -1,20 +1,16 @@
 /** The transaction of an import: overtaken by another import at each of its round trips, or with an unknown outcome. */
 
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { databaseOver } from '../../../tools/cloudflare/rest-database.ts';
 import { apply } from '../../../tools/import/apply.ts';
 import { BAY, fileOf, importInto, propertyOf } from '../../support/node/listings-file.ts';
-import { type MemoryImports, openMemoryImports } from '../../support/node/memory-imports.ts';
+import { openMemoryImports } from '../../support/node/memory-imports.ts';
 import { tapD1 } from '../../support/tap.ts';
 
 const first = propertyOf({ slug: 'first', location_id: BAY });
 const second = propertyOf({ slug: 'second', location_id: BAY });
 
-let imports: MemoryImports;
-beforeAll(() => {
-  imports = openMemoryImports();
-});
-afterAll(() => imports.close());
+const imports = openMemoryImports();
 
 /** Renames the bay, while another import adds a listing there before one of the round trips. Returns their number. */
 async function renameOvertakenAt(trip: number): Promise<number> {

@@ -1,20 +1,16 @@
 /** A listings file as a spreadsheet. */
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { fileOf, propertyOf } from '../../support/node/listings-file.ts';
-import { type MemoryImports, openMemoryImports } from '../../support/node/memory-imports.ts';
+import { openMemoryImports } from '../../support/node/memory-imports.ts';
 
-let imports: MemoryImports;
-beforeAll(async () => {
-  imports = openMemoryImports();
-});
+const imports = openMemoryImports();
 beforeEach(async () => {
   const title = { en: 'House', fr: 'Maison' };
   const home = propertyOf({ slug: 'casa-marea', hid: 'H-1', title, price_from: 1 });
   await imports.load(fileOf([home, propertyOf({ slug: 'other', price_from: 2 })]));
 });
 afterEach(() => imports.clear());
-afterAll(() => imports.close());
 
 describe('a sheet', () => {
   it('changes what its cells give, and an empty cell changes nothing', async () => {

@@ -1,8 +1,8 @@
 /** A whole file: it replaces what it names, all of it or nothing. */
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { BAY, fileOf, propertyOf } from '../../support/node/listings-file.ts';
-import { type MemoryImports, openMemoryImports } from '../../support/node/memory-imports.ts';
+import { openMemoryImports } from '../../support/node/memory-imports.ts';
 import type { Finished } from '../../support/node/project-copy.ts';
 
 const LISTINGS = 'SELECT id, slug, source, document, rendering FROM properties ORDER BY id';
@@ -10,13 +10,11 @@ const EAST = '00000000-0000-4000-8000-0000000000ea';
 const WEST = '00000000-0000-4000-8000-0000000000ee';
 const NOWHERE = '00000000-0000-4000-8000-000000000000';
 
-let imports: MemoryImports;
+const imports = openMemoryImports();
 
 beforeAll(async () => {
-  imports = openMemoryImports();
   expectDone(await imports.run('tools/samples/listings.json'));
 });
-afterAll(() => imports.close());
 
 const load = (content: unknown, ...options: string[]) => imports.load(content, ...options);
 

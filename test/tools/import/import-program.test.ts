@@ -7,8 +7,7 @@ import { importListings } from '../../../tools/import/command.ts';
 import { openMigrated } from '../../../tools/import/load-listings.ts';
 import { Database } from '../../support/cloudflare/database.ts';
 import { runImportOn } from '../../support/node/in-process.ts';
-import { BAY, fileOf, propertyOf } from '../../support/node/listings-file.ts';
-import { type MemoryImports, openMemoryImports } from '../../support/node/memory-imports.ts';
+import { openMemoryImports } from '../../support/node/memory-imports.ts';
 import { type Finished, ProjectCopy } from '../../support/node/project-copy.ts';
 
 const IMPORT = 'import-listings.ts';
@@ -39,37 +38,6 @@ describe('the program import-listings', () => {
     expect(new Set(rows.map((row) => row.rendering)).size).toBe(1);
   });
 
-  it('keeps any text unchanged', async () => {
-    const text = `'); DROP TABLE properties; -- " \\ \\u0000 \u2028 🏖️ ${'\u0001'} %s ?1 </script>\r\n\t`;
-    const title = { en: text, fr: `"${'\\"'.repeat(50)}"` };
-    const fields = { slug: 'hostile', name: text, title, price_from: 1e21, size: 1.5e-7 };
-    expectDone(await load({ properties: [propertyOf(fields)] }));
-    const [row] = project.rows(`SELECT source, document FROM properties WHERE slug = 'hostile'`);
-    const document = JSON.parse(String(row?.document));
-    expect(document).toMatchObject(fields);
-    expect(row?.document).toBe(JSON.stringify(document));
-    expect(row?.source).toBe(JSON.stringify(JSON.parse(String(row?.source))));
-  });
-
-  it('keeps two imports at the same time apart, and leaves nothing staged', async () => {
-    const homes = (city: string) =>
-      Array.from({ length: 300 }, (_, index) => {
-        const id = `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
-        return propertyOf({ id, slug: `shared-${index}`, city, location_id: BAY });
-      });
-    const files = ['one', 'two'].map((city) =>
-      project.write(`${city}.json`, fileOf(homes(city), { bay: city })),
-    );
-    const both = await Promise.all(files.map((file) => project.run(IMPORT, file)));
-    both.forEach(expectDone);
-    const cities = project.rows(
-      `SELECT DISTINCT source->>'city' AS city, source->>'$.location.name.en' AS bay FROM properties WHERE slug LIKE 'shared-%'`,
-    );
-    expect(cities).toHaveLength(1);
-    expect(cities[0]?.city).toBe(cities[0]?.bay);
-    expect(project.rows('SELECT kind FROM import_staging')).toEqual([{ kind: 'applied' }]);
-  });
-
   it('does not take a store of an older state for an empty one under --dry-run', async () => {
     const next = project.write('migrations/9999_next.sql', 'CREATE TABLE next (id text)');
     const { code, stderr } = await load({ properties: [] }, '--dry-run');
@@ -90,11 +58,7 @@ describe('the program import-listings', () => {
 });
 
 describe('import-listings', () => {
-  let imports: MemoryImports;
-  beforeAll(() => {
-    imports = openMemoryImports();
-  });
-  afterAll(() => imports.close());
+  const imports = openMemoryImports();
 
   it('takes a store without tables for an empty one under --dry-run', async () => {
     const store = new Database('without-tables');

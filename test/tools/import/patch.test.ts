@@ -1,10 +1,10 @@
 /** `--patch`: only the fields in the file are changed. */
 
 import { readFileSync } from 'node:fs';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { codeBlocksOf } from '../../docs/markdown.ts';
 import { BAY, fileOf, propertyOf } from '../../support/node/listings-file.ts';
-import { type MemoryImports, openMemoryImports } from '../../support/node/memory-imports.ts';
+import { openMemoryImports } from '../../support/node/memory-imports.ts';
 import type { Finished } from '../../support/node/project-copy.ts';
 
 const photo = (number: number, fields: object = {}) => ({
@@ -32,17 +32,13 @@ const whole = {
   is_early_access: true,
 };
 
-let imports: MemoryImports;
-beforeAll(async () => {
-  imports = openMemoryImports();
-});
+const imports = openMemoryImports();
 beforeEach(async () => {
   expectDone(
     await imports.load(fileOf([propertyOf(whole), propertyOf({ slug: 'other', hid: 'H-2' })])),
   );
 });
 afterEach(() => imports.clear());
-afterAll(() => imports.close());
 
 function expectDone(finished: Finished): void {
   expect(finished).toMatchObject({ code: 0, stderr: '' });

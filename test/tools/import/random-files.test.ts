@@ -2,19 +2,15 @@
 
 import naughtyStrings from 'big-list-of-naughty-strings/blns.json' with { type: 'json' };
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readListingsFile } from '../../../tools/import/file.ts';
 import { fileOf, propertyOf } from '../../support/node/listings-file.ts';
-import { type MemoryImports, openMemoryImports } from '../../support/node/memory-imports.ts';
+import { openMemoryImports } from '../../support/node/memory-imports.ts';
 
 const runs = (usual: number) => ({ numRuns: process.env.FULL ? usual * 8 : usual });
 const read = (text: string) => readListingsFile(Buffer.from(text)).kind;
 
-let imports: MemoryImports;
-beforeAll(() => {
-  imports = openMemoryImports();
-});
-afterAll(() => imports.close());
+const imports = openMemoryImports();
 
 describe('a listings file', () => {
   it('of any JSON or bytes is read or rejected without an exception', () => {

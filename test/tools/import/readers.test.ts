@@ -1,18 +1,14 @@
-/** Readers during an import, with the cache off: none of them fails. */
+/** Readers during an import, with the cache off. changes.test.ts has readers between the statements of imports. */
 
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { fileOf, propertyOf } from '../../support/node/listings-file.ts';
 import type { ProjectCopy } from '../../support/node/project-copy.ts';
 import type { ServedCopy } from '../../support/node/served-copy.ts';
 import { copyWithStore } from '../../support/node/stores.ts';
 
 /** Longer than a read waits for a passing fault other than a lock, and shorter than a read may take. */
 const LOCKED_MS = 2_500;
-/** The listings of the long form. Its readers leave the import a processor: without one it only lasts longer. */
-const LISTINGS = 10_000;
-const PAUSE_MS = 100;
 const API_KEY = 'readers_key';
 const PATHS = [
   '/api/v1/web/properties?limit=5',
@@ -34,18 +30,6 @@ beforeAll(async () => {
 });
 afterAll(() => project.remove());
 
-function fileOfMany(version: string) {
-  return fileOf(
-    Array.from({ length: LISTINGS }, (_, index) =>
-      propertyOf({
-        id: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
-        slug: `many-${index}`,
-        description: { en: `${version} ${index} `.repeat(600) },
-      }),
-    ),
-  );
-}
-
 async function read(path: string): Promise<number> {
   const response = await fetch(`${service.origin}${path}`, { headers: { 'x-api-key': API_KEY } });
   await response.arrayBuffer();
@@ -63,28 +47,3 @@ it('no reader fails while another program has the database locked, as the batche
   lock.close();
   expect(await Promise.all(readers)).toEqual(PATHS.map(() => [200, false]));
 });
-
-// The short form's imports beside readers are those of changes.test.ts.
-it.runIf(process.env.FULL)(
-  `no reader fails while ${LISTINGS} listings are added, and then changed`,
-  async () => {
-    for (const version of ['first', 'second']) {
-      const file = project.write('many.json', fileOfMany(version));
-      let isRunning = true;
-      const running = project.run('import-listings.ts', file).finally(() => {
-        isRunning = false;
-      });
-      const statuses = new Set<number>();
-      const readers = PATHS.map(async (path) => {
-        while (isRunning) {
-          statuses.add(await read(path));
-          await pause(PAUSE_MS);
-        }
-      });
-      const { code, stderr } = await running;
-      await Promise.all(readers);
-      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-      expect([...statuses]).toEqual([200]);
-    }
-  },
-);

@@ -1,9 +1,9 @@
 /** The report of an import: dry runs, emptied fields, and quality. */
 
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { type MemoryImports, openMemoryImports } from '../../support/node/memory-imports.ts';
+import { openMemoryImports } from '../../support/node/memory-imports.ts';
 
 const SAMPLES = readFileSync('tools/samples/listings.json', 'utf8');
 const HOME = 'casa-ginebrera';
@@ -21,12 +21,10 @@ const catalogue = z.object({
   ),
 });
 
-let imports: MemoryImports;
+const imports = openMemoryImports();
 beforeAll(async () => {
-  imports = openMemoryImports();
   expect(await imports.load(SAMPLES)).toMatchObject({ code: 0, stderr: '' });
 });
-afterAll(() => imports.close());
 
 const stored = () =>
   ['properties', 'locations', 'amenities', 'import_staging'].map((table) =>
