@@ -1,8 +1,7 @@
 /** `npm run deploy`: deploys the service, for the first time or again. It checks everything before it touches data. */
 
 import * as z from 'zod';
-import { type Account, openAccount, requireRights } from './cloudflare/account.ts';
-import { Rejected } from './cloudflare/api.ts';
+import { type Account, openAccount } from './cloudflare/account.ts';
 import { EXIT, exitCodeOfSteps, release } from './cloudflare/release.ts';
 import { createMissing, findResources } from './cloudflare/resources.ts';
 import { restDatabase } from './cloudflare/rest-database.ts';
@@ -23,19 +22,15 @@ import { faultsOfMigrations, migrate } from './database/migrations.ts';
 
 const USAGE = `Usage: npm run deploy [-- [--env NAME] [--location HINT] [--create]]
 
-Deploys this working copy to production, or to the environment of --env.
-It checks the credentials, wrangler.toml, the migrations and the bundle. Then it
-creates the database and the KV namespace if they are missing, applies the
-pending migrations, uploads the Worker, and requests its health.
-It can be repeated after any failure.
+Deploys this working copy to production, or to the environment of --env. May be repeated after any failure.
 
   --env NAME        an environment of wrangler.toml, such as staging, instead of production
   --location HINT   where a new database is created: weur, eeur, wnam, enam, apac or oc
   --create          creates a database or namespace that a Worker which exists lacks
 
-Exit codes: 0 the new version serves; 1 not deployed, nothing that serves has
-changed; 2 deployed, and a later step failed.
-
+Changes: creates a missing database and KV namespace, migrates the database, and replaces the version that serves.
+It checks credentials, wrangler.toml, migrations and the bundle before.
+Exit codes: 0 the new version serves, 1 nothing that serves has changed, 2 deployed, but a later step failed.
 Example: npm run deploy -- --env staging --location weur`;
 
 const LOCATIONS = ['weur', 'eeur', 'wnam', 'enam', 'apac', 'oc'];
@@ -87,8 +82,7 @@ function run(request: Request): Promise<number> {
 async function deploy(request: Request, progress: Progress): Promise<number> {
   const deployment = soundDeploymentOf(request.environment);
   const { environment, worker, databaseName } = deployment;
-  const account = await openAccount(deployment);
-  await requireRights(account, ['workers', 'd1', 'kv']);
+  const account = await openAccount(deployment, ['workers', 'd1', 'kv']);
   await requireSubdomain(account, deployment);
   await requireRoutes(account, deployment);
   const faults = faultsOfMigrations();
@@ -126,14 +120,8 @@ async function deploy(request: Request, progress: Progress): Promise<number> {
 async function requireSubdomain(account: Account, { hasWorkersDev }: Deployment): Promise<void> {
   if (!hasWorkersDev) return;
   const known = z.looseObject({ subdomain: z.string().nullish() });
-  let subdomain: string | null | undefined;
-  try {
-    const path = `${account.path}/workers/subdomain`;
-    ({ subdomain } = await account.api.call(known, 'GET', path));
-  } catch (error) {
-    if (!(error instanceof Rejected) || error.isForbidden) throw error;
-  }
-  if (subdomain) return;
+  const found = await account.api.find(known, `${account.path}/workers/subdomain`);
+  if (found?.subdomain) return;
   throw new UserError(
     `the account has no workers.dev subdomain: choose one at https://dash.cloudflare.com/${account.id}/workers/onboarding, or set workers_dev = false and a custom domain in wrangler.toml`,
   );

@@ -7,7 +7,7 @@
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { openAccount, requireRights } from './cloudflare/account.ts';
+import { openAccount } from './cloudflare/account.ts';
 import { EXIT, exitCodeOfSteps, rollbackWords } from './cloudflare/release.ts';
 import { findServed, listVersions, type Version } from './cloudflare/versions.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
@@ -23,17 +23,13 @@ import {
 
 const USAGE = `Usage: npm run rollback [-- [--to TAG] [--env NAME]]
 
-Deploys the code of an earlier version again, to production or to the environment
-of --env: without --to, the version before the one that serves. It lists the
-versions, and makes a new version of the old code with today's secrets and vars.
-Schema and data stay as they are.
+Deploys the code of an earlier version again, to production or to the environment of --env, and lists the versions.
 
   --to TAG    the tag of the version to go back to, instead of the one before
   --env NAME  an environment of wrangler.toml, such as staging, instead of production
 
-Exit codes: 0 the earlier code serves; 1 nothing has changed; 2 deployed, and a
-later step failed.
-
+Changes: the code that serves. Secrets and vars are today's; the schema and the data stay as they are.
+Exit codes: 0 the earlier code serves, 1 nothing has changed, 2 deployed, but a later step failed.
 Example: npm run rollback -- --to 1a2b3c4d5e6f`;
 
 /** Inside the project, so that the code finds its packages. Git ignores the folder. */
@@ -63,8 +59,7 @@ function run(request: Request): Promise<number> {
 
 async function rollBack({ to, environment }: Request): Promise<number> {
   const deployment = soundDeploymentOf(environment);
-  const account = await openAccount(deployment);
-  await requireRights(account, ['workers', 'd1', 'kv']);
+  const account = await openAccount(deployment, ['workers', 'd1', 'kv']);
   const { worker } = deployment;
   const served = await findServed(account, worker);
   if (served === undefined) throw new UserError(`the account has no Worker ${worker}`);

@@ -204,7 +204,7 @@ describe('an erasure of a deployed database', () => {
       /\nIt is not known whether anything was erased: run the command again\.\n$/,
     );
     expect(ledger()).toEqual([]);
-    cloudflare.heal();
+    cloudflare.faults = [];
     const { code, stdout } = await erase(...OF_ANNA);
     expect([code, ledger()]).toMatchObject([0, [{ last_event_id: 'e3' }]]);
     expect(stdout).toContain('Erased 0 events; 2 of its 2 events had been erased before.');

@@ -49,7 +49,7 @@ function commit(subject: string): string {
 const deploy = () => project.run('deploy.ts');
 const rollback = (...args: string[]) => project.run('rollback.ts', ...args);
 
-/** Puts the key, as `wrangler secret put` does. The stand-in refuses it while the latest version is not deployed. */
+/** Puts the key, as `wrangler secret put` does. The stand-in rejects it while the latest version is not deployed. */
 function putKey(text: string): void {
   cloudflare.account.workers.get(NAME)?.putSecret({ name: 'API_KEY', text });
 }
@@ -76,7 +76,7 @@ function served() {
 describe('rollback', () => {
   let [first, second] = ['', ''];
 
-  it('is refused while nothing is deployed', async () => {
+  it('is rejected while nothing is deployed', async () => {
     first = commit('the first');
     const { code, stderr } = await rollback();
     expect({ code, stderr }).toEqual({
@@ -148,7 +148,7 @@ describe('rollback', () => {
     expect(served().tag).toBe(second);
   });
 
-  it('goes to the tag that is named, and refuses one that is not known or serves already', async () => {
+  it('goes to the tag that is named, and rejects one that is not known or serves already', async () => {
     expect((await rollback('--to', 'no-such-tag')).stderr).toBe(
       'Not rolled back in production: no version has the tag no-such-tag. Nothing has changed.\n',
     );

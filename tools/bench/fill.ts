@@ -86,7 +86,7 @@ async function storePattern(database: Database): Promise<void> {
   await database.prepare(statement).bind(JSON.stringify(rows)).run();
 }
 
-/** The listing that stands at `index` in the feed's order. */
+/** The listing at `index` in the feed's order. */
 function listingAt(index: number): Source {
   const place = Math.floor(index / 10) % LOCATIONS.length;
   const slug = LOCATIONS[place] ?? '';

@@ -19,8 +19,10 @@ export type Account = {
 /** An id that no resource has: a request with it changes nothing. */
 export const UNUSED_ID = '00000000-0000-0000-0000-000000000000';
 
+type Right = 'd1' | 'kv' | 'workers';
+
 /** The rights that a command may need: the name in the dashboard, and a request that needs it. */
-const RIGHTS = {
+const RIGHTS: Record<Right, { name: string; method: string; path: string; body?: object }> = {
   d1: {
     name: 'Account · D1 · Edit',
     method: 'POST',
@@ -31,7 +33,6 @@ const RIGHTS = {
     name: 'Account · Workers KV Storage · Edit',
     method: 'DELETE',
     path: `/storage/kv/namespaces/${UNUSED_ID.replaceAll('-', '')}`,
-    body: undefined,
   },
   workers: {
     name: 'Account · Workers Scripts · Edit',
@@ -39,28 +40,27 @@ const RIGHTS = {
     path: `/workers/scripts/no-such-worker-${UNUSED_ID.slice(0, 8)}/deployments`,
     body: { strategy: 'percentage', versions: [] },
   },
-} as const;
+};
 
-/** Opens the account of `CLOUDFLARE_ACCOUNT_ID`, of wrangler.toml, or the only one of the credentials. */
-export async function openAccount(deployment: Deployment): Promise<Account> {
+/**
+ * Opens the account of `CLOUDFLARE_ACCOUNT_ID`, of wrangler.toml, or the only one of the credentials. Throws a
+ * `UserError` that names every right that the credentials lack.
+ */
+export async function openAccount(
+  deployment: Deployment,
+  rights: readonly Right[] = [],
+): Promise<Account> {
   const token = process.env.CLOUDFLARE_API_TOKEN || (await findLogin());
   const api = new CloudflareApi(token);
   const id = process.env.CLOUDFLARE_ACCOUNT_ID || deployment.accountId || (await onlyAccount(api));
   const environment = { CLOUDFLARE_API_TOKEN: token, CLOUDFLARE_ACCOUNT_ID: id };
-  return { api, id, path: `/accounts/${id}`, environment };
-}
-
-/** Throws a `UserError` that names every right that the credentials lack. */
-export async function requireRights(
-  { api, path: account }: Account,
-  rights: readonly (keyof typeof RIGHTS)[],
-): Promise<void> {
+  const path = `/accounts/${id}`;
   const missing: string[] = [];
   for (const right of rights) {
-    const { name, method, path, body } = RIGHTS[right];
-    if (!(await api.allows(method, `${account}${path}`, body))) missing.push(`"${name}"`);
+    const { name, method, path: below, body } = RIGHTS[right];
+    if (!(await api.allows(method, `${path}${below}`, body))) missing.push(`"${name}"`);
   }
-  if (missing.length === 0) return;
+  if (missing.length === 0) return { api, id, path, environment };
   const list = missing.join(', ');
   throw new UserError(
     missing.length === rights.length

@@ -26,7 +26,7 @@ const envelope = z.looseObject({
 type Envelope = z.infer<typeof envelope>;
 
 /** Cloudflare rejected a request, with this message. */
-export class Rejected extends UserError {
+class Rejected extends UserError {
   readonly status: number;
   /** The credentials lack the right to this request. */
   readonly isForbidden: boolean;
@@ -74,6 +74,16 @@ export class CloudflareApi {
     const parsed = schema.safeParse(result);
     if (parsed.success) return parsed.data;
     throw new UserError(`Cloudflare's answer to ${path} has an unknown form`);
+  }
+
+  /** Returns the result of a read; undefined if there is no such resource. */
+  async find<T>(schema: z.ZodType<T>, path: string): Promise<T | undefined> {
+    try {
+      return await this.call(schema, 'GET', path);
+    } catch (error) {
+      if (error instanceof Rejected && error.status === 404) return undefined;
+      throw error;
+    }
   }
 
   /** Sends a request that changes nothing. Returns whether the credentials have the right to it. */

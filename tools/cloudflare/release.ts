@@ -230,7 +230,7 @@ async function readHealth(
 
 /** Returns the address of a custom domain, or of workers.dev. The pattern of a route is no address. */
 function originOf({ targets }: UploadedVersion, { routes }: Deployment): string | undefined {
-  const domain = routes.find(({ isCustomDomain }) => isCustomDomain);
+  const domain = routes.find(({ custom_domain }) => custom_domain);
   if (domain !== undefined) return `https://${domain.pattern}`;
   return targets.find((target) => /^https:\/\/[^*/]+$/.test(target));
 }

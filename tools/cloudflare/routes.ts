@@ -15,7 +15,7 @@ const domain = z.looseObject({ hostname: z.string(), service: z.string() });
 export async function requireRoutes(account: Account, deployment: Deployment): Promise<void> {
   for (const route of deployment.routes) {
     await requireZone(account, route);
-    if (!route.isCustomDomain) continue;
+    if (!route.custom_domain) continue;
     const hostname = route.pattern;
     const known = await account.api.list(domain, `${account.path}/workers/domains`, { hostname });
     const other = known.find((each) => each.hostname === hostname)?.service ?? deployment.worker;
@@ -26,9 +26,9 @@ export async function requireRoutes(account: Account, deployment: Deployment): P
   }
 }
 
-async function requireZone({ api }: Account, { pattern, zone }: Route): Promise<void> {
-  const host = zone.name ?? pattern.replace(/^\*?\.?/, '').replace(/\/.*$/, '');
-  const id = zone.id ?? (await findZone(api, host));
+async function requireZone({ api }: Account, route: Route): Promise<void> {
+  const host = route.zone_name ?? route.pattern.replace(/^\*?\.?/, '').replace(/\/.*$/, '');
+  const id = route.zone_id ?? (await findZone(api, host));
   // No zone has a route of this id.
   const path = `/zones/${id}/workers/routes/${UNUSED_ID.replaceAll('-', '')}`;
   if (id !== undefined && (await api.allows('DELETE', path))) return;

@@ -2,7 +2,6 @@
 
 import * as z from 'zod';
 import type { Account } from './account.ts';
-import { Rejected } from './api.ts';
 
 const deployments = z.looseObject({
   deployments: z.array(
@@ -32,14 +31,9 @@ export type Version = {
 
 /** Returns the id of the version that most requests get; undefined if there is no such Worker. */
 export async function findServed({ api, path }: Account, worker: string) {
-  try {
-    const url = `${path}/workers/scripts/${worker}/deployments`;
-    const [latest] = (await api.call(deployments, 'GET', url)).deployments;
-    return latest?.versions.toSorted((a, b) => b.percentage - a.percentage)[0]?.version_id;
-  } catch (error) {
-    if (error instanceof Rejected && error.status === 404) return undefined;
-    throw error;
-  }
+  const known = await api.find(deployments, `${path}/workers/scripts/${worker}/deployments`);
+  const served = known?.deployments[0]?.versions.toSorted((a, b) => b.percentage - a.percentage);
+  return served?.[0]?.version_id;
 }
 
 /** Returns the latest versions, oldest first. */

@@ -1,6 +1,7 @@
 /** Runs the project's wrangler for a command that calls Cloudflare. */
 
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -26,7 +27,7 @@ type RunOptions = {
   isShown?: boolean;
 };
 
-export function runWrangler(
+export async function runWrangler(
   args: readonly string[],
   { environment = {}, isShown = false }: RunOptions = {},
 ): Promise<{ isDone: boolean; output: string }> {
@@ -43,10 +44,8 @@ export function runWrangler(
       else output += text;
     });
   }
-  return new Promise((resolve) => {
-    child.on('error', (error) => resolve({ isDone: false, output: error.message }));
-    child.on('close', (status) => resolve({ isDone: status === 0, output: output.trim() }));
-  });
+  const [status] = await once(child, 'close');
+  return { isDone: status === 0, output: output.trim() };
 }
 
 /**

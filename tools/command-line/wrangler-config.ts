@@ -14,52 +14,38 @@ import { messageOf, UserError } from './user-error.ts';
 export const CONFIG_FILE = 'wrangler.toml';
 const NAMESPACE_BINDING = 'IDEMPOTENCY';
 
-const route = z.union([
-  z.string(),
-  z.looseObject({
-    pattern: z.string(),
-    custom_domain: z.boolean().optional(),
-    zone_id: z.string().optional(),
-    zone_name: z.string().optional(),
-  }),
-]);
+const text = z.string().optional();
+
+/** A pattern or a custom domain that leads visitors to the Worker. */
+const route = z.looseObject({
+  pattern: z.string(),
+  custom_domain: z.boolean().optional(),
+  zone_id: text,
+  zone_name: text,
+});
+const routeOrPattern = z.union([z.string(), route]);
+const database = z.looseObject({ binding: z.string(), database_name: text, database_id: text });
+const namespace = z.looseObject({ binding: z.string(), id: text });
 
 const deployment = z.looseObject({
-  name: z.string().optional(),
-  account_id: z.string().optional(),
+  name: text,
+  account_id: text,
   workers_dev: z.boolean().optional(),
-  route: route.optional(),
-  routes: z.array(route).optional(),
+  route: routeOrPattern.optional(),
+  routes: z.array(routeOrPattern).optional(),
   vars: z.record(z.string(), z.unknown()).default({}),
-  d1_databases: z
-    .array(
-      z.looseObject({
-        binding: z.string(),
-        database_name: z.string().optional(),
-        database_id: z.string().optional(),
-      }),
-    )
-    .default([]),
-  kv_namespaces: z
-    .array(z.looseObject({ binding: z.string(), id: z.string().optional() }))
-    .default([]),
+  d1_databases: z.array(database).default([]),
+  kv_namespaces: z.array(namespace).default([]),
 });
 
 const wranglerConfig = deployment.extend({
-  main: z.string().optional(),
+  main: text,
   compatibility_date: z.string(),
   env: z.record(z.string(), deployment).default({}),
 });
 
 export type WranglerConfig = z.infer<typeof wranglerConfig>;
-
-/** A pattern or a custom domain that leads visitors to the Worker. */
-export type Route = {
-  pattern: string;
-  isCustomDomain: boolean;
-  /** The zone, when wrangler.toml names it. */
-  zone: { id?: string | undefined; name?: string | undefined };
-};
+export type Route = z.infer<typeof route>;
 
 export type Deployment = {
   /** The environment in wrangler.toml; undefined for production. */
@@ -175,11 +161,7 @@ function routesOf(config: WranglerConfig, environment: string | undefined): Rout
   const listed = ({ route, routes }: Pick<WranglerConfig, 'route' | 'routes'>) =>
     routes ?? (route === undefined ? undefined : [route]);
   const all = listed(ownOf(config, environment)) ?? listed(config) ?? [];
-  return all.map((each) => {
-    if (typeof each === 'string') return { pattern: each, isCustomDomain: false, zone: {} };
-    const { pattern, custom_domain = false, zone_id: id, zone_name: name } = each;
-    return { pattern, isCustomDomain: custom_domain, zone: { id, name } };
-  });
+  return all.map((each) => (typeof each === 'string' ? { pattern: each } : each));
 }
 
 function requireOwnResources(config: WranglerConfig, environment?: string): void {
@@ -215,11 +197,7 @@ export function withIds(
 ): WranglerConfig {
   const filled = structuredClone(config);
   const { d1_databases, kv_namespaces } = ownOf(filled, environment);
-  for (const database of d1_databases.filter(isDatabase)) {
-    Object.assign(database, { database_id: databaseId, preview_database_id: undefined });
-  }
-  for (const namespace of kv_namespaces.filter(isNamespace)) {
-    Object.assign(namespace, { id: namespaceId, preview_id: undefined });
-  }
+  for (const each of d1_databases.filter(isDatabase)) each.database_id = databaseId;
+  for (const each of kv_namespaces.filter(isNamespace)) each.id = namespaceId;
   return filled;
 }

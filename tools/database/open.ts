@@ -1,6 +1,6 @@
 /** Opens the service's D1 database for a command. */
 
-import { openAccount, requireRights } from '../cloudflare/account.ts';
+import { openAccount } from '../cloudflare/account.ts';
 import { getDatabase } from '../cloudflare/resources.ts';
 import { restDatabase } from '../cloudflare/rest-database.ts';
 import { STATE_DIRECTORY } from '../command-line/project.ts';
@@ -39,8 +39,7 @@ export async function withDatabase<T>(
 
 async function openRemote(environment: string | undefined): Promise<OpenDatabase> {
   const deployment = deploymentOf(readWranglerConfig(), environment);
-  const account = await openAccount(deployment);
-  await requireRights(account, ['d1']);
+  const account = await openAccount(deployment, ['d1']);
   const database = restDatabase(account, await getDatabase(account, deployment));
   return { database, close: async () => {} };
 }

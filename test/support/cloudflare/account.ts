@@ -1,8 +1,8 @@
-/** The contents of an account of the stand-in, and its answers to the calls of the API. */
+/** The contents of an account of the stand-in, and its responses to the calls of the API. */
 
 import { createHash, randomUUID } from 'node:crypto';
 import * as z from 'zod';
-import { type Answer, ApiFault, page, result } from './answer.ts';
+import { ApiFault, type ApiResponse, page, result } from './api-response.ts';
 import { Database } from './database.ts';
 import { metadataOf, Worker } from './worker.ts';
 
@@ -46,24 +46,24 @@ export class Account {
   }
 
   /** Returns undefined for a call that it does not know. */
-  answer(
+  respond(
     request: string,
     query: URLSearchParams,
     body: Buffer,
     contentType: string,
-  ): Answer | undefined {
+  ): ApiResponse | undefined {
     const path = request.replace(`/accounts/${ACCOUNT_ID}`, '');
-    for (const [route, answer] of Object.entries(this.#routes)) {
+    for (const [route, handler] of Object.entries(this.#routes)) {
       const pattern = route.replaceAll(/:(name|id)/g, '(?<$1>[^/]+)').replaceAll('*', '[^/]+');
       const match = new RegExp(`^${pattern}$`).exec(path);
       if (match === null) continue;
       const { name = '', id = '' } = match.groups ?? {};
-      return answer({ query, body, contentType, name, id });
+      return handler({ query, body, contentType, name, id });
     }
     return undefined;
   }
 
-  readonly #routes: Record<string, (call: Call) => Answer> = {
+  readonly #routes: Record<string, (call: Call) => ApiResponse> = {
     'GET /api/health/detailed': () => this.#health(),
     'GET /accounts': ({ query }) => page([{ id: ACCOUNT_ID, name: 'Stand-in' }], query),
 
@@ -102,9 +102,9 @@ export class Account {
     'GET /workers/services/:name': ({ name }) => result(this.#worker(name).service),
     'PUT /workers/scripts/:name': ({ name, body, contentType }) => {
       const worker = this.workers.get(name) ?? new Worker(name);
-      const answer = worker.upload(metadataOf(body, contentType));
+      const response = worker.upload(metadataOf(body, contentType));
       this.workers.set(name, worker);
-      return answer;
+      return response;
     },
     'GET /workers/scripts/:name/(settings|script-settings)': ({ name }) =>
       result(this.#worker(name).settings),
@@ -156,14 +156,14 @@ export class Account {
     return found;
   }
 
-  #createDatabase(body: Record<string, unknown>): Answer {
+  #createDatabase(body: Record<string, unknown>): ApiResponse {
     const { name, primary_location_hint, jurisdiction } = body;
     if (typeof name !== 'string') throw new ApiFault(400, 7400, 'name is required');
     if (this.databases.some((each) => each.name === name)) throw new ApiFault(400, 7502, 'exists');
     return result(this.createDatabase(name, primary_location_hint, jurisdiction).description);
   }
 
-  #createNamespace({ title, jurisdiction }: Record<string, unknown>): Answer {
+  #createNamespace({ title, jurisdiction }: Record<string, unknown>): ApiResponse {
     if (typeof title !== 'string') throw new ApiFault(400, 10014, 'title is required');
     if (this.namespaces.some((each) => each.title === title)) {
       throw new ApiFault(400, 10014, 'exists');
@@ -174,7 +174,7 @@ export class Account {
     return result(namespace);
   }
 
-  #deleteNamespace(id: string): Answer {
+  #deleteNamespace(id: string): ApiResponse {
     const index = this.namespaces.findIndex((each) => each.id === id);
     if (index < 0) throw new ApiFault(404, 10013, 'namespace not found');
     this.namespaces.splice(index, 1);
@@ -182,7 +182,7 @@ export class Account {
   }
 
   /** As wrangler asks for it: a domain that led to another Worker leads to this one. */
-  #leadDomains(service: string, { origins }: Record<string, unknown>): Answer {
+  #leadDomains(service: string, { origins }: Record<string, unknown>): ApiResponse {
     for (const { hostname } of z.array(z.looseObject({ hostname: z.string() })).parse(origins)) {
       const known = this.domains.findIndex((each) => each.hostname === hostname);
       if (known >= 0) this.domains.splice(known, 1);
@@ -200,7 +200,7 @@ export class Account {
   }
 
   /** The health of the Worker that was deployed last, in its place: the bundle is not run here. */
-  #health(): Answer {
+  #health(): ApiResponse {
     const worker = [...this.workers.values()].sort((a, b) => a.deployedAt - b.deployedAt).at(-1);
     if (worker === undefined) return { status: 404, body: {} };
     const { id, tag, databaseId } = worker.current;

@@ -1,11 +1,12 @@
 /** A D1 database of the stand-in, on SQLite in memory. */
 
 import { randomUUID } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import * as z from 'zod';
 import { databaseOver } from '../../../tools/cloudflare/rest-database.ts';
-import { type Answer, ApiFault, result } from './answer.ts';
+import { migrationNames } from '../../../tools/database/migrations.ts';
+import { ApiFault, type ApiResponse, result } from './api-response.ts';
 
 /** D1's published schema: parameters are strings. */
 const query = z.object({ sql: z.string(), params: z.array(z.string()).optional() });
@@ -16,11 +17,9 @@ export class Database {
   readonly name: string;
   readonly location: unknown;
   readonly jurisdiction: unknown;
-  /** Bytes, as D1 tells them. */
+  /** In bytes, as D1 reports it. */
   size = 0;
-  /** The bookmark that Time Travel was last asked for. */
-  restoredTo: string | null = null;
-  /** The rows of each table at each bookmark that was given. */
+  /** The rows of each table at each bookmark that was returned. */
   readonly #history = new Map<string, Record<string, Record<string, unknown>[]>>();
   readonly sqlite = new DatabaseSync(':memory:');
 
@@ -47,9 +46,7 @@ export class Database {
     this.sqlite.exec(
       'CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL)',
     );
-    for (const file of readdirSync('migrations')
-      .filter((name) => name.endsWith('.sql'))
-      .sort()) {
+    for (const file of migrationNames()) {
       this.sqlite.exec(readFileSync(`migrations/${file}`, 'utf8'));
       this.sqlite.prepare('INSERT INTO d1_migrations (name) VALUES (?)').run(file);
     }
@@ -71,7 +68,6 @@ export class Database {
 
   /** Sets the rows back to a bookmark. With another text for one they stay as they are. */
   travelTo(bookmark: string | null): void {
-    this.restoredTo = bookmark;
     const state = this.#history.get(bookmark ?? '');
     if (state === undefined) return;
     for (const table of this.#tables()) {
@@ -96,8 +92,8 @@ export class Database {
     return databaseOver(async (schema, body) => schema.parse(this.#run(body)));
   }
 
-  /** Answers a request of D1's REST interface. */
-  query(body: Buffer): Answer {
+  /** Responds to a request of D1's REST interface. */
+  query(body: Buffer): ApiResponse {
     return result(this.#run(JSON.parse(body.toString())));
   }
 
@@ -122,12 +118,10 @@ export class Database {
   #runOne(sql: string, params: SQLInputValue[]): object {
     const statement = this.sqlite.prepare(sql);
     const hasColumns = statement.columns().length > 0;
-    const before = Number(this.#value('SELECT total_changes()'));
+    const total = () => Number(Object.values(this.rows('SELECT total_changes()')[0] ?? {})[0]);
+    const before = total();
     const rows = statement.all(...params) as Record<string, unknown>[];
-    const changes =
-      hasColumns && !/returning/i.test(sql)
-        ? 0
-        : Number(this.#value('SELECT total_changes()')) - before;
+    const changes = hasColumns && !/returning/i.test(sql) ? 0 : total() - before;
     return {
       success: true,
       results: rows,
@@ -142,9 +136,5 @@ export class Database {
         served_by: 'stand-in',
       },
     };
-  }
-
-  #value(sql: string): unknown {
-    return Object.values(this.sqlite.prepare(sql).get() ?? {})[0];
   }
 }

@@ -11,7 +11,7 @@ import { vi } from 'vitest';
 import type { Account as OpenAccount } from '../../../tools/cloudflare/account.ts';
 import { CloudflareApi } from '../../../tools/cloudflare/api.ts';
 import { ACCOUNT_ID, Account } from './account.ts';
-import { type Answer, ApiFault } from './answer.ts';
+import { ApiFault, type ApiResponse } from './api-response.ts';
 
 /** A fault of the requests that `request` matches, such as `POST .../query`. */
 export type Fault = {
@@ -22,7 +22,7 @@ export type Fault = {
   times?: number;
   /** The number of requests that pass before the fault. */
   skip?: number;
-  /** The request is carried out, and only its answer is lost. */
+  /** The request is carried out, and only its response is lost. */
   isAfter?: boolean;
   /** Only requests whose body matches meet the fault. */
   body?: RegExp;
@@ -68,14 +68,9 @@ export class CloudflareStandIn {
     return { api, id: ACCOUNT_ID, path: `/accounts/${ACCOUNT_ID}`, environment: {} };
   }
 
-  /** From the first request on whose body matches, every answer is lost; that request is carried out. */
+  /** From the first request on whose body matches, every response is lost; that request is carried out. */
   failFrom(body: RegExp): void {
     this.faults = [{ request: /./, body, status: 502, isAfter: true, isLast: true }];
-  }
-
-  /** Answers again. */
-  heal(): void {
-    this.faults = [];
   }
 
   async start(): Promise<this> {
@@ -96,21 +91,20 @@ export class CloudflareStandIn {
     this.requests.push(name);
     const fault = this.#faultFor(name, body.toString('latin1'));
     if (fault !== undefined && !fault.isAfter) return fail(fault, response);
-    const answer = this.#answer(name, url, body, request.headers['content-type'] ?? '');
+    const known = this.#respond(name, url, body, request.headers['content-type'] ?? '');
     if (fault !== undefined) return fail(fault, response);
-    response.writeHead(answer.status, { 'Content-Type': 'application/json' });
-    response.end(JSON.stringify(answer.body));
+    send(known, response);
   }
 
-  #answer(name: string, url: URL, body: Buffer, contentType: string): Answer {
+  #respond(name: string, url: URL, body: Buffer, contentType: string): ApiResponse {
     try {
-      const answer = this.account.answer(name, url.searchParams, body, contentType);
-      if (answer !== undefined) return answer;
+      const known = this.account.respond(name, url.searchParams, body, contentType);
+      if (known !== undefined) return known;
       this.unknown.push(name);
-      return new ApiFault(404, 7003, `the stand-in does not know ${name}`).answer;
+      return new ApiFault(404, 7003, `the stand-in does not know ${name}`).response;
     } catch (error) {
-      if (error instanceof ApiFault) return error.answer;
-      return new ApiFault(500, 10013, String(error)).answer;
+      if (error instanceof ApiFault) return error.response;
+      return new ApiFault(500, 10013, String(error)).response;
     }
   }
 
@@ -132,19 +126,21 @@ export class CloudflareStandIn {
   }
 }
 
-/** Answers as a proxy of Cloudflare's does: with a page instead of JSON. */
+/** Responds as a proxy of Cloudflare's does: with a page instead of JSON. */
 function fail({ status }: Fault, response: ServerResponse): void {
   if (status === 0) {
     response.destroy();
-    return;
+  } else if (status === 403) {
+    send(new ApiFault(403, 10000, 'Authentication error').response, response);
+  } else {
+    response.writeHead(status, { 'Content-Type': 'text/html' });
+    response.end(`<html><title>${status}</title></html>`);
   }
-  if (status === 403) {
-    response.writeHead(403, { 'Content-Type': 'application/json' });
-    response.end(JSON.stringify(new ApiFault(403, 10000, 'Authentication error').answer.body));
-    return;
-  }
-  response.writeHead(status, { 'Content-Type': 'text/html' });
-  response.end(`<html><title>${status}</title></html>`);
+}
+
+function send({ status, body }: ApiResponse, response: ServerResponse): void {
+  response.writeHead(status, { 'Content-Type': 'application/json' });
+  response.end(JSON.stringify(body));
 }
 
 async function bodyOf(request: IncomingMessage): Promise<Buffer> {

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import * as z from 'zod';
-import { type Answer, ApiFault, result } from './answer.ts';
+import { ApiFault, type ApiResponse, result } from './api-response.ts';
 
 const binding = z.looseObject({ name: z.string(), type: z.string() });
 const metadata = z.looseObject({
@@ -99,7 +99,7 @@ export class Worker {
     };
   }
 
-  upload({ metadata, files }: ReturnType<typeof metadataOf>): Answer {
+  upload({ metadata, files }: ReturnType<typeof metadataOf>): ApiResponse {
     const { bindings, annotations, migrations } = metadata;
     this.#migrationTag = migrations?.new_tag ?? this.#migrationTag;
     const version = this.#addVersion({ bindings, annotations, files });
@@ -114,7 +114,7 @@ export class Worker {
   }
 
   /** Uploads a version that is not deployed yet. */
-  uploadVersion({ metadata, files }: ReturnType<typeof metadataOf>): Answer {
+  uploadVersion({ metadata, files }: ReturnType<typeof metadataOf>): ApiResponse {
     const { bindings, annotations } = metadata;
     const { id, number } = this.#addVersion({ bindings, annotations, files }, false);
     return result({
@@ -125,8 +125,8 @@ export class Worker {
     });
   }
 
-  /** A secret that is put makes a version of its own, which is deployed. */
-  putSecret({ name, text }: Record<string, unknown>): Answer {
+  /** Putting a secret makes a new version, which is deployed. */
+  putSecret({ name, text }: Record<string, unknown>): ApiResponse {
     const last = this.versions.at(-1);
     if (last !== undefined && last.id !== this.current.id) {
       throw new ApiFault(400, 10215, 'Secret edit failed: the latest version is not deployed');
@@ -137,7 +137,7 @@ export class Worker {
   }
 
   /** A rollback deploys an earlier version, with the secrets that it had. */
-  deploy(body: Record<string, unknown>): Answer {
+  deploy(body: Record<string, unknown>): ApiResponse {
     const schema = z.object({
       versions: z.array(z.object({ version_id: z.string(), percentage: z.number() })).min(1),
     });

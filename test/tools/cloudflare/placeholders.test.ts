@@ -25,11 +25,11 @@ describe('a statement whose parameters are texts', () => {
     expect(run(sql, values)).toEqual(expected);
   });
 
-  it.each([[undefined], [Number.NaN], [new Date(0)], [10n]])('refuses %s', (value) => {
+  it.each([[undefined], [Number.NaN], [new Date(0)], [10n]])('rejects %s', (value) => {
     expect(() => withTextParameters('SELECT ?', [value])).toThrow('D1 cannot bind');
   });
 
-  it('refuses a parameter without a value', () => {
+  it('rejects a parameter without a value', () => {
     expect(() => withTextParameters('SELECT ?2', ['a'])).toThrow('a parameter 2, and 1 values');
   });
 });

@@ -1,9 +1,9 @@
 /** Cloudflare's envelope. */
 
-export type Answer = { status: number; body: unknown };
+export type ApiResponse = { status: number; body: unknown };
 
 /** Returns the envelope of a result. */
-export function result(value: unknown, info: object = {}): Answer {
+export function result(value: unknown, info: object = {}): ApiResponse {
   return {
     status: 200,
     body: { success: true, errors: [], messages: [], result: value, ...info },
@@ -11,7 +11,11 @@ export function result(value: unknown, info: object = {}): Answer {
 }
 
 /** Returns one page of a list, and the number of pages. */
-export function page(items: readonly unknown[], query: URLSearchParams, maxPerPage = 100): Answer {
+export function page(
+  items: readonly unknown[],
+  query: URLSearchParams,
+  maxPerPage = 100,
+): ApiResponse {
   const number = Number(query.get('page') ?? '1');
   const size = Math.min(Number(query.get('per_page') ?? '20'), maxPerPage);
   const result_info = {
@@ -24,13 +28,13 @@ export function page(items: readonly unknown[], query: URLSearchParams, maxPerPa
   return result(items.slice((number - 1) * size, number * size), { result_info });
 }
 
-/** A refusal, in Cloudflare's envelope. */
+/** A rejection, in Cloudflare's envelope. */
 export class ApiFault extends Error {
-  readonly answer: Answer;
+  readonly response: ApiResponse;
 
   constructor(status: number, code: number, message: string) {
     super(message);
-    this.answer = {
+    this.response = {
       status,
       body: { success: false, errors: [{ code, message }], messages: [], result: null },
     };
