@@ -45,6 +45,7 @@ describe.each(commands)('npm run %s', (script) => {
     const { code, stdout, stderr } = await here(script, '--help');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(new RegExp(`^Usage: npm (run (-s )?)?${script}( |\\n)`));
+    expect(stdout).toMatch(/\nExit codes: 0 .*\nExample: .*npm .*\n$/);
     const unknown = await here(script, '--no-such-option');
     expect(unknown).toMatchObject({ code: codeOf(script), stdout: '' });
     expect(unknown.stderr).toContain("Unknown option '--no-such-option'. Nothing was done.\n\n");
