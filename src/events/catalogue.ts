@@ -28,16 +28,6 @@ export const timestamp = z.iso.datetime({
   error: 'must be an ISO 8601 timestamp with Z or an offset, such as 2027-06-01T12:00:00Z',
 });
 
-/**
- * Returns milliseconds since the epoch, rounded up. `Date.parse` rounds down.
- *
- * @example millisecondFrom('1970-01-01T00:00:00.0001Z') // 1
- */
-export function millisecondFrom(text: string): number {
-  const isFiner = /\.\d{3}\d*[1-9]/.test(text);
-  return Date.parse(text) + (isFiner ? 1 : 0);
-}
-
 const date = z.iso
   .date({ error: 'must be an ISO 8601 date such as 2027-06-01' })
   .register(z.globalRegistry, { maxLength: 10 });

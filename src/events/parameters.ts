@@ -6,13 +6,7 @@ import { MAX_PAGE_SIZE, pagingParameters } from '../http/paging.ts';
 import { listedTexts, listMetadata } from '../http/query.ts';
 import { waitParameter } from '../http/wait.ts';
 import { described, UUID_PATTERN, uuid } from '../schema.ts';
-import {
-  MAX_NAME_CHARACTERS,
-  millisecondFrom,
-  NAME_PATTERN,
-  name,
-  timestamp,
-} from './catalogue.ts';
+import { MAX_NAME_CHARACTERS, NAME_PATTERN, name, timestamp } from './catalogue.ts';
 import { events } from './table.ts';
 
 const MAX_EVENT_TYPES = 50;
@@ -43,6 +37,16 @@ function valueList(value: z.ZodType<string, string>, max: number, noun: string) 
 const NUMBERS = sql.raw(
   `(values ${Array.from({ length: MAX_PAGE_SIZE }, (_, number) => `(${number})`)}) as number`,
 );
+
+/**
+ * Returns milliseconds since the epoch, rounded up. `Date.parse` rounds down.
+ *
+ * @example millisecondFrom('1970-01-01T00:00:00.0001Z') // 1
+ */
+function millisecondFrom(text: string): number {
+  const isFiner = /\.\d{3}\d*[1-9]/.test(text);
+  return Date.parse(text) + (isFiner ? 1 : 0);
+}
 
 type Filter = {
   /** Two values with the same meaning have the same output. */

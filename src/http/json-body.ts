@@ -18,7 +18,7 @@ import {
 
 /** The bounds of a body that holds one resource. */
 export const MAX_BODY_BYTES = 256 * 1024;
-export const MAX_BODY_DEPTH = 64;
+const MAX_BODY_DEPTH = 64;
 /** The rest of a body that is too large is read and dropped. Beyond this size, the connection is closed. */
 const MAX_DROPPED_BYTES = 16 * 1024 * 1024;
 
@@ -47,9 +47,9 @@ export function jsonObject({
     const { headers } = c.req.raw;
     // Parameters of the media type are ignored, and no content coding is decoded (RFC 9110 sections 8.3 and 8.4).
     const [mediaType = ''] = (headers.get('Content-Type') ?? '').split(';');
-    if (mediaType.trim().toLowerCase() !== 'application/json') throw notJson();
+    if (mediaType.trim().toLowerCase() !== 'application/json') throw BODY_ERRORS.notJson();
     const coding = headers.get('Content-Encoding') ?? 'identity';
-    if (coding.trim().toLowerCase() !== 'identity') throw encoded();
+    if (coding.trim().toLowerCase() !== 'identity') throw BODY_ERRORS.encoded();
     const value = parse(await readBytes(c.req.raw, maxBytes));
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       throw unreadable('The body must be a JSON object.');
@@ -61,28 +61,25 @@ export function jsonObject({
   };
 }
 
-/** 413 `payload_too_large`. */
-export function bodyTooLarge(maxBytes: number): ApiError {
-  return new ApiError('payload_too_large', `The body may have at most ${maxBytes} bytes.`);
-}
-
-/** 415 `unsupported_media_type`, for another content type or none. */
-export function notJson(): ApiError {
-  return new ApiError('unsupported_media_type', 'Send the body as Content-Type: application/json.');
-}
-
-/** 415 `unsupported_media_type`, for a content coding. */
-export function encoded(): ApiError {
-  return new ApiError('unsupported_media_type', 'Send the body without a Content-Encoding.', {
-    headers: { 'Accept-Encoding': 'identity' },
-  });
-}
+/** The errors of a body that is not read. */
+export const BODY_ERRORS = {
+  tooLarge: (maxBytes: number) =>
+    new ApiError('payload_too_large', `The body may have at most ${maxBytes} bytes.`),
+  /** For another content type, or none. */
+  notJson: () =>
+    new ApiError('unsupported_media_type', 'Send the body as Content-Type: application/json.'),
+  encoded: () =>
+    new ApiError('unsupported_media_type', 'Send the body without a Content-Encoding.', {
+      headers: { 'Accept-Encoding': 'identity' },
+    }),
+};
 
 async function readBytes({ headers, body }: Request, maxBytes: number): Promise<Uint8Array> {
   const declared = Number(headers.get('Content-Length'));
   // A client with `Expect` waits for permission before it sends the body (RFC 9110 section 10.1.1).
   const isNotSentYet = headers.has('Expect');
-  if (declared > (isNotSentYet ? maxBytes : MAX_DROPPED_BYTES)) throw bodyTooLarge(maxBytes);
+  if (declared > (isNotSentYet ? maxBytes : MAX_DROPPED_BYTES))
+    throw BODY_ERRORS.tooLarge(maxBytes);
   if (body === null) return new Uint8Array();
   const reader = body.getReader();
   const chunks: Uint8Array[] = [];
@@ -101,7 +98,7 @@ async function readBytes({ headers, body }: Request, maxBytes: number): Promise<
   }
   if (size > maxBytes) {
     await reader.cancel();
-    throw bodyTooLarge(maxBytes);
+    throw BODY_ERRORS.tooLarge(maxBytes);
   }
   return Buffer.concat(chunks);
 }

@@ -22,7 +22,7 @@ export type Report = {
 };
 
 /** The counts of the reported record and of all others, and the age of the window. */
-export type Reply = { isGranted: boolean; own: number; others: number; ageMs: number };
+type Reply = { isGranted: boolean; own: number; others: number; ageMs: number };
 
 /** A window in the object. Times are in milliseconds since the epoch, by the object's clock. */
 export type ObjectWindow = {

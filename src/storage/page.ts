@@ -25,7 +25,7 @@ export const given = (name: string) => sql`${sql.placeholder(name)}`;
 export type Item<Row> = { row: Row; document: string };
 
 /** `next` is the row after which the next page begins; undefined on the last page. */
-export type Page<Row> = { items: Item<Row>[]; next: Row | undefined };
+type Page<Row> = { items: Item<Row>[]; next: Row | undefined };
 
 /** The values that `keysetPage` binds, besides the position. */
 type PageSize = { rows: number; share: number };

@@ -4,13 +4,13 @@ import { fillPlaceholders, type Query, SQL } from 'drizzle-orm';
 import { SQLiteAsyncDialect } from 'drizzle-orm/sqlite-core';
 
 /** Name of an `sql.placeholder` → value. A value without a placeholder may be undefined. */
-export type Values = Readonly<Record<string, string | number | null | undefined>>;
+type Values = Readonly<Record<string, string | number | null | undefined>>;
 
 /** A D1 database, or a session of one. */
 export type Connection = Pick<D1Database, 'prepare'>;
 
 /** A compiled statement. Drizzle infers `Row` from the tables. */
-export type Statement<Row> = {
+type Statement<Row> = {
   /** Binds a value to each placeholder. */
   bindTo(connection: Connection, values: Values): D1PreparedStatement;
   rows(connection: Connection, values: Values): Promise<Row[]>;

@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import { EVENTS_READ, EVENTS_WRITE } from '../../auth/openapi/access.ts';
 import { validationError } from '../../http/errors.ts';
-import { bodyTooLarge, encoded, MAX_BODY_BYTES, notJson } from '../../http/json-body.ts';
+import { BODY_ERRORS, MAX_BODY_BYTES } from '../../http/json-body.ts';
 import { invalidCursor } from '../../http/paging.ts';
 import {
   badParameter,
@@ -83,12 +83,12 @@ function bodyErrors(maxBytes: number) {
   return [
     {
       description: `The body has more than ${maxBytes / 1_024} KiB.`,
-      errors: [bodyTooLarge(maxBytes)],
+      errors: [BODY_ERRORS.tooLarge(maxBytes)],
     },
     {
       id: 'JsonRequired',
       description: 'The body is not sent as plain `application/json`.',
-      errors: [notJson(), encoded()],
+      errors: [BODY_ERRORS.notJson(), BODY_ERRORS.encoded()],
     },
   ] as const;
 }
