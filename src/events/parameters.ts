@@ -2,7 +2,7 @@
 
 import { eq, gt, lt, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { MAX_PAGE_SIZE, pagingParameters } from '../http/paging.ts';
+import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, pagingParameters } from '../http/paging.ts';
 import { listedTexts, listMetadata } from '../http/query.ts';
 import { waitParameter } from '../http/wait.ts';
 import { described, UUID_PATTERN, uuid } from '../schema.ts';
@@ -130,10 +130,13 @@ export const listParameters = z
       uuid.exactOptional(),
       'Only events after the event with this id, in the chosen order.',
     ),
-    limit: described(
-      pagingParameters.limit.unwrap().exactOptional(),
-      'Items per page; with `id` the default is 100.',
-    ),
+    limit: pagingParameters.limit
+      .unwrap()
+      .exactOptional()
+      .register(z.globalRegistry, {
+        description: 'Items per page; with `id` the default is 100.',
+        override: { default: DEFAULT_PAGE_SIZE },
+      }),
     cursor: described(
       pagingParameters.cursor.unwrap().optional(),
       'The `next_cursor` or the `resume_cursor` of an earlier answer, unchanged and with the same filters; `limit` and `wait` may change.',

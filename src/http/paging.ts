@@ -22,27 +22,18 @@ const encoder = new TextEncoder();
 export const DEFAULT_PAGE_SIZE = 25;
 export const MAX_PAGE_SIZE = 100;
 
-const LIMIT_METADATA = {
-  override: {
-    type: 'integer',
-    format: 'int32',
-    minimum: 1,
-    maximum: MAX_PAGE_SIZE,
-    default: DEFAULT_PAGE_SIZE,
-  },
-} as const;
 const CURSOR_METADATA = {
   override: { pattern: '^[0-9A-Za-z_-]+$', minLength: 1, maxLength: MAX_CURSOR_CHARACTERS },
 };
 
 /** `limit` and `cursor`, as every list takes them. `decodeCursor` validates the cursor. */
 export const pagingParameters = {
-  limit: described(
-    wholeNumber(1, MAX_PAGE_SIZE)
-      .register(z.globalRegistry, LIMIT_METADATA)
-      .default(DEFAULT_PAGE_SIZE),
-    'Items per page.',
-  ),
+  limit: wholeNumber(1, MAX_PAGE_SIZE)
+    .default(DEFAULT_PAGE_SIZE)
+    .register(z.globalRegistry, {
+      description: 'Items per page.',
+      override: { default: DEFAULT_PAGE_SIZE },
+    }),
   cursor: described(
     z.string().register(z.globalRegistry, CURSOR_METADATA).optional(),
     'The `next_cursor` of the previous page, unchanged and with the same filters; `limit` may change. Without it, you get the first page.',

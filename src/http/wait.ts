@@ -7,9 +7,8 @@
  */
 
 import type { Context } from 'hono';
-import * as z from 'zod';
 import type { AppEnv } from '../config.ts';
-import { wholeNumber } from '../schema.ts';
+import { described, wholeNumber } from '../schema.ts';
 import { ApiError } from './errors.ts';
 import { logFault } from './log.ts';
 
@@ -21,12 +20,8 @@ const MAX_WAITING_PER_CLIENT = 5;
 
 /** Makes the query parameter: whole seconds. It needs the parameter `needed`, and waits for `awaited`. */
 export function waitParameter(needed: string, awaited: string) {
-  return wholeNumber(1, MAX_WAIT_SECONDS)
-    .exactOptional()
-    .register(z.globalRegistry, {
-      description: `Whole seconds, only with \`${needed}\`. If the answer would be empty, the service waits for ${awaited}, for at most this time.`,
-      override: { type: 'integer', format: 'int32', minimum: 1, maximum: MAX_WAIT_SECONDS },
-    });
+  const description = `Whole seconds, only with \`${needed}\`. If the answer would be empty, the service waits for ${awaited}, for at most this time.`;
+  return described(wholeNumber(1, MAX_WAIT_SECONDS).exactOptional(), description);
 }
 
 /** The waits of this isolate, each with its client and list, and its latest end in milliseconds since the epoch. */
