@@ -280,10 +280,8 @@ describe('a restore that is interrupted', () => {
           await runOn(database.binding, backup, '--out', out),
           await runOn(database.binding, afterTimeTravel, '--no-ledger'),
         ]) {
-          expect([rejected.code, rejected.stderr]).toEqual([
-            1,
-            expect.stringContaining('a restore of this database is not finished'),
-          ]);
+          expect(rejected.code).toBe(1);
+          expect(rejected.stderr).toContain('a restore of this database is not finished');
         }
       }
       isDone = await requireRestorable(database.binding, 'target').then(
@@ -320,18 +318,13 @@ describe('backup and restore of a deployed database', () => {
     const body = /INSERT OR REPLACE INTO \\"properties/;
     cloudflare.faults = [forbidden, { request: /\/query$/, body, status: 502, isAfter: true }];
     const failed = await runOn(production(), restore, file, '--no-ledger', '--remote');
-    expect([failed.code, failed.stderr]).toEqual([
-      1,
-      expect.stringContaining(
-        'The database may hold a part of the backup. Run the same command again: it starts from the beginning.',
-      ),
-    ]);
+    expect(failed.code).toBe(1);
+    expect(failed.stderr).toContain(
+      'The database may hold a part of the backup. Run the same command again: it starts from the beginning.',
+    );
     const homes = target.write('homes.json', {});
     const imported = await target.run('import-listings.ts', homes, '--remote');
-    expect(imported).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('a restore of this database is not finished'),
-    });
+    expect(imported.stderr).toContain('a restore of this database is not finished');
     // The last call is carried out, and its response lost once.
     const last = { request: /\/query$/, body: /INTO database_identity/, status: 502, times: 1 };
     cloudflare.faults = [forbidden, { ...last, isAfter: true }];
@@ -339,26 +332,10 @@ describe('backup and restore of a deployed database', () => {
       code: 0,
       stdout: expect.stringMatching(/^Restored \d+ rows/),
     });
-    const { account } = cloudflare;
-    for (const query of [EVENTS, LISTINGS]) {
-      expect(account.database(NAME).rows(query)).toEqual(source.rows(query));
-    }
+    const restored = cloudflare.account.database(NAME);
+    for (const query of [EVENTS, LISTINGS])
+      expect(restored.rows(query)).toEqual(source.rows(query));
     expect(cloudflare.unknown).toEqual([]);
-  });
-
-  it('make no file while Cloudflare does not respond, and say so in a few lines', async () => {
-    cloudflare.faults = [{ request: /\/query$/, body: /rowid/, status: 503 }];
-    const folder = join(target.directory, 'none');
-    const out = join(folder, 'backup.sql');
-    const { code, stderr } = await runOn(production(), backup, '--remote', '--out', out);
-    expect(code).toBe(1);
-    expect(stderr.trim().split('\n')).toEqual([
-      'Cloudflare: its API answered with HTTP 503. The request is repeated.',
-      expect.stringMatching(
-        /^There is no backup: Cloudflare gave no usable answer to POST .*, 5 times/,
-      ),
-    ]);
-    expect(readdirSync(folder)).toEqual([]);
   });
 
   it.each([

@@ -19,8 +19,8 @@ export class Database {
   readonly jurisdiction: unknown;
   /** In bytes, as D1 reports it. */
   size = 0;
-  /** The rows of each table at each bookmark that was returned. */
-  readonly #history = new Map<string, Record<string, Record<string, unknown>[]>>();
+  /** The database at each bookmark that was returned. */
+  readonly #history = new Map<string, Uint8Array>();
   readonly sqlite = new DatabaseSync(':memory:');
 
   constructor(name: string, location?: unknown, jurisdiction: unknown = null) {
@@ -59,32 +59,16 @@ export class Database {
 
   /** Returns the bookmark of the present state. */
   bookmark(): string {
-    const tables = this.#tables().map((table) => [table, this.rows(`SELECT * FROM "${table}"`)]);
     const number = this.#history.size.toString(16).padStart(8, '0');
     const bookmark = `${number}-0000024c-00004c6d-8e61117bf38d7adb71b934ebbf891683`;
-    this.#history.set(bookmark, Object.fromEntries(tables));
+    this.#history.set(bookmark, this.sqlite.serialize());
     return bookmark;
   }
 
-  /** Sets the rows back to a bookmark. With another text for one they stay as they are. */
+  /** Rewinds to a bookmark. With another text for one, the database stays as it is. */
   travelTo(bookmark: string | null): void {
     const state = this.#history.get(bookmark ?? '');
-    if (state === undefined) return;
-    for (const table of this.#tables()) {
-      this.sqlite.exec(`DELETE FROM "${table}"`);
-      for (const row of state[table] ?? []) {
-        const columns = Object.keys(row).map((name) => `"${name}"`);
-        const insert = `INSERT INTO "${table}" (${columns}) VALUES (${columns.map(() => '?')})`;
-        this.sqlite.prepare(insert).run(...(Object.values(row) as SQLInputValue[]));
-      }
-    }
-  }
-
-  #tables(): string[] {
-    const tables = this.rows(
-      `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`,
-    );
-    return tables.map(({ name }) => String(name));
+    if (state !== undefined) this.sqlite.deserialize(state);
   }
 
   /** Returns the interface of D1 that commands have with `--remote`, without the requests. */
