@@ -1,10 +1,4 @@
-/**
- * `npm run -s export-listings -- [--out FILE] [--remote] [--env NAME]`: writes the whole catalogue as a
- * listings file, to stdout unless a file is named.
- *
- * Exits with 0 when the file is whole, 1 when it is not, 2 for invalid arguments. Progress goes
- * to stderr.
- */
+/** `npm run -s export-listings`: writes the whole catalogue as a listings file. Progress goes to stderr. */
 
 import { createWriteStream, realpathSync, renameSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';

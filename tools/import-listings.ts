@@ -1,10 +1,4 @@
-/**
- * `npm run import-listings -- FILE [--dry-run] [--patch] [--remote] [--env NAME] [--prune] [--notify URL]`:
- * loads a listings file.
- *
- * Exits with 0 when the file is in the store (or would be), 1 when it is not or when that is not known,
- * 2 for invalid arguments. Problems go to stderr, one per line.
- */
+/** `npm run import-listings -- FILE`: loads a listings file. Its usage is in import/command.ts. */
 
 import { runCommand } from './command-line/command.ts';
 import { watchNpm } from './command-line/npm.ts';

@@ -1,9 +1,4 @@
-/**
- * `npm run set-status -- STATUS SLUG... [--dry-run] [--remote] [--env NAME] [--notify URL]`: sets the web
- * status of listings, and nothing else of them.
- *
- * Exits with 0 when it is set (or would be), 1 when it is not or when that is not known, 2 for invalid arguments.
- */
+/** `npm run set-status -- STATUS SLUG...`: sets the web status of listings. Its usage is in import/command.ts. */
 
 import { runCommand } from './command-line/command.ts';
 import { watchNpm } from './command-line/npm.ts';

@@ -109,13 +109,9 @@ function* stagedRows(
   now: number,
 ): Generator<string> {
   for (const { kind, key, now: row } of records) yield stagedRow(kind, key, row);
-  const isRemoval = ({ listing }: Write) => listing.status === 'hidden';
-  const [removals, others] = [
-    listings.filter(isRemoval),
-    listings.filter((each) => !isRemoval(each)),
-  ];
+  const removalsFirst = listings.toSorted((a, b) => orderOf(a) - orderOf(b));
   let place = newestChange;
-  for (const { columns, change } of [...removals, ...others]) {
+  for (const { columns, change } of removalsFirst) {
     const { isNew, ...last } = change;
     if (isNew) place += 1;
     const latest = isNew ? { ...last, change_seq: place, changed_at: now } : last;
@@ -124,6 +120,10 @@ function* stagedRows(
     const texts = `,"source":${source},"document":${document},"card":${card}`;
     yield stagedRow('listing', id, { ...row, ...latest }, texts);
   }
+}
+
+function orderOf({ listing }: Write): number {
+  return listing.status === 'hidden' ? 0 : 1;
 }
 
 function stagedRow(kind: string, key: string, row: object, texts = ''): string {

@@ -149,7 +149,7 @@ describe('a patch', () => {
     expect((await patch({ slug: 'casa-marea', photos })).stdout).toContain('Nothing changed');
   });
 
-  it('keeps the numbers in it, and finds a stored photo by its address under another id', async () => {
+  it('keeps the numbers in it, equal ones until they are reordered, and finds a stored photo by its address under another id', async () => {
     const id = '00000000-0000-4000-8000-000000000009';
     const photos = [
       { url: photo(1).url, id, web_sort_order: 7 },
@@ -158,6 +158,11 @@ describe('a patch', () => {
     expectDone(await patch({ slug: 'casa-marea', photos, hero_photo_id: id }));
     const stored = [photo(1, { id, web_sort_order: 7 }), photo(2, { web_sort_order: 3 })];
     expect(await imports.stored('casa-marea')).toMatchObject({ photos: stored });
+    const equal = photos.map(({ url }) => ({ url, web_sort_order: 5 }));
+    expectDone(await patch({ slug: 'casa-marea', photos: equal }));
+    const reversed = photos.map(({ url }) => ({ url })).reverse();
+    expectDone(await patch({ slug: 'casa-marea', photos: reversed }));
+    expect(await numbersOf('casa-marea')).toEqual([5, 6]);
   });
 
   it('takes two spellings of an address for one photo, and rejects it twice', async () => {
