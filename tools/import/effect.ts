@@ -9,26 +9,27 @@ import { warningsOf } from './quality.ts';
 import { changeOf, type ListingRow, rowOf, type StoredListing } from './rows.ts';
 import { type Catalogue, findUsers, readListings } from './store.ts';
 
-/** A listing that the import changes, with its changes: `price_from 118000 → 121000`. */
-export type ChangedListing = {
-  /** The slug that it has in the store. */
-  slug: string;
-  /** `outside` the file: it shows a location or an amenity that the file changes. `pruned`: it is hidden. */
-  reason: 'file' | 'outside' | 'pruned';
+const RENAMED = 'another slug, and so another address';
+
+/** A stored record that the import changes, with its changes: `price_from 118000 → 121000`. */
+type ChangedRecord = {
+  /** The slug of a listing, or `location mallorca`. */
+  name: string;
+  /**
+   * Why it is changed: it is a listing in the `file`, or a location or amenity (`shared`); it is a listing `outside` the
+   * file that shows one of these; or it is `pruned`.
+   */
+  reason: 'file' | 'shared' | 'outside' | 'pruned';
   changes: string[];
 };
 
 export type Findings = {
   /** The slugs of new listings. */
   added: string[];
-  changed: ChangedListing[];
-  /** The changes of stored locations and amenities. */
-  changedRecords: string[];
+  changed: ChangedRecord[];
   /** `title.fr of`, or `label.es, label.fr of amenity wifi, shown by` → the slugs of stored listings. */
   emptied: Map<string, string[]>;
-  /** The changed slugs of public listings, `old → new`. */
-  renamed: string[];
-  /** Warning about the quality of listings that the import causes → their slugs. */
+  /** A warning that the import causes → the slugs of its listings. */
   warnings: Map<string, string[]>;
   /** The listings of the file that have a warning which they had before. */
   warnedBefore: number;
@@ -46,7 +47,7 @@ export type Effect = {
 type Replacement = {
   old: StoredListing | undefined;
   row: ListingRow;
-  reason: ChangedListing['reason'];
+  reason: ChangedRecord['reason'];
 };
 
 /** Compares the listings of a plan with the stored ones. Calls `onCompared` with the number of listings until then. */
@@ -56,17 +57,15 @@ export async function effectOf(
   { database, publicSiteUrl }: { database: D1Database; publicSiteUrl: string },
   onCompared: (done: number) => void,
 ): Promise<Effect> {
-  const { changedRecords, emptiedRecords } = recordEffects(plan);
   const { unchanged } = plan;
   const findings: Findings = {
     added: [],
     changed: [],
-    changedRecords,
-    emptied: new Map([...emptiedRecords.values()].map((head) => [head, []])),
-    renamed: [],
+    emptied: new Map(),
     warnings: new Map(),
     warnedBefore: unchanged.filter((each) => warningsOf(each).length > 0).length,
   };
+  const emptiedRecords = addRecords(findings, plan);
   const effect: Effect = { writes: [], findings, problems: [], emptiedListings: 0 };
   let compared = unchanged.length;
   onCompared(compared);
@@ -84,18 +83,20 @@ export async function effectOf(
   return effect;
 }
 
-/** The changes of stored locations and amenities; their emptied fields by key, in the form of `Findings.emptied`. */
-function recordEffects({ records }: Plan) {
-  const changedRecords: string[] = [];
-  const emptiedRecords = new Map<string, string>();
+/** Adds the changed locations and amenities. Returns the key of each that is emptied, with its head in `emptied`. */
+function addRecords({ changed, emptied }: Findings, { records }: Plan): Map<string, string> {
+  const heads = new Map<string, string>();
   for (const { kind, key, old, now } of records) {
     if (old === undefined) continue;
     const name = `${kind} ${old.slug ?? key}`;
-    const { changes, emptied } = recordDifferences(old, now);
-    changedRecords.push(`${name}: ${changes.join('; ')}`);
-    if (emptied.length > 0) emptiedRecords.set(key, `${emptied.join(', ')} of ${name}, shown by`);
+    const differences = recordDifferences(old, now);
+    changed.push({ name, reason: 'shared', changes: differences.changes });
+    if (differences.emptied.length === 0) continue;
+    const head = `${differences.emptied.join(', ')} of ${name}, shown by`;
+    heads.set(key, head);
+    emptied.set(head, []);
   }
-  return { changedRecords, emptiedRecords };
+  return heads;
 }
 
 async function* replacementsInFile(
@@ -152,7 +153,7 @@ function add(
   }
   const { slug, status } = old;
   const { changes, emptied } = differencesOf(old.listing, listing);
-  findings.changed.push({ slug, reason, changes });
+  findings.changed.push({ name: slug, reason, changes });
   const shown = [listing.location?.id ?? '', ...listing.amenities.map((each) => each.slug)];
   const heads = [
     ...emptied.map((field) => `${field} of`),
@@ -160,7 +161,7 @@ function add(
   ];
   for (const head of heads) append(findings.emptied, head, slug);
   if (status === 'hidden') return;
-  if (slug !== listing.slug) findings.renamed.push(`${slug} → ${listing.slug}`);
+  if (slug !== listing.slug) append(findings.warnings, RENAMED, `${slug} → ${listing.slug}`);
   if (heads.length > 0) effect.emptiedListings += 1;
 }
 

@@ -1,12 +1,13 @@
 /** Writes the lines that report an import to the user of a command. */
 
 import { styleText } from 'node:util';
-import type { ChangedListing, Findings } from './effect.ts';
+import type { Findings } from './effect.ts';
 import type { Counts, ImportOutcome } from './import.ts';
 import { type Hook, notify } from './notify.ts';
 import type { Pruning } from './plan.ts';
 import { counted, type ImportProblem, printable, problemLines } from './problem.ts';
 
+type Reason = Findings['changed'][number]['reason'];
 type Accepted = Extract<ImportOutcome, { kind: 'accepted' }>;
 
 export type ReportOptions = {
@@ -49,7 +50,7 @@ function summaryLines(outcome: Accepted, { pruning }: ReportOptions): string[] {
     ...summaryLine(locations, 'location'),
     ...summaryLine(amenities, 'amenity'),
   ];
-  const changedFor = (reason: ChangedListing['reason']) =>
+  const changedFor = (reason: Reason) =>
     findings.changed.filter((each) => each.reason === reason).length;
   if (changedFor('outside') > 0) {
     const others = counted(changedFor('outside'), 'other listing');
@@ -68,25 +69,23 @@ function summaryLines(outcome: Accepted, { pruning }: ReportOptions): string[] {
 }
 
 /** The warnings that the import causes, and the number of listings that had one before. */
-function qualityLines({ renamed, warnings, warnedBefore }: Findings): string[] {
-  const ofSlugs = ['another slug, and so another address', renamed] as const;
-  const lines = [ofSlugs, ...warnings].flatMap(([warning, slugs]) =>
-    slugs.length === 0 ? [] : [`Worth a look: ${warning}: ${countedListings(slugs)}`],
+function qualityLines({ warnings, warnedBefore }: Findings): string[] {
+  const lines = [...warnings].map(
+    ([warning, slugs]) => `Worth a look: ${warning}: ${countedListings(slugs)}`,
   );
   if (warnedBefore > 0) lines.push(`Worth a look, as before: ${counted(warnedBefore, 'listing')}`);
   return lines;
 }
 
-function changeLines(findings: Findings, { listsAll }: ReportOptions): string[] {
-  const { added, changed, changedRecords } = findings;
-  const of = (reason: ChangedListing['reason'], head = '') =>
+function changeLines({ added, changed }: Findings, { listsAll }: ReportOptions): string[] {
+  const of = (reason: Reason, head = '') =>
     changed
       .filter((each) => each.reason === reason)
-      .map(({ slug, changes }) => printable(`${slug}: ${changes.join('; ') || 'rendered anew'}`))
+      .map(({ name, changes }) => printable(`${name}: ${changes.join('; ') || 'rendered anew'}`))
       .map((line, index) => (index === 0 ? `${head}${line}` : line));
   const lines = [
     ...of('file'),
-    ...changedRecords.map(printable),
+    ...of('shared'),
     ...of('outside', 'Outside the file, because their location or amenities change:\n'),
     ...of('pruned', 'Hidden, because the file does not name them:\n'),
   ];
