@@ -119,7 +119,7 @@ describe.each(routes)('$method $path', (route) => {
     expect(error.type).toBe('rate_limit_error');
   });
 
-  it('answers 405 with Allow to a method that its path does not know', async () => {
+  it('is a 405 with Allow to a method that its path does not know', async () => {
     const known = routes.filter(({ path }) => path === route.path).map(({ method }) => method);
     for (const method of OTHER_METHODS.filter((other) => !known.includes(other))) {
       const response = await send(route.url, { method });
@@ -143,7 +143,7 @@ describe.each(routes)('$method $path', (route) => {
 const readable = routes.filter(({ method }) => method === 'GET');
 
 describe.each(readable)('GET $path', (route) => {
-  it('answers HEAD as GET, without a body', async () => {
+  it('responds to HEAD as to GET, without a body', async () => {
     const [head, full] = [await send(route.url, { method: 'HEAD' }), await call(route)];
     expect(head.status).toBe(full.status);
     for (const name of ['ETag', 'Cache-Control', 'Content-Type', 'X-Should-Retry']) {
@@ -157,7 +157,7 @@ describe.each(readable)('GET $path', (route) => {
 const needingNoQuery = ({ path }: { path: string }) => NO_CREDENTIALS_NEEDED.includes(path);
 
 describe.each(readable.filter((route) => !needingNoQuery(route)))('the query of $path', (route) => {
-  it('ignores the parameters that links append, and refuses every other unknown one', async () => {
+  it('ignores the parameters that links append, and rejects every other unknown one', async () => {
     const plain = await call(route);
     const appended = await call({ ...route, url: `${route.url}?utm_source=a&utm_source=b&_c=d` });
     expect(appended.status).toBe(plain.status);
@@ -172,7 +172,7 @@ describe.each(readable.filter((route) => !needingNoQuery(route)))('the query of 
 
 const lists = readable.filter(({ path }) => queryNamesOf(path).includes('limit'));
 
-it('finds the lists: each answers with a list resource', async () => {
+it('finds the lists: each responds with a list resource', async () => {
   expect(lists.length).toBeGreaterThan(3);
   for (const route of readable.filter((each) => !each.path.includes(':'))) {
     const response = await call(route);
@@ -183,7 +183,7 @@ it('finds the lists: each answers with a list resource', async () => {
 });
 
 describe.each(lists)('the list $path', (route) => {
-  it('refuses foreign paging parameters, near misses, and bad values of its own', async () => {
+  it('rejects foreign paging parameters, near misses, and bad values of its own', async () => {
     const pager = pagerOf(route.path);
     for (const query of [
       'page=1',

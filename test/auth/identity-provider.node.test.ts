@@ -1,4 +1,4 @@
-/** Tokens and limits over real HTTP: each request has a context of its own, the provider is slow or silent. */
+/** Tokens and limits over real HTTP: each request has its own context, the provider is slow or silent. */
 
 import { createServer, type ServerResponse } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -8,12 +8,12 @@ import { AUDIENCE, createProvider, ISSUER } from '../support/tokens.ts';
 
 const provider = await createProvider('key-1', 'RS256');
 
-/** The provider's answer to a request for its keys. */
-let answer: (response: ServerResponse) => void = () => {};
+/** The provider's response to a request for its keys. */
+let respond: (response: ServerResponse) => void = () => {};
 let fetches = 0;
 const keyServer = createServer((_, response) => {
   fetches += 1;
-  answer(response);
+  respond(response);
 });
 
 let service: Runtime;
@@ -58,7 +58,7 @@ describe('a key set over HTTP', () => {
 
   it('is fetched by each of many requests at once, none of which waits for another, and then kept', async () => {
     fetches = 0;
-    answer = (response) => setTimeout(() => response.end(provider.jwks), 100);
+    respond = (response) => setTimeout(() => response.end(provider.jwks), 100);
     const token = await provider.sign();
     expect(await atOnce(8, () => present(token))).toEqual(Array(8).fill(200));
     expect(fetches).toBe(8);

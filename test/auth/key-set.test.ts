@@ -11,14 +11,14 @@ const provider = await createProvider('key-1');
 const rotated = await createProvider('key-2');
 
 let url: string;
-let answer: () => Response | Promise<Response>;
+let respond: () => Response | Promise<Response>;
 let fetched: string[];
 let log: MockInstance<typeof console.error>;
 
 beforeEach(() => {
   // Each test has its own address, because the service keeps the key set of an address.
   url = `https://identity.example.com/${crypto.randomUUID()}/jwks`;
-  answer = () => new Response(provider.jwks);
+  respond = () => new Response(provider.jwks);
   fetched = [];
   vi.useFakeTimers({ toFake: ['Date'] });
   log = vi.spyOn(console, 'error').mockImplementation(() => {});
@@ -27,7 +27,7 @@ beforeEach(() => {
     const stopped = new Promise<never>((_, reject) => {
       init?.signal?.addEventListener('abort', () => reject(init.signal?.reason));
     });
-    return Promise.race([stopped, Promise.resolve().then(answer)]);
+    return Promise.race([stopped, Promise.resolve().then(respond)]);
   });
 });
 afterEach(() => {
@@ -49,7 +49,7 @@ const unreachable = () => {
   throw new TypeError('connection refused by 10.1.2.3');
 };
 
-describe('a provider that answers', () => {
+describe('a provider that responds', () => {
   it('is enough for many tokens at once, and is not asked again', async () => {
     const token = await provider.sign();
     const responses = await Promise.all(Array.from({ length: 20 }, () => present(token)));
@@ -59,9 +59,9 @@ describe('a provider that answers', () => {
     expect(fetched).toEqual([]);
   });
 
-  it('is asked again after ten minutes, and its withdrawn key is refused', async () => {
+  it('is asked again after ten minutes, and its withdrawn key is rejected', async () => {
     await expectStatus(await present(await provider.sign()), 200);
-    answer = () => new Response(rotated.jwks);
+    respond = () => new Response(rotated.jwks);
     passSeconds(599);
     await expectStatus(await present(await provider.sign()), 200);
     passSeconds(2);
@@ -72,7 +72,7 @@ describe('a provider that answers', () => {
 
   it('is asked again for an unknown kid, once in 30 seconds', async () => {
     await expectStatus(await present(await provider.sign()), 200);
-    answer = () => new Response(JSON.stringify({ keys: [provider.jwk, rotated.jwk] }));
+    respond = () => new Response(JSON.stringify({ keys: [provider.jwk, rotated.jwk] }));
     passSeconds(29);
     await expectError(await present(await rotated.sign()), 401, 'authentication_invalid');
     expect(fetched).toHaveLength(1);
@@ -92,7 +92,7 @@ describe('a provider that answers', () => {
   });
 
   it('may publish keys of kinds that are not known here', async () => {
-    answer = () =>
+    respond = () =>
       new Response(
         JSON.stringify({
           keys: [{ kty: 'future' }, { kty: 'oct', k: 'AA', kid: 'key-1' }, provider.jwk],
@@ -101,8 +101,8 @@ describe('a provider that answers', () => {
     await expectStatus(await present(await provider.sign()), 200);
   });
 
-  it('is not asked for keys when a token can be refused without them', async () => {
-    answer = unreachable;
+  it('is not asked for keys when a token can be rejected without them', async () => {
+    respond = unreachable;
     const usual = usualClaims();
     for (const token of [
       'not-a-token',
@@ -122,7 +122,7 @@ describe('the last good keys', () => {
   it('are used while the provider cannot be reached, which is asked again every 30 seconds', async () => {
     const token = await provider.sign({ exp: Math.floor(Date.now() / 1_000) + 200_000 });
     await expectStatus(await present(token), 200);
-    answer = unreachable;
+    respond = unreachable;
     passSeconds(100_000);
     await expectStatus(await present(token), 200);
     await expectStatus(await present(token), 200);
@@ -130,7 +130,7 @@ describe('the last good keys', () => {
     passSeconds(29);
     await expectStatus(await present(token), 200);
     expect(fetched).toHaveLength(2);
-    answer = () => new Response(rotated.jwks);
+    respond = () => new Response(rotated.jwks);
     passSeconds(1);
     await expectError(await present(token), 401, 'authentication_invalid');
     await expectStatus(await present(await rotated.sign()), 200);
@@ -140,28 +140,28 @@ describe('the last good keys', () => {
 describe('with no key known, a provider that', () => {
   it.each<[string, () => Response | Promise<Response>]>([
     ['cannot be reached', unreachable],
-    ['answers 503', () => new Response(provider.jwks, { status: 503 })],
+    ['responds with 503', () => new Response(provider.jwks, { status: 503 })],
     [
       'redirects',
       () => new Response(null, { status: 302, headers: { Location: 'https://x.example' } }),
     ],
-    ['answers a page', () => new Response('<html>not keys</html>')],
-    ['answers another JSON', () => new Response('{"keys":"none"}')],
-    ['answers no usable key', () => new Response('{"keys":[{"kty":"oct","k":"AA"}]}')],
-    ['answers nothing', () => new Response('')],
+    ['responds with a page', () => new Response('<html>not keys</html>')],
+    ['responds with another JSON', () => new Response('{"keys":"none"}')],
+    ['responds with no usable key', () => new Response('{"keys":[{"kty":"oct","k":"AA"}]}')],
+    ['responds with nothing', () => new Response('')],
   ])('%s gives a 500 that is logged and not shown', async (_, broken) => {
-    answer = broken;
+    respond = broken;
     const response = await present(await provider.sign());
     const error = await expectError(response, 500, 'internal_error');
     expect(JSON.stringify(error)).not.toContain('10.1.2.3');
     expect(log.mock.calls.flat().join()).toContain(error.request_id);
-    answer = () => new Response(provider.jwks);
+    respond = () => new Response(provider.jwks);
     passSeconds(1);
     await expectStatus(await present(await provider.sign()), 200);
   });
 
-  it('never answers gives a 500 after 5 seconds', async () => {
-    answer = () => new Promise(() => {});
+  it('never responds gives a 500 after 5 seconds', async () => {
+    respond = () => new Promise(() => {});
     const stop = new AbortController();
     const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(stop.signal);
     const response = present(await provider.sign());
@@ -172,7 +172,7 @@ describe('with no key known, a provider that', () => {
   });
 
   it('cannot be reached does not affect a request with an API key', async () => {
-    answer = unreachable;
+    respond = unreachable;
     const vars = { JWT_ISSUER: ISSUER, JWT_AUDIENCE: AUDIENCE, JWT_JWKS_URL: url };
     const headers = { Authorization: `Bearer ${await provider.sign()}` };
     await expectStatus(await sendWith(vars, LIST, { headers }, app), 200);

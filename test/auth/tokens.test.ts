@@ -63,13 +63,10 @@ const FORGED: Record<string, string> = {
   'a cut signature': `${header}.${payload}.${signature.slice(0, -4)}`,
   'an unused bit set': `${header}.${payload}.${signature.slice(0, -1)}${nextOf(signature.at(-1))}`,
   'a signature of zeros': `${header}.${payload}.${'A'.repeat(86)}`,
-  'a key of somebody else': await stranger.sign(),
-  'a key of somebody else in jwk': await stranger.sign({}, { jwk: stranger.jwk }),
-  'a key of somebody else at jku': await stranger.sign(
-    {},
-    { jku: 'https://attacker.example/jwks' },
-  ),
-  'a key of somebody else at x5u': await stranger.sign({}, { x5u: 'https://attacker.example/x5u' }),
+  'the key of a stranger': await stranger.sign(),
+  'the key of a stranger in jwk': await stranger.sign({}, { jwk: stranger.jwk }),
+  'the key of a stranger at jku': await stranger.sign({}, { jku: 'https://attacker.example/jwks' }),
+  'the key of a stranger at x5u': await stranger.sign({}, { x5u: 'https://attacker.example/x5u' }),
   'an unknown kid': await provider.sign({}, { kid: 'key-2' }),
   'an unknown critical header': `${encode({ alg: 'ES256', kid: 'key-1', crit: ['x'], x: 1 })}.${payload}.${signature}`,
   'an unencoded payload': `${encode({ alg: 'ES256', kid: 'key-1', crit: ['b64'], b64: false })}.${payload}.${signature}`,
@@ -81,7 +78,7 @@ const FORGED: Record<string, string> = {
 };
 
 describe('a token with', () => {
-  it.each(Object.keys(FORGED))('%s is refused', async (name) => {
+  it.each(Object.keys(FORGED))('%s is rejected', async (name) => {
     const fetched = vi.spyOn(globalThis, 'fetch');
     const response = await present(FORGED[name] ?? '');
     await expectError(response, 401, 'authentication_invalid');
@@ -98,7 +95,7 @@ describe('a token with', () => {
     ['an expiry in text', { exp: String(now + 60) }],
     ['an expiry 30 seconds ago', { exp: now - 31 }],
     ['a begin 30 seconds away', { nbf: now + 40 }],
-  ])('%s is refused', async (_, changes) => {
+  ])('%s is rejected', async (_, changes) => {
     const token = await provider.sign(changes);
     await expectError(await present(token), 401, 'authentication_invalid');
   });
@@ -112,7 +109,7 @@ describe('a token with', () => {
     await expectStatus(await present(await provider.sign(changes)), 200);
   });
 
-  it('any change is refused', async () => {
+  it('any change is rejected', async () => {
     const change = fc.record({
       at: fc.nat(signed.length - 1),
       cut: fc.nat(3),
@@ -174,7 +171,7 @@ it.each(UNUSABLE)('%s in the key set is ignored', async (_, alg, unusable) => {
 
 describe('without', () => {
   it.each(['JWT_ISSUER', 'JWT_AUDIENCE', 'JWT_JWKS'] as const)(
-    '%s every token is refused',
+    '%s every token is rejected',
     async (name) => {
       const claims = { JWT_ISSUER: { iss: '' }, JWT_AUDIENCE: { aud: '' }, JWT_JWKS: {} }[name];
       for (const token of [signed, await provider.sign(claims)]) {

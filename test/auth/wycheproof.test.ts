@@ -57,7 +57,7 @@ it('their headers and signatures sign no other claims, for the signature is chec
         faults.set(judged.fault, (faults.get(judged.fault) ?? 0) + 1);
     }
   }
-  // Few are refused before their signature is checked.
+  // Few are rejected before their signature is checked.
   expect(Object.fromEntries(faults)).toEqual({
     ERR_JWS_SIGNATURE_VERIFICATION_FAILED: 112,
     ERR_JWKS_NO_MATCHING_KEY: 15,

@@ -89,7 +89,7 @@ describe('POST /api/public/events/ingest/batch', () => {
     expect(results).toEqual(Array(2).fill({ payload: JSON.stringify(payload) }));
   });
 
-  it('answers each item by its own key: accepted, replayed or a conflict with its details', async () => {
+  it('decides about each item by its own key: accepted, replayed or a conflict with its details', async () => {
     const [stored, held, fresh] = [freshKey(), freshKey(), freshKey()];
     await ingest(bookingCreated(), stored);
     await ingest(bookingCreated(), held);
@@ -144,7 +144,7 @@ describe('POST /api/public/events/ingest/batch', () => {
     expect(bytes).toBeLessThan(1_048_576 + 16_384);
   });
 
-  it('looks up a key before the schema of its item is checked, in a round trip of its own', async () => {
+  it('looks up a key before the schema of its item is checked, in its own round trip', async () => {
     const held = freshKey();
     await ingest(bookingCreated(), held);
     const { env: counted, costs } = counting(env);
@@ -206,7 +206,7 @@ describe('a batch with an invalid item', () => {
       'events.0',
       /at most 262144 bytes/,
     ],
-  ])('of %s is refused, and the bound is named', async (_, events, path, message) => {
+  ])('of %s is rejected, and the bound is named', async (_, events, path, message) => {
     const { details } = await expectError(await sendBatch(events), 400, 'validation_error');
     expect(details).toEqual([{ path, message: expect.stringMatching(message) }]);
   });
@@ -245,7 +245,7 @@ describe('a batch with an invalid item', () => {
     await expectError(await sendBatch([], {}, body(1_048_577)), 413, 'payload_too_large');
   });
 
-  it('refuses an unknown field, and the header of a single event', async () => {
+  it('rejects an unknown field, and the header of a single event', async () => {
     const init = ingestInit({ events: items(1), source: 'outbox' }, freshKey());
     const response = await sendWith({}, PATH, init);
     const { details } = await expectError(response, 400, 'validation_error');
@@ -257,7 +257,7 @@ describe('a batch with an invalid item', () => {
 });
 
 describe('when D1 fails', () => {
-  it('and the answer is lost after the commit, the batch recognizes its own events', async () => {
+  it('and the response is lost after the commit, the batch recognizes its own events', async () => {
     const DB = failingD1(env.DB, { when: 'after commit', message: CONNECTION_LOST, times: 1 });
     expect(await outcomesOf(await sendBatch(items(3), { DB }))).toEqual(Array(3).fill('accepted'));
   });

@@ -66,28 +66,28 @@ it(TITLE, { timeout: KILLS * 30_000 }, async () => {
   const lost = all.reduce((sum, { lostAnswers }) => sum + lostAnswers, 0);
   const committedUnseen = all.filter(({ statuses }) => !statuses.includes(202)).length;
   console.log(
-    `${KILLS} kills, ${all.length} events, ${lost} requests without an answer, ${committedUnseen} of them committed before the kill`,
+    `${KILLS} kills, ${all.length} events, ${lost} requests without a response, ${committedUnseen} of them committed before the kill`,
   );
   expect(lost).toBeGreaterThan(0);
 });
 
-/** Sends an event until it is answered, then once more, as a retry of an acknowledged event. */
+/** Sends an event until it gets a response, then once more, as a retry of an acknowledged event. */
 async function postUntilAnswered(key: string): Promise<Acknowledged> {
   const event: Acknowledged = { key, ids: new Set(), statuses: [], lostAnswers: 0 };
   while (event.statuses.length < 2) {
-    const answer = await post(key);
-    if (answer === undefined) {
+    const response = await post(key);
+    if (response === undefined) {
       event.lostAnswers += 1;
       await pause(RETRY_PAUSE_MS);
       continue;
     }
-    event.statuses.push(answer.status);
-    event.ids.add(answer.id);
+    event.statuses.push(response.status);
+    event.ids.add(response.id);
   }
   return event;
 }
 
-/** Sends an event. Undefined when there was no answer or a 5xx: both are to be retried. */
+/** Sends an event. Undefined when there was no response or a 5xx: both are to be retried. */
 async function post(key: string): Promise<{ status: number; id: string } | undefined> {
   try {
     const response = await fetch(`${service.origin}/api/public/events/ingest`, {

@@ -1,4 +1,4 @@
-/** The answers of the service once an aggregate's events have been erased. */
+/** The responses of the service once an aggregate's events have been erased. */
 
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -94,8 +94,8 @@ describe('another body under the key of an erased event', () => {
     const held = await expectError(await ingest(other, key), 409, 'idempotency_key_in_use');
     expect(held.details?.map(({ path }) => path)).toContain('payload.guests');
     await erase();
-    const refused = await expectError(await ingest(other, key), 409, 'idempotency_key_in_use');
-    expect(refused.details).toBeUndefined();
+    const rejected = await expectError(await ingest(other, key), 409, 'idempotency_key_in_use');
+    expect(rejected.details).toBeUndefined();
     const invalid = bookingCreated({ payload: { guests: 'three' } });
     const lookedUp = await expectError(await ingest(invalid, key), 409, 'idempotency_key_in_use');
     expect(lookedUp.details).toBeUndefined();

@@ -111,11 +111,11 @@ it.each([
     const init = ingestInit(bookingCreated(), key);
     const headers = { ...init.headers, 'x-api-key': API_KEY };
     const request = new Request(`https://api.example.com${PATH}`, { ...init, headers });
-    const answer = createApp().fetch(request, { ...env, DB }, ctx);
+    const responding = createApp().fetch(request, { ...env, DB }, ctx);
     await vi.waitFor(() => expect(kept).toHaveLength(1));
     const isKept = Promise.all(kept).then(() => order.push('nothing is kept any more'));
     gate.resolve();
-    const response = await answer;
+    const response = await responding;
     await expectDocumented(request, response);
     const { id } = await expectEvent(response, 202);
     await isKept;
@@ -162,7 +162,7 @@ describe('while D1 is down', () => {
 });
 
 describe('while D1 is slow', () => {
-  it('KV answers when D1 fails before KV does', async () => {
+  it('KV decides when D1 fails before KV does', async () => {
     const key = freshKey();
     const first = await expectEvent(await ingestWith({}, A, key), 202);
     const gate = Promise.withResolvers<void>();
@@ -192,15 +192,15 @@ describe('while D1 is slow', () => {
     const IDEMPOTENCY = meddledKv(env.IDEMPOTENCY, {
       get: (call) => call().finally(() => fromKv.resolve()),
     });
-    const answer = callWith({ DB, IDEMPOTENCY }, PATH, ingestInit(B, key));
-    const isAnswered = vi.fn();
-    void answer.then(isAnswered);
+    const calling = callWith({ DB, IDEMPOTENCY }, PATH, ingestInit(B, key));
+    const isDone = vi.fn();
+    void calling.then(isDone);
     await fromKv.promise;
     // A turn of the event loop later a response made from KV's entry would be there.
     await scheduler.wait(0);
-    expect(isAnswered).not.toHaveBeenCalled();
+    expect(isDone).not.toHaveBeenCalled();
     gate.resolve();
-    const error = await expectError((await answer).response, 409, 'idempotency_key_in_use');
+    const error = await expectError((await calling).response, 409, 'idempotency_key_in_use');
     expect(error.details).toEqual([{ path: 'payload.guests', message: expect.any(String) }]);
   });
 });
@@ -252,7 +252,7 @@ describe('a fault that the caller does not see', () => {
   });
 });
 
-describe('when the answer of D1 is lost after the commit', () => {
+describe('when the response of D1 is lost after the commit', () => {
   const lost = (times: number, message = CONNECTION_LOST) =>
     failingD1(env.DB, { when: 'after commit', message, times });
 

@@ -29,7 +29,7 @@ async function undone(): Promise<{ key: string; id: string }> {
 const isStored = async (id: string) =>
   (await listEvents(`id=${id}`)).data.some((event) => event.id === id);
 
-it('is stored again by the request that KV answers with a replay', async () => {
+it('is stored again by the request that KV replays', async () => {
   const { key, id } = await undone();
   const { response, settled } = await callWith({}, SINGLE, ingestInit(A, key));
   expect(await expectEvent(response, 200)).toMatchObject({ id, status: 'idempotent' });

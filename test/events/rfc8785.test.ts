@@ -9,7 +9,7 @@ it.each(rfc8785.vectors)('$name has the canonical form of its author', ({ input,
   expect(canonicalize(JSON.parse(input))).toBe(output);
 });
 
-// `values` holds 1E30, which JavaScript cannot tell from its neighbours: a body with it is refused.
+// `values` holds 1E30, which JavaScript cannot tell from its neighbours: a body with it is rejected.
 const accepted = rfc8785.vectors.filter(({ name }) => name !== 'values');
 
 it.each(accepted)('$name is one body with its canonical form', async ({ input, output }) => {

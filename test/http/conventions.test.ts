@@ -52,7 +52,7 @@ describe('a request that has no route', () => {
     },
   );
 
-  it('needs no credentials for its answer', async () => {
+  it('needs no credentials for its response', async () => {
     const bare = { headers: { 'x-api-key': '' } };
     await expectError(await get('/api/none', bare), 404, 'resource_missing');
     await expectError(await send(LIST, { method: 'DELETE', ...bare }), 405, 'method_not_allowed');
@@ -70,7 +70,7 @@ describe('an unexpected failure', () => {
     ['undefined', undefined],
     ['an object', { secret: 'detail' }],
   ])(
-    'by %s is a 500 that tells nothing, its cause logged under the request id',
+    'by %s is a 500 that reveals nothing, and logs its cause under the request id',
     async (_name, thrown) => {
       const logged = vi.spyOn(console, 'error').mockReturnValue(undefined);
       const response = await sendWith(
@@ -131,7 +131,7 @@ describe('a malformed var', () => {
     ['JWT_JWKS', '{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}'],
     ['JWT_JWKS', '{"keys":[{"kty":"EC","d":"private"}]}'],
   ])(
-    '%s=%j answers 500 with every header and a log line that names it',
+    '%s=%j is a 500 with every header and a log line that names it',
     async (name, value, fault = '') => {
       const logged = vi.spyOn(console, 'error').mockReturnValue(undefined);
       const response = await sendWith({ [name]: value }, LIST);
@@ -191,7 +191,7 @@ describe('CORS', () => {
     expect(await allowedFor('https://site.example.com')).toBeNull();
   });
 
-  it('answers a preflight with every header that the API reads', async () => {
+  it('responds to a preflight with every header that the API reads', async () => {
     const response = await sendWith({ CORS_ORIGINS }, LIST, preflight);
     await expectStatus(response, 204);
     expect(response.headers.get('Access-Control-Allow-Origin')).toBe(origin.Origin);
@@ -206,8 +206,8 @@ describe('CORS', () => {
     expect(response.headers.get('Access-Control-Allow-Origin')).toBe(origin.Origin);
     expect(response.headers.get('Access-Control-Expose-Headers')).toContain('X-Request-ID');
     const stranger = { method: 'OPTIONS', headers: { Origin: 'https://evil.example' } };
-    const refused = await sendWith({ CORS_ORIGINS }, LIST, stranger);
-    expect(refused.headers.has('Access-Control-Allow-Origin')).toBe(false);
+    const rejected = await sendWith({ CORS_ORIGINS }, LIST, stranger);
+    expect(rejected.headers.has('Access-Control-Allow-Origin')).toBe(false);
   });
 
   it.each(['capacitor://localhost', 'ionic://localhost', 'http://localhost:4321'])(

@@ -59,32 +59,32 @@ function open() {
 function exchange(parts: Parts, milliseconds = 5_000): Promise<string> {
   return new Promise((resolve) => {
     const socket = open();
-    let answer = '';
+    let response = '';
     const end = () => {
       clearTimeout(timer);
       socket.destroy();
-      resolve(answer);
+      resolve(response);
     };
     const timer = setTimeout(end, milliseconds);
     socket.on('data', (bytes) => {
-      answer += bytes.toString('utf8');
+      response += bytes.toString('utf8');
     });
-    // The other side may reset the connection after its answer.
+    // The other side may reset the connection after its response.
     socket.on('error', end);
     socket.on('close', end);
     for (const part of parts) socket.write(part);
   });
 }
 
-function statusOf(answer: string): number {
-  return Number(/^HTTP\/1\.[01] (\d{3}) /.exec(answer)?.[1]);
+function statusOf(response: string): number {
+  return Number(/^HTTP\/1\.[01] (\d{3}) /.exec(response)?.[1]);
 }
 
-/** Expects an answer without internal details. Some answers are workerd's own: a line of plain text. */
-function expectNothingTold(answer: string) {
-  expect(answer).not.toMatch(/\.(ts|js):\d|\bat \S+ \(|SQLITE|node_modules/);
-  expect(answer).not.toContain(CANARY);
-  expect(answer).not.toContain(API_KEY);
+/** Expects a response without internal details. Some responses are workerd's own: a line of plain text. */
+function expectNothingRevealed(response: string) {
+  expect(response).not.toMatch(/\.(ts|js):\d|\bat \S+ \(|SQLITE|node_modules/);
+  expect(response).not.toContain(CANARY);
+  expect(response).not.toContain(API_KEY);
 }
 
 describe('a request id', () => {
@@ -105,17 +105,17 @@ describe('a request id', () => {
 describe('an Idempotency-Key', () => {
   it('names an event by its UTF-8 text', async () => {
     const key = 'clé-ключ-\u{1F511}';
-    const answer = await exchange([`${INGEST}Idempotency-Key: ${key}\r\n${WHOLE}`]);
-    expect(statusOf(answer)).toBe(202);
-    expect(answer).toContain(`"id":"${v5(key, NAMESPACE)}"`);
+    const response = await exchange([`${INGEST}Idempotency-Key: ${key}\r\n${WHOLE}`]);
+    expect(statusOf(response)).toBe(202);
+    expect(response).toContain(`"id":"${v5(key, NAMESPACE)}"`);
   });
 
   it('is rejected when its bytes are not UTF-8: the service could not tell such keys apart', async () => {
     for (const byte of [0xe8, 0xe9]) {
       const key = Buffer.of(0x6b, byte);
-      const answer = await exchange([`${INGEST}Idempotency-Key: `, key, `\r\n${WHOLE}`]);
-      expect(statusOf(answer)).toBe(400);
-      expect(answer).toContain('"param":"Idempotency-Key"');
+      const response = await exchange([`${INGEST}Idempotency-Key: `, key, `\r\n${WHOLE}`]);
+      expect(statusOf(response)).toBe(400);
+      expect(response).toContain('"param":"Idempotency-Key"');
     }
   });
 });
@@ -161,19 +161,19 @@ describe('the length of a body', () => {
     ['that is right', [INGEST, WHOLE], 202],
     ['that is right, with Expect', [INGEST, `Expect: 100-continue\r\n${WHOLE}`], 100],
   ])('%s', async (_name, parts, status) => {
-    const answer = await exchange(parts);
-    expect(statusOf(answer), answer).toBe(status);
-    expectNothingTold(answer);
+    const response = await exchange(parts);
+    expect(statusOf(response), response).toBe(status);
+    expectNothingRevealed(response);
   });
 
   it('that is too small leaves no second request behind', async () => {
-    const answer = await exchange([INGEST, `Content-Length: 2\r\n\r\n{}${GET}\r\n`]);
-    expect(answer.match(/^HTTP\/1\.1 /gm)).toHaveLength(1);
+    const response = await exchange([INGEST, `Content-Length: 2\r\n\r\n{}${GET}\r\n`]);
+    expect(response.match(/^HTTP\/1\.1 /gm)).toHaveLength(1);
   });
 });
 
 it('a body that comes a few bytes at a time is accepted', async () => {
-  const answer = new Promise<string>((resolve, reject) => {
+  const response = new Promise<string>((resolve, reject) => {
     const socket = open();
     socket.on('data', (data) => resolve(data.toString()));
     socket.on('error', reject);
@@ -185,7 +185,7 @@ it('a body that comes a few bytes at a time is accepted', async () => {
       if (sent >= BODY.length) clearInterval(timer);
     }, 10);
   });
-  expect(statusOf(await answer)).toBe(202);
+  expect(statusOf(await response)).toBe(202);
 });
 
 it.each<[string, Parts]>([
@@ -257,9 +257,9 @@ it.each<[string, Parts, readonly number[]]>([
   ['is of HTTP/0.9', [`GET ${FEED}\r\n\r\n`], [400]],
   ['is of TLS', [new Uint8Array([0x16, 0x03, 0x01, 0x00, 0xa5, 0x01, 0x00, 0x00])], [400]],
 ])('a head that %s is harmless', async (_name, parts, statuses) => {
-  const answer = await exchange(parts, 2_000);
-  expect(statuses, answer).toContain(statusOf(answer));
-  expectNothingTold(answer);
+  const response = await exchange(parts, 2_000);
+  expect(statuses, response).toContain(statusOf(response));
+  expectNothingRevealed(response);
 });
 
 it.each([
@@ -270,15 +270,15 @@ it.each([
   expect(await exchange([sent], 300)).not.toMatch(/"object"/);
 });
 
-it('answers each of many requests on one connection, in their order', async () => {
+it('responds to each of many requests on one connection, in their order', async () => {
   const ids = Array.from({ length: 100 }, (_, index) => `pipelined-${index}`);
   const requests = ids.map((id, index) => {
     const connection = index === ids.length - 1 ? 'Connection: close\r\n' : '';
     return `GET /api/health HTTP/1.1\r\nHost: a\r\n${connection}X-Request-ID: ${id}\r\n\r\n`;
   });
-  const answer = await exchange([requests.join('')]);
-  const answered = [...answer.matchAll(/^x-request-id: (.+)\r$/gim)].map((match) => match[1]);
-  expect(answered).toEqual(ids);
+  const response = await exchange([requests.join('')]);
+  const echoed = [...response.matchAll(/^x-request-id: (.+)\r$/gim)].map((match) => match[1]);
+  expect(echoed).toEqual(ids);
 });
 
 it('logs a line for each request that reached it, and no value that was sent', () => {

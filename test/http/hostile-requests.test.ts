@@ -122,7 +122,7 @@ describe('a query', () => {
   const value = fc.oneof(hostileText, fc.constantFrom(...values));
   const query = fc.array(fc.tuple(name, value), { maxLength: 5 });
 
-  it("with random parameters is answered, or rejected by the parameter's name", async () => {
+  it("with random parameters gets a response, or is rejected by the parameter's name", async () => {
     await fc.assert(
       fc.asyncProperty(path, query, fc.boolean(), async (readable, pairs, isEncoded) => {
         const texts = [...pairs, ['utm_source', CANARY]].map((pair) =>
@@ -144,7 +144,7 @@ describe('a cursor', () => {
     expect(data).toHaveLength(3);
   });
 
-  it('of any list that is forged with a valid check is answered or invalid', async () => {
+  it('of any list that is forged with a valid check gets a page or is invalid', async () => {
     const lists = await findLists();
     expect(lists.length).toBeGreaterThan(4);
     const positions = fc.oneof(
@@ -215,10 +215,10 @@ describe('a header', () => {
         { 'x-api-key': '', Authorization: `Basic ${CANARY}` },
       ]) {
         const response = await send(path, { method: path === INGEST ? 'POST' : 'GET', headers });
-        const { headers: answered } = response;
+        const { headers: received } = response;
         await expectHarmless(response.clone(), [401]);
         expect(await response.text()).not.toContain(CANARY);
-        expect([...answered.values()].join()).not.toContain(CANARY);
+        expect([...received.values()].join()).not.toContain(CANARY);
       }
     }
   });

@@ -15,7 +15,7 @@ async function messageOf(origin: string, bindings: object, key: string): Promise
   return z.object({ message: z.string() }).parse(await response.json()).message;
 }
 
-describe('the answers of a working copy that is not set up', () => {
+describe('the responses of a working copy that is not set up', () => {
   it.each(['http://localhost:3001', 'http://127.0.0.1:8787', 'http://[::1]:3001'])(
     'say at %s what to run',
     async (origin) => {

@@ -111,7 +111,7 @@ describe('a request that waits', () => {
     expect(rows).toBeLessThanOrEqual((stored ?? 0) + 7 * 3);
   });
 
-  it('looks again when a look fails, and in the end answers with an empty list', async () => {
+  it('looks again when a look fails, and in the end responds with an empty list', async () => {
     vi.spyOn(console, 'error').mockReturnValue(undefined);
     let [looks, failsUntil] = [0, 3];
     const DB = tapD1(env.DB, async (call) => {

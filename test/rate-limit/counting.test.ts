@@ -196,7 +196,7 @@ describe('an object that fails', () => {
     expect(error.mock.calls[0]?.[0]).toContain('rate counter failed');
   });
 
-  it('learns the whole count when it answers again', async () => {
+  it('learns the whole count when it replies again', async () => {
     vi.spyOn(console, 'error').mockReturnValue(undefined);
     const object = objectWith((call) => (call < 3 ? new Error('out of order') : 10));
     const isolate = isolateOf(object);
@@ -207,7 +207,7 @@ describe('an object that fails', () => {
     expect(passedOf(await sendAtOnce(isolateOf(object), 60))).toBeLessThan(60);
   });
 
-  it('never makes a request wait that has a place, once a call was not answered in time', async () => {
+  it('never makes a request wait that has a place, once a call got no reply in time', async () => {
     const object = objectWith(() => 1_500);
     const isolate = isolateOf(object);
     await sendInTurn(isolate, 20);
