@@ -2,7 +2,7 @@
 
 import { createHash, randomBytes } from 'node:crypto';
 import * as z from 'zod';
-import { endOfDay, keyFields, SCOPES, type Scope } from '../src/auth/named-keys.ts';
+import { endOfDay, keyFields, SCOPES } from '../src/auth/named-keys.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { UserError } from './command-line/user-error.ts';
 import { chosenEnvironment, readWranglerConfig } from './command-line/wrangler-config.ts';
@@ -24,13 +24,7 @@ Example: npm run -s api-key -- --name marketing-site --scope feed:read`;
 const PREFIX = 'epf';
 const RANDOM_BYTES = 32;
 
-type KeyOptions = {
-  name: string;
-  scopes: Scope[];
-  /** The last day on which the key is valid, in UTC. */
-  expires: string | undefined;
-  environment: string | undefined;
-};
+type KeyOptions = ReturnType<typeof parseKeyOptions>;
 
 /** The names of the keys in a configuration. The service validates the other fields. */
 const knownKeys = z.object({
@@ -43,7 +37,7 @@ export const command: Command<KeyOptions> = { usage: USAGE, parse: parseKeyOptio
 
 if (import.meta.main) await runCommand(command);
 
-function parseKeyOptions(args: string[]): KeyOptions {
+function parseKeyOptions(args: string[]) {
   const { values } = readArguments('api-key', args, {
     name: { type: 'string' },
     scope: { type: 'string', multiple: true },
@@ -51,8 +45,8 @@ function parseKeyOptions(args: string[]): KeyOptions {
     env: { type: 'string' },
   });
   const environment = chosenEnvironment(values.env);
-  const { name, scope: given = [], expires } = values;
-  const scopes = given.flatMap((each) => each.split(','));
+  const { name, scope = [], expires } = values;
+  const scopes = scope.flatMap((each) => each.split(','));
   if (name === undefined) throw new UserError('--name is missing');
   if (scopes.length === 0) throw new UserError('--scope is missing');
   const fields = keyFields();
@@ -65,12 +59,7 @@ function parseKeyOptions(args: string[]): KeyOptions {
   if (namesIn(environment).includes(name)) {
     throw new UserError(`--name ${name} is the name of another key in wrangler.toml`);
   }
-  return {
-    name,
-    scopes: SCOPES.filter((each) => scopes.includes(each)),
-    expires,
-    environment,
-  };
+  return { name, scopes: SCOPES.filter((each) => scopes.includes(each)), expires, environment };
 }
 
 function requireValid(option: string, schema: z.ZodType, value: string): void {

@@ -21,12 +21,7 @@ Example: npm run -s token -- --permission tool-web:viewer --expires 15m`;
 const DEFAULT_PERMISSION = 'tool-web:viewer';
 const AREA_AND_LEVEL = /^[^\s:]+:[^\s:]+$/;
 const LIFETIME = /^([1-9]\d{0,8})([smhd])$/;
-const SECONDS_PER_UNIT = new Map([
-  ['s', 1],
-  ['m', 60],
-  ['h', 3_600],
-  ['d', 86_400],
-]);
+const SECONDS_PER_UNIT: Record<string, number> = { s: 1, m: 60, h: 3_600, d: 86_400 };
 
 type Vars = ReadonlyMap<string, string>;
 type TokenOptions = { permissions: readonly string[]; lifetimeSeconds: number };
@@ -61,7 +56,7 @@ function parseOptions(args: string[]): TokenOptions {
     throw new UserError(`--permission ${malformed}: must be AREA:LEVEL, such as tool-web:viewer`);
   }
   const [, amount, unit = ''] = LIFETIME.exec(expires) ?? [];
-  const lifetimeSeconds = Number(amount) * (SECONDS_PER_UNIT.get(unit) ?? Number.NaN);
+  const lifetimeSeconds = Number(amount) * (SECONDS_PER_UNIT[unit] ?? Number.NaN);
   if (Number.isNaN(lifetimeSeconds)) {
     throw new UserError(`--expires ${expires}: must be a number with s, m, h or d, such as 1h`);
   }

@@ -17,19 +17,7 @@ const DRY_RUN = 'dry-run';
 
 /** `parse` throws for invalid arguments. `run` returns the exit code. */
 export type Command<Request> = {
-  /**
-   * Printed for `--help`. It has these paragraphs:
-   *
-   *     Usage: npm run set-status -- STATUS SLUG... [--dry-run]
-   *
-   *     Sets the web status of listings, and nothing else of them.
-   *
-   *       --dry-run  say what would change, and write nothing
-   *
-   *     Changes: the listings in the local database, or with --remote in the deployed one.
-   *     Exit codes: 0 the status is set (or would be), 1 it is not, 2 invalid arguments.
-   *     Example: npm run set-status -- hidden can-roig --dry-run
-   */
+  /** Printed for `--help`; tools/token.ts has its paragraphs. An error about the arguments prints its first line. */
   usage: string;
   /** The exit code for invalid arguments, if it is not 2. */
   invalidArguments?: number;

@@ -32,18 +32,13 @@ export async function requireFreePort(port: number): Promise<void> {
   }
 }
 
-async function findFreePort(): Promise<number> {
-  const { port, error } = await listenOnce(0, '127.0.0.1');
-  if (port === undefined) throw new Error(`the system gives no port: ${error}`);
-  return port;
-}
-
 /** Returns a fixed port for each `servicePort`, or any free port if that is taken. */
 export async function findDebuggerPort(servicePort: number): Promise<number> {
   const preferred = servicePort + DEBUGGER_OFFSET;
-  if (preferred > MAX_PORT) return findFreePort();
-  const { error } = await listenOnce(preferred, '127.0.0.1');
-  return error === undefined ? preferred : findFreePort();
+  const fixed = await listenOnce(preferred > MAX_PORT ? 0 : preferred, '127.0.0.1');
+  const { port, error } = fixed.error === undefined ? fixed : await listenOnce(0, '127.0.0.1');
+  if (port === undefined) throw new Error(`no port is free: ${error}`);
+  return port;
 }
 
 /** Returns the port, or the code of the error: neither EADDRINUSE nor EACCES for a host that the machine lacks. */
