@@ -10,6 +10,7 @@ Measures requests per second of the production bundle on this machine, each agai
   --scale    how times grow with the tables
   --latency  how long requests take with the hops of production added
 
+Changes: nothing.
 Exit codes: 0 the table is printed, 1 a request failed, 2 invalid arguments.
 Example: npm run bench -- --quick`;
 

@@ -12,12 +12,12 @@ const GUIDES = {
   'listings-file': 'the file that loads and changes the listings',
 };
 
+const SOURCES = "style-src 'self'; img-src data:";
+
 /** Serves the start page at `/`, and a drawing at each path of a sample photo. */
 export function startRoutes() {
   return new Hono<AppEnv>()
-    .get('/', (c) =>
-      respond(c, <StartPage apiKeys={configOf(c.env).apiKeys} />, "style-src 'self'"),
-    )
+    .get('/', (c) => respond(c, <StartPage apiKeys={configOf(c.env).apiKeys} />, SOURCES))
     .get('/sample-photos/*', (c) =>
       c.body(drawing(c.req.path), { headers: { 'Content-Type': 'image/svg+xml' } }),
     );

@@ -44,8 +44,8 @@ describe.each(commands)('npm run %s', (script) => {
   it('prints its usage for --help, and rejects an unknown option and environment', async () => {
     const { code, stdout, stderr } = await here(script, '--help');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toMatch(new RegExp(`^Usage: npm (run (-s )?)?${script}( |\\n)`));
-    expect(stdout).toMatch(/\nExit codes: 0 .*\nExample: .*npm .*\n$/);
+    expect(stdout).toMatch(new RegExp(`^Usage: npm (run (-s )?)?${script}( .*)?\n\n[A-Z]`));
+    expect(stdout).toMatch(/\n\nChanges: [\s\S]*\.\nExit codes: 0 .*\.\nExample: .*npm .*\n$/);
     const unknown = await here(script, '--no-such-option');
     expect(unknown).toMatchObject({ code: codeOf(script), stdout: '' });
     expect(unknown.stderr).toContain("Unknown option '--no-such-option'. Nothing was done.\n\n");
@@ -69,53 +69,35 @@ it.each<[script: string, args: string[], message: string]>([
   ['import-listings', ['a.csv', '--dryrun'], "Unknown option '--dryrun': did you mean --dry-run?"],
   ['deploy', ['--env', 'stagin'], '--env "stagin": wrangler.toml defines no such environment'],
   ['deploy', ['--location', 'moon'], '--location moon: must be one of weur'],
-  ['rollback', ['--env', 'prod'], '--env "prod": wrangler.toml defines no such environment'],
   ['rollback', ['--to='], '--to needs the tag of a version'],
   ['import-listings', [], 'Name a listings file'],
   ['import-listings', ['a.json', 'b.json'], 'Name one listings file only'],
-  ['import-listings', ['a.json', '--env', 'staging'], '--env needs --remote'],
   ['import-listings', ['a.json', '--prune=most'], '--prune takes no value but all: --prune=most'],
-  ['import-listings', ['a.json', '--notify', 'nowhere'], '--notify must be an http(s) URL'],
-  [
-    'import-listings',
-    ['a.json', '--notify', 'ftp://a.example/'],
-    '--notify must be an http(s) URL',
-  ],
   ['import-listings', ['a.json', '--notify', 'https://u:p@a.example/'], '--notify must be an http'],
-  ['set-status', [], 'Name a status and a slug'],
   ['set-status', ['hidden'], 'Name a status and a slug'],
   ['export-listings', ['--out='], '--out needs the name of a file'],
   ['test', ['no-such.test.ts'], 'There is no test file no-such.test.ts'],
   ['test', ['test/architecture.test.ts', 'docs'], 'There is no test file docs'],
-  ['bench', ['minutes'], "Unexpected argument 'minutes'"],
   ['token', ['tool-web:viewer'], "Unexpected argument 'tool-web:viewer'"],
   ['token', ['--permission'], "Option '--permission <value>' argument missing"],
-  ['token', ['--permission', 'tool-web'], '--permission tool-web: must be AREA:LEVEL'],
   ['token', ['--permission', 'a:b:c'], '--permission a:b:c: must be AREA:LEVEL'],
   ['token', ['--permission', ''], '--permission : must be AREA:LEVEL'],
   ['token', ['--expires', '0h'], '--expires 0h: must be a number with s, m, h or d'],
-  ['token', ['--expires', '1'], '--expires 1: must be a number'],
-  ['token', ['--exp', '1h'], "Unknown option '--exp'"],
   ['api-key', [], '--name is missing'],
   ['api-key', ['--name', 'site'], '--scope is missing'],
   ['api-key', ['--name', 'Site', '--scope', 'feed:read'], '--name "Site" '],
   ['api-key', ['--name', 'bearer', '--scope', 'feed:read'], '--name "bearer" '],
-  ['api-key', ['--name', 'a'.repeat(41), '--scope', 'feed:read'], `--name "${'a'.repeat(41)}" `],
-  ['api-key', ['--name', 'site', '--scope', 'feed'], '--scope "feed" '],
   ['api-key', ['--name', 'site', '--scope', 'feed:read,'], '--scope "" '],
   ['api-key', [...KEY, '--expires', '2099-02-30'], '--expires "2099-02-30" must be a date'],
   ['api-key', [...KEY, '--expires', '2020-01-01'], '--expires 2020-01-01 is in the past'],
-  ['api-key', [...KEY, '--env', 'nowhere'], '--env "nowhere": wrangler.toml defines no such'],
   ['backup', ['--out', ''], '--out needs the name of a file'],
   ['restore', [], 'Name one backup'],
   ['restore', ['a.sql', '--env', 'staging'], '--env needs --remote'],
   ['restore', ['a.sql', '--ledger', 'b', '--no-ledger'], '--ledger and --no-ledger exclude each'],
   ['erase-events', [], '--aggregate-type is missing'],
   ['erase-events', ['--aggregate-type', 'booking'], '--aggregate-id is missing'],
-  ['erase-events', ['--aggregate-type', '', '--aggregate-id', 'a'], '--aggregate-type is missing'],
   ['erase-events', ['--again', '--ledger', ''], '--ledger names no file'],
   ['erase-events', ['--again', '--dry-run'], '--again takes no aggregate and no --dry-run'],
-  ['erase-events', ['--again', '--aggregate-id', 'a'], '--again takes no aggregate'],
 ])('%s %j does nothing', async (script, args, message) => {
   const { code, stdout, stderr } = await here(script, ...args);
   expect({ code, stdout }).toEqual({ code: codeOf(script), stdout: '' });
