@@ -23,7 +23,7 @@ export const location = z.strictObject({
   name: localeMap,
 });
 
-/** A location as a resource of its own. */
+/** A location as an item of the list of locations. */
 export const locationResource = z
   .strictObject({ object: z.literal('location'), ...location.shape })
   .meta({ id: 'LocationResource', description: 'A location that listings may have.' });

@@ -32,7 +32,7 @@ beforeAll(async () => {
 
 afterAll(() => project?.remove());
 
-/** Makes a folder with a package of its own, and the document. */
+/** Makes a folder with its own package, and the document. */
 function makeFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'typed-client-'));
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');

@@ -11,7 +11,7 @@ export const securitySchemes = {
     in: 'header',
     name: 'x-api-key',
     description:
-      'The key of a backend service, given out of band. An operation names the scope that a key needs; some keys have every scope.',
+      'The key of a backend service, handed out by the operator. An operation names the scope that a key needs; some keys have every scope.',
   },
   bearer: {
     type: 'http',

@@ -27,7 +27,7 @@ export const ingestRequest = unionByType(
 
 const key = idempotencyKey.meta({
   description:
-    'Your own key for this event: the `Idempotency-Key` that the event would have in a request of its own.',
+    'Your own key for this event: the `Idempotency-Key` that the event would have in a single request.',
   examples: ['bk_1001-created'],
 });
 
