@@ -1,13 +1,11 @@
-/**
- * A listings file as a spreadsheet (docs/guides/listings-file.md): each row is a record of a patch, and a problem names its
- * row and column. Pure.
- */
+/** A listings file as a spreadsheet: each row is a record of a patch, and a problem names its row and column. Pure. */
 
 import { CsvError, parse } from 'csv-parse/sync';
 import type * as z from 'zod';
 import { LOCALES } from '../../src/properties/locale-map.ts';
 import { nearest } from '../command-line/nearest.ts';
 import { type ReadFile, readRecords, recordName, unreadable, utf8Of } from './file.ts';
+import { isMap } from './listing-schemas.ts';
 import type { Fault, ImportProblem, RecordName } from './problem.ts';
 import { type Patch, writtenListing } from './records.ts';
 
@@ -107,19 +105,18 @@ function headerProblems(header: readonly string[]): ImportProblem[] {
 /** Returns the record of a row. An empty cell changes nothing. */
 function recordOf(header: readonly string[], cells: readonly string[]): Patch {
   const record: Patch = {};
-  const texts: Record<string, Record<string, string>> = {};
   for (const [index, name] of header.entries()) {
     const kind = COLUMNS.get(name);
     const cell = cells[index] ?? '';
     if (kind === undefined || cell === '') continue;
     const [field = '', locale] = name.split('.');
-    if (locale === undefined) {
-      record[field] = valueOfCell(kind, cell);
-    } else {
-      texts[field] = { ...texts[field], [locale]: cell };
-    }
+    const texts = record[field];
+    record[field] =
+      locale === undefined
+        ? valueOfCell(kind, cell)
+        : { ...(isMap(texts) && texts), [locale]: cell };
   }
-  return { ...record, ...texts };
+  return record;
 }
 
 /** Returns the value of a cell. A text in place of a number, or of yes or no, stays a text, which the schema rejects. */

@@ -1,7 +1,4 @@
-/**
- * The records of a listings file (docs/guides/listings-file.md): their schemas, the ids that they get, and the merge of a
- * patch into a stored record. Pure.
- */
+/** The records of a listings file: their schemas, their ids, and the merge of a patch into a stored record. Pure. */
 
 import { parse, v5 } from 'uuid';
 import * as z from 'zod';
@@ -68,7 +65,7 @@ function emptiable(schema: z.core.$ZodType): z.core.$ZodType {
 
 export const locationPatch: z.ZodType<Patch> = patchOf(writtenLocation);
 export const amenityPatch: z.ZodType<Patch> = patchOf(amenity);
-/** Photos and videos may leave fields out too: see `mergedMedia`. */
+/** Photos and videos may leave fields out too: see `mergedEntries`. */
 export const listingPatch: z.ZodType<Patch> = patchOf(
   writtenListing.extend({
     photos: z.array(patchOf(photo)).max(MAX_LIST_ENTRIES).default([]),
@@ -76,10 +73,7 @@ export const listingPatch: z.ZodType<Patch> = patchOf(
   }),
 );
 
-/**
- * Merges a patch into a record in the form of a file, languages one by one; into `{}` for a new record. The result is
- * to be parsed.
- */
+/** Merges a patch into a record of a file, `{}` for a new one. Languages are merged one by one. The result is unparsed. */
 export function merged(record: Patch, patch: Patch): Patch {
   const isNew = Object.keys(record).length === 0;
   const changes = Object.entries(patch).flatMap(([name, value]) => {
@@ -92,7 +86,7 @@ export function merged(record: Patch, patch: Patch): Patch {
   return { ...record, ...Object.fromEntries(changes) };
 }
 
-/** Merges a patch into a listing in the form of a file; into `{}` for a new one. The result is to be parsed. */
+/** Merges a patch into a listing of a file, `{}` for a new one. The result is unparsed. */
 export function mergedListing(listing: Patch, patch: Patch): Patch {
   const record = merged(listing, patch);
   if ('photos' in patch) {
@@ -147,20 +141,20 @@ function numbered(entries: readonly MergedEntry[], field: string): Patch[] {
 
 /** Returns the places of the most numbers that can stay in an ascending list of whole numbers. */
 function longestAscending(numbers: readonly unknown[]): number[] {
-  let longest: number[] = [];
   const chains: number[][] = [];
   for (const [index, number] of numbers.entries()) {
     if (typeof number !== 'number') continue;
-    let before: number[] = [];
-    for (const chain of chains) {
+    const fitting = chains.filter((chain) => {
       const last = chain.at(-1) ?? 0;
-      const fits = number - Number(numbers[last]) >= index - last;
-      if (fits && chain.length > before.length) before = chain;
-    }
-    chains.push([...before, index]);
-    if (before.length >= longest.length) longest = [...before, index];
+      return number - Number(numbers[last]) >= index - last;
+    });
+    chains.push([...longestOf(fitting), index]);
   }
-  return longest;
+  return longestOf(chains);
+}
+
+function longestOf(chains: readonly number[][]): number[] {
+  return chains.reduce((longest, each) => (each.length > longest.length ? each : longest), []);
 }
 
 function mapsIn(list: unknown): Patch[] {
@@ -173,10 +167,7 @@ export function withMediaIds(listing: Patch): Patch {
   return { ...listing, photos: withIds(listing.photos), videos: withIds(listing.videos) };
 }
 
-/**
- * Returns a record with an id: its own, or the UUID that follows from the first of the keys that it has, which is the
- * same for ever.
- */
+/** Returns a record with an id: its own, or the UUID that follows from the first of the keys that it has. */
 export function withId(record: Patch, ...keys: ('hid' | 'slug' | 'url')[]): Patch {
   if (record.id !== undefined) return record;
   for (const name of keys) {
