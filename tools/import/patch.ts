@@ -108,8 +108,7 @@ function completed<T>(
   const isValid = record.value !== undefined;
   const { value, faults } = parsed(schema, whole);
   const isNamed = isValid || record.keys[idField] !== undefined;
-  const isLacking = ({ code, path }: Fault) =>
-    isNew && isNamed && code === 'missing' && !path.includes('.');
+  const isLacking = ({ code }: Fault) => isNew && isNamed && code === 'missing';
   const lacking = faults.filter(isLacking).map(({ path }) => path);
   const details = [name.kind, idField, lacking.join(', ')];
   const keys = keysOf(whole);

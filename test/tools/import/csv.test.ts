@@ -75,9 +75,9 @@ describe('a sheet', () => {
   });
 
   it('shows a text on one line, without what would steer a terminal, and cuts it between words', async () => {
-    const cell = `\u001b[31m\u2028\u202e${'village '.repeat(20)}`;
+    const cell = `\u001b[31m\u2028\u202e${'villages '.repeat(20)}`;
     const { stderr } = await imports.loadSheet(`slug,type\nother,"${cell}"\n`);
-    expect(stderr).toMatch(/: "\\u001b\[31m\\u2028\\u202e(village )+village…" must be one of /);
+    expect(stderr).toMatch(/: "\\u001b\[31m\\u2028\\u202e(villages )+villages…" must be one of /);
   });
 
   it('gives photos by their addresses, and one of them as hero', async () => {

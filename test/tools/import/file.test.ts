@@ -319,6 +319,15 @@ describe('a listings file', () => {
       ]);
     });
 
+    it('of a record without keys is not asked for: a slug or an address is', () => {
+      const properties = [{ ...own, slug: undefined, photos: [{ ...picture, url: 'x' }] }];
+      expect(linesOf({ locations: [{ name: {} }], properties })).toEqual([
+        'locations[0]: slug is required',
+        'properties[0] (name "Home"): slug is required',
+        'properties[0] (name "Home"): photos.0.url "x" must be an absolute http or https URL',
+      ]);
+    });
+
     it('names a listing by hid or name when its slug is missing', () => {
       const properties = [{ hid: 'H-7', name: 'Casa' }, { name: 'Casa' }, { slug: 'Bad Slug' }];
       const lines = linesOf({ properties });

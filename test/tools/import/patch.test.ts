@@ -246,6 +246,8 @@ describe('a patch', () => {
     expect(lacking.stderr.split('\n')[0]).toBe(
       'properties[0] (slug "nueva"): no listing is stored under this slug, and a new one needs name, status, display_order',
     );
+    const stored = await patch({ slug: 'other', photos: [{ section: 'hero' }] });
+    expect(stored.stderr).toContain('properties[0] (slug "other"): photos.0.url is required\n');
     const required = { slug: 'nueva', name: 'Nueva', status: 'listed', display_order: 1 };
     expectDone(await patch({ ...required, beds: 2, title: { en: 'New', fr: null } }));
     expect(await imports.stored('nueva')).toMatchObject({ beds: 2, title: { en: 'New' } });
@@ -259,10 +261,14 @@ describe('a patch', () => {
       { beds: 1 },
       { slug: 'casa-marea', bed: 1 },
       { slug: 'other', hero_photo: 'https://images.example.com/9.jpg' },
+      { slug: 'No Slug' },
     );
     expect(stderr.trim().split('\n')).toEqual([
       'properties[0] (slug "casa-marea"): beds "two" must be of type number',
       'properties[4] (slug "casa-marea"): bed is not a field of this resource: did you mean beds?',
+      expect.stringMatching(
+        /^properties\[6\] \(slug "No Slug"\): slug "No Slug" must be lower-case /,
+      ),
       'properties[3]: names no listing: give its slug, hid or id',
       expect.stringMatching(
         /^properties\[1\] \(hid "H-1"\): hid "H-1" gives the id of properties\[0\]/,
