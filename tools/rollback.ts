@@ -5,7 +5,7 @@
  */
 
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openAccount } from './cloudflare/account.ts';
 import { EXIT, exitCodeOfSteps, rollbackWords } from './cloudflare/release.ts';
@@ -20,6 +20,7 @@ import {
   commandFor,
   soundDeploymentOf,
 } from './command-line/wrangler-config.ts';
+import { inScratchFolder } from './database/scratch.ts';
 
 const USAGE = `Usage: npm run rollback [-- [--to TAG] [--env NAME]]
 
@@ -75,7 +76,7 @@ async function rollBack({ to, environment }: Request): Promise<number> {
   const message = `back to ${commit}`.slice(0, MESSAGE_CHARACTERS);
   const target = environment === undefined ? [] : ['--env', environment];
   const args = ['--tag', tag, '--message', message, ...target];
-  const code = releaseCommit(tag, args, account.environment);
+  const code = await releaseCommit(tag, args, account.environment);
   if (code === EXIT.served)
     console.log("Keys and vars are today's. Schema and data are unchanged.");
   return code;
@@ -84,8 +85,7 @@ async function rollBack({ to, environment }: Request): Promise<number> {
 /** Runs the release of a commit in a scratch folder. Returns its exit code. */
 function releaseCommit(id: string, args: readonly string[], environment: Record<string, string>) {
   mkdirSync(FOLDER, { recursive: true });
-  const source = mkdtempSync(join(FOLDER, 'rollback-'));
-  try {
+  return inScratchFolder(FOLDER, async (source) => {
     unpackCommit(id, source);
     copyFileSync(join(PROJECT_DIRECTORY, CONFIG_FILE), join(source, CONFIG_FILE));
     installPackages(source);
@@ -95,9 +95,7 @@ function releaseCommit(id: string, args: readonly string[], environment: Record<
       stdio: 'inherit',
     });
     return status ?? EXIT.deployedWithFault;
-  } finally {
-    rmSync(source, { recursive: true, force: true });
-  }
+  });
 }
 
 /** Returns the tag of a version's code. A changed secret makes a version without a tag, of the same code. */

@@ -144,7 +144,7 @@ describe('rollback', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toContain('That commit has other packages: npm installs them.');
     const called = readFileSync(join(project.directory, 'bin/called'), 'utf8');
-    expect(called).toMatch(/\/\.wrangler\/rollback-\w+: ci --ignore-scripts /);
+    expect(called).toMatch(/\/\.wrangler\/\.scratch-\S+: ci --ignore-scripts /);
     expect(served().tag).toBe(second);
   });
 

@@ -91,11 +91,7 @@ export function chosenEnvironment(
 }
 
 /** Returns a command as it is typed for an environment, e.g. `npm run deploy -- --env staging`. */
-export function commandFor(
-  environment: string | undefined,
-  command: string,
-  ...args: readonly string[]
-): string {
+export function commandFor(environment: string | undefined, command: string, ...args: string[]) {
   const all = [...args, ...(environment === undefined ? [] : ['--env', environment])];
   return [`npm run ${command}`, ...(all.length > 0 ? ['--', ...all] : [])].join(' ');
 }

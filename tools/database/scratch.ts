@@ -1,4 +1,4 @@
-/** A temporary folder for guests' data. */
+/** A temporary folder, which an interrupted command does not leave behind. */
 
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
