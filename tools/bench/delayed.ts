@@ -41,10 +41,6 @@ async function wait(hop: Hop, milliseconds: number, call: () => unknown): Promis
   return call();
 }
 
-function delaysOf({ DELAYS }: DelayedEnv): Delays {
-  return JSON.parse(DELAYS);
-}
-
 /** The counter of the service, which starts late and counts the rows that it writes. */
 export class RateCounter extends Counter {
   constructor(ctx: DurableObjectState, env: DelayedEnv) {
@@ -52,7 +48,8 @@ export class RateCounter extends Counter {
     countRows(storage.kv, 'put');
     countRows(storage, 'setAlarm');
     super(ctx, env);
-    void ctx.blockConcurrencyWhile(() => scheduler.wait(delaysOf(env).start));
+    const { start }: Delays = JSON.parse(env.DELAYS);
+    void ctx.blockConcurrencyWhile(() => scheduler.wait(start));
   }
 }
 
@@ -69,7 +66,7 @@ function countRows(object: object, name: string): void {
 let bindings: Env | undefined;
 
 function withDelays(env: DelayedEnv): Env {
-  const { edge, d1, kv, counter } = delaysOf(env);
+  const { edge, d1, kv, counter }: Delays = JSON.parse(env.DELAYS);
   const value = { default: delayed(caches.default, 'edge', edge) };
   Object.defineProperty(globalThis, 'caches', { value });
   return {

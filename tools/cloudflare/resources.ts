@@ -38,7 +38,7 @@ export async function getDatabase(account: Account, deployment: Deployment): Pro
 }
 
 /** The ids of the resources, and the names of those that the account lacks. */
-export type Found = { [id in keyof Ids]: string | undefined } & { missing: readonly string[] };
+type Found = { [id in keyof Ids]: string | undefined } & { missing: readonly string[] };
 
 export async function findResources(account: Account, deployment: Deployment): Promise<Found> {
   const databaseId = await findDatabase(account, deployment);

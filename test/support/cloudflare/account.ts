@@ -1,6 +1,6 @@
 /** The contents of an account of the stand-in, and its responses to the calls of the API. */
 
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import * as z from 'zod';
 import { ApiFault, type ApiResponse, page, result } from './api-response.ts';
 import { Database } from './database.ts';
@@ -11,14 +11,16 @@ export const ACCOUNT_ID = 'a'.repeat(32);
 /** A call. `name` and `id` are the parts of its path that a route names so. */
 type Call = { query: URLSearchParams; body: Buffer; contentType: string; name: string; id: string };
 
+type Namespace = {
+  id: string;
+  title: string;
+  supports_url_encoding: boolean;
+  jurisdiction?: unknown;
+};
+
 export class Account {
   readonly databases: Database[] = [];
-  readonly namespaces: {
-    id: string;
-    title: string;
-    supports_url_encoding: boolean;
-    jurisdiction?: unknown;
-  }[] = [];
+  readonly namespaces: Namespace[] = [];
   readonly zones: { id: string; name: string }[] = [];
   /** The custom domains, each with the Worker that it leads to. */
   readonly domains: { id: string; hostname: string; service: string; zone_id: string }[] = [];
@@ -70,10 +72,8 @@ export class Account {
     'GET /d1/database': ({ query }) => {
       const part = query.get('name') ?? '';
       const found = this.databases.filter(({ name }) => name.includes(part));
-      return page(
-        found.map(({ description }) => description),
-        query,
-      );
+      const descriptions = found.map(({ description }) => description);
+      return page(descriptions, query);
     },
     'POST /d1/database': ({ body }) => this.#createDatabase(jsonOf(body)),
     'GET /d1/database/:id': ({ id }) => result(this.#byId(id).description),
@@ -93,7 +93,11 @@ export class Account {
 
     'GET /storage/kv/namespaces': ({ query }) => page(this.namespaces, query),
     'POST /storage/kv/namespaces': ({ body }) => this.#createNamespace(jsonOf(body)),
-    'DELETE /storage/kv/namespaces/:id': ({ id }) => this.#deleteNamespace(id),
+    'DELETE /storage/kv/namespaces/:id': ({ id }) => {
+      const index = this.namespaces.findIndex((each) => each.id === id);
+      if (index < 0) throw new ApiFault(404, 10013, 'namespace not found');
+      return result(this.namespaces.splice(index, 1));
+    },
 
     'GET /workers/subdomain': () => {
       if (this.subdomain === null) throw new ApiFault(404, 10007, 'subdomain not found');
@@ -168,17 +172,10 @@ export class Account {
     if (this.namespaces.some((each) => each.title === title)) {
       throw new ApiFault(400, 10014, 'exists');
     }
-    const id = createHash('md5').update(randomUUID()).digest('hex');
+    const id = randomUUID().replaceAll('-', '');
     const namespace = { id, title, supports_url_encoding: true, jurisdiction };
     this.namespaces.push(namespace);
     return result(namespace);
-  }
-
-  #deleteNamespace(id: string): ApiResponse {
-    const index = this.namespaces.findIndex((each) => each.id === id);
-    if (index < 0) throw new ApiFault(404, 10013, 'namespace not found');
-    this.namespaces.splice(index, 1);
-    return result(null);
   }
 
   /** As wrangler asks for it: a domain that led to another Worker leads to this one. */

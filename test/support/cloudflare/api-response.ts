@@ -10,18 +10,15 @@ export function result(value: unknown, info: object = {}): ApiResponse {
   };
 }
 
+const MAX_PER_PAGE = 100;
+
 /** Returns one page of a list, and the number of pages. */
-export function page(
-  items: readonly unknown[],
-  query: URLSearchParams,
-  maxPerPage = 100,
-): ApiResponse {
+export function page(items: readonly unknown[], query: URLSearchParams): ApiResponse {
   const number = Number(query.get('page') ?? '1');
-  const size = Math.min(Number(query.get('per_page') ?? '20'), maxPerPage);
+  const size = Math.min(Number(query.get('per_page') ?? '20'), MAX_PER_PAGE);
   const result_info = {
     page: number,
     per_page: size,
-    count: Math.max(0, Math.min(size, items.length - (number - 1) * size)),
     total_count: items.length,
     total_pages: Math.ceil(items.length / size),
   };

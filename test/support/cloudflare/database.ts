@@ -34,10 +34,8 @@ export class Database {
       uuid: this.uuid,
       name: this.name,
       version: 'production',
-      num_tables: 0,
       file_size: this.size,
       jurisdiction: this.jurisdiction,
-      running_in_region: 'WEUR',
     };
   }
 
@@ -106,19 +104,7 @@ export class Database {
     const before = total();
     const rows = statement.all(...params) as Record<string, unknown>[];
     const changes = hasColumns && !/returning/i.test(sql) ? 0 : total() - before;
-    return {
-      success: true,
-      results: rows,
-      meta: {
-        changes,
-        changed_db: changes > 0,
-        duration: 0.1,
-        last_row_id: 0,
-        rows_read: rows.length,
-        rows_written: changes,
-        size_after: 0,
-        served_by: 'stand-in',
-      },
-    };
+    const meta = { changes, rows_read: rows.length, rows_written: changes };
+    return { success: true, results: rows, meta };
   }
 }

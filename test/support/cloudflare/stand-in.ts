@@ -113,14 +113,13 @@ export class CloudflareStandIn {
       ({ request, body }) => request.test(name) && (body?.test(text) ?? true),
     );
     if (fault === undefined) return undefined;
-    if (fault.skip !== undefined && fault.skip > 0) {
-      fault.skip -= 1;
+    const { skip = 0, times = Number.POSITIVE_INFINITY } = fault;
+    if (skip > 0) {
+      fault.skip = skip - 1;
       return undefined;
     }
-    if (fault.times !== undefined) {
-      fault.times -= 1;
-      if (fault.times === 0) this.faults = this.faults.filter((each) => each !== fault);
-    }
+    fault.times = times - 1;
+    if (fault.times === 0) this.faults = this.faults.filter((each) => each !== fault);
     if (fault.isLast) this.faults = [{ request: /./, status: 502 }];
     return fault;
   }
