@@ -103,7 +103,9 @@ function changeOf(old: unknown, now: unknown): string {
   if (typeof old !== 'string' || typeof now !== 'string') return `${nameOf(old)} → ${nameOf(now)}`;
   let common = 0;
   while (common < old.length && old[common] === now[common]) common += 1;
-  const start = Math.max(0, common - CONTEXT_CHARACTERS);
+  const first = Math.max(0, common - CONTEXT_CHARACTERS);
+  const word = old.indexOf(' ', first) + 1;
+  const start = first > 0 && word > 0 && word <= common ? word : first;
   const cut = (text: string) => shown(start === 0 ? text : `…${text.slice(start).toWellFormed()}`);
   return `${cut(old)} → ${cut(now)}`;
 }

@@ -265,18 +265,11 @@ export function recordName(name: RecordName, record: unknown): RecordName {
 }
 
 export function repeatedKeys({ locations, amenities, properties }: WholeFile): ImportProblem[] {
-  return [
-    ...repeatsOf(locations, ['id', 'slug']),
-    ...repeatsOf(amenities, ['slug']),
-    ...repeatsOf(properties, ['id', 'slug']),
-  ];
+  return [locations, amenities, properties].flatMap(repeatsOf);
 }
 
-function repeatsOf(
-  records: readonly FileRecord<unknown>[],
-  fields: readonly ('id' | 'slug')[],
-): ImportProblem[] {
-  const problems = fields.flatMap((field) =>
+function repeatsOf(records: readonly FileRecord<unknown>[]): ImportProblem[] {
+  const problems = (['id', 'slug'] as const).flatMap((field) =>
     repeated(records, ({ keys }) => keys[field]).map(({ entry, first }): ImportProblem => {
       const path = field === 'id' ? entry.idField : field;
       const other = nameOf(first.name);

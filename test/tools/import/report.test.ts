@@ -45,6 +45,7 @@ describe('a dry run', () => {
     const { file, home } = samples();
     const old = home.price_from;
     delete home.title.fr;
+    home.title.en = 'Stone house above the cove near Sóller';
     home.photos.splice(-3);
     Object.assign(home, { price_from: 121000, name: `${home.name} ${'x'.repeat(200)}` });
     file.properties.push({ ...home, slug: 'new-home', id: undefined, hid: null });
@@ -54,7 +55,10 @@ describe('a dry run', () => {
       stderr: `Warning: would empty title.fr of 1 listing: ${HOME}\n`,
     });
     const line = dry.stdout.split('\n').find((each) => each.startsWith(`${HOME}: `));
-    expect(line).toMatch(/: name ".{1,60}" → ".{1,70}x…"; title.fr removed; /);
+    expect(line).toMatch(/: name ".{1,60}" → ".{1,70}x…"; /);
+    expect(line).toContain(
+      '; title.en "…the cove at Deià" → "…the cove near Sóller"; title.fr removed; ',
+    );
     expect(line).toContain(`; price_from ${old} → 121000; `);
     expect(line).toMatch(/; 3 photos removed$/);
     expect(dry.stdout).toContain('\nNew: new-home\n');
