@@ -148,21 +148,13 @@ export async function apply(
   ];
   try {
     await database.batch(transaction);
-  } catch (error) {
+  } catch (fault) {
     // Only the store knows: a response may be lost, or be the one of an attempt after a successful one.
-    const last = await readBack(database, error);
-    if (last === importId) return;
-    const why = messageOf(error);
-    throw GUARD_FAILURE.test(why) ? new Overtaken() : new Error(why, { cause: error });
-  }
-}
-
-/** Returns the id of the import that was applied last. Throws `OutcomeUnknown` if it cannot be read after a fault. */
-async function readBack(database: D1Database, fault: unknown): Promise<string | null> {
-  try {
-    return (await readState(database)).lastImport;
-  } catch (error) {
-    const why = messageOf(GUARD_FAILURE.test(messageOf(fault)) ? error : fault);
-    throw new OutcomeUnknown(why, { cause: fault });
+    const state = await readState(database).catch((error: unknown) => {
+      throw new OutcomeUnknown(messageOf(error), { cause: fault });
+    });
+    if (state.lastImport === importId) return;
+    const why = messageOf(fault);
+    throw GUARD_FAILURE.test(why) ? new Overtaken() : new Error(why, { cause: fault });
   }
 }

@@ -1,4 +1,4 @@
-/** Readers during an import, with the cache off. changes.test.ts has readers between the statements of imports. */
+/** Readers during an import, with the cache off. apply.test.ts has readers between the statements of imports. */
 
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
