@@ -170,12 +170,4 @@ describe('with no key known, a provider that', () => {
     await expectError(await response, 500, 'internal_error');
     expect(timeout.mock.calls).toEqual([[5_000]]);
   });
-
-  it('cannot be reached does not affect a request with an API key', async () => {
-    respond = unreachable;
-    const vars = { JWT_ISSUER: ISSUER, JWT_AUDIENCE: AUDIENCE, JWT_JWKS_URL: url };
-    const headers = { Authorization: `Bearer ${await provider.sign()}` };
-    await expectStatus(await sendWith(vars, LIST, { headers }, app), 200);
-    expect(fetched).toEqual([]);
-  });
 });

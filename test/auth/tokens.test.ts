@@ -54,13 +54,9 @@ const FORGED: Record<string, string> = {
   'alg None with a signature': `${encode({ alg: 'None', kid: 'key-1' })}.${encode(claims)}.${signature}`,
   'HS256 with the public key': await hmac(new TextEncoder().encode(publicPem)),
   'HS256 with the JWK': await hmac(new TextEncoder().encode(JSON.stringify(provider.jwk))),
-  'an altered payload': `${header}.${encode({ ...claims, permissions: ['tool-web:admin'] })}.${signature}`,
-  'an altered header': `${encode({ alg: 'ES256', kid: 'key-1', typ: 'JWT' })}.${payload}.${signature}`,
   'another algorithm named': `${encode({ alg: 'RS256', kid: 'key-1' })}.${payload}.${signature}`,
   'an unknown algorithm': `${encode({ alg: 'ES999', kid: 'key-1' })}.${payload}.${signature}`,
-  'no algorithm': `${encode({ kid: 'key-1' })}.${payload}.${signature}`,
   'no signature': `${header}.${payload}.`,
-  'a cut signature': `${header}.${payload}.${signature.slice(0, -4)}`,
   'an unused bit set': `${header}.${payload}.${signature.slice(0, -1)}${nextOf(signature.at(-1))}`,
   'a signature of zeros': `${header}.${payload}.${'A'.repeat(86)}`,
   'the key of a stranger': await stranger.sign(),
@@ -72,8 +68,6 @@ const FORGED: Record<string, string> = {
   'an unencoded payload': `${encode({ alg: 'ES256', kid: 'key-1', crit: ['b64'], b64: false })}.${payload}.${signature}`,
   'a payload that is a list': `${header}.${encode([claims])}.${signature}`,
   'two parts': `${header}.${payload}`,
-  'four parts': `${signed}.${signature}`,
-  padding: `${header}.${payload}.${signature}==`,
   'two tokens': `${signed}, Bearer ${signed}`,
 };
 

@@ -125,17 +125,6 @@ describe('the list of events', () => {
     expect(await found('type=%5B%22old.kind%22%5D')).toEqual([]);
   });
 
-  it.each([
-    'type=booking.created,',
-    `type=${'x'.repeat(256)}`,
-    'type=a%00b',
-    `type=${Array.from({ length: 51 }, (_, index) => index).join()}`,
-  ])('rejects %s', async (query) => {
-    const error = await expectError(await get(`${LIST}?${query}`), 400, 'validation_error');
-    expect(error.param).toBe('type');
-    expect(error.message).not.toContain('must be given once');
-  });
-
   it('filters by time, both bounds exclusive and with any offset', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const ids = await acceptInOrder(5, (index) => {
@@ -167,6 +156,10 @@ describe('the list of events', () => {
 
   it.each([
     ['order', 'order=up'],
+    ['type', 'type=booking.created,'],
+    ['type', `type=${'x'.repeat(256)}`],
+    ['type', 'type=a%00b'],
+    ['type', `type=${Array.from({ length: 51 }, (_, index) => index).join()}`],
     ['aggregate_type', 'aggregate_type=a&aggregate_type=b'],
     ['aggregate_type', `aggregate_type=${'x'.repeat(256)}`],
     ['aggregate_id', 'aggregate_id=%00'],
