@@ -124,12 +124,7 @@ function parseStatus(args: string[]): ImportRequest {
   };
 }
 
-function sharedOptions(values: {
-  'dry-run': boolean;
-  remote: boolean;
-  env?: string | undefined;
-  notify?: string | undefined;
-}) {
+function sharedOptions(values: ReturnType<typeof readArguments<typeof OPTIONS>>['values']) {
   const { kind, environment } = targetOf(values);
   const { notify } = values;
   const hook = notify === undefined ? notify : parseHook(notify, process.env.PUBLISH_HOOK_SECRET);

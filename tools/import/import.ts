@@ -25,21 +25,23 @@ import { type Catalogue, readCatalogue, readListings } from './store.ts';
 /** The records of one kind in the file. */
 export type Counts = { added: number; changed: number; unchanged: number };
 
+export type AcceptedImport = {
+  kind: 'accepted';
+  listings: Counts;
+  locations: Counts;
+  amenities: Counts;
+  findings: Findings;
+  /** Listings that the feed shows differently now. */
+  changes: number;
+  /** The public slugs of these listings, former ones too. */
+  slugs: ReadonlySet<string>;
+  /** The cursor that a reader of all changes has afterwards. */
+  resumeCursor: string;
+};
+
 export type ImportOutcome =
   | { kind: 'rejected'; problems: ImportProblem[]; findings?: Findings }
-  | {
-      kind: 'accepted';
-      listings: Counts;
-      locations: Counts;
-      amenities: Counts;
-      findings: Findings;
-      /** Listings that the feed shows differently now. */
-      changes: number;
-      /** The public slugs of these listings, former ones too. */
-      slugs: ReadonlySet<string>;
-      /** The cursor that a reader of all changes holds afterwards. */
-      resumeCursor: string;
-    };
+  | AcceptedImport;
 
 export type ImportOptions = {
   database: D1Database;

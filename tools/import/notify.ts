@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { UserError } from '../command-line/user-error.ts';
+import type { AcceptedImport } from './import.ts';
 
 /** Pauses after the first and the second attempt. */
 const PAUSES_MS = [1_000, 3_000];
@@ -14,9 +15,6 @@ export type Hook = { url: URL; signer: Webhook | undefined };
 
 /** A message names this many slugs at most. */
 const MAX_SLUGS = 100;
-
-/** The message to a hook. `slugs` are the slugs of the changed listings, former ones too. */
-type FeedChanged = { changes: number; slugs: ReadonlySet<string>; resumeCursor: string };
 
 /** Reads a hook's address and secret. Throws a `UserError` when one of them is malformed. */
 export function parseHook(address: string, secret: string | undefined): Hook {
@@ -37,7 +35,7 @@ export function parseHook(address: string, secret: string | undefined): Hook {
 /** Sends the message, three times at most. Returns the last failure; undefined once it is delivered. Never throws. */
 export async function notify(
   { url, signer }: Hook,
-  { changes, slugs, resumeCursor }: FeedChanged,
+  { changes, slugs, resumeCursor }: AcceptedImport,
 ): Promise<string | undefined> {
   const body = JSON.stringify({
     type: 'feed.changed',

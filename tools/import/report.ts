@@ -2,13 +2,12 @@
 
 import { styleText } from 'node:util';
 import type { Findings } from './effect.ts';
-import type { Counts, ImportOutcome } from './import.ts';
+import type { AcceptedImport, Counts, ImportOutcome } from './import.ts';
 import { type Hook, notify } from './notify.ts';
 import type { Pruning } from './plan.ts';
 import { counted, type ImportProblem, printable, problemLines } from './problem.ts';
 
 type Reason = Findings['changed'][number]['reason'];
-type Accepted = Extract<ImportOutcome, { kind: 'accepted' }>;
 
 export type ReportOptions = {
   isDryRun: boolean;
@@ -43,7 +42,7 @@ function printError(colour: 'red' | 'yellow', line: string): void {
   console.error(styleText(colour, line, { stream: process.stderr }));
 }
 
-function summaryLines(outcome: Accepted, { pruning }: ReportOptions): string[] {
+function summaryLines(outcome: AcceptedImport, { pruning }: ReportOptions): string[] {
   const { listings, locations, amenities, findings } = outcome;
   const lines = [
     ...summaryLine(listings, 'listing'),
@@ -114,18 +113,18 @@ function rejectionLines(problems: readonly ImportProblem[]): string[] {
 /** Notifies the hook, except in a dry run, and prints the result. A failure is a warning. */
 export async function notifyHook(
   hook: Hook,
-  { changes, slugs, resumeCursor }: Accepted,
+  outcome: AcceptedImport,
   { isDryRun, notifiesAlways }: { isDryRun: boolean; notifiesAlways: boolean },
 ): Promise<void> {
   const { host } = hook.url;
-  const counts = counted(changes, 'change');
-  if (changes === 0 && !notifiesAlways) {
+  const counts = counted(outcome.changes, 'change');
+  if (outcome.changes === 0 && !notifiesAlways) {
     const tense = isDryRun ? 'would not be' : 'was not';
     console.log(`The feed shows nothing new: ${host} ${tense} notified.`);
   } else if (isDryRun) {
     console.log(`Would notify ${host} of ${counts}.`);
   } else {
-    const failure = await notify(hook, { changes, slugs, resumeCursor });
+    const failure = await notify(hook, outcome);
     if (failure === undefined) console.log(`Notified ${host} of ${counts}.`);
     else
       printError(
