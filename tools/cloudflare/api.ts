@@ -172,7 +172,7 @@ function judge({ ok, status, headers }: Response, body: unknown): Attempt {
 }
 
 /** Returns why no response came, e.g. `ECONNREFUSED`. */
-function causeOf(error: unknown): string {
+export function causeOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   if (!(cause instanceof Error)) return String(cause);
   return 'code' in cause ? String(cause.code) : cause.name;

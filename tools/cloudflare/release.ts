@@ -5,7 +5,7 @@
 
 import * as z from 'zod';
 import { readArguments, runCommand } from '../command-line/command.ts';
-import { messageOf, UserError } from '../command-line/user-error.ts';
+import { UserError } from '../command-line/user-error.ts';
 import {
   chosenEnvironment,
   commandFor,
@@ -14,6 +14,7 @@ import {
   soundDeploymentOf,
 } from '../command-line/wrangler-config.ts';
 import { type Account, openAccount } from './account.ts';
+import { causeOf } from './api.ts';
 import { findResources } from './resources.ts';
 import { requireRoutes } from './routes.ts';
 import { findServed } from './versions.ts';
@@ -212,8 +213,7 @@ async function readHealth(
     });
     body = await response.json();
   } catch (error) {
-    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    return { kind: 'unknown', sentence: `gives no usable answer (${messageOf(cause)})` };
+    return { kind: 'unknown', sentence: `gives no usable answer (${causeOf(error)})` };
   }
   const { data } = health.safeParse(body);
   if (data === undefined) return { kind: 'unknown', sentence: 'gives no usable answer' };

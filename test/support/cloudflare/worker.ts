@@ -145,10 +145,14 @@ export class Worker {
     if (!parsed.success) throw new ApiFault(400, 10021, 'versions are required');
     const [first] = parsed.data.versions;
     this.#secrets = { ...this.version(first?.version_id).secrets };
+    return result(this.#serve(parsed.data.versions));
+  }
+
+  #serve(versions: { version_id: string; percentage: number }[]): object {
     this.deployedAt = performance.now();
-    const deployment = { id: randomUUID(), versions: parsed.data.versions, ...MADE };
+    const deployment = { id: randomUUID(), versions, ...MADE };
     this.deployments.unshift(deployment);
-    return result(deployment);
+    return deployment;
   }
 
   #addVersion(
@@ -162,10 +166,7 @@ export class Worker {
       secrets: { ...this.#secrets },
     };
     this.versions.push(version);
-    if (!isDeployed) return version;
-    this.deployedAt = performance.now();
-    const versions = [{ version_id: version.id, percentage: 100 }];
-    this.deployments.unshift({ id: randomUUID(), versions, ...MADE });
+    if (isDeployed) this.#serve([{ version_id: version.id, percentage: 100 }]);
     return version;
   }
 }
