@@ -5,6 +5,7 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   let found: string | undefined;
   let limit = Math.round(word.length / 3);
   for (const candidate of candidates) {
+    if (Math.abs(candidate.length - word.length) > limit) continue;
     const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
     if (distance > limit) continue;
     found = candidate;

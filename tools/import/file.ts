@@ -11,7 +11,6 @@ import '../../src/http/validate.ts';
 import { amenity } from '../../src/properties/resource.ts';
 import { isSlug } from '../../src/properties/slug.ts';
 import type { Amenity, Location } from '../../src/properties/source.ts';
-import { didYouMean } from '../command-line/nearest.ts';
 import { parseJson } from './json.ts';
 import { isMap } from './listing-schemas.ts';
 import { type Fault, type ImportProblem, nameOf, type RecordName, THE_FILE } from './problem.ts';
@@ -168,7 +167,7 @@ function faultsOfIssue(issue: z.core.$ZodIssue, root: unknown, fields: readonly 
     return issue.keys.map((key) => ({
       path: pathOf([...segments, key]),
       code: 'unknown_field',
-      details: [didYouMean(key, known)],
+      unknown: { name: key, known },
     }));
   }
   const path = pathOf(segments);

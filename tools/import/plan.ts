@@ -4,7 +4,6 @@
  */
 
 import type { Amenity, Location, Source } from '../../src/properties/source.ts';
-import { didYouMean } from '../command-line/nearest.ts';
 import type { FileRecord, WholeFile } from './file.ts';
 import { counted, type ImportProblem, type RecordName, THE_FILE } from './problem.ts';
 import type { FileListing } from './records.ts';
@@ -142,13 +141,8 @@ function unknownReferences(
       .filter(({ kind, key }) => key !== undefined && !names[kind].has(key))
       .map(({ path, kind, key }): ImportProblem => {
         const subject = `${kind} ${JSON.stringify(key)}`;
-        const details = [
-          didYouMean(
-            String(key),
-            [...names[kind]].flatMap((name) => name ?? []),
-          ),
-        ];
-        return { record, path, subject, code: 'not_known', details };
+        const known = [...names[kind]].flatMap((name) => name ?? []);
+        return { record, path, subject, code: 'not_known', unknown: { name: String(key), known } };
       });
   });
 }

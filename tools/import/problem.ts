@@ -1,5 +1,7 @@
 /** Problems of a listings file, and the lines that report them: one line for each cause. Pure. */
 
+import { didYouMean } from '../command-line/nearest.ts';
+
 /** The name of a record in a problem. */
 export type RecordName = {
   kind: 'file' | 'location' | 'amenity' | 'listing';
@@ -26,7 +28,7 @@ const SENTENCES = {
   not_a_number: 'must be a number such as 118000 or 118000.5',
   not_whole: 'must be a whole number such as 12',
   not_a_boolean: 'must be yes, no, true or false',
-  unknown_field: 'is not a field of this resource%',
+  unknown_field: 'is not a field of this resource',
   // The schemas have the sentences of these two.
   missing: '%',
   invalid: '%',
@@ -43,7 +45,7 @@ const SENTENCES = {
   names_no_listing: 'names no listing: give its slug, hid or id',
   incomplete: 'no % is stored under this %, and a new one needs %',
   not_stored: 'no stored listing has this slug%',
-  not_known: 'is not known%',
+  not_known: 'is not known',
   too_large: 'is too large to %: % bytes, at most %',
   prunes_too_many: 'leaves out % of the %, more than a fifth: --prune=all hides them all',
   empties_too_many:
@@ -61,6 +63,8 @@ export type Fault = {
   value?: unknown;
   /** The beginning of the sentence, instead of path and value: `amenity "jacuzi"`. */
   subject?: string;
+  /** An unknown name, and the names that it may stand for. They are compared for the reported problems only. */
+  unknown?: { name: string; known: readonly string[] };
 };
 
 export type ImportProblem = Fault & { record: RecordName };
@@ -88,8 +92,14 @@ export function problemLines(problems: readonly ImportProblem[]): string[] {
 export function problemLine(problem: ImportProblem): string {
   const { record, path, value, subject } = problem;
   const about = record.isSheet ? [shown(value)] : [path, shown(value)];
-  const sentence = [...(subject === undefined ? about : [subject]), sentenceOf(problem)];
+  const sentence = [...(subject === undefined ? about : [subject]), endOf(problem)];
   return `${whereOf(problem)}: ${sentence.filter(Boolean).join(' ')}`;
+}
+
+/** Returns the end of a line: the sentence, and the name that was probably meant. */
+function endOf(problem: ImportProblem): string {
+  const { unknown } = problem;
+  return `${sentenceOf(problem)}${unknown === undefined ? '' : didYouMean(unknown.name, unknown.known)}`;
 }
 
 function sentenceOf({ code, details = [] }: Fault): string {
@@ -143,7 +153,7 @@ function causeLine(problems: readonly ImportProblem[]): string {
   if (problems.length === 1) return problemLine(first);
   const { record, path, subject } = first;
   const field = record.isSheet ? columnOf(path) : anyEntry(path);
-  const cause = [subject ?? field, sentenceOf(first)].filter(Boolean).join(' ');
+  const cause = [subject ?? field, endOf(first)].filter(Boolean).join(' ');
   const records = new Set(problems.map((each) => nameOf(each.record))).size;
   const times = problems.length === records ? '' : `${problems.length} times in `;
   const often = `${times}${counted(records, record.kind)}`;
