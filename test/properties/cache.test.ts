@@ -193,6 +193,15 @@ describe('a cached response', () => {
     expect(await one.read()).toBe('After: isolate; hit; ttl=60');
   });
 
+  it('is renewed in time also if it lives for a few seconds only', async () => {
+    const quick = isolate({ FEED_CACHE_SECONDS: '4' });
+    await quick.read();
+    for (const second of [3, 6, 9]) {
+      atSecond(second);
+      expect(await quick.read()).toBe('Before: isolate; hit; ttl=1');
+    }
+  });
+
   it('is renewed by one request at a time', async () => {
     atSecond(50);
     const { DB, open } = stalling();
@@ -316,8 +325,8 @@ async function startLate(one: ReturnType<typeof isolate>, paths: string[]) {
 }
 
 describe('an older read of D1', () => {
-  it('replaces no younger response in memory or at the edge', async () => {
-    const end = await startLate(one, [`${LIST}/${slug}?`]);
+  it.each(['this', 'another'])('of %s isolate replaces no younger response', async (which) => {
+    const end = await startLate(which === 'this' ? one : isolate(), [`${LIST}/${slug}?`]);
     await rename('After');
     atSecond(0.1);
     const fresh = await one.get({}, { path: `${LIST}/${slug}?fresh=true` });
@@ -385,8 +394,12 @@ it('stale responses are served at once for 5 s after a fault, with one line in t
     expect(await one.read()).toBe(expected);
   }
   expect(one.counted.reads).toBe(2);
+  await one.get(FAILING, { path: `${LIST}/${slug}?fresh=true` });
   expect(faultsOfD1()).toHaveLength(1);
-  atSecond(66);
+  atSecond(71);
+  await one.read(FAILING);
+  expect(faultsOfD1()).toHaveLength(2);
+  atSecond(76);
   expect(await one.read()).toBe('After: edge; fwd=stale, isolate; fwd=stale');
 });
 
