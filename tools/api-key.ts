@@ -11,7 +11,7 @@ const USAGE = `Usage: npm run -s api-key -- --name NAME --scope SCOPE... [--expi
 
 Makes a named API key: prints the key, which is shown this once, and the lines for wrangler.toml.
 
-  --name NAME     who holds the key: lower-case words joined by hyphens, such as marketing-site
+  --name NAME     who has the key: lower-case words joined by hyphens, such as marketing-site
   --scope SCOPE   what it opens, repeated or comma-separated: ${SCOPES.join(', ')}
   --expires DATE  the last day on which it is valid, in UTC, such as 2027-06-30
   --env NAME      an environment of wrangler.toml, such as staging, instead of production

@@ -1,6 +1,7 @@
 /** `npm run dev`: sets the working copy up, and serves it until SIGINT or SIGTERM. USAGE has the details. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { faultsOf } from '../src/config.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
@@ -48,6 +49,7 @@ async function develop(): Promise<number> {
   watchNpm(stop);
   const port = portOf(process.env.PORT, readVars().get('PORT'));
   await requireFreePort(port);
+  accessSync(PROJECT_DIRECTORY, constants.W_OK);
   await prepareDevelopment(`http://localhost:${port}`);
   const debuggerPort = await findDebuggerPort(port);
   service = serve(port, debuggerPort);

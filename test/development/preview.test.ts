@@ -33,8 +33,8 @@ describe('the preview', () => {
     ]);
   });
 
-  it('a page holds no key', async () => {
-    const API_KEY = 'a-key-that-no-page-holds';
+  it('a page has no key', async () => {
+    const API_KEY = 'a-key-that-no-page-has';
     const response = await ask('/preview', { ENVIRONMENT, API_KEY });
     expect(await response.text()).not.toContain(API_KEY);
   });

@@ -29,7 +29,7 @@ describe('in development', () => {
   it.each([
     ['/', 'x-api-key: one&quot;&gt;&lt;script&gt;'],
     ['/api/docs', 'data-api-key="one&quot;&gt;&lt;script&gt;'],
-  ])('%s has the first key, a policy of its own, and no cache may store it', async (path, key) => {
+  ])('%s has the first key, its own policy, and no cache may store it', async (path, key) => {
     const API_KEY = 'one"><script>alert(1)</script>, two';
     const response = await ask(path, { ENVIRONMENT, API_KEY });
     await expectStatus(response, 200);
@@ -52,8 +52,8 @@ describe('in development', () => {
     expect(guides.filter((guide) => !(`../../${guide}` in GUIDES))).toEqual([]);
   });
 
-  it.each(FILES)('%s is served, and holds no key', async (path) => {
-    const API_KEY = 'a-key-that-stands-nowhere';
+  it.each(FILES)('%s is served, and has no key', async (path) => {
+    const API_KEY = 'a-key-that-no-file-has';
     const response = await ask(path, { ENVIRONMENT, API_KEY });
     await expectStatus(response, 200);
     expect(await response.text()).not.toContain(API_KEY);

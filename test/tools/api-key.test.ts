@@ -92,7 +92,7 @@ describe('api-key', () => {
     await make(here, '--name', 'a'.repeat(40), '--scope', 'feed:read', '--expires', today);
   });
 
-  it('refuses the name of another key in wrangler.toml', async () => {
+  it('rejects the name of another key in wrangler.toml', async () => {
     const taken = ['--name', 'taken-there', '--scope', 'feed:read', '--env', 'scratch'];
     const { code, stdout, stderr } = await inCopy(...taken);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

@@ -69,15 +69,15 @@ describe('dev', () => {
   it('prints three curl lines that work as they are', async () => {
     const lines = service.output().match(/^curl .*$/gm) ?? [];
     expect(lines).toHaveLength(3);
-    const answers = await Promise.all(lines.map((line) => shell(`${line} -f`)));
-    expect(answers.map((answer) => JSON.parse(answer))).toEqual([
+    const responses = await Promise.all(lines.map((line) => shell(`${line} -f`)));
+    expect(responses.map((response) => JSON.parse(response))).toEqual([
       expect.objectContaining({ object: 'health', status: 'ok' }),
       expect.objectContaining({ object: 'list', has_more: true }),
       expect.objectContaining({ object: 'event', type: 'booking.created' }),
     ]);
   });
 
-  it('answers the first requests of the README as they are written', async () => {
+  it('responds to the first requests of the README as they are written', async () => {
     const script = codeBlocksOf('README.md', 'sh').find((block) => block.includes('curl ')) ?? '';
     expect(script).toContain('http://localhost:3001/');
     const output = await shell(
@@ -110,13 +110,13 @@ describe('dev', () => {
     expect(service.output()).not.toMatch(/binding|RATE_LIMIT|wrangler/);
   });
 
-  it('prints the address of a debugger that answers', async () => {
+  it('prints the address of a debugger that responds', async () => {
     const [, url = ''] = /^ {2}Debugger +(ws:.*)$/m.exec(service.output()) ?? [];
     const targets = await (await fetch(`http://${new URL(url).host}/json`)).json();
     expect(targets).toMatchObject([{ webSocketDebuggerUrl: url }]);
   });
 
-  it('refuses a port that is in use, or cannot be one, in one line', async () => {
+  it('rejects a port that is in use, or cannot be one, in one line', async () => {
     const port = new URL(service.origin).port;
     await expect(project.serveByDev(Number(port))).rejects.toThrow(`port ${port} is in use`);
     await expect(project.serveByDev(70_000)).rejects.toThrow(

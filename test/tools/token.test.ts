@@ -47,7 +47,7 @@ describe('token', () => {
     expect(Number(payload.exp) - Number(payload.iat)).toBe(3_600);
   });
 
-  it('signs the permissions and the lifetime that are asked for', async () => {
+  it('signs the permissions and the lifetime of its arguments', async () => {
     const { stdout } = await token(
       '--permission',
       'a:b',
@@ -91,7 +91,7 @@ describe('token', () => {
     },
   );
 
-  it('says in one line that .dev.vars cannot be written, or that the key file holds no key', async () => {
+  it('says in one line that .dev.vars cannot be written, or that the key file has no key', async () => {
     // Not even root can write to this file.
     symlinkSync('/proc/version', join(project.directory, '.dev.vars'));
     const { code, stdout, stderr } = await token();
@@ -101,7 +101,7 @@ describe('token', () => {
     expect(await token()).toEqual({
       code: 1,
       stdout: '',
-      stderr: '.dev.key.json holds no development key: delete it, and a new one is made\n',
+      stderr: '.dev.key.json has no development key: delete it, and a new one is made\n',
     });
   });
 

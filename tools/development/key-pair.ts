@@ -49,7 +49,7 @@ async function ensureKeyPair(file: string): Promise<SigningKey> {
   try {
     return keyPair.parse(JSON.parse(readFileSync(file, 'utf8')));
   } catch {
-    throw new UserError(`${KEY_FILE} holds no development key: delete it, and a new one is made`);
+    throw new UserError(`${KEY_FILE} has no development key: delete it, and a new one is made`);
   }
 }
 

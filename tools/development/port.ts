@@ -50,8 +50,8 @@ function listenOnce(port: number, host: string): Promise<{ port?: number; error?
     );
     server.listen({ port, host, exclusive: true }, () => {
       const address = server.address();
-      const given = address !== null && typeof address === 'object' ? address.port : port;
-      server.close(() => resolve({ port: given }));
+      const used = address !== null && typeof address === 'object' ? address.port : port;
+      server.close(() => resolve({ port: used }));
     });
   });
 }

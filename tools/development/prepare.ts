@@ -24,7 +24,7 @@ async function prepare(origin: string): Promise<void> {
   if (await migrateLocal()) await loadSampleListings(origin);
 }
 
-/** Migrates the local database. Returns whether it holds no listings. */
+/** Migrates the local database. Returns whether it has no listings. */
 async function migrateLocal(): Promise<boolean> {
   const { database, close } = await openDatabase('local');
   try {

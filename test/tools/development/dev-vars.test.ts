@@ -65,7 +65,7 @@ two"
     expect(vars.get('OVERRIDDEN')).toBe("it's");
   });
 
-  it('cannot be read from a malformed wrangler.toml, which is said in one line', () => {
+  it('cannot be read from a malformed wrangler.toml, which one line reports', () => {
     write('wrangler.toml', '[vars]\nA = \n');
     expect(() => readVars(directory)).toThrow(/^wrangler\.toml cannot be read: [^\n]+$/);
   });

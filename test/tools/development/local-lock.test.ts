@@ -9,8 +9,8 @@ let folder: string;
 let file: string;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'turn-'));
-  file = join(folder, 'made-when-missing', 'turn');
+  folder = mkdtempSync(join(tmpdir(), 'lock-'));
+  file = join(folder, 'made-when-missing', 'lock');
   vi.useFakeTimers();
 });
 afterEach(() => {
@@ -18,7 +18,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-it('a turn begins when the one before it ends, and not earlier, also after work that fails', async () => {
+it('work begins when the lock is released, and not earlier, also after work that fails', async () => {
   const steps: string[] = [];
   const first = Promise.withResolvers<void>();
   const holding = withLocalLock(async () => {
@@ -36,7 +36,7 @@ it('a turn begins when the one before it ends, and not earlier, also after work 
   expect(steps).toEqual(['first ends', 'second begins']);
 });
 
-it('a turn that is not free within two minutes does not begin', async () => {
+it('work does not begin if the lock is not free within two minutes', async () => {
   const first = Promise.withResolvers<void>();
   const holding = withLocalLock(() => first.promise, file);
   const work = vi.fn(async () => {});
@@ -53,7 +53,7 @@ it('a turn that is not free within two minutes does not begin', async () => {
   await holding;
 });
 
-it('a turn of another program lasts until that is killed', async () => {
+it('a lock of another program lasts until that is killed', async () => {
   // A timer keeps it: the garbage collector takes a promise that nothing can settle, and the lock with it.
   const code = `
     const { withLocalLock } = await import(${JSON.stringify(resolve('tools/development/local-lock.ts'))});
