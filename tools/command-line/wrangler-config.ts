@@ -66,7 +66,10 @@ export function readWranglerConfig(directory = PROJECT_DIRECTORY): WranglerConfi
   try {
     return wranglerConfig.parse(parseToml(readFileSync(join(directory, CONFIG_FILE), 'utf8')));
   } catch (error) {
-    const [reason] = messageOf(error).split('\n');
+    const [reason] =
+      error instanceof z.ZodError
+        ? error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
+        : messageOf(error).split('\n');
     throw new UserError(`${CONFIG_FILE} cannot be read: ${reason}`);
   }
 }

@@ -28,6 +28,7 @@ async function varsOfWrangler(): Promise<Record<string, string>> {
 
 describe('the vars', () => {
   const TOML = `name = "feed"
+compatibility_date = "2026-11-01"
 [vars] # a comment
 PLAIN = "as it is"
 COMMENTED = "https://a.example/" # not part of it
@@ -68,5 +69,7 @@ two"
   it('cannot be read from a malformed wrangler.toml, which one line reports', () => {
     write('wrangler.toml', '[vars]\nA = \n');
     expect(() => readVars(directory)).toThrow(/^wrangler\.toml cannot be read: [^\n]+$/);
+    write('wrangler.toml', 'name = 1\ncompatibility_date = "2026-11-01"');
+    expect(() => readVars(directory)).toThrow('wrangler.toml cannot be read: name: ');
   });
 });
