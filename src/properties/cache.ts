@@ -5,8 +5,9 @@
  * Reads of D1 may overtake each other, so both levels keep the times of the reads. An older response never replaces a
  * younger one. A removal, which is a read that found no listing, hides each older response of the listing.
  *
- * The edge cache (Cache API) may evict an entry at any time, and does nothing on a `workers.dev` address. No route serves
- * its addresses. A fault of the edge cache is logged, and the request continues without it.
+ * The edge cache (Cache API) may evict an entry at any time, has no compare-and-set (of two writes at once the older may
+ * win), and does nothing on a `workers.dev` address. No route serves its addresses. A fault of it is logged, and the
+ * request continues without it.
  */
 
 import { LRUCache } from 'lru-cache';
