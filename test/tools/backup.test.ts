@@ -161,10 +161,15 @@ describe('the file of a backup', () => {
   const folder = mkdtempSync(join(tmpdir(), 'backup-file-'));
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  /** Backs up amenities with these labels. Returns the path. */
-  async function backUp(labels: string[], path = join(folder, 'backup.sql')): Promise<string> {
+  function migrated(): Database {
     const database = new Database('texts');
     database.migrate();
+    return database;
+  }
+
+  /** Backs up amenities with these labels. Returns the path. */
+  async function backUp(labels: string[], path = join(folder, 'backup.sql')): Promise<string> {
+    const database = migrated();
     const insert = database.sqlite.prepare('INSERT INTO amenities (slug, label) VALUES (?, ?)');
     for (const [index, label] of labels.entries()) insert.run(`a${index}`, label);
     await dump(database.binding, 'texts', path);
@@ -199,6 +204,26 @@ describe('the file of a backup', () => {
     const path = await backUp(texts);
     writeFileSync(path, readFileSync(path, 'utf8').replaceAll('\n', '\r\n'));
     expect(await labelsIn(path)).toEqual(texts);
+  });
+
+  it('is begun again when an import is applied meanwhile', async () => {
+    const { sqlite, binding } = migrated();
+    const prepare = binding.prepare.bind(binding);
+    let isApplied = false;
+    binding.prepare = (sql) => {
+      // The amenities have been read by then.
+      if (!isApplied && sql.includes('FROM "events"')) {
+        isApplied = true;
+        sqlite.exec(
+          `INSERT INTO amenities VALUES ('wifi', 'late');
+           INSERT INTO import_staging (kind, key, import_id, row) VALUES ('applied', '', 'i', '1')`,
+        );
+      }
+      return prepare(sql);
+    };
+    const path = join(folder, 'backup.sql');
+    await dump(binding, 'texts', path);
+    expect(await labelsIn(path)).toEqual(['late']);
   });
 
   it.runIf(existsSync('/dev/full'))(
