@@ -24,7 +24,7 @@ const SENTENCES = {
   no_header: 'has no header row',
   unknown_column: 'is no column of a sheet%',
   column_twice: 'heads two columns',
-  unnamed_column: 'stands in a column without a name',
+  unnamed_column: 'is in a column without a name',
   not_a_number: 'must be a number such as 118000 or 118000.5',
   not_whole: 'must be a whole number such as 12',
   not_a_boolean: 'must be yes, no, true or false',
@@ -32,7 +32,7 @@ const SENTENCES = {
   // The schemas have the sentences of these two.
   missing: '%',
   invalid: '%',
-  two_names: 'must not stand beside %',
+  two_names: 'must not be combined with %',
   repeats: 'repeats %',
   same_id: 'gives the id of %',
   hero_id: 'must be the id of one of the photos of this listing',

@@ -141,7 +141,7 @@ describe('a sheet', () => {
     ['slug,beds,Beds\nother,1,2', 'row 1: "beds" heads two columns'],
     [
       'slug,city\nother,Palma,Mallorca',
-      'row 2 (slug "other"): "Mallorca" stands in a column without a name',
+      'row 2 (slug "other"): "Mallorca" is in a column without a name',
     ],
   ])('is rejected whole: %j', async (content, line) => {
     const { code, stderr } = await imports.loadSheet(content);

@@ -105,7 +105,7 @@ describe('a listings file', () => {
     [address('javascript:1'), 'photos.0.url "javascript:1" must be an absolute http or https URL'],
     [{ photos: [photo, photo] }, `photos.1 "${OTHER_ID}" repeats photos.0`],
     [{ amenities: ['wifi', 'pool', 'wifi'] }, 'amenities.2 "wifi" repeats amenities.0'],
-    [{ location: 'bay', location_id: ID }, 'location "bay" must not stand beside location_id'],
+    [{ location: 'bay', location_id: ID }, 'location "bay" must not be combined with location_id'],
     [
       { photos: [photo], hero_photo_id: ID },
       `hero_photo_id "${ID}" must be the id of one of the photos of this listing`,
