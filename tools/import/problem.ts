@@ -92,14 +92,12 @@ export function problemLines(problems: readonly ImportProblem[]): string[] {
 export function problemLine(problem: ImportProblem): string {
   const { record, path, value, subject } = problem;
   const about = record.isSheet ? [shown(value)] : [path, shown(value)];
-  const sentence = [...(subject === undefined ? about : [subject]), endOf(problem)];
-  return `${whereOf(problem)}: ${sentence.filter(Boolean).join(' ')}`;
+  const sentence = [...(subject === undefined ? about : [subject]), sentenceOf(problem)];
+  return `${whereOf(problem)}: ${sentence.filter(Boolean).join(' ')}${suggestionOf(problem)}`;
 }
 
-/** Returns the end of a line: the sentence, and the name that was probably meant. */
-function endOf(problem: ImportProblem): string {
-  const { unknown } = problem;
-  return `${sentenceOf(problem)}${unknown === undefined ? '' : didYouMean(unknown.name, unknown.known)}`;
+function suggestionOf({ unknown }: Fault): string {
+  return unknown === undefined ? '' : didYouMean(unknown.name, unknown.known);
 }
 
 function sentenceOf({ code, details = [] }: Fault): string {
@@ -153,14 +151,14 @@ function causeLine(problems: readonly ImportProblem[]): string {
   if (problems.length === 1) return problemLine(first);
   const { record, path, subject } = first;
   const field = record.isSheet ? columnOf(path) : anyEntry(path);
-  const cause = [subject ?? field, endOf(first)].filter(Boolean).join(' ');
+  const cause = [subject ?? field, sentenceOf(first)].filter(Boolean).join(' ');
   const records = new Set(problems.map((each) => nameOf(each.record))).size;
   const times = problems.length === records ? '' : `${problems.length} times in `;
   const often = `${times}${counted(records, record.kind)}`;
   const where =
     record.key === undefined ? whereOf(first) : `${record.key.value} (${placeOf(first)})`;
   const examples = subject === undefined ? examplesOf(problems) : '';
-  return `${cause}: ${often}, first ${where}${examples}`;
+  return `${cause}: ${often}, first ${where}${examples}${suggestionOf(first)}`;
 }
 
 /** Shows the values at fault. Of values that differ only in their digits, it shows the first. */

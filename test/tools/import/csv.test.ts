@@ -98,10 +98,10 @@ describe('a sheet', () => {
       'slug,price_from,is_early_access,photos,amenities,display_order\n' +
         'casa-marea,€ 118.000,maybe,,,\n' +
         '\n' +
-        'other,"€ 98.250",,a/1.jpg|a/2.jpg,jacuzi,1.5\n' +
+        'other,"€ 98.250",,a/1.jpg|a/2.jpg,wify,1.5\n' +
         'new-one,1,,,,\n' +
         ',1,,,,\n' +
-        prices.map((price, index) => `home-${index},"${price}",,,jacuzi,\n`).join(''),
+        prices.map((price, index) => `home-${index},"${price}",,,wify,\n`).join(''),
     );
     expect(rejected.code).toBe(1);
     expect(rejected.stderr.trim().split('\n')).toEqual([
@@ -111,7 +111,7 @@ describe('a sheet', () => {
       'row 4, display_order (slug "other"): 1.5 must be a whole number',
       'no listing is stored under this slug, and a new one needs name, status, display_order: 7 listings, first new-one (row 5)',
       'row 6: names no listing: give its slug, hid or id',
-      'amenity "jacuzi" is not known: 7 listings, first other (row 4, amenities)',
+      'amenity "wify" is not known: 7 listings, first other (row 4, amenities): did you mean wifi?',
       expect.stringMatching(/^The first lines of `npm run -s export-listings`/),
       expect.stringMatching(/^\d+ problems of 7 kinds. Nothing was changed.$/),
     ]);
