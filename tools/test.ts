@@ -125,7 +125,7 @@ async function runTests(files: readonly string[]): Promise<Outcome> {
   // A file that cannot be loaded has no failed tests, but Vitest sets the exit code.
   const failed = count('failed') || (process.exitCode ? 1 : 0);
   const withheld = release();
-  if (failed > 0) console.error(`\nThe runtime printed:\n\n${withheld}`);
+  if (failed > 0 && withheld !== '') console.error(`\nThe runtime printed:\n\n${withheld}`);
   const skipped = count('skipped');
   const unmet = NEEDS.filter(([, isMet]) => skipped > 0 && !isMet()).map(([name]) => name);
   if (unmet.length > 0) console.log(`Skipped tests need: ${unmet.join(', ')}`);
@@ -138,7 +138,13 @@ export function withholdOutput() {
   const withhold = (stream: NodeJS.WriteStream) => {
     const write = stream.write.bind(stream);
     stream.write = (chunk) => withheld.push(String(chunk)) > 0;
-    return new Writable({ write: (chunk, _encoding, done) => void write(chunk, () => done()) });
+    return new Writable({
+      // At once, so that the two streams keep their order.
+      write: (chunk, _encoding, done) => {
+        write(chunk);
+        done();
+      },
+    });
   };
   const streams = { stdout: withhold(process.stdout), stderr: withhold(process.stderr) };
   const release = () => {
