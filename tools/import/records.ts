@@ -139,11 +139,17 @@ function numbered(entries: readonly MergedEntry[], field: string): Patch[] {
   return entries.map(({ whole }) => whole);
 }
 
+const [MIN_ORDER, MAX_ORDER] = [-(2 ** 31), 2 ** 31 - 1];
+
 /** Returns the places of the most numbers that can stay in an ascending list of whole numbers. */
 function longestAscending(numbers: readonly unknown[]): number[] {
   const chains: number[][] = [];
   for (const [index, number] of numbers.entries()) {
     if (typeof number !== 'number') continue;
+    // The entries before it and after it need numbers too.
+    const lowest = MIN_ORDER + index;
+    const highest = MAX_ORDER - (numbers.length - 1 - index);
+    if (number < lowest || number > highest) continue;
     const fitting = chains.filter((chain) => {
       const last = chain.at(-1) ?? 0;
       return number - Number(numbers[last]) >= index - last;

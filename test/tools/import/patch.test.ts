@@ -134,13 +134,18 @@ describe('a patch', () => {
   });
 
   it.each([
-    ['its own order', '1 2', [10, 20]],
-    ['one at the end', '1 2 new', [10, 20, 21]],
-    ['a photo between two', '1 new 2', [10, 11, 20]],
-    ['photos before the first one', 'new other 1 2', [8, 9, 10, 20]],
-    ['the last photo first', '2 1', [20, 21]],
-    ['more than the numbers have room for', '1 a b c d e f g h i j 2', [10, ...range(11, 10), 21]],
-  ])('shows photos in the order of its list: %s', async (_, names, numbers) => {
+    ['its own order', 20, '1 2', [10, 20]],
+    ['one at the end', 20, '1 2 new', [10, 20, 21]],
+    ['a photo between two', 20, '1 new 2', [10, 11, 20]],
+    ['photos before the first one', 20, 'new other 1 2', [8, 9, 10, 20]],
+    ['the last photo first', 20, '2 1', [20, 21]],
+    ['no room between two', 20, '1 a b c d e f g h i j 2', [10, ...range(11, 10), 21]],
+    ['the last 32-bit number first', 2 ** 31 - 1, '2 1', [9, 10]],
+    ['one after the last 32-bit number', 2 ** 31 - 1, '1 2 new', [10, 11, 12]],
+    ['one before the first 32-bit number', -(2 ** 31), 'new 2 1', [8, 9, 10]],
+  ])('shows photos in the order of its list: %s', async (_, web_sort_order, names, numbers) => {
+    const second = { id: photo(2).id, web_sort_order };
+    await patch({ slug: 'casa-marea', photos: [{ id: photo(1).id }, second] });
     const photos = names
       .split(' ')
       .map((name) => ({ url: `https://images.example.com/${name}.jpg` }));
