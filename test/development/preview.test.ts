@@ -56,6 +56,18 @@ describe('the preview', () => {
     expect(await textOf('/preview')).toContain('npm run import-listings -- FILE');
   });
 
+  it('a page has a hundred cards at most, and leads to the next one', async () => {
+    const homes = Array.from({ length: 101 }, (_, index) =>
+      sourceOf({ slug: `home-${index}`, display_order: index }),
+    );
+    await storeListings(env.DB, homes);
+    const [first, second] = await Promise.all(['', '?page=2'].map((at) => textOf(`/preview${at}`)));
+    expect(first).toContain('101 listings');
+    expect(first).toContain('href="/preview?lang=en&amp;page=2"');
+    expect(first).not.toContain('id="listing-home-100"');
+    expect(second?.match(/id="listing-[^"]+"/g)).toEqual(['id="listing-home-100"']);
+  });
+
   it('an unknown listing is a 404', async () => {
     const response = await ask('/preview/listings/nowhere', { ENVIRONMENT });
     await expectError(response, 404, 'resource_missing');

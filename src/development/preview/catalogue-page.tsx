@@ -1,4 +1,4 @@
-/** The catalogue: filters, what is missing, and the cards. */
+/** The catalogue: filters, what is missing, and a page of cards. */
 
 import { isInOtherLanguage, type Listing, missingOf, PART_NAMES, textIn } from './catalogue.ts';
 import {
@@ -15,6 +15,9 @@ import {
   TYPES,
 } from './parts.tsx';
 import { addressOf, isShown, type View } from './view.ts';
+
+/** A catalogue may have 10,000 listings. */
+const CARDS_PER_PAGE = 100;
 
 type Props = { listings: readonly Listing[]; view: View };
 
@@ -92,7 +95,7 @@ function MissingParts({ listings, view }: Props) {
       <p class="pills row">
         {PART_NAMES.map((name) => {
           const isChosen = name === view.missing;
-          const address = addressOf({ ...view, missing: isChosen ? '' : name });
+          const address = addressOf({ ...view, missing: isChosen ? '' : name, page: 1 });
           return (
             <a href={address} aria-current={`${isChosen}`}>
               No {name} <b>{missing.filter((names) => names.includes(name)).length}</b>
@@ -105,6 +108,9 @@ function MissingParts({ listings, view }: Props) {
 }
 
 function Cards({ listings, view }: Props) {
+  const pages = Math.max(1, Math.ceil(listings.length / CARDS_PER_PAGE));
+  const page = Math.min(view.page, pages);
+  const cards = listings.slice((page - 1) * CARDS_PER_PAGE, page * CARDS_PER_PAGE);
   return (
     <section aria-labelledby="count">
       <h2 id="count">
@@ -117,10 +123,17 @@ function Cards({ listings, view }: Props) {
         </p>
       )}
       <ul class="grid">
-        {listings.map((listing) => (
+        {cards.map((listing) => (
           <Card listing={listing} view={view} />
         ))}
       </ul>
+      {pages > 1 && (
+        <nav class="row" aria-label="Pages of cards">
+          {page > 1 && <a href={addressOf({ ...view, page: page - 1 })}>Previous</a>}
+          Page {page} of {pages}
+          {page < pages && <a href={addressOf({ ...view, page: page + 1 })}>Next</a>}
+        </nav>
+      )}
     </section>
   );
 }

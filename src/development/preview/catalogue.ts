@@ -1,6 +1,6 @@
 /** The listings that the preview shows, hidden ones included, and what each of them lacks. */
 
-import { asc } from 'drizzle-orm';
+import { asc, eq } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { configOf } from '../../config.ts';
 import { render } from '../../properties/render.ts';
@@ -18,12 +18,13 @@ export type Language = keyof LocaleMap;
 export const LANGUAGE_CODES = ['en', 'es', 'fr'] as const satisfies Language[];
 export const LANGUAGES: Record<Language, string> = { en: 'English', es: 'Spanish', fr: 'French' };
 
-/** Reads every listing in the order of the feed. */
-export async function readListings(env: Env): Promise<Listing[]> {
+/** Reads every listing in the order of the feed, or the one with a slug. */
+export async function readListings(env: Env, slug?: string): Promise<Listing[]> {
   const { publicSiteUrl } = configOf(env);
   const query = drizzle(env.DB)
     .select({ source: properties.source })
     .from(properties)
+    .where(slug === undefined ? undefined : eq(properties.slug, slug))
     .orderBy(asc(properties.display_order), asc(properties.id));
   const rows = await readD1(() => query.all());
   return rows.map((row) => listingOf(JSON.parse(row.source), publicSiteUrl));

@@ -25,8 +25,7 @@ export function previewRoutes() {
       return respond(c, page, SOURCES);
     })
     .get('/preview/listings/:slug', async (c) => {
-      const listings = await readListings(c.env);
-      const listing = listings.find(({ slug }) => slug === c.req.param('slug'));
+      const [listing] = await readListings(c.env, c.req.param('slug'));
       if (listing === undefined) return c.notFound();
       const page = <ListingPage listing={listing} view={view.parse(c.req.query())} />;
       return respond(c, page, SOURCES);

@@ -1,4 +1,4 @@
-/** What an address of the preview chooses: the language and the filters of the catalogue. */
+/** What an address of the preview chooses: the language, the filters and the page of the catalogue. */
 
 import * as z from 'zod';
 import { LANGUAGE_CODES, type Listing, missingOf, PART_NAMES } from './catalogue.ts';
@@ -15,13 +15,15 @@ export const view = z.object({
   location: filter,
   find: filter,
   missing: z.enum(['', ...PART_NAMES]).catch(''),
+  page: z.coerce.number().int().positive().catch(1),
 });
 
 export type View = z.infer<typeof view>;
 
 /** Returns the address of the catalogue, or of another path, that chooses a view. */
 export function addressOf(view: View, path = '/preview'): string {
-  return `${path}?${new URLSearchParams(Object.entries(view).filter(([, value]) => value !== ''))}`;
+  const query = Object.entries(view).filter(([, value]) => value !== '' && value !== 1);
+  return `${path}?${new URLSearchParams(query.map(([name, value]) => [name, String(value)]))}`;
 }
 
 /** Reports whether the view shows a listing. */
