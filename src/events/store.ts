@@ -9,8 +9,14 @@
 import { and, type SQL, sql } from 'drizzle-orm';
 import { type ApiError, resourceMissing, validationError } from '../http/errors.ts';
 import { readD1, writeD1 } from '../storage/d1.ts';
-import { given, keysetPage, readPage, withinShare } from '../storage/page.ts';
-import { statementOf, statementsOf } from '../storage/statement.ts';
+import {
+  keysetPage,
+  placeholder,
+  readPage,
+  statementOf,
+  statementsOf,
+  withinShare,
+} from '../storage/statement.ts';
 import { databaseIdentity } from '../storage/table.ts';
 import { type EventFilters, type EventOrder, filters } from './parameters.ts';
 import type { Identity, IngestRequest } from './request.ts';
@@ -133,8 +139,8 @@ export function comparedBytesOf(decisions: readonly Decision[]): number {
 
 const INSERT = statementOf(sql`
   insert into events (id, type, aggregate_type, aggregate_id, created_at, payload, received_from)
-  values (${given('id')}, ${given('event_type')}, ${given('aggregate_type')}, ${given('aggregate_id')},
-    ${given('now')}, ${given('payload')}, ${given('receivedFrom')})
+  values (${placeholder('id')}, ${placeholder('event_type')}, ${placeholder('aggregate_type')}, ${placeholder('aggregate_id')},
+    ${placeholder('now')}, ${placeholder('payload')}, ${placeholder('receivedFrom')})
   on conflict do nothing
 `);
 
@@ -163,7 +169,7 @@ const INSERT_UNLESS_HELD = statementOf(sql`
       value->>'fingerprint' as fingerprint, value->>'event_type' as type,
       value->>'aggregate_type' as aggregate_type, value->>'aggregate_id' as aggregate_id,
       value->'payload' as payload
-    from json_each(${given('events')})
+    from json_each(${placeholder('events')})
   )
   insert into events
     (id, key_id, fingerprint, receipt, type, aggregate_type, aggregate_id, created_at, payload,
@@ -171,13 +177,13 @@ const INSERT_UNLESS_HELD = statementOf(sql`
   select
     case when exists (select 1 from events as known where known.key_id = event.key_id)
       then later_id else key_id end,
-    key_id, fingerprint, ${given('receipt')}, type, aggregate_type, aggregate_id, ${given('now')},
-    payload, ${given('receivedFrom')}
+    key_id, fingerprint, ${placeholder('receipt')}, type, aggregate_type, aggregate_id, ${placeholder('now')},
+    payload, ${placeholder('receivedFrom')}
   from event
   where not exists (
     select 1 from events as known
     where known.key_id = event.key_id
-      and (known.created_at > ${given('heldSince')} or known.fingerprint = event.fingerprint)
+      and (known.created_at > ${placeholder('heldSince')} or known.fingerprint = event.fingerprint)
   )
   order by place
   on conflict do nothing
@@ -204,15 +210,15 @@ const EVENTS_OF_KEYS = statementOf(sql<EventOfKey>`
   with found as (
     select seq, key_id, events.id, events.type, created_at, fingerprint, receipt, aggregate_type, aggregate_id,
       case when fingerprint <> wanted.value->>'fingerprint' and erased_at is null
-        and (${given('mayRead')} or received_from is ${given('receivedFrom')})
+        and (${placeholder('mayRead')} or received_from is ${placeholder('receivedFrom')})
         then octet_length(payload) end as compared
-    from json_each(${given('keys')}) as wanted cross join events
+    from json_each(${placeholder('keys')}) as wanted cross join events
     where key_id = wanted.value->>'keyId'
       and (fingerprint = wanted.value->>'fingerprint'
         or seq = (select max(seq) from events as known where known.key_id = wanted.value->>'keyId'))
   )
   select key_id, id, type, created_at, fingerprint, receipt, aggregate_type, aggregate_id, compared,
-    case when compared and sum(compared) over (order by seq desc) <= ${given('maxBytes')}
+    case when compared and sum(compared) over (order by seq desc) <= ${placeholder('maxBytes')}
       then (select payload from events where events.seq = found.seq) end as payload
   from found
   order by seq desc
@@ -305,13 +311,13 @@ type StreamState = { generation: string; anchor: number | null; newest: number }
 /** The generation of the database, and the positions of `after_id` and of the newest event. */
 const STATE = statementOf(
   sql<StreamState>`select ${databaseIdentity.generation},
-    (select ${seq} from ${events} where ${events.id} = ${given('after_id')}) as anchor,
+    (select ${seq} from ${events} where ${events.id} = ${placeholder('after_id')}) as anchor,
     (select coalesce(max(${seq}), 0) from ${events}) as newest
     from ${databaseIdentity}`,
 );
 
 const EVENT = statementOf(
-  sql<EventPageRow>`select ${seq}, ${columns}, ${payload} from ${events} where ${events.id} = ${given('id')}`,
+  sql<EventPageRow>`select ${seq}, ${columns}, ${payload} from ${events} where ${events.id} = ${placeholder('id')}`,
 );
 
 type Shape = { order: EventOrder; filters: EventFilters };
@@ -325,15 +331,15 @@ const pageStatement = statementsOf(pageQuery, ({ order, filters }) =>
 function pageQuery({ order, filters: wanted }: Shape): SQL<EventPageRow> {
   const own = filters.filter(([name]) => name in wanted);
   const tables = own.flatMap(([, { from }]) => from ?? []);
-  const conditions = own.map(([name, { condition }]) => condition(given(name)));
+  const conditions = own.map(([name, { condition }]) => condition(placeholder(name)));
   return keysetPage<EventPageRow>({
     columns: sql`${columns}, ${withinShare(payload)} as payload`,
     from: sql`${sql.join(tables)}${events}`,
     ranges: [and(...conditions) ?? sql`true`],
     order: [seq],
     direction: order,
-    after: sql`coalesce(${given('after0')},
-      (select ${seq} from ${events} where ${events.id} = ${given('after_id')}))`,
+    after: sql`coalesce(${placeholder('after0')},
+      (select ${seq} from ${events} where ${events.id} = ${placeholder('after_id')}))`,
   });
 }
 

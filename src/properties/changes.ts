@@ -8,8 +8,14 @@ import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { type CursorScope, encodeCursor, invalidCursor, listJson } from '../http/paging.ts';
 import { readD1 } from '../storage/d1.ts';
-import { given, type Item, keysetPage, readPage, withinShare } from '../storage/page.ts';
-import { statementOf } from '../storage/statement.ts';
+import {
+  type Item,
+  keysetPage,
+  placeholder,
+  readPage,
+  statementOf,
+  withinShare,
+} from '../storage/statement.ts';
 import { databaseIdentity } from '../storage/table.ts';
 import { inLanguages } from './locale-map.ts';
 import { renderingOf } from './render.ts';
@@ -49,7 +55,7 @@ type ListState = { generation: string; newest: number | null };
 /** Selects the generation, and for a reader that begins, the place of the newest change: one row read for each. */
 export const LIST_STATE = statementOf(sql<ListState>`
   select ${databaseIdentity.generation},
-    case when ${given('begins')} then (select max(${properties.change_seq}) from ${properties}) end as newest
+    case when ${placeholder('begins')} then (select max(${properties.change_seq}) from ${properties}) end as newest
   from ${databaseIdentity}`);
 
 type Listing = typeof properties.$inferSelect;
@@ -131,7 +137,7 @@ const CHANGES = statementOf(
     columns: sql`${id}, ${slug}, ${status}, ${changed_at}, ${removed_slug}, ${former_slugs},
       ${listingText('document', withinShare)}`,
     from: properties,
-    ranges: [sql`(${isPublic} or ${change_seq} > ${given('start')})`],
+    ranges: [sql`(${isPublic} or ${change_seq} > ${placeholder('start')})`],
     order: [change_seq],
   }),
 );

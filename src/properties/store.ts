@@ -5,8 +5,14 @@ import * as z from 'zod';
 import { type CursorScope, encodeCursor, listJson } from '../http/paging.ts';
 import { uuid } from '../schema.ts';
 import { readD1 } from '../storage/d1.ts';
-import { given, keysetPage, readPage, withinShare } from '../storage/page.ts';
-import { statementOf, statementsOf } from '../storage/statement.ts';
+import {
+  keysetPage,
+  placeholder,
+  readPage,
+  statementOf,
+  statementsOf,
+  withinShare,
+} from '../storage/statement.ts';
 import type { FeedKind } from './feed.ts';
 import type { FeedFilters } from './parameters.ts';
 import { cardOf, render, renderingOf } from './render.ts';
@@ -84,7 +90,7 @@ export type ListingText = { text: string | null; is_current: number };
 
 type Shown = PageRequest['shows'];
 
-const isCurrent = sql`${properties.rendering} = ${given('rendering')}`;
+const isCurrent = sql`${properties.rendering} = ${placeholder('rendering')}`;
 
 /** Selects the `is_current` of a `ListingText`, and its `text` by `select`. */
 export const listingText = (
@@ -115,8 +121,8 @@ const listingBy = (condition: SQL) =>
       ${listingText('document', (column) => sql`iif(${status} <> 'hidden', ${column}, null)`)}
     from ${properties} where ${condition}`);
 
-const BY_ID = listingBy(sql`${id} = ${given('id')}`);
-const BY_SLUG = listingBy(sql`${slug} = ${given('slug')}`);
+const BY_ID = listingBy(sql`${id} = ${placeholder('id')}`);
+const BY_SLUG = listingBy(sql`${slug} = ${placeholder('slug')}`);
 
 type ListingRow = ListingText & { display_order: number; id: string };
 
@@ -133,16 +139,17 @@ function namesOf(filters: FeedFilters) {
 
 /** The id of the location with the slug of the request: one row read in each range. */
 const LOCATION_ID = sql`
-  (select ${locations.id} from ${locations} where ${locations.slug} = ${given('location')})`;
+  (select ${locations.id} from ${locations} where ${locations.slug} = ${placeholder('location')})`;
 
 /** Selects a page, and the listing after it. Each status is one range of one index, and SQLite merges the ranges. */
 function pageQuery({ shows, filters }: Shape): SQL<ListingRow> {
   const exact = namesOf(filters).map((name) =>
     name === 'location'
       ? sql`and ${properties.location_id} = ${LOCATION_ID} `
-      : sql`and ${properties[name]} = ${given(name)} `,
+      : sql`and ${properties[name]} = ${placeholder(name)} `,
   );
-  const range = (index: number) => sql`${status} = ${given(`status${index}`)} ${sql.join(exact)}`;
+  const range = (index: number) =>
+    sql`${status} = ${placeholder(`status${index}`)} ${sql.join(exact)}`;
   return keysetPage<ListingRow>({
     columns: listingText(shows, withinShare),
     from: properties,

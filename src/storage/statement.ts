@@ -1,9 +1,28 @@
-/** SQL compiled once per isolate. Drizzle takes longer to compile a statement than D1 takes to bind its values. */
+/**
+ * SQL statements, compiled once per isolate: Drizzle takes longer to compile a statement than D1 takes to bind its
+ * values. Lists read keyset pages, the rows after a position in their order, with one statement:
+ *
+ *     select display_order, id, … from properties
+ *     where status = 'listed' and (display_order, id) > (7, '0b8e…' || ' ')
+ *     order by display_order, id limit 25 + 1
+ *
+ * A page has at most `limit` items and 4 MiB. The statement leaves out each text larger than 8 MiB / `limit`, and the
+ * page ends before it. If it is the first text, it is read again, and is alone on its page.
+ *
+ * test/storage/statements.test.ts shows the SQL of every list.
+ */
 
-import { fillPlaceholders, type Query, SQL } from 'drizzle-orm';
-import { SQLiteAsyncDialect } from 'drizzle-orm/sqlite-core';
+import { fillPlaceholders, type Query, SQL, type SQLWrapper, sql } from 'drizzle-orm';
+import { SQLiteAsyncDialect, type SQLiteColumn } from 'drizzle-orm/sqlite-core';
 
-/** Name of an `sql.placeholder` → value. A value without a placeholder may be undefined. */
+const MAX_PAGE_BYTES = 4 * 1024 * 1024;
+const MAX_SELECTED_BYTES = 8 * 1024 * 1024;
+const encoder = new TextEncoder();
+
+/** A value that is bound when the statement runs. */
+export const placeholder = (name: string) => sql`${sql.placeholder(name)}`;
+
+/** Name of a `placeholder` → value. A value without a placeholder may be undefined. */
 type Values = Readonly<Record<string, string | number | null | undefined>>;
 
 /** A D1 database, or a session of one. */
@@ -24,10 +43,10 @@ type TypedQuery<Row> = SQL<Row> | { toSQL(): Query; readonly _: { readonly resul
 
 /** Compiles a query. */
 export function statementOf<Row>(query: TypedQuery<Row>): Statement<Row> {
-  const { sql, params } =
+  const { sql: text, params } =
     query instanceof SQL ? new SQLiteAsyncDialect().sqlToQuery(query) : query.toSQL();
   const bindTo = (connection: Connection, values: Values) =>
-    connection.prepare(sql).bind(...fillPlaceholders(params, values));
+    connection.prepare(text).bind(...fillPlaceholders(params, values));
   return {
     bindTo,
     rows: async (connection, values) => (await bindTo(connection, values).all<Row>()).results,
@@ -46,4 +65,92 @@ export function statementsOf<Request, Row>(
     known.set(shape, statement);
     return statement;
   };
+}
+
+/** A row, and its JSON text. */
+export type Item<Row> = { row: Row; document: string };
+
+/** `next` is the row after which the next page begins; undefined on the last page. */
+type Page<Row> = { items: Item<Row>[]; next: Row | undefined };
+
+/** The values that `keysetPage` binds, besides the position. */
+type PageSize = { rows: number; share: number };
+
+type List = {
+  /** The selected columns, besides those of the order. */
+  columns: SQL;
+  from: SQLWrapper;
+  /** The condition of each range. SQLite reads each from one index, and merges them. */
+  ranges: readonly [SQL, ...SQL[]];
+  /** The last column is unique. A second column is an id. */
+  order: readonly [SQLiteColumn] | readonly [SQLiteColumn, SQLiteColumn];
+  direction?: 'asc' | 'desc';
+  /** The position before the page. By default the values `after0` and `after1` are bound. */
+  after?: SQL;
+};
+
+/** Makes the statement that reads a page and the next row. `Row` has the columns of the order too. */
+export function keysetPage<Row>({
+  columns,
+  from,
+  ranges,
+  order,
+  direction = 'asc',
+  after,
+}: List): SQL<Row> {
+  const [first, second] = order;
+  const ordered = sql.join([...order], sql`, `);
+  const position = second ? sql`(${ordered})` : ordered;
+  const operator = sql.raw(direction === 'asc' ? '>' : '<');
+  // Without the space, SQLite reads the row of the id too. No id is between an id and the id with a space.
+  const start = second
+    ? sql`(${placeholder('after0')}, ${placeholder('after1')} || ' ')`
+    : placeholder('after0');
+  const selects = ranges.map(
+    (range) => sql`select ${ordered}, ${columns} from ${from}
+      where ${position} ${operator} ${after ?? start} and ${range}`,
+  );
+  const names = (second ? [first, second] : [first]).map(
+    ({ name }) => sql`${sql.identifier(name)} ${sql.raw(direction)}`,
+  );
+  // SQLite prepares a statement with a bare `limit ?` again for each value.
+  return sql`${sql.join(selects, sql` union all `)}
+    order by ${sql.join(names, sql`, `)} limit ${placeholder('rows')} + 0`;
+}
+
+/** Selects a text, or null in place of a text that is larger than its share of a page. */
+export function withinShare(column: SQLWrapper): SQL {
+  return sql`iif(octet_length(${column}) <= ${placeholder('share')}, ${column}, null)`;
+}
+
+/** Reads a page. `documentOf` makes the JSON text of a row; undefined if the text was left out. */
+export async function readPage<Row>(
+  limit: number,
+  read: (size: PageSize) => Promise<readonly Row[]>,
+  documentOf: (row: Row) => string | undefined,
+): Promise<Page<Row>> {
+  const rows = await read({ rows: limit + 1, share: Math.floor(MAX_SELECTED_BYTES / limit) });
+  const page = takePage(rows, limit, documentOf);
+  if (page.items.length > 0 || rows.length === 0) return page;
+  const whole = await read({ rows: 1, share: Number.MAX_SAFE_INTEGER });
+  const { items } = takePage(whole, 1, documentOf);
+  return { items, next: rows.length > 1 ? items[0]?.row : undefined };
+}
+
+/** Takes the items of a page: at most `limit`, and up to the bound in bytes. */
+export function takePage<Row>(
+  rows: readonly Row[],
+  limit: number,
+  documentOf: (row: Row) => string | undefined,
+): Page<Row> {
+  const items: Item<Row>[] = [];
+  let total = 0;
+  for (const row of rows.slice(0, limit)) {
+    const document = documentOf(row);
+    if (document === undefined) break;
+    total += encoder.encode(document).length;
+    if (items.length > 0 && total > MAX_PAGE_BYTES) break;
+    items.push({ row, document });
+  }
+  return { items, next: items.length < rows.length ? items.at(-1)?.row : undefined };
 }

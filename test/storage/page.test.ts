@@ -3,7 +3,7 @@
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createApp } from '../../src/app.ts';
-import { takePage } from '../../src/storage/page.ts';
+import { takePage } from '../../src/storage/statement.ts';
 import { counting } from '../support/counting.ts';
 import { expectStatus, sendWith } from '../support/http.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';
