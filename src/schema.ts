@@ -23,15 +23,20 @@ export function described<Schema extends z.ZodType>(
  * @example wholeNumber(1, 100).parse('25') // 25
  */
 export function wholeNumber(minimum: number, maximum: number) {
-  const schema = z.coerce.string<string | number>().transform((text, context) => {
-    const number = Number(text);
-    if (!/^-?\d+$/.test(text)) context.addIssue('must be a whole number');
-    else if (number < minimum) context.addIssue(`must be at least ${minimum}`);
-    else if (number > maximum) context.addIssue(`must be at most ${maximum}`);
-    return number;
-  });
-  const override = { type: 'integer', format: 'int32', minimum, maximum } as const;
-  return schema.register(z.globalRegistry, { override });
+  const metadata = { type: 'integer', format: 'int32', minimum, maximum, pattern: undefined };
+  // A bigint, because a number of 309 digits is infinite.
+  const digits = z.coerce
+    .bigint<string>()
+    .min(BigInt(minimum), `must be at least ${minimum}`)
+    .max(BigInt(maximum), `must be at most ${maximum}`);
+  return z.coerce
+    .string<string | number>()
+    .regex(/^-?\d+$/, 'must be a whole number')
+    .pipe(digits)
+    .transform(Number)
+    .register(z.globalRegistry, {
+      override: ({ jsonSchema }) => void Object.assign(jsonSchema, metadata),
+    });
 }
 
 /** A UUID in either case (RFC 9562 section 4). The OpenAPI document shows this pattern, so it has no flags. */
