@@ -52,18 +52,14 @@ export function readSheet(bytes: Uint8Array): ReadFile {
   const problems = headerProblems(header);
   const properties = others.flatMap((cells, index) => {
     if (cells.join('') === '') return [];
-    const value = recordOf(header, cells);
+    const { value, faults } = recordOf(header, cells);
     // A spreadsheet counts from 1, and the header is its first row.
     const name = recordName(rowName(index + 2), value);
-    const stray = cells.find((cell, column) => cell !== '' && !header[column]);
-    if (stray !== undefined) {
-      problems.push({ record: name, path: '', code: 'unnamed_column', value: stray });
-    }
+    for (const fault of faults) problems.push({ record: name, ...fault });
     return [{ name, value }];
   });
   const read = readRecords({ locations: [], amenities: [], properties }, true);
-  problems.push(...read.problems.map((each) => ({ ...each, code: codeOf(each) })));
-  return { kind: 'read', file: read.file, problems };
+  return { kind: 'read', file: read.file, problems: [...problems, ...read.problems] };
 }
 
 function rowsOf(text: string): string[][] {
@@ -74,15 +70,6 @@ function rowsOf(text: string): string[][] {
   const delimiter = separator ?? (head.includes(';') ? ';' : ',');
   const record_delimiter = ['\r\n', '\n', '\r'];
   return parse(sheet, { delimiter, record_delimiter, relax_column_count: true });
-}
-
-/** Explains how a cell is written, instead of the type that the schema expects. */
-function codeOf({ path, code, value }: ImportProblem): Fault['code'] {
-  const kind = typeof value === 'string' ? COLUMNS.get(path) : undefined;
-  if (kind === 'boolean') return 'not_a_boolean';
-  if (kind !== 'number' && kind !== 'whole') return code;
-  if (NUMBER.test(String(value))) return 'too_large_number';
-  return kind === 'whole' ? 'not_whole' : 'not_a_number';
 }
 
 function rowName(row: number): RecordName {
@@ -102,34 +89,47 @@ function headerProblems(header: readonly string[]): ImportProblem[] {
   });
 }
 
-/** Returns the record of a row. An empty cell changes nothing. */
-function recordOf(header: readonly string[], cells: readonly string[]): Patch {
-  const record: Patch = {};
-  for (const [index, name] of header.entries()) {
+/** Returns the record of a row, without its faulty cells. An empty cell changes nothing. */
+function recordOf(header: readonly string[], cells: readonly string[]) {
+  const value: Patch = {};
+  const faults: Fault[] = [];
+  for (const [index, cell] of cells.entries()) {
+    const name = header[index] ?? '';
     const kind = COLUMNS.get(name);
-    const cell = cells[index] ?? '';
-    if (kind === undefined || cell === '') continue;
+    if (cell === '') continue;
+    if (name === '') faults.push({ path: '', code: 'unnamed_column', value: cell });
+    if (kind === undefined) continue;
+    const code = cellFault(kind, cell);
+    if (code !== undefined) {
+      faults.push({ path: name, code, value: cell });
+      continue;
+    }
     const [field = '', locale] = name.split('.');
-    const texts = record[field];
-    record[field] =
+    const texts = value[field];
+    value[field] =
       locale === undefined
         ? valueOfCell(kind, cell)
         : { ...(isMap(texts) && texts), [locale]: cell };
   }
-  return record;
+  return { value, faults };
 }
 
-/** Returns the value of a cell. A text in place of a number, or of yes or no, stays a text, which the schema rejects. */
+/** Explains how a cell is written, instead of the type that the schema expects. */
+function cellFault(kind: CellKind, cell: string): Fault['code'] | undefined {
+  if (kind === 'boolean') return TRUE.test(cell) || FALSE.test(cell) ? undefined : 'not_a_boolean';
+  if (kind !== 'number' && kind !== 'whole') return undefined;
+  if (!NUMBER.test(cell)) return kind === 'whole' ? 'not_whole' : 'not_a_number';
+  return Math.abs(Number(cell)) > Number.MAX_SAFE_INTEGER ? 'too_large_number' : undefined;
+}
+
 function valueOfCell(kind: CellKind, cell: string): unknown {
   const entries = cell.split(BETWEEN_ENTRIES).flatMap((entry) => entry.trim() || []);
   switch (kind) {
     case 'number':
     case 'whole':
-      return NUMBER.test(cell) && Math.abs(Number(cell)) <= Number.MAX_SAFE_INTEGER
-        ? Number(cell)
-        : cell;
+      return Number(cell);
     case 'boolean':
-      return TRUE.test(cell) || (FALSE.test(cell) ? false : cell);
+      return TRUE.test(cell);
     case 'photos':
       return entries.map((url) => ({ url }));
     case 'words':

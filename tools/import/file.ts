@@ -15,10 +15,7 @@ import { parseJson } from './json.ts';
 import { isMap } from './listing-schemas.ts';
 import { type Fault, type ImportProblem, nameOf, type RecordName, THE_FILE } from './problem.ts';
 import {
-  amenityPatch,
   type FileListing,
-  listingPatch,
-  locationPatch,
   type Patch,
   withId,
   withMediaIds,
@@ -32,8 +29,6 @@ export type FileRecord<T> = {
   keys: RecordKeys;
   /** The field that gives the record its id. */
   idField: 'id' | 'hid' | 'slug';
-  /** The fields as the file has them. */
-  fields: Patch;
   value: T | undefined;
 };
 
@@ -46,7 +41,7 @@ type Records<L, A, P> = {
 /** A file whose records replace the stored ones. */
 export type WholeFile = Records<Location, Amenity, FileListing> & { isPatch: false };
 
-/** A file whose records are merged into the stored ones. */
+/** A file whose records are merged into the stored ones, and validated then. */
 export type PatchFile = Records<Patch, Patch, Patch> & { isPatch: true };
 
 /** A readable file, with the problems found in it alone. */
@@ -108,6 +103,9 @@ export function readListingsFile(bytes: Uint8Array, { isPatch = false } = {}): R
   };
 }
 
+const patchRecord = z.custom<Patch>(isMap, 'must be of type object');
+
+/** Reads records. A patch is validated, and its repeated keys are found, when its stored records are known. */
 export function readRecords(raw: Record<Section, RawRecord[]>, isPatch: boolean) {
   const problems: ImportProblem[] = [];
   const read = <T>(section: Section, schema: z.ZodType<T>) =>
@@ -115,9 +113,9 @@ export function readRecords(raw: Record<Section, RawRecord[]>, isPatch: boolean)
   const file: WholeFile | PatchFile = isPatch
     ? {
         isPatch,
-        locations: read('locations', locationPatch),
-        amenities: read('amenities', amenityPatch),
-        properties: read('properties', listingPatch),
+        locations: read('locations', patchRecord),
+        amenities: read('amenities', patchRecord),
+        properties: read('properties', patchRecord),
       }
     : {
         isPatch,
@@ -125,7 +123,6 @@ export function readRecords(raw: Record<Section, RawRecord[]>, isPatch: boolean)
         amenities: read('amenities', amenity),
         properties: read('properties', writtenListing),
       };
-  // The repeated keys of a patch are found when its stored records are known.
   if (!file.isPatch) problems.push(...repeatedKeys(file));
   return { file, problems };
 }
@@ -212,7 +209,7 @@ function readRecord<T>(
   for (const fault of [...faults, ...doubleReferences(value), ...ofEntries]) {
     problems.push({ record: name, ...fault });
   }
-  return { name, keys, idField, fields: isMap(value) ? value : {}, value: own };
+  return { name, keys, idField, value: own };
 }
 
 /** Gives a record without an id its id. The key of an amenity is its slug. */

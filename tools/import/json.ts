@@ -9,6 +9,8 @@ import type { Fault } from './problem.ts';
 /** A lost value, with its path from the root, e.g. `['properties', 3, 'title', 'en']`. */
 export type Loss = Pick<Fault, 'code' | 'details'> & { path: (string | number)[] };
 
+const INTEGER = /^-?\d+$/;
+
 /** Returns the value of a JSON text and its losses, in the order of the text. A text that cannot be read is a loss. */
 export function parseJson(text: string): { value?: unknown; losses: Loss[] } {
   try {
@@ -41,18 +43,10 @@ function lossesOf(text: string): Loss[] {
       if (typeof value !== 'number' || Math.abs(value) <= Number.MAX_SAFE_INTEGER) return;
       const number = text.slice(offset, offset + length);
       if (!Number.isFinite(value)) losses.push({ path: path(), code: 'too_large_number' });
-      else if (digitsOf(number) !== digitsOf(String(value))) {
+      else if (INTEGER.test(number) && BigInt(number) !== BigInt(value)) {
         losses.push({ path: path(), code: 'rounded', details: [value] });
       }
     },
   });
   return losses;
-}
-
-/** Returns the digits of a number without outer zeros, e.g. `-1.50e3` → `15`. */
-function digitsOf(number: string): string {
-  return number
-    .replace(/e.*/i, '')
-    .replace(/[-.]/g, '')
-    .replace(/^0+|0+$/g, '');
 }

@@ -58,32 +58,28 @@ export function completePatch(
   const locations = patch.locations.map((record) => {
     const { id, slug } = record.keys;
     const old = stored.locations.find((each) => each[id ? 'id' : 'slug'] === (id ?? slug));
-    const whole = withId(merged(old ?? {}, record.value ?? record.fields), 'slug');
-    return completed(record, old === undefined, whole, writtenLocation, problems);
+    const whole = withId(merged(old ?? {}, record.value ?? {}, writtenLocation), 'slug');
+    return completed(record, old, whole, writtenLocation, problems);
   });
   const amenities = patch.amenities.map((record) => {
     const old = stored.amenities.find(({ slug }) => slug === record.keys.slug);
-    const whole = merged(old ?? {}, record.value ?? record.fields);
-    return completed(record, old === undefined, whole, amenity, problems);
+    const whole = merged(old ?? {}, record.value ?? {}, amenity);
+    return completed(record, old, whole, amenity, problems);
   });
   const properties = patch.properties.map((record) => {
     const ids = find(record.keys);
     const old = sources.get(ids[0] ?? '');
     const listing = old === undefined ? {} : fileListingOf(old);
-    const whole = withId(mergedListing(listing, record.value ?? record.fields), 'hid', 'slug');
-    const fault = record.value && nameFault(record.keys, ids, stored, mustBeStored);
-    if (fault === undefined) {
-      return completed(record, ids.length === 0, whole, writtenListing, problems);
-    }
-    problems.push({ record: record.name, ...fault });
-    return { ...record, value: undefined };
+    const whole = withId(mergedListing(listing, record.value ?? {}), 'hid', 'slug');
+    const nameFault = nameFaultOf(record.keys, ids, stored, mustBeStored);
+    return completed(record, old, whole, writtenListing, problems, nameFault);
   });
   const file: WholeFile = { isPatch: false, locations, amenities, properties };
   return { file, problems: [...problems, ...repeatedKeys(file)] };
 }
 
 /** Returns what is wrong with the keys by which a record names its listing. `ids` are those of the listings found. */
-function nameFault(
+function nameFaultOf(
   { id, hid, slug }: RecordKeys,
   ids: readonly string[],
   { heads }: Catalogue,
@@ -99,25 +95,26 @@ function nameFault(
 /** Returns the whole record. All fields that a new record lacks are one problem. */
 function completed<T>(
   record: FileRecord<Patch>,
-  isNew: boolean,
+  old: object | undefined,
   whole: Patch,
   schema: z.ZodType<T>,
   problems: ImportProblem[],
+  nameFault?: Fault,
 ): FileRecord<T> {
   const { name, idField } = record;
-  const isValid = record.value !== undefined;
-  const { value, faults } = parsed(schema, whole);
-  const isNamed = isValid || record.keys[idField] !== undefined;
-  const isLacking = ({ code }: Fault) => isNew && isNamed && code === 'missing';
-  const lacking = faults.filter(isLacking).map(({ path }) => path);
-  const details = [name.kind, idField, lacking.join(', ')];
   const keys = keysOf(whole);
-  const all: Fault[] = [
-    ...(lacking.length > 0 ? [{ path: '', code: 'incomplete', details } as const] : []),
-    // The other faults of an invalid record are known.
-    ...(isValid ? faults.filter((fault) => !isLacking(fault)) : []),
-    ...entryFaults(keys),
-  ];
-  for (const fault of all) problems.push({ record: name, ...fault });
-  return { ...record, keys, value: isValid ? value : undefined };
+  if (record.value === undefined) return { ...record, keys, value: undefined };
+  const { value, faults } = parsed(schema, whole);
+  const { lacking = [], wrong = [] } = Object.groupBy(faults, ({ code }) =>
+    old === undefined && code === 'missing' ? 'lacking' : 'wrong',
+  );
+  const details = [name.kind, idField, lacking.map(({ path }) => path).join(', ')];
+  const incomplete: Fault[] = lacking.length > 0 ? [{ path: '', code: 'incomplete', details }] : [];
+  // A malformed key names no record, and is reported itself.
+  const isNamed = !wrong.some(({ path }) => ['id', 'hid', 'slug'].includes(path));
+  const naming = nameFault === undefined ? incomplete : [nameFault];
+  for (const fault of [...(isNamed ? naming : []), ...wrong, ...entryFaults(keys)]) {
+    problems.push({ record: name, ...fault });
+  }
+  return { ...record, keys, value: nameFault === undefined ? value : undefined };
 }

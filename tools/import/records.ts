@@ -2,10 +2,11 @@
 
 import { parse, v5 } from 'uuid';
 import * as z from 'zod';
-import { amenity, location } from '../../src/properties/resource.ts';
+import { LOCALES } from '../../src/properties/locale-map.ts';
+import { location } from '../../src/properties/resource.ts';
 import { slug } from '../../src/properties/slug.ts';
 import type { Source } from '../../src/properties/source.ts';
-import { localized, MAX_LIST_ENTRIES } from '../../src/properties/text.ts';
+import { MAX_LIST_ENTRIES } from '../../src/properties/text.ts';
 import { uuid } from '../../src/schema.ts';
 import { isMap, ownFields, photo, url, video } from './listing-schemas.ts';
 
@@ -41,60 +42,35 @@ export function fileListingOf({ location, amenities, ...own }: Source): FileList
 /** A record as a patch gives it: the fields that it changes, and null for an emptied field or language. */
 export type Patch = Record<string, unknown>;
 
-function patchOf(record: z.ZodObject) {
-  const fields = Object.entries(record.shape).map(([name, schema]) => [
-    name,
-    z.exactOptional(emptiable(schema)),
-  ]);
-  return z.strictObject(Object.fromEntries(fields));
-}
-
-/** Accepts null for a field with a default, and for a language, which it removes. Other fields do not accept null. */
-function emptiable(schema: z.core.$ZodType): z.core.$ZodType {
-  const inner = schema instanceof z.ZodDefault ? schema.unwrap() : schema;
-  if (inner instanceof z.ZodObject) {
-    return z.nullable(localized(z.nullable(inner.shape.en.unwrap())));
-  }
-  if (!(schema instanceof z.ZodDefault)) return schema;
-  const empty = schema.def.defaultValue;
-  return z.pipe(
-    z.nullable(inner),
-    z.transform((value) => value ?? empty),
-  );
-}
-
-export const locationPatch: z.ZodType<Patch> = patchOf(writtenLocation);
-export const amenityPatch: z.ZodType<Patch> = patchOf(amenity);
-/** Photos and videos may leave fields out too: see `mergedEntries`. */
-export const listingPatch: z.ZodType<Patch> = patchOf(
-  writtenListing.extend({
-    photos: z.array(patchOf(photo)).max(MAX_LIST_ENTRIES).default([]),
-    videos: z.array(patchOf(video)).max(MAX_LIST_ENTRIES).default([]),
-  }),
-);
-
 /** Merges a patch into a record of a file, `{}` for a new one. Languages are merged one by one. The result is unparsed. */
-export function merged(record: Patch, patch: Patch): Patch {
-  const isNew = Object.keys(record).length === 0;
-  const changes = Object.entries(patch).flatMap(([name, value]) => {
-    const old = record[name];
-    if (!isMap(old ?? value)) return isNew && value === null ? [] : [[name, value]];
-    const languages = Object.entries({ ...(isMap(old) && old), ...(isMap(value) && value) });
-    const left = value === null ? [] : languages.filter(([, text]) => text !== null);
-    return [[name, Object.fromEntries(left)]];
+export function merged(record: Patch, patch: Patch, { shape }: z.ZodObject): Patch {
+  const changes = Object.entries(patch).map(([name, value]) => {
+    const old = isMap(record[name]) ? record[name] : {};
+    // The schema gives an undefined field its default.
+    if (value === null && shape[name] instanceof z.ZodDefault) return [name, undefined];
+    if (value === null && isMap(record[name])) return [name, {}];
+    if (!isMap(value)) return [name, value];
+    const languages = Object.entries({ ...old, ...value });
+    return [name, Object.fromEntries(languages.filter(isKept))];
   });
   return { ...record, ...Object.fromEntries(changes) };
 }
 
+/** Null removes a language. The schema rejects the null of another name. */
+function isKept([name, text]: [string, unknown]): boolean {
+  return text !== null || !LOCALES.some((locale) => locale === name);
+}
+
 /** Merges a patch into a listing of a file, `{}` for a new one. The result is unparsed. */
 export function mergedListing(listing: Patch, patch: Patch): Patch {
-  const record = merged(listing, patch);
-  if ('photos' in patch) {
-    const photos = mergedEntries(listing.photos, patch.photos, NEW_PHOTO);
+  const record = merged(listing, patch, writtenListing);
+  if (isListOfMaps(patch.photos)) {
+    const photos = mergedEntries(mapsIn(listing.photos), patch.photos, photo, NEW_PHOTO);
     record.photos = numbered(photos, 'web_sort_order');
   }
-  if ('videos' in patch) {
-    record.videos = numbered(mergedEntries(listing.videos, patch.videos, {}), 'sort_order');
+  if (isListOfMaps(patch.videos)) {
+    const videos = mergedEntries(mapsIn(listing.videos), patch.videos, video, {});
+    record.videos = numbered(videos, 'sort_order');
   }
   const photos = mapsIn(record.photos).map(({ id }) => id);
   if (!('hero_photo_id' in patch) && !photos.includes(record.hero_photo_id)) {
@@ -110,16 +86,24 @@ const NEW_PHOTO = { alt: {}, section: 'gallery', web_visible: true };
 type MergedEntry = { entry: Patch; whole: Patch };
 
 /** Merges each entry of a list into the stored entry that has its id, or else its address. */
-function mergedEntries(stored: unknown, patched: unknown, defaults: object): MergedEntry[] {
-  const known = mapsIn(stored);
-  return mapsIn(patched).map((entry) => {
-    const { id, url } = entry;
+function mergedEntries(
+  stored: readonly Patch[],
+  patched: readonly Patch[],
+  schema: z.ZodObject,
+  defaults: object,
+): MergedEntry[] {
+  return patched.map((entry) => {
+    const id = uuid.safeParse(entry.id).data;
+    const address = url.safeParse(entry.url).data;
     const old =
-      known.find((each) => id !== undefined && each.id === id) ??
-      known.find((each) => each.url === url);
-    return { entry, whole: { ...defaults, ...withId(merged(old ?? {}, entry), 'url') } };
+      stored.find((each) => id !== undefined && each.id === id) ??
+      stored.find((each) => each.url === address);
+    const whole = withId(merged(old ?? {}, entry, schema), 'url');
+    return { entry, whole: { ...defaults, ...whole } };
   });
 }
+
+const [MIN_ORDER, MAX_ORDER] = [-(2 ** 31), 2 ** 31 - 1];
 
 /**
  * Numbers the entries in ascending order, except where the patch itself has numbers. Stored numbers change only where
@@ -127,36 +111,21 @@ function mergedEntries(stored: unknown, patched: unknown, defaults: object): Mer
  */
 function numbered(entries: readonly MergedEntry[], field: string): Patch[] {
   const open = entries.filter(({ entry }) => entry[field] === undefined);
-  const numbers = open.map(({ whole }) => whole[field]);
-  const kept = longestAscending(numbers);
-  const [first] = kept;
-  let next = first === undefined ? 1 : Number(numbers[first]) - first;
-  for (const [index, { whole }] of open.entries()) {
-    if (kept.includes(index)) next = Number(numbers[index]);
-    whole[field] = next;
-    next += 1;
+  // Numbers ascend if these differences never descend. They leave room for a number at each place.
+  const starts = open.map(({ whole }, place) => Number(whole[field] ?? Number.NaN) - place);
+  const chains: number[][] = [];
+  for (const [place, start] of starts.entries()) {
+    if (!(start >= MIN_ORDER && start <= MAX_ORDER - open.length + 1)) continue;
+    const fitting = chains.filter((chain) => Number(starts[chain.at(-1) ?? 0]) <= start);
+    chains.push([...longestOf(fitting), place]);
+  }
+  const kept = longestOf(chains);
+  let start = starts[kept[0] ?? -1] ?? 1;
+  for (const [place, { whole }] of open.entries()) {
+    if (kept.includes(place)) start = Number(starts[place]);
+    whole[field] = start + place;
   }
   return entries.map(({ whole }) => whole);
-}
-
-const [MIN_ORDER, MAX_ORDER] = [-(2 ** 31), 2 ** 31 - 1];
-
-/** Returns the places of the most numbers that can stay in an ascending list of whole numbers. */
-function longestAscending(numbers: readonly unknown[]): number[] {
-  const chains: number[][] = [];
-  for (const [index, number] of numbers.entries()) {
-    if (typeof number !== 'number') continue;
-    // The entries before it and after it need numbers too.
-    const lowest = MIN_ORDER + index;
-    const highest = MAX_ORDER - (numbers.length - 1 - index);
-    if (number < lowest || number > highest) continue;
-    const fitting = chains.filter((chain) => {
-      const last = chain.at(-1) ?? 0;
-      return number - Number(numbers[last]) >= index - last;
-    });
-    chains.push([...longestOf(fitting), index]);
-  }
-  return longestOf(chains);
 }
 
 function longestOf(chains: readonly number[][]): number[] {
@@ -165,6 +134,10 @@ function longestOf(chains: readonly number[][]): number[] {
 
 function mapsIn(list: unknown): Patch[] {
   return Array.isArray(list) ? list.filter(isMap) : [];
+}
+
+function isListOfMaps(list: unknown): list is Patch[] {
+  return Array.isArray(list) && list.every(isMap);
 }
 
 export function withMediaIds(listing: Patch): Patch {

@@ -136,7 +136,6 @@ describe('a listings file', () => {
   it.each([
     ['9007199254740993', 'is a number that JavaScript would round to 9007199254740992'],
     ['-12345678901234567890', 'is a number that JavaScript would round to -12345678901234567000'],
-    ['1234567890123456789e3', 'is a number that JavaScript would round to 1.2345678901234568e+21'],
     ['-1e999', 'is a number that is too large'],
     ['1'.repeat(400), 'is a number that is too large'],
   ])('must not have the number %s, which %s', (number, problem) => {

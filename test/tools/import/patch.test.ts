@@ -270,11 +270,11 @@ describe('a patch', () => {
     );
     expect(stderr.trim().split('\n')).toEqual([
       'properties[0] (slug "casa-marea"): beds "two" must be of type number',
+      'properties[3]: names no listing: give its slug, hid or id',
       'properties[4] (slug "casa-marea"): bed is not a field of this resource: did you mean beds?',
       expect.stringMatching(
         /^properties\[6\] \(slug "No Slug"\): slug "No Slug" must be lower-case /,
       ),
-      'properties[3]: names no listing: give its slug, hid or id',
       expect.stringMatching(
         /^properties\[1\] \(hid "H-1"\): hid "H-1" gives the id of properties\[0\]/,
       ),
