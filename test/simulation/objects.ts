@@ -3,118 +3,79 @@
  * that is evicted loses its memory. It runs on a machine with a clock of its own.
  */
 
-import type { Scheduler } from './scheduler.ts';
+import type { Machine } from './machine.ts';
+import type { Random } from './random.ts';
 
-/** An object that has not been called for so long loses its memory. */
+/** An object that has not been called for this time loses its memory. */
 const IDLE_MS = 10_000;
 /** An alarm may come some time after it is due. */
 const MAX_ALARM_DELAY_MS = 2_000;
-/** Far more alarms than an object sets in a run. */
-const MAX_ALARMS = 200;
 
 type Method = (...values: unknown[]) => unknown;
-export type ObjectClass = new (ctx: object, env: object) => Record<string, Method>;
-
-type Storage = { entries: Map<string, unknown>; alarm: number | null };
-
-/** The parts of a machine that its objects need. */
-export type ObjectMachine = {
-  scheduler: Scheduler;
-  ObjectClass: ObjectClass;
-  /** The machine's clock is ahead of the true time by these milliseconds. */
-  setClock(offset: number): void;
-  /** Draws the delay of an alarm, from 0 to 1. */
-  alarmDelay(): number;
-  /** The object has lost its memory because it was idle, at this true time. */
-  onIdle(at: number): void;
-};
+type Instance = Record<string, Method>;
 
 export class CounterObject {
-  /** The clock of this object's machine is ahead of the true time by these milliseconds. */
-  readonly clockOffset: number;
-  readonly #machine: ObjectMachine;
-  readonly #storage: Storage = { entries: new Map(), alarm: null };
-  #instance: Record<string, Method> | undefined;
+  readonly #machine: Machine;
+  readonly #random: Random;
+  readonly #clockOffset: number;
+  readonly #entries = new Map<string, unknown>();
+  #alarm: number | undefined;
+  #instance: Instance | undefined;
   #idleFrom = Number.POSITIVE_INFINITY;
-  #alarms = 0;
 
-  constructor(machine: ObjectMachine, clockOffset: number) {
+  constructor(machine: Machine, random: Random) {
     this.#machine = machine;
-    this.clockOffset = clockOffset;
+    this.#random = random;
+    this.#clockOffset = random.between(-2_000, 2_000);
   }
 
   get isEmpty(): boolean {
-    return this.#storage.entries.size === 0;
+    return this.#entries.size === 0;
   }
 
   evict(): void {
     this.#instance = undefined;
   }
 
-  /** Calls a method, which must answer at once, as the platform does: with copies. */
-  call(method: string, values: readonly unknown[]): unknown {
-    const instance = this.#awake();
-    const own = instance[method];
-    if (typeof own !== 'function') {
-      throw new TypeError(`The RPC receiver does not implement the method "${method}".`);
-    }
-    const result = structuredClone(own.apply(instance, structuredClone([...values])));
-    if (typeof result !== 'object' || result === null) return result;
-    return Object.defineProperty(result, Symbol.dispose, { value: () => {}, enumerable: false });
+  /** Calls a method, which must return at once, as the platform does: with copies. */
+  call(method: string, values: readonly unknown[]): object {
+    const result = this.#running()[method]?.(...structuredClone([...values]));
+    return { ...structuredClone(Object(result)), [Symbol.dispose]: () => {} };
   }
 
   #context(): object {
-    const { entries } = this.#storage;
-    const setAlarm = async (time: number | Date) => {
-      const at = Number(time);
-      this.#storage.alarm = at;
-      const late = this.#machine.alarmDelay() * MAX_ALARM_DELAY_MS;
-      const { scheduler } = this.#machine;
-      const delay = at - this.clockOffset - scheduler.now + late;
-      scheduler.schedule(delay, { isAlive: true }, () => {
-        if (this.#storage.alarm === at) this.#wake();
-      });
+    const kv = {
+      get: (key: string) => structuredClone(this.#entries.get(key)),
+      put: (key: string, value: unknown) => void this.#entries.set(key, structuredClone(value)),
+      list: () => [...structuredClone(this.#entries)],
     };
-    return {
-      waitUntil: () => {},
-      blockConcurrencyWhile: (work: () => unknown) => work(),
-      storage: {
-        kv: {
-          get: (key: string) => structuredClone(entries.get(key)),
-          put: (key: string, value: unknown) => void entries.set(key, structuredClone(value)),
-          delete: (key: string) => entries.delete(key),
-          list: () => [...structuredClone(entries)],
-        },
-        setAlarm,
-        getAlarm: async () => this.#storage.alarm,
-        deleteAlarm: async () => {
-          this.#storage.alarm = null;
-        },
-        deleteAll: async () => {
-          entries.clear();
-          this.#storage.alarm = null;
-        },
-      },
+    const deleteAll = async () => {
+      this.#entries.clear();
+      this.#alarm = undefined;
     };
+    const setAlarm = async (at: number) => this.#setAlarm(at);
+    return { waitUntil: () => {}, storage: { kv, setAlarm, deleteAll } };
   }
 
-  #wake(): void {
-    this.#alarms += 1;
-    if (this.#alarms > MAX_ALARMS) throw new Error('an object sets its alarm again and again');
-    this.#storage.alarm = null;
-    void this.#awake().alarm?.();
+  #setAlarm(at: number): void {
+    this.#alarm = at;
+    const { scheduler } = this.#machine;
+    const lateMs = this.#random.next() * MAX_ALARM_DELAY_MS;
+    scheduler.schedule(at - this.#clockOffset - scheduler.now + lateMs, () => {
+      if (this.#alarm === at) void this.#running().alarm?.();
+    });
   }
 
   /** Returns the running instance, a new one after an idle time. */
-  #awake(): Record<string, Method> {
-    const { scheduler, ObjectClass, setClock, onIdle } = this.#machine;
-    if (this.#instance !== undefined && scheduler.now >= this.#idleFrom) {
-      this.evict();
-      onIdle(this.#idleFrom);
-    }
-    this.#idleFrom = scheduler.now + IDLE_MS;
-    setClock(this.clockOffset);
-    this.#instance ??= new ObjectClass(this.#context(), {});
+  #running(): Instance {
+    const machine = this.#machine;
+    if (machine.scheduler.now >= this.#idleFrom) this.evict();
+    this.#idleFrom = machine.scheduler.now + IDLE_MS;
+    machine.clockOffset = this.#clockOffset;
+    const { RateCounter } = machine.imports('rate-limit/counter.ts') as {
+      RateCounter: new (ctx: object, env: object) => Instance;
+    };
+    this.#instance ??= new RateCounter(this.#context(), {});
     return this.#instance;
   }
 }

@@ -1,21 +1,12 @@
 /**
  * Plans that press the rate limit, and its promises (docs/reference/conventions.md): a client of one isolate gets
  * exactly its limit, whatever the object does; a client of several gets at least its limit, and while the object
- * answers, little more.
+ * responds, little more.
  */
 
 import { Random } from './random.ts';
-import {
-  kill,
-  machinesOf,
-  type Operation,
-  outage,
-  type Part,
-  type Plan,
-  timeOf,
-  type Violation,
-} from './simulation.ts';
-import type { Exchange, World } from './world.ts';
+import { machinesOf, type Operation, type Plan, type Violation } from './simulation.ts';
+import { type Exchange, timeOf, type World } from './world.ts';
 
 const LIMIT = 50;
 const WINDOW_MS = 60_000;
@@ -26,95 +17,80 @@ const LONGEST_WAIT_MS = 300;
 /** The longest that a report may take in a plan with faults. A window seems younger by this time. */
 const LATEST_REPORT_MS = 3_500;
 
-export const RATE_LIMIT: Part = { planOf, violationsIn };
-
 /**
- * `spread`: several isolates, one window, an object that answers. `one`: each client has one isolate, and all faults
+ * `spread`: several isolates, one window, an object that responds. `one`: each client has one isolate, and all faults
  * are possible. `any`: several isolates and all faults.
  */
 type Kind = 'spread' | 'one' | 'any';
+const KINDS: readonly Kind[] = ['spread', 'one', 'any'];
 
-function kindOf({ seed }: Pick<Plan, 'seed'>): Kind {
-  return (['spread', 'one', 'any'] as const)[Number(seed) % 3] ?? 'any';
-}
-
-function planOf(seed: string): Plan {
+export function rateLimit(seed: string): Plan {
   const random = new Random(`rate limit ${seed}`);
-  const kind = kindOf({ seed });
+  const kind = KINDS[Number(seed) % 3] ?? 'any';
   const machines = machinesOf(random, random.between(kind === 'one' ? 1 : 2, 3));
+  const anyMachine = () => random.between(0, machines.length - 1);
   const isSwift = kind === 'spread' || random.chance(0.5);
   const hasFaults = kind !== 'spread' && random.chance(0.7);
-  const roughness = () => (hasFaults ? random.pick([0, 0.2, 0.5, 1]) : 0);
   const starts =
     kind === 'spread'
       ? [0, 200, random.between(500, 40_000), random.between(500, 40_000)]
       : [0, 14_000, random.between(20_000, 59_000), 59_990, 60_000, 66_000, 120_000];
+  const operations: Operation[] = [];
   const clients = kind === 'one' ? machines.map((_, index) => index) : [0];
-  const operations = clients.flatMap((client) =>
-    starts.flatMap((startMs, burst): Operation[] => {
+  for (const client of clients) {
+    for (const [burst, startMs] of starts.entries()) {
       const spreadMs = random.pick([0, 20, 500, 4_000]);
-      const own =
-        kind === 'one' || random.chance(0.4) ? random.between(0, machines.length - 1) : -1;
-      return Array.from({ length: random.pick([1, 3, 5, 9, 20, 40, 120]) }, (_, index) => {
-        const any = own < 0 ? random.between(0, machines.length - 1) : own;
-        const machine = kind === 'one' ? client : any;
-        return {
+      const own = random.chance(0.4) ? anyMachine() : undefined;
+      for (let index = random.pick([1, 3, 5, 9, 20, 40, 120]); index > 0; index -= 1) {
+        const machine = kind === 'one' ? client : (own ?? anyMachine());
+        operations.push({
           atMs: startMs + random.between(0, spreadMs),
-          name: `${client}.${burst}.${index}`,
-          roughness: roughness(),
-          perform: (world: World) => request(world, client, machine),
-        };
-      });
-    }),
-  );
-  if (kind === 'one') operations.push(...nextWindow(random));
-  if (hasFaults) {
-    const forMs = random.pick([1_500, 5_000, 30_000]);
-    operations.push(outage('outage', 'counter', random.pick([0, 55_000]), forMs));
-    for (const client of clients) operations.push(eviction(client, random.between(0, 65_000)));
-    if (kind === 'any')
-      operations.push(kill(random, 'kill', machines.length, random.between(0, 60_000)));
+          name: `request ${client}.${burst}.${index}`,
+          roughness: hasFaults ? random.pick([0, 0.2, 0.5, 1]) : 0,
+          perform: requestOf(client, machine),
+        });
+      }
+    }
   }
+  // Clients whose next window begins before their object has ended the last one.
+  for (const client of kind === 'one' ? [7, 8, 9] : []) {
+    for (let index = 0; index < 100; index += 1) {
+      const atMs = index < 10 ? 0 : random.between(60_000, 60_020);
+      operations.push({ atMs, name: `next ${client}.${index}`, perform: requestOf(client, 0) });
+    }
+  }
+  if (hasFaults) {
+    const [forMs, machine] = [random.pick([1_500, 5_000, 30_000]), anyMachine()];
+    const add = (name: string, atMs: number, perform: Operation['perform']) =>
+      operations.push({ name, atMs, perform });
+    add('outage', random.pick([0, 55_000]), (world) => world.breakDown('counter', forMs));
+    for (const client of clients) {
+      add(`evicts ${client}`, random.between(0, 65_000), (world) => world.evict(addressOf(client)));
+    }
+    if (kind === 'any') add('kill', random.between(0, 60_000), (world) => world.kill(machine));
+  }
+  const violationsIn = ({ exchanges, objects }: World) => {
+    const ofClients = Map.groupBy(exchanges, ({ request }) => request.client);
+    return [
+      ...[...ofClients.values()].flatMap((own) => {
+        if (kind === 'one') return exactlyTheLimit(own);
+        const most = kind === 'spread' ? littleMore(own, machines.length) : [];
+        return [...most, ...atLeastTheLimit(own)];
+      }),
+      ...neverWaitsLong(exchanges),
+      ...[...objects]
+        .filter(([, object]) => !object.isEmpty)
+        .map(([how]) => ({ promise: 'an idle object stores nothing', how })),
+    ];
+  };
   const vars = { RATE_LIMIT_DEFAULT: String(LIMIT) };
-  return { seed, machines, vars, operations, isSwift, endMs: 400_000 };
-}
-
-/** A client whose next window begins before its object has ended the one before. */
-function nextWindow(random: Random): Operation[] {
-  const times = [
-    ...Array(5).fill(0),
-    ...Array.from({ length: 120 }, () => random.between(60_000, 60_100)),
-  ];
-  const perform = (world: World) => request(world, 9, 0);
-  return times.map((atMs, index) => ({ atMs, name: `next ${index}`, roughness: 0, perform }));
+  return { seed, machines, vars, operations, isSwift, endMs: 400_000, violationsIn };
 }
 
 const addressOf = (client: number) => `203.0.113.${client}`;
 
-function request(world: World, client: number, machine: number): Promise<Exchange> {
-  const label = `request of ${addressOf(client)}`;
-  const sent = { method: 'GET', path: '/api/health', client: addressOf(client), label } as const;
-  return world.send(machine, sent);
-}
-
-function eviction(client: number, atMs: number): Operation {
-  const perform = (world: World) => world.evict(addressOf(client));
-  return { atMs, name: `evicts the object of ${client}`, roughness: 0, perform };
-}
-
-function violationsIn(world: World, plan: Plan): Violation[] {
-  const clients = Map.groupBy(world.exchanges, ({ request }) => request.client);
-  const kind = kindOf(plan);
-  return [
-    ...[...clients.values()].flatMap((exchanges) => {
-      const answered = exchanges.filter(({ status }) => status !== undefined);
-      if (kind === 'one') return exactlyTheLimit(answered);
-      const most = kind === 'spread' ? littleMore(answered, plan.machines.length) : [];
-      return [...most, ...atLeastTheLimit(exchanges)];
-    }),
-    ...neverWaitsLong(world),
-    ...storesNothing(world),
-  ];
+function requestOf(client: number, machine: number): Operation['perform'] {
+  return (world) => world.send(machine, { path: '/api/health', client: addressOf(client) });
 }
 
 const hasPassed = ({ status }: Exchange) => status !== 429;
@@ -127,8 +103,7 @@ function exactlyTheLimit(exchanges: readonly Exchange[]): Violation[] {
     const endAt = first.start + WINDOW_MS;
     const own = rest.splice(0, rest.filter(({ start }) => start < endAt).length);
     const passed = own.filter(hasPassed).length;
-    const expected = Math.min(LIMIT, own.length);
-    if (passed !== expected) {
+    if (passed !== Math.min(LIMIT, own.length)) {
       const how = `${passed} of ${own.length} passed from ${timeOf(first.start)} on`;
       violations.push({ promise: 'a client of one isolate gets exactly its limit', how });
     }
@@ -153,16 +128,16 @@ function littleMore(exchanges: readonly Exchange[], isolates: number): Violation
 
 /**
  * A rejection needs a limit of requests that passed in the window, so in the last 60 s. A reserved place may go to
- * another isolate's request, which comes while the place is asked for.
+ * another isolate's request, which comes while the object is called for the place.
  */
 function atLeastTheLimit(exchanges: readonly Exchange[]): Violation[] {
   return exchanges
     .filter(({ status }) => status === 429)
     .flatMap((rejected) => {
       const from = rejected.start - WINDOW_MS - LATEST_REPORT_MS;
+      const until = rejected.end + LONGEST_WAIT_MS;
       const before = exchanges.filter(
-        (each) =>
-          hasPassed(each) && each.start >= from && each.start <= rejected.end + LONGEST_WAIT_MS,
+        (each) => hasPassed(each) && each.start >= from && each.start <= until,
       );
       if (before.length >= LIMIT) return [];
       const how = `${rejected.task} at ${timeOf(rejected.end)}, when ${before.length} had passed`;
@@ -170,17 +145,13 @@ function atLeastTheLimit(exchanges: readonly Exchange[]): Violation[] {
     });
 }
 
-function neverWaitsLong(world: World): Violation[] {
-  return world.exchanges
+/** Requests of an isolate that was killed have no response. */
+function neverWaitsLong(exchanges: readonly Exchange[]): Violation[] {
+  return exchanges
     .filter(({ status }) => status !== undefined)
     .filter(({ start, end }) => end - start > LONGEST_WAIT_MS)
     .map(({ task, start, end }) => ({
       promise: 'a request waits for its counter for 300 ms at most',
       how: `${task} from ${timeOf(start)} to ${timeOf(end)}`,
     }));
-}
-
-function storesNothing(world: World): Violation[] {
-  const full = [...world.objects].filter(([, object]) => !object.isEmpty);
-  return full.map(([client]) => ({ promise: 'an idle object stores nothing', how: client }));
 }

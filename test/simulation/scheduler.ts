@@ -9,44 +9,29 @@ export const START = Date.parse('2027-01-15T09:30:00.000Z');
 /** Far above the events of any run that ends. */
 const MAX_EVENTS = 1_000_000;
 
-/** Does things for as long as it is alive: an isolate, or the world. */
+/** Events of an owner that is dead do not happen. */
 export type Owner = { isAlive: boolean };
 
-type Event = { at: number; order: number; owner: Owner; happen: () => void; isTimer: boolean };
+export type Event = { at: number; order: number; owner: Owner; happen: () => void };
 
 export class Scheduler {
   /** The true time, in milliseconds since the epoch. */
   now = START;
-  /** Events that have happened. */
-  count = 0;
   /** A digest of the order in which events have happened: runs that interleave alike have the same. */
   trace = 0;
+  /** The next event is the last one. */
   readonly #events: Event[] = [];
   #orders = 0;
   #readings = 0;
 
-  /** Makes something happen in `delay` milliseconds, a whole number of them, if its owner is alive by then. */
-  schedule(delay: number, owner: Owner, happen: () => void, isTimer = false): Event {
+  /** Makes something happen in `delay` milliseconds, a whole number of them. */
+  schedule(delay: number, happen: () => void, owner: Owner = { isAlive: true }): Event {
     const at = this.now + Math.ceil(Math.max(0, delay));
-    const event = { at, order: this.#orders, owner, happen, isTimer };
+    const event = { at, order: this.#orders, owner, happen };
     this.#orders += 1;
-    // The latest comes first, so that the next to happen is at the end.
-    let low = 0;
-    let high = this.#events.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      const other = this.#events[middle];
-      if (other !== undefined && isBefore(event, other)) low = middle + 1;
-      else high = middle;
-    }
-    this.#events.splice(low, 0, event);
+    if (this.#orders > MAX_EVENTS) throw new Error('the run does not come to an end');
+    this.#events.splice(this.#events.findLastIndex((other) => other.at > at) + 1, 0, event);
     return event;
-  }
-
-  /** Takes an event back. */
-  cancel(event: Event | undefined): void {
-    const index = event === undefined ? -1 : this.#events.indexOf(event);
-    if (index >= 0) this.#events.splice(index, 1);
   }
 
   /** Reads the bytes of a body, for which time stands still: Node reads some of them on other threads. */
@@ -66,14 +51,9 @@ export class Scheduler {
       this.#events.pop();
       if (!event.owner.isAlive) continue;
       this.now = event.at;
-      this.count += 1;
-      if (this.count > MAX_EVENTS) throw new Error('the run does not come to an end');
       this.trace = (Math.imul(this.trace, 31) + event.order) | 0;
       event.happen();
-      // Timers of one millisecond follow each other without a pause: waiting requests set thousands.
-      const next = this.#events.at(-1);
-      if (event.isTimer && next?.isTimer && next.at === event.at) await undefined;
-      else await this.#rest();
+      await this.#rest();
     }
     this.now = Math.max(this.now, end);
   }
@@ -83,8 +63,4 @@ export class Scheduler {
     do await new Promise((resolve) => setImmediate(resolve));
     while (this.#readings > 0);
   }
-}
-
-function isBefore(a: Event, b: Event): boolean {
-  return a.at < b.at || (a.at === b.at && a.order < b.order);
 }

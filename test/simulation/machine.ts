@@ -1,0 +1,86 @@
+/** A computer of the deployment: the source, loaded once, with a clock, timers, randomness and an edge cache. */
+
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { createHash } from 'node:crypto';
+import { v4 } from 'uuid';
+import type { Exports, Source } from './modules.ts';
+import { Random } from './random.ts';
+import { type Event, type Owner, Scheduler } from './scheduler.ts';
+
+/** The piece of work that the running code belongs to, and its share of the randomness. */
+type Task = { name: string; random: Random; roughness: number };
+
+export const tasks = new AsyncLocalStorage<Task>();
+const OUTSIDE: Task = { name: 'none', random: new Random('none'), roughness: 0 };
+
+export function taskNow(): Task {
+  return tasks.getStore() ?? OUTSIDE;
+}
+
+/** One isolate. When it is killed, nothing goes on that it waited for. */
+type Isolate = Owner & { name: string; serve: (request: Request) => Promise<Response> };
+
+/** The faults of programs that cannot run: a name that is not declared, a method that is not there. */
+export const PROGRAM_FAULTS = new Set<string>();
+
+/** Records such faults from the log of the service. A variant with such a fault proves nothing. */
+function notePrograms(line: string): void {
+  const [fault] = /ReferenceError: [^\\"]*|TypeError: [^\\"]*is not a function/.exec(line) ?? [];
+  if (fault !== undefined) PROGRAM_FAULTS.add(fault);
+}
+
+export class Machine {
+  /** The clock is ahead of the true time by these milliseconds. */
+  clockOffset = 0;
+  place = '';
+  scheduler = new Scheduler();
+  cache: object = {};
+  /** Its isolates run one after the other. */
+  isolate: Isolate = { isAlive: true, name: 'none', serve: async () => Response.error() };
+  /** Imports a module by its path. */
+  readonly imports: (path: string) => Exports;
+
+  constructor(source: Source) {
+    this.imports = source.load(this.#globals());
+  }
+
+  #globals(): object {
+    const now = () => this.scheduler.now + this.clockOffset;
+    class SimulatedDate extends Date {
+      constructor(...values: unknown[]) {
+        super(...((values.length === 0 ? [now()] : values) as [number]));
+      }
+      static override now(): number {
+        return now();
+      }
+    }
+    const machine = this;
+    return {
+      Date: SimulatedDate,
+      Math: Object.create(Math, { random: { value: () => taskNow().random.next() } }),
+      setTimeout: (work: (...values: unknown[]) => void, delay: number, ...values: unknown[]) =>
+        this.scheduler.schedule(delay, () => work(...values), this.isolate),
+      clearTimeout: (timer?: Event) => {
+        if (timer !== undefined) timer.owner = { isAlive: false };
+      },
+      crypto: CRYPTO,
+      caches: {
+        get default() {
+          return machine.cache;
+        },
+      },
+      console: { log: () => {}, error: notePrograms, warn: () => {} },
+    };
+  }
+}
+
+/** The platform's `crypto`. Its promises settle at once: Node's wait for other threads. */
+const CRYPTO = {
+  subtle: {
+    digest: async (_: string, bytes: Uint8Array) =>
+      Uint8Array.from(createHash('sha256').update(bytes).digest()).buffer,
+    timingSafeEqual: (a: Uint8Array, b: Uint8Array) => Buffer.from(a).equals(b),
+  },
+  randomUUID: () =>
+    v4({ random: Uint8Array.from({ length: 16 }, () => taskNow().random.between(0, 255)) }),
+};
