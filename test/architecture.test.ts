@@ -121,13 +121,6 @@ describe('the source tree', () => {
     expect(targets.filter((line) => line.endsWith('/routes.ts'))).toEqual([]);
   });
 
-  it('imports zod whole by its namespace: the other form doubles the bundle', () => {
-    const texts = Object.entries(sources).filter(([, text]) =>
-      /import \{[^}]*\bz\b[^}]*\} from 'zod'/.test(text),
-    );
-    expect(texts.map(([path]) => path)).toEqual([]);
-  });
-
   it('has no file of more than 400 lines', () => {
     expect(files.filter((file) => file.lines > 400).map((file) => file.path)).toEqual([]);
   });

@@ -4,7 +4,7 @@
  * being listed.
  */
 
-import { applyD1Migrations, type D1Migration, reset } from 'cloudflare:test';
+import { applyD1Migrations, reset } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { faultsOfMigration } from '../tools/database/migration-rules.ts';
@@ -54,28 +54,6 @@ async function contents(): Promise<Contents> {
   );
 }
 
-/** Returns the tables, rows and values that `before` holds and `after` lacks. */
-function losses(before: Contents, after: Contents): string[] {
-  return Object.entries(before).flatMap(([table, rows]) => {
-    const now = after[table];
-    if (now === undefined) return [`table ${table}`];
-    if (now.length !== rows.length) return [`rows of ${table}`];
-    const columns = Object.keys(rows[0] ?? {});
-    return columns
-      .filter((column) => rows.some((row, index) => row[column] !== now[index]?.[column]))
-      .map((column) => `${table}.${column}`);
-  });
-}
-
-/** Applies `migration` to a filled database of the `earlier` migrations. Returns the losses. */
-async function lossesOf(migration: D1Migration, earlier: D1Migration[]): Promise<string[]> {
-  await applyD1Migrations(env.DB, earlier);
-  await fill();
-  const before = await contents();
-  await applyD1Migrations(env.DB, [...earlier, migration]);
-  return losses(before, await contents());
-}
-
 beforeEach(async () => {
   await reset();
 });
@@ -84,24 +62,15 @@ describe('a migration', () => {
   it.each(env.TEST_MIGRATIONS.map((migration, index) => ({ migration, index })))(
     '$migration.name loses nothing of a database that was in use',
     async ({ migration, index }) => {
-      expect(await lossesOf(migration, env.TEST_MIGRATIONS.slice(0, index))).toEqual([]);
+      const earlier = env.TEST_MIGRATIONS.slice(0, index);
+      await applyD1Migrations(env.DB, earlier);
+      await fill();
+      const before = await contents();
+      await applyD1Migrations(env.DB, [...earlier, migration]);
+      expect(await contents()).toMatchObject(before);
       expect((await tableNames()).length).toBeGreaterThan(0);
     },
   );
-
-  it.each<[string, string[], string[]]>([
-    ['drops a column', ['ALTER TABLE homes DROP COLUMN name'], ['homes.name']],
-    ['deletes rows', ['DELETE FROM homes WHERE id = 1'], ['rows of homes']],
-    ['overwrites values', ["UPDATE homes SET name = 'x'"], ['homes.name']],
-  ])('that %s: its losses are found', async (name, queries, expected) => {
-    const earlier = [
-      {
-        name: '0000_tables',
-        queries: ['CREATE TABLE homes (id INTEGER PRIMARY KEY, name TEXT)'],
-      },
-    ];
-    expect(await lossesOf({ name, queries }, earlier)).toEqual(expected);
-  });
 });
 
 describe('the check of migrations', () => {

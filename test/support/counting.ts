@@ -35,7 +35,7 @@ export function counting(env: Env): { env: Env; costs: Costs } {
       return results;
     }),
     IDEMPOTENCY: tapKv(env.IDEMPOTENCY, (call, method) => {
-      if (method === 'get' || method === 'list') costs.kvReads += 1;
+      if (method === 'get') costs.kvReads += 1;
       else costs.kvWrites += 1;
       return call();
     }),

@@ -8,7 +8,7 @@ export const CONNECTION_LOST = 'D1_ERROR: Network connection lost.';
 export const OUT_OF_ORDER = 'D1_ERROR: out of order';
 
 type Fault = {
-  /** `after commit`: the statements are run, and their answer is lost. */
+  /** `after commit`: the statements are run, and their response is lost. */
   when: 'before commit' | 'after commit';
   message?: string;
   /** The number of round trips that fail; all of them when left out. */
@@ -23,14 +23,6 @@ export function failingD1(database: D1Database, fault: Fault): D1Database {
     left -= 1;
     if (fault.when === 'after commit') await call();
     throw new Error(fault.message ?? OUT_OF_ORDER);
-  });
-}
-
-/** Returns a database that does its work and never answers. */
-export function silentD1(database: D1Database): D1Database {
-  return tapD1(database, async (call) => {
-    await call();
-    return never();
   });
 }
 
@@ -75,7 +67,7 @@ function never(): Promise<never> {
 /** A way in which calls of any binding misbehave. */
 export type Misbehaviour = <Result>(call: Call<Result>) => Promise<Result>;
 
-export const SLOW_MS = 900;
+const SLOW_MS = 900;
 
 /** The ways in which any binding misbehaves. Each use makes a fresh one. */
 export const MODES = {

@@ -23,17 +23,7 @@ export function tapD1(database: D1Database, tap: Tap<D1Result[]>): D1Database {
       bind: (...values: unknown[]) => tapStatement(statement.bind(...values)),
       all: () => one(statement, 'all'),
       run: () => one(statement, 'run'),
-      first: async (column?: string) => {
-        const [row] = (await one(statement, 'first')).results;
-        return row === undefined
-          ? null
-          : column === undefined
-            ? row
-            : Reflect.get(Object(row), column);
-      },
-      /** D1 gives no account with bare rows: they are made from whole ones. */
-      raw: async () =>
-        (await one(statement, 'raw')).results.map((row) => Object.values(Object(row))),
+      first: async () => (await one(statement, 'first')).results[0] ?? null,
     });
     originals.set(tapped, statement);
     return tapped;
@@ -48,18 +38,13 @@ export function tapD1(database: D1Database, tap: Tap<D1Result[]>): D1Database {
   return tapSession(database);
 }
 
-/** Returns a namespace whose calls (`get`, `put`, `delete`, `list`) pass through `tap`. */
+/** Returns a namespace whose reads and writes pass through `tap`. */
 export function tapKv(namespace: KVNamespace, tap: Tap<unknown>): KVNamespace {
-  const tapped = (method: 'get' | 'put' | 'delete' | 'list') => ({
-    [method]: (...values: unknown[]) =>
-      tap(async () => Reflect.apply(namespace[method], namespace, values), method),
-  });
-  return withMethods(namespace, {
-    ...tapped('get'),
-    ...tapped('put'),
-    ...tapped('delete'),
-    ...tapped('list'),
-  });
+  const tapped =
+    (method: 'get' | 'put') =>
+    (...values: unknown[]) =>
+      tap(async () => Reflect.apply(namespace[method], namespace, values), method);
+  return withMethods(namespace, { get: tapped('get'), put: tapped('put') });
 }
 
 /** Returns Durable Objects whose remote calls pass through `tap`. */

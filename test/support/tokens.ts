@@ -5,8 +5,6 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 export const ISSUER = 'https://identity.example.com/';
 export const AUDIENCE = 'events-and-property-feed';
 
-export type Provider = Awaited<ReturnType<typeof createProvider>>;
-
 type Claims = Record<string, unknown>;
 
 /** Returns a provider with one signing key. */
