@@ -140,9 +140,8 @@ function resultOf({ key, body, parsed }: Item, decision: Decision): IngestResult
   const head = { object: 'ingest_result', idempotency_key: key } as const;
   switch (outcome.kind) {
     case 'accepted':
-      return { ...head, outcome: 'accepted', event: outcome.event, error: null };
-    case 'replay':
-      return { ...head, outcome: 'replayed', event: outcome.event, error: null };
+    case 'replayed':
+      return { ...head, outcome: outcome.kind, event: outcome.event, error: null };
     case 'conflict': {
       const { message, details } = keyInUse(outcome.details);
       const code = 'idempotency_key_in_use' as const;

@@ -124,8 +124,6 @@ export const CATALOGUE = {
     }),
 } as const satisfies Record<string, () => z.ZodObject>;
 
-export type EventType = keyof typeof CATALOGUE;
-
 /** Reports whether the dates of a stay are in order, or not both valid: other checks report that. */
 function endsAfterItBegins(payload: unknown): boolean {
   const dates = stay.safeParse(payload);

@@ -1,9 +1,9 @@
 /**
- * Ingests an event: from the body and the key of a request to an outcome. D1 and KV are asked in parallel.
+ * Ingests an event: from the body and the key of a request to an outcome. D1 and KV are called in parallel.
  *
- *     KV has the key, with this body       replay at once
- *     otherwise                            D1 decides: accepted, replay, conflict or invalid
- *     D1 fails; KV has the key             replay, or conflict for another body
+ *     KV has the key, with this body       replayed at once
+ *     otherwise                            D1 decides: accepted, replayed, conflict or invalid
+ *     D1 fails; KV has the key             replayed, or conflict for another body
  *     D1 fails; KV does not have the key   D1's error is thrown
  */
 
@@ -35,7 +35,7 @@ export type IngestContext = IngestCall & {
 
 export type Outcome =
   | { kind: 'accepted'; event: EventResource }
-  | { kind: 'replay'; event: EventResource }
+  | { kind: 'replayed'; event: EventResource }
   /** Without `details` if only KV has responded, the payload was erased, or the caller may not read it. */
   | { kind: 'conflict'; details?: Problem[] }
   | { kind: 'invalid'; problems: [Problem, ...Problem[]] };
@@ -61,9 +61,9 @@ export async function ingestWithKey(
   const lookingUp = findCachedResponse(context.cache, identity, context);
 
   const first = await Promise.race([storing, lookingUp]);
-  if (first.kind === 'match') {
+  if (first.kind === 'replayed') {
     context.background.waitUntil(storing.then(logFailure));
-    return replayOf(first.response);
+    return first;
   }
 
   const stored = await storing;
@@ -72,7 +72,7 @@ export async function ingestWithKey(
   const cached = await lookingUp;
   if (cached.kind === 'unknown') throw stored.error;
   logFailure(stored);
-  return cached.kind === 'match' ? replayOf(cached.response) : { kind: 'conflict' };
+  return cached;
 }
 
 type Failure = { kind: 'failed'; error: unknown };
@@ -112,12 +112,12 @@ export function outcomeOf(
   switch (decision.kind) {
     case 'accepted':
       return { kind: 'accepted', event: pendingEvent(decision.event) };
-    case 'replay':
-      return replayOf(pendingEvent(decision.event));
+    case 'replayed':
+      return { kind: 'replayed', event: { ...pendingEvent(decision.event), status: 'idempotent' } };
     case 'conflict': {
-      const held = bodyOf(decision.holder);
-      if (held === undefined) return { kind: 'conflict' };
-      const details = conflictDetails(held, parsed.ok ? parsed.value : body, body);
+      const stored = bodyOf(decision.holder);
+      if (stored === undefined) return { kind: 'conflict' };
+      const details = conflictDetails(stored, parsed.ok ? parsed.value : body, body);
       return { kind: 'conflict', details };
     }
     case 'free':
@@ -126,11 +126,7 @@ export function outcomeOf(
   }
 }
 
-function replayOf(first: EventResource): Outcome {
-  return { kind: 'replay', event: { ...first, status: 'idempotent' } };
-}
-
 /** Logs a failure of D1 that the caller does not see. */
 function logFailure(result: Outcome | Failure): void {
-  if (result.kind === 'failed') logFault('D1 failed; KV answered', result.error);
+  if (result.kind === 'failed') logFault('D1 failed; KV responded', result.error);
 }

@@ -16,8 +16,6 @@ const eventOrder = described(
   '`desc`: newest first. `asc`: in the order of acceptance, to follow the stream.',
 );
 
-export type EventOrder = z.output<typeof eventOrder>;
-
 /**
  * Makes the schema of a parameter that lists values. Its output is JSON text, so that a statement binds it as one value:
  * deduplicated and sorted, so that equal lists have equal outputs.

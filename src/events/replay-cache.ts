@@ -18,13 +18,13 @@ import { holdsKey, type IngestCall } from './store.ts';
 const KV_DEADLINE_MS = 1_000;
 
 /** `accepted_at` is in milliseconds since the epoch. */
-type CachedResponse = { fingerprint: string; accepted_at: number; response: EventResource };
+type Entry = { fingerprint: string; accepted_at: number; response: EventResource };
 
 type CacheLookup =
-  /** The same body holds the key, and got this response. */
-  | { kind: 'match'; response: EventResource }
+  /** The same body holds the key. */
+  | { kind: 'replayed'; event: EventResource }
   /** Another body holds the key. */
-  | { kind: 'mismatch' }
+  | { kind: 'conflict' }
   /** KV has no valid entry, or has failed. */
   | { kind: 'unknown' };
 
@@ -35,12 +35,12 @@ export async function findCachedResponse(
   call: IngestCall,
 ): Promise<CacheLookup> {
   try {
-    const read = cache.get<CachedResponse>(keyId, 'json');
+    const read = cache.get<Entry>(keyId, 'json');
     const entry = await withDeadline(read, KV_DEADLINE_MS, 'KV read');
     // An entry of another shape has no `accepted_at`, so it is not valid.
     if (entry === null || !holdsKey(entry.accepted_at, call)) return { kind: 'unknown' };
-    const isSameBody = entry.fingerprint === fingerprint;
-    return isSameBody ? { kind: 'match', response: entry.response } : { kind: 'mismatch' };
+    if (entry.fingerprint !== fingerprint) return { kind: 'conflict' };
+    return { kind: 'replayed', event: { ...entry.response, status: 'idempotent' } };
   } catch (error) {
     logFault('KV read failed', error);
     return { kind: 'unknown' };
@@ -54,7 +54,7 @@ export async function cacheResponse(
   response: EventResource,
   { now, retentionMs }: IngestCall,
 ): Promise<void> {
-  const entry: CachedResponse = { fingerprint, accepted_at: now, response };
+  const entry: Entry = { fingerprint, accepted_at: now, response };
   try {
     const options = { expirationTtl: retentionMs / 1_000 };
     const write = cache.put(keyId, JSON.stringify(entry), options);

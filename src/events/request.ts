@@ -6,16 +6,14 @@ import * as z from 'zod';
 import { type JsonObject, MAX_BODY_BYTES } from '../http/json-body.ts';
 import { type Parsed, parseWith } from '../http/validate.ts';
 import { described } from '../schema.ts';
-import { CATALOGUE, type EventType, name } from './catalogue.ts';
+import { CATALOGUE, name } from './catalogue.ts';
 
 export const IDEMPOTENCY_KEY_HEADER = 'Idempotency-Key';
-
-/** The body of a single event. The names below its payload are the caller's own. */
-export const EVENT_BODY = { fields: ['payload'] };
 
 /** The namespace of the ids. It is published in docs/reference/events.md and must never change. */
 const KEY_NAMESPACE = parse('3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4');
 
+type EventType = keyof typeof CATALOGUE;
 export const eventType = z.enum(Object.keys(CATALOGUE) as EventType[]);
 
 /** The fields that name the entity of an event. */
@@ -80,9 +78,6 @@ const HEADER_VALUE_RULE =
 
 /** The schema of a key, in the header and in a batch. */
 export const idempotencyKey = name.refine((key) => HEADER_VALUE.test(key), HEADER_VALUE_RULE);
-
-/** The header of a single event. The path of its problems is the header's name. */
-export const keyHeader = z.object({ [IDEMPOTENCY_KEY_HEADER]: idempotencyKey.optional() });
 
 /** The identity of a request with a key. */
 export type Identity = {

@@ -26,13 +26,18 @@ import { type IngestContext, ingestWithKey, ingestWithoutKey, type Outcome } fro
 import { listParameters } from './parameters.ts';
 import {
   canonicalBody,
-  EVENT_BODY,
   IDEMPOTENCY_KEY_HEADER,
+  idempotencyKey,
   identityOf,
-  keyHeader,
   parseIngestRequest,
 } from './request.ts';
 import { findEvent, findEvents, noSuchEvent } from './store.ts';
+
+/** The names below the payload of an event are the caller's own. */
+const EVENT_BODY = { fields: ['payload'] };
+
+/** The header of a single event. The path of its problems is the header's name. */
+const keyHeader = z.object({ [IDEMPOTENCY_KEY_HEADER]: idempotencyKey.optional() });
 
 /** The position in a cursor: the database's generation, and the `seq` of the last event. */
 const position = z.tuple([z.string(), z.int().min(0)]);
@@ -124,18 +129,15 @@ function contextOf(c: Context<AppEnv>): IngestContext {
 }
 
 function responseTo(outcome: Outcome): Response {
+  if (outcome.kind === 'invalid') throw validationError(outcome.problems);
+  note({ outcome: outcome.kind });
   switch (outcome.kind) {
     case 'accepted':
-      note({ outcome: 'accepted' });
       return json(JSON.stringify(outcome.event), { status: 202 });
-    case 'replay':
-      note({ outcome: 'replayed' });
+    case 'replayed':
       return json(JSON.stringify(outcome.event), { headers: { 'Idempotent-Replayed': 'true' } });
     case 'conflict':
-      note({ outcome: 'conflict' });
       throw keyInUse(outcome.details);
-    case 'invalid':
-      throw validationError(outcome.problems);
   }
 }
 

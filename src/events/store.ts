@@ -18,7 +18,7 @@ import {
   withinShare,
 } from '../storage/statement.ts';
 import { databaseIdentity } from '../storage/table.ts';
-import { type EventFilters, type EventOrder, filters } from './parameters.ts';
+import { type EventFilters, filters } from './parameters.ts';
 import type { Identity, IngestRequest } from './request.ts';
 import type { EventResource } from './resource.ts';
 import { events } from './table.ts';
@@ -41,7 +41,7 @@ export type Decision =
   /** This request stored the event. */
   | { kind: 'accepted'; event: EventOfKey }
   /** An earlier request stored the same body. */
-  | { kind: 'replay'; event: EventOfKey }
+  | { kind: 'replayed'; event: EventOfKey }
   /** Another body holds the key. */
   | { kind: 'conflict'; holder: EventOfKey }
   /** The key is free. Only `lookUpKeys` decides so. */
@@ -95,7 +95,7 @@ function decide(
     if (newest !== undefined && newest !== same && holdsKey(newest.created_at, call)) {
       return { kind: 'conflict', holder: newest };
     }
-    return same === undefined ? { kind: 'free' } : { kind: 'replay', event: same };
+    return same === undefined ? { kind: 'free' } : { kind: 'replayed', event: same };
   });
 }
 
@@ -226,7 +226,7 @@ const EVENTS_OF_KEYS = statementOf(sql<EventOfKey>`
 
 /** The page begins after the position `after_seq` of a cursor, or else after the event `after_id`. */
 type EventPageRequest = EventFilters & {
-  order: EventOrder;
+  order: keyof typeof BEGINNING;
   limit: number;
   after_seq: number | undefined;
   after_id?: string;
@@ -320,7 +320,7 @@ const EVENT = statementOf(
   sql<EventPageRow>`select ${seq}, ${columns}, ${payload} from ${events} where ${events.id} = ${placeholder('id')}`,
 );
 
-type Shape = { order: EventOrder; filters: EventFilters };
+type Shape = Pick<EventPageRequest, 'order'> & { filters: EventFilters };
 
 /** Requests with the same order and the same names of filters share a statement. */
 const pageStatement = statementsOf(pageQuery, ({ order, filters }) =>

@@ -5,7 +5,7 @@ import { MAX_CURSOR_CHARACTERS, MAX_PAGE_SIZE } from '../http/paging.ts';
 import { described } from '../schema.ts';
 
 /** Base64url without padding. */
-export const cursorText = z
+const cursorText = z
   .string()
   .max(MAX_CURSOR_CHARACTERS)
   .regex(/^[\w-]+$/);

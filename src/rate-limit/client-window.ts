@@ -6,7 +6,7 @@
 import type { Context } from 'hono';
 import { type AppEnv, configOf } from '../config.ts';
 import { firstWithin } from '../deadline.ts';
-import { logFault } from '../http/log.ts';
+import { logFault, noteMore } from '../http/log.ts';
 import { type CounterName, WINDOW_MS } from './window.ts';
 
 /** An isolate reports each twelfth of the limit. While a fifth is unreported, further requests ask for a place. */
@@ -101,9 +101,11 @@ export class ClientWindow {
 
   /** Reserves a place for a request, which passes unless the object denies the place in time. */
   async #ask(env: Env): Promise<Verdict> {
+    const startedAt = Date.now();
     this.#tally.reserved += 1;
     const inTime = await firstWithin(this.#send(env, true), CALL_DEADLINE_MS, undefined);
     const verdict = inTime ?? this.#fail(new Error(`no reply within ${CALL_DEADLINE_MS} ms`));
+    noteMore('counter_ms', Date.now() - startedAt);
     this.#tally.reserved -= 1;
     if (verdict === 'passed') this.#tally.passed += 1;
     return verdict;

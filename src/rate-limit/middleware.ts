@@ -4,7 +4,6 @@ import { createMiddleware } from 'hono/factory';
 import { LRUCache } from 'lru-cache';
 import { type AppEnv, configOf } from '../config.ts';
 import { ApiError } from '../http/errors.ts';
-import { noteMore } from '../http/log.ts';
 import { renderError } from '../http/render-error.ts';
 import { clientOf } from './client-address.ts';
 import { ClientWindow } from './client-window.ts';
@@ -40,9 +39,7 @@ export function rateLimit({ ingestPaths }: { ingestPaths: readonly string[] }) {
       windows.set(key, window, { size: 1 });
     }
 
-    const counting = window.count(c, now);
-    const verdict = await counting;
-    if (verdict !== counting) noteMore('counter_ms', Date.now() - now);
+    const verdict = await window.count(c, now);
     if (verdict === 'passed') {
       await next();
     } else if (verdict === 'rejected') {

@@ -223,8 +223,8 @@ describe('a fault that the caller does not see', () => {
   const logged = (message: string) => [{ message, request_id: 'in-the-log' }];
 
   it.each([
-    ['when D1 fails before KV replays', FAILING_D1, A, 200, 'D1 failed; KV answered'],
-    ['when D1 fails before KV rejects', FAILING_D1, B, 409, 'D1 failed; KV answered'],
+    ['when D1 fails before KV replays', FAILING_D1, A, 200, 'D1 failed; KV responded'],
+    ['when D1 fails before KV rejects', FAILING_D1, B, 409, 'D1 failed; KV responded'],
     ['when KV fails to read', FAILING_KV, A, 200, 'KV read failed'],
   ])('is logged %s', async (_, changes, body, status, message) => {
     const { response, settled, faults } = await sendLogged(changes, body, freshKey());
@@ -241,7 +241,7 @@ describe('a fault that the caller does not see', () => {
     expect(faults()).toEqual([]);
     gate.resolve();
     await settled;
-    expect(faults()).toMatchObject(logged('D1 failed; KV answered'));
+    expect(faults()).toMatchObject(logged('D1 failed; KV responded'));
   });
 
   it('is logged when KV fails to write', async () => {

@@ -4,7 +4,7 @@ import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { storedEvent } from '../../src/events/resource.ts';
-import { cursorText, listOf } from '../../src/openapi/list-resource.ts';
+import { followedListOf } from '../../src/openapi/list-resource.ts';
 import { bookingCreated, expectEvent, ingest, ingestInit, listEvents } from '../support/events.ts';
 import { expectError, expectStatus, get, sendWith } from '../support/http.ts';
 import { namedKey } from '../support/keys.ts';
@@ -205,7 +205,7 @@ it('an event of a kind that a later version has stored is served, as it is after
     await expectStatus(response, 200);
     return response.json();
   };
-  const eventPage = listOf(storedEvent).extend({ resume_cursor: cursorText });
+  const eventPage = followedListOf(storedEvent, 'cursor');
   const found = async (query: string) => {
     const { data } = eventPage.parse(await read(`?order=asc&${query}`));
     return data.map(({ id }) => ids.indexOf(id));

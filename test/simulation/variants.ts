@@ -26,7 +26,7 @@ export const BAD_EVENTS: Variants = {
   const lookingUp = findCachedResponse(context.cache, identity, context);`,
       `  const lookingUp = findCachedResponse(context.cache, identity, context);
   const known = await lookingUp;
-  if (known.kind === 'mismatch') return { kind: 'conflict' };
+  if (known.kind === 'conflict') return { kind: 'conflict' };
   const storing = storeOrFind(body, identity, context);`,
     ],
   ],
@@ -48,7 +48,7 @@ export const BAD_EVENTS: Variants = {
       'return decide(events, found?.results ?? [], call);',
       `const decisions = decide(events, found?.results ?? [], call);
   if (!inserted?.meta.changes) return decisions;
-  return decisions.map((each) => (each.kind === 'replay' ? { ...each, kind: 'accepted' } : each));`,
+  return decisions.map((each) => (each.kind === 'replayed' ? { ...each, kind: 'accepted' } : each));`,
     ],
   ],
   'each attempt without a key has an id of its own': [

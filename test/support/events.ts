@@ -1,7 +1,7 @@
 /** Posts and reads events in tests. */
 
 import { event, storedEvent } from '../../src/events/resource.ts';
-import { cursorText, listOf } from '../../src/openapi/list-resource.ts';
+import { followedListOf } from '../../src/openapi/list-resource.ts';
 import { expectStatus, get, send } from './http.ts';
 
 export type Body = Record<string, unknown>;
@@ -44,7 +44,5 @@ export async function expectEvent(response: Response, status: number) {
 export async function listEvents(query = '') {
   const response = await get(`/api/v1/events?${query}`);
   await expectStatus(response, 200);
-  return listOf(storedEvent)
-    .extend({ resume_cursor: cursorText })
-    .parse(await response.json());
+  return followedListOf(storedEvent, 'cursor').parse(await response.json());
 }
