@@ -6,7 +6,13 @@
 
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { type CursorScope, encodeCursor, invalidCursor, listJson } from '../http/paging.ts';
+import {
+  type CursorScope,
+  decodeCursor,
+  encodeCursor,
+  invalidCursor,
+  listJson,
+} from '../http/paging.ts';
 import { readD1 } from '../storage/d1.ts';
 import {
   type Item,
@@ -31,16 +37,21 @@ type ChangePlace = {
   start: number;
 };
 
-export const CHANGES_SCOPE: CursorScope = { list: 'property-changes' };
+const SCOPE: CursorScope = { list: 'property-changes' };
 
 /** A place as it is in a cursor. */
-export const changePlace: z.ZodType<ChangePlace> = z
+const changePlace: z.ZodType<ChangePlace> = z
   .tuple([z.string(), z.int(), z.int()])
   .transform(([generation, seq, start]) => ({ generation, seq, start }));
 
+/** Throws `invalid_cursor` unless the cursor is of this list. */
+export function decodeChangePlace(cursor: string | undefined): Promise<ChangePlace | undefined> {
+  return decodeCursor(cursor, SCOPE, changePlace, 'after');
+}
+
 /** Makes the cursor for the items after a place. */
 export function changeCursor({ generation, seq, start }: ChangePlace): Promise<string> {
-  return encodeCursor(CHANGES_SCOPE, [generation, seq, Math.max(seq, start)]);
+  return encodeCursor(SCOPE, [generation, seq, Math.max(seq, start)]);
 }
 
 /** A request for at most `limit` changes after a place, or from the beginning. */
@@ -53,7 +64,7 @@ type ChangesRequest = {
 type ListState = { generation: string; newest: number | null };
 
 /** Selects the generation, and for a reader that begins, the place of the newest change: one row read for each. */
-export const LIST_STATE = statementOf(sql<ListState>`
+const LIST_STATE = statementOf(sql<ListState>`
   select ${databaseIdentity.generation},
     case when ${placeholder('begins')} then (select max(${properties.change_seq}) from ${properties}) end as newest
   from ${databaseIdentity}`);

@@ -54,7 +54,7 @@ export type FeedKind<Request> = {
 };
 
 /** No listing was found for these requests, which are 404s. */
-export type Missing<Request> = { missing: readonly Request[] };
+type Missing<Request> = { missing: readonly Request[] };
 
 type FeedOptions = {
   /** The languages that every text is cut to; undefined for all of them. */

@@ -2,7 +2,7 @@
 
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { type CursorScope, encodeCursor, listJson } from '../http/paging.ts';
+import { type CursorScope, decodeCursor, encodeCursor, listJson } from '../http/paging.ts';
 import { uuid } from '../schema.ts';
 import { readD1 } from '../storage/d1.ts';
 import { keysetPage, readPage, statementOf, withinShare } from '../storage/statement.ts';
@@ -14,11 +14,14 @@ import { locations } from './table.ts';
 type LocationPosition = readonly [slug: string | null, id: string];
 
 /** A position as it is in a cursor. */
-export const locationPosition: z.ZodType<LocationPosition> = z
-  .tuple([slugText.nullable(), uuid])
-  .readonly();
+const position: z.ZodType<LocationPosition> = z.tuple([slugText.nullable(), uuid]).readonly();
 
-export const LOCATIONS_SCOPE: CursorScope = { list: 'locations' };
+const SCOPE: CursorScope = { list: 'locations' };
+
+/** Throws `invalid_cursor` unless the cursor is of this list. */
+export function decodeLocationPosition(cursor: string | undefined) {
+  return decodeCursor(cursor, SCOPE, position);
+}
 
 /** A request for at most `limit` locations after a position, or from the beginning. */
 type LocationsRequest = { limit: number; after?: LocationPosition | undefined };
@@ -44,7 +47,7 @@ export const LOCATION_PAGE: FeedKind<LocationsRequest> = {
     );
     const documents = items.map(({ document }) => document);
     const last = next && [next.slug, next.id];
-    return listJson(documents, last ? await encodeCursor(LOCATIONS_SCOPE, last) : null);
+    return listJson(documents, last ? await encodeCursor(SCOPE, last) : null);
   },
 };
 

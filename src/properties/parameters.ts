@@ -13,7 +13,7 @@ import { slug } from './slug.ts';
 import type { FilterColumn } from './table.ts';
 
 /** The web statuses that the feed shows. A hidden listing is never on the wire. */
-export const PUBLIC_STATUSES = ['listed', 'coming_soon', 'sold_out'] as const;
+const PUBLIC_STATUSES = ['listed', 'coming_soon', 'sold_out'] as const;
 export const publicStatus = z
   .enum(PUBLIC_STATUSES)
   .meta({ id: 'PropertyStatus', description: 'Web status, never `hidden`.' });

@@ -37,7 +37,7 @@ export const amenity = z
   .meta({ id: 'Amenity', description: 'An amenity of a home.' });
 
 /** A feature that sets a home apart. */
-export const feature = z
+const feature = z
   .strictObject({
     icon_slug: text.meta({ description: 'Names an icon of the site.', examples: ['sea-view'] }),
     label: localeMap,
@@ -54,7 +54,7 @@ export const photoSection = z
   .meta({ id: 'PhotoSection', description: 'What a photo shows.' });
 
 /** A photo of the gallery. */
-export const galleryPhoto = z
+const galleryPhoto = z
   .strictObject({
     url: httpUrl,
     alt: localeMap,
@@ -203,6 +203,5 @@ export const changeList = followedListOf(propertyChange, 'after').meta({
   description: 'A page of changes.',
 });
 
-export type LocationResource = z.infer<typeof locationResource>;
 export type Property = z.infer<typeof property>;
 export type PropertyCard = z.infer<typeof propertyCard>;

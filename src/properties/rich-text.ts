@@ -3,7 +3,7 @@
 const LINE_END = /\r\n?|\n/g;
 
 /** A node. Its marks and attributes do not show in plain text. */
-export type RichTextNode = { type: string; text?: string; content?: RichTextNode[] };
+type RichTextNode = { type: string; text?: string; content?: RichTextNode[] };
 export type RichText = string | RichTextNode;
 
 /**

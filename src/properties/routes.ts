@@ -1,15 +1,15 @@
 /** The routes of the feed: listings, their cards, one listing, the changes, and the locations that listings name. */
 
-import { Hono } from 'hono';
+import { type Context, Hono } from 'hono';
+import type * as z from 'zod';
 import { requireFeedAccess } from '../auth/require.ts';
 import { type AppEnv, configOf } from '../config.ts';
-import { decodeCursor } from '../http/paging.ts';
 import { validQuery } from '../http/query.ts';
 import { lookUntil } from '../http/wait.ts';
 import { isUuid } from '../schema.ts';
-import { CHANGES_SCOPE, changePlace, readChanges } from './changes.ts';
+import { decodeChangePlace, readChanges } from './changes.ts';
 import { Feed, noSuchProperty } from './feed.ts';
-import { LOCATION_PAGE, LOCATIONS_SCOPE, locationPosition } from './locations.ts';
+import { decodeLocationPosition, LOCATION_PAGE } from './locations.ts';
 import {
   changeParameters,
   itemParameters,
@@ -17,55 +17,60 @@ import {
   locationParameters,
 } from './parameters.ts';
 import { isSlug } from './slug.ts';
-import { LISTING, LISTING_PAGE, type ListingKey, position, propertiesScope } from './store.ts';
+import { decodeListingPosition, LISTING, LISTING_PAGE, type ListingKey } from './store.ts';
 
 /** Mounted at /api/v1/web. */
 export function propertyRoutes() {
   const feed = new Feed();
-  const routes = new Hono<AppEnv>();
-  for (const [path, shows] of [
-    ['/properties', 'document'],
-    ['/property-cards', 'card'],
-  ] as const) {
-    const query = validQuery(listParameters, { location_slug: 'location' });
-    routes.get(path, requireFeedAccess(), query, async (c) => {
-      const { limit, cursor, locale, fresh, ...filters } = c.req.valid('query');
-      const shape = { shows, filters };
-      // Most requests have no cursor.
-      const after =
-        cursor === undefined
-          ? undefined
-          : await decodeCursor(cursor, propertiesScope(shape), position);
-      return feed.respond(c, LISTING_PAGE, { ...shape, limit, after }, { locale, fresh });
-    });
-  }
-  return routes
-    .get('/properties/:slugOrId', requireFeedAccess(), validQuery(itemParameters), async (c) => {
+  const listQuery = validQuery(listParameters, { location_slug: 'location' });
+  return new Hono<AppEnv>()
+    .get('/properties', requireFeedAccess(), listQuery, (c) =>
+      respondWithPage(c, feed, 'document', c.req.valid('query')),
+    )
+    .get('/property-cards', requireFeedAccess(), listQuery, (c) =>
+      respondWithPage(c, feed, 'card', c.req.valid('query')),
+    )
+    .get('/properties/:slugOrId', requireFeedAccess(), validQuery(itemParameters), (c) => {
       const key = keyOf(c.req.param('slugOrId'));
       return feed.respond(c, LISTING, key, c.req.valid('query'));
     })
     .get('/locations', requireFeedAccess(), validQuery(locationParameters), async (c) => {
       const { limit, cursor, locale, fresh } = c.req.valid('query');
-      const after = await decodeCursor(cursor, LOCATIONS_SCOPE, locationPosition);
+      const after = await decodeLocationPosition(cursor);
       return feed.respond(c, LOCATION_PAGE, { limit, after }, { locale, fresh });
     })
-    .get('/property-changes', requireFeedAccess(), validQuery(changeParameters), async (c) => {
-      const { limit, after: cursor, locale, wait } = c.req.valid('query');
-      let after = await decodeCursor(cursor, CHANGES_SCOPE, changePlace, 'after');
-      const { publicSiteUrl } = configOf(c.env);
-      const { result, headers } = await lookUntil(
-        c,
-        async () => {
-          const changes = await readChanges(c.env.DB, publicSiteUrl, { limit, after, locale });
-          after = changes.place;
-          return changes;
-        },
-        ({ isEmpty }) => isEmpty,
-        wait,
-      );
-      const type = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
-      return new Response(result.json, { headers: { ...type, ...headers } });
-    });
+    .get('/property-changes', requireFeedAccess(), validQuery(changeParameters), (c) =>
+      respondWithChanges(c, c.req.valid('query')),
+    );
+}
+
+async function respondWithPage(
+  c: Context<AppEnv>,
+  feed: Feed,
+  shows: 'document' | 'card',
+  query: z.output<typeof listParameters>,
+): Promise<Response> {
+  const { limit, cursor, locale, fresh, ...filters } = query;
+  const list = { shows, filters };
+  // Most requests have no cursor.
+  const after = cursor === undefined ? undefined : await decodeListingPosition(cursor, list);
+  return feed.respond(c, LISTING_PAGE, { ...list, limit, after }, { locale, fresh });
+}
+
+async function respondWithChanges(
+  c: Context<AppEnv>,
+  { limit, after: cursor, locale, wait }: z.output<typeof changeParameters>,
+): Promise<Response> {
+  const { publicSiteUrl } = configOf(c.env);
+  let after = await decodeChangePlace(cursor);
+  const readNext = async () => {
+    const changes = await readChanges(c.env.DB, publicSiteUrl, { limit, after, locale });
+    after = changes.place;
+    return changes;
+  };
+  const { result, headers } = await lookUntil(c, readNext, ({ isEmpty }) => isEmpty, wait);
+  const type = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
+  return new Response(result.json, { headers: { ...type, ...headers } });
 }
 
 /** Returns the key that a path names: an id or a slug. Throws the 404 for a name that no listing can have. */

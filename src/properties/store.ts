@@ -2,7 +2,7 @@
 
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { type CursorScope, encodeCursor, listJson } from '../http/paging.ts';
+import { type CursorScope, decodeCursor, encodeCursor, listJson } from '../http/paging.ts';
 import { uuid } from '../schema.ts';
 import { readD1 } from '../storage/d1.ts';
 import {
@@ -23,10 +23,10 @@ import { FILTER_COLUMNS, locations, properties } from './table.ts';
 type Position = readonly [displayOrder: number, id: string];
 
 /** A position as it is in a cursor. */
-export const position: z.ZodType<Position> = z.tuple([z.int32(), uuid]).readonly();
+const position: z.ZodType<Position> = z.tuple([z.int32(), uuid]).readonly();
 
 /** A request for at most `limit` listings after a position, or from the beginning, as `Property` or `PropertyCard`. */
-export type PageRequest = {
+type PageRequest = {
   shows: 'document' | 'card';
   filters: FeedFilters;
   limit: number;
@@ -38,8 +38,13 @@ export type ListingKey = { id: string } | { slug: string };
 
 type Shape = Pick<PageRequest, 'shows' | 'filters'>;
 
-export function propertiesScope({ shows, filters }: Shape): CursorScope {
+function scopeOf({ shows, filters }: Shape): CursorScope {
   return { list: shows === 'card' ? 'property-cards' : 'properties', filters };
+}
+
+/** Throws `invalid_cursor` unless the cursor is of this list. */
+export function decodeListingPosition(cursor: string, list: Shape): Promise<Position | undefined> {
+  return decodeCursor(cursor, scopeOf(list), position);
 }
 
 /** Comes before every position: orders are 32-bit integers. */
@@ -65,7 +70,7 @@ export const LISTING_PAGE: FeedKind<PageRequest> = {
       (row) => documentOf(row, publicSiteUrl, shows),
     );
     const documents = items.map(({ document }) => document);
-    const scope = propertiesScope({ shows, filters });
+    const scope = scopeOf({ shows, filters });
     const last = next && [next.display_order, next.id];
     return listJson(documents, last ? await encodeCursor(scope, last) : null);
   },

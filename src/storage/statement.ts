@@ -138,7 +138,7 @@ export async function readPage<Row>(
 }
 
 /** Takes the items of a page: at most `limit`, and up to the bound in bytes. */
-export function takePage<Row>(
+function takePage<Row>(
   rows: readonly Row[],
   limit: number,
   documentOf: (row: Row) => string | undefined,

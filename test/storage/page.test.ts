@@ -3,7 +3,7 @@
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createApp } from '../../src/app.ts';
-import { takePage } from '../../src/storage/statement.ts';
+import { readPage } from '../../src/storage/statement.ts';
 import { counting } from '../support/counting.ts';
 import { expectStatus, sendWith } from '../support/http.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';
@@ -20,9 +20,9 @@ describe('a page', () => {
     ['nothing after one that does not fit', [3 * MIB, 2 * MIB, 1], 1],
     ['nothing after one that was left out', [1, Number.NaN, 1], 1],
     ['one item, however large', [5 * MIB, 1], 1],
-  ])('takes %s', (_, sizes, count) => {
+  ])('takes %s', async (_, sizes, count) => {
     const documentOf = (bytes: number) => (bytes > 0 ? 'a'.repeat(bytes) : undefined);
-    const { items, next } = takePage(sizes, 10, documentOf);
+    const { items, next } = await readPage(10, async () => sizes, documentOf);
     expect(items.map(({ row }) => row)).toEqual(sizes.slice(0, count));
     expect(next).toBe(count < sizes.length ? sizes[count - 1] : undefined);
   });

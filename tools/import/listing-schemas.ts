@@ -4,7 +4,7 @@
  */
 
 import * as z from 'zod';
-import { PUBLIC_STATUSES } from '../../src/properties/parameters.ts';
+import { publicStatus } from '../../src/properties/parameters.ts';
 import { amenity, location, photoSection, property } from '../../src/properties/resource.ts';
 import { plainTextOf, type RichText } from '../../src/properties/rich-text.ts';
 import type { Source } from '../../src/properties/source.ts';
@@ -112,7 +112,7 @@ export const ownFields = {
   hid: optionalText.default(null),
   slug: shape.slug,
   name: shape.name.regex(/\S|^$/, 'must not be blank'),
-  status: z.enum([...PUBLIC_STATUSES, 'hidden']),
+  status: z.enum([...publicStatus.options, 'hidden']),
   title: shape.title.default({}),
   type: shape.type.default(null),
   description: description.default({}),

@@ -1,7 +1,7 @@
 /** The operations of the feed in the OpenAPI document. */
 
 import * as z from 'zod';
-import { FEED_ACCESS } from '../../auth/openapi/access.ts';
+import { ACCESS } from '../../auth/openapi/access.ts';
 import { invalidCursor } from '../../http/paging.ts';
 import {
   badParameter,
@@ -80,7 +80,7 @@ export const propertyChapter = chapter(tag, {
     operationId: 'listProperties',
     summary: 'List the public listings',
     description: `Lists the public listings in curatorial order (\`display_order\`, then \`id\`). While \`has_more\` is true, send \`next_cursor\` as \`cursor\` to get the next page. If a listing is added, moved or removed in between, no other listing is repeated or missed. Unknown parameters are rejected.`,
-    access: FEED_ACCESS,
+    access: ACCESS.feed,
     query: listParameters,
     headers: requestHeaders,
     responses: cacheable({
@@ -95,7 +95,7 @@ export const propertyChapter = chapter(tag, {
     summary: 'List cards of the public listings',
     description:
       'Lists the listings for an overview page, with the parameters, order and paging of the list of listings. A card has a few fields of its listing, so a page is far smaller.',
-    access: FEED_ACCESS,
+    access: ACCESS.feed,
     query: listParameters,
     headers: requestHeaders,
     responses: cacheable({
@@ -113,7 +113,7 @@ export const propertyChapter = chapter(tag, {
     summary: 'Get one listing',
     description:
       'Returns the listing whose `id` or `slug` is in the path: a UUID is an `id`. A listing of any web status but `hidden` is served; see its `status`.',
-    access: FEED_ACCESS,
+    access: ACCESS.feed,
     path: z.object({
       slugOrId: patternText(/^[A-Za-z0-9]+([-_][A-Za-z0-9]+)*$/, 200)
         .min(1)
@@ -139,7 +139,7 @@ export const propertyChapter = chapter(tag, {
     summary: 'List the changes of listings',
     description:
       'For sites that keep a copy. Without `after`: the whole public catalogue, each listing once. With the `resume_cursor` of an earlier response as `after`: each listing that has changed since then, once, at its latest change; a listing that was hidden has `removed` and no property. The changes come in the order in which imports were committed. The response is read from the primary database and never cached, so it shows an import as soon as the import has ended.',
-    access: FEED_ACCESS,
+    access: ACCESS.feed,
     query: changeParameters,
     responses: {
       200: {
@@ -161,7 +161,7 @@ export const propertyChapter = chapter(tag, {
     summary: 'List the locations',
     description:
       'Lists all locations, ordered by `slug`, then by `id`; locations without a slug come last. The filters `location` and `location_id` of the listings take their slugs and ids. Some locations may have no public listing.',
-    access: FEED_ACCESS,
+    access: ACCESS.feed,
     query: locationParameters,
     headers: requestHeaders,
     responses: cacheable({
