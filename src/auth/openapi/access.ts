@@ -22,8 +22,6 @@ export const securitySchemes = {
   },
 } as const;
 
-export const OPEN: Access = { security: [], errors: [] };
-
 /** Access by an API key with the scope: see `requireScope`. `name` is the scope's in the names of responses. */
 function keyWith(scope: Scope, name: string): Access {
   return {
@@ -44,23 +42,26 @@ function keyWith(scope: Scope, name: string): Access {
   };
 }
 
-export const EVENTS_WRITE = keyWith('events:write', 'EventsWrite');
-export const EVENTS_READ = keyWith('events:read', 'EventsRead');
-
-/** Access to the property feed: see `requireFeedAccess`. */
-export const FEED_ACCESS: Access = {
-  security: [{ apiKey: [] }, { bearer: [] }],
-  scope: FEED_SCOPE,
-  errors: [
-    {
-      id: 'CredentialsRequired',
-      description: 'Neither a key nor a token was sent, or none of them is valid.',
-      errors: [FEED_REJECTIONS.required(), FEED_REJECTIONS.invalid()],
-    },
-    {
-      id: 'FeedAccessRequired',
-      description: `The credential is valid but does not open the feed: the token lacks the permission, or the key the scope \`${FEED_SCOPE}\`.`,
-      errors: [FEED_REJECTIONS.denied(), FEED_REJECTIONS.keyDenied()],
-    },
-  ],
-};
+/** The access of the operations. */
+export const ACCESS = {
+  open: { security: [], errors: [] },
+  eventsWrite: keyWith('events:write', 'EventsWrite'),
+  eventsRead: keyWith('events:read', 'EventsRead'),
+  /** See `requireFeedAccess`. */
+  feed: {
+    security: [{ apiKey: [] }, { bearer: [] }],
+    scope: FEED_SCOPE,
+    errors: [
+      {
+        id: 'CredentialsRequired',
+        description: 'Neither a key nor a token was sent, or none of them is valid.',
+        errors: [FEED_REJECTIONS.required(), FEED_REJECTIONS.invalid()],
+      },
+      {
+        id: 'FeedAccessRequired',
+        description: `The credential is valid but does not open the feed: the token lacks the permission, or the key the scope \`${FEED_SCOPE}\`.`,
+        errors: [FEED_REJECTIONS.denied(), FEED_REJECTIONS.keyDenied()],
+      },
+    ],
+  },
+} satisfies Record<string, Access>;

@@ -1,6 +1,7 @@
 /** The catalogue: filters, what is missing, and a page of cards. */
 
-import { isInOtherLanguage, type Listing, missingOf, PART_NAMES, textIn } from './catalogue.ts';
+import { LOCALES } from '../../properties/locale-map.ts';
+import { LANGUAGES, type Listing, missingOf, PART_NAMES, textIn } from './catalogue.ts';
 import {
   Badges,
   counted,
@@ -14,7 +15,7 @@ import {
   sizeOf,
   TYPES,
 } from './parts.tsx';
-import { addressOf, isShown, type View } from './view.ts';
+import { addressOf, type View } from './view.ts';
 
 /** A catalogue may have 10,000 listings. */
 const CARDS_PER_PAGE = 100;
@@ -159,4 +160,26 @@ function Card({ listing, view }: { listing: Listing; view: View }) {
       <Marks missing={missing} />
     </li>
   );
+}
+
+/** Reports whether a part is a text in another language. */
+function isInOtherLanguage(part: string, language: View['lang']): boolean {
+  return LOCALES.some((code) => code !== language && part.startsWith(LANGUAGES[code]));
+}
+
+/** Reports whether the view shows a listing. */
+function isShown(listing: Listing, view: View): boolean {
+  const { status, type, location, find, missing } = view;
+  if (status && listing.status !== status) return false;
+  if (type && listing.type !== type) return false;
+  if (location && listing.location?.id !== location) return false;
+  if (missing && !missingOf(listing).includes(missing)) return false;
+  const { name, slug, hid, city, title } = listing;
+  const texts = [name, slug, hid ?? '', city ?? '', ...Object.values(title)];
+  return texts.some((text) => plain(text).includes(plain(find)));
+}
+
+/** Drops case and accents: Deià is found by deia. */
+function plain(text: string): string {
+  return text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
 }

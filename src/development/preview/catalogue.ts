@@ -3,6 +3,7 @@
 import { asc, eq } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/d1';
 import { configOf } from '../../config.ts';
+import { LOCALES, type LocaleMap } from '../../properties/locale-map.ts';
 import { render } from '../../properties/render.ts';
 import type { Property } from '../../properties/resource.ts';
 import type { Source } from '../../properties/source.ts';
@@ -12,10 +13,8 @@ import { readD1 } from '../../storage/d1.ts';
 /** A property, or a hidden listing in the form of a property. */
 export type Listing = Omit<Property, 'status'> & { status: Source['status'] };
 
-export type LocaleMap = Property['title'];
-export type Language = keyof LocaleMap;
+type Language = keyof LocaleMap;
 
-export const LANGUAGE_CODES = ['en', 'es', 'fr'] as const satisfies Language[];
 export const LANGUAGES: Record<Language, string> = { en: 'English', es: 'Spanish', fr: 'French' };
 
 /** Reads every listing in the order of the feed, or the one with a slug. */
@@ -39,7 +38,7 @@ function listingOf(source: Source, publicSiteUrl: string): Listing {
 
 /** Returns the text in the language, else in another language; undefined if the map is empty. */
 export function textIn(map: LocaleMap, chosen: Language) {
-  const language = [chosen, ...LANGUAGE_CODES].find((code) => map[code] !== undefined);
+  const language = [chosen, ...LOCALES].find((code) => map[code] !== undefined);
   return language && { text: map[language] ?? '', language };
 }
 
@@ -72,13 +71,8 @@ export function missingOf(listing: Listing): string[] {
   return PART_NAMES.filter((name) => PARTS[name]?.(listing));
 }
 
-/** Reports whether a part is a text in another language. */
-export function isInOtherLanguage(part: string, language: Language): boolean {
-  return LANGUAGE_CODES.some((code) => code !== language && part.startsWith(LANGUAGES[code]));
-}
-
 function inEachLanguage(name: string, mapsOf: (listing: Listing) => LocaleMap[]): typeof PARTS {
-  const parts = LANGUAGE_CODES.map((code) => {
+  const parts = LOCALES.map((code) => {
     const isMissing = (listing: Listing) => mapsOf(listing).some((map) => map[code] === undefined);
     return [`${LANGUAGES[code]} ${name}`, isMissing] as const;
   });

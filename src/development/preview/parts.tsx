@@ -1,15 +1,9 @@
 /** The parts that the catalogue and the page of a listing share. */
 
 import type { PropsWithChildren } from 'hono/jsx';
+import { LOCALES, type LocaleMap } from '../../properties/locale-map.ts';
 import { Frame } from '../frame.tsx';
-import {
-  LANGUAGE_CODES,
-  LANGUAGES,
-  type Listing,
-  type LocaleMap,
-  type Photo,
-  textIn,
-} from './catalogue.ts';
+import { LANGUAGES, type Listing, type Photo, textIn } from './catalogue.ts';
 import { addressOf, type View } from './view.ts';
 
 export const STATUSES = {
@@ -26,7 +20,7 @@ type PreviewFrameProps = PropsWithChildren<{ title: string; view: View }>;
 export function PreviewFrame({ title, view, children }: PreviewFrameProps) {
   const languages = (
     <nav class="pills row" aria-label="Language of the listings">
-      {LANGUAGE_CODES.map((lang) => (
+      {LOCALES.map((lang) => (
         <a href={addressOf({ ...view, lang }, '')} aria-current={`${lang === view.lang}`}>
           {LANGUAGES[lang]}
         </a>

@@ -1,7 +1,7 @@
 /** The operations on events in the OpenAPI document. */
 
 import * as z from 'zod';
-import { EVENTS_READ, EVENTS_WRITE } from '../../auth/openapi/access.ts';
+import { ACCESS } from '../../auth/openapi/access.ts';
 import { validationError } from '../../http/errors.ts';
 import { BODY_ERRORS, MAX_BODY_BYTES } from '../../http/json-body.ts';
 import { invalidCursor } from '../../http/paging.ts';
@@ -131,7 +131,7 @@ export const eventChapter = chapter(tag, {
     operationId: 'ingestEvent',
     summary: 'Record a domain event',
     description: `Stores an event. With an \`Idempotency-Key\`, the request can be repeated safely: the same key with the same body always gives the same event, and the same key with another body is rejected for 24 hours. Two bodies are the same if their canonical JSON (RFC 8785) is: the order of fields and white space do not matter. The id of the event is the UUID version 5 of the key, so a sender can compute it. The body has at most ${MAX_BODY_KIB} KiB and 64 levels.`,
-    access: EVENTS_WRITE,
+    access: ACCESS.eventsWrite,
     headers: {
       [IDEMPOTENCY_KEY_HEADER]: name.optional().meta({
         description:
@@ -192,7 +192,7 @@ export const eventChapter = chapter(tag, {
     operationId: 'ingestEvents',
     summary: 'Record up to 100 domain events',
     description: `Stores the events of an outbox or a backfill in one transaction, in the order sent. Each event has its own key, and the guarantee of a single event. So a batch can always be sent again unchanged. The body has at most ${BATCH_KIB} KiB, each event at most ${MAX_BODY_KIB} KiB and 64 levels. A batch counts as one request of the rate limit.`,
-    access: EVENTS_WRITE,
+    access: ACCESS.eventsWrite,
     body: {
       description: 'The events.',
       schema: ingestBatchRequest,
@@ -229,7 +229,7 @@ export const eventChapter = chapter(tag, {
     summary: 'List events',
     description:
       'Lists events in the order of their acceptance: the newest first, or with `order=asc` the oldest first. While `has_more` is true, send `next_cursor` as `cursor` to get the next page. To follow the stream, send `order=asc`, `wait`, and the `resume_cursor` of the latest response as `cursor`.',
-    access: EVENTS_READ,
+    access: ACCESS.eventsRead,
     query: listParameters,
     responses: {
       200: {
@@ -251,7 +251,7 @@ export const eventChapter = chapter(tag, {
     operationId: 'getEvent',
     summary: 'Get one event',
     description: 'Returns the stored event with this id.',
-    access: EVENTS_READ,
+    access: ACCESS.eventsRead,
     path: z.object({
       id: uuid.meta({
         description: 'The id of the event.',

@@ -1,7 +1,7 @@
 /** The health checks in the OpenAPI document. */
 
 import type * as z from 'zod';
-import { OPEN } from '../../auth/openapi/access.ts';
+import { ACCESS } from '../../auth/openapi/access.ts';
 import { chapter, EXAMPLE_TIME, errorExample } from '../../openapi/chapter.ts';
 import { errorHeaders, headersOfErrors } from '../../openapi/headers.ts';
 import { VERSION } from '../../version.ts';
@@ -34,7 +34,7 @@ export const healthChapter = chapter(tag, {
     operationId: 'getHealth',
     summary: 'Whether the service responds',
     description: 'For monitors. It checks no dependency, and needs no credentials.',
-    access: OPEN,
+    access: ACCESS.open,
     responses: {
       200: {
         description: 'The service responds.',
@@ -48,7 +48,7 @@ export const healthChapter = chapter(tag, {
     summary: 'Whether the service and its dependencies are up',
     description:
       'The state of each dependency, checked at most 5 seconds ago. `degraded`: the service works without its idempotency cache or its rate limiter. It needs no credentials.',
-    access: OPEN,
+    access: ACCESS.open,
     responses: {
       200: {
         description: 'The database is up.',
