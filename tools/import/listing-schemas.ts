@@ -19,18 +19,28 @@ import {
 } from '../../src/properties/text.ts';
 import { uuid } from '../../src/schema.ts';
 
-const CONTAINERS = ['doc', 'bulletList', 'orderedList', 'listItem', 'blockquote'] as const;
-const BLOCKS = ['paragraph', 'heading'] as const;
-const NODE_TYPES = new Set<string>([...CONTAINERS, ...BLOCKS, 'hardBreak', 'text']);
-/** Bounds the recursion. No text that people read is nested so deep. */
-const MAX_NESTING = 64;
+const NODE_TYPES = [
+  ...['bulletList', 'orderedList', 'listItem', 'blockquote'],
+  ...['paragraph', 'heading', 'hardBreak', 'text'],
+];
+/** Bounds the recursion, in levels of JSON: a node has two. No text that people read is nested so deep. */
+const MAX_NESTING = 128;
 
-/**
- * Checks a rich text. A problem has its path: `content.0.content.2.type`. Attributes and marks are never shown, but
- * SQLite cannot read JSON that is nested deeper, or has NUL in it.
- */
+const nodes = z
+  .array(z.lazy(() => node))
+  .max(MAX_LIST_ENTRIES)
+  .exactOptional();
+const node: z.ZodType = z
+  .looseObject({ type: z.enum(NODE_TYPES), text: text.exactOptional(), content: nodes })
+  .refine((each) => each.type !== 'text' || each.text !== undefined, {
+    path: ['text'],
+    error: 'is required',
+  });
+const document = z.looseObject({ type: z.literal('doc'), content: nodes });
+
+/** A rich text. A problem has its path: `content.0.content.2.type`. */
 export const richText: z.ZodType<RichText> = z.unknown().transform((value, context) => {
-  const problems = typeof value === 'string' ? textProblems(value, []) : documentProblems(value);
+  const problems = richTextProblems(value);
   for (const { path, message } of problems) context.addIssue({ code: 'custom', path, message });
   if (problems.length > 0) return z.NEVER;
   // A text, or a document without problems.
@@ -41,6 +51,28 @@ export const richText: z.ZodType<RichText> = z.unknown().transform((value, conte
   }
   return checked;
 });
+
+function richTextProblems(value: unknown): { path: PropertyKey[]; message: string }[] {
+  if (typeof value !== 'string' && (!isMap(value) || value.type !== 'doc')) {
+    return [{ path: [], message: 'must be a string or a ProseMirror document of type "doc"' }];
+  }
+  // Attributes and marks are never shown, but SQLite cannot read JSON that is nested deeper, or has NUL in it.
+  const texts: unknown[] = [];
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    const containers = level.filter(isContainer);
+    if (depth >= MAX_NESTING && containers.length > 0) {
+      return [{ path: [], message: `must be nested at most ${MAX_NESTING} levels deep` }];
+    }
+    texts.push(...level.filter((each) => typeof each === 'string'));
+    texts.push(...containers.flatMap((each) => Object.keys(each)));
+    level = containers.flatMap((each) => Object.values(each));
+  }
+  const { error } = typeof value === 'string' ? text.safeParse(value) : document.safeParse(value);
+  if (error) return error.issues;
+  const [hidden] = texts.flatMap((each) => text.safeParse(each).error?.issues ?? []);
+  return hidden === undefined ? [] : [{ path: [], message: hidden.message }];
+}
 
 /** Sites write URLs into pages, where these would end an attribute or a tag. */
 const UNSAFE_IN_URL = /["'<>\s]/;
@@ -145,66 +177,6 @@ export const source = z.strictObject({
   location: location.nullable(),
   amenities: z.array(amenity),
 }) satisfies z.ZodType<Source>;
-
-type NodeProblem = { path: (string | number)[]; message: string };
-
-const TOO_DEEP = `must be nested at most ${MAX_NESTING} levels deep`;
-
-function documentProblems(value: unknown): NodeProblem[] {
-  if (!isMap(value) || value.type !== 'doc') {
-    return [{ path: [], message: 'must be a string or a ProseMirror document of type "doc"' }];
-  }
-  return nodeProblems(value, [], 1);
-}
-
-function nodeProblems(node: unknown, path: (string | number)[], depth: number): NodeProblem[] {
-  if (!isMap(node)) return [{ path, message: 'must be a ProseMirror node' }];
-  if (depth > MAX_NESTING) return [{ path, message: TOO_DEEP }];
-  const { type, text: ownText } = node;
-  if (typeof type !== 'string' || !NODE_TYPES.has(type)) {
-    return [{ path: [...path, 'type'], message: `must be one of ${[...NODE_TYPES].join(', ')}` }];
-  }
-  if (type === 'doc' && depth > 1) {
-    return [{ path: [...path, 'type'], message: 'must not be a document inside a document' }];
-  }
-  const isText = type === 'text';
-  const problems = isText ? textProblems(ownText, [...path, 'text']) : [];
-  const fields = Object.entries(node).filter(([name]) => !(isText && name === 'text'));
-  return problems.concat(
-    fields.flatMap(([name, value]) =>
-      name === 'content' && !isText
-        ? contentProblems(value, [...path, name], depth)
-        : unshownProblems(value, [...path, name]),
-    ),
-  );
-}
-
-function contentProblems(value: unknown, path: (string | number)[], depth: number): NodeProblem[] {
-  if (!Array.isArray(value) || value.length > MAX_LIST_ENTRIES) {
-    return [{ path, message: `must be a list of at most ${MAX_LIST_ENTRIES} nodes` }];
-  }
-  return value.flatMap((child: unknown, index) => nodeProblems(child, [...path, index], depth + 1));
-}
-
-function textProblems(value: unknown, path: (string | number)[]): NodeProblem[] {
-  const issues = text.safeParse(value).error?.issues ?? [];
-  return issues.map(({ message }) => ({ path, message }));
-}
-
-/** Returns the first problem of attributes or marks: their depth, or a text or name in them. Without recursion. */
-function unshownProblems(value: unknown, path: (string | number)[]): NodeProblem[] {
-  let level = [value];
-  for (let depth = 0; level.length > 0; depth += 1) {
-    const containers = level.filter(isContainer);
-    if (depth >= MAX_NESTING && containers.length > 0) return [{ path, message: TOO_DEEP }];
-    const names = containers.flatMap((each) => Object.keys(each));
-    const texts = [...level, ...names].filter((each) => typeof each === 'string');
-    const [problem] = texts.flatMap((each) => textProblems(each, path));
-    if (problem !== undefined) return [problem];
-    level = containers.flatMap((each) => Object.values(each));
-  }
-  return [];
-}
 
 /** Reports whether a value is an object and no list. */
 export function isMap(value: unknown): value is Record<string, unknown> {
