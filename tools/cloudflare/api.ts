@@ -39,9 +39,6 @@ class Rejected extends UserError {
   }
 }
 
-/** No usable response came. It is not known whether the request was carried out. */
-export class NoAnswer extends UserError {}
-
 type CallOptions = {
   query?: Record<string, string>;
   body?: unknown;
@@ -63,7 +60,7 @@ export class CloudflareApi {
     this.#pausesMs = pausesMs;
   }
 
-  /** Returns the result of a call. Throws `Rejected` or `NoAnswer`. */
+  /** Returns the result of a call. Throws `Rejected`, or a `UserError` if no usable response came. */
   async call<T>(
     schema: z.ZodType<T>,
     method: string,
@@ -120,7 +117,7 @@ export class CloudflareApi {
       if ('response' in attempt) return attempt.response;
       if (number >= attempts) {
         const tried = number === 1 ? '' : `, ${number} times`;
-        throw new NoAnswer(
+        throw new UserError(
           `Cloudflare gave no usable answer to ${method} ${path}${tried}: ${attempt.fault}`,
         );
       }

@@ -11,7 +11,7 @@ import { messageOf } from '../command-line/user-error.ts';
 import { batchesOf } from '../database/tables.ts';
 import type { Plan } from './plan.ts';
 import type { Change, ListingRow } from './rows.ts';
-import { readState, type State } from './store.ts';
+import { type Catalogue, readState } from './store.ts';
 
 export type Write = ListingRow & { change: Change };
 
@@ -72,6 +72,7 @@ export class OutcomeUnknown extends Error {
 /** Another import was applied since this one began: everything has to be checked again. */
 export class Overtaken extends Error {
   override readonly name = 'Overtaken';
+  override readonly message = 'other imports were applied meanwhile, again and again: run it later';
 }
 
 /** The rows of an import in the staging table. */
@@ -82,7 +83,7 @@ export async function stage(
   database: D1Database,
   { records }: Pick<Plan, 'records'>,
   listings: readonly Write[],
-  { newestChange }: Pick<State, 'newestChange'>,
+  { newestChange }: Pick<Catalogue, 'newestChange'>,
   onStaged: (done: number) => void,
 ): Promise<Staged> {
   const importId = crypto.randomUUID();

@@ -4,7 +4,6 @@
  */
 
 import { readFileSync } from 'node:fs';
-import { NoAnswer } from '../cloudflare/api.ts';
 import { type Command, readArguments } from '../command-line/command.ts';
 import { userPath } from '../command-line/npm.ts';
 import { TARGET_OPTIONS, TARGET_USAGE, targetOf } from '../command-line/target.ts';
@@ -169,6 +168,5 @@ function consequenceOf(error: unknown): string {
   if (error instanceof OutcomeUnknown) {
     return 'It is not known whether the listings were changed. Run the same command again: it ends in the same state either way.';
   }
-  if (error instanceof NoAnswer) return 'The import had not changed a listing.';
   return 'Nothing was changed.';
 }

@@ -54,7 +54,7 @@ type Replacement = {
 export async function effectOf(
   plan: Plan,
   stored: Catalogue,
-  { database, publicSiteUrl }: { database: D1Database; publicSiteUrl: string },
+  options: { database: D1Database; publicSiteUrl: string },
   onCompared: (done: number) => void,
 ): Promise<Effect> {
   const { unchanged } = plan;
@@ -69,15 +69,13 @@ export async function effectOf(
   const effect: Effect = { writes: [], findings, problems: [], emptiedListings: 0 };
   let compared = unchanged.length;
   onCompared(compared);
-  for await (const each of replacementsInFile(plan, stored, database)) {
-    add(effect, each, emptiedRecords);
-    compared += 1;
-    onCompared(compared);
-  }
-  for await (const each of replacementsOutside(plan, database, publicSiteUrl)) {
-    const key = { field: 'slug', value: each.row.listing.slug };
-    const name = { kind: 'listing', place: 'the stored listing', key } as const;
-    effect.problems.push(...sizeProblems(each.row, name));
+  for await (const each of replacementsOf(plan, stored, options)) {
+    if (each.reason === 'file') onCompared(++compared);
+    else {
+      const key = { field: 'slug', value: each.row.listing.slug };
+      const name = { kind: 'listing', place: 'the stored listing', key } as const;
+      effect.problems.push(...sizeProblems(each.row, name));
+    }
     add(effect, each, emptiedRecords);
   }
   return effect;
@@ -99,43 +97,40 @@ function addRecords({ changed, emptied }: Findings, { records }: Plan): Map<stri
   return heads;
 }
 
-async function* replacementsInFile(
-  { rows }: Plan,
+/** The rows to write: those of the file, and those that show a changed location or amenity or are pruned. */
+async function* replacementsOf(
+  { records, known, rows, unchanged, pruned }: Plan,
   { heads }: Catalogue,
-  database: D1Database,
+  { database, publicSiteUrl }: { database: D1Database; publicSiteUrl: string },
 ): AsyncGenerator<Replacement> {
-  const known = new Map<string, ListingRow>();
-  for (const row of rows) {
-    if (heads.has(row.columns.id)) known.set(row.columns.id, row);
-    else yield { old: undefined, row, reason: 'file' };
-  }
-  for await (const old of readListings(database, [...known.keys()])) {
-    const row = known.get(old.id);
-    if (row !== undefined) yield { old, row, reason: 'file' };
+  const inFile = new Map(rows.map((row) => [row.columns.id, row]));
+  for (const [id, row] of inFile) if (!heads.has(id)) yield { old: undefined, row, reason: 'file' };
+  const changed = records.flatMap(({ key, old }) => (old === undefined ? [] : [key]));
+  const hidden = new Set(pruned);
+  const outside = new Set([...(await findUsers(database, changed)), ...hidden]);
+  for (const { id } of unchanged) outside.delete(id);
+  const replaced = [...inFile.keys()].filter((id) => heads.has(id));
+  const ids = new Set([...replaced, ...[...outside].sort()]);
+  for await (const old of readListings(database, [...ids])) {
+    const row = inFile.get(old.id);
+    const now = row ?? rowOf(renewed(old.listing, known, hidden.has(old.id)), publicSiteUrl);
+    const reason = row ? 'file' : hidden.has(old.id) ? 'pruned' : 'outside';
+    yield { old, row: now, reason };
   }
 }
 
-/** The listings outside the file that show a changed location or amenity, and those that are pruned. */
-async function* replacementsOutside(
-  { records, known, rows, unchanged, pruned }: Plan,
-  database: D1Database,
-  publicSiteUrl: string,
-): AsyncGenerator<Replacement> {
-  const changed = records.flatMap(({ key, old }) => (old === undefined ? [] : [key]));
-  const hidden = new Set(pruned);
-  const ids = new Set([...(await findUsers(database, changed)), ...hidden]);
-  for (const { id } of [...rows.map(({ listing }) => listing), ...unchanged]) ids.delete(id);
-  for await (const old of readListings(database, [...ids].sort())) {
-    const { location, amenities, status } = old.listing;
-    const now: Source = {
-      ...old.listing,
-      status: hidden.has(old.id) ? 'hidden' : status,
-      location: location && (known.locations.get(location.id) ?? location),
-      amenities: amenities.map((each) => known.amenities.get(each.slug) ?? each),
-    };
-    const reason = hidden.has(old.id) ? 'pruned' : 'outside';
-    yield { old, row: rowOf(now, publicSiteUrl), reason };
-  }
+function renewed(
+  listing: Source,
+  { locations, amenities }: Plan['known'],
+  isHidden: boolean,
+): Source {
+  const { location } = listing;
+  return {
+    ...listing,
+    status: isHidden ? 'hidden' : listing.status,
+    location: location && (locations.get(location.id) ?? location),
+    amenities: listing.amenities.map((each) => amenities.get(each.slug) ?? each),
+  };
 }
 
 function add(

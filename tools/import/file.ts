@@ -268,12 +268,8 @@ function repeatsOf(records: readonly FileRecord<unknown>[]): ImportProblem[] {
   const problems = (['id', 'slug'] as const).flatMap((field) =>
     repeated(records, ({ keys }) => keys[field]).map(({ entry, first }): ImportProblem => {
       const path = field === 'id' ? entry.idField : field;
-      const other = nameOf(first.name);
-      const fault: Pick<Fault, 'code' | 'details'> =
-        path === field
-          ? { code: 'repeats', details: [`the ${field} of ${other}`] }
-          : { code: 'same_id', details: [other] };
-      return { record: entry.name, path, ...fault, value: entry.keys[path] };
+      const details = [`the ${field} of ${nameOf(first.name)}`];
+      return { record: entry.name, path, code: 'repeats', details, value: entry.keys[path] };
     }),
   );
   // An id that follows from a slug repeats with the slug.

@@ -54,16 +54,19 @@ export type ImportOptions = {
   onProgress: (phase: 'checked' | 'staged', done: number, total: number) => void;
 };
 
+/** An import that others overtake this often gives up. */
+const MAX_ATTEMPTS = 10;
+
 /** Imports a file. Throws if the store fails: after `OutcomeUnknown`, the listings may have changed. */
 export async function importListings(
   read: ReadListings,
   options: ImportOptions,
 ): Promise<ImportOutcome> {
-  for (;;) {
+  for (let attempt = 1; ; attempt += 1) {
     try {
       return await attemptImport(read, options);
     } catch (error) {
-      if (!(error instanceof Overtaken)) throw error;
+      if (!(error instanceof Overtaken) || attempt === MAX_ATTEMPTS) throw error;
     }
   }
 }

@@ -34,7 +34,6 @@ const SENTENCES = {
   invalid: '%',
   two_names: 'must not be combined with %',
   repeats: 'repeats %',
-  same_id: 'gives the id of %',
   hero_id: 'must be the id of one of the photos of this listing',
   hero_address: 'must be the address of one of the photos of this listing',
   slug_taken: 'is the slug of the stored %',
@@ -161,15 +160,9 @@ function causeLine(problems: readonly ImportProblem[]): string {
   return `${cause}: ${often}, first ${where}${examples}${suggestionOf(first)}`;
 }
 
-/** Shows the values at fault. Of values that differ only in their digits, it shows the first. */
+/** Shows the first values at fault, each once. */
 function examplesOf(problems: readonly ImportProblem[]): string {
-  const examples = new Map<string, string>();
-  for (const { value } of problems) {
-    const text = shown(value);
-    const kind = text.replace(/\d+/g, '0');
-    if (text !== '' && !examples.has(kind)) examples.set(kind, text);
-  }
-  const all = [...examples.values()];
+  const all = [...new Set(problems.map(({ value }) => shown(value)))].filter(Boolean);
   const more = all.length > SHOWN_VALUES ? ' and others' : '';
   return all.length === 0 ? '' : `: ${all.slice(0, SHOWN_VALUES).join(', ')}${more}`;
 }

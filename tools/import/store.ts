@@ -18,22 +18,24 @@ export type Head = Pick<
   'id' | 'slug' | 'status' | 'source_hash' | 'rendering'
 > & { hid: string | null };
 
-/** The database at one moment, without the listings. */
-export type State = {
+/** The state of the database that each import changes. */
+type State = {
   /** The id of the import that was applied last. */
   lastImport: string | null;
   /** See `database_identity`. */
   generation: string;
   /** The place of the newest change of a listing. */
   newestChange: number;
-  locations: Location[];
-  amenities: Amenity[];
 };
 
-/** The stored catalogue: its locations and amenities, and the head of each listing by its id. */
-export type Catalogue = State & { heads: ReadonlyMap<string, Head> };
+/** The stored catalogue, with the head of each listing by its id. */
+export type Catalogue = State & {
+  locations: Location[];
+  amenities: Amenity[];
+  heads: ReadonlyMap<string, Head>;
+};
 
-const STATE = statementOf(sql<Omit<State, 'locations' | 'amenities'>>`
+const STATE = statementOf(sql<State>`
   select
     (select ${importStaging.import_id} from ${importStaging} where kind = 'applied') as "lastImport",
     (select ${databaseIdentity.generation} from ${databaseIdentity}) as "generation",
@@ -60,22 +62,17 @@ const USERS = statementOf(sql<{ id: string }>`
       select 1 from json_each(source, '$.amenities') as used
       where used.value->>'slug' in (select value from json_each(${sql.placeholder('keys')})))`);
 
-/** Reads the state of the database. */
 export async function readState(database: D1Database): Promise<State> {
   const [state] = await STATE.rows(database, {});
   if (state === undefined) throw new Error('the database has no state');
-  const locationRows = await LOCATIONS.rows(database, {});
-  const amenityRows = await AMENITIES.rows(database, {});
-  return {
-    ...state,
-    locations: locationRows.map(({ id, slug, name }) => ({ id, slug, name: JSON.parse(name) })),
-    amenities: amenityRows.map(({ slug, label }) => ({ slug, label: JSON.parse(label) })),
-  };
+  return state;
 }
 
-/** Reads the state of the database, and the head of every listing. */
+/** Reads the state first: an import that is applied during the next reads is noticed later. */
 export async function readCatalogue(database: D1Database): Promise<Catalogue> {
   const state = await readState(database);
+  const locationRows = await LOCATIONS.rows(database, {});
+  const amenityRows = await AMENITIES.rows(database, {});
   const heads = new Map<string, Head>();
   for (let last: string | undefined = ''; last !== undefined; ) {
     const after = { last };
@@ -83,7 +80,12 @@ export async function readCatalogue(database: D1Database): Promise<Catalogue> {
     for (const row of rows) heads.set(row.id, row);
     last = rows.length < HEADS_PER_QUERY ? undefined : rows.at(-1)?.id;
   }
-  return { ...state, heads };
+  return {
+    ...state,
+    locations: locationRows.map(({ id, slug, name }) => ({ id, slug, name: JSON.parse(name) })),
+    amenities: amenityRows.map(({ slug, label }) => ({ slug, label: JSON.parse(label) })),
+    heads,
+  };
 }
 
 /** Reads the stored listings with these ids, in their order. */

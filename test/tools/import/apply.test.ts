@@ -284,6 +284,17 @@ it('an import that another one overtakes at any moment changes the rows that the
   expect(trips).toBeGreaterThan(4);
 });
 
+it('an import that is overtaken again and again gives up', async () => {
+  let round = 0;
+  const database = tapD1(imports.database, async (call) => {
+    round += 1;
+    await load({ properties: [{ ...second, location_id: null, name: `Round ${round}` }] });
+    return call();
+  });
+  const overtaken = importInto(database, { properties: [{ ...first, location_id: null }] });
+  await expect(overtaken).rejects.toThrow('other imports were applied meanwhile');
+});
+
 it('an import whose repeated transaction is rejected, and that cannot read back why, has an unknown outcome', async () => {
   const database = databaseOver(async (_schema, body) => {
     const isBatch = 'batch' in body;

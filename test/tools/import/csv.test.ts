@@ -105,9 +105,9 @@ describe('a sheet', () => {
     );
     expect(rejected.code).toBe(1);
     expect(rejected.stderr.trim().split('\n')).toEqual([
-      'price_from must be a number such as 118000 or 118000.5: 7 listings, first casa-marea (row 2, price_from): "€ 118.000", "99,000.00", "on request", "x", "y" and others',
+      'price_from must be a number such as 118000 or 118000.5: 7 listings, first casa-marea (row 2, price_from): "€ 118.000", "€ 98.250", "99,000.00", "on request", "x" and others',
       'row 2, is_early_access (slug "casa-marea"): "maybe" must be yes, no, true or false',
-      'photos must be an absolute http or https URL: 2 times in 1 listing, first other (row 4, photos): "a/1.jpg"',
+      'photos must be an absolute http or https URL: 2 times in 1 listing, first other (row 4, photos): "a/1.jpg", "a/2.jpg"',
       'row 4, display_order (slug "other"): 1.5 must be a whole number',
       'no listing is stored under this slug, and a new one needs name, status, display_order: 7 listings, first new-one (row 5)',
       'row 6: names no listing: give its slug, hid or id',

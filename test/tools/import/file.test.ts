@@ -302,7 +302,7 @@ describe('a listings file', () => {
       expect(linesOf({ locations, amenities: [wifi, wifi], properties }).slice(2)).toEqual([
         `locations[2] (id "${ID}"): id "${ID}" repeats the id of locations[0] (id "${ID}")`,
         'amenities[1] (slug "wifi"): slug "wifi" repeats the slug of amenities[0] (slug "wifi")',
-        'properties[1] (slug "b"): hid "H-1" gives the id of properties[0] (slug "a")',
+        'properties[1] (slug "b"): hid "H-1" repeats the id of properties[0] (slug "a")',
         'properties[3] (slug "c"): slug "c" repeats the slug of properties[2] (slug "c")',
         `properties[5] (slug "e"): id "${ID}" repeats the id of properties[4] (slug "d")`,
       ]);

@@ -276,10 +276,10 @@ describe('a patch', () => {
         /^properties\[6\] \(slug "No Slug"\): slug "No Slug" must be lower-case /,
       ),
       expect.stringMatching(
-        /^properties\[1\] \(hid "H-1"\): hid "H-1" gives the id of properties\[0\]/,
+        /^properties\[1\] \(hid "H-1"\): hid "H-1" repeats the id of properties\[0\]/,
       ),
       expect.stringMatching(/^slug repeats the slug of properties\[0\]/),
-      'properties[5] (slug "other"): slug "other" gives the id of properties[2] (slug "casa-marea")',
+      'properties[5] (slug "other"): slug "other" repeats the id of properties[2] (slug "casa-marea")',
       'properties[5] (slug "other"): hero_photo "https://images.example.com/9.jpg" must be the address of one of the photos of this listing',
       expect.stringMatching(/problems/),
     ]);

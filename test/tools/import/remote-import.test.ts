@@ -117,7 +117,7 @@ describe('a remote import', () => {
         /^Cloudflare: its API cannot be reached \(\w+\)\. The request is repeated\.$/,
       ),
       expect.stringMatching(/^Cloudflare gave no usable answer to .*5 times/),
-      'The import had not changed a listing.',
+      'Nothing was changed.',
     ]);
   });
 
