@@ -74,7 +74,7 @@ const EVENT_ID_ADVICE = `is no longer a field: send the ${IDEMPOTENCY_KEY_HEADER
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it excludes them, as a field value does.
 const HEADER_VALUE = /^(?![ \t])[^\x01-\x08\x0a-\x1f\x7f\ufffd]*(?<![ \t])$/;
 const HEADER_VALUE_RULE =
-  'must be UTF-8 text without controls, and without spaces or tabs at its ends';
+  'must be UTF-8 text (some clients send Latin-1: use ASCII), without controls, and without spaces or tabs at its ends';
 
 /** The schema of a key, in the header and in a batch. */
 export const idempotencyKey = name.refine((key) => HEADER_VALUE.test(key), HEADER_VALUE_RULE);
