@@ -33,7 +33,7 @@ const INTRODUCTION = `
 
 **Errors, limits, retries and headers** are the same everywhere: see [All operations](#tag/all-operations).
 
-**Guides.** \`docs/guides/building-a-site.md\`, \`docs/reference/events.md\`, \`docs/guides/sending-events.md\`
+**Guides.** \`docs/guides/building-a-site.md\`, \`docs/guides/apps.md\`, \`docs/guides/sending-events.md\`, \`docs/guides/staying-in-sync.md\`
 `.trim();
 
 /**

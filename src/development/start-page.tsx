@@ -7,6 +7,7 @@ import { Frame, respond } from './frame.tsx';
 const GUIDES = {
   quickstart: 'the first requests',
   'building-a-site': 'a marketing site from the listings',
+  apps: 'a mobile app that shows the listings',
   'sending-events': 'a booking system that sends its events',
   'staying-in-sync': 'a copy of the listings, and each event once',
   'listings-file': 'the file that loads and changes the listings',
