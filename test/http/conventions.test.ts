@@ -138,6 +138,7 @@ describe('a malformed var', () => {
       const error = await expectError(response, 500, 'internal_error');
       expect(error.message).not.toContain(name);
       expect(response.headers.get('X-Content-Type-Options')).toBe('nosniff');
+      expect(response.headers.get('RateLimit')).toMatch(/^"default";r=\d+;t=\d+$/);
       const line = String(logged.mock.calls[0]?.[0]);
       expect(line.split(name), line).toHaveLength(2);
       expect(line).toContain(fault);

@@ -88,17 +88,17 @@ function expectNothingRevealed(response: string) {
 }
 
 describe('a request id', () => {
-  const answerTo = async (id: string | Uint8Array) => {
+  const echoOf = async (id: string | Uint8Array) => {
     const parts = [`GET /api/health HTTP/1.1\r\n${HOST}X-Request-ID: `, id, '\r\n\r\n'];
     return /^X-Request-ID: (.*)\r$/im.exec(await exchange(parts))?.[1];
   };
 
   it.each(['a\tb', 'naïve Ж \u{1f3e1}'])('in UTF-8 comes back byte by byte: %s', async (id) => {
-    expect(await answerTo(id)).toBe(id);
+    expect(await echoOf(id)).toBe(id);
   });
 
   it('in Latin-1 is replaced: its bytes could not be sent back', async () => {
-    expect(await answerTo(Buffer.from('naïve', 'latin1'))).toMatch(/^req_[0-9a-f]{32}$/);
+    expect(await echoOf(Buffer.from('naïve', 'latin1'))).toMatch(/^req_[0-9a-f]{32}$/);
   });
 });
 
@@ -126,22 +126,12 @@ describe('the length of a body', () => {
     ['that is too small', [INGEST, `Content-Length: 10\r\n\r\n${BODY}`], 400],
     ['that is too large', [INGEST, `Content-Length: ${'9'.repeat(30)}\r\n\r\n${BODY}`], 400],
     [
-      'that is over 256 KiB in chunks',
-      [CHUNKED, ...Array<string>(5).fill(`10000\r\n${'x'.repeat(65_536)}\r\n`), '0\r\n\r\n'],
-      413,
-    ],
-    [
-      'that claims to be over 256 KiB',
-      [INGEST, `Content-Length: 262145\r\n\r\n`, 'x'.repeat(262_145)],
-      413,
-    ],
-    [
       'that is 12 MiB, of a client that sends all before it reads',
       [CHUNKED, `c00000\r\n${'x'.repeat(12 * MIB)}\r\n`, '0\r\n\r\n'],
       413,
     ],
     [
-      'that is 12 MiB, of a client that waits to be asked for its body',
+      'that is 12 MiB, of a client that waits for permission',
       [INGEST, `Expect: 100-continue\r\nContent-Length: ${12 * MIB}\r\n\r\n`],
       413,
     ],
@@ -150,7 +140,6 @@ describe('the length of a body', () => {
       [INGEST, `Content-Length: ${1_024 * MIB}\r\n\r\n`],
       413,
     ],
-    ['that is right', [INGEST, WHOLE], 202],
     ['that is right, with Expect', [INGEST, `Expect: 100-continue\r\n${WHOLE}`], 100],
   ])('%s', async (_name, parts, status) => {
     const response = await exchange(parts);
@@ -162,22 +151,6 @@ describe('the length of a body', () => {
     const response = await exchange([INGEST, `Content-Length: 2\r\n\r\n{}${GET}\r\n`]);
     expect(response.match(/^HTTP\/1\.1 /gm)).toHaveLength(1);
   });
-});
-
-it('a body that comes a few bytes at a time is accepted', async () => {
-  const response = new Promise<string>((resolve, reject) => {
-    const socket = open();
-    socket.on('data', (data) => resolve(data.toString()));
-    socket.on('error', reject);
-    socket.write(`${INGEST}Content-Length: ${BODY.length}\r\n\r\n`);
-    let sent = 0;
-    const timer = setInterval(() => {
-      socket.write(BODY.slice(sent, sent + 4));
-      sent += 4;
-      if (sent >= BODY.length) clearInterval(timer);
-    }, 10);
-  });
-  expect(statusOf(await response)).toBe(202);
 });
 
 it.each<[string, Parts]>([
@@ -202,22 +175,11 @@ it.each<[string, Parts, readonly number[]]>([
   ['has a request id of 60 KB', [GET, `X-Request-ID: ${'b'.repeat(60_000)}\r\n\r\n`], [200, 431]],
   ['has a key of 60 KB', [ANONYMOUS, `x-api-key: ${'b'.repeat(60_000)}\r\n\r\n`], [401, 431]],
   ['has a NUL in a header', [GET, 'X-Any: a\0b\r\n\r\n'], [400]],
-  ['has no host', [`GET ${FEED} HTTP/1.1\r\nx-api-key: ${API_KEY}\r\n\r\n`], [400]],
   ['has a malformed host', [`GET ${FEED} HTTP/1.1\r\nHost: a b<>\\^\r\n\r\n`], [400, 401]],
-  [
-    'names another host',
-    [GET.replace(FEED, `http://evil.example${FEED}`), '\r\n'],
-    [200, 400, 404],
-  ],
   ['has the key twice', [GET, 'x-api-key: other\r\n\r\n'], [401]],
   ['has two media types', [INGEST, `Content-Type: text/plain\r\n${WHOLE}`], [415]],
   ['has an id that is not UTF-8', [GET, 'X-Request-ID: ', NOT_UTF8, '\r\n\r\n'], [200]],
   ['has a key that is not UTF-8', [ANONYMOUS, 'x-api-key: ', NOT_UTF8, '\r\n\r\n'], [401]],
-  [
-    'has a token that is not UTF-8',
-    [ANONYMOUS, 'Authorization: Bearer ', NOT_UTF8, '\r\n\r\n'],
-    [401],
-  ],
   ['has an ETag that is not UTF-8', [GET, 'If-None-Match: "', NOT_UTF8, '"\r\n\r\n'], [200]],
   [
     'has a path that is not UTF-8',
@@ -225,34 +187,22 @@ it.each<[string, Parts, readonly number[]]>([
     [400, 404],
   ],
   ['climbs out of its path', [GET.replace(FEED, '/api/../../etc/passwd'), '\r\n'], [400, 404]],
-  ['has backslashes in its path', [GET.replace(FEED, '/api\\v1\\web'), '\r\n'], [400, 404]],
   ['has a path of 15 KB', [GET.replace(FEED, `${FEED}/${'a'.repeat(15_000)}`), '\r\n'], [404, 414]],
   [
     'has a query of 200 KB',
     [GET.replace(FEED, `${FEED}?${'a'.repeat(200_000)}`), '\r\n'],
     [400, 414],
   ],
-  ['asks for a trace', [GET.replace('GET', 'TRACE'), '\r\n'], [405]],
-  ['asks with OPTIONS *', [`OPTIONS * HTTP/1.1\r\n${CREDENTIALS}\r\n`], [400, 404]],
+  ['is a TRACE', [GET.replace('GET', 'TRACE'), '\r\n'], [405]],
+  ['is OPTIONS *', [`OPTIONS * HTTP/1.1\r\n${CREDENTIALS}\r\n`], [400, 404]],
 ])('a head that %s is harmless', async (_name, parts, statuses) => {
   const response = await exchange(parts, 2_000);
   expect(statuses, response).toContain(statusOf(response));
   expectNothingRevealed(response);
 });
 
-it('responds to each of many requests on one connection, in their order', async () => {
-  const ids = Array.from({ length: 100 }, (_, index) => `pipelined-${index}`);
-  const requests = ids.map((id, index) => {
-    const connection = index === ids.length - 1 ? 'Connection: close\r\n' : '';
-    return `GET /api/health HTTP/1.1\r\nHost: a\r\n${connection}X-Request-ID: ${id}\r\n\r\n`;
-  });
-  const response = await exchange([requests.join('')]);
-  const echoed = [...response.matchAll(/^x-request-id: (.+)\r$/gim)].map((match) => match[1]);
-  expect(echoed).toEqual(ids);
-});
-
 it('logs a line for each request that reached it, and no value that was sent', () => {
-  expect(log.length).toBeGreaterThan(100);
+  expect(log.length).toBeGreaterThan(50);
   const lines = log.map(({ message }) => message);
   expect(lines.filter((line) => line.includes(API_KEY) || line.includes(CANARY))).toEqual([]);
   expect(log.filter(({ level }) => level === 'error')).toEqual([]);

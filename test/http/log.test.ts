@@ -5,7 +5,6 @@ import { createApp } from '../../src/app.ts';
 import { logFault } from '../../src/http/log.ts';
 import { bookingCreated, ingestInit } from '../support/events.ts';
 import { get, send, sendWith } from '../support/http.ts';
-import { AUDIENCE, createProvider, ISSUER } from '../support/tokens.ts';
 import { takeLeaks } from '../support/watch-log.ts';
 
 const FEED = '/api/v1/web/properties';
@@ -121,21 +120,6 @@ describe('the line of an invalid request', () => {
 });
 
 describe('a fault of a request', () => {
-  it('of the key set is logged under its id', async () => {
-    const faults = watchLines('error');
-    vi.spyOn(globalThis, 'fetch').mockRejectedValue(new Error('no route'));
-    const provider = await createProvider();
-    const JWT_JWKS_URL = `https://identity.example.com/${crypto.randomUUID()}`;
-    const vars = { JWT_ISSUER: ISSUER, JWT_AUDIENCE: AUDIENCE, JWT_JWKS: '', JWT_JWKS_URL };
-    const Authorization = `Bearer ${await provider.sign()}`;
-    const headers = { 'x-api-key': '', Authorization, 'X-Request-ID': 'key-set-1' };
-    expect((await sendWith(vars, FEED, { headers })).status).toBe(500);
-    expect(faults()).toMatchObject([
-      { message: 'the key set could not be renewed', request_id: 'key-set-1' },
-      { message: 'request failed', request_id: 'key-set-1' },
-    ]);
-  });
-
   it('of the edge cache is logged under its id, before and after the response', async () => {
     const faults = watchLines('error');
     vi.spyOn(caches.default, 'match').mockRejectedValue(new Error('no cache'));
