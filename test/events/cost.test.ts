@@ -1,7 +1,7 @@
-/** The calls and rows of events where docs/operate/cost.md has no row, and in a large table. */
+/** The cost of an ingest where docs/operate/cost.md has no row. */
 
 import { env } from 'cloudflare:workers';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Costs, counting } from '../support/counting.ts';
 import { bookingCreated, ingestInit } from '../support/events.ts';
 import { expectStatus, sendWith } from '../support/http.ts';
@@ -31,27 +31,5 @@ describe('an ingest', () => {
     expect(await costOf(INGEST, ingestInit('{', 'key'), 400)).toMatchObject(nothing);
     expect(await costOf(INGEST, ingestInit('{}'), 400)).toMatchObject(nothing);
     expect(await costOf(INGEST, ingestInit(bookingCreated(), ''), 400)).toMatchObject(nothing);
-  });
-});
-
-describe('the cost of a large table', () => {
-  beforeAll(async () => {
-    await env.DB.prepare(
-      `WITH RECURSIVE n(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < 10000)
-       INSERT INTO events (id, key_id, fingerprint, receipt, type, aggregate_type, aggregate_id, payload, created_at)
-       SELECT printf('00000000-0000-5000-8000-%012x', value), 'key-' || value, 'f', 'r', 'booking.created', 'booking', 'agg-' || (value % 100), '{}', value
-       FROM n`,
-    ).run();
-  });
-
-  it('does not grow for an ingest', async () => {
-    const init = ingestInit(bookingCreated(), crypto.randomUUID());
-    expect((await costOf(INGEST, init, 202)).d1RowsRead).toBeLessThanOrEqual(12);
-    expect((await costOf(INGEST, init, 200)).d1RowsRead).toBeLessThanOrEqual(12);
-  });
-
-  it.each(['asc', 'desc'])('does not grow for a page after an event, %s', async (order) => {
-    const query = `limit=10&order=${order}&after_id=00000000-0000-5000-8000-000000001000`;
-    expect((await costOf(`/api/v1/events?${query}`, {}, 200)).d1RowsRead).toBeLessThanOrEqual(15);
   });
 });

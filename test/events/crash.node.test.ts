@@ -5,6 +5,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import { v5 } from 'uuid';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
@@ -32,15 +33,16 @@ afterAll(async () => {
   await service.remove();
 });
 
-type Acknowledged = { key: string; ids: Set<string>; statuses: number[]; lostAnswers: number };
+type Acknowledged = { key: string; ids: Set<string>; statuses: number[]; lostResponses: number };
 
-const TITLE = 'loses no acknowledged event, gives every retry one id, and stores nothing twice';
+const TITLE =
+  'loses no acknowledged event, returns one id to every retry, and stores nothing twice';
 
 it(TITLE, { timeout: KILLS * 30_000 }, async () => {
   let isWriting = true;
   const writers = Array.from({ length: WRITERS }, async () => {
     const acknowledged: Acknowledged[] = [];
-    while (isWriting) acknowledged.push(await postUntilAnswered(randomUUID()));
+    while (isWriting) acknowledged.push(await postTwice(randomUUID()));
     return acknowledged;
   });
 
@@ -63,7 +65,7 @@ it(TITLE, { timeout: KILLS * 30_000 }, async () => {
     all.map(({ key }) => key).toSorted(),
   );
 
-  const lost = all.reduce((sum, { lostAnswers }) => sum + lostAnswers, 0);
+  const lost = all.reduce((sum, { lostResponses }) => sum + lostResponses, 0);
   const committedUnseen = all.filter(({ statuses }) => !statuses.includes(202)).length;
   console.log(
     `${KILLS} kills, ${all.length} events, ${lost} requests without a response, ${committedUnseen} of them committed before the kill`,
@@ -72,12 +74,12 @@ it(TITLE, { timeout: KILLS * 30_000 }, async () => {
 });
 
 /** Sends an event until it gets a response, then once more, as a retry of an acknowledged event. */
-async function postUntilAnswered(key: string): Promise<Acknowledged> {
-  const event: Acknowledged = { key, ids: new Set(), statuses: [], lostAnswers: 0 };
+async function postTwice(key: string): Promise<Acknowledged> {
+  const event: Acknowledged = { key, ids: new Set(), statuses: [], lostResponses: 0 };
   while (event.statuses.length < 2) {
     const response = await post(key);
     if (response === undefined) {
-      event.lostAnswers += 1;
+      event.lostResponses += 1;
       await pause(RETRY_PAUSE_MS);
       continue;
     }
@@ -127,8 +129,4 @@ async function everyStoredEvent(): Promise<{ id: string; aggregate_id: string }[
     cursor = page.next_cursor;
   }
   return stored;
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }

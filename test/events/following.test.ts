@@ -1,33 +1,14 @@
 /** Following the stream of events: `resume_cursor`, `id` and `wait`. */
 
 import { describe, expect, it } from 'vitest';
-import {
-  type Body,
-  bookingCreated,
-  expectEvent,
-  ingest,
-  ingestInit,
-  listEvents,
-} from '../support/events.ts';
-import { expectError, expectStatus, get, send } from '../support/http.ts';
+import { bookingCreated, expectEvent, ingest, listEvents } from '../support/events.ts';
+import { expectError, get } from '../support/http.ts';
 
 const LIST = '/api/v1/events';
 const freshKey = () => crypto.randomUUID();
 
 const store = async (aggregate_id: string) =>
   (await expectEvent(await ingest(bookingCreated({ aggregate_id }), freshKey()), 202)).id;
-
-/** Stores events by a batch. Returns their ids in the order of the stream. */
-async function storeMany(count: number, fields: Body = {}): Promise<string[]> {
-  const events = Array.from({ length: count }, () => ({
-    ...bookingCreated(fields),
-    idempotency_key: freshKey(),
-  }));
-  const response = await send('/api/public/events/ingest/batch', ingestInit({ events }));
-  await expectStatus(response, 200);
-  const { data } = await response.json<{ data: { event: { id: string } }[] }>();
-  return data.map(({ event }) => event.id);
-}
 
 it('resume_cursor resumes after the last page, also when this page was empty', async () => {
   const aggregate_id = freshKey();
@@ -43,7 +24,7 @@ it('resume_cursor resumes after the last page, also when this page was empty', a
 });
 
 describe('id', () => {
-  it('gives the stored events of up to 100 ids, oldest first, and only those that pass the other filters', async () => {
+  it('selects the stored events of up to 100 ids, in either order, beside the other filters', async () => {
     const stored = [await store('a'), await store('b'), await store('a')];
     const ids = [...stored.toReversed(), ...Array.from({ length: 97 }, freshKey)].join();
     const idsIn = async (query: string) => (await listEvents(query)).data.map(({ id }) => id);
@@ -53,8 +34,9 @@ describe('id', () => {
     expect(await idsIn(`order=asc&id=${ids}&after_id=${stored[1]}`)).toEqual([stored[2]]);
   });
 
-  it('gives 100 events on one page, unless limit is sent', async () => {
-    const ids = await storeMany(30);
+  it('has 100 events on a page, unless limit is sent', async () => {
+    const ids = [];
+    for (let stored = 0; stored < 30; stored += 1) ids.push(await store('c'));
     expect((await listEvents(`id=${ids.join()}`)).data).toHaveLength(30);
     expect((await listEvents(`id=${ids.join('&id=')}&limit=5`)).data).toHaveLength(5);
   });
@@ -68,13 +50,6 @@ describe('id', () => {
 });
 
 describe('wait', () => {
-  it('responds at once when there is something to show', async () => {
-    const aggregate_id = freshKey();
-    await store(aggregate_id);
-    const { data } = await listEvents(`order=asc&wait=25&aggregate_id=${aggregate_id}`);
-    expect(data).toHaveLength(1);
-  });
-
   it.each([
     ['wait=5', 'needs order=asc'],
     ['order=asc&wait=0', 'must be at least 1'],

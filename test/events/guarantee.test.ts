@@ -9,14 +9,7 @@ import { v5 } from 'uuid';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { bookingCreated, expectEvent, ingest, ingestInit } from '../support/events.ts';
-import {
-  CONNECTION_LOST,
-  failingD1,
-  gatedD1,
-  KV_FAULTS,
-  meddledKv,
-  OUT_OF_ORDER,
-} from '../support/faults.ts';
+import { CONNECTION_LOST, failingD1, gatedD1, KV_FAULTS, meddledKv } from '../support/faults.ts';
 import {
   API_KEY,
   callWith,
@@ -141,14 +134,6 @@ describe('while D1 is down', () => {
     }
   });
 
-  it('a key that KV does not know gets a 500 and stays free', async () => {
-    const key = freshKey();
-    const error = await expectError(await ingestWith({ DB }, A, key), 500, 'internal_error');
-    expect(error.message).not.toContain('out of order');
-    expect(await storedUnder(key)).toBe(0);
-    await expectEvent(await ingestWith({}, B, key), 202);
-  });
-
   it('an entry of KV is valid until the last millisecond of its 24 hours', async () => {
     const pass = stopClock();
     const key = freshKey();
@@ -162,27 +147,6 @@ describe('while D1 is down', () => {
 });
 
 describe('while D1 is slow', () => {
-  it('KV decides when D1 fails before KV does', async () => {
-    const key = freshKey();
-    const first = await expectEvent(await ingestWith({}, A, key), 202);
-    const gate = Promise.withResolvers<void>();
-    const DB = tapD1(env.DB, async () => {
-      gate.resolve();
-      throw new Error(OUT_OF_ORDER);
-    });
-    const IDEMPOTENCY = meddledKv(env.IDEMPOTENCY, {
-      get: async (call) => {
-        await gate.promise;
-        // A turn of the event loop later D1's failure has arrived.
-        await scheduler.wait(0);
-        return call();
-      },
-    });
-    const replay = await expectEvent(await ingestWith({ DB, IDEMPOTENCY }, A, key), 200);
-    expect(replay).toEqual({ ...first, status: 'idempotent' });
-    await expectStatus(await ingestWith({ DB, IDEMPOTENCY }, B, key), 409);
-  });
-
   it('a mismatch in KV waits for D1', async () => {
     const key = freshKey();
     await ingestWith({}, A, key);
@@ -264,13 +228,6 @@ describe('when the response of D1 is lost after the commit', () => {
     await expectEvent(await ingestWith({ DB }, A, key), 200);
   });
 
-  it('a caller that got a 500 gets a replay when it retries', async () => {
-    const key = freshKey();
-    await expectStatus(await ingestWith({ DB: lost(1, OUT_OF_ORDER) }, A, key), 500);
-    expect(await storedUnder(key)).toBe(1);
-    expect((await expectEvent(await ingestWith({}, A, key), 200)).id).toBe(v5(key, NAMESPACE));
-  });
-
   it('an event without a key is stored once', async () => {
     const aggregate_id = freshKey();
     const response = await ingestWith({ DB: lost(2) }, { ...A, aggregate_id });
@@ -328,19 +285,6 @@ describe('after 24 hours', () => {
       await expectEvent(await ingestWith(vars, B, key), 202);
     },
   );
-
-  it('an expired entry that KV still returns has no effect', async () => {
-    const pass = stopClock();
-    const key = freshKey();
-    await ingestWith({}, A, key);
-    const old = await env.IDEMPOTENCY.get(v5(key, NAMESPACE), 'json');
-    expect(old).not.toBeNull();
-    const IDEMPOTENCY = meddledKv(env.IDEMPOTENCY, { get: async () => old });
-    pass(24 * HOUR_MS);
-    await expectEvent(await ingestWith({ IDEMPOTENCY }, B, key), 202);
-    await expectStatus(await ingestWith({ IDEMPOTENCY }, A, key), 409);
-    await expectEvent(await ingestWith({ IDEMPOTENCY }, B, key), 200);
-  });
 });
 
 describe('the stored events of a key decide before the schema', () => {

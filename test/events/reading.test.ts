@@ -21,19 +21,6 @@ async function acceptInOrder(count: number, fields: (index: number) => object = 
   return ids;
 }
 
-/** Follows the cursors to the end and returns the ids on each page. */
-async function everyPage(query: string) {
-  const pages: string[][] = [];
-  let cursor: string | null = '';
-  while (cursor !== null) {
-    const page = await listEvents(`${query}${cursor && `&cursor=${cursor}`}`);
-    expect(page.has_more).toBe(page.next_cursor !== null);
-    pages.push(page.data.map(({ id }) => id));
-    cursor = page.next_cursor;
-  }
-  return pages;
-}
-
 beforeEach(async () => {
   await env.DB.exec('DELETE FROM events');
 });
@@ -84,16 +71,7 @@ describe('the list of events', () => {
     expect(one.received_from).toBe('booking-system');
   });
 
-  it('is in the order of the commits, not of the clocks', async () => {
-    vi.useFakeTimers({ toFake: ['Date'] });
-    const ids = await acceptInOrder(5, (index) => {
-      vi.setSystemTime(Date.UTC(2030 - index, 0, 1));
-      return {};
-    });
-    expect((await listEvents('order=asc')).data.map(({ id }) => id)).toEqual(ids);
-  });
-
-  it('filters by kind, aggregate and both', async () => {
+  it('filters by kinds, comma-separated or repeated, and by aggregate', async () => {
     const ids = await acceptInOrder(8, (index) => ({
       event_type: index % 2 ? 'booking.cancelled' : 'booking.created',
       aggregate_type: index < 4 ? 'booking' : 'stay',
@@ -108,21 +86,12 @@ describe('the list of events', () => {
       [1],
     );
     expect(await found('type=none')).toEqual([]);
-  });
-
-  it('filters by several kinds, comma-separated or repeated, in any order', async () => {
-    const kinds = ['booking.created', 'booking.cancelled', 'booking.created'];
-    const ids = await acceptInOrder(3, (index) => ({ event_type: kinds[index], payload: {} }));
-    const found = async (query: string) => {
-      const pages = await everyPage(`order=asc&limit=1&${query}`);
-      return pages.flat().map((id) => ids.indexOf(id));
-    };
-    expect(await found('type=booking.created,booking.cancelled')).toEqual([0, 1, 2]);
-    expect(await found('type=booking.cancelled&type=booking.created')).toEqual([0, 1, 2]);
-    expect(await found('type=old.kind,booking.created&type=none')).toEqual([0, 2]);
-    expect(await found('type=old.kind')).toEqual([]);
-    expect(await found('type=booking.cancelled,booking.cancelled')).toEqual([1]);
-    expect(await found('type=%5B%22old.kind%22%5D')).toEqual([]);
+    expect(await found('aggregate_id=agg-2&type=booking.cancelled,booking.created')).toEqual([
+      2, 6,
+    ]);
+    expect(await found('type=old.kind,booking.created&type=none')).toEqual([0, 2, 4, 6]);
+    expect(await found('type=booking.cancelled,booking.cancelled')).toEqual([1, 3, 5, 7]);
+    expect(await found('type=%5B%22booking.created%22%5D')).toEqual([]);
   });
 
   it('filters by time, both bounds exclusive and with any offset', async () => {
@@ -151,7 +120,6 @@ describe('the list of events', () => {
     expect(await found(`after_id=${ids[2]}`)).toEqual([1, 0]);
     expect(await found(`after_id=${ids[2]?.toUpperCase()}&order=asc`)).toEqual([3, 4]);
     expect(await found(`after_id=${ids[4]}&order=asc`)).toEqual([]);
-    expect((await everyPage(`after_id=${ids[0]}&order=asc&limit=2`)).flat()).toEqual(ids.slice(1));
   });
 
   it.each([

@@ -6,24 +6,8 @@ import * as z from 'zod';
 import { createDocument } from 'zod-openapi';
 import { storedEventOf } from '../../src/events/openapi/event-types.ts';
 import { createOpenApiDocument } from '../../src/openapi/document.ts';
-import { expectStatus, get, send } from '../support/http.ts';
-
-const INGEST = '/api/public/events/ingest';
-
-async function ingest(type: string, payload: object): Promise<string> {
-  const response = await send(INGEST, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({
-      event_type: type,
-      aggregate_id: 'a',
-      aggregate_type: 'booking',
-      payload,
-    }),
-  });
-  await expectStatus(response, 202);
-  return z.object({ id: z.string() }).parse(await response.json()).id;
-}
+import { bookingCreated, expectEvent, ingest } from '../support/events.ts';
+import { expectStatus, get } from '../support/http.ts';
 
 /** The document's schemas for a catalogue. */
 function schemasOf(catalogue: Parameters<typeof storedEventOf>[0]) {
@@ -92,7 +76,7 @@ it('stored events are described for ever: each kind, with the types that its fie
 describe('a stored event', () => {
   it('is described when it was accepted under looser bounds, or its payload was erased', async () => {
     for (const payload of ['{"guests":0.5,"check_in":"tomorrow","currency":"€"}', '{}']) {
-      const id = await ingest('booking.created', {});
+      const { id } = await expectEvent(await ingest(bookingCreated()), 202);
       await env.DB.prepare('UPDATE events SET payload = ? WHERE id = ?').bind(payload, id).run();
       const response = await get(`/api/v1/events/${id}`);
       await expectStatus(response, 200);
