@@ -50,15 +50,6 @@ const unreachable = () => {
 };
 
 describe('a provider that responds', () => {
-  it('is enough for many tokens at once, and is not asked again', async () => {
-    const token = await provider.sign();
-    const responses = await Promise.all(Array.from({ length: 20 }, () => present(token)));
-    expect(responses.map(({ status }) => status)).toEqual(Array(20).fill(200));
-    fetched = [];
-    await expectStatus(await present(token), 200);
-    expect(fetched).toEqual([]);
-  });
-
   it('is asked again after ten minutes, and its withdrawn key is rejected', async () => {
     await expectStatus(await present(await provider.sign()), 200);
     respond = () => new Response(rotated.jwks);
@@ -67,7 +58,7 @@ describe('a provider that responds', () => {
     passSeconds(2);
     await expectError(await present(await provider.sign()), 401, 'authentication_invalid');
     await expectStatus(await present(await rotated.sign()), 200);
-    expect(fetched.length).toBeLessThanOrEqual(3);
+    expect(fetched).toHaveLength(2);
   });
 
   it('is asked again for an unknown kid, once in 30 seconds', async () => {
@@ -154,7 +145,9 @@ describe('with no key known, a provider that', () => {
     const response = await present(await provider.sign());
     const error = await expectError(response, 500, 'internal_error');
     expect(JSON.stringify(error)).not.toContain('10.1.2.3');
-    expect(log.mock.calls.flat().join()).toContain(error.request_id);
+    const lines = log.mock.calls.map(([line]) => JSON.parse(String(line)));
+    const message = 'the key set could not be renewed';
+    expect(lines[0]).toMatchObject({ message, request_id: error.request_id });
     respond = () => new Response(provider.jwks);
     passSeconds(1);
     await expectStatus(await present(await provider.sign()), 200);

@@ -74,6 +74,7 @@ const KEYS: Record<string, SentKey> = {
   'an empty key': { sent: '', scopes: [], fault: 'empty' },
   'both keys of API_KEY': { sent: `${API_KEY}, test-key-two`, scopes: [], fault: 'unknown' },
   'a prefix of a key': { sent: API_KEY.slice(0, -1), scopes: [], fault: 'unknown' },
+  'the hash of a key': { sent: named['events:read'].entry.sha256, scopes: [], fault: 'unknown' },
 };
 for (const [kind, { key, entry }] of Object.entries(named)) {
   const scopes = kind === 'expired' ? [] : entry.scopes;
@@ -168,6 +169,8 @@ describe.each(routes)('$name', (route) => {
         continue;
       }
       expect([response.status, what]).toEqual([status, what]);
+      const received = [...response.headers.values(), await response.clone().text()].join();
+      if (key.sent) expect(received).not.toContain(key.sent);
       const error = await expectError(response, status, code);
       expect(challenge, what).toMatch(scope === 'feed:read' ? /^Bearer / : /^ApiKey /);
       expect(line.error_code).toBe(code);

@@ -1,10 +1,8 @@
 /** Tokens that are rejected, forged by a list and at random, and deployments that accept no token. */
 
-import fc from 'fast-check';
 import { CompactSign, exportSPKI, importJWK } from 'jose';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
-import { hostileHeader, runs } from '../support/hostile.ts';
 import { expectError, expectStatus, sendWith } from '../support/http.ts';
 import { AUDIENCE, createProvider, encode, ISSUER, usualClaims } from '../support/tokens.ts';
 
@@ -38,11 +36,6 @@ async function hmac(secret: Uint8Array, alg = 'HS256') {
 
 const publicKey = await importJWK(provider.jwk, 'ES256', { extractable: true });
 const publicPem = publicKey instanceof Uint8Array ? '' : await exportSPKI(publicKey);
-
-/** Base64url of any text, without the characters that base64 of the browser's kind has no place for. */
-function encodeText(text: string): string {
-  return encode(JSON.parse(text.replaceAll(/[^\x20-\x7e]|\\u[0-9a-f]{4}/gi, '')));
-}
 
 /** The character that decodes to the same six bits but the last. */
 function nextOf(character = 'A'): string {
@@ -101,31 +94,6 @@ describe('a token with', () => {
     ['no other claim than the needed ones', { sub: undefined, iat: undefined }],
   ])('%s is accepted', async (_, changes) => {
     await expectStatus(await present(await provider.sign(changes)), 200);
-  });
-
-  it('any change is rejected', async () => {
-    const change = fc.record({
-      at: fc.nat(signed.length - 1),
-      cut: fc.nat(3),
-      put: fc.string({ unit: fc.constantFrom(...'AQgwZaz09-_.='), maxLength: 3 }),
-    });
-    const altered = change.map(
-      ({ at, cut, put }) => signed.slice(0, at) + put + signed.slice(at + cut),
-    );
-    const other = fc.tuple(fc.jsonValue(), fc.jsonValue()).map(([head, body]) => {
-      const parts = [
-        { alg: 'ES256', kid: 'key-1', other: head },
-        { ...claims, other: body },
-      ];
-      return `${parts.map((part) => encodeText(JSON.stringify(part))).join('.')}.${signature}`;
-    });
-    await fc.assert(
-      fc.asyncProperty(fc.oneof(altered, other, hostileHeader), async (token) => {
-        if (token === signed) return;
-        await expectError(await present(token), 401, 'authentication_invalid');
-      }),
-      runs(300),
-    );
   });
 });
 
