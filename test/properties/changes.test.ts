@@ -64,21 +64,17 @@ const ids = (items: readonly { id: string }[]) => items.map(({ id }) => id);
 const briefly = (items: Page['data']) => items.map(({ id, change }) => `${change} ${id}`);
 
 describe('a reader without a cursor', () => {
-  it.each([2, 100])(
-    'gets each public listing once and no tombstone, in pages of %d',
-    async (limit) => {
-      const old = homes(4);
-      await storeListings(env.DB, [...old, sourceOf({ status: 'hidden' })]);
-      const [a, b, c] = [sourceOf(), sourceOf({ status: 'sold_out' }), sourceOf()];
-      await store(a, b, c);
-      await hide(a);
-      const { items } = await readAll({ limit });
-      const expected = [...ids(old), b.id, c.id];
-      expect(ids(items)).toEqual(expected);
-      expect(items.every(({ change, property }) => change === 'published' && property)).toBe(true);
-      expect(items.at(-1)?.changed_at).toBe('2027-01-15T08:00:00.000Z');
-    },
-  );
+  it('gets each public listing once and no tombstone', async () => {
+    const old = homes(4);
+    await storeListings(env.DB, [...old, sourceOf({ status: 'hidden' })]);
+    const [a, b, c] = [sourceOf(), sourceOf({ status: 'sold_out' }), sourceOf()];
+    await store(a, b, c);
+    await hide(a);
+    const { items } = await readAll();
+    expect(ids(items)).toEqual([...ids(old), b.id, c.id]);
+    expect(items.every(({ change, property }) => change === 'published' && property)).toBe(true);
+    expect(items.at(-1)?.changed_at).toBe('2027-01-15T08:00:00.000Z');
+  });
 
   it('says has_more where a listing follows, and not where only a removal does', async () => {
     const gone = sourceOf();
@@ -141,15 +137,6 @@ describe('a reader that resumes', () => {
   it('may choose the languages of the property inside', async () => {
     await store(sourceOf({ title: { en: 'One', es: 'Uno' } }));
     const [item] = (await read('?locale=es')).data;
-    expect(Object.keys(item ?? {})).toEqual([
-      'object',
-      'id',
-      'slug',
-      'former_slugs',
-      'change',
-      'changed_at',
-      'property',
-    ]);
     expect(item?.property?.title).toEqual({ es: 'Uno' });
   });
 });

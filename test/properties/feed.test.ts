@@ -51,7 +51,6 @@ describe('the list', () => {
     ['?status=listed,sold_out', (l) => l.status === 'listed' || l.status === 'sold_out'],
     ['?status=listed&status=sold_out', (l) => l.status === 'listed' || l.status === 'sold_out'],
     ['?status=sold_out,coming_soon,listed', (l) => l.status !== 'hidden'],
-    ['?status=listed,listed', (l) => l.status === 'listed'],
     ['?type=ski', (l) => l.status === 'listed' && l.type === 'ski'],
     [`?location_id=${ibiza.id}`, (l) => l.status === 'listed' && l.location?.id === ibiza.id],
     ['?location=ibiza', (l) => l.status === 'listed' && l.location?.id === ibiza.id],
@@ -65,7 +64,6 @@ describe('the list', () => {
       (l) => l.status !== 'hidden' && l.type === 'beach' && l.location?.id === ibiza.id,
     ],
     ['?location_id=00000000-0000-0000-0000-000000000000', () => false],
-    ['?utm_source=mail&utm_source=again&_foo', (l) => l.status === 'listed'],
   ])('%s gives the listings that fit it', async (query, matches) => {
     const result = await list(`${query}&limit=100`);
     expect(result.data.map((item) => item.id)).toEqual(idsInOrder(matches));
@@ -92,15 +90,15 @@ describe('the list', () => {
 describe('a bad parameter of the list', () => {
   it.each([
     ['limit=1e1', 'must be a whole number'],
-    ['limit=ten', 'must be a whole number'],
-    ['limit=99999999999999999999', 'must be at most 100'],
     [`limit=${'9'.repeat(400)}`, 'must be at most 100'],
     ['limit=-1', 'must be at least 1'],
-    ['limit=1&limit=2', 'must be given once'],
     ['type=', 'an empty value is none of beach, ski'],
     ['type=Beach', 'Beach is none of beach, ski'],
+    [`type=${'x'.repeat(600)}`, `${'x'.repeat(500)}… is none of beach, ski`],
     ['type=beach&type=ski', 'must be given once'],
-    ['status=', 'an empty value is none of listed, coming_soon, sold_out'],
+    ['locale=de', 'de is none of en, es, fr'],
+    ['status=listed,', 'an empty value is none of listed, coming_soon, sold_out'],
+    ['status=listed&status=hidden', 'hidden is none of listed, coming_soon, sold_out'],
     ['status=listed, sold_out', ' sold_out is none of listed, coming_soon, sold_out'],
     ['location_id=0b8e6a52-5c1e-4f0e-8a41-54f3a1f0a00', 'must be a UUID'],
     [`location=ibiza&location_id=${ibiza.id}`, 'cannot be sent beside location_id'],
@@ -165,10 +163,7 @@ describe('one property', () => {
     ['an unknown id', '00000000-0000-4000-8000-000000000000'],
     ['an unknown slug', 'no-such-home'],
     ['no slug at all', 'No%20Such%20Home'],
-    ['SQL', "x'%20OR%20'1'='1"],
-    ['a slug in upper case', 'HOME'],
     ['bad percent-encoding', '%E0%A4%A'],
-    ['a very long text', 'x'.repeat(5_000)],
   ])('is missing for %s', async (_name, key) => {
     await expectError(await get(`${LIST}/${key}`), 404, 'resource_missing');
   });

@@ -158,17 +158,6 @@ describe('the calls of the object', () => {
 });
 
 describe('a client of several isolates', () => {
-  it('gets its limit and at most a fifth more for each further isolate', async () => {
-    const object = objectWith();
-    const isolates = [isolateOf(object), isolateOf(object), isolateOf(object)];
-    const sending = Promise.all(isolates.map((isolate) => sendAtOnce(isolate, 60)));
-    await vi.advanceTimersByTimeAsync(300);
-    let passed = passedOf((await sending).flat());
-    expect(passed).toBeGreaterThanOrEqual(100);
-    for (const isolate of isolates) passed += passedOf(await sendAtOnce(isolate, 60));
-    expect(passed).toBeLessThanOrEqual(140);
-  });
-
   it('shares one window, which began with its first request', async () => {
     const object = objectWith();
     const [one, other] = [isolateOf(object), isolateOf(object)];
@@ -194,17 +183,6 @@ describe('an object that fails', () => {
     expect(object.reports.map(({ passed }) => passed)).toEqual([8, 41]);
     expect(error).toHaveBeenCalledOnce();
     expect(error.mock.calls[0]?.[0]).toContain('rate counter failed');
-  });
-
-  it('learns the whole count when it replies again', async () => {
-    vi.spyOn(console, 'error').mockReturnValue(undefined);
-    const object = objectWith((call) => (call < 3 ? new Error('out of order') : 10));
-    const isolate = isolateOf(object);
-    for (let second = 0; second < 3; second += 1) {
-      await sendInTurn(isolate, 25);
-      await vi.advanceTimersByTimeAsync(1_000);
-    }
-    expect(passedOf(await sendAtOnce(isolateOf(object), 60))).toBeLessThan(60);
   });
 
   it('never makes a request wait that has a place, once a call got no reply in time', async () => {

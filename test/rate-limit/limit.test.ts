@@ -58,8 +58,10 @@ describe('the default limit', () => {
     await expectStatus(await from(freshAddress()), 200);
     passSeconds(28.6);
     expect((await from(address)).headers.get('Retry-After')).toBe('1');
-    passSeconds(1);
-    await expectStatus(await from(address), 200);
+    passSeconds(21);
+    expect(limitHeadersOf(await from(address))).toEqual([
+      ...['100', '99', '60', policy, '"default";r=99;t=60', null],
+    ]);
   });
 
   it('sends the state at the time of the response, also for a request that took long', async () => {
@@ -74,35 +76,12 @@ describe('the default limit', () => {
     expect(limitHeadersOf(await slow).slice(1, 3)).toEqual(['96', '40']);
   });
 
-  it('begins the next window at the first request after it', async () => {
-    const address = freshAddress();
-    await times(100, () => from(address));
-    passSeconds(75);
-    expect((await from(address)).headers.get('RateLimit')).toBe('"default";r=99;t=60');
-    passSeconds(30);
-    expect((await from(address)).headers.get('RateLimit')).toBe('"default";r=98;t=30');
-  });
-
   it('cannot be escaped by another header that names an address', async () => {
     const address = freshAddress();
     const names = ['X-Forwarded-For', 'X-Real-IP', 'True-Client-IP', 'Forwarded', 'CF-Worker'];
     for (const [index, name] of names.entries()) {
       const response = await from(address, '/api/health', { headers: { [name]: freshAddress() } });
       expect(response.headers.get('X-RateLimit-Remaining'), name).toBe(`${99 - index}`);
-    }
-  });
-
-  it('counts a rejected credential, an unknown path and a method that is not allowed', async () => {
-    const address = freshAddress();
-    const sent: [status: number, path: string, init: RequestInit][] = [
-      [401, LIST, { headers: { 'x-api-key': 'wrong' } }],
-      [404, '/api/none', {}],
-      [405, LIST, { method: 'DELETE' }],
-    ];
-    for (const [index, [status, path, init]] of sent.entries()) {
-      const response = await from(address, path, init);
-      const remaining = response.headers.get('X-RateLimit-Remaining');
-      expect([response.status, remaining]).toEqual([status, `${99 - index}`]);
     }
   });
 
@@ -152,16 +131,4 @@ describe('the ingest limit', () => {
     const response = await from(freshAddress(), path, { method });
     expect(response.headers.get('RateLimit-Policy')).toBe('"default";q=100;w=60');
   });
-});
-
-it('is in the headers of a 304 and of a 500', async () => {
-  const address = { 'CF-Connecting-IP': freshAddress() };
-  const etag = (await send(LIST, { headers: address })).headers.get('ETag') ?? '';
-  const unchanged = await send(LIST, { headers: { ...address, 'If-None-Match': etag } });
-  await expectStatus(unchanged, 304);
-  expect(unchanged.headers.get('RateLimit')).toBe('"default";r=98;t=60');
-  const failed = await sendWith({ FEED_CACHE_SECONDS: 'x' }, LIST, { headers: address });
-  await expectError(failed, 500, 'internal_error');
-  // Another isolate, to which the first one has reported nothing.
-  expect(failed.headers.get('RateLimit')).toBe('"default";r=99;t=60');
 });
