@@ -2,11 +2,13 @@
 
 import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, it } from 'vitest';
-import { askDevelopment as ask } from '../support/development.ts';
-import { expectError, expectStatus } from '../support/http.ts';
+import worker from '../../src/development/dev-worker.ts';
+import { type Changes, expectError, expectStatus, sendWith } from '../support/http.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';
 
 const ENVIRONMENT = 'development';
+
+const ask = (path: string, changes: Changes) => sendWith(changes, path, {}, worker);
 
 async function textOf(path: string): Promise<string> {
   const response = await ask(path, { ENVIRONMENT });

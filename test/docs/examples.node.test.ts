@@ -68,8 +68,8 @@ beforeAll(async () => {
     const { onFeedChanged } = await import('../../docs/examples/renew-pages.ts');
     const headers = z.record(z.string(), z.string()).parse(request.headers);
     const body = await text(request);
-    const answer = await onFeedChanged(new Request(`${site}${url}`, { method, headers, body }));
-    response.writeHead(answer.status).end();
+    const reply = await onFeedChanged(new Request(`${site}${url}`, { method, headers, body }));
+    response.writeHead(reply.status).end();
   });
   project = await copyWithStore('samples');
   const sha256 = createHash('sha256').update(SITE_KEY).digest('hex');
@@ -82,15 +82,15 @@ beforeAll(async () => {
     const fault = faults.shift();
     const client = new AbortController();
     response.on('close', () => client.abort());
-    const answer =
+    const reply =
       typeof fault === 'object'
         ? fault.status > 0 && new Response('{}', fault)
         : await passOn(request, client.signal).catch(() => undefined);
-    if (!answer || fault === 'lost') return request.socket.destroy();
-    statuses.push(answer.status);
-    const { 'content-encoding': _, ...headers } = Object.fromEntries(answer.headers);
-    response.writeHead(answer.status, headers);
-    return response.end(await answer.text());
+    if (!reply || fault === 'lost') return request.socket.destroy();
+    statuses.push(reply.status);
+    const { 'content-encoding': _, ...headers } = Object.fromEntries(reply.headers);
+    response.writeHead(reply.status, headers);
+    return response.end(await reply.text());
   });
   Object.assign(process.env, { API_URL: proxy, API_KEY, SITE_URL, PUBLISH_HOOK_SECRET: SECRET });
   vi.resetModules();
@@ -101,7 +101,7 @@ afterEach(() => {
   for (const child of started.splice(0)) child.kill('SIGKILL');
 });
 
-// Each test is a client of its own.
+// Each test is another client.
 beforeEach(() => {
   clients += 1;
   requests.length = 0;
@@ -135,7 +135,7 @@ async function passOn(request: IncomingMessage, signal: AbortSignal): Promise<Re
   });
 }
 
-/** Writes a changed example into a folder of its own. Returns the path of the program. */
+/** Writes a changed example into its own folder. Returns the path of the program. */
 function variantOf(name: string, from: string, to: string): string {
   const folder = mkdtempSync(join(directory, 'variant-'));
   const source = readFileSync(join('docs/examples', name), 'utf8');
@@ -254,8 +254,8 @@ describe('send-events.ts', () => {
     const file = join(directory, 'events.jsonl');
     writeFileSync(file, keys.map((key) => `${JSON.stringify(eventOf(key, 'sent'))}\n`).join(''));
     // The response to the third batch is lost, and the program is killed before it sends it again.
-    const refused = { status: 429, headers: { 'X-Should-Retry': 'true', 'Retry-After': '1' } };
-    faults.push(refused, undefined, undefined, undefined, 'lost');
+    const rejected = { status: 429, headers: { 'X-Should-Retry': 'true', 'Retry-After': '1' } };
+    faults.push(rejected, undefined, undefined, undefined, 'lost');
     const child = spawn(process.execPath, ['--no-warnings', SEND, file], { stdio: 'ignore' });
     started.push(child);
     await expect.poll(() => storedEvents("aggregate_id = 'sent'").length, SOON).toBe(300);

@@ -1,7 +1,7 @@
 /**
  * The table of docs/operate/faults.md, cell by cell: each binding misbehaves in each way, each endpoint is
- * called, and its answer and the time that it takes are those of the table. In every case no acknowledged event is
- * missing, and no refused event prevents its retry.
+ * called, and its response and the time that it takes are those of the table. In every case no acknowledged event is
+ * missing, and no rejected event prevents its retry.
  */
 
 import { createExecutionContext } from 'cloudflare:test';
@@ -55,7 +55,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** One isolate in a data centre of its own, one of whose bindings may begin to misbehave. */
+/** One isolate in its own data centre, one of whose bindings may begin to misbehave. */
 function isolate() {
   const app = createApp();
   const address = freshAddress();
@@ -137,7 +137,7 @@ function isolate() {
 
 type Isolate = ReturnType<typeof isolate>;
 
-/** The requests of an endpoint in one state, which get the same answer: a preparation, then one of them. */
+/** The requests of an endpoint in one state, which get the same response: a preparation, then one of them. */
 type Column = {
   /** Runs without faults; its result is passed on. */
   prepare?: (at: Isolate) => Promise<string>;
@@ -204,7 +204,7 @@ const COLUMNS: Readonly<Record<string, Column>> = {
   detailed: { requests: [() => ['/api/health/detailed']] },
 };
 
-/** Writes an answer as a cell of the table does: status, what is special about the answer, and the time it took. */
+/** Writes a response as a cell of the table does: status, what is special about it, and the time it took. */
 async function cellOf(response: Response, seconds: number): Promise<string> {
   const text = await response.clone().text();
   expect(response.headers.has('X-RateLimit-Limit'), 'every request is counted').toBe(true);
@@ -216,7 +216,7 @@ async function cellOf(response: Response, seconds: number): Promise<string> {
   ].join('');
 }
 
-/** Returns the answers to the column's requests, each in an isolate of its own; more than once only where they differ. */
+/** Returns the responses to the column's requests, each in its own isolate; more than once only where they differ. */
 async function measure(column: Column, binding: Binding, mode: string): Promise<string> {
   const cells = new Set<string>();
   for (const request of column.requests) {
@@ -258,19 +258,19 @@ async function measureOne(
 /** Expects that an acknowledged event is stored once, and that another is accepted once when all is well again. */
 async function expectNothingLost(at: Isolate, init: RequestInit, response: Response) {
   const hasKey = new Headers(init.headers).has('Idempotency-Key');
-  let answer = response;
+  let last = response;
   if (response.status >= 500 && hasKey) {
     const well = isolate();
-    answer = await at.settle(well.send(INGEST, init));
+    last = await at.settle(well.send(INGEST, init));
   }
-  if (answer.status >= 500) return;
-  expect([200, 202]).toContain(answer.status);
-  const { id } = identified.parse(await answer.json());
+  if (last.status >= 500) return;
+  expect([200, 202]).toContain(last.status);
+  const { id } = identified.parse(await last.json());
   const stored = await env.DB.prepare('SELECT count(*) AS n FROM events WHERE id = ?').bind(id);
   expect(await stored.first('n')).toBe(1);
 }
 
-describe('docs/operate/faults.md has the answers when', () => {
+describe('docs/operate/faults.md has the responses when', () => {
   it('each binding misbehaves in each way', () => {
     const expected = BINDINGS.flatMap((binding) =>
       binding === 'nothing' ? [[binding, '']] : Object.keys(MODES).map((mode) => [binding, mode]),

@@ -228,7 +228,7 @@ describe('the questions', () => {
 });
 
 describe('the fields', () => {
-  const told = rowsOf('field of a request').flatMap(([names = '']) => codesIn(names));
+  const documented = rowsOf('field of a request').flatMap(([names = '']) => codesIn(names));
   const requestLines = () => lines.filter(({ message }) => message === 'request');
   const written = () =>
     requestLines()
@@ -236,7 +236,7 @@ describe('the fields', () => {
       .filter((name) => name !== 'message');
 
   it('of a request are the fields of the document, and no more', () => {
-    expect([...new Set(written())].sort()).toEqual(told.toSorted());
+    expect([...new Set(written())].sort()).toEqual(documented.toSorted());
   });
 
   it.each([
@@ -263,7 +263,7 @@ describe('the fields', () => {
     expect(slow?.counter_ms).toBeGreaterThanOrEqual(SLOW_COUNTER_MS);
   });
 
-  it('name no caller of a request that is refused before its credential is read', () => {
+  it('name no caller of a request that is rejected before its credential is read', () => {
     const callers = requestLines()
       .filter(({ status }) => status === 429)
       .map(({ request_id, caller }) => [request_id, caller]);

@@ -2,8 +2,11 @@
 
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { askDevelopment as ask } from '../support/development.ts';
-import { expectError, expectStatus, send } from '../support/http.ts';
+import worker from '../../src/development/dev-worker.ts';
+import { type Changes, expectError, expectStatus, send, sendWith } from '../support/http.ts';
+
+const ask = (path: string, changes: Changes, init?: RequestInit) =>
+  sendWith(changes, path, init, worker);
 
 const GUIDES = import.meta.glob('../../docs/guides/*.md');
 

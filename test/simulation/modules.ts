@@ -1,5 +1,5 @@
 /**
- * The source of the service, loaded once more for each simulated machine: with modules of its own, and
+ * The source of the service, loaded once more for each simulated machine: with its own modules, and
  * with the clock, the timers, the randomness and the cache of that machine in place of Node's.
  *
  * A variant is the source with some text replaced. It is loaded in the same way.

@@ -15,7 +15,7 @@ export class Random {
     this.#state = hash;
   }
 
-  /** Returns a stream of its own: what one part draws does not change what another part draws. */
+  /** Returns a separate stream: what one part draws does not change what another part draws. */
   fork(label: string): Random {
     return new Random(`${this.#seed}/${label}`);
   }

@@ -51,7 +51,7 @@ export const BAD_EVENTS: Variants = {
   return decisions.map((each) => (each.kind === 'replayed' ? { ...each, kind: 'accepted' } : each));`,
     ],
   ],
-  'each attempt without a key has an id of its own': [
+  'each attempt without a key has its own id': [
     [
       STORE,
       'INSERT.bindTo(database, values)',

@@ -2,10 +2,8 @@
 
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
 import { env, exports } from 'cloudflare:workers';
-import type { Hono } from 'hono';
 import { expect } from 'vitest';
 import { createApp } from '../../src/app.ts';
-import type { AppEnv } from '../../src/config.ts';
 import { errorResource } from '../../src/openapi/error-resource.ts';
 import { differencesFromDocument } from './documented.ts';
 
@@ -18,7 +16,7 @@ export function get(path: string, init: RequestInit = {}): Promise<Response> {
 
 /**
  * Sends a request to the service. Unless `headers` set them, it has a valid `x-api-key` and comes from an
- * address with requests left. An answer that the OpenAPI document does not describe fails the test.
+ * address with requests left. A response that the OpenAPI document does not describe fails the test.
  */
 export async function send(path: string, init: RequestInit = {}): Promise<Response> {
   const request = requestOf(path, init, ONE_ISOLATE);
@@ -29,7 +27,7 @@ export async function send(path: string, init: RequestInit = {}): Promise<Respon
 
 export type Call = {
   response: Response;
-  /** Resolves when the work that the answer did not wait for has ended. */
+  /** Resolves when the work that the response did not wait for has ended. */
   settled: Promise<void>;
 };
 
@@ -38,16 +36,21 @@ export type Changes = Omit<Partial<Env>, 'API_KEYS'> & {
   API_KEYS?: unknown;
 };
 
+/** An app, or the Worker of `npm run dev`. */
+type Service = {
+  fetch(request: Request, env: Env, ctx: ExecutionContext): Response | Promise<Response>;
+};
+
 /**
  * Sends a request under other bindings or vars than the configured ones, to a fresh service, and does not
- * wait for the work that goes on after the answer. `app` replaces the service: its answers are not held
- * against the document.
+ * wait for the work that goes on after the response. `app` replaces the service: its responses are not compared with the
+ * document.
  */
 export async function callWith(
   changes: Changes,
   path: string,
   init: RequestInit = {},
-  app?: Hono<AppEnv>,
+  app?: Service,
 ): Promise<Call> {
   const ctx = createExecutionContext();
   const request = requestOf(path, init, FRESH_ISOLATES);
@@ -70,16 +73,13 @@ function requestOf(path: string, init: RequestInit, shared: SharedAddress): Requ
   return new Request(`https://api.example.com${path}`, { ...init, headers });
 }
 
-/** Expects an answer that the OpenAPI document describes. It does not describe preflights. */
+/** Expects a response that the OpenAPI document describes. It does not describe preflights. */
 export async function expectDocumented(request: Request, response: Response): Promise<void> {
   const isOptions = request.method === 'OPTIONS';
   if (isOptions && request.headers.has('Access-Control-Request-Method')) return;
   const { pathname } = new URL(request.url);
   const differences = await differencesFromDocument(request.method, pathname, response);
-  expect({ answer: `${request.method} ${pathname}`, differences }).toEqual({
-    answer: `${request.method} ${pathname}`,
-    differences: [],
-  });
+  expect(differences, `${request.method} ${pathname}`).toEqual([]);
 }
 
 /** An address, and the requests that may still come from it. A new address is a new Durable Object, which takes time. */

@@ -11,7 +11,7 @@ const CHANGED_AT = 1_800_000_000_000;
 
 type Fields = Partial<Source> & { display_order?: number };
 
-/** Returns a listing. Fields that are not given have their defaults. */
+/** Returns a listing. Missing fields have their defaults. */
 export function sourceOf(fields: Fields = {}): Source {
   const id = fields.id ?? crypto.randomUUID();
   return source.parse({

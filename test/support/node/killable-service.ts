@@ -1,4 +1,4 @@
-/** The production bundle over real HTTP, in a process group of its own that a test may kill. */
+/** The production bundle over real HTTP, in its own process group, which a test may kill. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,7 +14,7 @@ export const API_KEY = 'node-test-key';
 
 const PROGRAM = join(import.meta.dirname, 'serve-bundle.ts');
 
-/** A service with a store of its own, which survives `kill` and `start`. */
+/** A service with its own store, which survives `kill` and `start`. */
 export type KillableService = {
   origin: string;
   /** Starts it and waits until it is ready. */

@@ -1,4 +1,4 @@
-/** A scratch copy of the project, with state of its own, and the project's commands run in it. */
+/** A scratch copy of the project, with its own state, and the project's commands run in it. */
 
 import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
 import {
