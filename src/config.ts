@@ -1,7 +1,7 @@
 /**
  * The Worker's vars and secrets, parsed once per isolate; the rest of the code sees typed values.
  *
- * `wrangler.toml` holds every default. A malformed or missing var is a fault of the deployment: `guard` rejects every
+ * `wrangler.toml` has every default. A malformed or missing var is a fault of the deployment: `guard` rejects every
  * request with a 500, and the log names the var. A missing `API_KEY` or key set only closes the routes that need it.
  */
 

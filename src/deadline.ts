@@ -1,4 +1,4 @@
-/** Waiting with a time limit. The work itself goes on after it, and its result is ignored. */
+/** Time limits. Late work continues, and its result is ignored. */
 
 class DeadlineExceeded extends Error {
   override readonly name = 'DeadlineExceeded';

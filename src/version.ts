@@ -1,3 +1,3 @@
-/** The version of the service. It repeats the one of package.json, so that the bundle does not hold that file. */
+/** The version of the service, as in package.json: the bundle does not contain that file. */
 
 export const VERSION = '1.0.0';

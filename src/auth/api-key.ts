@@ -31,8 +31,8 @@ const knownKeys = new WeakMap<KeyConfig, readonly KnownKey[]>();
 const encoder = new TextEncoder();
 
 /**
- * Judges the key `sent` at the time `now`; undefined if no key was sent. Its SHA-256 is compared with the SHA-256 of every configured key, so that
- * the time of the comparison reveals nothing about any key.
+ * Judges the key `sent` at the time `now`; undefined if no key was sent. Its SHA-256 is compared with the SHA-256 of
+ * every configured key, so that the time of the comparison reveals nothing about any key.
  */
 export async function identifyKey(
   sent: string | undefined,

@@ -1,7 +1,7 @@
 /**
  * The var `API_KEYS`: the configured keys, each with a name and scopes. `npm run api-key` makes them.
  *
- * The var holds the SHA-256 of a key. A key has 256 random bits, so its hash does not reveal it.
+ * The var contains the SHA-256 of a key. A key has 256 random bits, so its hash does not reveal it.
  */
 
 import * as z from 'zod';

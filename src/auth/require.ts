@@ -1,6 +1,6 @@
 /**
- * Access to the routes: the middleware that each route puts before its handler, and the errors that it throws. Each
- * middleware declares its access, and a test compares the declarations of all routes with the OpenAPI document.
+ * The middleware that each route puts before its handler, and the errors that it throws. Each middleware declares its
+ * access, and a test compares the declarations of all routes with the OpenAPI document.
  */
 
 import type { Context, MiddlewareHandler } from 'hono';

@@ -8,7 +8,7 @@ import type { AppEnv } from '../config.ts';
 
 type FrameProps = PropsWithChildren<{ title: string; style: string; languages?: JSX.Element }>;
 
-/** The document around a page, whose content has the id `main`. Its own words are English. */
+/** The document around a page, whose content has the id `main`. Its own texts are English. */
 export function Frame({ title, style, languages, children }: FrameProps) {
   return (
     <html lang="en">

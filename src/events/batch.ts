@@ -1,5 +1,5 @@
 /**
- * Ingests a batch: many events with keys, in one transaction. The rules of a single event hold for each of them, so the
+ * Ingests a batch: many events with keys, in one transaction. The rules of a single event apply to each of them, so the
  * same batch may always be sent again. KV is neither read nor written.
  */
 

@@ -15,9 +15,8 @@ export function keyInUse(differences?: readonly Problem[]): ApiError {
 }
 
 /**
- * Returns the paths at which a body differs from the body that holds the key. Stored bodies are parsed, with UUIDs in
- * lower case. So two bodies that differ only in the case of a UUID are equal once parsed. The path is then known if the
- * second body has the upper case, not if the first one had it.
+ * Returns the paths at which a body differs from the body that holds the key. Stored UUIDs are in lower case: if only
+ * the case of a UUID differs, its path is known only where the second body has the upper case.
  */
 export function conflictDetails(stored: unknown, parsed: unknown, sent: unknown): Problem[] {
   const inParsed = differingPaths(parsed, stored);

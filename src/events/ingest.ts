@@ -56,7 +56,7 @@ export async function ingestWithKey(
   identity: Identity,
   context: IngestContext,
 ): Promise<Outcome> {
-  // Both calls begin now, and neither promise rejects.
+  // Ingest, 4. Both calls begin now, and neither promise rejects.
   const storing = storeOrFind(body, identity, context);
   const lookingUp = findCachedResponse(context.cache, identity, context);
 
@@ -69,6 +69,7 @@ export async function ingestWithKey(
   const stored = await storing;
   if (stored.kind !== 'failed') return stored;
 
+  // Ingest, 8.
   const cached = await lookingUp;
   if (cached.kind === 'unknown') throw stored.error;
   logFailure(stored);
@@ -78,7 +79,7 @@ export async function ingestWithKey(
 type Failure = { kind: 'failed'; error: unknown };
 
 /**
- * Stores the event in D1, or finds the event that the key has stored. The key of an invalid body is looked up too: it
+ * Ingest, 7. Stores the event in D1, or finds the event that the key has stored. The key of an invalid body is looked up too: it
  * is invalid only if its key is free. Never rejects.
  */
 async function storeOrFind(

@@ -137,7 +137,7 @@ export const listParameters = z
       }),
     cursor: described(
       pagingParameters.cursor.unwrap().optional(),
-      'The `next_cursor` or the `resume_cursor` of an earlier answer, unchanged and with the same filters; `limit` and `wait` may change.',
+      'The `next_cursor` or the `resume_cursor` of an earlier response, unchanged and with the same filters; `limit` and `wait` may change.',
     ),
     wait: waitParameter('order=asc', 'an event'),
   })

@@ -97,7 +97,7 @@ export function canonicalBody(body: JsonObject): Parsed<Uint8Array> {
   return { ok: false, problems: [{ path: '', message }] };
 }
 
-/** Identifies a request by its key and its canonical body. Callers can compute the same ids. */
+/** Ingest, 3: identifies a request by its key and its canonical body. Callers can compute the same ids. */
 export async function identityOf(key: string, canonical: Uint8Array): Promise<Identity> {
   const digest = await crypto.subtle.digest('SHA-256', canonical);
   const fingerprint = new Uint8Array(digest).toHex();

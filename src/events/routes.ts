@@ -46,6 +46,7 @@ const position = z.tuple([z.string(), z.int().min(0)]);
 export function ingestRoutes() {
   return new Hono<AppEnv>()
     .post('/ingest', requireScope('events:write'), jsonObject(EVENT_BODY), async (c) => {
+      // Ingest, 2.
       const body = c.req.valid('json');
       const key = c.req.header(IDEMPOTENCY_KEY_HEADER);
       const canonical = canonicalBody(body);
@@ -128,6 +129,7 @@ function contextOf(c: Context<AppEnv>): IngestContext {
   };
 }
 
+/** Ingest, 6. */
 function responseTo(outcome: Outcome): Response {
   if (outcome.kind === 'invalid') throw validationError(outcome.problems);
   note({ outcome: outcome.kind });

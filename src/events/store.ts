@@ -79,7 +79,7 @@ export async function lookUpKeys(
   return decide(identities, found, call);
 }
 
-/** Decides about each event. `found` has the events that the keys have stored, newest first. Pure. */
+/** Ingest, 5: decides about each event. `found` has the events that the keys have stored, newest first. Pure. */
 function decide(
   identities: readonly Identity[],
   found: readonly EventOfKey[],

@@ -60,7 +60,7 @@ export const detailedHealth = z
   })
   .meta({ id: 'DetailedHealth', description: 'The service and its dependencies.' });
 
-/** The error envelope stands beside the fields. */
+/** The error envelope is beside the fields. */
 export const downHealth = z
   .strictObject({ ...common, status: z.literal('down'), ...checked, ...errorFields })
   .meta({ id: 'DownHealth', description: 'The service while its database is down.' });

@@ -16,7 +16,7 @@ import {
   validationError,
 } from './errors.ts';
 
-/** The bounds of a body that holds one resource. */
+/** The bounds of a body with one resource. */
 export const MAX_BODY_BYTES = 256 * 1024;
 const MAX_BODY_DEPTH = 64;
 /** The rest of a body that is too large is read and dropped. Beyond this size, the connection is closed. */

@@ -1,7 +1,7 @@
 /**
  * The service's log: one JSON object per line, as Workers Logs indexes it, and one line per request.
  *
- * The log holds no credential, key, query or payload. AsyncLocalStorage carries the request across every await and into
+ * The log has no credential, key, query or payload. AsyncLocalStorage carries the request across every await and into
  * `waitUntil`: any code may log a fault under the id of its request, or add a field to the request's line.
  */
 
@@ -38,10 +38,7 @@ type Sum = 'counter_ms' | 'database_ms' | 'database_attempts';
 
 const requests = new AsyncLocalStorage<{ id: string; notes: Notes }>();
 
-/**
- * Logs each request with its response, and sets `Server-Timing` (W3C) on the response of a counted request. A dependency
- * that was not called has no entry.
- */
+/** Logs each request, and sets `Server-Timing` (W3C) on a counted one: an entry for each dependency that was called. */
 export function accessLog() {
   let origin: ReturnType<typeof originOf> | undefined;
   return createMiddleware<AppEnv>(async function accessLog(c, next) {

@@ -97,7 +97,7 @@ export async function isIntact(cursor: string): Promise<boolean> {
 export function invalidCursor(param = 'cursor'): ApiError {
   return new ApiError(
     'invalid_cursor',
-    'The cursor is not one that this list gave for these filters. Start again without it.',
+    'The cursor is not of this list with these filters. Start again without it.',
     { param },
   );
 }

@@ -29,7 +29,7 @@ export function validQuery<S extends z.ZodObject>(
     const [cursor] = (cursorName && sent[cursorName]) ?? [];
     const isNamed = problems.some(({ path }) => path === cursorName);
     if (cursor !== undefined && cursorName && !isNamed && !(await isIntact(cursor))) {
-      const message = 'is not one that this list gave';
+      const message = 'is not a cursor of this list';
       problems.push({ path: cursorName, field: cursorName, message });
     }
     throw validationError(problems);
@@ -113,7 +113,7 @@ function parameterProblems(
     first.set(name, {
       path: name,
       field: name,
-      message: isRepeated ? 'must be given once' : messageFor(issue, value),
+      message: isRepeated ? 'must be sent once' : messageFor(issue, value),
     });
   }
   return [...first.values()];
@@ -133,8 +133,8 @@ export const listedTexts = z
 
 /** Makes the schema of a list of some `names`. The output is deduplicated, in the order of `names`. */
 export function namesIn<const Known extends readonly [string, ...string[]]>(names: Known) {
-  return listedTexts.pipe(z.array(z.enum(names))).transform((asked): Known[number][] => {
-    const listed = new Set<string>(asked);
+  return listedTexts.pipe(z.array(z.enum(names))).transform((chosen): Known[number][] => {
+    const listed = new Set<string>(chosen);
     return names.filter((known) => listed.has(known));
   });
 }

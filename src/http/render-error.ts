@@ -35,7 +35,7 @@ export function renderError(error: ApiError, c: Context, resource: object = {}):
     id: requestIdOf(c),
     method: c.req.method,
     path: url?.pathname ?? c.req.path,
-    answeredAt: new Date().toISOString(),
+    respondedAt: new Date().toISOString(),
   };
   const hint = isLocal && !isSetUp(c, error) ? SET_UP_HINT : '';
   // Clients in Stripe's style retry a 409 unless this header forbids it.
@@ -53,8 +53,8 @@ export function renderError(error: ApiError, c: Context, resource: object = {}):
   );
 }
 
-/** The parts of a request in the envelope. `path` has no query, and `answeredAt` is an ISO 8601 timestamp. */
-type ErrorRequest = { id: string; method: string; path: string; answeredAt: string };
+/** The parts of a request in the envelope. `path` has no query, and `respondedAt` is an ISO 8601 timestamp. */
+type ErrorRequest = { id: string; method: string; path: string; respondedAt: string };
 
 /** Makes the envelope: `error` for new clients, and the top level for older clients. */
 export function errorBody(error: ApiError, request: ErrorRequest, hint = '') {
@@ -69,7 +69,7 @@ export function errorBody(error: ApiError, request: ErrorRequest, hint = '') {
       ...(error.details !== undefined && { details: error.details }),
     },
     statusCode: error.status,
-    timestamp: request.answeredAt,
+    timestamp: request.respondedAt,
     path: request.path,
     method: request.method,
     message,

@@ -1,9 +1,7 @@
 /**
- * The query parameter `wait`: a request waits until its list has something to show.
- *
- * A waiting request reads its list once a second, and sleeps in between without processor time. When its client
- * disconnects, the platform cancels the request (developers.cloudflare.com/workers/platform/limits, "Duration").
- * A cancelled request runs no `finally`. So each wait is counted until its latest end.
+ * The query parameter `wait`: a request reads its list once a second until the list has an item. When its client
+ * disconnects, the platform cancels the request, which then runs no `finally`
+ * (developers.cloudflare.com/workers/platform/limits, "Duration"). So each wait is counted until its latest end.
  */
 
 import type { Context } from 'hono';
@@ -20,7 +18,7 @@ const MAX_WAITING_PER_CLIENT = 5;
 
 /** Makes the query parameter: whole seconds. It needs the parameter `needed`, and waits for `awaited`. */
 export function waitParameter(needed: string, awaited: string) {
-  const description = `Whole seconds, only with \`${needed}\`. If the answer would be empty, the service waits for ${awaited}, for at most this time.`;
+  const description = `Whole seconds, only with \`${needed}\`. If the response would be empty, the service waits for ${awaited}, for at most this time.`;
   return described(wholeNumber(1, MAX_WAIT_SECONDS).exactOptional(), description);
 }
 

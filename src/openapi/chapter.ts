@@ -20,7 +20,7 @@ import { errorResource, requestIdText } from './error-resource.ts';
 import { commonHeaders, errorHeaders, headersOfErrors, noStore } from './headers.ts';
 import type { listOf } from './list-resource.ts';
 
-/** The credentials that open an operation, and the errors of requests without them. */
+/** The credentials that an operation accepts, and the errors of requests without them. */
 export type Access = {
   /** Each entry is a sufficient credential. An empty list: no credential is needed. */
   security: Record<string, never[]>[];
@@ -156,7 +156,7 @@ function operationOf(operation: Operation, request: ExampleRequest): ZodOpenApiO
 /** An error in an example. */
 export function errorExample(error: ApiError, request: ExampleRequest) {
   const id = 'req_0f4c1d9a6b7e4c2f8a35d1e07b92c648';
-  return errorBody(error, { ...request, id, answeredAt: EXAMPLE_TIME });
+  return errorBody(error, { ...request, id, respondedAt: EXAMPLE_TIME });
 }
 
 /** A page in an example. `more` are further fields of the list. */

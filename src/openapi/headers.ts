@@ -70,7 +70,7 @@ export const commonHeaders = headersOf({
 });
 
 export const noStore = headersOf({
-  'Cache-Control': [z.literal('no-store'), 'No cache may hold the response.', 'No-Store'],
+  'Cache-Control': [z.literal('no-store'), 'No cache may store the response.', 'No-Store'],
 });
 
 export const retryAfter = headersOf({

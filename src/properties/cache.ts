@@ -84,7 +84,7 @@ export class FeedCache {
 
   findInMemory(key: CacheKey): CachedResponse | undefined {
     const response = this.#memory.get(key.response);
-    return response && this.#cached('memory', key, response);
+    return response && this.#unlessRemoved('memory', key, response);
   }
 
   /** Never rejects, and takes about two seconds at most. */
@@ -98,7 +98,7 @@ export class FeedCache {
       const etag = found?.headers.get('ETag');
       if (found === undefined || !etag) return undefined;
       const body = await withDeadline(found.arrayBuffer(), EDGE_DEADLINE_MS, 'edge cache body');
-      return this.#cached('edge', key, responseOf(body, etag, readAtOf(found)));
+      return this.#unlessRemoved('edge', key, responseOf(body, etag, readAtOf(found)));
     } catch (error) {
       logFault('the edge cache could not be read', error);
       return undefined;
@@ -153,7 +153,8 @@ export class FeedCache {
     return `${origin}/api/.feed/${encodeURIComponent(`${this.#rendering} ${key}`)}`;
   }
 
-  #cached(
+  /** Returns a response with its state; undefined if its listing was removed later. */
+  #unlessRemoved(
     level: CachedResponse['level'],
     { removal = '' }: CacheKey,
     response: FeedResponse,

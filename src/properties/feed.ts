@@ -8,7 +8,7 @@
  *     300 ms    D1 is slow → a response stale for at most five minutes; any stale one if D1 failed in the last minute
  *     2 s       D1 has stalled, which counts as failed → any stale response
  *     5 s       500
- *     any time  D1 answers → serve it, and cache it in both levels; D1 fails → any stale response, else 500
+ *     any time  D1 responds → serve it, and cache it in both levels; D1 fails → any stale response, else 500
  */
 
 import type { Context } from 'hono';
@@ -124,7 +124,7 @@ export class Feed {
   }
 
   async #serve(call: FeedCall): Promise<ServedResponse> {
-    // 0 ms
+    // Feed read, 3: 0 ms
     const inMemory = this.#serveCached(call, 'running');
     if (inMemory) return inMemory;
     const edgeLookup = call.cache.findAtEdge(call.key).then((edge) => {
@@ -132,7 +132,7 @@ export class Feed {
     });
     await firstWithin(edgeLookup, EDGE_HEAD_START_MS, undefined);
 
-    // 20 ms
+    // Feed read, 4: 20 ms
     const d1 = this.#hadFault(FAULT_PAUSE_MS) ? 'failed' : 'running';
     return this.#serveCached(call, d1) ?? this.#serveFromD1(call, edgeLookup);
   }
@@ -166,7 +166,7 @@ export class Feed {
       const served = this.#serveCached(call, 'failed');
       if (served) return served;
     }
-    return { response: responseOf(outcome), source: 'database', cacheStatus };
+    return { response: resultOf(outcome), source: 'database', cacheStatus };
   }
 
   /** Serves a cached response, if one may be served. Memory is read again: another request may have cached one. */
@@ -207,7 +207,7 @@ export class Feed {
     const outcome = await this.#readThrough(call, isFresh ? 'first-primary' : undefined);
     const because = isFresh ? 'request' : 'bypass';
     const cacheStatus = `edge; fwd=${because}, isolate; fwd=${because}`;
-    return { response: responseOf(outcome), source: 'database', cacheStatus };
+    return { response: resultOf(outcome), source: 'database', cacheStatus };
   }
 
   /** Reads D1 into both levels, and notes a fault of D1. Never rejects. */
@@ -274,7 +274,7 @@ async function tryRead(
 }
 
 /** Throws the 404 of a missing listing, and D1's error. */
-function responseOf(outcome: ReadOutcome): FeedResponse {
+function resultOf(outcome: ReadOutcome): FeedResponse {
   if (outcome.kind === 'failed') throw outcome.error;
   const { result } = outcome.read;
   if (result.body === undefined) throw noSuchProperty();
@@ -292,7 +292,7 @@ function statusOf(name: 'isolate' | 'edge', cached: CachedResponse | undefined):
   return cached.ttlMs > 0 ? `${name}; hit; ttl=${ttl}` : `${name}; fwd=stale`;
 }
 
-/** Makes a 200, or a 304 if the client has the response already. */
+/** Feed read, 7: makes a 200, or a 304 if the client has the response already. */
 function httpResponse(
   { response, source, cacheStatus }: ServedResponse,
   ifNoneMatch: string | undefined,

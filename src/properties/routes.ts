@@ -52,7 +52,7 @@ async function respondWithPage(
 ): Promise<Response> {
   const { limit, cursor, locale, fresh, ...filters } = query;
   const list = { shows, filters };
-  // Most requests have no cursor.
+  // Feed read, 2. Most requests have no cursor.
   const after = cursor === undefined ? undefined : await decodeListingPosition(cursor, list);
   return feed.respond(c, LISTING_PAGE, { ...list, limit, after }, { locale, fresh });
 }

@@ -53,7 +53,7 @@ const BEGINNING: Position = [-2_147_483_649, ''];
 /** A page of the list, or of the cards. */
 export const LISTING_PAGE: FeedKind<PageRequest> = {
   name: 'page',
-  /** Reads `limit + 1` rows, and one more for each further status; with `location`, one more for each status. */
+  /** Feed read, 5. Reads `limit + 1` rows, and one more for each further status; with `location`, one more for each status. */
   async find(connection, publicSiteUrl, { shows, filters, limit, after = BEGINNING }) {
     const { status, ...exact } = filters;
     const values = {
@@ -104,7 +104,7 @@ export const listingText = (
 ) => sql`${isCurrent} as is_current,
   iif(${isCurrent}, ${select(properties[shows])}, ${select(properties.source)}) as text`;
 
-/** Returns a listing as JSON text; undefined if its text was left out. */
+/** Feed read, 6: returns a listing as JSON text; undefined if its text was left out. */
 export function documentOf(
   { text, is_current }: ListingText,
   publicSiteUrl: string,

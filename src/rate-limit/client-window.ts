@@ -1,6 +1,6 @@
 /**
- * One client's requests in one window, counted by this isolate and reported to the client's object. A place is reserved
- * before the object is asked, so that requests at the same time never exceed the limit.
+ * One client's requests in one window, counted by this isolate and reported to the client's object. A request reserves
+ * its place before it calls the object, so that requests at the same time never exceed the limit.
  */
 
 import type { Context } from 'hono';

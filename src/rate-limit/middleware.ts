@@ -39,6 +39,7 @@ export function rateLimit({ ingestPaths }: { ingestPaths: readonly string[] }) {
       windows.set(key, window, { size: 1 });
     }
 
+    // Feed read, 1, and ingest, 1.
     const verdict = await window.count(c, now);
     if (verdict === 'passed') {
       await next();
@@ -48,7 +49,7 @@ export function rateLimit({ ingestPaths }: { ingestPaths: readonly string[] }) {
       c.res = renderError(rateLimitExceeded(OVERLOADED_RESET_SECONDS), c);
     }
 
-    // A waiting request may have outlived its window.
+    // Feed read, 8. A waiting request may have outlived its window.
     const { remaining, resetSeconds } = (windows.get(key) ?? window).stateAt(Date.now());
     const { headers } = c.res;
     headers.set('X-RateLimit-Limit', String(limit));

@@ -41,7 +41,6 @@ type Statement<Row> = {
  */
 type TypedQuery<Row> = SQL<Row> | { toSQL(): Query; readonly _: { readonly result: Row[] } };
 
-/** Compiles a query. */
 export function statementOf<Row>(query: TypedQuery<Row>): Statement<Row> {
   const { sql: text, params } =
     query instanceof SQL ? new SQLiteAsyncDialect().sqlToQuery(query) : query.toSQL();

@@ -95,7 +95,7 @@ describe('a bad parameter of the list', () => {
     ['type=', 'an empty value is none of beach, ski'],
     ['type=Beach', 'Beach is none of beach, ski'],
     [`type=${'x'.repeat(600)}`, `${'x'.repeat(500)}… is none of beach, ski`],
-    ['type=beach&type=ski', 'must be given once'],
+    ['type=beach&type=ski', 'must be sent once'],
     ['locale=de', 'de is none of en, es, fr'],
     ['status=listed,', 'an empty value is none of listed, coming_soon, sold_out'],
     ['status=listed&status=hidden', 'hidden is none of listed, coming_soon, sold_out'],
@@ -131,7 +131,7 @@ describe('a bad parameter of the list', () => {
 it('a cursor beside another bad parameter is in details if it cannot be decoded', async () => {
   const { next_cursor } = await list('?status=listed,sold_out&limit=3');
   const limit = { path: 'limit', message: 'must be at least 1' };
-  const cursor = { path: 'cursor', message: 'is not one that this list gave' };
+  const cursor = { path: 'cursor', message: 'is not a cursor of this list' };
   for (const [sent, details] of [
     ['A'.repeat(16), [limit, cursor]],
     [next_cursor, [limit]],

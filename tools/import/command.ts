@@ -146,6 +146,7 @@ function statusPatch(status: string, slugs: readonly string[]): ReadFile {
 
 async function run(request: ImportRequest, load = loadInTurn): Promise<number> {
   try {
+    // Import, 1.
     const read = request.read();
     const outcome: ImportOutcome =
       read.kind === 'read'

@@ -73,6 +73,7 @@ export async function importListings(
 
 async function attemptImport(read: ReadListings, options: ImportOptions): Promise<ImportOutcome> {
   const { database, onProgress } = options;
+  // Import, 3.
   const stored = await readCatalogue(database);
   const { file, problems } = await completeFile(read, stored, database);
 
@@ -83,6 +84,7 @@ async function attemptImport(read: ReadListings, options: ImportOptions): Promis
   problems.push(...plan.problems);
   if (problems.length > 0) return { kind: 'rejected', problems };
 
+  // Import, 4.
   const total = plan.rows.length + plan.unchanged.length;
   const effect = await effectOf(plan, stored, options, (done) => {
     if (total > 0) onProgress('checked', done, total);
@@ -94,6 +96,7 @@ async function attemptImport(read: ReadListings, options: ImportOptions): Promis
   const rejected = [...effect.problems, ...emptied];
   if (rejected.length > 0) return { kind: 'rejected', problems: rejected, findings };
 
+  // Import, 5.
   if (!options.isDryRun) {
     const staged = await stage(database, plan, writes, stored, (done) =>
       onProgress('staged', done, writes.length),

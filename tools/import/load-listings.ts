@@ -63,7 +63,7 @@ export async function loadInto(
 }
 
 /**
- * Opens a database that has every table. A dry run, or an export, migrates nothing: it takes a database without tables
+ * Import, 2: opens a database that has every table. A dry run, or an export, migrates nothing: it takes a database without tables
  * for an empty one, and rejects one of an older state.
  */
 export async function openMigrated(

@@ -62,7 +62,7 @@ export const healthChapter = chapter(tag, {
         },
       },
       503: {
-        description: 'The database is down. The error envelope stands beside the health fields.',
+        description: 'The database is down. The error envelope is beside the health fields.',
         headers: { ...errorHeaders, ...headersOfErrors([databaseDown()]) },
         schema: downHealth,
         examples: {

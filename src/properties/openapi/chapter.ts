@@ -38,7 +38,7 @@ const requestHeaders = {
 const headers = headersOf({
   'Cache-Control': [
     z.literal('private, no-cache'),
-    'Only you may cache the response. Before each use, ask with its `ETag` whether it has changed.',
+    'Only you may cache the response. Before each use, revalidate it with its `ETag`.',
     'Private-No-Cache',
   ],
   ETag: [
