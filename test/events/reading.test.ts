@@ -122,7 +122,30 @@ describe('the list of events', () => {
     expect(await found(`after_id=${ids[4]}&order=asc`)).toEqual([]);
   });
 
-  it.each([
+  it('resumes by resume_cursor after the last page, also when this page was empty', async () => {
+    const empty = await listEvents('order=asc');
+    expect(empty).toMatchObject({ data: [], has_more: false, next_cursor: null });
+    const [first] = await acceptInOrder(1);
+    const page = await listEvents(`order=asc&cursor=${empty.resume_cursor}`);
+    expect(page.data.map(({ id }) => id)).toEqual([first]);
+    const [second] = await acceptInOrder(1);
+    const next = await listEvents(`order=asc&cursor=${page.resume_cursor}`);
+    expect(next.data.map(({ id }) => id)).toEqual([second]);
+  });
+
+  it('selects the stored events of up to 100 ids on one page, beside the other filters', async () => {
+    const stored = await acceptInOrder(30, (index) => ({ aggregate_id: index < 10 ? 'a' : 'b' }));
+    const others = Array.from({ length: 70 }, () => crypto.randomUUID());
+    const ids = [...stored.toReversed(), ...others].join();
+    const found = async (query: string) => (await listEvents(query)).data.map(({ id }) => id);
+    expect(await found(`order=asc&id=${ids}`)).toEqual(stored);
+    expect(await found(`id=${ids.replaceAll(',', '&id=')}`)).toEqual(stored.toReversed());
+    expect(await found(`order=asc&id=${ids}&limit=5`)).toEqual(stored.slice(0, 5));
+    expect(await found(`order=asc&id=${ids}&aggregate_id=a`)).toEqual(stored.slice(0, 10));
+    expect(await found(`order=asc&id=${ids}&after_id=${stored[9]}`)).toEqual(stored.slice(10));
+  });
+
+  it.each<[param: string, query: string, message?: string]>([
     ['order', 'order=up'],
     ['type', 'type=booking.created,'],
     ['type', `type=${'x'.repeat(256)}`],
@@ -138,10 +161,20 @@ describe('the list of events', () => {
     ['created_before', 'created_before=1700000000'],
     ['after_id', 'after_id=x'],
     ['after_id', 'after_id=00000000-0000-4000-8000-000000000000'],
-  ])('rejects a bad %s (%#)', async (param, query) => {
+    ['id', 'id=nope'],
+    [
+      'id',
+      `id=${Array.from({ length: 101 }, () => crypto.randomUUID())}`,
+      'must be at most 100 ids',
+    ],
+    ['wait', 'wait=5', 'needs order=asc'],
+    ['wait', 'order=asc&wait=0', 'must be at least 1'],
+    ['wait', 'order=asc&wait=26', 'must be at most 25'],
+    ['wait', 'order=asc&wait=1.5', 'must be a whole number'],
+  ])('rejects a bad %s (%#)', async (param, query, message = expect.any(String)) => {
     const error = await expectError(await get(`${LIST}?${query}`), 400, 'validation_error');
     expect(error.param).toBe(param);
-    expect(error.details?.[0]?.path).toBe(param);
+    expect(error.details?.[0]).toEqual({ path: param, message });
   });
 });
 

@@ -122,16 +122,6 @@ describe.each(OBJECTS)('a client of one isolate whose object %s', (_, fateOf) =>
 });
 
 describe('the calls of the object', () => {
-  it.each([
-    [7, 0],
-    [10, 1],
-    [100, 12],
-  ])('for %i requests in turn are %i', async (requests, calls) => {
-    const object = objectWith();
-    await sendInTurn(isolateOf(object), requests);
-    expect(object.reports).toHaveLength(calls);
-  });
-
   it('for 300 requests at once are at most 92', async () => {
     const object = objectWith();
     await sendAtOnce(isolateOf(object), 300);
