@@ -1,6 +1,6 @@
 /** `npm run dev`: sets the working copy up, and serves it until SIGINT or SIGTERM. USAGE has the details. */
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { faultsOf } from '../src/config.ts';
@@ -12,6 +12,7 @@ import {
   wranglerCommand,
 } from './command-line/project.ts';
 import { readVars } from './development/dev-vars.ts';
+import { withLocalLock } from './development/local-lock.ts';
 import { isNoise, requestLine, welcome } from './development/messages.ts';
 import { findDebuggerPort, portOf, requireFreePort } from './development/port.ts';
 import { prepareDevelopment } from './development/prepare.ts';
@@ -50,14 +51,20 @@ async function develop(): Promise<number> {
   const port = portOf(process.env.PORT, readVars().get('PORT'));
   await requireFreePort(port);
   accessSync(PROJECT_DIRECTORY, constants.W_OK);
-  await prepareDevelopment(`http://localhost:${port}`);
-  const debuggerPort = await findDebuggerPort(port);
-  service = serve(port, debuggerPort);
-  const code = await new Promise<number | null>((resolve) => service?.once('exit', resolve));
+  const ended = Promise.withResolvers<number | null>();
+  await withLocalLock(async () => {
+    await prepareDevelopment(`http://localhost:${port}`);
+    const isReady = Promise.withResolvers<void>();
+    const debuggerPort = await findDebuggerPort(port);
+    service = serve(port, debuggerPort, isReady.resolve).once('exit', ended.resolve);
+    // Runtimes that start at the same moment find each other's new files locked.
+    await Promise.race([isReady.promise, ended.promise]);
+  });
+  const code = await ended.promise;
   return isStopping ? 0 : code || 1;
 }
 
-function serve(port: number, debuggerPort: number): ChildProcess {
+function serve(port: number, debuggerPort: number, onReady: () => void): ChildProcess {
   const args = wranglerCommand(
     ...['dev', ENTRY, '--port', String(port), '--inspector-port', String(debuggerPort)],
     // Stacks name functions.
@@ -68,13 +75,12 @@ function serve(port: number, debuggerPort: number): ChildProcess {
     env: { ...process.env, ...WRANGLER_ENVIRONMENT, FORCE_COLOR: '0' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  const lines = createInterface({ input: started.stdout }).on('line', show);
-  const isReady = new Promise<void>((resolve) => {
-    lines.on('line', (line) => {
-      if (line.startsWith('[wrangler:info] Ready')) resolve();
-    });
+  createInterface({ input: started.stdout }).on('line', (line) => {
+    show(line);
+    if (isAnnounced || !line.startsWith('[wrangler:info] Ready')) return;
+    onReady();
+    void announce(`http://localhost:${port}`, debuggerPort);
   });
-  void isReady.then(() => announce(`http://localhost:${port}`, debuggerPort));
   return started;
 }
 
@@ -107,5 +113,9 @@ function stop(): void {
   if (isStopping) return;
   isStopping = true;
   service.kill('SIGTERM');
-  setTimeout(() => service?.kill('SIGKILL'), STOP_DEADLINE_MS).unref();
+  setTimeout(() => {
+    // Its runtime would survive it.
+    spawnSync('pkill', ['-KILL', '-P', String(service?.pid)]);
+    service?.kill('SIGKILL');
+  }, STOP_DEADLINE_MS).unref();
 }

@@ -269,15 +269,15 @@ describe('a restore that is interrupted', () => {
   /** The database's interface, whose calls fail from number `first` on: this one before it is carried out, or after. */
   function breakingAt(first: number, { binding }: Database, isAfter: boolean): D1Database {
     let calls = 0;
-    return databaseOver(async (schema, body) => {
+    return databaseOver(async (body) => {
       calls += 1;
       const gone = new Error('the connection is gone');
       if (calls > first || (calls === first && !isAfter)) throw gone;
       const queries = 'batch' in body ? body.batch : [body];
       const statements = queries.map(({ sql, params }) => binding.prepare(sql).bind(...params));
-      const results = await binding.batch(statements);
+      const results = await binding.batch<Record<string, unknown>>(statements);
       if (calls === first) throw gone;
-      return schema.parse(results);
+      return results;
     });
   }
 

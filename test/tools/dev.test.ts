@@ -27,13 +27,16 @@ beforeAll(async () => {
   // wrangler warns when types that lie beside package.json are not those of what it serves.
   const declarations = readdirSync('.').filter((name) => name.endsWith('.d.ts'));
   for (const name of declarations) project.write(name, readFileSync(name, 'utf8'));
-  const ports = [await claimPort(), await claimPort()] as const;
-  const [first, second] = await Promise.all([
-    project.serveByDev(ports[0]),
-    project.serveByDev(ports[1]),
-  ]);
+  const ports = [await claimPort(), await claimPort()];
+  const both = await Promise.all(ports.map((port) => project.serveByDev(port)));
+  outputs = both.map(({ output }) => output());
+  // The photos have the origin of the one that loaded the samples.
+  both.sort(
+    (a, b) => Number(b.output().includes('Loaded')) - Number(a.output().includes('Loaded')),
+  );
+  const [first, second] = both;
+  if (!first || !second) throw new Error('one is missing');
   service = first;
-  outputs = [first.output(), second.output()];
   expect(await second.stop('SIGTERM')).toBe(0);
 });
 afterAll(() => project.remove());
@@ -177,7 +180,6 @@ describe('dev', () => {
     expect(again.output()).toContain(`'x-api-key: first key'\\''s'`);
 
     await again.stop('SIGKILL');
-    // The watcher of the runtime looks every 0.2 s whether that has ended (tools/database/runtime.sh).
     const findProcesses = () => spawnSync('pgrep', ['-f', project.directory]).status;
     await expect.poll(findProcesses, { timeout: 20_000 }).toBe(1);
   });

@@ -8,9 +8,6 @@ export const PROJECT_DIRECTORY = join(import.meta.dirname, '..', '..');
 export const MIGRATIONS_DIRECTORY = join(PROJECT_DIRECTORY, 'migrations');
 export const SAMPLE_LISTINGS = join(import.meta.dirname, '..', 'samples', 'listings.json');
 
-/** Wrangler's local databases, which `dev` and all other commands share. */
-export const STATE_DIRECTORY = join(PROJECT_DIRECTORY, '.wrangler', 'state', 'v3');
-
 /** The D1 binding of wrangler.toml. */
 export const DATABASE_BINDING = 'DB';
 

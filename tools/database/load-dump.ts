@@ -5,9 +5,9 @@ import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import * as z from 'zod';
-import { databaseOver } from '../cloudflare/rest-database.ts';
 import { messageOf, UserError } from '../command-line/user-error.ts';
 import { HEAD } from './dump.ts';
+import { databaseOf } from './local.ts';
 import { type Counts, countRows } from './tables.ts';
 
 const counts = z.record(z.string(), z.int());
@@ -79,14 +79,4 @@ async function* linesOf(file: string): AsyncGenerator<string> {
     for (const line of lines) yield line.replace(/\r$/, '');
   }
   if (rest !== '') yield rest;
-}
-
-/** Returns the interface of D1 for a SQLite database of this process. Its batches are not transactions. */
-function databaseOf(sqlite: DatabaseSync): D1Database {
-  return databaseOver(async (schema, body) => {
-    const queries = 'batch' in body ? body.batch : [body];
-    return schema.parse(
-      queries.map(({ sql, params }) => ({ results: sqlite.prepare(sql).all(...params) })),
-    );
-  });
 }

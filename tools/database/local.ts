@@ -1,80 +1,56 @@
-/** The local database, or one in memory, in a workerd that ends with this program. */
+/** The local database: the SQLite file that the runtime of `dev` reads and writes too, or a database in memory. */
 
-import { mkdirSync, rmSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
+import { createHash, createHmac } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import * as z from 'zod';
-import { isTransientFault } from '../../src/storage/d1.ts';
-import { databaseOver } from '../cloudflare/rest-database.ts';
+import { DatabaseSync } from 'node:sqlite';
+import { databaseOver, type Query } from '../cloudflare/rest-database.ts';
+import { PROJECT_DIRECTORY } from '../command-line/project.ts';
 
 export type OpenDatabase = { database: D1Database; close: () => Promise<void> };
 
-/** The `preview_database_id` of wrangler.toml, which `dev` uses. */
+/** The Durable Object class in which the runtime keeps D1 databases. */
+const RUNTIME_CLASS = 'miniflare-D1DatabaseObject';
+const FOLDER = join(PROJECT_DIRECTORY, '.wrangler', 'state', 'v3', 'd1', RUNTIME_CLASS);
+/** The `preview_database_id` of wrangler.toml. */
 const LOCAL_ID = 'DB';
-const SUPERVISED_WORKERD = join(import.meta.dirname, 'runtime.sh');
-
-const BUSY_WARNING = /workerd\/util\/sqlite\.c\+\+.*SQLITE_BUSY/s;
+/** How long a statement waits while the runtime has locked the file. */
 const MAX_BUSY_MS = 60_000;
-const PAUSE_MS = 50;
 
-/** Opens the database in wrangler's state directory, or one in memory. The caller closes it. */
-export async function openLocal(directory: string | undefined): Promise<OpenDatabase> {
-  superviseRuntime();
-  const { convertV4MiniflareOptions, Miniflare } = await import('miniflare');
-  const miniflare = new Miniflare(
-    convertV4MiniflareOptions({
-      modules: true,
-      script: 'export default {}',
-      d1Databases: { DB: LOCAL_ID },
-      cf: false,
-      // A busy call is repeated, so it needs no warning.
-      handleStructuredLogs: ({ message }) => {
-        if (!BUSY_WARNING.test(message)) console.error(message);
-      },
-      ...(directory !== undefined && { resourcePersistencePath: directory }),
-    }),
-  );
-  const close = () => miniflare.dispose();
-  try {
-    return { database: retryWhileBusy(await miniflare.getD1Database('DB')), close };
-  } catch (error) {
-    await close();
-    throw error;
-  }
+/** Opens the database of `dev`. The caller closes it. */
+export function openLocal(folder = FOLDER): OpenDatabase {
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, `${objectIdOf(LOCAL_ID)}.sqlite`);
+  const sqlite = new DatabaseSync(file, { timeout: MAX_BUSY_MS });
+  sqlite.exec('PRAGMA journal_mode = WAL');
+  return { database: databaseOf(sqlite), close: async () => sqlite.close() };
 }
 
-/** Returns a database whose calls are repeated for a minute while another program has locked its file. */
-export function retryWhileBusy(binding: D1Database): D1Database {
-  return databaseOver(async (schema, body) => {
-    const queries = 'batch' in body ? body.batch : [body];
-    const startedAt = Date.now();
-    for (;;) {
-      try {
-        const statements = queries.map(({ sql, params }) => binding.prepare(sql).bind(...params));
-        return schema.parse(await binding.batch(statements));
-      } catch (error) {
-        if (!isTransientFault(error) || Date.now() - startedAt > MAX_BUSY_MS) throw error;
-        await new Promise((resolve) => setTimeout(resolve, PAUSE_MS * (0.5 + Math.random())));
-      }
+export function openInMemory(): OpenDatabase {
+  const sqlite = new DatabaseSync(':memory:');
+  return { database: databaseOf(sqlite), close: async () => sqlite.close() };
+}
+
+/** Returns the interface of D1 for a SQLite database of this process. A batch is one transaction. */
+export function databaseOf(sqlite: DatabaseSync): D1Database {
+  const run = ({ sql, params }: Query) => ({ results: sqlite.prepare(sql).all(...params) });
+  return databaseOver(async (body) => {
+    if (!('batch' in body)) return [run(body)];
+    sqlite.exec('BEGIN IMMEDIATE');
+    try {
+      const results = body.batch.map(run);
+      sqlite.exec('COMMIT');
+      return results;
+    } finally {
+      if (sqlite.isTransaction) sqlite.exec('ROLLBACK');
     }
   });
 }
 
-/** Makes miniflare run workerd by runtime.sh, and keep its files in a folder that is removed, even after a kill. */
-function superviseRuntime(): void {
-  const { env } = process;
-  if (env.MINIFLARE_WORKERD_PATH === SUPERVISED_WORKERD) return;
-  // Programs that this program starts inherit the variables.
-  env.WORKERD ??= env.MINIFLARE_WORKERD_PATH ?? workerdPath();
-  env.MINIFLARE_WORKERD_PATH = SUPERVISED_WORKERD;
-  const scratch = join(tmpdir(), `local-database-${process.pid}`);
-  mkdirSync(scratch, { recursive: true });
-  env.TMPDIR = scratch;
-  process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
-}
-
-function workerdPath(): string {
-  const miniflare = createRequire(import.meta.url).resolve('miniflare');
-  return z.object({ default: z.string() }).parse(createRequire(miniflare)('workerd')).default;
+/** Returns the id that the runtime gives to the object of a name: https://github.com/cloudflare/workerd/blob/main/src/workerd/server/server.c++ */
+function objectIdOf(name: string): string {
+  const key = createHash('sha256').update(RUNTIME_CLASS).digest();
+  const half = (data: string | Buffer) =>
+    createHmac('sha256', key).update(data).digest().subarray(0, 16);
+  return Buffer.concat([half(name), half(half(name))]).toString('hex');
 }

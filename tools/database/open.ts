@@ -3,11 +3,10 @@
 import { openAccount } from '../cloudflare/account.ts';
 import { getDatabase } from '../cloudflare/resources.ts';
 import { restDatabase } from '../cloudflare/rest-database.ts';
-import { STATE_DIRECTORY } from '../command-line/project.ts';
 import type { Target } from '../command-line/target.ts';
 import { deploymentOf, readWranglerConfig } from '../command-line/wrangler-config.ts';
 import { withLocalLock } from '../development/local-lock.ts';
-import { type OpenDatabase, openLocal } from './local.ts';
+import { type OpenDatabase, openInMemory, openLocal } from './local.ts';
 
 /** Opens the database that `dev` serves, one in memory or a deployed one. The caller closes it. */
 export async function openDatabase(
@@ -15,7 +14,7 @@ export async function openDatabase(
   environment?: string,
 ): Promise<OpenDatabase> {
   if (kind === 'remote') return openRemote(environment);
-  return openLocal(kind === 'local' ? STATE_DIRECTORY : undefined);
+  return kind === 'local' ? openLocal() : openInMemory();
 }
 
 export type WithDatabase = typeof withDatabase;

@@ -10,15 +10,9 @@ import { readListingsFile } from '../import/file.ts';
 import { loadListings } from '../import/load-listings.ts';
 import { createDevVars } from './dev-vars.ts';
 import { ensureDevelopmentKeys } from './key-pair.ts';
-import { withLocalLock } from './local-lock.ts';
 
-/** Sets up the working copy that `origin` will serve. A second program waits, and finds each step done. */
-export function prepareDevelopment(origin: string): Promise<void> {
-  return withLocalLock(() => prepare(origin));
-}
-
-/** Runs the steps in order: vars, the key pair for tokens, tables, listings. */
-async function prepare(origin: string): Promise<void> {
+/** Sets up the working copy that `origin` will serve: vars, the key pair for tokens, tables, listings. */
+export async function prepareDevelopment(origin: string): Promise<void> {
   if (createDevVars()) console.log('Created .dev.vars from .dev.vars.example.');
   await ensureDevelopmentKeys();
   if (await migrateLocal()) await loadSampleListings(origin);

@@ -71,7 +71,7 @@ export class Database {
 
   /** Returns the interface of D1 that commands have with `--remote`, without the requests. */
   get binding(): D1Database {
-    return databaseOver(async (schema, body) => schema.parse(this.#run(body)));
+    return databaseOver(async (body) => this.#run(body));
   }
 
   /** Responds to a request of D1's REST interface. */
@@ -80,7 +80,7 @@ export class Database {
   }
 
   /** Runs one statement or a batch, as one transaction. */
-  #run(body: unknown): object[] {
+  #run(body: unknown) {
     const parsed = request.safeParse(body);
     if (!parsed.success)
       throw new ApiFault(400, 7400, 'The request is malformed: params are strings');
@@ -97,14 +97,7 @@ export class Database {
     }
   }
 
-  #runOne(sql: string, params: SQLInputValue[]): object {
-    const statement = this.sqlite.prepare(sql);
-    const hasColumns = statement.columns().length > 0;
-    const total = () => Number(Object.values(this.rows('SELECT total_changes()')[0] ?? {})[0]);
-    const before = total();
-    const rows = statement.all(...params) as Record<string, unknown>[];
-    const changes = hasColumns && !/returning/i.test(sql) ? 0 : total() - before;
-    const meta = { changes, rows_read: rows.length, rows_written: changes };
-    return { success: true, results: rows, meta };
+  #runOne(sql: string, params: SQLInputValue[]) {
+    return { success: true, results: this.sqlite.prepare(sql).all(...params) };
   }
 }

@@ -91,8 +91,6 @@ describe('an import leaves nothing running, and no file', () => {
   it.each(KILLS)('when %s is sent to %s', async (signal, to) => {
     const { child, output } = await startImport(PROGRAMS[to]);
     try {
-      expect(survivorsOf(child.pid).join()).toContain('workerd');
-      expect(filesLeft()).toEqual([expect.stringContaining('local-database-')]);
       child.kill(signal);
       await expect.poll(() => survivorsOf(child.pid), { timeout: 10_000 }).toEqual([]);
       expect(filesLeft()).toEqual([]);
