@@ -97,7 +97,7 @@ function isolate() {
   const bindings: Env = {
     ...env,
     DB: tapD1(env.DB, tapOf('D1')),
-    IDEMPOTENCY: tapKv(env.IDEMPOTENCY, tapOf('KV')),
+    IDEMPOTENCY: tapKv(env.IDEMPOTENCY, { get: tapOf('KV'), put: tapOf('KV') }),
     RATE_COUNTER: tapObjects(env.RATE_COUNTER, tapOf('counter')),
     FEED_CACHE_SECONDS: '60',
     JWT_ISSUER: ISSUER,

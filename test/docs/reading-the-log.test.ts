@@ -5,10 +5,10 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { createApp } from '../../src/app.ts';
 import { bookingCreated, ingestInit } from '../support/events.ts';
-import { CONNECTION_LOST, failingD1, meddledKv } from '../support/faults.ts';
+import { CONNECTION_LOST, failingD1 } from '../support/faults.ts';
 import { type Changes, freshAddress, sendWith } from '../support/http.ts';
 import { namedKey } from '../support/keys.ts';
-import { tapObjects } from '../support/tap.ts';
+import { tapKv, tapObjects } from '../support/tap.ts';
 import { createProvider } from '../support/tokens.ts';
 import { codesIn, operateText, tableIn } from './tables.ts';
 
@@ -136,7 +136,7 @@ beforeAll(async () => {
   await send('repeated-call', '/api/v1/events', withKey(booking), { DB: passing });
   const broken = failingD1(env.DB, { when: 'before commit' });
   await send('d1-down', '/api/v1/events', withKey(booking), { DB: broken });
-  const slowKv = meddledKv(env.IDEMPOTENCY, {
+  const slowKv = tapKv(env.IDEMPOTENCY, {
     get: async () => Promise.reject(new Error('KV is down')),
   });
   await send('kv-down', INGEST, posting('key-2-of-the-log', 'a'), { IDEMPOTENCY: slowKv });

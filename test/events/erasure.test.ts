@@ -4,14 +4,14 @@ import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { eraseAggregate } from '../../tools/erasure/erase.ts';
 import { bookingCreated, expectEvent, ingest, ingestInit, listEvents } from '../support/events.ts';
-import { meddledKv } from '../support/faults.ts';
 import { expectError, get, sendWith } from '../support/http.ts';
+import { tapKv } from '../support/tap.ts';
 
 const INGEST = '/api/public/events/ingest';
 const AGGREGATE = { type: 'booking', id: 'bk_1' };
 const GUEST = 'guest-anna-example';
 const DAY_MS = 86_400_000;
-const missing = meddledKv(env.IDEMPOTENCY, { get: async () => null });
+const missing = tapKv(env.IDEMPOTENCY, { get: async () => null });
 
 const body = bookingCreated({ payload: { note: GUEST, guests: 2 } });
 

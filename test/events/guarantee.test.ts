@@ -9,7 +9,7 @@ import { v5 } from 'uuid';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { bookingCreated, expectEvent, ingest, ingestInit } from '../support/events.ts';
-import { CONNECTION_LOST, failingD1, gatedD1, KV_FAULTS, meddledKv } from '../support/faults.ts';
+import { CONNECTION_LOST, failingD1, gatedD1, KV_FAULTS } from '../support/faults.ts';
 import {
   API_KEY,
   callWith,
@@ -19,7 +19,7 @@ import {
   sendWith,
 } from '../support/http.ts';
 import { sha256 } from '../support/keys.ts';
-import { tapD1 } from '../support/tap.ts';
+import { tapD1, tapKv } from '../support/tap.ts';
 
 const PATH = '/api/public/events/ingest';
 const NAMESPACE = '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4';
@@ -63,7 +63,7 @@ async function storedUnder(key: string): Promise<number | null> {
 }
 
 describe.each(Object.entries({ works: {}, ...KV_FAULTS }))('beside a KV that %s', (_, taps) => {
-  const IDEMPOTENCY = meddledKv(env.IDEMPOTENCY, taps);
+  const IDEMPOTENCY = tapKv(env.IDEMPOTENCY, taps);
 
   it('exactly one of concurrent requests is accepted, the same body is replayed, others are rejected', async () => {
     const [twinKey, rivalKey] = [freshKey(), freshKey()];
@@ -153,7 +153,7 @@ describe('while D1 is slow', () => {
     const gate = Promise.withResolvers<void>();
     const DB = gatedD1(env.DB, gate.promise);
     const fromKv = Promise.withResolvers<void>();
-    const IDEMPOTENCY = meddledKv(env.IDEMPOTENCY, {
+    const IDEMPOTENCY = tapKv(env.IDEMPOTENCY, {
       get: (call) => call().finally(() => fromKv.resolve()),
     });
     const calling = callWith({ DB, IDEMPOTENCY }, PATH, ingestInit(B, key));
@@ -172,7 +172,7 @@ describe('while D1 is slow', () => {
 describe('a fault that the caller does not see', () => {
   const FAILING_D1 = { DB: failingD1(env.DB, { when: 'before commit' }) };
   const FAILING_KV = {
-    IDEMPOTENCY: meddledKv(env.IDEMPOTENCY, KV_FAULTS['fails on read and on write']),
+    IDEMPOTENCY: tapKv(env.IDEMPOTENCY, KV_FAULTS['fails on read and on write']),
   };
   /** Stores A under the key, and sends a request under other bindings. Returns it with what it logs under its id. */
   const sendLogged = async (changes: Partial<Env>, body: unknown, key: string) => {
@@ -210,7 +210,7 @@ describe('a fault that the caller does not see', () => {
 
   it('is logged when KV fails to write', async () => {
     const log = vi.spyOn(console, 'error').mockReturnValue(undefined);
-    const IDEMPOTENCY = meddledKv(env.IDEMPOTENCY, KV_FAULTS['fails on write']);
+    const IDEMPOTENCY = tapKv(env.IDEMPOTENCY, KV_FAULTS['fails on write']);
     await expectStatus(await ingestWith({ IDEMPOTENCY }, A, freshKey()), 202);
     expect(log.mock.calls.join()).toContain('KV write failed');
   });

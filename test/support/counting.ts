@@ -34,10 +34,15 @@ export function counting(env: Env): { env: Env; costs: Costs } {
       }
       return results;
     }),
-    IDEMPOTENCY: tapKv(env.IDEMPOTENCY, (call, method) => {
-      if (method === 'get') costs.kvReads += 1;
-      else costs.kvWrites += 1;
-      return call();
+    IDEMPOTENCY: tapKv(env.IDEMPOTENCY, {
+      get: (call) => {
+        costs.kvReads += 1;
+        return call();
+      },
+      put: (call) => {
+        costs.kvWrites += 1;
+        return call();
+      },
     }),
     RATE_COUNTER: tapObjects(env.RATE_COUNTER, (call) => {
       costs.counterCalls += 1;

@@ -1,6 +1,6 @@
 /** Bindings that misbehave, each in one way. All else is the real binding's. */
 
-import { type Call, type Tap, tapD1, tapKv } from './tap.ts';
+import { type Call, type KvTaps, tapD1 } from './tap.ts';
 
 /** D1's text for a fault that passes by itself. */
 export const CONNECTION_LOST = 'D1_ERROR: Network connection lost.';
@@ -34,17 +34,6 @@ export function gatedD1(database: D1Database, gate: Promise<unknown>): D1Databas
   });
 }
 
-/** Returns a namespace whose reads and writes pass through taps; without a tap they are the real ones. */
-export function meddledKv(
-  namespace: KVNamespace,
-  taps: { get?: Tap<unknown>; put?: Tap<unknown> },
-): KVNamespace {
-  return tapKv(namespace, (call, method) => {
-    const tap = method === 'get' ? taps.get : method === 'put' ? taps.put : undefined;
-    return tap === undefined ? call() : tap(call, method);
-  });
-}
-
 /** The ways in which KV misbehaves. Each happens in production, most of them daily. */
 export const KV_FAULTS = {
   'always misses': { get: async () => null },
@@ -54,7 +43,7 @@ export const KV_FAULTS = {
   'never answers a read': { get: never },
   'never answers a write': { put: never },
   'gives an entry of another shape': { get: async () => ({ version: 0 }) },
-} satisfies Record<string, { get?: Tap<unknown>; put?: Tap<unknown> }>;
+} satisfies Record<string, KvTaps>;
 
 async function failing(): Promise<never> {
   throw new Error('KV GET failed: 503 Service Unavailable');

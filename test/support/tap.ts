@@ -7,23 +7,26 @@
 export type Call<Result> = () => Promise<Result>;
 
 /** Makes the call, or does something else in its place. */
-export type Tap<Result> = (call: Call<Result>, method: string) => Promise<Result>;
+export type Tap<Result> = (call: Call<Result>) => Promise<Result>;
+
+/** Taps on the reads and writes of KV. */
+export type KvTaps = { get?: Tap<unknown>; put?: Tap<unknown> };
 
 /** Returns a database whose round trips pass through `tap`: a batch is one, a statement run by itself too. */
 export function tapD1(database: D1Database, tap: Tap<D1Result[]>): D1Database {
   const originals = new WeakMap<D1PreparedStatement, D1PreparedStatement>();
 
-  const one = async (statement: D1PreparedStatement, method: string): Promise<D1Result> => {
-    const [result] = await tap(async () => [await statement.all()], method);
+  const one = async (statement: D1PreparedStatement): Promise<D1Result> => {
+    const [result] = await tap(async () => [await statement.all()]);
     if (result === undefined) throw new Error('a round trip of one statement gives one result');
     return result;
   };
   const tapStatement = (statement: D1PreparedStatement): D1PreparedStatement => {
     const tapped = withMethods(statement, {
       bind: (...values: unknown[]) => tapStatement(statement.bind(...values)),
-      all: () => one(statement, 'all'),
-      run: () => one(statement, 'run'),
-      first: async () => (await one(statement, 'first')).results[0] ?? null,
+      all: () => one(statement),
+      run: () => one(statement),
+      first: async () => (await one(statement)).results[0] ?? null,
     });
     originals.set(tapped, statement);
     return tapped;
@@ -32,19 +35,19 @@ export function tapD1(database: D1Database, tap: Tap<D1Result[]>): D1Database {
     withMethods(session, {
       prepare: (query: string) => tapStatement(session.prepare(query)),
       batch: (statements: D1PreparedStatement[]) =>
-        tap(() => session.batch(statements.map((each) => originals.get(each) ?? each)), 'batch'),
+        tap(() => session.batch(statements.map((each) => originals.get(each) ?? each))),
       withSession: (constraint?: string) => tapSession(database.withSession(constraint)),
     });
   return tapSession(database);
 }
 
-/** Returns a namespace whose reads and writes pass through `tap`. */
-export function tapKv(namespace: KVNamespace, tap: Tap<unknown>): KVNamespace {
-  const tapped =
-    (method: 'get' | 'put') =>
-    (...values: unknown[]) =>
-      tap(async () => Reflect.apply(namespace[method], namespace, values), method);
-  return withMethods(namespace, { get: tapped('get'), put: tapped('put') });
+/** Returns a namespace whose reads and writes pass through taps; without a tap they are the real ones. */
+export function tapKv(namespace: KVNamespace, { get, put }: KvTaps): KVNamespace {
+  const tapped = (method: 'get' | 'put', tap: Tap<unknown> = (call) => call()) => ({
+    [method]: (...values: unknown[]) =>
+      tap(async () => Reflect.apply(namespace[method], namespace, values)),
+  });
+  return withMethods(namespace, { ...tapped('get', get), ...tapped('put', put) });
 }
 
 /** Returns Durable Objects whose remote calls pass through `tap`. */
@@ -57,8 +60,7 @@ export function tapObjects<T extends Rpc.DurableObjectBranded>(
       get: (target, name) => {
         const value: unknown = Reflect.get(target, name);
         if (typeof value !== 'function') return value;
-        return (...values: unknown[]) =>
-          tap(async () => Reflect.apply(value, target, values), String(name));
+        return (...values: unknown[]) => tap(async () => Reflect.apply(value, target, values));
       },
     });
   return withMethods(namespace, {
