@@ -1,10 +1,7 @@
 /**
- * Writes an import: its rows are staged batch by batch, and one transaction applies them all.
- *
- * The checks of an import hold only while no other import is applied. So each applied import leaves its id as the
- * `applied` row of the staging table. The transaction begins with a guard, which fails if this row has changed since
- * the import began, or if staged rows are missing. It ends by emptying the staging table: the other rows in it belong
- * to interrupted imports, or to an import whose guard will fail, so that it begins again.
+ * Writes an import: its rows are staged batch by batch, and one transaction applies them all. Each applied import
+ * leaves its id as the `applied` row of the staging table. The transaction begins with a guard, which fails if this row
+ * has changed since the import began, or if staged rows are missing.
  */
 
 import { messageOf } from '../command-line/user-error.ts';
@@ -64,18 +61,17 @@ const TAKE_SLUGS = `
 const MARK_APPLIED = `
   INSERT INTO import_staging (import_id, kind, key, row) VALUES (?1, 'applied', '', '{}')`;
 
-/** An import sent its transaction, and the store cannot be read to see whether it was applied. */
+/** The store cannot be read to see whether a transaction was applied. */
 export class OutcomeUnknown extends Error {
   override readonly name = 'OutcomeUnknown';
 }
 
-/** Another import was applied since this one began: everything has to be checked again. */
+/** Another import was applied since this one began. */
 export class Overtaken extends Error {
   override readonly name = 'Overtaken';
   override readonly message = 'other imports were applied meanwhile, again and again: run it later';
 }
 
-/** The rows of an import in the staging table. */
 type Staged = { importId: string; rows: number };
 
 /** Stages the rows of an import. Calls `onStaged` with the number of listings staged until then. */
@@ -90,8 +86,7 @@ export async function stage(
   let rows = 0;
   const all = stagedRows(records, listings, newestChange, Date.now());
   for (const batch of batchesOf(all, (json) => Buffer.byteLength(json))) {
-    const insert = database.prepare(STAGE).bind(`[${batch.join()}]`, importId);
-    await insert.run();
+    await database.prepare(STAGE).bind(`[${batch.join()}]`, importId).run();
     rows += batch.length;
     if (rows > records.length) onStaged(rows - records.length);
   }
@@ -99,9 +94,8 @@ export async function stage(
 }
 
 /**
- * Returns the rows to be staged. Changes get the places after `newestChange`, so places are in the order of commits:
- * the guard fails if another import has changed a listing. Removals come first: a reader that keeps pages by their
- * slugs removes the page of a slug before another listing takes that slug.
+ * Returns the rows to be staged. Changes get the places after `newestChange`. Removals come first: a site removes the
+ * page of a slug before another listing takes that slug.
  */
 function* stagedRows(
   records: Plan['records'],
@@ -131,10 +125,7 @@ function stagedRow(kind: string, key: string, row: object, texts = ''): string {
   return `{"kind":"${kind}","key":${JSON.stringify(key)},"row":${JSON.stringify(row)}${texts}}`;
 }
 
-/**
- * Applies the staged rows, all or none. Throws `Overtaken` if another import came first, `OutcomeUnknown`, and another
- * `Error` if the store shows that it was not applied.
- */
+/** Applies the staged rows, all or none. Throws `Overtaken`, `OutcomeUnknown`, or the fault that prevented it. */
 export async function apply(
   database: D1Database,
   { importId, rows }: Staged,
@@ -150,7 +141,7 @@ export async function apply(
   try {
     await database.batch(transaction);
   } catch (fault) {
-    // Only the store knows: a response may be lost, or be the one of an attempt after a successful one.
+    // Only the store knows: the response of a successful attempt may be lost.
     const state = await readState(database).catch((error: unknown) => {
       throw new OutcomeUnknown(messageOf(error), { cause: fault });
     });

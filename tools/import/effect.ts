@@ -51,7 +51,7 @@ type Replacement = {
 };
 
 /** Compares the listings of a plan with the stored ones. Calls `onCompared` with the number of listings until then. */
-export async function effectOf(
+export async function compare(
   plan: Plan,
   stored: Catalogue,
   options: { database: D1Database; publicSiteUrl: string },

@@ -1,10 +1,9 @@
 /**
  * An import brings a listings file into the store, all of it or nothing, while the service keeps serving. Its phases:
  *
- *     read     file.ts, csv.ts: the file; store.ts: the stored records; patch.ts: merges a patch into them
+ *     read     store.ts: the stored records; patch.ts: merges a patch into them
  *     plan     plan.ts: the rows to write, and every problem
- *     compare  effect.ts: what changes, for the report and for listings outside the file
- *     guard    plan.ts: rejects an import that empties too much
+ *     compare  effect.ts: what changes, also for listings outside the file
  *     stage    apply.ts: writes the rows into the staging table, batch by batch
  *     apply    apply.ts: one transaction, which fails if another import was applied since `read`
  *     report   report.ts, notify.ts
@@ -15,10 +14,10 @@
 import { changeCursor } from '../../src/properties/changes.ts';
 import type { Source } from '../../src/properties/source.ts';
 import { apply, Overtaken, stage, type Write } from './apply.ts';
-import { type Effect, effectOf, type Findings } from './effect.ts';
+import { compare, type Effect, type Findings } from './effect.ts';
 import type { ReadListings, WholeFile } from './file.ts';
 import { completePatch, finderOf } from './patch.ts';
-import { guardShare, type Plan, type Pruning, planImport } from './plan.ts';
+import { guardShare, type Plan, type Pruning, planImport, type RecordChange } from './plan.ts';
 import type { ImportProblem } from './problem.ts';
 import { type Catalogue, readCatalogue, readListings } from './store.ts';
 
@@ -75,7 +74,7 @@ async function attemptImport(read: ReadListings, options: ImportOptions): Promis
   const { database, onProgress } = options;
   // Import, 3.
   const stored = await readCatalogue(database);
-  const { file, problems } = await completeFile(read, stored, database);
+  const { file, problems } = await readWhole(read, stored, database);
 
   const plan = planImport(file, stored, options);
   // Planning takes seconds, and the database may close an idle connection meanwhile. Node notices it in this turn.
@@ -86,7 +85,7 @@ async function attemptImport(read: ReadListings, options: ImportOptions): Promis
 
   // Import, 4.
   const total = plan.rows.length + plan.unchanged.length;
-  const effect = await effectOf(plan, stored, options, (done) => {
+  const effect = await compare(plan, stored, options, (done) => {
     if (total > 0) onProgress('checked', done, total);
   });
 
@@ -103,11 +102,11 @@ async function attemptImport(read: ReadListings, options: ImportOptions): Promis
     );
     if (staged.rows > 0) await apply(database, staged, stored.lastImport);
   }
-  return acceptedOutcome(plan, effect, stored);
+  return reportOf(plan, effect, stored);
 }
 
 /** Merges a patch into the stored records that it names. */
-async function completeFile(
+async function readWhole(
   { file, mustBeStored = false }: ReadListings,
   stored: Catalogue,
   database: D1Database,
@@ -120,7 +119,7 @@ async function completeFile(
   return completePatch(file, stored, find, sources, mustBeStored);
 }
 
-async function acceptedOutcome(
+async function reportOf(
   { file, records, rows, unchanged }: Plan,
   { findings, writes }: Effect,
   { heads, newestChange, generation }: Catalogue,
@@ -128,18 +127,13 @@ async function acceptedOutcome(
   const changes = writes.filter(({ change }) => change.isNew);
   const seq = newestChange + changes.length;
   const resumeCursor = await changeCursor({ generation, seq, start: seq });
+  const recordsOf = (each: RecordChange['kind']) => records.filter(({ kind }) => kind === each);
   const listings = rows.map(({ columns }) => ({ old: heads.get(columns.id) }));
   return {
     kind: 'accepted',
     listings: countsOf(rows.length + unchanged.length, listings),
-    locations: countsOf(
-      file.locations.length,
-      records.filter(({ kind }) => kind === 'location'),
-    ),
-    amenities: countsOf(
-      file.amenities.length,
-      records.filter(({ kind }) => kind === 'amenity'),
-    ),
+    locations: countsOf(file.locations.length, recordsOf('location')),
+    amenities: countsOf(file.amenities.length, recordsOf('amenity')),
     findings,
     changes: changes.length,
     slugs: new Set(changes.flatMap(slugsOf)),

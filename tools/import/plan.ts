@@ -113,9 +113,8 @@ function slugCollisions(
       const details = [own, String(keys.slug)];
       return [{ record: name, path: 'hid', code: 'hid_taken', details, value: keys.hid }];
     }
-    const code = idField === 'id' ? 'slug_taken' : 'slug_taken_by_other_id';
     const details = [`${name.kind} ${holder}`];
-    return [{ record: name, path: 'slug', code, details, value: keys.slug }];
+    return [{ record: name, path: 'slug', code: 'slug_taken', details, value: keys.slug }];
   });
 }
 

@@ -36,9 +36,7 @@ const SENTENCES = {
   repeats: 'repeats %',
   hero_id: 'must be the id of one of the photos of this listing',
   hero_address: 'must be the address of one of the photos of this listing',
-  slug_taken: 'is the slug of the stored %',
-  slug_taken_by_other_id:
-    'is the slug of the stored %: give that id, or import the file with --patch',
+  slug_taken: 'is the slug of the stored %: give that id, or import the file with --patch',
   hid_taken: 'is the hid of the stored listing %, and % is the slug of another one',
   unclear_hid: 'is the hid of several stored listings: name one by its slug or id',
   names_no_listing: 'names no listing: give its slug, hid or id',

@@ -59,20 +59,15 @@ function summaryLines(outcome: AcceptedImport, { pruning }: ReportOptions): stri
   if (isSame && changedFor('pruned') === 0) {
     lines.push('Nothing changed: the store already holds all of it.');
   }
-  lines.push(...qualityLines(findings));
+  for (const [warning, slugs] of findings.warnings) {
+    lines.push(`Worth a look: ${warning}: ${countedListings(slugs)}`);
+  }
+  const { warnedBefore } = findings;
+  if (warnedBefore > 0) lines.push(`Worth a look, as before: ${counted(warnedBefore, 'listing')}`);
   if (pruning !== 'none') {
     const hidden = counted(changedFor('pruned'), 'listing');
     lines.push(`Hidden, because the file does not name them: ${hidden}`);
   }
-  return lines;
-}
-
-/** The warnings that the import causes, and the number of listings that had one before. */
-function qualityLines({ warnings, warnedBefore }: Findings): string[] {
-  const lines = [...warnings].map(
-    ([warning, slugs]) => `Worth a look: ${warning}: ${countedListings(slugs)}`,
-  );
-  if (warnedBefore > 0) lines.push(`Worth a look, as before: ${counted(warnedBefore, 'listing')}`);
   return lines;
 }
 

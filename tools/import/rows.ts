@@ -5,7 +5,7 @@ import { cardOf, render, renderingOf } from '../../src/properties/render.ts';
 import type { Source } from '../../src/properties/source.ts';
 import type { properties } from '../../src/properties/table.ts';
 
-/** Renders a listing. Returns its row, without the columns of its latest change. */
+/** Returns the row of a listing, without the columns of its latest change. */
 export function rowOf(listing: Source, publicSiteUrl: string) {
   const document = render(listing, publicSiteUrl);
   const source = JSON.stringify(listing);
@@ -27,7 +27,6 @@ export function rowOf(listing: Source, publicSiteUrl: string) {
 
 export type ListingRow = ReturnType<typeof rowOf>;
 
-/** A listing as the store holds it. */
 export type StoredListing = Omit<
   typeof properties.$inferSelect,
   'type' | 'location_id' | 'display_order' | 'rendering' | 'source_hash' | 'card' | 'source'
@@ -57,7 +56,6 @@ export function changeOf(old: StoredListing | undefined, columns: ListingRow['co
   };
 }
 
-/** Returns the slugs under which a listing was public before, newest first. */
 function formerSlugsOf(
   old: StoredListing | undefined,
   seen: string | null,

@@ -46,7 +46,7 @@ describe('import-listings', () => {
     expect(rejected.stderr.trim().split('\n')).toEqual([
       'properties[2] (slug "lost"): beds "two" must be of type number',
       expect.stringMatching(
-        /^properties\[1\] \(slug "casa-ginebrera"\): slug "casa-ginebrera" is the slug of the stored listing [0-9a-f-]{36}$/,
+        /^properties\[1\] \(slug "casa-ginebrera"\): slug "casa-ginebrera" is the slug of the stored listing [0-9a-f-]{36}: give that id, or import the file with --patch$/,
       ),
       'properties[2] (slug "lost"): location "00000000-0000-4000-8000-000000000000" is not known',
       'properties[2] (slug "lost"): amenity "garaje" is not known: did you mean garage?',
