@@ -118,10 +118,15 @@ const BEARER_JWT =
 /** The header of an unsecured JWT (RFC 7519 section 6): `{"alg":"none"}`. */
 const UNSECURED_HEADER = 'eyJhbGciOiJub25lIn0';
 
+/** Ascending: each level includes the levels before it. */
+const LEVELS = ['viewer', 'editor', 'admin'] as const;
+
+type Permission = { area: string; level: (typeof LEVELS)[number] };
+
 /** The verdict about a token. */
 type Bearer =
-  /** `permissions` is the claim of the token, not validated. */
-  | { outcome: 'valid'; permissions: unknown }
+  /** `denied`: the token is valid, but lacks the permission. */
+  | { outcome: 'valid' | 'denied' }
   /** `fault` is for the log: jose's code, and the bad claim if there is one. */
   | { outcome: 'invalid'; fault: string };
 
@@ -129,7 +134,11 @@ type Bearer =
  * Judges the `Authorization` header of a request. No token is valid unless issuer, audience and key set are configured.
  * Throws `KeySetUnavailable` when a token with valid claims needs keys that cannot be fetched.
  */
-export async function judgeBearer(authorization: string, jwt: Config['jwt']): Promise<Bearer> {
+export async function judgeBearer(
+  authorization: string,
+  jwt: Config['jwt'],
+  permission: Permission,
+): Promise<Bearer> {
   const [, token] = BEARER_JWT.exec(authorization) ?? [];
   const findKey = keySetOf(jwt);
   if (token === undefined) return invalid('not a bearer token in compact form');
@@ -147,7 +156,7 @@ export async function judgeBearer(authorization: string, jwt: Config['jwt']): Pr
     UnsecuredJWT.decode(`${UNSECURED_HEADER}.${token.split('.')[1]}.`, options);
     const verifying = { ...options, algorithms: ALGORITHMS };
     const claims = await verify(token, findKey, verifying);
-    return { outcome: 'valid', permissions: claims.permissions };
+    return { outcome: hasPermission(claims.permissions, permission) ? 'valid' : 'denied' };
   } catch (error) {
     if (error instanceof KeySetUnavailable) throw error;
     if (error instanceof errors.JWTClaimValidationFailed || error instanceof errors.JWTExpired) {
@@ -185,15 +194,8 @@ async function verify(
   }
 }
 
-/** Ascending: each level includes the levels before it. */
-const LEVELS = ['viewer', 'editor', 'admin'] as const;
-
 /** Reports whether the claim `permissions`, `area:level` strings, has `area` at `level` or higher. */
-export function allows(
-  permissions: unknown,
-  area: string,
-  level: (typeof LEVELS)[number],
-): boolean {
+function hasPermission(claim: unknown, { area, level }: Permission): boolean {
   const sufficient = LEVELS.slice(LEVELS.indexOf(level)).map((each) => `${area}:${each}`);
-  return Array.isArray(permissions) && sufficient.some((each) => permissions.includes(each));
+  return Array.isArray(claim) && sufficient.some((each) => claim.includes(each));
 }

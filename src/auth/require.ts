@@ -9,7 +9,7 @@ import { type AppEnv, configOf } from '../config.ts';
 import { ApiError, type ErrorCode } from '../http/errors.ts';
 import { note } from '../http/log.ts';
 import { identifyKey, type SentKey } from './api-key.ts';
-import { allows, judgeBearer } from './bearer.ts';
+import { judgeBearer } from './bearer.ts';
 import { type Scope, TOKEN_CALLER } from './named-keys.ts';
 
 /** The access to a route: open to all, or the scope that a key needs. */
@@ -46,12 +46,12 @@ export function requireScope(scope: Scope) {
       if (key?.outcome === 'valid') {
         c.set('caller', key.caller);
         c.set('scopes', key.scopes);
-        if (!key.scopes.includes(scope)) throw API_KEY_REJECTIONS.denied(scope);
+        if (!key.scopes.includes(scope)) throw REJECTIONS.apiKey.denied(scope);
         return next();
       }
       noteKey(c, key);
       const isAnySent = key !== undefined || c.req.header('Authorization') !== undefined;
-      throw isAnySent ? API_KEY_REJECTIONS.invalid() : API_KEY_REJECTIONS.required();
+      throw isAnySent ? REJECTIONS.apiKey.invalid() : REJECTIONS.apiKey.required();
     }),
   );
 }
@@ -72,20 +72,20 @@ export function requireFeedAccess() {
       }
       const authorization = c.req.header('Authorization');
       if (authorization !== undefined) {
-        const bearer = await judgeBearer(authorization, configOf(c.env).jwt);
+        const bearer = await judgeBearer(authorization, configOf(c.env).jwt, FEED_PERMISSION);
         if (bearer.outcome === 'invalid') note({ token_fault: bearer.fault });
-        else if (allows(bearer.permissions, FEED_PERMISSION.area, FEED_PERMISSION.level)) {
+        else if (bearer.outcome === 'valid') {
           c.set('caller', TOKEN_CALLER);
           return next();
         } else if (key?.outcome !== 'valid') {
           c.set('caller', TOKEN_CALLER);
-          throw FEED_REJECTIONS.denied();
+          throw REJECTIONS.feed.denied();
         }
       }
       noteKey(c, key);
-      if (key?.outcome === 'valid') throw FEED_REJECTIONS.keyDenied();
-      if (authorization !== undefined) throw FEED_REJECTIONS.invalidToken();
-      throw key === undefined ? FEED_REJECTIONS.required() : FEED_REJECTIONS.invalid();
+      if (key?.outcome === 'valid') throw REJECTIONS.feed.keyDenied();
+      if (authorization !== undefined) throw REJECTIONS.feed.invalidToken();
+      throw key === undefined ? REJECTIONS.feed.required() : REJECTIONS.feed.invalid();
     }),
   );
 }
@@ -108,34 +108,37 @@ function noteKey(c: Context<AppEnv>, key: SentKey | undefined): void {
 const API_KEY_HEADER = 'x-api-key';
 const FEED_PERMISSION = { area: 'tool-web', level: 'viewer' } as const;
 
-export const FEED_SCOPE = 'feed:read' satisfies Scope;
+const FEED_SCOPE = 'feed:read' satisfies Scope;
 
 const API_KEY_CHALLENGE = 'ApiKey realm="api", header="x-api-key"';
 const BEARER_CHALLENGE = 'Bearer realm="api"';
 const FEED_CHALLENGES = `${BEARER_CHALLENGE}, ${API_KEY_CHALLENGE}`;
 const FEED_PERMISSION_TEXT = `${FEED_PERMISSION.area}:${FEED_PERMISSION.level}`;
 
-/** The errors of routes that accept an API key only. A 401 names the accepted credentials (RFC 9110 section 11.6.1). */
-export const API_KEY_REJECTIONS = {
-  required: () => required('Send an API key in the x-api-key header.', API_KEY_CHALLENGE),
-  invalid: () => invalid(API_KEY_CHALLENGE),
-  denied: (scope: Scope) => keyDenied(scope, API_KEY_CHALLENGE),
-};
+/** The errors of access. A 401 names the accepted credentials (RFC 9110 section 11.6.1). */
+export const REJECTIONS = {
+  /** Of routes that accept an API key only. */
+  apiKey: {
+    required: () => required('Send an API key in the x-api-key header.', API_KEY_CHALLENGE),
+    invalid: () => invalid(API_KEY_CHALLENGE),
+    denied: (scope: Scope) => keyDenied(scope, API_KEY_CHALLENGE),
+  },
 
-/** The errors of routes that accept an API key or a token. */
-export const FEED_REJECTIONS = {
-  required: () =>
-    required('Send an API key in the x-api-key header, or a bearer token.', FEED_CHALLENGES),
-  invalid: () => invalid(FEED_CHALLENGES),
-  /** The challenge has the error code of RFC 6750 section 3.1. */
-  invalidToken: () => invalid(`${BEARER_CHALLENGE}, error="invalid_token", ${API_KEY_CHALLENGE}`),
-  denied: () =>
-    rejection(
-      'permission_denied',
-      `The token lacks the permission ${FEED_PERMISSION_TEXT}.`,
-      `${BEARER_CHALLENGE}, error="insufficient_scope", scope="${FEED_PERMISSION_TEXT}"`,
-    ),
-  keyDenied: () => keyDenied(FEED_SCOPE, FEED_CHALLENGES),
+  /** Of routes that accept an API key or a token. */
+  feed: {
+    required: () =>
+      required('Send an API key in the x-api-key header, or a bearer token.', FEED_CHALLENGES),
+    invalid: () => invalid(FEED_CHALLENGES),
+    /** The challenge has the error code of RFC 6750 section 3.1. */
+    invalidToken: () => invalid(`${BEARER_CHALLENGE}, error="invalid_token", ${API_KEY_CHALLENGE}`),
+    denied: () =>
+      rejection(
+        'permission_denied',
+        `The token lacks the permission ${FEED_PERMISSION_TEXT}.`,
+        `${BEARER_CHALLENGE}, error="insufficient_scope", scope="${FEED_PERMISSION_TEXT}"`,
+      ),
+    keyDenied: () => keyDenied(FEED_SCOPE, FEED_CHALLENGES),
+  },
 };
 
 function keyDenied(scope: Scope, challenges: string): ApiError {

@@ -5,7 +5,7 @@
 
 import * as z from 'zod';
 import { type Problem, pathOf } from '../http/errors.ts';
-import type { JsonObject, JsonValue } from '../http/json-body.ts';
+import type { JsonObject } from '../http/json-body.ts';
 import { isNonEmpty, type Parsed, parseWith } from '../http/validate.ts';
 import { keyInUse } from './conflict.ts';
 import { type IngestContext, outcomeOf } from './ingest.ts';
@@ -19,7 +19,7 @@ import {
   parseIngestRequest,
 } from './request.ts';
 import type { IngestResult } from './resource.ts';
-import { acceptKeyed, comparedBytesOf, type Decision, lookUpKeys } from './store.ts';
+import { acceptKeyed, type Decision, lookUpKeys } from './store.ts';
 
 export const MAX_BATCH_EVENTS = 100;
 /** The whole body: an item is two levels down. */
@@ -104,7 +104,7 @@ const HEADER_PROBLEM: Problem = {
 };
 
 /** Reads an item. The paths of its problems begin at the item. */
-async function readItem(value: JsonValue): Promise<{ item?: Item; problems: Problem[] }> {
+async function readItem(value: JsonObject[string]): Promise<{ item?: Item; problems: Problem[] }> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return { problems: [{ path: '', message: 'must be of type object' }] };
   }
@@ -133,6 +133,13 @@ function within(place: string, { path, message, field }: Problem): Problem {
     message,
     field: field === undefined ? 'events' : `events.${field}`,
   };
+}
+
+/** Returns the size of the stored payloads that were read for the decisions. */
+function comparedBytesOf(decisions: readonly Decision[]): number {
+  const holders = decisions.flatMap((each) => (each.kind === 'conflict' ? each.holder : []));
+  const read = holders.filter(({ payload }) => payload !== null);
+  return read.reduce((sum, { compared }) => sum + (compared ?? 0), 0);
 }
 
 function resultOf({ key, body, parsed }: Item, decision: Decision): IngestResult {

@@ -10,17 +10,15 @@
 import * as z from 'zod';
 import { described, uuid } from '../schema.ts';
 
-export const MAX_NAME_CHARACTERS = 255;
-
-/** A text without NUL: SQLite's functions cut a text at NUL. */
-export const NAME_PATTERN = '^[^\\x00]*$';
+/** The bounds of a name. SQLite's functions cut a text at NUL. */
+export const NAME_BOUNDS = { minLength: 1, maxLength: 255, pattern: '^[^\\x00]*$' };
 
 /** The name of an event type, an aggregate or a key. */
 export const name = z
   .string()
-  .min(1)
-  .max(MAX_NAME_CHARACTERS)
-  .regex(new RegExp(NAME_PATTERN), 'must not contain NUL (U+0000)');
+  .min(NAME_BOUNDS.minLength)
+  .max(NAME_BOUNDS.maxLength)
+  .regex(new RegExp(NAME_BOUNDS.pattern), 'must not contain NUL (U+0000)');
 
 /** Stored as it was written. */
 export const timestamp = z.iso.datetime({

@@ -6,7 +6,7 @@ import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, pagingParameters } from '../http/pagi
 import { listedTexts, listMetadata } from '../http/query.ts';
 import { waitParameter } from '../http/wait.ts';
 import { described, UUID_PATTERN, uuid } from '../schema.ts';
-import { MAX_NAME_CHARACTERS, NAME_PATTERN, name, timestamp } from './catalogue.ts';
+import { NAME_BOUNDS, name, timestamp } from './catalogue.ts';
 import { events } from './table.ts';
 
 const MAX_EVENT_TYPES = 50;
@@ -77,10 +77,7 @@ const FILTERS = {
       .exactOptional()
       .register(z.globalRegistry, {
         description: 'Only events of these kinds: comma-separated, repeated, or both.',
-        ...listMetadata(
-          { type: 'string', minLength: 1, maxLength: MAX_NAME_CHARACTERS, pattern: NAME_PATTERN },
-          MAX_EVENT_TYPES,
-        ),
+        ...listMetadata({ type: 'string', ...NAME_BOUNDS }, MAX_EVENT_TYPES),
       }),
     condition: (types) => sql`${events.type} in (select value from json_each(${types}))`,
   },

@@ -130,13 +130,6 @@ export function bodyOf(event: EventOfKey): unknown {
   return { event_type: type, aggregate_id, aggregate_type, payload: JSON.parse(payload) };
 }
 
-/** Returns the size of the stored payloads that were read for the decisions. */
-export function comparedBytesOf(decisions: readonly Decision[]): number {
-  const holders = decisions.flatMap((each) => (each.kind === 'conflict' ? each.holder : []));
-  const read = holders.filter(({ payload }) => payload !== null);
-  return read.reduce((sum, { compared }) => sum + (compared ?? 0), 0);
-}
-
 const INSERT = statementOf(sql`
   insert into events (id, type, aggregate_type, aggregate_id, created_at, payload, received_from)
   values (${placeholder('id')}, ${placeholder('event_type')}, ${placeholder('aggregate_type')}, ${placeholder('aggregate_id')},

@@ -23,7 +23,7 @@ const MAX_BODY_DEPTH = 64;
 const MAX_DROPPED_BYTES = 16 * 1024 * 1024;
 
 /** A result of `JSON.parse`. */
-export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
+type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
 export type JsonObject = { [name: string]: JsonValue };
 
 type BodyOptions = {

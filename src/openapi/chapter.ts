@@ -38,7 +38,7 @@ type ErrorResponse = {
 };
 
 /** Name → example. */
-export type Examples = Record<string, { summary: string; value: unknown }>;
+type Examples = Record<string, { summary: string; value: unknown }>;
 
 /** Without `headers` no cache may store the response. Without `schema` it has no body. */
 type SuccessResponse = {

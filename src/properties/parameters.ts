@@ -10,7 +10,7 @@ import { waitParameter } from '../http/wait.ts';
 import { described, uuid } from '../schema.ts';
 import { LOCALES } from './locale-map.ts';
 import { slug } from './slug.ts';
-import type { FilterColumn } from './table.ts';
+import type { FILTER_COLUMNS } from './table.ts';
 
 /** The web statuses that the feed shows. A hidden listing is never on the wire. */
 const PUBLIC_STATUSES = ['listed', 'coming_soon', 'sold_out'] as const;
@@ -24,7 +24,7 @@ const propertyType = z
   .meta({ id: 'PropertyType', description: 'Type of a home.' });
 
 /** The parameters that filter listings. A listing must fit each of them, and have any of the statuses. */
-export const filterParameters = {
+const filterParameters = {
   type: described(propertyType.optional(), 'Only listings of this type.'),
   status: namesIn(PUBLIC_STATUSES)
     .default(['listed'])
@@ -38,7 +38,7 @@ export const filterParameters = {
     'Only listings at the location with this slug. Not beside `location_id`.',
     'sardinia',
   ),
-} satisfies Record<FilterColumn | 'status' | 'location', z.ZodType>;
+} satisfies Record<(typeof FILTER_COLUMNS)[number] | 'status' | 'location', z.ZodType>;
 
 /** Parsed filters, with the statuses deduplicated and sorted: equal filters have equal JSON texts. */
 export type FeedFilters = z.infer<z.ZodObject<typeof filterParameters>>;

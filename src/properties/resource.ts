@@ -8,7 +8,7 @@ import { followedListOf } from '../openapi/list-resource.ts';
 import { described, lowerCaseUuid } from '../schema.ts';
 import { PROPERTY_TYPES, publicStatus } from './parameters.ts';
 import { slug } from './slug.ts';
-import { httpUrl, localeMap, MAX_LIST_ENTRIES, MAX_TEXT_CHARACTERS, order, text } from './text.ts';
+import { httpUrl, localeMap, MAX_LIST_ENTRIES, MAX_TEXT_CHARACTERS, text } from './text.ts';
 
 /** A location as a listing shows it. */
 export const location = z.strictObject({
@@ -59,7 +59,7 @@ const galleryPhoto = z
     url: httpUrl,
     alt: localeMap,
     section: photoSection,
-    sort_order: order.meta({ description: 'Place in the gallery, ascending.', examples: [1] }),
+    sort_order: z.int32().meta({ description: 'Place in the gallery, ascending.', examples: [1] }),
   })
   .meta({ id: 'GalleryPhoto', description: 'A photo that is visible on the web.' });
 
@@ -131,7 +131,7 @@ export const property = z
       description: 'Canonical public address.',
       examples: ['https://www.example.com/listings/casa-marea'],
     }),
-    display_order: order.meta({ description: 'Curatorial order, ascending.', examples: [210] }),
+    display_order: z.int32().meta({ description: 'Curatorial order, ascending.', examples: [210] }),
     is_early_access: z.boolean(),
   })
   .meta({

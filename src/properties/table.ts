@@ -17,9 +17,7 @@ const filterColumns = {
   type: text(),
 };
 
-export type FilterColumn = keyof typeof filterColumns;
-
-export const FILTER_COLUMNS = Object.keys(filterColumns) as FilterColumn[];
+export const FILTER_COLUMNS = Object.keys(filterColumns) as (keyof typeof filterColumns)[];
 
 /**
  * One row per listing. Each combination of filters has an index that ends in (status, display_order, id), so a page is

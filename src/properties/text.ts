@@ -27,9 +27,6 @@ export const httpUrl = z
   })
   .register(z.globalRegistry, { examples: ['https://www.example.com/casa-marea'] });
 
-/** A number to sort by: 32 bits, negative ones too. */
-export const order = z.int32();
-
 /** Makes the schema of an object with a value in some of the languages. */
 export function localized<S extends z.ZodType>(schema: S) {
   const value = schema.exactOptional();

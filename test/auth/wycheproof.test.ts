@@ -27,6 +27,8 @@ describe.each(wycheproof.groups)('the tokens of the group $comment', (group) => 
   });
 });
 
+const VIEWER = { area: 'tool-web', level: 'viewer' } as const;
+
 /** Claims that are valid: with them a token is judged by its signature. */
 const CLAIMS = btoa(
   JSON.stringify({
@@ -51,7 +53,7 @@ it('their headers and signatures sign no other claims, for the signature is chec
     if (group.public === undefined) continue;
     const jwt = { issuer: ISSUER, audience: AUDIENCE, jwksUrl: '', jwks: { keys: [group.public] } };
     for (const token of forgeriesOf(group)) {
-      const judged = await judgeBearer(`Bearer ${token}`, jwt as Jwt);
+      const judged = await judgeBearer(`Bearer ${token}`, jwt as Jwt, VIEWER);
       expect(judged.outcome, token).toBe('invalid');
       if (judged.outcome === 'invalid')
         faults.set(judged.fault, (faults.get(judged.fault) ?? 0) + 1);

@@ -14,7 +14,6 @@ import {
   localized,
   MAX_LIST_ENTRIES,
   MAX_TEXT_CHARACTERS,
-  order,
   text,
 } from '../../src/properties/text.ts';
 import { uuid } from '../../src/schema.ts';
@@ -110,7 +109,7 @@ export const photo = z.strictObject({
   alt: localeMap.default({}),
   section: photoSection,
   web_visible: z.boolean(),
-  web_sort_order: order,
+  web_sort_order: z.int32(),
 });
 
 /** A stored video. */
@@ -119,7 +118,7 @@ export const video = z.strictObject({
   url,
   type: text,
   web_visible: z.boolean(),
-  sort_order: order,
+  sort_order: z.int32(),
 });
 
 /** Blank text is no text. */

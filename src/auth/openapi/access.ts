@@ -2,7 +2,7 @@
 
 import type { Access } from '../../openapi/chapter.ts';
 import type { Scope } from '../named-keys.ts';
-import { API_KEY_REJECTIONS, FEED_REJECTIONS, FEED_SCOPE } from '../require.ts';
+import { REJECTIONS } from '../require.ts';
 
 /** The credentials, by the names in `Access`. */
 export const securitySchemes = {
@@ -31,12 +31,12 @@ function keyWith(scope: Scope, name: string): Access {
       {
         id: 'KeyRequired',
         description: 'No API key was sent, or it is not valid.',
-        errors: [API_KEY_REJECTIONS.required(), API_KEY_REJECTIONS.invalid()],
+        errors: [REJECTIONS.apiKey.required(), REJECTIONS.apiKey.invalid()],
       },
       {
         id: `${name}ScopeRequired`,
         description: `The key is valid, but lacks the scope \`${scope}\`.`,
-        errors: [API_KEY_REJECTIONS.denied(scope)],
+        errors: [REJECTIONS.apiKey.denied(scope)],
       },
     ],
   };
@@ -50,17 +50,18 @@ export const ACCESS = {
   /** See `requireFeedAccess`. */
   feed: {
     security: [{ apiKey: [] }, { bearer: [] }],
-    scope: FEED_SCOPE,
+    scope: 'feed:read',
     errors: [
       {
         id: 'CredentialsRequired',
         description: 'Neither a key nor a token was sent, or none of them is valid.',
-        errors: [FEED_REJECTIONS.required(), FEED_REJECTIONS.invalid()],
+        errors: [REJECTIONS.feed.required(), REJECTIONS.feed.invalid()],
       },
       {
         id: 'FeedAccessRequired',
-        description: `The credential is valid but does not open the feed: the token lacks the permission, or the key the scope \`${FEED_SCOPE}\`.`,
-        errors: [FEED_REJECTIONS.denied(), FEED_REJECTIONS.keyDenied()],
+        description:
+          'The credential is valid but does not open the feed: the token lacks the permission, or the key the scope `feed:read`.',
+        errors: [REJECTIONS.feed.denied(), REJECTIONS.feed.keyDenied()],
       },
     ],
   },

@@ -14,7 +14,7 @@ import {
   queryError,
 } from '../../openapi/chapter.ts';
 import { headersOf, noStore, retryAfter } from '../../openapi/headers.ts';
-import { listOf } from '../../openapi/list-resource.ts';
+import { followedListOf, listOf } from '../../openapi/list-resource.ts';
 import { uuid } from '../../schema.ts';
 import { BATCH_BODY } from '../batch.ts';
 import { name } from '../catalogue.ts';
@@ -23,7 +23,7 @@ import { listParameters } from '../parameters.ts';
 import { IDEMPOTENCY_KEY_HEADER, parseIngestRequest } from '../request.ts';
 import { type EventResource, event, type IngestResult, ingestResult } from '../resource.ts';
 import { noSuchEvent, unknownAfterId } from '../store.ts';
-import { anyStoredEvent, eventList, ingestBatchRequest, ingestRequest } from './event-types.ts';
+import { anyStoredEvent, ingestBatchRequest, ingestRequest } from './event-types.ts';
 
 const MAX_BODY_KIB = MAX_BODY_BYTES / 1_024;
 const BATCH_KIB = BATCH_BODY.maxBytes / 1_024;
@@ -235,7 +235,10 @@ export const eventChapter = chapter(tag, {
       200: {
         description: 'A page of events.',
         headers: { ...noStore, ...retryAfter },
-        schema: eventList,
+        schema: followedListOf(anyStoredEvent, 'cursor').meta({
+          id: 'EventList',
+          description: 'A page of events.',
+        }),
         examples: listExamples(
           pageExample([EXAMPLE_STORED_EVENT], NEXT_CURSOR, { resume_cursor: NEXT_CURSOR }),
           {

@@ -1,7 +1,6 @@
 /** Schemas with a member for each event type, so that generated clients know the payload of each type. */
 
 import * as z from 'zod';
-import { followedListOf } from '../../openapi/list-resource.ts';
 import { described } from '../../schema.ts';
 import { MAX_BATCH_EVENTS } from '../batch.ts';
 import { eventType, idempotencyKey, requestOf } from '../request.ts';
@@ -86,12 +85,6 @@ export function storedEventOf(payloads: Readonly<Record<string, z.ZodObject>>) {
 export const anyStoredEvent = storedEventOf(
   Object.fromEntries(types.map(({ type, request }) => [type, request.shape.payload])),
 );
-
-/** A page of stored events. */
-export const eventList = followedListOf(anyStoredEvent, 'cursor').meta({
-  id: 'EventList',
-  description: 'A page of events.',
-});
 
 /** `booking.created` → `BookingCreated`. */
 function pascalCase(eventType: string): string {

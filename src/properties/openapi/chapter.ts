@@ -6,7 +6,6 @@ import { invalidCursor } from '../../http/paging.ts';
 import {
   badParameter,
   chapter,
-  type Examples,
   listExamples,
   pageExample,
   queryError,
@@ -59,7 +58,7 @@ const headers = headersOf({
 });
 
 /** A response that clients may cache, and its 304. */
-function cacheable(response: { description: string; schema: z.ZodType; examples: Examples }) {
+function cacheable<Response extends object>(response: Response) {
   const description = 'The response that `If-None-Match` names is still current. There is no body.';
   return { 200: { ...response, headers }, 304: { description, headers } };
 }
