@@ -9,22 +9,42 @@ import { isMap } from './listing-schemas.ts';
 import type { Fault, ImportProblem, RecordName } from './problem.ts';
 import { type Patch, writtenListing } from './records.ts';
 
-/** How a cell is read. A `word` may be in upper case. Lists have `|` or line breaks between their entries. */
-type CellKind = 'text' | 'word' | 'words' | 'number' | 'whole' | 'boolean' | 'photos';
+/** A cell as it is read: its value, or the code of its fault. */
+type ReadCell = { value: unknown } | { code: Fault['code'] };
+
+/** The kinds of cells. Spreadsheets begin a cell in upper case, which a `word` ignores. */
+const CELLS = {
+  text: (cell) => ({ value: cell }),
+  word: (cell) => ({ value: cell.toLowerCase() }),
+  words: (cell) => ({ value: entriesOf(cell.toLowerCase()) }),
+  photos: (cell) => ({ value: entriesOf(cell).map((url) => ({ url })) }),
+  number: (cell) => numberOf(cell, 'not_a_number'),
+  whole: (cell) => numberOf(cell, 'not_whole'),
+  boolean(cell) {
+    if (!/^(yes|true|no|false)$/i.test(cell)) return { code: 'not_a_boolean' };
+    return { value: /^(yes|true)$/i.test(cell) };
+  },
+} satisfies Record<string, (cell: string) => ReadCell>;
 
 const WORDS: readonly string[] = ['slug', 'status', 'type', 'location'];
 
 /** The columns that a sheet may have, by name: the fields of a listing, a text in a language as `title.en`. */
-const COLUMNS: ReadonlyMap<string, CellKind> = new Map(
+const COLUMNS: ReadonlyMap<string, keyof typeof CELLS> = new Map(
   Object.entries(writtenListing.shape).flatMap(([name, schema]) => columnsOf(name, schema)),
 );
 
-const NUMBER = /^-?\d+(\.\d+)?$/;
-const TRUE = /^(yes|true)$/i;
-const FALSE = /^(no|false)$/i;
-const BETWEEN_ENTRIES = /[|\r\n]+/;
+/** Lists have `|` or line breaks between their entries. */
+function entriesOf(cell: string): string[] {
+  return cell.split(/[|\r\n]+/).flatMap((entry) => entry.trim() || []);
+}
 
-function columnsOf(name: string, schema: z.ZodType): [string, CellKind][] {
+function numberOf(cell: string, code: 'not_a_number' | 'not_whole'): ReadCell {
+  if (!/^-?\d+(\.\d+)?$/.test(cell)) return { code };
+  const value = Number(cell);
+  return Math.abs(value) > Number.MAX_SAFE_INTEGER ? { code: 'too_large_number' } : { value };
+}
+
+function columnsOf(name: string, schema: z.ZodType): [string, keyof typeof CELLS][] {
   const accepts = (value: unknown) => schema.safeParse(value).success;
   if (name === 'photos') return [[name, 'photos']];
   if (name === 'amenities') return [[name, 'words']];
@@ -99,44 +119,12 @@ function recordOf(header: readonly string[], cells: readonly string[]) {
     if (cell === '') continue;
     if (name === '') faults.push({ path: '', code: 'unnamed_column', value: cell });
     if (kind === undefined) continue;
-    const code = cellFault(kind, cell);
-    if (code !== undefined) {
-      faults.push({ path: name, code, value: cell });
-      continue;
-    }
+    const read: ReadCell = CELLS[kind](cell);
     const [field = '', locale] = name.split('.');
     const texts = value[field];
-    value[field] =
-      locale === undefined
-        ? valueOfCell(kind, cell)
-        : { ...(isMap(texts) && texts), [locale]: cell };
+    if ('code' in read) faults.push({ path: name, code: read.code, value: cell });
+    else if (locale === undefined) value[field] = read.value;
+    else value[field] = { ...(isMap(texts) && texts), [locale]: read.value };
   }
   return { value, faults };
-}
-
-/** Explains how a cell is written, instead of the type that the schema expects. */
-function cellFault(kind: CellKind, cell: string): Fault['code'] | undefined {
-  if (kind === 'boolean') return TRUE.test(cell) || FALSE.test(cell) ? undefined : 'not_a_boolean';
-  if (kind !== 'number' && kind !== 'whole') return undefined;
-  if (!NUMBER.test(cell)) return kind === 'whole' ? 'not_whole' : 'not_a_number';
-  return Math.abs(Number(cell)) > Number.MAX_SAFE_INTEGER ? 'too_large_number' : undefined;
-}
-
-function valueOfCell(kind: CellKind, cell: string): unknown {
-  const entries = cell.split(BETWEEN_ENTRIES).flatMap((entry) => entry.trim() || []);
-  switch (kind) {
-    case 'number':
-    case 'whole':
-      return Number(cell);
-    case 'boolean':
-      return TRUE.test(cell);
-    case 'photos':
-      return entries.map((url) => ({ url }));
-    case 'words':
-      return entries.map((entry) => entry.toLowerCase());
-    case 'word':
-      return cell.toLowerCase();
-    case 'text':
-      return cell;
-  }
 }

@@ -64,13 +64,10 @@ function isKept([name, text]: [string, unknown]): boolean {
 /** Merges a patch into a listing of a file, `{}` for a new one. The result is unparsed. */
 export function mergedListing(listing: Patch, patch: Patch): Patch {
   const record = merged(listing, patch, writtenListing);
-  if (isListOfMaps(patch.photos)) {
-    const photos = mergedEntries(mapsIn(listing.photos), patch.photos, photo, NEW_PHOTO);
-    record.photos = numbered(photos, 'web_sort_order');
-  }
-  if (isListOfMaps(patch.videos)) {
-    const videos = mergedEntries(mapsIn(listing.videos), patch.videos, video, {});
-    record.videos = numbered(videos, 'sort_order');
+  for (const { list, schema, order, defaults } of LISTS) {
+    const patched = patch[list];
+    if (!Array.isArray(patched) || !patched.every(isMap)) continue;
+    record[list] = numbered(mergedEntries(mapsIn(listing[list]), patched, schema, defaults), order);
   }
   const photos = mapsIn(record.photos).map(({ id }) => id);
   if (!('hero_photo_id' in patch) && !photos.includes(record.hero_photo_id)) {
@@ -79,8 +76,16 @@ export function mergedListing(listing: Patch, patch: Patch): Patch {
   return record;
 }
 
-/** The fields of a new photo that a patch gives by its address alone. */
-const NEW_PHOTO = { alt: {}, section: 'gallery', web_visible: true };
+/** The lists whose entries a patch merges, and the fields of a new photo that is an address alone. */
+const LISTS = [
+  {
+    list: 'photos',
+    schema: photo,
+    order: 'web_sort_order',
+    defaults: { alt: {}, section: 'gallery', web_visible: true },
+  },
+  { list: 'videos', schema: video, order: 'sort_order', defaults: {} },
+] as const;
 
 /** An entry of a list in a patch, and the whole entry that it makes. */
 type MergedEntry = { entry: Patch; whole: Patch };
@@ -134,10 +139,6 @@ function longestOf(chains: readonly number[][]): number[] {
 
 function mapsIn(list: unknown): Patch[] {
   return Array.isArray(list) ? list.filter(isMap) : [];
-}
-
-function isListOfMaps(list: unknown): list is Patch[] {
-  return Array.isArray(list) && list.every(isMap);
 }
 
 export function withMediaIds(listing: Patch): Patch {
