@@ -66,7 +66,6 @@ export class OutcomeUnknown extends Error {
   override readonly name = 'OutcomeUnknown';
 }
 
-/** Another import was applied since this one began. */
 export class Overtaken extends Error {
   override readonly name = 'Overtaken';
   override readonly message = 'other imports were applied meanwhile, again and again: run it later';

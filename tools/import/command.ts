@@ -47,7 +47,6 @@ Changes: the status of these listings in the local database, or with --remote in
 Exit codes: 0 the status is set (or would be), 1 it is not or that is not known, 2 invalid arguments.
 Example: npm run set-status -- hidden casa-marea --dry-run`;
 
-/** The options of an import, and a function that reads its records. */
 type ImportRequest = Required<Omit<LoadOptions, 'environment'>> &
   ReportOptions & {
     environment: string | undefined;
@@ -61,10 +60,8 @@ export type ImportCommand = Command<ImportRequest> & {
   run: (request: ImportRequest, load?: typeof loadInTurn) => Promise<number>;
 };
 
-/** `npm run import-listings`. */
 export const importListings: ImportCommand = { usage: IMPORT_USAGE, parse: parseImport, run };
 
-/** `npm run set-status`. */
 export const setStatus: ImportCommand = { usage: STATUS_USAGE, parse: parseStatus, run };
 
 const OPTIONS = {

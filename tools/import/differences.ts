@@ -18,7 +18,6 @@ const CONTEXT_CHARACTERS = 15;
 /** This many changed entries of a list are shown with their differences. The others are counted. */
 const SHOWN_ENTRIES = 2;
 
-/** Returns the differences of two listings. */
 export function differencesOf(old: Source, now: Source): Differences {
   const found: Differences = { changes: [], emptied: [] };
   compareFields(fieldsOf(old), fieldsOf(now), '', found);
@@ -31,7 +30,6 @@ export function differencesOf(old: Source, now: Source): Differences {
   return { changes: found.changes, emptied: [...new Set(found.emptied)] };
 }
 
-/** Returns the differences between a stored location or amenity and its replacement. */
 export function recordDifferences(old: Location | Amenity, now: Location | Amenity): Differences {
   const found: Differences = { changes: [], emptied: [] };
   compareFields(old, now, '', found);

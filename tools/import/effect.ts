@@ -24,7 +24,6 @@ type ChangedRecord = {
 };
 
 export type Findings = {
-  /** The slugs of new listings. */
   added: string[];
   changed: ChangedRecord[];
   /** `title.fr of`, or `label.es, label.fr of amenity wifi, shown by` → the slugs of stored listings. */

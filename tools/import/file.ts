@@ -183,7 +183,6 @@ function valueAt(root: unknown, path: string): unknown {
   }, root);
 }
 
-/** Returns a file that cannot be read, with its faults as a whole. */
 export function unreadable(faults: readonly Fault[]): ReadFile {
   return { kind: 'unreadable', problems: faults.map((fault) => ({ record: THE_FILE, ...fault })) };
 }

@@ -6,14 +6,12 @@ import { Webhook } from 'standardwebhooks';
 import { UserError } from '../command-line/user-error.ts';
 import type { AcceptedImport } from './import.ts';
 
-/** Pauses after the first and the second attempt. */
 const PAUSES_MS = [1_000, 3_000];
 const DEADLINE_MS = 10_000;
 
 /** The address, and the signer with the key of `PUBLISH_HOOK_SECRET` when there is one. */
 export type Hook = { url: URL; signer: Webhook | undefined };
 
-/** A message names this many slugs at most. */
 const MAX_SLUGS = 100;
 
 /** Reads a hook's address and secret. Throws a `UserError` when one of them is malformed. */

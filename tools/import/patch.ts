@@ -32,7 +32,6 @@ import type { Catalogue } from './store.ts';
 /** Returns the ids of the stored listings that a record names: one, unless several have its `hid`. */
 export type Finder = (keys: RecordKeys) => string[];
 
-/** Returns a function that finds the stored listings that the records of a patch name. */
 export function finderOf({ heads }: Pick<Catalogue, 'heads'>): Finder {
   const byHid = Map.groupBy(heads.values(), ({ hid }) => hid);
   const bySlug = new Map([...heads.values()].map((head) => [head.slug, head]));

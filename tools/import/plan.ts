@@ -24,7 +24,6 @@ type Known = { locations: Map<string, Location>; amenities: Map<string, Amenity>
 
 export type Plan = {
   file: WholeFile;
-  /** Every problem against the store. */
   problems: ImportProblem[];
   /** The records of the store, with those of the file in their place. */
   known: Known;
@@ -152,7 +151,6 @@ function heroProblems({ name, value }: FileRecord<FileListing>): ImportProblem[]
   return [{ record: name, path: 'hero_photo', code: 'hero_address', value: hero_photo }];
 }
 
-/** Resolves the names in a listing. Unknown names are problems already. */
 function sourceOf(listing: FileListing, { locations, amenities }: Known): Source {
   const { location_id, location = location_id, hero_photo, amenities: slugs, ...own } = listing;
   return {
@@ -190,7 +188,6 @@ function prunedIds(file: WholeFile, stored: Catalogue, pruning: Pruning): string
 /** No more than this share of the public listings is hidden or emptied, unless the user allows it. */
 const MAX_SHARE = 1 / 5;
 
-/** Returns the problem that too many public listings are hidden or emptied. */
 export function guardShare(
   code: 'prunes_too_many' | 'empties_too_many',
   count: number,

@@ -2,7 +2,6 @@
 
 import { didYouMean } from '../command-line/nearest.ts';
 
-/** The name of a record in a problem. */
 export type RecordName = {
   kind: 'file' | 'location' | 'amenity' | 'listing';
   /** e.g. `properties[3]`, `row 12`, `the file` */
@@ -49,7 +48,6 @@ const SENTENCES = {
     'would empty something of % of the %, more than a fifth: --patch keeps what a file leaves out, and --allow-emptied empties it',
 } as const;
 
-/** A fault without its record. */
 export type Fault = {
   code: keyof typeof SENTENCES;
   /** The values of each `%` in the sentence. */
@@ -76,7 +74,6 @@ export function nameOf({ place, key }: RecordName): string {
 }
 
 const SHOWN_CHARACTERS = 60;
-/** The most values that a cause shows. */
 const SHOWN_VALUES = 5;
 
 /** Returns a line for each cause: the problem, its number, and its first place. */
@@ -146,8 +143,8 @@ function causeLine(problems: readonly ImportProblem[]): string {
   const [first] = problems;
   if (first === undefined) return '';
   if (problems.length === 1) return problemLine(first);
-  const { record, path, subject } = first;
-  const field = record.isSheet ? columnOf(path) : anyEntry(path);
+  const { record, subject } = first;
+  const field = anyEntry(pathIn(first));
   const cause = [subject ?? field, sentenceOf(first)].filter(Boolean).join(' ');
   const records = new Set(problems.map((each) => nameOf(each.record))).size;
   const times = problems.length === records ? '' : `${problems.length} times in `;
@@ -158,16 +155,16 @@ function causeLine(problems: readonly ImportProblem[]): string {
   return `${cause}: ${often}, first ${where}${examples}${suggestionOf(first)}`;
 }
 
-/** Shows the first values at fault, each once. */
 function examplesOf(problems: readonly ImportProblem[]): string {
   const all = [...new Set(problems.map(({ value }) => shown(value)))].filter(Boolean);
   const more = all.length > SHOWN_VALUES ? ' and others' : '';
   return all.length === 0 ? '' : `: ${all.slice(0, SHOWN_VALUES).join(', ')}${more}`;
 }
 
-function placeOf({ record, path }: ImportProblem): string {
-  const column = record.isSheet ? columnOf(path) : path;
-  return column === '' ? record.place : `${record.place}, ${column}`;
+function placeOf(problem: ImportProblem): string {
+  const { place } = problem.record;
+  const path = pathIn(problem);
+  return path === '' ? place : `${place}, ${path}`;
 }
 
 function whereOf(problem: ImportProblem): string {
@@ -175,7 +172,7 @@ function whereOf(problem: ImportProblem): string {
   return nameOf(record.isSheet ? { ...record, place: placeOf(problem) } : record);
 }
 
-/** e.g. `photos.0.url` → `photos` */
-function columnOf(path: string): string {
-  return path.replace(/\.\d.*/, '');
+/** Returns the column of a sheet, e.g. `photos` for `photos.0.url`, or the path. */
+function pathIn({ record, path }: ImportProblem): string {
+  return record.isSheet ? path.replace(/\.\d.*/, '') : path;
 }
