@@ -21,6 +21,7 @@ const TABLES = [databaseIdentity, events, properties, locations, amenities, impo
 /** Builds the service. `docs` are the routes of the development pages, with their full paths. */
 export function createApp({ docs }: { docs?: Hono<AppEnv> } = {}) {
   const app = new Hono<AppEnv>();
+  // The rate limit needs the paths of these routes before they are mounted.
   const ingest = new Hono<AppEnv>().route('/api/public/events', ingestRoutes());
 
   app.onError((error, c) => renderThrown(error, c));

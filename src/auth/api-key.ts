@@ -78,7 +78,7 @@ async function digestKeys(config: KeyConfig): Promise<readonly KnownKey[]> {
     !isDevelopment &&
     apiKeys.some((key) => key.startsWith(DEVELOPMENT_PREFIX))
   ) {
-    const reason = `API_KEY holds a key that begins with ${DEVELOPMENT_PREFIX}: it opens nothing here`;
+    const reason = `API_KEY contains a key that begins with ${DEVELOPMENT_PREFIX}: it opens nothing here`;
     logFault('a development key is ignored', new Error(reason));
   }
   knownKeys.set(config, known);

@@ -70,16 +70,18 @@ export async function ingestBatch(
     const message = `must have at most ${BATCH_BODY.maxBytes} bytes as canonical JSON`;
     problems.push({ path: 'events', field: 'events', message });
   }
-  const fitting = items.flatMap(({ identity, parsed }) =>
+  const valid = items.filter(({ parsed }) => parsed.ok);
+  const fitting = valid.flatMap(({ identity, parsed }) =>
     parsed.ok ? [{ ...identity, ...parsed.value }] : [],
   );
-  const others = items.flatMap(({ identity, parsed }) => (parsed.ok ? [] : [identity]));
-  const lookedUp = others.length === 0 ? [] : await lookUpKeys(database, others, context);
-  const free = new Set(others.filter((_, index) => lookedUp[index]?.kind === 'free'));
+  const others = items.filter(({ parsed }) => !parsed.ok);
+  const identities = others.map(({ identity }) => identity);
+  const lookedUp = others.length === 0 ? [] : await lookUpKeys(database, identities, context);
 
   const keys = read.map(({ item }) => item?.key);
   for (const [index, { item, problems: ofItem }] of read.entries()) {
-    const ofBody = item?.parsed.ok === false && free.has(item.identity) ? item.parsed.problems : [];
+    const isFree = item !== undefined && lookedUp[others.indexOf(item)]?.kind === 'free';
+    const ofBody = isFree && !item.parsed.ok ? item.parsed.problems : [];
     const all = [...ofItem, ...repeatedKey(keys, index), ...ofBody];
     problems.push(...all.map((problem) => within(`events.${index}`, problem)));
   }
@@ -90,7 +92,7 @@ export async function ingestBatch(
       ? []
       : await acceptKeyed(database, fitting, context, comparedBytesOf(lookedUp));
   const results = items.map((item) => {
-    const decision = (item.parsed.ok ? accepted : lookedUp).shift();
+    const decision = accepted[valid.indexOf(item)] ?? lookedUp[others.indexOf(item)];
     if (decision === undefined) throw new Error('D1 decides for each item');
     return resultOf(item, decision);
   });

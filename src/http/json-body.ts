@@ -163,5 +163,5 @@ function limitBrokenBy(name: PathSegment, value: JsonValue): string | undefined 
   const isLost =
     typeof value === 'number' &&
     (Number.isInteger(value) ? !Number.isSafeInteger(value) : !Number.isFinite(value));
-  return isLost ? 'is a number that JavaScript cannot hold; send it as a string' : undefined;
+  return isLost ? 'is a number that JavaScript cannot represent; send it as a string' : undefined;
 }

@@ -9,7 +9,7 @@ import { firstWithin } from '../deadline.ts';
 import { logFault, noteMore } from '../http/log.ts';
 import { type CounterName, WINDOW_MS } from './window.ts';
 
-/** An isolate reports each twelfth of the limit. While a fifth is unreported, further requests ask for a place. */
+/** An isolate reports each twelfth of the limit. While a fifth is unreported, further requests reserve a place. */
 const REPORT_DIVISOR = 12;
 const UNREPORTED_DIVISOR = 5;
 /** The longest wait for the object. Then it counts as failing. */
@@ -30,16 +30,16 @@ type Tally = {
   others: number;
 };
 
-/** `report`: the request passes, and a report is due. While the object fails, no request asks it. Pure. */
+/** `report`: the request passes, and a report is due. While the object fails, no request waits for it. Pure. */
 function decide(
   { passed, reserved, sent, reported, others }: Tally,
   limit: number,
   isFailing: boolean,
-): 'pass' | 'report' | 'ask' | 'reject' {
+): 'pass' | 'report' | 'reserve' | 'reject' {
   if (passed + reserved + others >= limit) return 'reject';
   const unreported = passed + reserved - reported;
   const mayBeUnreported = Math.max(1, Math.floor(limit / UNREPORTED_DIVISOR));
-  if (unreported >= mayBeUnreported && !isFailing) return 'ask';
+  if (unreported >= mayBeUnreported && !isFailing) return 'reserve';
   const unsent = passed + 1 - Math.max(sent, reported);
   return unsent >= Math.max(1, Math.floor(limit / REPORT_DIVISOR)) ? 'report' : 'pass';
 }
@@ -82,16 +82,16 @@ export class ClientWindow {
     return { remaining, resetSeconds };
   }
 
-  /** Counts a request. Only a request that asks the object waits, at most 300 ms. Never rejects. */
+  /** Counts a request. Only a request that reserves a place waits, at most 300 ms. Never rejects. */
   count({ env, executionCtx }: Context<AppEnv>, now: number): Verdict | Promise<Verdict> {
     const isFailing = now > this.#failsFrom;
     const decision = decide(this.#tally, this.#quota.limit, isFailing);
     if (decision === 'reject') return 'rejected';
-    if (decision === 'ask') {
-      const asking = this.#ask(env);
+    if (decision === 'reserve') {
+      const reserving = this.#reserve(env);
       // The place is settled even if its request is cancelled.
-      executionCtx.waitUntil(asking);
-      return asking;
+      executionCtx.waitUntil(reserving);
+      return reserving;
     }
     this.#tally.passed += 1;
     const isDue = isFailing ? now - this.#sentAt >= PROBE_PAUSE_MS : decision === 'report';
@@ -100,7 +100,7 @@ export class ClientWindow {
   }
 
   /** Reserves a place for a request, which passes unless the object denies the place in time. */
-  async #ask(env: Env): Promise<Verdict> {
+  async #reserve(env: Env): Promise<Verdict> {
     const startedAt = Date.now();
     this.#tally.reserved += 1;
     const inTime = await firstWithin(this.#send(env, true), CALL_DEADLINE_MS, undefined);

@@ -17,7 +17,7 @@ export type Report = {
   passed: number;
   /** The age of the window. Clocks differ. */
   ageMs: number;
-  /** Asks whether one more request may pass. */
+  /** Whether a request waits for a place. */
   wantsPlace: boolean;
 };
 

@@ -127,7 +127,7 @@ export const BAD_RATE_LIMIT: Variants = {
   'nothing is reported': [
     [
       ISOLATE,
-      "if (unreported >= mayBeUnreported && !isFailing) return 'ask';",
+      "if (unreported >= mayBeUnreported && !isFailing) return 'reserve';",
       "if (limit > 0) return 'pass';",
     ],
   ],
