@@ -6,6 +6,7 @@ import { defineConfig } from 'vitest/config';
 import { CODE, watchedTests } from './test/support/node/watched-tests.ts';
 import { TEST_VARS } from './test/support/vars.ts';
 import { WRANGLER_ENVIRONMENT } from './tools/command-line/project.ts';
+import { messageOf } from './tools/command-line/user-error.ts';
 import { chosenEnvironment } from './tools/command-line/wrangler-config.ts';
 
 /** Tests that run in Node: those of the tools, and those that say so in their name. The others run in workerd. */
@@ -17,7 +18,12 @@ const NODE_TESTS = ['test/tools/**/*.test.ts', 'test/**/*.node.test.ts'];
  */
 const MAX_WORKERS = availableParallelism() + 2;
 
-chosenEnvironment();
+try {
+  chosenEnvironment();
+} catch (error) {
+  console.error(messageOf(error));
+  process.exit(1);
+}
 // The tests are those of the configuration that every environment shares.
 delete process.env.CLOUDFLARE_ENV;
 Object.assign(process.env, WRANGLER_ENVIRONMENT);

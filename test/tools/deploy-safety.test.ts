@@ -260,7 +260,7 @@ describe('once deploy has begun to upload', () => {
     const ended = untilServed(version, deploymentOf(), 0);
     await expect(ended).rejects.toThrow(AfterDeployment);
     await expect(ended).rejects.toThrow(
-      /^version v1 \(tag1\) is deployed, and https:\/\/api\.example\.invalid\/api\/health\/detailed gives no usable answer .*\. Request it again in some minutes, which a new domain's certificate can take; there is nothing to repeat\./,
+      /^version v1 \(tag1\) is deployed, and https:\/\/api\.example\.invalid\/api\/health\/detailed gives no usable response .*\. Request it again in some minutes, which a new domain's certificate can take; there is nothing to repeat\./,
     );
   });
 });

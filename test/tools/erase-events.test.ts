@@ -183,8 +183,8 @@ describe('an erasure of a deployed database', () => {
     const { code, stdout, stderr } = await erase(...OF_ANNA);
     expect([code, stdout, erasedIn(production), ledger()]).toEqual([1, '', [], []]);
     expect(stderr.trimEnd().split('\n')).toEqual([
-      'Cloudflare: its API answered with HTTP 502. The request is repeated.',
-      expect.stringMatching(/^Cloudflare gave no usable answer to POST .*, 5 times: .*HTTP 502$/),
+      'Cloudflare: its API responded with HTTP 502. The request is repeated.',
+      expect.stringMatching(/^Cloudflare gave no usable response to POST .*, 5 times: .*HTTP 502$/),
       'Nothing was changed.',
     ]);
   });

@@ -53,10 +53,16 @@ describe('set-status', () => {
       1,
       `${HOME}: status "sold" must be one of listed, coming_soon, sold_out, hidden\n1 problem. Nothing was changed.\n`,
     ]);
-    const unknown = await imports.setStatus('hidden', HOME, 'casa-ginebrer', 'nowhere');
+    const unknown = await imports.setStatus(
+      'hidden',
+      HOME,
+      'casa-ginebrer',
+      'nowhere',
+      'elsewhere',
+    );
     expect([unknown.code, unknown.stderr]).toEqual([
       1,
-      `casa-ginebrer: no stored listing has this slug: did you mean ${HOME}?\nnowhere: no stored listing has this slug\n2 problems. Nothing was changed.\n`,
+      `casa-ginebrer: no stored listing has the slug casa-ginebrer: did you mean ${HOME}?\nnowhere: no stored listing has the slug nowhere\nelsewhere: no stored listing has the slug elsewhere\n3 problems. Nothing was changed.\n`,
     ]);
     expect(rows()).toEqual(before);
   });

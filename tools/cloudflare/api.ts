@@ -70,7 +70,7 @@ export class CloudflareApi {
     const { result } = await this.#send(method, path, options);
     const parsed = schema.safeParse(result);
     if (parsed.success) return parsed.data;
-    throw new UserError(`Cloudflare's answer to ${path} has an unknown form`);
+    throw new UserError(`Cloudflare's response to ${path} has an unknown form`);
   }
 
   /** Returns the result of a read; undefined if there is no such resource. */
@@ -118,7 +118,7 @@ export class CloudflareApi {
       if (number >= attempts) {
         const tried = number === 1 ? '' : `, ${number} times`;
         throw new UserError(
-          `Cloudflare gave no usable answer to ${method} ${path}${tried}: ${attempt.fault}`,
+          `Cloudflare gave no usable response to ${method} ${path}${tried}: ${attempt.fault}`,
         );
       }
       if (!this.#hasReported)
@@ -161,7 +161,7 @@ function judge({ ok, status, headers }: Response, body: unknown): Attempt {
   if (isPassing && !errors.some((error) => isOfD1(error.code) && !isTransient(error))) {
     const seconds = Number(headers.get('Retry-After')) || 0;
     const waitMs = Math.min(seconds * 1_000, MAX_PAUSE_MS);
-    return { fault: `its API answered with HTTP ${status}`, waitMs };
+    return { fault: `its API responded with HTTP ${status}`, waitMs };
   }
   const message = errors.map((error) => `${error.message} [code: ${error.code}]`).join('; ');
   const codes = errors.map(({ code }) => code);

@@ -213,13 +213,13 @@ async function readHealth(
     });
     body = await response.json();
   } catch (error) {
-    return { kind: 'unknown', sentence: `gives no usable answer (${causeOf(error)})` };
+    return { kind: 'unknown', sentence: `gives no usable response (${causeOf(error)})` };
   }
   const { data } = health.safeParse(body);
-  if (data === undefined) return { kind: 'unknown', sentence: 'gives no usable answer' };
+  if (data === undefined) return { kind: 'unknown', sentence: 'gives no usable response' };
   if (data.deployment?.id !== id) {
     const other = data.deployment?.id ?? 'unknown';
-    return { kind: 'unknown', sentence: `is still answered by version ${other}` };
+    return { kind: 'unknown', sentence: `still gets its responses from version ${other}` };
   }
   const down = Object.entries(data.dependencies).filter(([, { status }]) => status === 'down');
   const list = down.map(([name]) => name).join(', ');

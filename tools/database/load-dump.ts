@@ -1,7 +1,7 @@
 /** Loads a backup's file into a scratch database, so that every fault of the file is found before it is used. */
 
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import * as z from 'zod';
@@ -43,7 +43,7 @@ async function readEnds(file: string): Promise<Ends> {
   const hash = createHash('sha256');
   let first: string | undefined;
   let last = '';
-  for await (const line of linesOf(file)) {
+  for await (const line of (await open(file)).readLines()) {
     if (first === undefined) first = line;
     else hash.update(`${last}\n`);
     last = line;
@@ -58,25 +58,11 @@ async function readEnds(file: string): Promise<Ends> {
 async function fill(sqlite: DatabaseSync, file: string): Promise<void> {
   sqlite.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN');
   let statement = '';
-  for await (const line of linesOf(file)) {
+  for await (const line of (await open(file)).readLines()) {
     statement += `${line}\n`;
     if (!line.endsWith(';')) continue;
     sqlite.exec(statement);
     statement = '';
   }
   sqlite.exec('COMMIT');
-}
-
-/**
- * Splits a file at line feeds only: node:readline also splits at Unicode's line separators. Removes carriage returns
- * that a transfer has added.
- */
-async function* linesOf(file: string): AsyncGenerator<string> {
-  let rest = '';
-  for await (const chunk of createReadStream(file, 'utf8')) {
-    const lines = `${rest}${chunk}`.split('\n');
-    rest = lines.pop() ?? '';
-    for (const line of lines) yield line.replace(/\r$/, '');
-  }
-  if (rest !== '') yield rest;
 }

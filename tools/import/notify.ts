@@ -54,7 +54,7 @@ export async function notify(
       });
       await response.body?.cancel();
       if (response.ok) return undefined;
-      failure = `it answered ${response.status}`;
+      failure = `it responded with ${response.status}`;
     } catch (error) {
       failure =
         error instanceof Error && error.name === 'TimeoutError' ? 'no answer' : 'no connection';

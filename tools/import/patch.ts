@@ -88,7 +88,7 @@ function nameFaultOf(
   if (ids.length > 1) return { path: 'hid', code: 'unclear_hid', value: hid };
   if (ids.length === 1 || !mustBeStored) return undefined;
   const slugs = [...heads.values()].map((head) => head.slug);
-  return { path: '', code: 'not_stored', details: [didYouMean(slug ?? '', slugs)] };
+  return { path: '', code: 'not_stored', details: [`${slug}${didYouMean(slug ?? '', slugs)}`] };
 }
 
 /** Returns the whole record. All fields that a new record lacks are one problem. */

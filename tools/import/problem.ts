@@ -40,7 +40,7 @@ const SENTENCES = {
   unclear_hid: 'is the hid of several stored listings: name one by its slug or id',
   names_no_listing: 'names no listing: give its slug, hid or id',
   incomplete: 'no % is stored under this %, and a new one needs %',
-  not_stored: 'no stored listing has this slug%',
+  not_stored: 'no stored listing has the slug %',
   not_known: 'is not known',
   too_large: 'is too large to %: % bytes, at most %',
   prunes_too_many: 'leaves out % of the %, more than a fifth: --prune=all hides them all',

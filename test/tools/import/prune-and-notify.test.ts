@@ -158,7 +158,7 @@ describe('--notify', () => {
     const done = await load({ properties: changed }, '--notify', address);
     expect(done).toMatchObject({
       code: 0,
-      stderr: `Warning: ${host} was not notified: it answered 404, three times. The import is done.\n`,
+      stderr: `Warning: ${host} was not notified: it responded with 404, three times. The import is done.\n`,
     });
     expect(received).toHaveLength(3);
     expect(new Set(received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);

@@ -90,7 +90,7 @@ describe('a remote import', () => {
     expect(stderr.trim().split('\n')).toEqual([
       expect.stringMatching(/is repeated\.$/),
       expect.stringMatching(
-        /^(The import failed: )?Cloudflare gave no usable answer to POST .*HTTP 502$/,
+        /^(The import failed: )?Cloudflare gave no usable response to POST .*HTTP 502$/,
       ),
       'Nothing was changed.',
     ]);
