@@ -1,15 +1,16 @@
 /** The word that a misspelt one most likely means. Pure. */
 
-/** Returns the nearest candidate, if at most a third of the characters differ. Case is ignored. */
+const MAX_EDITS = 3;
+
+/** Returns the nearest candidate, if at most three edits lead to it, for at most a third of the characters. */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   let found: string | undefined;
-  let limit = Math.round(word.length / 3);
+  let limit = Math.min(MAX_EDITS, Math.round(word.length / 3));
   for (const candidate of candidates) {
-    if (Math.abs(candidate.length - word.length) > limit) continue;
-    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
-    if (distance > limit) continue;
-    found = candidate;
-    limit = distance - 1;
+    while (isNear(word.toLowerCase(), candidate.toLowerCase(), limit)) {
+      found = candidate;
+      limit -= 1;
+    }
   }
   return found;
 }
@@ -20,16 +21,14 @@ export function didYouMean(word: string, candidates: Iterable<string>): string {
   return found === undefined ? '' : `: did you mean ${found}?`;
 }
 
-/** Returns the characters to insert, delete or replace (Levenshtein), e.g. 1 for `photo` and `photos`. */
-function editDistance(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
-  for (const [index, character] of [...from].entries()) {
-    const above = row;
-    row = [index + 1];
-    for (const [column, other] of [...to].entries()) {
-      const [diagonal = 0, upper = 0, left = 0] = [above[column], above[column + 1], row[column]];
-      row.push(Math.min(diagonal + (character === other ? 0 : 1), upper + 1, left + 1));
-    }
-  }
-  return row.at(-1) ?? 0;
+/** Reports whether one text becomes the other by at most `limit` characters deleted, added, replaced or swapped. */
+function isNear(from: string, to: string, limit: number): boolean {
+  if (Math.abs(from.length - to.length) > limit) return false;
+  if (from === to) return true;
+  const [a, b] = [from.slice(1), to.slice(1)];
+  if (from[0] === to[0]) return isNear(a, b, limit);
+  const isSwapped = from[0] === to[1] && from[1] === to[0];
+  if (isSwapped && isNear(a.slice(1), b.slice(1), limit - 1)) return true;
+  const left = limit - 1;
+  return isNear(a, b, left) || isNear(a, to, left) || isNear(from, b, left);
 }

@@ -65,6 +65,7 @@ const KEY = ['--name', 'site', '--scope', 'feed:read'];
 
 it.each<[script: string, args: string[], message: string]>([
   ['deploy', ['--dry-run'], "Unknown option '--dry-run'. Nothing"],
+  ['deploy', ['--hlep'], "Unknown option '--hlep': did you mean --help?"],
   ['deploy', ['--creat'], "Unknown option '--creat': did you mean --create? Nothing"],
   ['import-listings', ['a.csv', '--dryrun'], "Unknown option '--dryrun': did you mean --dry-run?"],
   ['deploy', ['--env', 'stagin'], '--env "stagin": wrangler.toml defines no such environment'],
@@ -204,7 +205,7 @@ describe('by npm', () => {
 
 describe('the environment', () => {
   it('is checked by Vitest too, which `watch` runs', () => {
-    expect(readFileSync('vitest.config.ts', 'utf8')).toMatch(/^chosenEnvironment\(\)/m);
+    expect(readFileSync('vitest.config.ts', 'utf8')).toMatch(/^ {2}chosenEnvironment\(\)/m);
   });
 
   it('is that of --env, else of CLOUDFLARE_ENV, and only of a deployed database', () => {

@@ -7,6 +7,7 @@ it.each([
   ['photo', ['plot', 'photos'], 'photos'],
   ['STATUS', ['state', 'status'], 'status'],
   ['statsu', ['stats', 'status'], 'stats'],
+  ['hlep', ['heap', 'help'], 'help'],
   ['xyz', ['slug', 'name'], undefined],
   ['x', ['y'], undefined],
   ['', ['y'], undefined],
