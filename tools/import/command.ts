@@ -55,7 +55,7 @@ type ImportRequest = Required<Omit<LoadOptions, 'environment'>> &
     read: () => ReadFile;
   };
 
-/** A command that imports records. `run` may be given another function that loads them. */
+/** A command that imports records. Tests pass `run` another function that loads them. */
 export type ImportCommand = Command<ImportRequest> & {
   run: (request: ImportRequest, load?: typeof loadInTurn) => Promise<number>;
 };

@@ -57,7 +57,7 @@ export async function notify(
       failure = `it responded with ${response.status}`;
     } catch (error) {
       failure =
-        error instanceof Error && error.name === 'TimeoutError' ? 'no answer' : 'no connection';
+        error instanceof Error && error.name === 'TimeoutError' ? 'no response' : 'no connection';
     }
     await pause(pauseMs);
   }

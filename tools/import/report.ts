@@ -53,7 +53,7 @@ function summaryLines(outcome: AcceptedImport, { pruning }: ReportOptions): stri
     findings.changed.filter((each) => each.reason === reason).length;
   if (changedFor('outside') > 0) {
     const others = counted(changedFor('outside'), 'other listing');
-    lines.push(`Rendered anew, because their location or amenities changed: ${others}`);
+    lines.push(`Rendered again, because their location or amenities changed: ${others}`);
   }
   const isSame = [listings, locations, amenities].every((each) => each.added + each.changed === 0);
   if (isSame && changedFor('pruned') === 0) {
@@ -75,7 +75,7 @@ function changeLines({ added, changed }: Findings, { listsAll }: ReportOptions):
   const of = (reason: Reason, head = '') =>
     changed
       .filter((each) => each.reason === reason)
-      .map(({ name, changes }) => printable(`${name}: ${changes.join('; ') || 'rendered anew'}`))
+      .map(({ name, changes }) => printable(`${name}: ${changes.join('; ') || 'rendered again'}`))
       .map((line, index) => (index === 0 ? `${head}${line}` : line));
   const lines = [
     ...of('file'),
