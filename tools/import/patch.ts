@@ -109,8 +109,9 @@ function completed<T>(
   );
   const details = [name.kind, idField, lacking.map(({ path }) => path).join(', ')];
   const incomplete: Fault[] = lacking.length > 0 ? [{ path: '', code: 'incomplete', details }] : [];
-  // A malformed key names no record, and is reported itself.
-  const isNamed = !wrong.some(({ path }) => ['id', 'hid', 'slug'].includes(path));
+  // A malformed key that names no record is reported itself.
+  const isMalformed = wrong.some(({ path }) => ['id', 'hid', 'slug'].includes(path));
+  const isNamed = record.keys[idField] !== undefined || !isMalformed;
   const naming = nameFault === undefined ? incomplete : [nameFault];
   for (const fault of [...(isNamed ? naming : []), ...wrong, ...entryFaults(keys)]) {
     problems.push({ record: name, ...fault });
