@@ -49,7 +49,7 @@ export type Decision =
 
 /**
  * Stores each event, or finds the event that its key has stored, in the order of `events`, in one transaction. A stored
- * event writes 4 rows. The keys must differ. `comparedBytes` of stored payloads were read for this request before.
+ * event writes 4 rows. The keys must differ. `comparedBytes` is what `lookUpKeys` has read of stored payloads.
  */
 export async function acceptKeyed(
   database: D1Database,
