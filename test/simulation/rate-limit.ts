@@ -10,6 +10,8 @@ import { type Exchange, timeOf, type World } from './world.ts';
 
 const LIMIT = 50;
 const WINDOW_MS = 60_000;
+/** The latest start of a burst that ends in the first window. */
+const IN_WINDOW_MS = (WINDOW_MS * 2) / 3;
 /** The requests that an isolate may pass without a report: a fifth of the limit. Calls that cross add two. */
 const ALLOWANCE = 10 + 2;
 /** The longest that a request waits for its counter. */
@@ -33,7 +35,7 @@ export function rateLimit(seed: string): Plan {
   const hasFaults = kind !== 'spread' && random.chance(0.7);
   const starts =
     kind === 'spread'
-      ? [0, 200, random.between(500, 40_000), random.between(500, 40_000)]
+      ? [0, 200, random.between(500, IN_WINDOW_MS), random.between(500, IN_WINDOW_MS)]
       : [0, 14_000, random.between(20_000, 59_000), 59_990, 60_000, 66_000, 120_000];
   const operations: Operation[] = [];
   const clients = kind === 'one' ? machines.map((_, index) => index) : [0];
@@ -55,7 +57,7 @@ export function rateLimit(seed: string): Plan {
   // Clients whose next window begins before their object has ended the last one.
   for (const client of kind === 'one' ? [7, 8, 9] : []) {
     for (let index = 0; index < 100; index += 1) {
-      const atMs = index < 10 ? 0 : random.between(60_000, 60_020);
+      const atMs = index < 10 ? 0 : random.between(WINDOW_MS, WINDOW_MS + 20);
       operations.push({ atMs, name: `next ${client}.${index}`, perform: requestOf(client, 0) });
     }
   }
@@ -127,7 +129,7 @@ function littleMore(exchanges: readonly Exchange[], isolates: number): Violation
 }
 
 /**
- * A rejection needs a limit of requests that passed in the window, so in the last 60 s. A reserved place may go to
+ * A rejection needs a limit of requests that passed in the window, so in the last window. A reserved place may go to
  * another isolate's request, which comes while the object is called for the place.
  */
 function atLeastTheLimit(exchanges: readonly Exchange[]): Violation[] {
