@@ -79,8 +79,8 @@ export async function ingestWithKey(
 type Failure = { kind: 'failed'; error: unknown };
 
 /**
- * Ingest, 7. Stores the event in D1, or finds the event that the key has stored. The key of an invalid body is looked up too: it
- * is invalid only if its key is free. Never rejects.
+ * Ingest, 7. Stores the event in D1, or finds the event that the key has stored. An invalid body is looked up too: it is
+ * invalid only if its key is free. Never rejects.
  */
 async function storeOrFind(
   body: JsonObject,

@@ -53,7 +53,7 @@ const BEGINNING: Position = [-2_147_483_649, ''];
 /** A page of the list, or of the cards. */
 export const LISTING_PAGE: FeedKind<PageRequest> = {
   name: 'page',
-  /** Feed read, 5. Reads `limit + 1` rows, and one more for each further status; with `location`, one more for each status. */
+  /** Feed read, 5. Reads `limit + 1` rows, one more for each further status, and with `location` one for each status. */
   async find(connection, publicSiteUrl, { shows, filters, limit, after = BEGINNING }) {
     const { status, ...exact } = filters;
     const values = {
