@@ -7,7 +7,7 @@
 import { applyD1Migrations, reset } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { faultsOfMigration } from '../tools/database/migration-rules.ts';
+import { faultsOfMigration } from '../tools/database/migrations.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 type Contents = Readonly<Record<string, readonly Row[]>>;

@@ -1,7 +1,7 @@
 /** `npm run after-time-travel`: see its usage below. */
 
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
-import { TARGET_OPTIONS, TARGET_USAGE, type Target, targetOf } from './command-line/target.ts';
+import { TARGET_OPTIONS, TARGET_USAGE, targetOf } from './command-line/target.ts';
 import { messageOf } from './command-line/user-error.ts';
 import { beginGeneration, readLineage, requireIdentity } from './database/identity.ts';
 import { withDatabase } from './database/open.ts';
@@ -26,13 +26,13 @@ Changes: payloads that the ledger lists, and the generation. The command may be 
 Exit codes: 0 both are done, 1 one may be missing, 2 invalid arguments.
 Example: npm run after-time-travel -- --remote`;
 
-type Request = { target: Target; ledger: string | undefined };
+type Request = ReturnType<typeof parseArguments>;
 
 export const command = { usage: USAGE, parse: parseArguments, run } satisfies Command<Request>;
 
 if (import.meta.main) await runCommand(command);
 
-function parseArguments(args: string[]): Request {
+function parseArguments(args: string[]) {
   const options = { ...TARGET_OPTIONS, ...PLAY_OPTIONS };
   const { values } = readArguments('after-time-travel', args, options);
   return { target: targetOf(values), ledger: playedLedger('after-time-travel', values) };

@@ -26,12 +26,8 @@ const RANDOM_BYTES = 32;
 
 type KeyOptions = ReturnType<typeof parseKeyOptions>;
 
-/** The names of the keys in a configuration. The service validates the other fields. */
-const knownKeys = z.object({
-  vars: z
-    .object({ API_KEYS: z.array(z.object({ name: z.string() })).catch([]) })
-    .catch({ API_KEYS: [] }),
-});
+/** The service validates the other fields. */
+const knownKeys = z.array(z.object({ name: z.string() })).catch([]);
 
 export const command: Command<KeyOptions> = { usage: USAGE, parse: parseKeyOptions, run: printKey };
 
@@ -72,7 +68,7 @@ function requireValid(option: string, schema: z.ZodType, value: string): void {
 function namesIn(environment: string | undefined): string[] {
   const config = readWranglerConfig();
   const own = environment === undefined ? config : config.env[environment];
-  return knownKeys.parse(own).vars.API_KEYS.map(({ name }) => name);
+  return knownKeys.parse(own?.vars.API_KEYS).map(({ name }) => name);
 }
 
 function printKey({ name, scopes, expires, environment }: KeyOptions): number {

@@ -14,18 +14,16 @@ Changes: nothing.
 Exit codes: 0 the table is printed, 1 a request failed, 2 invalid arguments.
 Example: npm run bench -- --quick`;
 
-const flag = { type: 'boolean', default: false } as const;
-const options = { quick: flag, scale: flag, latency: flag };
+type Settings = ReturnType<typeof parseSettings>;
 
-type Settings = { quick: boolean; scale: boolean; latency: boolean };
-
-export const command: Command<Settings> = {
-  usage: USAGE,
-  parse: (args) => readArguments('bench', args, options).values,
-  run: measure,
-};
+export const command: Command<Settings> = { usage: USAGE, parse: parseSettings, run: measure };
 
 if (import.meta.main) await runCommand(command);
+
+function parseSettings(args: string[]) {
+  const flag = { type: 'boolean', default: false } as const;
+  return readArguments('bench', args, { quick: flag, scale: flag, latency: flag }).values;
+}
 
 async function measure({ quick, scale, latency }: Settings): Promise<number> {
   if (latency) {

@@ -35,11 +35,7 @@ Example: npm run deploy -- --env staging --location weur`;
 
 const LOCATIONS = ['weur', 'eeur', 'wnam', 'enam', 'apac', 'oc'];
 
-type Request = {
-  environment: string | undefined;
-  location: string | undefined;
-  mayCreate: boolean;
-};
+type Request = ReturnType<typeof parseRequest>;
 
 type Progress = { isMigrationBegun: boolean };
 
@@ -52,7 +48,7 @@ export const command: Command<Request> = {
 
 if (import.meta.main) await runCommand(command);
 
-function parseRequest(args: string[]): Request {
+function parseRequest(args: string[]) {
   const { values } = readArguments('deploy', args, {
     env: { type: 'string' },
     location: { type: 'string' },

@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
-import { TARGET_OPTIONS, TARGET_USAGE, type Target, targetOf } from './command-line/target.ts';
+import { TARGET_OPTIONS, TARGET_USAGE, targetOf } from './command-line/target.ts';
 import { messageOf, UserError } from './command-line/user-error.ts';
 import { readLineage, requireIdentity } from './database/identity.ts';
 import { withDatabase } from './database/open.ts';
@@ -30,13 +30,7 @@ Changes: the payloads, for good. The ledger gets a line. The command may be repe
 Exit codes: 0 the payloads are erased (or would be), 1 this is not known, 2 invalid arguments.
 Example: npm run erase-events -- --aggregate-type booking --aggregate-id bk_1001 --dry-run`;
 
-type Request = {
-  target: Target;
-  ledger: string;
-  /** Undefined with `--again`. */
-  aggregate: Aggregate | undefined;
-  isDryRun: boolean;
-};
+type Request = ReturnType<typeof parseArguments>;
 
 /** How far an erasure has come: printed when it fails. */
 type Progress = { text: string };
@@ -45,7 +39,7 @@ export const command = { usage: USAGE, parse: parseArguments, run } satisfies Co
 
 if (import.meta.main) await runCommand(command);
 
-function parseArguments(args: string[]): Request {
+function parseArguments(args: string[]) {
   const { values } = readArguments('erase-events', args, {
     ...TARGET_OPTIONS,
     ...LEDGER_OPTION,

@@ -47,19 +47,7 @@ const wranglerConfig = deployment.extend({
 export type WranglerConfig = z.infer<typeof wranglerConfig>;
 export type Route = z.infer<typeof route>;
 
-export type Deployment = {
-  /** The environment in wrangler.toml; undefined for production. */
-  environment: string | undefined;
-  worker: string;
-  databaseName: string;
-  /** The title that wrangler gives to a namespace that it makes. */
-  namespaceTitle: string;
-  accountId: string | undefined;
-  hasWorkersDev: boolean;
-  routes: Route[];
-  vars: ReadonlyMap<string, string>;
-};
-
+export type Deployment = ReturnType<typeof deploymentOf>;
 export type Ids = { databaseId: string; namespaceId: string };
 
 export function readWranglerConfig(directory = PROJECT_DIRECTORY): WranglerConfig {
@@ -124,7 +112,7 @@ export function soundDeploymentOf(
 }
 
 /** As `soundDeploymentOf`, but checks the names only. */
-export function deploymentOf(config: WranglerConfig, environment?: string): Deployment {
+export function deploymentOf(config: WranglerConfig, environment?: string) {
   const { name, d1_databases, kv_namespaces, ...own } = ownOf(config, environment);
   const databaseName = d1_databases.find(isDatabase)?.database_name;
   if (name === undefined || databaseName === undefined || !kv_namespaces.some(isNamespace)) {
@@ -138,6 +126,7 @@ export function deploymentOf(config: WranglerConfig, environment?: string): Depl
     environment,
     worker: name,
     databaseName,
+    // The title that wrangler gives to a namespace that it makes.
     namespaceTitle: `${name}-${NAMESPACE_BINDING.toLowerCase()}`,
     accountId: own.account_id ?? config.account_id,
     hasWorkersDev: own.workers_dev ?? config.workers_dev ?? routes.length === 0,

@@ -4,8 +4,17 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { MIGRATIONS_DIRECTORY } from '../command-line/project.ts';
 import { messageOf, UserError } from '../command-line/user-error.ts';
-import { BREAKPOINT, faultsOfMigration } from './migration-rules.ts';
 import { readTables } from './tables.ts';
+
+/** The separator that drizzle-kit writes between the statements of a migration. */
+const BREAKPOINT = '--> statement-breakpoint';
+
+const ADDITION =
+  /^(create\s+table|create\s+(unique\s+)?index|alter\s+table\s+\S+\s+add|insert\s+into)\b/i;
+const TABLE = /^create\s+table\s+(?:if\s+not\s+exists\s+)?[`"[]?(\w+)/i;
+/** It makes a table that exists reject rows that it accepted before. */
+const UNIQUE_INDEX = /^create\s+unique\s.+?\son\s+[`"[]?(\w+)/is;
+const TEXT_OR_COMMENT = /'(?:[^']|'')*'|--[^\n]*|\/\*[\s\S]*?\*\//g;
 
 /** Wrangler's own table. */
 const RECORDS = `CREATE TABLE IF NOT EXISTS d1_migrations (
@@ -57,6 +66,24 @@ export function faultsOfMigrations(): string[] {
   return migrationNames().flatMap((name) =>
     faultsOfMigration(textOf(name)).map((fault) => `${name} has ${fault}`),
   );
+}
+
+/**
+ * Returns the statements that do more than add, e.g. `DROP TABLE events`. The version before a migration must work with
+ * the new schema, while it is applied and after a rollback.
+ */
+export function faultsOfMigration(sql: string): string[] {
+  const statements = sql
+    .replaceAll(BREAKPOINT, ';')
+    .replaceAll(TEXT_OR_COMMENT, (match) => (match.startsWith("'") ? "''" : ' '))
+    .split(';')
+    .map((statement) => statement.replaceAll(/\s+/g, ' ').trim())
+    .filter((statement) => statement !== '');
+  const created = statements.map((statement) => TABLE.exec(statement)?.[1]);
+  return statements.filter((statement) => {
+    const [, indexed] = UNIQUE_INDEX.exec(statement) ?? [];
+    return !ADDITION.test(statement) || (indexed !== undefined && !created.includes(indexed));
+  });
 }
 
 function textOf(name: string): string {

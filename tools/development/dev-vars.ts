@@ -35,12 +35,12 @@ export function readDevVars(directory: string): ReadonlyMap<string, string> {
   return new Map(Object.entries(parseDotenv(text)));
 }
 
-/** Sets a var in .dev.vars, which must exist, to the JSON of a value. `title` names the value in an error. */
-export function setDevVar(directory: string, name: string, value: unknown, title: string): void {
+/** Sets `JWT_JWKS` in .dev.vars, which must exist, to the JSON of a key set. */
+export function setKeySet(directory: string, keySet: object): void {
   const file = join(directory, DEV_VARS_FILE);
   const text = readFileSync(file, 'utf8');
-  const line = `${name}='${JSON.stringify(value)}'`;
-  const known = new RegExp(`^${name}=.*$`, 'm');
+  const line = `JWT_JWKS='${JSON.stringify(keySet)}'`;
+  const known = /^JWT_JWKS=.*$/m;
   const gap = text === '' || text.endsWith('\n') ? '' : '\n';
   try {
     writeFileSync(
@@ -49,7 +49,7 @@ export function setDevVar(directory: string, name: string, value: unknown, title
     );
   } catch (error) {
     throw new UserError(
-      `${title} cannot be added to ${DEV_VARS_FILE}: make it writable, or give it the line ${name}= to do without (${messageOf(error)})`,
+      `the development key cannot be added to ${DEV_VARS_FILE}: make it writable, or give it the line JWT_JWKS= to do without (${messageOf(error)})`,
     );
   }
 }

@@ -9,7 +9,7 @@ import { exportJWK, generateKeyPair } from 'jose';
 import * as z from 'zod';
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
 import { UserError } from '../command-line/user-error.ts';
-import { readDevVars, setDevVar } from './dev-vars.ts';
+import { readDevVars, setKeySet } from './dev-vars.ts';
 
 const KEY_FILE = '.dev.key.json';
 /** Keys with another id are never replaced. */
@@ -58,9 +58,7 @@ function publish(key: SigningKey, directory: string): void {
   const vars = readDevVars(directory);
   const keySet = vars.get('JWT_JWKS');
   const isDue = keySet === undefined ? !vars.has('JWT_JWKS_URL') : isOwnOfAnotherPair(keySet, key);
-  if (!isDue) return;
-  const published = { keys: [publicHalf.parse(key)] };
-  setDevVar(directory, 'JWT_JWKS', published, 'the development key');
+  if (isDue) setKeySet(directory, { keys: [publicHalf.parse(key)] });
 }
 
 function isOwnOfAnotherPair(keySet: string, key: SigningKey): boolean {

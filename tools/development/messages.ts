@@ -14,19 +14,9 @@ const EVENT = {
 const NOISE =
   /^(Using secrets|Your Worker has access|Binding |env\.|⎔ Starting|\[wrangler:info\]|$)/;
 
-/** The fields of a request's line that the short form shows. */
-const logged = z.object({
-  status: z.int(),
-  method: z.string(),
-  route: z.string(),
-  duration_ms: z.number(),
-  cache: z.string().optional(),
-  outcome: z.string().optional(),
-  caller: z.string().optional(),
-  error_code: z.string().optional(),
-  error_param: z.string().optional(),
-  rejected_origin: z.string().optional(),
-});
+/** The fields that the short form of a request's line ends with. */
+const NOTES = ['cache', 'outcome', 'caller', 'error_code', 'error_param'];
+const logged = z.looseObject({ status: z.int(), rejected_origin: z.string().optional() });
 
 export const isNoise = (line: string) => NOISE.test(line);
 
@@ -56,13 +46,12 @@ export function welcome(origin: string, debuggerPort: number, vars: ReadonlyMap<
 /** Returns the log's line for a request in short: `200 GET /api/v1/web/properties 12 ms memory site`. */
 export function requestLine(line: string): string | undefined {
   if (!line.startsWith('{"level":"info","message":"request"')) return undefined;
-  const { status, method, route, duration_ms, rejected_origin, ...notes } = logged.parse(
-    JSON.parse(line),
-  );
+  const fields = logged.parse(JSON.parse(line));
+  const { status, method, route, duration_ms, rejected_origin } = fields;
   const color = status < 400 ? 'green' : status < 500 ? 'yellow' : 'red';
   const hint = rejected_origin && `${rejected_origin} is not in CORS_ORIGINS`;
   const head = `${styleText(color, String(status))} ${method} ${route} ${duration_ms} ms`;
-  return [head, ...Object.values(notes), hint].filter(Boolean).join(' ');
+  return [head, ...NOTES.map((name) => fields[name]), hint].filter(Boolean).join(' ');
 }
 
 const link = (url: string) => styleText(['cyan', 'underline'], url);
