@@ -1,7 +1,6 @@
 /**
- * `npm run rollback`: deploys the code of an earlier version again. It unpacks the commit, applies today's
- * wrangler.toml, and runs that version's own release (cloudflare/release.ts), which makes a new version:
- * docs/operate/runbook.md says why.
+ * `npm run rollback`: deploys the code of an earlier version again, by that version's own release
+ * (cloudflare/release.ts) with today's wrangler.toml: docs/operate/runbook.md says why.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -36,7 +35,7 @@ Example: npm run rollback -- --to 1a2b3c4d5e6f`;
 /** Inside the project, so that the code finds its packages. Git ignores the folder. */
 const FOLDER = join(PROJECT_DIRECTORY, '.wrangler');
 
-type Request = { to: string | undefined; environment: string | undefined };
+type Request = ReturnType<typeof parseRequest>;
 
 export const command: Command<Request> = {
   usage: USAGE,
@@ -47,7 +46,7 @@ export const command: Command<Request> = {
 
 if (import.meta.main) await runCommand(command);
 
-function parseRequest(args: string[]): Request {
+function parseRequest(args: string[]) {
   const options = { to: { type: 'string' }, env: { type: 'string' } } as const;
   const { to, env } = readArguments('rollback', args, options).values;
   if (to === '') throw new UserError('--to needs the tag of a version');

@@ -54,7 +54,7 @@ type Release = {
 /** An uploaded version, and the addresses that wrangler reports for it. */
 type UploadedVersion = { id: string; tag: string; targets: readonly string[] };
 
-type Request = { environment: string | undefined; tag: string; message: string };
+type Request = ReturnType<typeof parseRequest>;
 
 if (import.meta.main) {
   await runCommand({
@@ -110,7 +110,7 @@ export function rollbackWords(environment = 'production') {
   ] as const;
 }
 
-function parseRequest(args: string[]): Request {
+function parseRequest(args: string[]) {
   const text = { type: 'string', default: '' } as const;
   const options = { env: { type: 'string' }, tag: text, message: text } as const;
   const { env, tag, message } = readArguments('release', args, options).values;

@@ -1,9 +1,6 @@
 /**
  * A D1 database over Cloudflare's REST API, with the interface of the Worker's binding. A batch is one request and one
- * transaction. Blobs, and methods that no command calls, are missing.
- *
- * Wrangler's remote bindings would need the right to Workers, put a Worker on the account, and register a workers.dev
- * subdomain. This needs the right to D1 alone.
+ * transaction. It needs the right to D1 alone: wrangler's remote bindings would put a Worker on the account.
  */
 
 import * as z from 'zod';

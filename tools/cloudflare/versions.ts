@@ -21,13 +21,7 @@ const versionList = z.looseObject({
   ),
 });
 
-export type Version = {
-  id: string;
-  createdAt: string;
-  /** The commit of its code; undefined for a changed secret. */
-  tag: string | undefined;
-  message: string;
-};
+export type Version = Awaited<ReturnType<typeof listVersions>>[number];
 
 /** Returns the id of the version that most requests get; undefined if there is no such Worker. */
 export async function findServed({ api, path }: Account, worker: string) {
@@ -36,8 +30,8 @@ export async function findServed({ api, path }: Account, worker: string) {
   return served?.[0]?.version_id;
 }
 
-/** Returns the latest versions, oldest first. */
-export async function listVersions({ api, path }: Account, worker: string): Promise<Version[]> {
+/** Returns the latest versions, oldest first. The tag is the commit of the code; a changed secret has none. */
+export async function listVersions({ api, path }: Account, worker: string) {
   const url = `${path}/workers/scripts/${worker}/versions`;
   const { items } = await api.call(versionList, 'GET', url, { query: { deployable: 'true' } });
   return items

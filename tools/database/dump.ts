@@ -12,14 +12,7 @@
 import { createHash } from 'node:crypto';
 import { appendFileSync, closeSync, openSync } from 'node:fs';
 import { UserError, withPath } from '../command-line/user-error.ts';
-import {
-  type Counts,
-  readColumns,
-  readPages,
-  readSchema,
-  readTables,
-  type SqlValue,
-} from './tables.ts';
+import { readColumns, readPages, readSchema, readTables, type SqlValue } from './tables.ts';
 
 export const HEAD = '-- backup of ';
 
@@ -27,18 +20,18 @@ const MAX_ATTEMPTS = 5;
 
 /**
  * Writes the dump while the database stays in use. It has the events that were stored when it began, and it starts
- * again if an import was applied meanwhile. Returns the number of rows of each table.
+ * again if an import was applied meanwhile.
  */
-export async function dump(database: D1Database, name: string, file: string): Promise<Counts> {
+export async function dump(database: D1Database, name: string, file: string): Promise<void> {
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
     const before = await findLastImport(database);
-    const counts = await writeAll(database, name, file);
-    if ((await findLastImport(database)) === before) return counts;
+    await writeAll(database, name, file);
+    if ((await findLastImport(database)) === before) return;
   }
   throw new UserError('listings were imported again and again during the backup');
 }
 
-async function writeAll(database: D1Database, name: string, file: string): Promise<Counts> {
+async function writeAll(database: D1Database, name: string, file: string): Promise<void> {
   const descriptor = openSync(file, 'w', 0o600);
   const hash = createHash('sha256');
   const write = (line: string) => {
@@ -53,7 +46,6 @@ async function writeAll(database: D1Database, name: string, file: string): Promi
       counts[table] = await writeTable(database, table, write);
     }
     write(`-- end ${JSON.stringify(counts)} ${hash.copy().digest('hex')}`);
-    return counts;
   } finally {
     closeSync(descriptor);
   }

@@ -22,36 +22,34 @@ export function portOf(environment: string | undefined, devVars: string | undefi
 
 export async function requireFreePort(port: number): Promise<void> {
   for (const host of LOOPBACK) {
-    const { error } = await listenOnce(port, host);
-    if (error === 'EADDRINUSE') {
+    const found = await listenOnce(port, host);
+    if (found === 'EADDRINUSE') {
       throw new UserError(
         `port ${port} is in use: stop the program that listens there, or choose another with PORT`,
       );
     }
-    if (error === 'EACCES') throw new UserError(`port ${port} may not be listened on by this user`);
+    if (found === 'EACCES') throw new UserError(`port ${port} may not be listened on by this user`);
   }
 }
 
 /** Returns a fixed port for each `servicePort`, or any free port if that is taken. */
 export async function findDebuggerPort(servicePort: number): Promise<number> {
   const preferred = servicePort + DEBUGGER_OFFSET;
-  const fixed = await listenOnce(preferred > MAX_PORT ? 0 : preferred, '127.0.0.1');
-  const { port, error } = fixed.error === undefined ? fixed : await listenOnce(0, '127.0.0.1');
-  if (port === undefined) throw new Error(`no port is free: ${error}`);
-  return port;
+  for (const wanted of [preferred > MAX_PORT ? 0 : preferred, 0]) {
+    const found = await listenOnce(wanted, '127.0.0.1');
+    if (typeof found === 'number') return found;
+  }
+  throw new Error('no port is free');
 }
 
 /** Returns the port, or the code of the error: neither EADDRINUSE nor EACCES for a host that the machine lacks. */
-function listenOnce(port: number, host: string): Promise<{ port?: number; error?: string }> {
+function listenOnce(port: number, host: string): Promise<number | string | undefined> {
   return new Promise((resolve) => {
     const server = createServer();
-    server.once('error', (error: NodeJS.ErrnoException) =>
-      resolve({ error: error.code ?? error.message }),
-    );
+    server.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code));
     server.listen({ port, host, exclusive: true }, () => {
       const address = server.address();
-      const used = address !== null && typeof address === 'object' ? address.port : port;
-      server.close(() => resolve({ port: used }));
+      server.close(() => resolve(typeof address === 'object' ? address?.port : undefined));
     });
   });
 }
