@@ -1,8 +1,4 @@
-/**
- * Checks that the migrations make the schema of the `table.ts` files, and that no migration loses data.
- *
- * drizzle-kit runs on a copy of the migrations: a migration that it still generates is missing.
- */
+/** Checks that the migrations make the schema of the `table.ts` files, and that no migration loses data. */
 
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';

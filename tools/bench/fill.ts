@@ -1,7 +1,4 @@
-/**
- * Starts the service with listings and events. The listings are as large as real ones, about 5 KB on the wire, and of
- * every type, location and status.
- */
+/** Starts the service with listings of about 5 KB on the wire, of every type, location and status, and with events. */
 
 import type { Source } from '../../src/properties/source.ts';
 import { migrate } from '../database/migrations.ts';

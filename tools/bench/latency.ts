@@ -1,7 +1,6 @@
 /**
- * Measures how long requests take with production's hops added: the production bundle in workerd, with a delay on each
- * call of the counter, D1, KV and the edge cache. Every client is new. Its counter object is running already, or takes
- * 1.5 s to start.
+ * Measures how long requests take with production's hops added. Every client is new. Its counter object is running
+ * already, or takes 1.5 s to start.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,8 +1,6 @@
 /**
- * Puts load on a Worker over several connections, each of which always has a request under way.
- *
- * Requests are written as text, and of a response only the status and the length are read: Node's own HTTP client takes
- * as much processor time for a request as the Worker.
+ * Puts load on a Worker over several connections, each of which always has a request under way. Requests are text:
+ * Node's own HTTP client takes as much processor time for a request as the Worker.
  */
 
 import { connect, type Socket } from 'node:net';

@@ -1,7 +1,4 @@
-/**
- * Measures requests per second, and compares each rate with the rate of health reads. Rounds of both alternate, so that
- * other work on the machine affects both.
- */
+/** Compares requests per second with health reads. Rounds of both alternate: other work on the machine affects both. */
 
 import { median, number, spread, tableHead, tableLine } from './figures.ts';
 import { startWithListings } from './fill.ts';

@@ -1,8 +1,4 @@
-/**
- * Builds bundles as for a deployment, and runs them in workerd. Miniflare opens a socket straight to the Worker, and
- * runs D1, KV and the Durable Object in the same process. `wrangler dev` puts two more Workers in front, which cost
- * more time than the measured Worker.
- */
+/** Runs production bundles in workerd, without the two Workers that `wrangler dev` puts in front: they cost time. */
 
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

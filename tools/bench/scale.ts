@@ -1,7 +1,4 @@
-/**
- * Measures how the time of each operation grows with the tables: the time at each size, and the ratio of the last to
- * the first.
- */
+/** Measures how the time of each operation grows with the tables: at each size, and as the ratio of last to first. */
 
 import { median, number, tableHead, tableLine } from './figures.ts';
 import { fillEvents, fillListings, startWithListings } from './fill.ts';

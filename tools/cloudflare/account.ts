@@ -42,10 +42,7 @@ const RIGHTS: Record<Right, { name: string; method: string; path: string; body?:
   },
 };
 
-/**
- * Opens the account of `CLOUDFLARE_ACCOUNT_ID`, of wrangler.toml, or the only one of the credentials. Throws a
- * `UserError` that names every right that the credentials lack.
- */
+/** Opens the configured account, or the only one. Throws a `UserError` that names every right that is missing. */
 export async function openAccount(
   deployment: Deployment,
   rights: readonly Right[] = [],

@@ -1,7 +1,4 @@
-/**
- * Calls Cloudflare's REST API. A call that meets a passing fault (no connection, a 5xx, a 429, a passing fault of D1)
- * is repeated with growing pauses, so it must be safe to run twice.
- */
+/** Calls Cloudflare's REST API. A call that meets a passing fault is repeated, so it must be safe to run twice. */
 
 import * as z from 'zod';
 import { isTransientFault } from '../../src/storage/d1.ts';

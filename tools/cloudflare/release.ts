@@ -1,7 +1,4 @@
-/**
- * Uploads a version, requests its health and reports the result: the last step of `deploy`. `rollback` runs this file
- * of an earlier version as a program.
- */
+/** Uploads a version and requests its health. `rollback` runs this file of an earlier version as a program. */
 
 import * as z from 'zod';
 import { readArguments, runCommand } from '../command-line/command.ts';
@@ -66,10 +63,7 @@ if (import.meta.main) {
   });
 }
 
-/**
- * Uploads the code, prints which version is served at which address, and returns the exit code. Throws a `UserError` if the same version
- * serves as before, and an `AfterDeployment` if another one may serve.
- */
+/** Throws a `UserError` if the same version serves as before, and an `AfterDeployment` if another one may serve. */
 export async function release({ account, deployment, ids, commit }: Release): Promise<number> {
   const before = await findServed(account, deployment.worker);
   const args = ['deploy', '--tag', commit.id, '--message', commit.subject];
@@ -160,10 +154,7 @@ function uploadIn(report: string): z.infer<typeof uploadEntry> | undefined {
   }
 }
 
-/**
- * Requests the detailed health until the version responds. Returns a sentence about a version that serves, and throws
- * an `AfterDeployment` for one that does not. `SERVICE_ORIGIN` in the environment replaces the Worker's address.
- */
+/** Returns a sentence about a version that serves, and throws an `AfterDeployment` for one that does not. */
 export async function untilServed(
   version: UploadedVersion,
   deployment: Deployment,

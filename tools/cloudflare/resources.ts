@@ -50,10 +50,7 @@ export async function findResources(account: Account, deployment: Deployment): P
   return { databaseId, namespaceId, missing };
 }
 
-/**
- * Creates the missing resources, and prints what was found and created. `location` is a hint for the database, e.g.
- * `weur`; D1 ignores it beside a jurisdiction. Throws a `UserError` if the database is in another jurisdiction.
- */
+/** Creates the missing resources. `location` is a hint such as `weur`; D1 ignores it beside a jurisdiction. */
 export async function createMissing(
   account: Account,
   deployment: Deployment,

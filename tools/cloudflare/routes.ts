@@ -8,10 +8,7 @@ import { type Account, UNUSED_ID } from './account.ts';
 const zoneItem = z.looseObject({ id: z.string(), name: z.string() });
 const domain = z.looseObject({ hostname: z.string(), service: z.string() });
 
-/**
- * Throws a `UserError` if the credentials lack the right to the zone of a route, or if a custom domain leads to another
- * Worker: without a terminal, wrangler would take it over.
- */
+/** Rejects a custom domain that leads to another Worker: without a terminal, wrangler would take it over. */
 export async function requireRoutes(account: Account, deployment: Deployment): Promise<void> {
   for (const route of deployment.routes) {
     await requireZone(account, route);

@@ -48,10 +48,7 @@ export async function runWrangler(
   return { isDone: status === 0, output: output.trim() };
 }
 
-/**
- * Runs wrangler with a generated configuration that has the ids; without `ids` it can only build. Also returns
- * wrangler's report of the run, one JSON object per line.
- */
+/** Runs wrangler with a configuration that has the ids. Its report has one JSON object per line. */
 export async function runForDeployment(
   deployment: Deployment,
   args: readonly string[],

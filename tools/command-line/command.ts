@@ -1,8 +1,4 @@
-/**
- * Runs a command, from its arguments to its exit code: it prints the usage for `--help`, rejects unknown arguments, and
- * continues when the reader of its output ends (`| head`). A program exports its command, so that tests can run it in
- * their process, and runs it if it is the main program.
- */
+/** Runs a command, from its arguments to its exit code. It outlives the reader of its output (`| head`). */
 
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { nearest } from './nearest.ts';
@@ -31,10 +27,7 @@ export async function runCommand<Request>(command: Command<Request>): Promise<vo
   process.exitCode ||= code;
 }
 
-/**
- * Returns the exit code of a command: 0 for `--help`, `invalidArguments` (2) also for an environment that wrangler.toml
- * does not define, 1 for a `UserError` of `run`, and otherwise the result of `run`.
- */
+/** Returns 0 for `--help`, `invalidArguments` (2), 1 for a `UserError` of `run`, and otherwise the result of `run`. */
 export async function exitCodeOf<Request>(
   { usage, invalidArguments = 2, parse, run }: Command<Request>,
   args: string[],
@@ -62,10 +55,7 @@ export async function exitCodeOf<Request>(
   }
 }
 
-/**
- * Parses the arguments of the npm script `script`. Throws an `Error` for an unknown option, for an argument where none
- * is taken, and for an option that npm kept for itself because `--` was missing before it.
- */
+/** Throws for unknown arguments, and for an option that npm kept for itself because `--` was missing before it. */
 export function readArguments<const T extends Options>(
   script: string,
   args: string[],

@@ -8,10 +8,7 @@ const BAR_CHARACTERS = 30;
 
 type Output = { isTTY?: boolean; write: (text: string) => boolean };
 
-/**
- * Returns a function that shows how many steps of a phase, such as `listings rendered`, are done, and one that ends the
- * bar's line. Another phase begins a new bar or line.
- */
+/** A phase is e.g. `listings rendered`. Another phase begins a new bar or line; `end` ends the line of a bar. */
 export function showProgress(output: Output) {
   let shown: { phase: string; done: number } | undefined;
   const end = () => {

@@ -1,7 +1,4 @@
-/**
- * Reads deployments from wrangler.toml. Each environment of the file, e.g. `[env.staging]`, is one; its top level is
- * production. Wrangler's own reader takes a second to load.
- */
+/** Reads deployments from wrangler.toml: the top level is production. Wrangler's own reader takes a second to load. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -62,10 +59,7 @@ export function readWranglerConfig(directory = PROJECT_DIRECTORY): WranglerConfi
   }
 }
 
-/**
- * Returns the environment that `--env`, or else `CLOUDFLARE_ENV`, names; undefined for production. Throws a `UserError`
- * for an undefined one: wrangler would use the bindings of production.
- */
+/** Returns the environment of `--env` or `CLOUDFLARE_ENV`. For an unknown one wrangler would take production's. */
 export function chosenEnvironment(
   option?: string,
   directory = PROJECT_DIRECTORY,
@@ -95,10 +89,7 @@ export function varsOf(config: WranglerConfig, environment?: string): ReadonlyMa
   return new Map(Object.entries(vars).map(([name, value]) => [name, textOf(value)]));
 }
 
-/**
- * Returns the deployment of an environment. Throws a `UserError` if a name is missing, if the Worker would reject a
- * var, or if another environment has the same route, Worker, database or namespace.
- */
+/** Rejects vars that the Worker would reject, and a route, Worker, database or namespace of another environment. */
 export function soundDeploymentOf(
   environment: string | undefined,
   directory = PROJECT_DIRECTORY,

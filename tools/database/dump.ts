@@ -18,10 +18,7 @@ export const HEAD = '-- backup of ';
 
 const MAX_ATTEMPTS = 5;
 
-/**
- * Writes the dump while the database stays in use. It has the events that were stored when it began, and it starts
- * again if an import was applied meanwhile.
- */
+/** Writes the events that are stored when it begins. Starts again if an import was applied meanwhile. */
 export async function dump(database: D1Database, name: string, file: string): Promise<void> {
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
     const before = await findLastImport(database);

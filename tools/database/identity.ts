@@ -1,7 +1,4 @@
-/**
- * The identity of a database: its lineage and its generation. `restore` writes it last, so a database without it is
- * unfinished.
- */
+/** The lineage and generation of a database. `restore` writes them last: a database without them is unfinished. */
 
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod';

@@ -17,10 +17,7 @@ type Ends = { title: string; counts: Counts };
 
 export type LoadedDump = Ends & { scratch: D1Database; close: () => void };
 
-/**
- * Loads a backup into a scratch database, which the caller closes. Throws a `UserError` if the file is cut short, was
- * altered, or does not have the rows that its last line counts. The message has the path.
- */
+/** Loads a backup into a scratch database, which the caller closes. Throws a `UserError` with the path of the file. */
 export async function loadDump(file: string, folder: string): Promise<LoadedDump> {
   const sqlite = new DatabaseSync(join(folder, 'scratch.sqlite'));
   try {

@@ -47,7 +47,7 @@ export function databaseOf(sqlite: DatabaseSync): D1Database {
   });
 }
 
-/** Returns the id that the runtime gives to the object of a name: https://github.com/cloudflare/workerd/blob/main/src/workerd/server/server.c++ */
+/** Returns the id that the runtime gives to the object of a name: `ActorNamespace` in workerd/server/server.c++. */
 function objectIdOf(name: string): string {
   const key = createHash('sha256').update(RUNTIME_CLASS).digest();
   const half = (data: string | Buffer) =>

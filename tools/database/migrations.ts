@@ -31,10 +31,7 @@ export async function findPendingMigrations(database: D1Database): Promise<strin
   return migrationNames().filter((name) => !applied.has(name));
 }
 
-/**
- * Applies the pending migrations, and returns their names. Each is one transaction with its record, which `wrangler d1
- * migrations` reads too. Throws a `UserError` if one fails.
- */
+/** Applies the pending migrations, each as one transaction with its record, and returns their names. */
 export async function migrate(database: D1Database): Promise<string[]> {
   const pending = await findPendingMigrations(database);
   if (pending.length === 0) return [];

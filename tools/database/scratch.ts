@@ -7,10 +7,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /** e.g. `.scratch-4711-x3Fq9z`, with the id of the program that made it. */
 const NAME = /^\.scratch-(\d+)-/;
 
-/**
- * Does work in a scratch folder below `parent`, and removes the folder after the work and on a signal to end. It also
- * removes the folders of killed programs.
- */
+/** Removes the folder after the work and on a signal to end, and the folders of killed programs. */
 export async function inScratchFolder<T>(
   parent: string,
   work: (folder: string) => Promise<T>,

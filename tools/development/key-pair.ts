@@ -1,7 +1,4 @@
-/**
- * The key pair that replaces an identity provider in development. The private half is in a file that neither git nor
- * the Worker reads. The public half is a var.
- */
+/** The key pair that replaces an identity provider in development. The Worker reads the public half only, as a var. */
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

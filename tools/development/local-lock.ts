@@ -1,7 +1,4 @@
-/**
- * A lock of the local database: two programs that write to its files at the same time can stall each other for ever. It
- * is SQLite's lock of another file, which ends with its process, even by a kill.
- */
+/** The lock of the local database: SQLite's lock of another file, which ends with its process, even by a kill. */
 
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';

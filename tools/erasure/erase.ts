@@ -36,10 +36,7 @@ export async function findAggregate(
   return aggregateEvents.parse(await statement.bind(type, id, until).first());
 }
 
-/**
- * Empties the payloads of the events in one statement. Events that were erased before keep their `erased_at`. Returns
- * the number of events, counted before the statement: a repeated one finds none left to erase.
- */
+/** Empties the payloads in one statement. Returns the number of events, counted before it: it may be repeated. */
 export async function eraseAggregate(
   database: D1Database,
   aggregate: Aggregate,

@@ -89,10 +89,7 @@ export function checkLedger(file: string): void {
   readLedger(file);
 }
 
-/**
- * Repeats the erasures that the ledger has for a lineage, in a database that has an older state. Events that came
- * after an erasure stay. Returns the number of erased events. It may be repeated.
- */
+/** Repeats the erasures of a lineage, and returns the number of erased events. Later events stay. */
 export async function playLedger(
   database: D1Database,
   lineage: string,
