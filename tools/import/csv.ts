@@ -109,7 +109,7 @@ function headerProblems(header: readonly string[]): ImportProblem[] {
   });
 }
 
-/** Returns the record of a row, without its faulty cells. An empty cell changes nothing. */
+/** Returns the record of a row, with the texts of its faulty cells. An empty cell changes nothing. */
 function recordOf(header: readonly string[], cells: readonly string[]) {
   const value: Patch = {};
   const faults: Fault[] = [];
@@ -123,6 +123,7 @@ function recordOf(header: readonly string[], cells: readonly string[]) {
     const [field = '', locale] = name.split('.');
     const texts = value[field];
     if ('code' in read) faults.push({ path: name, code: read.code, value: cell });
+    if ('code' in read) value[field] = cell;
     else if (locale === undefined) value[field] = read.value;
     else value[field] = { ...(isMap(texts) && texts), [locale]: read.value };
   }

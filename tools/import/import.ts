@@ -74,13 +74,17 @@ async function attemptImport(read: ReadListings, options: ImportOptions): Promis
   const { database, onProgress } = options;
   // Import, 3.
   const stored = await readCatalogue(database);
-  const { file, problems } = await readWhole(read, stored, database);
+  const { file, problems: mergeProblems } = await readWhole(read, stored, database);
 
   const plan = planImport(file, stored, options);
   // Planning takes seconds, and the database may close an idle connection meanwhile. Node notices it in this turn.
   await new Promise((resolve) => setTimeout(resolve, 0));
-  problems.unshift(...read.problems);
-  problems.push(...plan.problems);
+  // A cell that cannot be read is a wrong value of its record too.
+  const known = new Set(read.problems.map(({ record, path }) => `${record.place} ${path}`));
+  const later = [...mergeProblems, ...plan.problems];
+  const isNew = ({ record, path }: ImportProblem) =>
+    path === '' || !known.has(`${record.place} ${path}`);
+  const problems = [...read.problems, ...later.filter(isNew)];
   if (problems.length > 0) return { kind: 'rejected', problems };
 
   // Import, 4.

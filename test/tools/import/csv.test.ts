@@ -117,6 +117,16 @@ describe('a sheet', () => {
     ]);
   });
 
+  it('reports a cell of a new home once, and not as missing too', async () => {
+    const { stderr } = await imports.loadSheet(
+      'slug,name,status,display_order\nnew,New,listed,x\n',
+    );
+    expect(stderr.trim().split('\n')).toEqual([
+      'row 2, display_order (slug "new"): "x" must be a whole number such as 12',
+      '1 problem. Nothing was changed.',
+    ]);
+  });
+
   it('names the public homes that get another slug, with both slugs', async () => {
     const sheet = 'hid,slug\nH-1,villa-mar\n';
     const line =
