@@ -37,8 +37,6 @@ const LOCATIONS = ['weur', 'eeur', 'wnam', 'enam', 'apac', 'oc'];
 
 type Request = ReturnType<typeof parseRequest>;
 
-type Progress = { isMigrationBegun: boolean };
-
 export const command: Command<Request> = {
   usage: USAGE,
   invalidArguments: EXIT.notDeployed,
@@ -64,7 +62,7 @@ function parseRequest(args: string[]) {
 function run(request: Request): Promise<number> {
   const { environment } = request;
   const title = environment ?? 'production';
-  const progress: Progress = { isMigrationBegun: false };
+  const progress = { isMigrationBegun: false };
   const notDone = (reason: string) => {
     const data = progress.isMigrationBegun
       ? 'Migrations that were applied stay'
@@ -75,7 +73,7 @@ function run(request: Request): Promise<number> {
   return exitCodeOfSteps(() => deploy(request, progress), `Deployed to ${title}`, notDone);
 }
 
-async function deploy(request: Request, progress: Progress): Promise<number> {
+async function deploy(request: Request, progress: { isMigrationBegun: boolean }): Promise<number> {
   const deployment = soundDeploymentOf(request.environment);
   const { environment, worker, databaseName } = deployment;
   const account = await openAccount(deployment, ['workers', 'd1', 'kv']);

@@ -49,7 +49,7 @@ let knownClients = 0;
 
 /** Measures every visit with an object that is running and with one that starts, and prints the table. */
 export async function measureLatency(clients: Clients): Promise<void> {
-  const script = buildBundle('tools/bench/delayed.ts', 'dist/bench/delayed');
+  const script = await buildBundle('tools/bench/delayed.ts', 'dist/bench/delayed');
   const objects = await Promise.all(
     [0, START_MS].map(async (startMs) => ({
       startMs,

@@ -27,7 +27,7 @@ const TITLES = 'requests per second       |    rate | of a health read | spread'
 
 /** Measures every scenario and prints the table. */
 export async function measureRates({ rounds, seconds }: Rounds): Promise<void> {
-  const script = buildBundle('src/index.ts', 'dist/bench/production');
+  const script = await buildBundle('src/index.ts', 'dist/bench/production');
   const hot = await startWithListings(script, LISTINGS);
   const cold = await startWithListings(script, LISTINGS, { FEED_CACHE_SECONDS: '0' });
   const measured: Figures[] = [];

@@ -1,10 +1,9 @@
 /** Runs production bundles in workerd, without the two Workers that `wrangler dev` puts in front: they cost time. */
 
-import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare';
-import { WRANGLER_ENVIRONMENT, wranglerCommand } from '../command-line/project.ts';
+import { runWrangler } from '../cloudflare/wrangler.ts';
 import { readWranglerConfig, varsOf } from '../command-line/wrangler-config.ts';
 
 const HOST = '127.0.0.1';
@@ -32,13 +31,9 @@ export type RuntimeOptions = {
 };
 
 /** Builds `main` with the bindings and settings of wrangler.toml into `folder`. Returns its script. */
-export function buildBundle(main: string, folder: string): string {
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    wranglerCommand('deploy', main, '--dry-run', '--outdir', folder),
-    { encoding: 'utf8', env: { ...process.env, ...WRANGLER_ENVIRONMENT } },
-  );
-  if (status !== 0) throw new Error(`wrangler failed:\n${stdout}${stderr}`);
+export async function buildBundle(main: string, folder: string): Promise<string> {
+  const { isDone, output } = await runWrangler(['deploy', main, '--dry-run', '--outdir', folder]);
+  if (!isDone) throw new Error(`wrangler failed:\n${output}`);
   return readFileSync(join(folder, basename(main).replace(/ts$/, 'js')), 'utf8');
 }
 

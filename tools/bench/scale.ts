@@ -24,7 +24,7 @@ type Operations = Readonly<Record<string, Call>>;
 
 /** Measures every operation at every size and prints the tables. */
 export async function measureScale(rounds: Rounds): Promise<void> {
-  const script = buildBundle('src/index.ts', 'dist/bench/production');
+  const script = await buildBundle('src/index.ts', 'dist/bench/production');
   const vars = { FEED_CACHE_SECONDS: '0', RATE_LIMIT_DEFAULT: '1000000' };
   const runtime = await startWithListings(script, 0, vars);
   await measureSizes('listings', LISTINGS, runtime, rounds, async (size) => {

@@ -37,10 +37,10 @@ export async function getDatabase(account: Account, deployment: Deployment): Pro
   );
 }
 
-/** The ids of the resources, and the names of those that the account lacks. */
-type Found = { [id in keyof Ids]: string | undefined } & { missing: readonly string[] };
+type Found = Awaited<ReturnType<typeof findResources>>;
 
-export async function findResources(account: Account, deployment: Deployment): Promise<Found> {
+/** Returns the ids of the resources, and the names of those that the account lacks. */
+export async function findResources(account: Account, deployment: Deployment) {
   const databaseId = await findDatabase(account, deployment);
   const namespaceId = await findNamespace(account, deployment);
   const missing = [

@@ -5,9 +5,6 @@ import { join } from 'node:path';
 
 export const PROJECT_DIRECTORY = join(import.meta.dirname, '..', '..');
 
-export const MIGRATIONS_DIRECTORY = join(PROJECT_DIRECTORY, 'migrations');
-export const SAMPLE_LISTINGS = join(import.meta.dirname, '..', 'samples', 'listings.json');
-
 /** The D1 binding of wrangler.toml. */
 export const DATABASE_BINDING = 'DB';
 

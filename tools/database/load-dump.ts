@@ -8,17 +8,14 @@ import * as z from 'zod';
 import { messageOf, UserError } from '../command-line/user-error.ts';
 import { HEAD } from './dump.ts';
 import { databaseOf } from './local.ts';
-import { type Counts, countRows } from './tables.ts';
+import { countRows } from './tables.ts';
 
 const counts = z.record(z.string(), z.int());
 
-/** The rest of a backup's first line, and the numbers of its last line. */
-type Ends = { title: string; counts: Counts };
-
-export type LoadedDump = Ends & { scratch: D1Database; close: () => void };
+export type LoadedDump = Awaited<ReturnType<typeof loadDump>>;
 
 /** Loads a backup into a scratch database, which the caller closes. Throws a `UserError` with the path of the file. */
-export async function loadDump(file: string, folder: string): Promise<LoadedDump> {
+export async function loadDump(file: string, folder: string) {
   const sqlite = new DatabaseSync(join(folder, 'scratch.sqlite'));
   try {
     const ends = await readEnds(file);
@@ -36,7 +33,8 @@ export async function loadDump(file: string, folder: string): Promise<LoadedDump
   }
 }
 
-async function readEnds(file: string): Promise<Ends> {
+/** Returns the rest of the first line, and the numbers of the last one. */
+async function readEnds(file: string) {
   const hash = createHash('sha256');
   let first: string | undefined;
   let last = '';

@@ -2,10 +2,11 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { MIGRATIONS_DIRECTORY } from '../command-line/project.ts';
+import { PROJECT_DIRECTORY } from '../command-line/project.ts';
 import { messageOf, UserError } from '../command-line/user-error.ts';
 import { readTables } from './tables.ts';
 
+const FOLDER = join(PROJECT_DIRECTORY, 'migrations');
 /** The separator that drizzle-kit writes between the statements of a migration. */
 const BREAKPOINT = '--> statement-breakpoint';
 
@@ -53,7 +54,7 @@ export async function migrate(database: D1Database): Promise<string[]> {
 
 /** Returns the names of all migrations in their order. */
 export function migrationNames(): string[] {
-  return readdirSync(MIGRATIONS_DIRECTORY)
+  return readdirSync(FOLDER)
     .filter((name) => name.endsWith('.sql'))
     .sort();
 }
@@ -84,5 +85,5 @@ export function faultsOfMigration(sql: string): string[] {
 }
 
 function textOf(name: string): string {
-  return readFileSync(join(MIGRATIONS_DIRECTORY, name), 'utf8');
+  return readFileSync(join(FOLDER, name), 'utf8');
 }

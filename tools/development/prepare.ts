@@ -1,8 +1,9 @@
 /** First-time set-up of a working copy. Each step does nothing when its work is done already. */
 
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import * as z from 'zod';
-import { SAMPLE_LISTINGS } from '../command-line/project.ts';
+import { PROJECT_DIRECTORY } from '../command-line/project.ts';
 import { UserError } from '../command-line/user-error.ts';
 import { migrate } from '../database/migrations.ts';
 import { openDatabase } from '../database/open.ts';
@@ -10,6 +11,8 @@ import { readListingsFile } from '../import/file.ts';
 import { loadListings } from '../import/load-listings.ts';
 import { createDevVars } from './dev-vars.ts';
 import { ensureDevelopmentKeys } from './key-pair.ts';
+
+const SAMPLES = join(PROJECT_DIRECTORY, 'tools', 'samples', 'listings.json');
 
 /** Sets up the working copy that `origin` will serve: vars, the key pair for tokens, tables, listings. */
 export async function prepareDevelopment(origin: string): Promise<void> {
@@ -33,7 +36,7 @@ async function migrateLocal(): Promise<boolean> {
 
 /** Loads the sample listings. Their photos are drawings, which the development Worker serves. */
 async function loadSampleListings(origin: string): Promise<void> {
-  const samples = readFileSync(SAMPLE_LISTINGS, 'utf8');
+  const samples = readFileSync(SAMPLES, 'utf8');
   const file = samples.replaceAll('https://images.example.com/', `${origin}/sample-photos/`);
   const read = readListingsFile(Buffer.from(file));
   const outcome =

@@ -26,7 +26,7 @@ export async function startProductionService(
 /** Returns the path of the bundle, which is built once in a run of the tests. */
 export async function productionBundle(): Promise<string> {
   const folder = await madeOnce('production-bundle', async (made) => {
-    buildBundle('src/index.ts', made);
+    await buildBundle('src/index.ts', made);
   });
   return join(folder, 'index.js');
 }

@@ -41,7 +41,7 @@ export async function serveCopy(directory: string): Promise<ServedCopy> {
 /** The bundle of the working copy's Worker for development, built once in a run of the tests. */
 async function developmentBundle() {
   const folder = await madeOnce('development-bundle', async (made) => {
-    buildBundle('src/development/dev-worker.ts', made);
+    await buildBundle('src/development/dev-worker.ts', made);
   });
   const read = (name: string) => readFileSync(join(folder, name), 'utf8');
   const names = readdirSync(folder).filter((name) =>
