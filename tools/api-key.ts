@@ -1,6 +1,6 @@
 /** `npm run -s api-key`: makes a named API key. The key is printed once, and stored nowhere. */
 
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import * as z from 'zod';
 import { endOfDay, keyFields, SCOPES } from '../src/auth/named-keys.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
@@ -73,7 +73,7 @@ function namesIn(environment: string | undefined): string[] {
 
 function printKey({ name, scopes, expires, environment }: KeyOptions): number {
   const key = `${PREFIX}_${name}_${randomBytes(RANDOM_BYTES).toString('base64url')}`;
-  const sha256 = createHash('sha256').update(key).digest('hex');
+  const sha256 = hash('sha256', key);
   const table = environment === undefined ? 'vars' : `env.${environment}.vars`;
   const lines = [
     `[[${table}.API_KEYS]]`,

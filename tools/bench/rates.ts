@@ -18,8 +18,6 @@ const HEALTH = readCall('/api/health');
 /** The number of rounds of each request, and the length of one. */
 export type Rounds = { rounds: number; seconds: number };
 
-type Scenario = { name: string; runtime: Runtime; call: Call };
-
 /** `apart` is the spread of the rounds' ratios. */
 type Figures = { name: string; rate: number; ratio: number; apart: number };
 
@@ -64,7 +62,7 @@ export function verdictOf(measured: readonly Figures[]): string {
   return `The machine was too noisy: compare nothing with this run. The ratios of the rounds lie over ${percent(NOISE)} apart at ${noisy.join('; ')}.`;
 }
 
-async function scenariosOf(hot: Runtime, cold: Runtime): Promise<Scenario[]> {
+async function scenariosOf(hot: Runtime, cold: Runtime) {
   const reads = [
     { name: 'list of 25', call: feedCall('') },
     { name: 'list of 100', call: feedCall('?limit=100') },

@@ -3,7 +3,7 @@
  * of the database is restored. The ledger has nothing personal: it names an aggregate by a SHA-256.
  */
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { accessSync, appendFileSync, constants, existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
@@ -45,9 +45,7 @@ export function ledgerFile(script: string, option: string | undefined): string {
 
 /** Returns the SHA-256 of `["TYPE","ID"]` in lower-case hexadecimal. */
 export function nameOf({ type, id }: Aggregate): string {
-  return createHash('sha256')
-    .update(JSON.stringify([type, id]))
-    .digest('hex');
+  return hash('sha256', JSON.stringify([type, id]));
 }
 
 /** Reads a ledger; empty when there is no file. Throws a `UserError` that names a malformed line. */
