@@ -22,7 +22,6 @@ Example: npm run -s api-key -- --name marketing-site --scope feed:read`;
 
 /** Begins every key, so that a key which is found can be recognized: "events and property feed". */
 const PREFIX = 'epf';
-const RANDOM_BYTES = 32;
 
 type KeyOptions = ReturnType<typeof parseKeyOptions>;
 
@@ -72,7 +71,7 @@ function namesIn(environment: string | undefined): string[] {
 }
 
 function printKey({ name, scopes, expires, environment }: KeyOptions): number {
-  const key = `${PREFIX}_${name}_${randomBytes(RANDOM_BYTES).toString('base64url')}`;
+  const key = `${PREFIX}_${name}_${randomBytes(32).toString('base64url')}`;
   const sha256 = hash('sha256', key);
   const table = environment === undefined ? 'vars' : `env.${environment}.vars`;
   const lines = [

@@ -1,7 +1,6 @@
 /**
- * The deployed service, with a delay on each call of the counter, D1, KV and the edge cache, and on the start of each
- * counter object: in production these calls cross the network. It counts the calls, and the rows that the counters
- * write. `GET /calls` returns the counts and resets them.
+ * The deployed service, with a delay on each call that crosses the network in production. `GET /calls` returns the
+ * number of calls, and of the rows that the counters write, and resets them.
  */
 
 import service, { RateCounter as Counter } from '../../src/index.ts';

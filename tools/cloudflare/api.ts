@@ -92,16 +92,11 @@ export class CloudflareApi {
   }
 
   /** Returns the items of all pages of a list. */
-  async list<T>(
-    item: z.ZodType<T>,
-    path: string,
-    query: Record<string, string> = {},
-  ): Promise<T[]> {
+  async list<T>(item: z.ZodType<T>, path: string, filter: object = {}): Promise<T[]> {
     const items: T[] = [];
     for (let page = 1; ; page += 1) {
-      const paging = { page: String(page), per_page: String(ITEMS_PER_PAGE) };
-      const options = { query: { ...query, ...paging } };
-      const found = await this.call(z.array(item), 'GET', path, options);
+      const query = { ...filter, page: String(page), per_page: String(ITEMS_PER_PAGE) };
+      const found = await this.call(z.array(item), 'GET', path, { query });
       items.push(...found);
       if (found.length < ITEMS_PER_PAGE) return items;
     }

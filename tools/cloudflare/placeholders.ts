@@ -1,7 +1,4 @@
-/**
- * Rewrites a statement so that all its parameters are texts, as the schema of D1's REST interface requires: other
- * values become literals, e.g. `a = ? AND b > ?` with 'x' and 5 becomes `a = ?1 AND b > (5)`. Pure.
- */
+/** Makes all parameters texts, as the REST interface of D1 requires: `a = ?, b = ?` becomes `a = ?1, b = (5)`. Pure. */
 
 /** Skips texts, quoted names and comments; finds `?` and `?1`. */
 const TOKEN =

@@ -12,10 +12,7 @@ export function userPath(script: string, path: string): string {
   return resolve(npm_lifecycle_event === script && INIT_CWD ? INIT_CWD : process.cwd(), path);
 }
 
-/**
- * Calls `onGone` once npm has ended, even by a kill. The script begins with `exec`, so that npm is the parent of this
- * program: a shell between them would keep SIGINT, and survive when npm is killed.
- */
+/** Calls `onGone` once npm has ended, even by a kill. The script begins with `exec`, so that npm is the parent. */
 export function watchNpm(onGone: () => void): void {
   if (process.env.npm_lifecycle_event === undefined) return;
   const npm = process.ppid;
@@ -27,10 +24,7 @@ export function watchNpm(onGone: () => void): void {
   watch.unref();
 }
 
-/**
- * Reports whether npm kept an option of the script for itself, because `--` was missing before it. npm passes its
- * options on in the environment, and the settings of its files too: a setting such as `scope=@acme` is not kept.
- */
+/** Reports whether npm kept an option for itself. It passes on the settings of its files too: these are not kept. */
 export function isKeptByNpm(script: string, name: string, type: 'boolean' | 'string'): boolean {
   const { env } = process;
   const value = env[`npm_config_${name.replaceAll('-', '_')}`];

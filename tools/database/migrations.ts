@@ -66,10 +66,7 @@ export function faultsOfMigrations(): string[] {
   );
 }
 
-/**
- * Returns the statements that do more than add, e.g. `DROP TABLE events`. The version before a migration must work with
- * the new schema, while it is applied and after a rollback.
- */
+/** Returns the statements that do more than add: the version before a migration must work with its schema. */
 export function faultsOfMigration(sql: string): string[] {
   const statements = sql
     .replaceAll(BREAKPOINT, ';')

@@ -59,10 +59,7 @@ export function totalOf(counts: Counts): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
-/**
- * Reads a table in pages. `columns` include `rowid`, which every table here has: rows are read in its order, so that no
- * page repeats or misses a row. Rows that are added after the first page are left out.
- */
+/** Reads a table in pages by `rowid`, which `columns` include. Rows that are added meanwhile are left out. */
 export async function* readPages(
   database: D1Database,
   table: string,

@@ -1,7 +1,4 @@
-/**
- * Erases the payloads of an aggregate's events. Ids, the UUIDs of keys, order and fingerprints stay: a late retry still
- * gets its event's id, and stores nothing.
- */
+/** Erases the payloads of an aggregate's events. A late retry of an event still gets its id, and stores nothing. */
 
 import * as z from 'zod';
 

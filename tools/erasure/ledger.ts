@@ -1,7 +1,4 @@
-/**
- * The ledger of erasures: a file with one line of JSON for each erasure. The erasures are repeated when an older state
- * of the database is restored. The ledger has nothing personal: it names an aggregate by a SHA-256.
- */
+/** The ledger: a line of JSON for each erasure, which names an aggregate by a SHA-256. Restored states repeat them. */
 
 import { hash } from 'node:crypto';
 import { accessSync, appendFileSync, constants, existsSync, readFileSync } from 'node:fs';
