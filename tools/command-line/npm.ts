@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { PROJECT_DIRECTORY } from './project.ts';
 
-const CHECK_MS = 1_000;
+const CHECK_MS = 250;
 
 /** Resolves a path against the user's directory: npm runs `script` in the project's directory instead. */
 export function userPath(script: string, path: string): string {

@@ -9,7 +9,7 @@ import { propertyOf } from '../../support/node/listings-file.ts';
 import type { ProjectCopy } from '../../support/node/project-copy.ts';
 import { copyWithStore } from '../../support/node/stores.ts';
 
-const LISTINGS = 4_000;
+const LISTINGS = 10_000;
 const IMPORT = ['tools/import-listings.ts', 'many.json'];
 const PROGRAMS = {
   program: [process.execPath, ...IMPORT],
