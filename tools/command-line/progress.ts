@@ -21,10 +21,9 @@ export function showProgress(output: Output) {
     const before = shown?.done ?? 0;
     if (!output.isTTY && done < total && done < before + STEPS_PER_LINE) return;
     const filled = Math.floor((BAR_CHARACTERS * done) / total);
-    const bar = `\r${'█'.repeat(filled).padEnd(BAR_CHARACTERS, '░')} `;
-    output.write(
-      `${output.isTTY ? bar : ''}${done} of ${total} ${phase}${output.isTTY ? '' : '\n'}`,
-    );
+    const bar = '█'.repeat(filled).padEnd(BAR_CHARACTERS, '░');
+    const count = `${done} of ${total} ${phase}`;
+    output.write(output.isTTY ? `\r${bar} ${count}` : `${count}\n`);
     shown = { phase, done };
   };
   return { update, end };

@@ -10,8 +10,7 @@ const LOCK_FILE = join(PROJECT_DIRECTORY, '.wrangler', 'lock.sqlite');
 const PAUSE_MS = 100;
 /** Longer than a large import takes. */
 const MAX_WAIT_MS = 120_000;
-/** SQLITE_BUSY */
-const BUSY = 5;
+const SQLITE_BUSY = 5;
 
 /** Does the work while no other program has the lock. Throws a `UserError` if it is not free within two minutes. */
 export async function withLocalLock<T>(work: () => Promise<T>, file = LOCK_FILE): Promise<T> {
@@ -38,7 +37,7 @@ function isTaken(lock: DatabaseSync): boolean {
     lock.exec('BEGIN EXCLUSIVE');
     return true;
   } catch (error) {
-    if (error instanceof Error && 'errcode' in error && error.errcode === BUSY) return false;
+    if (error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY) return false;
     throw error;
   }
 }

@@ -9,8 +9,6 @@ import type { Fault } from './problem.ts';
 /** A lost value, with its path from the root, e.g. `['properties', 3, 'title', 'en']`. */
 export type Loss = Pick<Fault, 'code' | 'details'> & { path: (string | number)[] };
 
-const INTEGER = /^-?\d+$/;
-
 /** Returns the value of a JSON text and its losses, in the order of the text. A text that cannot be read is a loss. */
 export function parseJson(text: string): { value?: unknown; losses: Loss[] } {
   try {
@@ -28,12 +26,8 @@ function lossesOf(text: string): Loss[] {
   /** The names of each object that the reader is in. */
   const objects: Set<string>[] = [];
   visit(text, {
-    onObjectBegin: () => {
-      objects.push(new Set());
-    },
-    onObjectEnd: () => {
-      objects.pop();
-    },
+    onObjectBegin: () => void objects.push(new Set()),
+    onObjectEnd: () => void objects.pop(),
     onObjectProperty: (name, _offset, _length, _line, _column, path) => {
       const names = objects.at(-1);
       if (names?.has(name)) losses.push({ path: [...path(), name], code: 'twice' });
@@ -43,7 +37,7 @@ function lossesOf(text: string): Loss[] {
       if (typeof value !== 'number' || Math.abs(value) <= Number.MAX_SAFE_INTEGER) return;
       const number = text.slice(offset, offset + length);
       if (!Number.isFinite(value)) losses.push({ path: path(), code: 'too_large_number' });
-      else if (INTEGER.test(number) && BigInt(number) !== BigInt(value)) {
+      else if (/^-?\d+$/.test(number) && BigInt(number) !== BigInt(value)) {
         losses.push({ path: path(), code: 'rounded', details: [value] });
       }
     },

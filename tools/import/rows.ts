@@ -47,7 +47,6 @@ export function changeOf(old: StoredListing | undefined, columns: ListingRow['co
   // The slug under which readers have seen the listing last.
   const seen = old?.status === 'hidden' ? old.removed_slug : (old?.slug ?? null);
   return {
-    // A hidden listing has no document.
     isNew: columns.document !== (old?.document ?? null),
     change_seq,
     changed_at,
