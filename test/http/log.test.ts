@@ -1,11 +1,11 @@
-/** The lines of the log. The log of the whole suite is read too: see support/watch-log.ts. */
+/** The lines of the log. The log of the whole suite is read too: see vitest/watch-log.ts. */
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { logFault } from '../../src/http/log.ts';
 import { bookingCreated, ingestInit } from '../support/events.ts';
 import { get, send, sendWith } from '../support/http.ts';
-import { takeLeaks } from '../support/watch-log.ts';
+import { takeLeaks } from '../vitest/watch-log.ts';
 
 const FEED = '/api/v1/web/properties';
 const EVENTS = '/api/v1/events';

@@ -1,7 +1,7 @@
-/** The tests that `npm run watch` runs for a saved file: ../support/node/watched-tests.ts. */
+/** The tests that `npm run watch` runs for a saved file: ../vitest/watched-tests.ts. */
 
 import { describe, expect, it } from 'vitest';
-import { CODE, watchedTests } from '../support/node/watched-tests.ts';
+import { CODE, watchedTests } from '../vitest/watched-tests.ts';
 
 const testsOf = (file: string) => {
   const match = CODE.exec(file);
