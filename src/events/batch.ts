@@ -66,10 +66,7 @@ export async function ingestBatch(
   const read = isReadable ? await Promise.all(events.map(readItem)) : [];
 
   const items = read.flatMap(({ item }) => item ?? []);
-  if (items.reduce((sum, { bytes }) => sum + bytes, 0) > BATCH_BODY.maxBytes) {
-    const message = `must have at most ${BATCH_BODY.maxBytes} bytes as canonical JSON`;
-    problems.push({ path: 'events', field: 'events', message });
-  }
+  problems.push(...sizeProblems(items));
   const valid = items.filter(({ parsed }) => parsed.ok);
   const fitting = valid.flatMap(({ identity, parsed }) =>
     parsed.ok ? [{ ...identity, ...parsed.value }] : [],
@@ -97,6 +94,13 @@ export async function ingestBatch(
     return resultOf(item, decision);
   });
   return { kind: 'done', results };
+}
+
+/** A batch has the bound of its body in canonical form too. */
+function sizeProblems(items: readonly Item[]): Problem[] {
+  if (items.reduce((sum, { bytes }) => sum + bytes, 0) <= BATCH_BODY.maxBytes) return [];
+  const message = `must have at most ${BATCH_BODY.maxBytes} bytes as canonical JSON`;
+  return [{ path: 'events', field: 'events', message }];
 }
 
 const HEADER_PROBLEM: Problem = {
