@@ -77,6 +77,18 @@ describe('a read', () => {
     expect(took).toBeLessThanOrEqual(1_500);
   });
 
+  it('is not repeated after 1.5 s: attempts of half a second are three', async () => {
+    let attempts = 0;
+    const outcome = readD1(async () => {
+      attempts += 1;
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      throw new Error('D1_ERROR: Network connection lost.');
+    }).catch((error: unknown) => error);
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(await outcome).toBeInstanceOf(Error);
+    expect(attempts).toBe(3);
+  });
+
   it.each(LASTING)('is not repeated: %s', async (message) => {
     expect((await read(message)).attempts).toBe(1);
   });
