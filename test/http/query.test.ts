@@ -6,7 +6,7 @@ import { expectError, expectStatus, get } from '../support/http.ts';
 const LIST = '/api/v1/web/properties';
 const EVENTS = '/api/v1/events';
 const KNOWN =
-  /^is not a parameter here: known are type, status, (\w+, )*location_id, (\w+, )*limit, (\w+, )*cursor/;
+  /^is not a parameter here: known are type, (\w+, )*status, (\w+, )*location_id, (\w+, )*limit, (\w+, )*cursor/;
 
 it.each([
   [LIST, 'Location_ID[a b]', 'use location_id'],

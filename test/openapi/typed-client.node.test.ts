@@ -86,7 +86,8 @@ describe('docs/examples/typed-client.ts, with the types that openapi-typescript 
       import type { components } from './api.d.ts';
       type Stored = components['schemas']['StoredEvent'];
       export const known = (stored: Stored) =>
-        stored.type === 'booking.created' ? stored.payload.guests?.toFixed() : stored.payload.reason?.trim();
+        stored.type === 'booking.created' ? stored.payload.guests?.toFixed() :
+        stored.type === 'booking.cancelled' && stored.payload.reason?.trim();
       export const unknown = ({ payload }: Extract<Stored, { type: 'booking.cancelled' }>) =>
         payload.reason?.toFixed();`;
     writeFileSync(join(folder, 'wrong.ts'), wrong);

@@ -90,7 +90,7 @@ describe('deploy', () => {
     expect(first.stdout).toContain(`database ${NAME}: created, 0 % of 10 GB`);
     expect(first.stdout).toContain(`KV namespace ${NAME}-idempotency: created`);
     expect(first.stdout).toMatch(/Time Travel bookmark before this deployment: [0-9a-f-]{40}/);
-    expect(first.stdout).toMatch(/^migrated: 0000_init\.sql$/m);
+    expect(first.stdout).toMatch(/^migrated: 0000_init\.sql/m);
     expect(first.stdout).toMatch(/Served now: version [0-9a-f-]{36} \(\S+\) at http\S+, all is up/);
     expect(first.stdout).toContain(
       'No API key is set yet: `npx wrangler secret put API_KEY --env=`',

@@ -31,6 +31,7 @@ export function openInMemory(): OpenDatabase {
 export function databaseOf(sqlite: DatabaseSync): D1Database {
   const run = ({ sql, params }: Query) => ({ results: sqlite.prepare(sql).all(...params) });
   return databaseOver(async (body) => {
+    await new Promise(setImmediate); // Lets signals and timers in during a long import.
     if (!('batch' in body)) return [run(body)];
     sqlite.exec('BEGIN IMMEDIATE');
     try {

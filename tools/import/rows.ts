@@ -44,26 +44,25 @@ const MAX_FORMER_SLUGS = 20;
 export function changeOf(old: StoredListing | undefined, columns: ListingRow['columns']): Change {
   const isHidden = columns.status === 'hidden';
   const { change_seq = null, changed_at = null } = old ?? {};
-  // The slug under which readers have seen the listing last.
-  const seen = old?.status === 'hidden' ? old.removed_slug : (old?.slug ?? null);
+  const lastPublicSlug = old?.status === 'hidden' ? old.removed_slug : (old?.slug ?? null);
   return {
     isNew: columns.document !== (old?.document ?? null),
     change_seq,
     changed_at,
-    removed_slug: isHidden ? seen : null,
-    former_slugs: formerSlugsOf(old, seen, columns),
+    removed_slug: isHidden ? lastPublicSlug : null,
+    former_slugs: formerSlugsOf(old, lastPublicSlug, columns),
   };
 }
 
 function formerSlugsOf(
   old: StoredListing | undefined,
-  seen: string | null,
+  lastPublicSlug: string | null,
   { slug, status }: ListingRow['columns'],
 ): string[] {
   const former: string[] = JSON.parse(old?.former_slugs ?? '[]');
   // The last public slug of a removed listing becomes a former slug when the listing is public again.
-  if (status === 'hidden' || seen === null) return former;
-  return [seen, ...former.filter((each) => each !== seen)]
+  if (status === 'hidden' || lastPublicSlug === null) return former;
+  return [lastPublicSlug, ...former.filter((each) => each !== lastPublicSlug)]
     .filter((each) => each !== slug)
     .slice(0, MAX_FORMER_SLUGS);
 }
