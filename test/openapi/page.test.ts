@@ -64,7 +64,7 @@ describe('in development', () => {
     expect(await response.text()).not.toContain(API_KEY);
   });
 
-  it('the document of the page names common headers and errors once, the whole one at each response of its own', async () => {
+  it('the document of the page names common headers and errors once, the whole document at each response', async () => {
     const read = async (path: string) => {
       const { tags, paths } = documentShape.parse(await (await ask(path, { ENVIRONMENT })).json());
       const operations = Object.values(paths).flatMap((methods) => Object.values(methods));

@@ -136,7 +136,7 @@ function delayEdge(gate: Promise<unknown>) {
   vi.spyOn(caches, 'default', 'get').mockReturnValue(delayed);
 }
 
-/** The lines about D1. The moved clock may also end a real call of the edge cache, which has a line of its own. */
+/** The lines about D1. The moved clock may also end a real call of the edge cache, which has another line. */
 const faultsOfD1 = () =>
   faultLog.mock.calls.filter(([line]) => String(line).includes('D1 failed or stalled'));
 

@@ -83,7 +83,7 @@ export function readSheet(bytes: Uint8Array): ReadFile {
 }
 
 function rowsOf(text: string): string[][] {
-  // Excel writes the separator into a first line of its own, and does not show it as a row.
+  // Excel writes the separator into an extra first line, and does not show it as a row.
   const [line = '', separator] = /^sep=(.)(?:\r\n|\r|\n)/i.exec(text) ?? [];
   const sheet = text.slice(line.length);
   const head = sheet.slice(0, sheet.search(/[\r\n]|$/));
