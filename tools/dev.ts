@@ -5,7 +5,6 @@ import { accessSync, constants } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { faultsOf } from '../src/config.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
-import { watchNpm } from './command-line/npm.ts';
 import {
   PROJECT_DIRECTORY,
   WRANGLER_ENVIRONMENT,
@@ -43,11 +42,10 @@ export const command: Command<unknown> = {
   run: develop,
 };
 
-if (import.meta.main) await runCommand(command);
+if (import.meta.main) await runCommand(command, stop);
 
 async function develop(): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
-  watchNpm(stop);
   const port = portOf(process.env.PORT, readVars().get('PORT'));
   await requireFreePort(port);
   accessSync(PROJECT_DIRECTORY, constants.W_OK);

@@ -4,7 +4,7 @@ import { createWriteStream, realpathSync, renameSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
-import { userPath, watchNpm } from './command-line/npm.ts';
+import { userPath } from './command-line/npm.ts';
 import { showProgress } from './command-line/progress.ts';
 import { TARGET_OPTIONS, TARGET_USAGE, type Target, targetOf } from './command-line/target.ts';
 import { messageOf, UserError } from './command-line/user-error.ts';
@@ -29,10 +29,7 @@ type Request = { target: Target; out: string | undefined };
 /** `npm run export-listings`. `run` may be given another function that opens the database. */
 export const command = { usage: USAGE, parse, run } satisfies Command<Request>;
 
-if (import.meta.main) {
-  watchNpm(() => process.exit(1));
-  await runCommand(command);
-}
+if (import.meta.main) await runCommand(command, () => process.exit(1));
 
 function parse(args: string[]): Request {
   const options = { ...TARGET_OPTIONS, out: { type: 'string' } } as const;

@@ -1,12 +1,8 @@
 /** `npm run set-status -- STATUS SLUG...`: sets the web status of listings. Its usage is in import/command.ts. */
 
 import { runCommand } from './command-line/command.ts';
-import { watchNpm } from './command-line/npm.ts';
 import { setStatus as command } from './import/command.ts';
 
 export { command };
 
-if (import.meta.main) {
-  watchNpm(() => process.exit(1));
-  await runCommand(command);
-}
+if (import.meta.main) await runCommand(command, () => process.exit(1));

@@ -2,7 +2,7 @@
 
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { nearest } from './nearest.ts';
-import { isKeptByNpm } from './npm.ts';
+import { isKeptByNpm, watchNpm } from './npm.ts';
 import { messageOf, needsNoStack, UserError } from './user-error.ts';
 import { chosenEnvironment } from './wrangler-config.ts';
 
@@ -21,7 +21,12 @@ export type Command<Request> = {
   run: (request: Request) => number | Promise<number>;
 };
 
-export async function runCommand<Request>(command: Command<Request>): Promise<void> {
+/** Calls `onNpmGone` if npm ends before the command, even by a kill. */
+export async function runCommand<Request>(
+  command: Command<Request>,
+  onNpmGone?: () => void,
+): Promise<void> {
+  if (onNpmGone !== undefined) watchNpm(onNpmGone);
   for (const output of [process.stdout, process.stderr]) output.on('error', failUnlessClosed);
   const code = await exitCodeOf(command, process.argv.slice(2));
   process.exitCode ||= code;
