@@ -1,6 +1,6 @@
 /**
  * A listing as it is stored: everything that its wire resource is rendered from. A listings file names a location and
- * amenities; a `Source` contains them. The import validates it (tools/import/listing-schemas.ts), and the service trusts
+ * amenities; a `Source` contains them. The import validates it (tools/import/read/listing-schemas.ts), and the service trusts
  * what is stored.
  */
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { cardOf, RULES, render } from '../../src/properties/render.ts';
 import { property, propertyCard } from '../../src/properties/resource.ts';
 import type { Source } from '../../src/properties/source.ts';
-import { source } from '../../tools/import/listing-schemas.ts';
+import { source } from '../../tools/import/read/listing-schemas.ts';
 
 const SITE = 'https://site.example.com';
 

@@ -3,7 +3,7 @@
  * the older response that is served while D1 fails or stalls, and the content of a fresh response.
  */
 
-import { rowOf } from '../../tools/import/rows.ts';
+import { rowOf } from '../../tools/import/plan/rows.ts';
 import { PUBLIC_SITE_URL, sourceOf } from '../support/listings.ts';
 import { Random } from './random.ts';
 import { START } from './scheduler.ts';

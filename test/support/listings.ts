@@ -1,8 +1,8 @@
 /** Listings for tests: made from a few fields, and stored as an import stores them. */
 
 import type { Source } from '../../src/properties/source.ts';
-import { source } from '../../tools/import/listing-schemas.ts';
-import { rowOf } from '../../tools/import/rows.ts';
+import { rowOf } from '../../tools/import/plan/rows.ts';
+import { source } from '../../tools/import/read/listing-schemas.ts';
 
 export const PUBLIC_SITE_URL = 'https://www.example.com';
 

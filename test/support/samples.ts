@@ -1,8 +1,8 @@
 /** The sample listings as an import would store them. */
 
 import type { Source } from '../../src/properties/source.ts';
-import { source } from '../../tools/import/listing-schemas.ts';
-import { writtenListing } from '../../tools/import/records.ts';
+import { source } from '../../tools/import/read/listing-schemas.ts';
+import { writtenListing } from '../../tools/import/read/records.ts';
 import samples from '../../tools/samples/listings.json';
 
 /** Returns every sample listing, hidden ones too. */

@@ -2,8 +2,8 @@
 
 import type { Source } from '../../src/properties/source.ts';
 import { migrate } from '../database/migrations.ts';
-import { source } from '../import/listing-schemas.ts';
-import { rowOf } from '../import/rows.ts';
+import { rowOf } from '../import/plan/rows.ts';
+import { source } from '../import/read/listing-schemas.ts';
 import { type Database, type Runtime, type RuntimeOptions, startRuntime } from './runtime.ts';
 import { API_KEY, EVENT, PUBLIC_SITE_URL } from './scenarios.ts';
 

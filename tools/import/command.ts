@@ -8,13 +8,13 @@ import { type Command, readArguments } from '../command-line/command.ts';
 import { userPath } from '../command-line/npm.ts';
 import { TARGET_OPTIONS, TARGET_USAGE, targetOf } from '../command-line/target.ts';
 import { messageOf, needsNoStack, UserError, withPath } from '../command-line/user-error.ts';
-import { OutcomeUnknown } from './apply.ts';
-import { readSheet } from './csv.ts';
-import { type ReadFile, readListingsFile, readRecords } from './file.ts';
 import type { ImportOutcome } from './import.ts';
 import { type LoadOptions, loadInTurn } from './load-listings.ts';
-import { type Hook, parseHook } from './notify.ts';
-import { notifyHook, printOutcome, type ReportOptions } from './report.ts';
+import { readSheet } from './read/csv.ts';
+import { type ReadFile, readListingsFile, readRecords } from './read/file.ts';
+import { type Hook, parseHook } from './report/notify.ts';
+import { notifyHook, printOutcome, type ReportOptions } from './report/report.ts';
+import { OutcomeUnknown } from './write/apply.ts';
 
 const TARGET_AND_HOOK = `  ${TARGET_USAGE}
   --notify URL   notify a build hook when the feed shows something new, signed with the
@@ -46,6 +46,9 @@ ${TARGET_AND_HOOK}
 Changes: the status of these listings in the local database, or with --remote in the deployed one.
 Exit codes: 0 the status is set (or would be), 1 it is not or that is not known, 2 invalid arguments.
 Example: npm run set-status -- hidden casa-marea --dry-run`;
+
+const UNKNOWN =
+  'It is not known whether the listings were changed. Run the same command again: it ends in the same state either way.';
 
 type ImportRequest = Required<Omit<LoadOptions, 'environment'>> &
   ReportOptions & {
@@ -156,15 +159,7 @@ async function run(request: ImportRequest, load = loadInTurn): Promise<number> {
   } catch (error) {
     const message = messageOf(error);
     console.error(needsNoStack(error) ? message : `The import failed: ${message}`);
-    console.error(consequenceOf(error));
+    console.error(error instanceof OutcomeUnknown ? UNKNOWN : 'Nothing was changed.');
     return 1;
   }
-}
-
-/** Returns the sentence after an error: whether listings were changed. */
-function consequenceOf(error: unknown): string {
-  if (error instanceof OutcomeUnknown) {
-    return 'It is not known whether the listings were changed. Run the same command again: it ends in the same state either way.';
-  }
-  return 'Nothing was changed.';
 }

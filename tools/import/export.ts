@@ -1,7 +1,7 @@
 /** The whole catalogue as a listings file: imported again it changes nothing. */
 
 import type { Source } from '../../src/properties/source.ts';
-import { fileListingOf } from './records.ts';
+import { fileListingOf } from './read/records.ts';
 import { readCatalogue, readListings, readState } from './store.ts';
 
 /**

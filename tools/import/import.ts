@@ -1,25 +1,29 @@
 /**
- * An import brings a listings file into the store, all of it or nothing, while the service keeps serving. Its phases:
+ * An import brings a listings file into the store, all of it or nothing, while the service keeps serving. Its phases are
+ * the steps of `attemptImport`, and the folders beside this file:
  *
- *     read     store.ts: the stored records; patch.ts: merges a patch into them
- *     plan     plan.ts: the rows to write, and every problem
- *     compare  effect.ts: what changes, also for listings outside the file
- *     stage    apply.ts: writes the rows into the staging table, batch by batch
- *     apply    apply.ts: one transaction, which fails if another import was applied since `read`
- *     report   report.ts, notify.ts
+ *     read     read/: the file, and the store (store.ts); patch.ts merges a patch into the stored records
+ *     plan     plan/plan.ts: the rows to write, and every problem
+ *     compare  plan/compare.ts: what changes, also for listings outside the file
+ *     guard    rejects an import that empties too many listings
+ *     stage    write/stage.ts: writes the rows into the staging table, batch by batch
+ *     apply    write/apply.ts: one transaction, which fails if another import was applied since `read`
+ *     report   report/: command.ts prints the outcome, and notifies the build hook
  *
  * A dry run ends before `stage`. If another import is applied in between, the import begins again.
  */
 
 import { changeCursor } from '../../src/properties/changes.ts';
 import type { Source } from '../../src/properties/source.ts';
-import { apply, Overtaken, stage, type Write } from './apply.ts';
-import { compare, type Effect, type Findings } from './effect.ts';
-import type { ReadListings, WholeFile } from './file.ts';
-import { completePatch, finderOf } from './patch.ts';
-import { guardShare, type Plan, type Pruning, planImport, type RecordChange } from './plan.ts';
+import { compare, type Effect, type Findings } from './plan/compare.ts';
+import { guardShare, type Plan, type Pruning, planImport, type RecordChange } from './plan/plan.ts';
+import type { Write } from './plan/rows.ts';
 import type { ImportProblem } from './problem.ts';
+import type { ReadListings, WholeFile } from './read/file.ts';
+import { completePatch, finderOf } from './read/patch.ts';
 import { type Catalogue, readCatalogue, readListings } from './store.ts';
+import { apply } from './write/apply.ts';
+import { stage } from './write/stage.ts';
 
 /** The records of one kind in the file. */
 export type Counts = { added: number; changed: number; unchanged: number };
@@ -61,56 +65,51 @@ export async function importListings(
   read: ReadListings,
   options: ImportOptions,
 ): Promise<ImportOutcome> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await attemptImport(read, options);
-    } catch (error) {
-      if (!(error instanceof Overtaken) || attempt === MAX_ATTEMPTS) throw error;
-    }
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
+    const outcome = await attemptImport(read, options);
+    if (outcome !== 'overtaken') return outcome;
   }
+  throw new Error('other imports were applied meanwhile, again and again: run it later');
 }
 
-async function attemptImport(read: ReadListings, options: ImportOptions): Promise<ImportOutcome> {
-  const { database, onProgress } = options;
+async function attemptImport(
+  read: ReadListings,
+  options: ImportOptions,
+): Promise<ImportOutcome | 'overtaken'> {
+  const { database, isDryRun, onProgress } = options;
   // Import, 3.
   const stored = await readCatalogue(database);
-  const { file, problems: mergeProblems } = await readWhole(read, stored, database);
+  const { file, problems: mergeProblems } = await completeFile(read, stored, database);
 
   const plan = planImport(file, stored, options);
   // Planning takes seconds, and the database may close an idle connection meanwhile. Node notices it in this turn.
   await new Promise((resolve) => setTimeout(resolve, 0));
-  // A cell that cannot be read is a wrong value of its record too.
-  const known = new Set(read.problems.map(({ record, path }) => `${record.place} ${path}`));
-  const later = [...mergeProblems, ...plan.problems];
-  const isNew = ({ record, path }: ImportProblem) =>
-    path === '' || !known.has(`${record.place} ${path}`);
-  const problems = [...read.problems, ...later.filter(isNew)];
+  const problems = distinct(read.problems, [...mergeProblems, ...plan.problems]);
   if (problems.length > 0) return { kind: 'rejected', problems };
 
   // Import, 4.
   const total = plan.rows.length + plan.unchanged.length;
-  const effect = await compare(plan, stored, options, (done) => {
-    if (total > 0) onProgress('checked', done, total);
-  });
+  const effect = await compare(plan, stored, options, (done) => onProgress('checked', done, total));
+  const { findings, writes } = effect;
 
-  const { findings, writes, emptiedListings } = effect;
-  const isFree = read.file.isPatch || options.allowEmptied;
-  const emptied = isFree ? [] : guardShare('empties_too_many', emptiedListings, stored);
-  const rejected = [...effect.problems, ...emptied];
+  const mayEmpty = read.file.isPatch || options.allowEmptied;
+  const tooMany = mayEmpty ? [] : guardShare('empties_too_many', effect.emptiedListings, stored);
+  const rejected = [...effect.problems, ...tooMany];
   if (rejected.length > 0) return { kind: 'rejected', problems: rejected, findings };
 
   // Import, 5.
-  if (!options.isDryRun) {
-    const staged = await stage(database, plan, writes, stored, (done) =>
+  if (!isDryRun) {
+    const staged = await stage(database, plan.records, writes, stored.newestChange, (done) =>
       onProgress('staged', done, writes.length),
     );
-    if (staged.rows > 0) await apply(database, staged, stored.lastImport);
+    const ending = staged.rows > 0 && (await apply(database, staged, stored.lastImport));
+    if (ending === 'overtaken') return ending;
   }
-  return reportOf(plan, effect, stored);
+  return acceptedImport(plan, effect, stored);
 }
 
-/** Merges a patch into the stored records that it names. */
-async function readWhole(
+/** Returns the file with whole records: a patch is merged into the stored records that it names. */
+async function completeFile(
   { file, mustBeStored = false }: ReadListings,
   stored: Catalogue,
   database: D1Database,
@@ -123,11 +122,18 @@ async function readWhole(
   return completePatch(file, stored, find, sources, mustBeStored);
 }
 
-async function reportOf(
+/** Leaves out later problems of a value that has one: a cell that cannot be read is a wrong value too. */
+function distinct(first: ImportProblem[], later: ImportProblem[]): ImportProblem[] {
+  const placeOf = ({ record, path }: ImportProblem) => `${record.place} ${path}`;
+  const known = new Set(first.map(placeOf));
+  return [...first, ...later.filter((each) => each.path === '' || !known.has(placeOf(each)))];
+}
+
+async function acceptedImport(
   { file, records, rows, unchanged }: Plan,
   { findings, writes }: Effect,
   { heads, newestChange, generation }: Catalogue,
-): Promise<ImportOutcome> {
+): Promise<AcceptedImport> {
   const changes = writes.filter(({ change }) => change.isNew);
   const seq = newestChange + changes.length;
   const resumeCursor = await changeCursor({ generation, seq, start: seq });

@@ -10,8 +10,8 @@ import { findPendingMigrations, migrate, migrationNames } from '../database/migr
 import { openDatabase } from '../database/open.ts';
 import { readVars } from '../development/dev-vars.ts';
 import { withLocalLock } from '../development/local-lock.ts';
-import type { ReadListings } from './file.ts';
 import { type ImportOptions, type ImportOutcome, importListings } from './import.ts';
+import type { ReadListings } from './read/file.ts';
 
 export type LoadOptions = Pick<ImportOptions, 'isDryRun' | 'pruning' | 'allowEmptied'> & {
   isRemote: boolean;
@@ -63,8 +63,8 @@ export async function loadInto(
 }
 
 /**
- * Import, 2: opens a database that has every table. A dry run, or an export, migrates nothing: it takes a database without tables
- * for an empty one, and rejects one of an older state.
+ * Import, 2: opens a database that has every table. A dry run, or an export, migrates nothing: it takes a database
+ * without tables for an empty one, and rejects one of an older state.
  */
 export async function openMigrated(
   { isRemote, isDryRun, environment }: Pick<LoadOptions, 'isRemote' | 'isDryRun' | 'environment'>,

@@ -1,11 +1,10 @@
 /** The reads of an import. Ids travel as one JSON parameter: D1 binds at most 100. */
 
 import { sql } from 'drizzle-orm';
-import type { Amenity, Location } from '../../src/properties/source.ts';
+import type { Amenity, Location, Source } from '../../src/properties/source.ts';
 import { amenities, importStaging, locations, properties } from '../../src/properties/table.ts';
 import { statementOf } from '../../src/storage/statement.ts';
 import { databaseIdentity } from '../../src/storage/table.ts';
-import type { StoredListing } from './rows.ts';
 
 /** A response with this many heads is a megabyte. */
 const HEADS_PER_QUERY = 5_000;
@@ -17,6 +16,12 @@ export type Head = Pick<
   typeof properties.$inferSelect,
   'id' | 'slug' | 'status' | 'source_hash' | 'rendering'
 > & { hid: string | null };
+
+/** A stored listing, with the columns that an import compares or keeps. */
+export type StoredListing = Omit<
+  typeof properties.$inferSelect,
+  'type' | 'location_id' | 'display_order' | 'rendering' | 'source_hash' | 'card' | 'source'
+> & { listing: Source };
 
 /** The state of the database that each import changes. */
 type State = {
@@ -75,8 +80,7 @@ export async function readCatalogue(database: D1Database): Promise<Catalogue> {
   const amenityRows = await AMENITIES.rows(database, {});
   const heads = new Map<string, Head>();
   for (let last: string | undefined = ''; last !== undefined; ) {
-    const after = { last };
-    const rows: Head[] = await HEADS.rows(database, after);
+    const rows: Head[] = await HEADS.rows(database, { last });
     for (const row of rows) heads.set(row.id, row);
     last = rows.length < HEADS_PER_QUERY ? undefined : rows.at(-1)?.id;
   }
@@ -103,7 +107,6 @@ export async function* readListings(
 /** Finds the ids of the listings that use one of the locations (by id) or amenities (by slug). */
 export async function findUsers(database: D1Database, keys: readonly string[]): Promise<string[]> {
   if (keys.length === 0) return [];
-  const values = { keys: JSON.stringify(keys) };
-  const rows = await USERS.rows(database, values);
+  const rows = await USERS.rows(database, { keys: JSON.stringify(keys) });
   return rows.map(({ id }) => id);
 }

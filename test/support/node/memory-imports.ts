@@ -7,7 +7,7 @@ import { afterAll } from 'vitest';
 import type { Source } from '../../../src/properties/source.ts';
 import { importListings, setStatus } from '../../../tools/import/command.ts';
 import { exportListings } from '../../../tools/import/export.ts';
-import { source } from '../../../tools/import/listing-schemas.ts';
+import { source } from '../../../tools/import/read/listing-schemas.ts';
 import { Database } from '../cloudflare/database.ts';
 import { runImportOn } from './in-process.ts';
 import type { Finished } from './project-copy.ts';

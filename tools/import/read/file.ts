@@ -4,16 +4,16 @@
  */
 
 import * as z from 'zod';
-import { pathOf } from '../../src/http/errors.ts';
-import { uuid } from '../../src/schema.ts';
+import { pathOf } from '../../../src/http/errors.ts';
+import { uuid } from '../../../src/schema.ts';
 // Gives zod's issues the sentences of this service.
-import '../../src/http/validate.ts';
-import { amenity } from '../../src/properties/resource.ts';
-import { isSlug } from '../../src/properties/slug.ts';
-import type { Amenity, Location } from '../../src/properties/source.ts';
+import '../../../src/http/validate.ts';
+import { amenity } from '../../../src/properties/resource.ts';
+import { isSlug } from '../../../src/properties/slug.ts';
+import type { Amenity, Location } from '../../../src/properties/source.ts';
+import { type Fault, type ImportProblem, nameOf, type RecordName, THE_FILE } from '../problem.ts';
 import { parseJson } from './json.ts';
 import { isMap } from './listing-schemas.ts';
-import { type Fault, type ImportProblem, nameOf, type RecordName, THE_FILE } from './problem.ts';
 import {
   type FileListing,
   type Patch,

@@ -1,11 +1,11 @@
 /** Writes the lines that report an import to the user of a command. */
 
 import { styleText } from 'node:util';
-import type { Findings } from './effect.ts';
-import type { AcceptedImport, Counts, ImportOutcome } from './import.ts';
+import type { AcceptedImport, Counts, ImportOutcome } from '../import.ts';
+import type { Findings } from '../plan/compare.ts';
+import type { Pruning } from '../plan/plan.ts';
+import { counted, type ImportProblem, printable, problemLines } from '../problem.ts';
 import { type Hook, notify } from './notify.ts';
-import type { Pruning } from './plan.ts';
-import { counted, type ImportProblem, printable, problemLines } from './problem.ts';
 
 type Reason = Findings['changed'][number]['reason'];
 
@@ -120,12 +120,9 @@ export async function notifyHook(
     console.log(`Would notify ${host} of ${counts}.`);
   } else {
     const failure = await notify(hook, outcome);
+    const warning = `Warning: ${host} was not notified: ${failure}, three times. The import is done.`;
     if (failure === undefined) console.log(`Notified ${host} of ${counts}.`);
-    else
-      printError(
-        'yellow',
-        `Warning: ${host} was not notified: ${failure}, three times. The import is done.`,
-      );
+    else printError('yellow', warning);
   }
 }
 

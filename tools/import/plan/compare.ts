@@ -1,13 +1,12 @@
 /** The effect of a planned import on the stored listings: the rows to write, and the findings for the user. */
 
-import type { Source } from '../../src/properties/source.ts';
-import type { Write } from './apply.ts';
+import type { Source } from '../../../src/properties/source.ts';
+import type { ImportProblem } from '../problem.ts';
+import { type Catalogue, findUsers, readListings, type StoredListing } from '../store.ts';
 import { differencesOf, recordDifferences } from './differences.ts';
 import { type Plan, sizeProblems } from './plan.ts';
-import type { ImportProblem } from './problem.ts';
 import { warningsOf } from './quality.ts';
-import { changeOf, type ListingRow, rowOf, type StoredListing } from './rows.ts';
-import { type Catalogue, findUsers, readListings } from './store.ts';
+import { changeOf, type ListingRow, rowOf, type Write } from './rows.ts';
 
 const RENAMED = 'another slug, and so another address';
 

@@ -3,12 +3,12 @@
  * store. Pure: the stored catalogue is a parameter.
  */
 
-import type { Amenity, Location, Source } from '../../src/properties/source.ts';
-import type { FileRecord, WholeFile } from './file.ts';
-import { counted, type ImportProblem, type RecordName, THE_FILE } from './problem.ts';
-import type { FileListing } from './records.ts';
+import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
+import { counted, type ImportProblem, type RecordName, THE_FILE } from '../problem.ts';
+import type { FileRecord, WholeFile } from '../read/file.ts';
+import type { FileListing } from '../read/records.ts';
+import type { Catalogue } from '../store.ts';
 import { type ListingRow, rowOf } from './rows.ts';
-import type { Catalogue } from './store.ts';
 
 /** A location or amenity of the file that the store does not hold as it is. `old` is undefined for a new one. */
 export type RecordChange = {

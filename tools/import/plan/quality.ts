@@ -1,7 +1,7 @@
 /** Warnings about valid listings, which an editor should look at. They reject nothing. Pure. */
 
-import { plainTextOf } from '../../src/properties/rich-text.ts';
-import type { Source } from '../../src/properties/source.ts';
+import { plainTextOf } from '../../../src/properties/rich-text.ts';
+import type { Source } from '../../../src/properties/source.ts';
 
 const HTML_TAG = /<\/?[a-z][a-z0-9]*(\s[^<>]*)?\/?>/i;
 /** The pages of these sites are no video files. */

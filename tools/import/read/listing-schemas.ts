@@ -4,10 +4,10 @@
  */
 
 import * as z from 'zod';
-import { publicStatus } from '../../src/properties/parameters.ts';
-import { amenity, location, photoSection, property } from '../../src/properties/resource.ts';
-import { plainTextOf, type RichText } from '../../src/properties/rich-text.ts';
-import type { Source } from '../../src/properties/source.ts';
+import { publicStatus } from '../../../src/properties/parameters.ts';
+import { amenity, location, photoSection, property } from '../../../src/properties/resource.ts';
+import { plainTextOf, type RichText } from '../../../src/properties/rich-text.ts';
+import type { Source } from '../../../src/properties/source.ts';
 import {
   httpUrl,
   localeMap,
@@ -15,8 +15,8 @@ import {
   MAX_LIST_ENTRIES,
   MAX_TEXT_CHARACTERS,
   text,
-} from '../../src/properties/text.ts';
-import { uuid } from '../../src/schema.ts';
+} from '../../../src/properties/text.ts';
+import { uuid } from '../../../src/schema.ts';
 
 const NODE_TYPES = [
   ...['bulletList', 'orderedList', 'listItem', 'blockquote'],

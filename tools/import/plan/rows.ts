@@ -1,9 +1,10 @@
 /** Listings as rows of the `properties` table, and the change that a row makes for readers of the feed. Pure. */
 
 import { createHash } from 'node:crypto';
-import { cardOf, render, renderingOf } from '../../src/properties/render.ts';
-import type { Source } from '../../src/properties/source.ts';
-import type { properties } from '../../src/properties/table.ts';
+import { cardOf, render, renderingOf } from '../../../src/properties/render.ts';
+import type { Source } from '../../../src/properties/source.ts';
+import type { properties } from '../../../src/properties/table.ts';
+import type { StoredListing } from '../store.ts';
 
 /** Returns the row of a listing, without the columns of its latest change. */
 export function rowOf(listing: Source, publicSiteUrl: string) {
@@ -27,16 +28,14 @@ export function rowOf(listing: Source, publicSiteUrl: string) {
 
 export type ListingRow = ReturnType<typeof rowOf>;
 
-export type StoredListing = Omit<
-  typeof properties.$inferSelect,
-  'type' | 'location_id' | 'display_order' | 'rendering' | 'source_hash' | 'card' | 'source'
-> & { listing: Source };
-
 /** The columns of a listing's latest change. A new change gets its place and time when it is staged. */
 export type Change = Pick<StoredListing, 'change_seq' | 'changed_at' | 'removed_slug'> & {
   isNew: boolean;
   former_slugs: string[];
 };
+
+/** A row to write, with its change. */
+export type Write = ListingRow & { change: Change };
 
 const MAX_FORMER_SLUGS = 20;
 

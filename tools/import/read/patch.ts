@@ -4,9 +4,11 @@
  */
 
 import type * as z from 'zod';
-import { amenity } from '../../src/properties/resource.ts';
-import type { Source } from '../../src/properties/source.ts';
-import { didYouMean } from '../command-line/nearest.ts';
+import { amenity } from '../../../src/properties/resource.ts';
+import type { Source } from '../../../src/properties/source.ts';
+import { didYouMean } from '../../command-line/nearest.ts';
+import type { Fault, ImportProblem } from '../problem.ts';
+import type { Catalogue } from '../store.ts';
 import {
   entryFaults,
   type FileRecord,
@@ -17,7 +19,6 @@ import {
   repeatedKeys,
   type WholeFile,
 } from './file.ts';
-import type { Fault, ImportProblem } from './problem.ts';
 import {
   fileListingOf,
   merged,
@@ -27,7 +28,6 @@ import {
   writtenListing,
   writtenLocation,
 } from './records.ts';
-import type { Catalogue } from './store.ts';
 
 /** Returns the ids of the stored listings that a record names: one, unless several have its `hid`. */
 export type Finder = (keys: RecordKeys) => string[];

@@ -2,12 +2,12 @@
 
 import { parse, v5 } from 'uuid';
 import * as z from 'zod';
-import { LOCALES } from '../../src/properties/locale-map.ts';
-import { location } from '../../src/properties/resource.ts';
-import { slug } from '../../src/properties/slug.ts';
-import type { Source } from '../../src/properties/source.ts';
-import { MAX_LIST_ENTRIES } from '../../src/properties/text.ts';
-import { uuid } from '../../src/schema.ts';
+import { LOCALES } from '../../../src/properties/locale-map.ts';
+import { location } from '../../../src/properties/resource.ts';
+import { slug } from '../../../src/properties/slug.ts';
+import type { Source } from '../../../src/properties/source.ts';
+import { MAX_LIST_ENTRIES } from '../../../src/properties/text.ts';
+import { uuid } from '../../../src/schema.ts';
 import { isMap, ownFields, photo, url, video } from './listing-schemas.ts';
 
 /** Published in docs/guides/listings-file.md: another namespace would give every record another id. */

@@ -3,8 +3,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
-import { UserError } from '../command-line/user-error.ts';
-import type { AcceptedImport } from './import.ts';
+import { UserError } from '../../command-line/user-error.ts';
+import type { AcceptedImport } from '../import.ts';
 
 const PAUSES_MS = [1_000, 3_000];
 const DEADLINE_MS = 10_000;

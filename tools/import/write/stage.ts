@@ -1,0 +1,64 @@
+/** Stages an import: its rows are written into the staging table, batch by batch, where no reader sees them. */
+
+import { batchesOf } from '../../database/tables.ts';
+import type { Plan } from '../plan/plan.ts';
+import type { Write } from '../plan/rows.ts';
+
+const STAGE = `
+  INSERT INTO import_staging (import_id, kind, key, row, source, document, card)
+  SELECT ?2, new.value->>'kind', new.value->>'key', new.value->>'row', new.value->>'source',
+    new.value->>'document', new.value->>'card'
+  FROM json_each(?1) AS new`;
+
+export type Staged = { importId: string; rows: number };
+
+/** Stages the rows of an import. Calls `onStaged` with the number of listings staged until then. */
+export async function stage(
+  database: D1Database,
+  records: Plan['records'],
+  listings: readonly Write[],
+  newestChange: number,
+  onStaged: (done: number) => void,
+): Promise<Staged> {
+  const importId = crypto.randomUUID();
+  let rows = 0;
+  const all = stagedRows(records, listings, newestChange, Date.now());
+  for (const batch of batchesOf(all, (json) => Buffer.byteLength(json))) {
+    await database.prepare(STAGE).bind(`[${batch.join()}]`, importId).run();
+    rows += batch.length;
+    if (rows > records.length) onStaged(rows - records.length);
+  }
+  return { importId, rows };
+}
+
+/**
+ * Returns the rows to be staged. Changes get the places after `newestChange`. Removals come first: a site removes the
+ * page of a slug before another listing takes that slug.
+ */
+function* stagedRows(
+  records: Plan['records'],
+  listings: readonly Write[],
+  newestChange: number,
+  now: number,
+): Generator<string> {
+  for (const { kind, key, now: row } of records) yield stagedRow(kind, key, row);
+  const removalsFirst = listings.toSorted((a, b) => orderOf(a) - orderOf(b));
+  let place = newestChange;
+  for (const { columns, change } of removalsFirst) {
+    const { isNew, ...last } = change;
+    if (isNew) place += 1;
+    const latest = isNew ? { ...last, change_seq: place, changed_at: now } : last;
+    const { id, source, document, card, ...row } = columns;
+    // Nested as they are: as texts they would be escaped, and a large listing would exceed D1's bound.
+    const texts = `,"source":${source},"document":${document},"card":${card}`;
+    yield stagedRow('listing', id, { ...row, ...latest }, texts);
+  }
+}
+
+function orderOf({ listing }: Write): number {
+  return listing.status === 'hidden' ? 0 : 1;
+}
+
+function stagedRow(kind: string, key: string, row: object, texts = ''): string {
+  return `{"kind":"${kind}","key":${JSON.stringify(key)},"row":${JSON.stringify(row)}${texts}}`;
+}
