@@ -59,6 +59,21 @@ it('the code refers to documents that exist', () => {
   expect(dead).toEqual([]);
 });
 
+it.each([
+  ['Feed read', 'A feed read'],
+  ['Ingest', 'A keyed ingest'],
+  ['Import', 'An import'],
+])('the code marks each step of a walk, e.g. `%s, 3`', (mark, heading) => {
+  const [, section = ''] = textOf('docs/explain/architecture.md').split(`\n## ${heading}\n`);
+  const steps = section.split('\n## ')[0]?.match(/^\d+(?=\. )/gm);
+  const marks = globSync('{src,tools}/**/*.ts').flatMap((file) =>
+    [...readFileSync(file, 'utf8').matchAll(new RegExp(`\\b${mark}, (\\d+)`, 'gi'))].map(
+      ([, step]) => step,
+    ),
+  );
+  expect([...new Set(marks)].sort()).toEqual(steps);
+});
+
 describe('a table', () => {
   const rowsOf = (path: string, head: string) => tableIn(textOf(path), head).rows;
 

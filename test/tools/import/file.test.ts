@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { readListingsFile } from '../../../tools/import/file.ts';
 import { problemLine } from '../../../tools/import/problem.ts';
+import { readListingsFile } from '../../../tools/import/read/file.ts';
 
 const ID = '5f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42';
 const OTHER_ID = '6f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42';
@@ -119,6 +119,7 @@ describe('a listings file', () => {
 
   it.each([
     ['9007199254740993', 'is a number that JavaScript would round to 9007199254740992'],
+    ['90071992547409.93e+2', 'is a number that JavaScript would round to 9007199254740992'],
     ['-1e999', 'is a number that is too large'],
     ['1'.repeat(400), 'is a number that is too large'],
   ])('must not have the number %s, which %s', (number, problem) => {
