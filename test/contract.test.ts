@@ -5,6 +5,7 @@ import * as z from 'zod';
 import { createApp } from '../src/app.ts';
 import { createOpenApiDocument } from '../src/openapi/document.ts';
 import { expectError, expectStatus, freshAddress, send, sendWith } from './support/http.ts';
+import { WINDOW_SECONDS } from './support/vars.ts';
 
 const NO_CREDENTIALS_NEEDED = ['/api/health', '/api/health/detailed'];
 const OTHER_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
@@ -69,7 +70,8 @@ function expectConventions(response: Response) {
   expect(headers.get('X-RateLimit-Limit')).toMatch(/^(100|200)$/);
   expect(headers.get('X-RateLimit-Remaining')).toMatch(/^\d+$/);
   expect(headers.get('X-RateLimit-Reset')).toMatch(/^\d+$/);
-  expect(headers.get('RateLimit-Policy')).toMatch(/^"(default|ingest)";q=(100|200);w=60$/);
+  const policy = new RegExp(`^"(default|ingest)";q=(100|200);w=${WINDOW_SECONDS}$`);
+  expect(headers.get('RateLimit-Policy')).toMatch(policy);
   expect(headers.get('RateLimit')).toMatch(/^"(default|ingest)";r=\d+;t=\d+$/);
   expect(headers.get('Server-Timing')).toMatch(
     /^(counter;dur=\d+, )?(database;dur=\d+, )?total;dur=\d+$/,
@@ -110,7 +112,7 @@ describe.each(routes)('$method $path', (route) => {
     const first = await sendWith(limits, route.url, init, app);
     expect(first.status).toBeLessThan(429);
     const counter = route.method === 'POST' ? 'ingest' : 'default';
-    expect(first.headers.get('RateLimit')).toBe(`"${counter}";r=0;t=60`);
+    expect(first.headers.get('RateLimit')).toBe(`"${counter}";r=0;t=${WINDOW_SECONDS}`);
     const error = await expectError(
       await sendWith(limits, route.url, init, app),
       429,

@@ -4,8 +4,10 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'c
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { freshAddress } from '../support/http.ts';
+import { WINDOW_SECONDS } from '../support/vars.ts';
 
 const START = Date.parse('2030-01-01T00:00:00Z');
+const WINDOW_MS = WINDOW_SECONDS * 1_000;
 const LIMIT = 100;
 
 beforeEach(() => {
@@ -80,27 +82,27 @@ describe('a window', () => {
     await report(client, 'a', 8, { ageMs: 5_000 });
     expect((await report(client, 'b', 8, { ageMs: 20_000 })).ageMs).toBe(20_000);
     expect((await report(client, 'a', 9, { ageMs: 5_000 })).ageMs).toBe(20_000);
-    vi.setSystemTime(START + 40_000);
+    vi.setSystemTime(START + WINDOW_MS - 20_000);
     expect(await report(client, 'c', 1)).toMatchObject({ others: 0, ageMs: 0 });
   });
 
   it('ends for the object when an isolate has begun its next one', async () => {
     const client = freshAddress();
     await report(client, 'a', 100);
-    vi.setSystemTime(START + 59_000);
+    vi.setSystemTime(START + WINDOW_MS - 1_000);
     const next = await report(client, 'a2', 8, { formerRecord: 'a' });
     expect(next).toMatchObject({ own: 8, others: 0, ageMs: 0 });
   });
 
   it.each([
-    ['of a record that it counted', 'a', 60_000],
-    ['of a record that it never counted', 'c', 59_900],
+    ['of a record that it counted', 'a', WINDOW_MS],
+    ['of a record that it never counted', 'c', WINDOW_MS - 100],
   ])('that has ended takes no late report %s', async (_, record, ageMs) => {
     const client = freshAddress();
     await report(client, 'a', 50);
-    vi.setSystemTime(START + 60_000);
+    vi.setSystemTime(START + WINDOW_MS);
     await report(client, 'b', 8);
-    expect((await report(client, record, 60, { ageMs })).ageMs).toBe(60_000);
+    expect((await report(client, record, 60, { ageMs })).ageMs).toBe(WINDOW_MS);
     expect(await report(client, 'b', 9)).toMatchObject({ own: 9, others: 0, ageMs: 0 });
   });
 });
@@ -112,7 +114,7 @@ describe('the storage of a counter', () => {
     expect(await storedIn(client)).toEqual({ counts: [], alarmSeconds: null });
     vi.setSystemTime(START + 5_000);
     await report(client, 'a', 16, { ageMs: 5_000 });
-    const stored = { counts: [['default', { a: 16 }]], alarmSeconds: 60 };
+    const stored = { counts: [['default', { a: 16 }]], alarmSeconds: WINDOW_SECONDS };
     expect(await storedIn(client)).toEqual(stored);
     await report(client, 'a', 12, { ageMs: 5_000 });
     expect(await storedIn(client)).toEqual(stored);
@@ -132,17 +134,17 @@ describe('the storage of a counter', () => {
     await report(client, 'a', 8);
     await report(client, 'a', 16);
     await evictDurableObject(objectOf(client));
-    vi.setSystemTime(START + 40_000);
-    expect(await report(client, 'b', 1)).toMatchObject({ others: 16, ageMs: 40_000 });
+    vi.setSystemTime(START + WINDOW_MS / 2);
+    expect(await report(client, 'b', 1)).toMatchObject({ others: 16, ageMs: WINDOW_MS / 2 });
   });
 
   it('is restored by the next report where an eviction forgot it', async () => {
     const client = freshAddress();
     await report(client, 'a', 8);
     await evictDurableObject(objectOf(client));
-    vi.setSystemTime(START + 30_000);
-    await report(client, 'a', 16, { ageMs: 30_000 });
-    expect(await report(client, 'b', 1)).toMatchObject({ others: 16, ageMs: 30_000 });
+    vi.setSystemTime(START + 20_000);
+    await report(client, 'a', 16, { ageMs: 20_000 });
+    expect(await report(client, 'b', 1)).toMatchObject({ others: 16, ageMs: 20_000 });
   });
 });
 
@@ -154,13 +156,13 @@ describe('the alarm', () => {
   it('deletes nothing while a window runs, and is set again for the end of this window', async () => {
     const client = freshAddress();
     await fill(client, 'default');
-    vi.setSystemTime(START + 30_000);
+    vi.setSystemTime(START + WINDOW_MS / 2);
     await fill(client, 'ingest');
-    vi.setSystemTime(START + 60_000);
+    vi.setSystemTime(START + WINDOW_MS);
     expect(await runDurableObjectAlarm(objectOf(client))).toBe(true);
     const counts = ['default', 'ingest'].map((counter) => [counter, { a: 16 }]);
-    expect(await storedIn(client)).toEqual({ counts, alarmSeconds: 90 });
-    vi.setSystemTime(START + 90_000);
+    expect(await storedIn(client)).toEqual({ counts, alarmSeconds: 1.5 * WINDOW_SECONDS });
+    vi.setSystemTime(START + 1.5 * WINDOW_MS);
     await runDurableObjectAlarm(objectOf(client));
     expect(await storedIn(client)).toEqual({ counts: [], alarmSeconds: null });
   });
@@ -168,18 +170,18 @@ describe('the alarm', () => {
   it('that comes early deletes nothing, and is never set within a second: clocks differ', async () => {
     const client = freshAddress();
     await fill(client, 'default');
-    vi.setSystemTime(START + 59_990);
+    vi.setSystemTime(START + WINDOW_MS - 10);
     await runDurableObjectAlarm(objectOf(client));
-    const stored = { counts: [['default', { a: 16 }]], alarmSeconds: 60.99 };
+    const stored = { counts: [['default', { a: 16 }]], alarmSeconds: WINDOW_SECONDS + 0.99 };
     expect(await storedIn(client)).toEqual(stored);
   });
 
   it('is set again for the next window', async () => {
     const client = freshAddress();
     await fill(client, 'default');
-    vi.setSystemTime(START + 60_000);
+    vi.setSystemTime(START + WINDOW_MS);
     await runDurableObjectAlarm(objectOf(client));
     await fill(client, 'default', 'b');
-    expect(await storedIn(client)).toMatchObject({ alarmSeconds: 120 });
+    expect(await storedIn(client)).toMatchObject({ alarmSeconds: 2 * WINDOW_SECONDS });
   });
 });

@@ -6,8 +6,10 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { addReport, type ObjectWindow, type Report } from '../../src/rate-limit/window.ts';
 import { expectError, freshAddress, sendWith } from '../support/http.ts';
+import { WINDOW_SECONDS } from '../support/vars.ts';
 
 const START = Date.parse('2030-01-01T00:00:00Z');
+const WINDOW_MS = WINDOW_SECONDS * 1_000;
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
@@ -104,7 +106,7 @@ describe.each(OBJECTS)('a client of one isolate whose object %s', (_, fateOf) =>
     expect(passedOf(responses)).toBe(100);
     expect(isolate.begun).toBe(100);
     expect(passedOf(await sendAtOnce(isolate, 20))).toBe(0);
-    vi.setSystemTime(START + 60_000);
+    vi.setSystemTime(START + WINDOW_MS);
     expect(passedOf(await sendAtOnce(isolate, 300))).toBe(100);
   });
 
@@ -136,7 +138,7 @@ describe('the calls of the object', () => {
     await vi.advanceTimersByTimeAsync(5_000);
     await sendInTurn(isolate, 15);
     await vi.advanceTimersByTimeAsync(20);
-    vi.setSystemTime(START + 60_000);
+    vi.setSystemTime(START + WINDOW_MS);
     await sendInTurn(isolate, 8);
     const [first, second, next] = object.reports;
     expect(object.reports.map(({ passed }) => passed)).toEqual([8, 16, 8]);
@@ -152,10 +154,10 @@ describe('a client of several isolates', () => {
     const object = objectWith();
     const [one, other] = [isolateOf(object), isolateOf(object)];
     await sendInTurn(one, 100);
-    vi.setSystemTime(START + 40_000);
+    vi.setSystemTime(START + WINDOW_MS - 20_000);
     const [rejected] = (await sendInTurn(other, 30)).filter(({ status }) => status === 429);
     expect(rejected?.headers.get('Retry-After')).toBe('20');
-    vi.setSystemTime(START + 60_000);
+    vi.setSystemTime(START + WINDOW_MS);
     expect(passedOf(await sendInTurn(one, 8))).toBe(8);
   });
 });
@@ -244,5 +246,5 @@ it('the counters of a developer are in no jurisdiction: the local runtime knows 
   vi.useRealTimers();
   const vars = { ENVIRONMENT: 'development', JURISDICTION: 'eu', RATE_LIMIT_DEFAULT: '1' };
   const response = await sendWith(vars, '/api/none');
-  expect(response.headers.get('RateLimit')).toBe('"default";r=0;t=60');
+  expect(response.headers.get('RateLimit')).toBe(`"default";r=0;t=${WINDOW_SECONDS}`);
 });

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
 import { gatedD1 } from '../support/faults.ts';
 import { expectError, expectStatus, freshAddress, send, sendWith } from '../support/http.ts';
+import { WINDOW_SECONDS } from '../support/vars.ts';
 
 const LIST = '/api/v1/web/properties';
 const INGEST = '/api/public/events/ingest';
@@ -44,24 +45,26 @@ function passSeconds(seconds: number) {
 describe('the default limit', () => {
   it('sends the state of the window in both families of headers, and rejects one address with 429', async () => {
     const address = freshAddress();
-    const policy = '"default";q=100;w=60';
     const at = async (seconds: number) => {
       passSeconds(seconds);
       return limitHeadersOf(await from(address));
     };
-    expect(await at(0)).toEqual(['100', '99', '60', policy, '"default";r=99;t=60', null]);
-    expect(await at(20.4)).toEqual(['100', '98', '40', policy, '"default";r=98;t=40', null]);
+    const expected = (remaining: number, reset: number) => {
+      const policy = `"default";q=100;w=${WINDOW_SECONDS}`;
+      const state = `"default";r=${remaining};t=${reset}`;
+      return ['100', `${remaining}`, `${reset}`, policy, state, remaining > 0 ? null : `${reset}`];
+    };
+    expect(await at(0)).toEqual(expected(99, WINDOW_SECONDS));
+    expect(await at(4.4)).toEqual(expected(98, WINDOW_SECONDS - 4));
     await times(98, () => from(address));
-    expect(await at(10.9)).toEqual(['100', '0', '29', policy, '"default";r=0;t=29', '29']);
+    expect(await at(10.9)).toEqual(expected(0, WINDOW_SECONDS - 15));
     const { type } = await expectError(await from(address), 429, 'rate_limit_exceeded');
     expect(type).toBe('rate_limit_error');
     await expectStatus(await from(freshAddress()), 200);
-    passSeconds(28.6);
+    passSeconds(WINDOW_SECONDS - 16);
     expect((await from(address)).headers.get('Retry-After')).toBe('1');
-    passSeconds(21);
-    expect(limitHeadersOf(await from(address))).toEqual([
-      ...['100', '99', '60', policy, '"default";r=99;t=60', null],
-    ]);
+    passSeconds(1);
+    expect(await at(0)).toEqual(expected(99, WINDOW_SECONDS));
   });
 
   it('sends the state at the time of the response, also for a request that took long', async () => {
@@ -71,9 +74,9 @@ describe('the default limit', () => {
     const DB = gatedD1(env.DB, gate.promise);
     const slow = sendWith({ DB }, '/api/v1/events', { headers }, app);
     for (let sent = 0; sent < 3; sent += 1) await sendWith({}, '/api/health', { headers }, app);
-    passSeconds(20);
+    passSeconds(10);
     gate.resolve();
-    expect(limitHeadersOf(await slow).slice(1, 3)).toEqual(['96', '40']);
+    expect(limitHeadersOf(await slow).slice(1, 3)).toEqual(['96', `${WINDOW_SECONDS - 10}`]);
   });
 
   it('cannot be escaped by another header that names an address', async () => {
@@ -101,7 +104,7 @@ describe('the default limit', () => {
     expect(preflight.status).toBe(204);
     const app = createApp();
     const first = await sendWith(changes, '/api/health', { headers }, app);
-    expect(first.headers.get('RateLimit')).toBe('"default";r=0;t=60');
+    expect(first.headers.get('RateLimit')).toBe(`"default";r=0;t=${WINDOW_SECONDS}`);
     const second = await sendWith(changes, '/api/health', { headers }, app);
     await expectError(second, 429, 'rate_limit_exceeded');
     expect(second.headers.get('Access-Control-Allow-Origin')).toBe('https://www.example.com');
@@ -114,11 +117,13 @@ describe('the ingest limit', () => {
     const address = freshAddress();
     const post = { method: 'POST', body: '{}' };
     const write = await from(address, INGEST, post);
-    expect(write.headers.get('RateLimit-Policy')).toBe('"ingest";q=200;w=60');
+    expect(write.headers.get('RateLimit-Policy')).toBe(`"ingest";q=200;w=${WINDOW_SECONDS}`);
     expect((await from(address, INGEST, post)).headers.get('RateLimit')).toBe(
-      '"ingest";r=198;t=60',
+      `"ingest";r=198;t=${WINDOW_SECONDS}`,
     );
-    expect((await from(address)).headers.get('RateLimit')).toBe('"default";r=99;t=60');
+    expect((await from(address)).headers.get('RateLimit')).toBe(
+      `"default";r=99;t=${WINDOW_SECONDS}`,
+    );
   });
 
   it.each([
@@ -129,6 +134,6 @@ describe('the ingest limit', () => {
     ['POST', LIST],
   ])('does not cover %s %s', async (method, path) => {
     const response = await from(freshAddress(), path, { method });
-    expect(response.headers.get('RateLimit-Policy')).toBe('"default";q=100;w=60');
+    expect(response.headers.get('RateLimit-Policy')).toBe(`"default";q=100;w=${WINDOW_SECONDS}`);
   });
 });

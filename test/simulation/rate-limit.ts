@@ -4,12 +4,13 @@
  * responds, little more.
  */
 
+import { WINDOW_SECONDS } from '../support/vars.ts';
 import { Random } from './random.ts';
 import { machinesOf, type Operation, type Plan, type Violation } from './simulation.ts';
 import { type Exchange, timeOf, type World } from './world.ts';
 
 const LIMIT = 50;
-const WINDOW_MS = 60_000;
+const WINDOW_MS = WINDOW_SECONDS * 1_000;
 /** The latest start of a burst that ends in the first window. */
 const IN_WINDOW_MS = (WINDOW_MS * 2) / 3;
 /** The requests that an isolate may pass without a report: a fifth of the limit. Calls that cross add two. */

@@ -1,5 +1,8 @@
-/** The vars that the tests and the simulation run with, whatever an operator has set in wrangler.toml. */
+/** The promised window of the rate limit, and the vars that the tests and the simulation run with. */
 
+export const WINDOW_SECONDS = 60;
+
+/** Used whatever an operator has set in wrangler.toml. */
 export const TEST_VARS = {
   ENVIRONMENT: 'production',
   PUBLIC_SITE_URL: 'https://www.example.com',
