@@ -14,7 +14,7 @@ type List = {
   same: string;
   /** Other filters. */
   others: string[];
-  /** Selects the ids of the list in its order. */
+  /** Selects the ids of the list in its order; the slugs if its items have no id. */
   sql: string;
   pager?: string;
 };
@@ -67,7 +67,10 @@ const lists: List[] = [
   },
 ];
 
-type Page = { data: { id: string }[]; has_more: boolean; next_cursor: string | null };
+type Item = { id?: string; slug?: string };
+type Page = { data: Item[]; has_more: boolean; next_cursor: string | null };
+
+const keyOf = ({ id, slug }: Item) => id ?? slug ?? '';
 
 /** Stores a row for each list. */
 async function storeRow(index: number, display_order: number, slug: string | null) {
@@ -109,15 +112,15 @@ async function readAll(list: List, limit: number): Promise<string[][]> {
     const after: string = cursor && `&${list.pager ?? 'cursor'}=${cursor}`;
     const page = await readPage(list, `${list.query}&limit=${limit}${after}`);
     expect(page.has_more).toBe(page.next_cursor !== null);
-    pages.push(page.data.map(({ id }) => id));
+    pages.push(page.data.map(keyOf));
     cursor = page.next_cursor;
   }
   return pages;
 }
 
 async function idsOf({ sql }: List): Promise<string[]> {
-  const { results } = await env.DB.prepare(sql).all<{ id: string }>();
-  return results.map(({ id }) => id);
+  const { results } = await env.DB.prepare(sql).all<Item>();
+  return results.map(keyOf);
 }
 
 describe.each(lists)('$path?$query', (list) => {
@@ -141,7 +144,7 @@ describe.each(lists)('$path?$query', (list) => {
   it('accepts a cursor with another limit and with the same filters in another form', async () => {
     const { next_cursor } = await readPage(list, `${query}&limit=3`);
     const next = await readPage(list, `${list.same}&limit=4&${pager}=${next_cursor}`);
-    expect(next.data.map(({ id }) => id)).toEqual((await idsOf(list)).slice(3, 7));
+    expect(next.data.map(keyOf)).toEqual((await idsOf(list)).slice(3, 7));
   });
 
   it('rejects a cursor of other filters or of another list', async () => {
@@ -163,7 +166,7 @@ describe.each(lists)('$path?$query', (list) => {
     // It is the head of most lists, and the end of two.
     await storeRow(0, -100, `a-${crypto.randomUUID()}`);
     const second = await readPage(list, `${query}&limit=100&${pager}=${first.next_cursor}`);
-    const seen = [...first.data, ...second.data].map(({ id }) => id);
+    const seen = [...first.data, ...second.data].map(keyOf);
     const added = (await idsOf(list)).filter((id) => !before.includes(id));
     expect(seen.filter((id) => !added.includes(id))).toEqual(before);
     expect(new Set(seen).size).toBe(seen.length);

@@ -3,6 +3,7 @@
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import * as z from 'zod';
+import { isIntact } from '../../src/http/paging.ts';
 import { createOpenApiDocument } from '../../src/openapi/document.ts';
 import { expectStatus, get, send } from '../support/http.ts';
 import { storeListings } from '../support/listings.ts';
@@ -60,6 +61,13 @@ function setGeneration(generation: string) {
 beforeAll(() => storeListings(env.DB, sampleSources()));
 beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'], now: Date.parse(NOW) }));
 afterEach(() => void vi.useRealTimers());
+
+it('has cursors that the service makes', async () => {
+  const text = JSON.stringify(createOpenApiDocument().paths);
+  const cursors = [...text.matchAll(/"(?:next|resume)_cursor":"([^"]+)"/g)];
+  expect(cursors.length).toBeGreaterThan(5);
+  for (const [, cursor = ''] of cursors) expect(await isIntact(cursor), cursor).toBe(true);
+});
 
 it('shows a listing as the feed sends it', async () => {
   const response = await get(`${FEED}/casa-ginebrera`);

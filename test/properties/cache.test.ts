@@ -255,7 +255,7 @@ describe('a cached response', () => {
       expect(etag).toMatch(/^"[0-9a-f]{32}"$/);
       expect(response.headers.get('ETag')).toBe(etag);
       expect(response.headers.get('Cache-Control')).toBe('private, no-cache');
-      expect(response.headers.get('RateLimit')).toBe('"default";r=99;t=60');
+      expect(response.headers.get('RateLimit')).toMatch(/r=99/);
       expect(await response.text()).toBe('');
     }
   });
