@@ -141,6 +141,7 @@ describe('an import that empties fields', () => {
 
 it('problems are red and warnings yellow where there are colours', async () => {
   vi.stubEnv('FORCE_COLOR', '1');
+  vi.stubEnv('NO_COLOR', undefined);
   const wrong = await imports.load({ properties: [{}] });
   const emptied = await imports.load({ properties: [{ slug: HOME, city: null }] }, '--patch');
   vi.unstubAllEnvs();
