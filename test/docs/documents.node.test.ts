@@ -2,16 +2,13 @@
 
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { CATALOGUE as EVENT_TYPES } from '../../src/events/catalogue.ts';
-import { anyStoredEvent } from '../../src/events/openapi/event-types.ts';
-import { event } from '../../src/events/resource.ts';
-import { detailedHealth, health } from '../../src/health/resource.ts';
 import { CATALOGUE as ERRORS } from '../../src/http/errors.ts';
 import { createOpenApiDocument } from '../../src/openapi/document.ts';
-import { errorResource } from '../../src/openapi/error-resource.ts';
-import { changeList, locationResource, property } from '../../src/properties/resource.ts';
+import { property } from '../../src/properties/resource.ts';
 import { TEST_VARS } from '../support/vars.ts';
 import { anchorsOf, codeBlocksOf, DOCUMENTS, proseOf, textOf } from './markdown.ts';
 import { codesIn, tableIn, tablesIn } from './tables.ts';
@@ -170,17 +167,30 @@ describe('a table', () => {
   });
 });
 
-/** The JSON blocks of each document, in order. A list without items shows the form of every list. */
-it.each([
-  ['conventions.md', [errorResource, z.looseObject({}), health, detailedHealth]],
-  ['events.md', [event, anyStoredEvent]],
-  ['property-feed.md', [changeList, locationResource]],
-])('the examples of %s are responses that the service may give', (name, schemas) => {
-  const examples = codeBlocksOf(`${REFERENCE}/${name}`, 'json').map((text) => JSON.parse(text));
-  expect(examples).toHaveLength(schemas.length);
-  for (const [index, schema] of schemas.entries()) {
-    expect(schema.parse(examples[index])).toEqual(examples[index]);
+/** Returns the schemas of an object, and those of a list's items. */
+function schemasIn(value: unknown): z.ZodType[] {
+  if (value instanceof z.ZodObject) {
+    const { data } = value.shape;
+    return data instanceof z.ZodArray ? [value, ...schemasIn(data.element)] : [value];
   }
+  if (value instanceof z.ZodType) return [value];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.values(value).flatMap(schemasIn);
+}
+
+it('the JSON examples of the reference are bodies or items that the API document describes', () => {
+  const chapters = import.meta.glob('../../src/*/openapi/chapter.ts', { eager: true });
+  const schemas = schemasIn(chapters);
+  const examples = globSync(`${REFERENCE}/*.md`)
+    .flatMap((path) => codeBlocksOf(path, 'json'))
+    .map((text) => JSON.parse(text))
+    .filter((example) => 'object' in example || 'error' in example);
+  expect(examples.length).toBeGreaterThan(6);
+  const unknown = examples.filter(
+    (example) =>
+      !schemas.some((schema) => isDeepStrictEqual(schema.safeParse(example).data, example)),
+  );
+  expect(unknown).toEqual([]);
 });
 
 it('every script of package.json is described, and every described script exists', () => {
