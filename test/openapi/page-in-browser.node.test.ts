@@ -12,9 +12,10 @@ const PHONE = { width: 390, height: 844 };
 const LIST = 'GET/api/v1/web/properties';
 const INGEST = 'POST/api/public/events/ingest';
 
-/** The entries of the sidebar, of which the operations are read from the document. */
-const CHAPTERS = ['Introduction', 'Site', 'Bookings', 'Operator', 'All operations'];
-const OPERATIONS = Object.values(createOpenApiDocument().paths ?? {})
+const { tags = [], paths = {} } = createOpenApiDocument();
+/** The entries of the sidebar. */
+const CHAPTERS = ['Introduction', ...tags.map(({ name }) => name), 'All operations'];
+const OPERATIONS = Object.values(paths)
   .flatMap((methods) => Object.values(methods))
   .map((operation) => z.object({ summary: z.string() }).parse(operation).summary);
 
