@@ -111,7 +111,7 @@ describe.each(routes)('$method $path', (route) => {
     const app = createApp();
     const first = await sendWith(limits, route.url, init, app);
     expect(first.status).toBeLessThan(429);
-    const counter = route.path.startsWith('/api/public/events/ingest') ? 'ingest' : 'default';
+    const counter = route.path.startsWith('/api/public/events/') ? 'ingest' : 'default';
     expect(first.headers.get('RateLimit')).toBe(`"${counter}";r=0;t=${WINDOW_SECONDS}`);
     const error = await expectError(
       await sendWith(limits, route.url, init, app),

@@ -2,7 +2,9 @@
 
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { createOpenApiDocument } from '../src/openapi/document.ts';
 import { expectError, expectStatus, get } from './support/http.ts';
+import { storeRow } from './support/list-rows.ts';
 import { sourceOf, storeListings } from './support/listings.ts';
 
 const COUNT = 30;
@@ -72,21 +74,6 @@ type Page = { data: Item[]; has_more: boolean; next_cursor: string | null };
 
 const keyOf = ({ id, slug }: Item) => id ?? slug ?? '';
 
-/** Stores a row for each list. */
-async function storeRow(index: number, display_order: number, slug: string | null) {
-  const id = crypto.randomUUID();
-  const type = index % 2 === 0 ? 'booking.created' : 'booking.cancelled';
-  await env.DB.batch([
-    env.DB.prepare(
-      `insert into events (id, type, aggregate_type, aggregate_id, created_at, payload)
-       values (?, ?, 'booking', 'b', ?, '{}')`,
-    ).bind(id, type, COUNT + 4 - index),
-    env.DB.prepare(`insert into locations (id, slug, name) values (?, ?, '{}')`).bind(id, slug),
-  ]);
-  const status = index % 2 === 0 ? 'listed' : 'sold_out';
-  await storeListings(env.DB, [sourceOf({ type: 'beach', status, display_order })]);
-}
-
 beforeAll(async () => {
   // Three listings have each display order. The clock of the events goes backwards.
   for (let index = 1; index <= COUNT; index += 1) {
@@ -122,6 +109,14 @@ async function idsOf({ sql }: List): Promise<string[]> {
   const { results } = await env.DB.prepare(sql).all<Item>();
   return results.map(keyOf);
 }
+
+it('every list of the API is tested', () => {
+  const { paths = {} } = createOpenApiDocument();
+  const pages = (path: string) =>
+    paths[path]?.get?.parameters?.some((each) => 'name' in each && each.name === 'limit');
+  const tested = new Set(lists.map(({ path }) => path));
+  expect([...tested].sort()).toEqual(Object.keys(paths).filter(pages).sort());
+});
 
 describe.each(lists)('$path?$query', (list) => {
   const { query, pager = 'cursor' } = list;
