@@ -1,5 +1,6 @@
 /** `npm run restore`: see its usage below. */
 
+import { accessSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { userPath } from './command-line/npm.ts';
@@ -47,6 +48,7 @@ function parseArguments(args: string[]): Request {
 async function run({ file, target, ledger }: Request, open = withDatabase): Promise<number> {
   let state = 'Nothing was changed.';
   try {
+    accessSync(file);
     const erasures = readPlayed(ledger);
     await inScratchFolder(tmpdir(), async (folder) => {
       const dump = await loadDump(file, folder);

@@ -25,9 +25,7 @@ const MAX_OUTPUT_BYTES = 64 * 1_024 ** 2;
 /** More than the files of a run take. */
 const ROOM_BYTES = 1_024 ** 3;
 
-type Check = { name: string; program: string; args: readonly string[] };
-
-const CHECKS: readonly Check[] = [
+const CHECKS = [
   { name: 'format and lint', program: 'biome', args: ['ci', '--error-on-warnings', '.'] },
   { name: 'migrations', program: 'node', args: ['tools/check-migrations.ts'] },
   { name: 'types of the bindings', program: 'npm', args: ['run', '-s', 'types', '--', '--check'] },

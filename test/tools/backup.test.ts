@@ -131,7 +131,7 @@ describe('backup and restore', () => {
     }
     const nowhere = join(source.directory, 'nowhere');
     for (const [args, message] of [
-      [[nowhere, '--no-ledger'], `cannot open ${nowhere}: no such file or directory`],
+      [[nowhere], `cannot access ${nowhere}: no such file or directory`],
       [
         [source.directory, '--no-ledger'],
         `${source.directory} cannot be loaded: cannot read: illegal operation on a`,
