@@ -55,9 +55,11 @@ const documented = z
 
 const all = ['feed:read', 'events:write', 'events:read'];
 const named = {
-  'feed:read': await namedKey('site', ['feed:read']),
-  'events:write': await namedKey('sender', ['events:write']),
-  'events:read': await namedKey('reader', ['events:read']),
+  ...Object.fromEntries(
+    await Promise.all(
+      all.map(async (scope) => [scope, await namedKey(scope.replace(':', '-'), [scope])] as const),
+    ),
+  ),
   'events:write and events:read': await namedKey('booking', ['events:write', 'events:read']),
   expired: await namedKey('expired-one', all, '2020-02-29'),
   'expiring today': await namedKey('last-day', all, new Date().toISOString().slice(0, 10)),
@@ -74,7 +76,7 @@ const KEYS: Record<string, SentKey> = {
   'an empty key': { sent: '', scopes: [], fault: 'empty' },
   'both keys of API_KEY': { sent: `${API_KEY}, test-key-two`, scopes: [], fault: 'unknown' },
   'a prefix of a key': { sent: API_KEY.slice(0, -1), scopes: [], fault: 'unknown' },
-  'the hash of a key': { sent: named['events:read'].entry.sha256, scopes: [], fault: 'unknown' },
+  'the hash of a key': { sent: named['expiring today'].entry.sha256, scopes: [], fault: 'unknown' },
 };
 for (const [kind, { key, entry }] of Object.entries(named)) {
   const scopes = kind === 'expired' ? [] : entry.scopes;

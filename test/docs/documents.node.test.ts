@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { SCOPES } from '../../src/auth/named-keys.ts';
 import { CATALOGUE as EVENT_TYPES } from '../../src/events/catalogue.ts';
 import { CATALOGUE as ERRORS } from '../../src/http/errors.ts';
 import { createOpenApiDocument } from '../../src/openapi/document.ts';
@@ -96,6 +97,11 @@ describe('a table', () => {
       `\`${type}\``,
     ]);
     expect(rows.map((row) => row.slice(0, 3)).sort()).toEqual(errors.sort());
+  });
+
+  it('has each scope', () => {
+    const rows = rowsOf('docs/operate/keys.md', 'scope');
+    expect(rows.flatMap(([scope = '']) => codesIn(scope)).sort()).toEqual([...SCOPES].sort());
   });
 
   it('has each var of wrangler.toml with its default', () => {
