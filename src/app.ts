@@ -15,7 +15,6 @@ import { callCounter } from './rate-limit/client-window.ts';
 import { rateLimit } from './rate-limit/middleware.ts';
 import { databaseIdentity } from './storage/table.ts';
 
-/** The tables that this version needs. */
 const TABLES = [databaseIdentity, events, properties, locations, amenities, importStaging];
 
 /** Builds the service. `docs` are the routes of the development pages, with their full paths. */

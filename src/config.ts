@@ -18,12 +18,10 @@ export type AppEnv = {
     caller?: string;
     /** The origin of a rejected preflight, for the log. */
     rejectedOrigin?: string | undefined;
-    /** The scopes of the caller's API key. */
     scopes?: readonly Scope[];
   };
 };
 
-/** The `ENVIRONMENT` of a developer's machine. */
 const DEVELOPMENT = 'development';
 
 /** The largest number that every client can read in a header. */
@@ -41,7 +39,7 @@ export const publicSiteUrl = () =>
     .refine((url) => !/[?#]/.test(url), { error: 'must have no query and no fragment' })
     .transform((url) => url.replace(/\/+$/, ''));
 
-/** The schemas of the vars. An isolate needs them once, at its first request. */
+/** Called once per isolate, at its first request. */
 function makeVars() {
   const commaSeparated = z
     .string()
@@ -86,7 +84,7 @@ const makeVarsSchema = () =>
     corsOrigins: values.CORS_ORIGINS,
     /** Requests per window, by counter. */
     rateLimits: { default: values.RATE_LIMIT_DEFAULT, ingest: values.RATE_LIMIT_INGEST },
-    /** The jurisdiction of the counters; undefined for none. The local runtime knows no jurisdictions. */
+    /** Of the counters. The local runtime knows no jurisdictions. */
     jurisdiction:
       values.JURISDICTION === '' || values.ENVIRONMENT === DEVELOPMENT
         ? undefined
@@ -111,7 +109,6 @@ type Vars = ReturnType<typeof makeVars>;
 /** The parsed vars. Each fault is a sentence about a malformed var. */
 export type Config = z.output<ReturnType<typeof makeVarsSchema>> & { faults: readonly string[] };
 
-/** The vars that are malformed when they are missing. */
 type RequiredVar = {
   [Name in keyof Vars]: undefined extends z.input<Vars[Name]> ? never : Name;
 }[keyof Vars];
@@ -143,7 +140,7 @@ export function configOf(env: Env): Config {
   return config;
 }
 
-/** Returns a sentence about each malformed var, which begins with its name. `deploy` checks this first. */
+/** Returns a sentence about each malformed var. `deploy` checks them. */
 export function faultsOf(vars: object): string[] {
   return sentencesOf(makeVarsSchema().safeParse(vars).error);
 }
@@ -152,7 +149,7 @@ function sentencesOf(error: z.ZodError | undefined): string[] {
   return (error?.issues ?? []).map(({ path, message }) => `${path.join('.')} ${message}`);
 }
 
-/** Parses a set of public keys (RFC 7517 section 5). A private key is malformed: it must not be among the vars. */
+/** Parses a JSON Web Key Set (RFC 7517 section 5). A private key is malformed. */
 function parseJwks(text: string, context: z.RefinementCtx) {
   const publicKey = z
     .looseObject({ kty: z.enum(['RSA', 'EC', 'OKP']) })
@@ -166,8 +163,8 @@ function parseJwks(text: string, context: z.RefinementCtx) {
 }
 
 /**
- * Reports whether the text is an origin as a browser sends it (RFC 6454 section 6.2). Hybrid apps have origins of other
- * schemes, such as `capacitor://localhost`. No browser sends a `*` inside one.
+ * Reports whether a browser may send this origin (RFC 6454 section 6.2). Hybrid apps have other schemes, e.g.
+ * `capacitor://localhost`.
  */
 function isOrigin(text: string): boolean {
   if (/^https?:/.test(text)) {

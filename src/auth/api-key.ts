@@ -7,10 +7,9 @@ import { endOfDay, FULL_ACCESS_CALLER, SCOPES, type Scope } from './named-keys.t
 /** The key in .dev.vars.example begins with this prefix. Such keys are valid in development only. */
 const DEVELOPMENT_PREFIX = 'dev_';
 
-/** The part of the configuration that lists the keys. */
 type KeyConfig = Pick<Config, 'apiKeys' | 'namedKeys' | 'isDevelopment'>;
 
-/** The verdict about the key that a request sends. `fault` is for the log: the reason why the key is not valid. */
+/** `fault` is for the log: why the key is not valid. */
 export type SentKey =
   | { outcome: 'valid'; caller: string; scopes: readonly Scope[] }
   | { outcome: 'expired'; caller: string; fault: 'expired' }
@@ -25,14 +24,13 @@ type KnownKey = {
   validBefore: number;
 };
 
-/** Configuration → its keys. */
 const knownKeys = new WeakMap<KeyConfig, readonly KnownKey[]>();
 
 const encoder = new TextEncoder();
 
 /**
- * Judges the key `sent` at the time `now`; undefined if no key was sent. Its SHA-256 is compared with the SHA-256 of
- * every configured key, so that the time of the comparison reveals nothing about any key.
+ * Judges the key `sent`; undefined if no key was sent. Its digest is compared with the digest of every key, so that the
+ * time reveals nothing about any key.
  */
 export async function identifyKey(
   sent: string | undefined,
@@ -56,7 +54,7 @@ export async function identifyKey(
   return { outcome: 'valid', caller, scopes };
 }
 
-/** Digests every configured key. Keys that open everything are last, because `identifyKey` takes the last match. */
+/** Keys that open everything are last, because `identifyKey` takes the last match. */
 async function digestKeys(config: KeyConfig): Promise<readonly KnownKey[]> {
   const { apiKeys, namedKeys, isDevelopment } = config;
   const named = namedKeys.map(({ name, scopes, sha256, expires }) => ({

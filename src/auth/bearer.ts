@@ -26,7 +26,7 @@ import { withDeadline } from '../deadline.ts';
 import { logFault } from '../http/log.ts';
 
 const FETCH_DEADLINE_MS = 5_000;
-/** Keys are fetched again after this time. From then on a withdrawn key is rejected. */
+/** Then keys are fetched again, and a withdrawn key is rejected. */
 const FRESH_MS = 600_000;
 /** The pause between two fetches for an unknown `kid`, or after a failed fetch. */
 const COOL_DOWN_MS = 30_000;
@@ -43,7 +43,6 @@ const localSets = new WeakMap<object, FindKey>();
 /** Address → key set. */
 const remoteSets = new Map<string, FindKey>();
 
-/** Returns the configured key set: the var's, or else the one at the address, if any. */
 function keySetOf({ jwks, jwksUrl }: Config['jwt']): FindKey | undefined {
   if (jwks !== null) {
     const findKey = localSets.get(jwks) ?? createLocalJWKSet(jwks);
@@ -109,8 +108,8 @@ const CLOCK_TOLERANCE_SECONDS = 30;
 const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
 
 /**
- * The scheme has any case (RFC 9110 section 11.1). The unused bits of the signature's base64url are zero (RFC 4648
- * section 3.5): a signature has one spelling, so that no altered token is valid.
+ * The scheme has any case (RFC 9110 section 11.1). A signature has one spelling: the unused bits of its base64url are
+ * zero (RFC 4648 section 3.5).
  */
 const BEARER_JWT =
   /^[Bb][Ee][Aa][Rr][Ee][Rr] +([\w-]+\.[\w-]+\.(?:[\w-]{4})+(?:[\w-][AQgw]|[\w-]{2}[AEIMQUYcgkosw048])?)$/;
@@ -123,7 +122,6 @@ const LEVELS = ['viewer', 'editor', 'admin'] as const;
 
 type Permission = { area: string; level: (typeof LEVELS)[number] };
 
-/** The verdict about a token. */
 type Bearer =
   /** `denied`: the token is valid, but lacks the permission. */
   | { outcome: 'valid' | 'denied' }
@@ -152,7 +150,7 @@ export async function judgeBearer(
     clockTolerance: CLOCK_TOLERANCE_SECONDS,
   };
   try {
-    // Claims are checked first: a token with a bad claim is rejected without a signature check and without keys.
+    // A token with a bad claim is rejected without keys.
     UnsecuredJWT.decode(`${UNSECURED_HEADER}.${token.split('.')[1]}.`, options);
     const verifying = { ...options, algorithms: ALGORITHMS };
     const claims = await verify(token, findKey, verifying);

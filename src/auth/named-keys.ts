@@ -6,7 +6,7 @@
 
 import * as z from 'zod';
 
-/** The scopes of keys. Each route declares the one that it needs: see require.ts. */
+/** Each route declares the scope that it needs: see require.ts. */
 export const SCOPES = ['feed:read', 'events:write', 'events:read'] as const;
 
 export type Scope = (typeof SCOPES)[number];
@@ -58,7 +58,7 @@ export function namedKeys() {
   return z.preprocess((value) => parseJson(value ?? ''), keys);
 }
 
-/** Parses a list that `.dev.vars` contains as JSON text. Other text is returned unchanged: the schema rejects it. */
+/** Parses the JSON text in `.dev.vars`. The schema rejects other text. */
 function parseJson(value: unknown): unknown {
   if (typeof value !== 'string') return value;
   if (value.trim() === '') return [];
@@ -69,7 +69,7 @@ function parseJson(value: unknown): unknown {
   }
 }
 
-/** Returns the end of a day in UTC, in milliseconds since the epoch. A key that expires on the day is invalid from then. */
+/** Returns the end of a UTC day, in milliseconds since the epoch. */
 export function endOfDay(date: string): number {
   const end = new Date(`${date}T00:00:00Z`);
   end.setUTCDate(end.getUTCDate() + 1);

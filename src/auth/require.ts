@@ -1,6 +1,6 @@
 /**
- * The middleware that each route puts before its handler, and the errors that it throws. Each middleware declares its
- * access, and a test compares the declarations of all routes with the OpenAPI document.
+ * The middleware before each handler, and its errors. A test compares the access that it declares with the OpenAPI
+ * document.
  */
 
 import type { Context, MiddlewareHandler } from 'hono';
@@ -12,7 +12,7 @@ import { identifyKey, type SentKey } from './api-key.ts';
 import { judgeBearer } from './bearer.ts';
 import { type Scope, TOKEN_CALLER } from './named-keys.ts';
 
-/** The access to a route: open to all, or the scope that a key needs. */
+/** Open to all, or the scope that a key needs. */
 type DeclaredAccess = 'open' | Scope;
 
 const declarations = new WeakMap<object, DeclaredAccess>();
@@ -22,7 +22,7 @@ export function declaredAccess(handler: object): DeclaredAccess | undefined {
   return declarations.get(handler);
 }
 
-/** Declares that a route needs no credentials. The middleware itself does nothing. */
+/** Declares that a route needs no credentials. */
 export function openToAll() {
   return declare(
     'open',
@@ -57,9 +57,8 @@ export function requireScope(scope: Scope) {
 }
 
 /**
- * Admits readers of the property feed: a key with the scope `feed:read`, or a token with the permission
- * `tool-web:viewer`. One valid credential is enough, even beside an invalid one. Throws as `requireScope` does, and
- * `KeySetUnavailable`, a 500, when the keys that verify a token cannot be fetched.
+ * Admits a key with the scope `feed:read`, or a token with the permission `tool-web:viewer`. One valid credential is
+ * enough, even beside an invalid one. Throws as `requireScope` does, and `KeySetUnavailable`, a 500.
  */
 export function requireFeedAccess() {
   return declare(
@@ -98,7 +97,6 @@ function declare(
   return middleware;
 }
 
-/** Logs the name and the fault of a rejected key. */
 function noteKey(c: Context<AppEnv>, key: SentKey | undefined): void {
   if (key === undefined) return;
   if (key.outcome !== 'unknown') c.set('caller', key.caller);
@@ -117,14 +115,12 @@ const FEED_PERMISSION_TEXT = `${FEED_PERMISSION.area}:${FEED_PERMISSION.level}`;
 
 /** The errors of access. A 401 names the accepted credentials (RFC 9110 section 11.6.1). */
 export const REJECTIONS = {
-  /** Of routes that accept an API key only. */
   apiKey: {
     required: () => required('Send an API key in the x-api-key header.', API_KEY_CHALLENGE),
     invalid: () => invalid(API_KEY_CHALLENGE),
     denied: (scope: Scope) => keyDenied(scope, API_KEY_CHALLENGE),
   },
 
-  /** Of routes that accept an API key or a token. */
   feed: {
     required: () =>
       required('Send an API key in the x-api-key header, or a bearer token.', FEED_CHALLENGES),

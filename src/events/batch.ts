@@ -29,7 +29,7 @@ export const BATCH_BODY = {
   fields: ['events.payload', 'events'],
 };
 
-/** The results in the order of the items, or every problem of the batch. */
+/** Results are in the order of the items. */
 type BatchOutcome =
   | { kind: 'done'; results: IngestResult[] }
   | { kind: 'invalid'; problems: [Problem, ...Problem[]] };
@@ -48,9 +48,9 @@ type Item = {
 };
 
 /**
- * Stores the events of a batch, or finds the events that their keys have stored. The keys of invalid items are looked
- * up first: an invalid item is a problem only if its key is free. Any problem rejects the whole batch. `header` is the
- * `Idempotency-Key` of the request, which a batch must not have.
+ * Stores the events, or finds the events that their keys have stored. Any problem rejects the whole batch. An invalid
+ * item is a problem only if its key is free, so its key is looked up first. `header` is an `Idempotency-Key`, which a
+ * batch must not have.
  */
 export async function ingestBatch(
   body: JsonObject,
@@ -109,7 +109,7 @@ const HEADER_PROBLEM: Problem = {
   message: 'belongs to a single event: each event of a batch has its own idempotency_key',
 };
 
-/** Reads an item. The paths of its problems begin at the item. */
+/** The paths of the problems begin at the item. */
 async function readItem(value: JsonObject[string]): Promise<{ item?: Item; problems: Problem[] }> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return { problems: [{ path: '', message: 'must be of type object' }] };
@@ -125,7 +125,6 @@ async function readItem(value: JsonObject[string]): Promise<{ item?: Item; probl
   return { item: { key, body, bytes: canonical.value.length, identity, parsed }, problems: [] };
 }
 
-/** Returns the problem of a key that an earlier item has too. */
 function repeatedKey(keys: readonly (string | undefined)[], index: number): Problem[] {
   const first = keys.indexOf(keys[index]);
   if (keys[index] === undefined || first === index) return [];
@@ -141,7 +140,6 @@ function within(place: string, { path, message, field }: Problem): Problem {
   };
 }
 
-/** Returns the size of the stored payloads that were read for the decisions. */
 function comparedBytesOf(decisions: readonly Decision[]): number {
   const holders = decisions.flatMap((each) => (each.kind === 'conflict' ? each.holder : []));
   const read = holders.filter(({ payload }) => payload !== null);

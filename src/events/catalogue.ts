@@ -68,7 +68,6 @@ const email = z.email({
 
 const stay = z.looseObject({ check_in: date, check_out: date });
 
-/** The fields of every event type. */
 const common = {
   occurred_at: described(
     timestamp.optional(),
@@ -122,7 +121,7 @@ export const CATALOGUE = {
     }),
 } as const satisfies Record<string, () => z.ZodObject>;
 
-/** Reports whether the dates of a stay are in order, or not both valid: other checks report that. */
+/** Reports whether the dates are in order, or not both valid. */
 function endsAfterItBegins(payload: unknown): boolean {
   const dates = stay.safeParse(payload);
   return !dates.success || dates.data.check_out > dates.data.check_in;

@@ -15,8 +15,8 @@ export function keyInUse(differences?: readonly Problem[]): ApiError {
 }
 
 /**
- * Returns the paths at which a body differs from the body that holds the key. Stored UUIDs are in lower case: if only
- * the case of a UUID differs, its path is known only where the second body has the upper case.
+ * Returns the paths at which a body differs from the body that holds the key. Stored UUIDs are in lower case: a
+ * difference in case alone shows only if `sent` has the upper case.
  */
 export function conflictDetails(stored: unknown, parsed: unknown, sent: unknown): Problem[] {
   const inParsed = differingPaths(parsed, stored);
@@ -25,7 +25,7 @@ export function conflictDetails(stored: unknown, parsed: unknown, sent: unknown)
   return paths.map((path) => ({ path, message: DIFFERS }));
 }
 
-/** Returns the paths at which two JSON values differ, in the order of `a`, at most `MAX_PROBLEMS`. */
+/** In the order of `a`, at most `MAX_PROBLEMS`. */
 function differingPaths(a: unknown, b: unknown): string[] {
   const paths: string[] = [];
   const path: PathSegment[] = [];
@@ -36,7 +36,7 @@ function differingPaths(a: unknown, b: unknown): string[] {
       if (left !== right) paths.push(pathOf(path));
       return;
     }
-    // A Map, because a name may be `constructor` or the like.
+    // A name may be `constructor`.
     const inLeft = new Map<string, unknown>(Object.entries(left));
     const inRight = new Map<string, unknown>(Object.entries(right));
     for (const name of new Set([...inLeft.keys(), ...inRight.keys()])) {

@@ -25,7 +25,6 @@ import {
   pendingEvent,
 } from './store.ts';
 
-/** Everything that an ingest needs besides the body and the key. */
 export type IngestContext = IngestCall & {
   database: D1Database;
   cache: KVNamespace;

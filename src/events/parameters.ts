@@ -116,7 +116,6 @@ const filterParameters = Object.fromEntries(
   filters.map(([name, { schema }]) => [name, schema]),
 ) as { [Name in FilterName]: (typeof FILTERS)[Name]['schema'] };
 
-/** The query parameters of the list. */
 export const listParameters = z
   .object({
     order: eventOrder,

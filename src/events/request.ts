@@ -16,7 +16,6 @@ const KEY_NAMESPACE = parse('3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4');
 type EventType = keyof typeof CATALOGUE;
 export const eventType = z.enum(Object.keys(CATALOGUE) as EventType[]);
 
-/** The fields that name the entity of an event. */
 export const aggregateFields = {
   aggregate_id: name.meta({
     description: 'Identifier of the entity that the event concerns.',
@@ -30,7 +29,7 @@ export const aggregateFields = {
 
 const requests = new Map<EventType, ReturnType<typeof createRequest>>();
 
-/** Returns the schema of requests of one type. It is made at its first use, which keeps the start of an isolate short. */
+/** Returns the schema of one type. It is made at its first use, to keep the start of an isolate short. */
 export function requestOf(type: EventType) {
   const request = requests.get(type) ?? createRequest(type);
   requests.set(type, request);
@@ -49,7 +48,6 @@ const requestOfUnknownType = z.strictObject({
   payload: z.looseObject({}),
 });
 
-/** A valid request. */
 export type IngestRequest = z.infer<typeof requestOfUnknownType>;
 
 /** Parses a body by the schema of its own `event_type`. */
@@ -79,7 +77,6 @@ const HEADER_VALUE_RULE =
 /** The schema of a key, in the header and in a batch. */
 export const idempotencyKey = name.refine((key) => HEADER_VALUE.test(key), HEADER_VALUE_RULE);
 
-/** The identity of a request with a key. */
 export type Identity = {
   /** UUID version 5 (RFC 9562 section 5.5) of the key: the id of its first event. Stored in place of the key. */
   keyId: string;

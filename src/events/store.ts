@@ -36,7 +36,6 @@ export type IngestCall = {
   retentionMs: number;
 };
 
-/** The decision of D1 about an event with a key. */
 export type Decision =
   /** This request stored the event. */
   | { kind: 'accepted'; event: EventOfKey }
@@ -137,7 +136,6 @@ const INSERT = statementOf(sql`
   on conflict do nothing
 `);
 
-/** Returns the values of `EVENTS_OF_KEYS`. */
 function lookUpOf(
   identities: readonly Identity[],
   { receivedFrom, mayReadEvents }: IngestCall,
@@ -191,7 +189,6 @@ type EventOfKey = Omit<
   compared: number | null;
 };
 
-/** The most bytes of stored payloads that one request reads. */
 const MAX_COMPARED_BYTES = 1024 * 1024;
 
 /**
@@ -228,7 +225,6 @@ type EventPageRequest = EventFilters & {
 /** Before every position of the order. */
 const BEGINNING = { asc: 0, desc: Number.MAX_SAFE_INTEGER };
 
-/** A page of events as JSON texts. */
 type EventPage = {
   documents: string[];
   hasMore: boolean;
@@ -288,7 +284,7 @@ export function unknownAfterId(): ApiError {
   return validationError([{ path, field: path, message: 'must be the id of an existing event' }]);
 }
 
-/** A row, without the columns that only an ingest needs. `payload` is null if it is larger than its share of the page. */
+/** `payload` is null if it is larger than its share of the page. */
 type EventPageRow = Omit<
   typeof events.$inferSelect,
   'key_id' | 'fingerprint' | 'receipt' | 'payload'
@@ -320,7 +316,7 @@ const pageStatement = statementsOf(pageQuery, ({ order, filters }) =>
   [order, ...Object.keys(filters)].join(),
 );
 
-/** Each filter's value is bound under its name. The page begins after `after0`, or after the event `after_id`. */
+/** Binds each filter's value under the name of the filter. */
 function pageQuery({ order, filters: wanted }: Shape): SQL<EventPageRow> {
   const own = filters.filter(([name]) => name in wanted);
   const tables = own.flatMap(([, { from }]) => from ?? []);
@@ -336,7 +332,7 @@ function pageQuery({ order, filters: wanted }: Shape): SQL<EventPageRow> {
   });
 }
 
-/** Returns a stored event as JSON text, with the payload as it is stored; undefined without the payload. */
+/** Returns an event as JSON text; undefined without its payload. */
 function documentOf({ payload, ...row }: EventPageRow): string | undefined {
   if (payload === null) return undefined;
   const { aggregate_id, aggregate_type, received_from } = row;

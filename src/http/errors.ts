@@ -1,4 +1,4 @@
-/** The catalogue of errors, their class, the errors that any route may throw, and the paths of problems. */
+/** Errors: their catalogue, their class, and the paths of problems. */
 
 /** Error code → HTTP status and category. A new code is one line here. */
 export const CATALOGUE = {
@@ -29,7 +29,6 @@ export type Problem = { path: string; message: string; field?: string };
 /** The most problems in one response. */
 export const MAX_PROBLEMS = 50;
 
-/** The optional parts of an error. */
 type ErrorOptions = {
   /** The bad field, by the caller's name for it. */
   param?: string;
@@ -42,7 +41,7 @@ type ErrorOptions = {
   cause?: unknown;
 };
 
-/** An error of the API. Any code below the routes throws it, and `renderError` makes the response. */
+/** Thrown by any code below the routes. `renderError` makes the response. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly code: ErrorCode;
@@ -100,7 +99,7 @@ export function fieldOf(segments: readonly PropertyKey[]): string | undefined {
   return segments.filter((segment) => typeof segment === 'string').join('.') || undefined;
 }
 
-/** A longer path is cut: its names come from the caller, and may be as long as the body. */
+/** A name comes from the caller, and may be as long as the body. */
 export const MAX_PATH_CHARACTERS = 501;
 
 /** Joins a path with dots, and cuts a long one. */

@@ -16,13 +16,11 @@ import {
   validationError,
 } from './errors.ts';
 
-/** The bounds of a body with one resource. */
 export const MAX_BODY_BYTES = 256 * 1024;
 const MAX_BODY_DEPTH = 64;
 /** The rest of a body that is too large is read and dropped. Beyond this size, the connection is closed. */
 const MAX_DROPPED_BYTES = 16 * 1024 * 1024;
 
-/** A result of `JSON.parse`. */
 type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
 export type JsonObject = { [name: string]: JsonValue };
 
@@ -65,7 +63,6 @@ export function jsonObject({
 export const BODY_ERRORS = {
   tooLarge: (maxBytes: number) =>
     new ApiError('payload_too_large', `The body may have at most ${maxBytes} bytes.`),
-  /** For another content type, or none. */
   notJson: () =>
     new ApiError('unsupported_media_type', 'Send the body as Content-Type: application/json.'),
   encoded: () =>
@@ -150,7 +147,7 @@ function limitProblemsOf(body: JsonObject, maxDepth: number, fields: readonly st
   return problems;
 }
 
-/** Returns the problem of a name or of a value that is no object and no list. */
+/** `value` is no object and no list. */
 function limitBrokenBy(name: PathSegment, value: JsonValue): string | undefined {
   if (name === '__proto__') return 'is a name that must not be used';
   if (typeof name === 'string' && !name.isWellFormed()) {

@@ -111,7 +111,7 @@ async function readText(cursor: string): Promise<Uint8Array | undefined> {
   return bytes.subarray(0, CHECK_BYTES).equals(await checkOf(text)) ? text : undefined;
 }
 
-/** Parses the text of a cursor; undefined when it is not JSON, because a check can be forged. */
+/** A check can be forged, so the text may be no JSON. */
 function parseJson(text: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(text));
@@ -126,7 +126,6 @@ async function digestOfFilters({ filters }: CursorScope): Promise<string> {
   return (await checkOf(encoder.encode(JSON.stringify(filters)))).join();
 }
 
-/** Returns the head of a text's SHA-256. */
 async function checkOf(text: Uint8Array): Promise<Uint8Array> {
   return new Uint8Array(await crypto.subtle.digest('SHA-256', text)).subarray(0, CHECK_BYTES);
 }

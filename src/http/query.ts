@@ -51,14 +51,13 @@ export function queryProblems(
   ];
 }
 
-/** The parameters for a cursor. A list has one of them. */
+/** A list has one of them. */
 const CURSOR_PARAMETERS = ['cursor', 'after'];
 
 /** Paging parameters of other APIs and lists. If one was ignored, its client would read page one for ever. */
 const PAGING_NAMES =
   /^(cursor|after|resume_cursor|next_cursor|starting_after|ending_before|page|offset|page_token)$/;
 
-/** Names in other APIs → the parameter of this API. */
 const USUAL_NAMES = { lang: 'locale', language: 'locale' };
 
 /** Parameters that links and caches append. */
@@ -69,8 +68,8 @@ const APPENDED =
 const IN_BRACKETS = /^([^[]*)(?:\[[^[\]]*\])+$/;
 
 /**
- * Returns the problem of an unknown parameter, or undefined for one that links append. The message suggests the known
- * parameter where the name is an alias, or differs only by case or brackets.
+ * Undefined for a parameter that links append. The message suggests a known parameter if the name is an alias of it, or
+ * differs only by case or brackets.
  */
 function unknownParameter(
   name: string,
@@ -91,12 +90,11 @@ function unknownParameter(
   return { path: pathOf([name]), field: 'query', message: `is not a parameter here: ${advice}` };
 }
 
-/** Returns the parameter for a list's cursors; undefined for an item. */
 function cursorParameterOf(shape: object): string | undefined {
   return CURSOR_PARAMETERS.find((name) => Object.hasOwn(shape, name));
 }
 
-/** Returns one problem per parameter. The path is the parameter's name, even if an entry of a list is bad. */
+/** Returns one problem per parameter, under its name. */
 function parameterProblems(
   issues: readonly z.core.$ZodIssue[],
   sent: Readonly<Record<string, string[]>>,

@@ -53,7 +53,7 @@ export function renderError(error: ApiError, c: Context, resource: object = {}):
   );
 }
 
-/** The parts of a request in the envelope. `path` has no query, and `respondedAt` is an ISO 8601 timestamp. */
+/** `path` has no query. `respondedAt` is an ISO 8601 timestamp. */
 type ErrorRequest = { id: string; method: string; path: string; respondedAt: string };
 
 /** Makes the envelope: `error` for new clients, and the top level for older clients. */

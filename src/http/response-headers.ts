@@ -1,6 +1,6 @@
 /**
- * The headers that any response may have: `X-Request-ID`, which the log has too, the security headers, because a response
- * is data and never a document to run, and CORS for the origins of `CORS_ORIGINS` (WHATWG Fetch, "CORS protocol").
+ * The headers of any response: `X-Request-ID`, security headers for data that is never a document to run, and CORS for
+ * the origins of `CORS_ORIGINS` (WHATWG Fetch, "CORS protocol").
  */
 
 import type { Context } from 'hono';
@@ -77,7 +77,6 @@ const EXPOSED_HEADERS = [
 ];
 const PREFLIGHT_MAX_AGE_SECONDS = 86_400;
 
-/** The origins of sites in development. */
 const LOCAL_ORIGIN = /^http:\/\/localhost(:\d+)?$/;
 
 /**
@@ -110,7 +109,7 @@ export function cors() {
   });
 }
 
-/** Returns the value of `Access-Control-Allow-Origin`; null for an origin that is not allowed. */
+/** Returns the value of `Access-Control-Allow-Origin`, if any. */
 function allowedOrigin(origin: string, { corsOrigins, isDevelopment }: Config): string | null {
   if (corsOrigins.includes('*')) return '*';
   const isLocal = isDevelopment && LOCAL_ORIGIN.test(origin);

@@ -27,19 +27,15 @@ const ENTRY_OVERHEAD_BYTES = 512;
 const MAX_ENTRY_PART = 1 / 16;
 const MAX_READS = 5_000;
 
-/** What a request is cached under. */
 export type CacheKey = {
-  /** The address of the request. */
   url: string;
   response: string;
   /** The key of a removal, in all languages; undefined for a list. */
   removal: string | undefined;
 };
 
-/** A read of D1, and what it is cached under. */
 export type FeedRead = { keys: ReadonlySet<string>; result: FeedResponse | Removal };
 
-/** There is no such listing. */
 type Removal = { readAt: number; etag?: undefined; body?: undefined };
 
 export type FeedResponse = {

@@ -39,7 +39,6 @@ type ChangePlace = {
 
 const SCOPE: CursorScope = { list: 'property-changes' };
 
-/** A place as it is in a cursor. */
 const changePlace: z.ZodType<ChangePlace> = z
   .tuple([z.string(), z.int(), z.int()])
   .transform(([generation, seq, start]) => ({ generation, seq, start }));
@@ -49,12 +48,10 @@ export function decodeChangePlace(cursor: string | undefined): Promise<ChangePla
   return decodeCursor(cursor, SCOPE, changePlace, 'after');
 }
 
-/** Makes the cursor for the items after a place. */
 export function changeCursor({ generation, seq, start }: ChangePlace): Promise<string> {
   return encodeCursor(SCOPE, [generation, seq, Math.max(seq, start)]);
 }
 
-/** A request for at most `limit` changes after a place, or from the beginning. */
 type ChangesRequest = {
   limit: number;
   after: ChangePlace | undefined;

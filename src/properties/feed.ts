@@ -74,7 +74,6 @@ type FeedCall = {
   edge: CachedResponse | undefined;
 };
 
-/** What the two levels have. */
 type CacheLookup = { memory: CachedResponse | undefined; edge: CachedResponse | undefined };
 
 type D1State = 'running' | 'slow' | 'failed';
@@ -87,7 +86,7 @@ type ServedResponse = {
   cacheStatus: string;
 };
 
-/** Returns the 404 for a listing that is hidden or unknown, and for a name that no listing can have. */
+/** 404 `resource_missing`, also for a name that no listing can have. */
 export function noSuchProperty() {
   return resourceMissing('There is no such property.');
 }

@@ -13,7 +13,6 @@ import { locations } from './table.ts';
 /** The position of a location in the list: by slug, locations without a slug last, then by id. */
 type LocationPosition = readonly [slug: string | null, id: string];
 
-/** A position as it is in a cursor. */
 const position: z.ZodType<LocationPosition> = z.tuple([slugText.nullable(), uuid]).readonly();
 
 const SCOPE: CursorScope = { list: 'locations' };
@@ -23,10 +22,9 @@ export function decodeLocationPosition(cursor: string | undefined) {
   return decodeCursor(cursor, SCOPE, position);
 }
 
-/** A request for at most `limit` locations after a position, or from the beginning. */
 type LocationsRequest = { limit: number; after?: LocationPosition | undefined };
 
-/** A location. Its name is null if it was left out. */
+/** The name is null if it was left out. */
 type LocationRow = Omit<typeof locations.$inferSelect, 'sort_slug' | 'name'> & {
   name: string | null;
 };
@@ -34,7 +32,6 @@ type LocationRow = Omit<typeof locations.$inferSelect, 'sort_slug' | 'name'> & {
 /** The `sort_slug` of a location without a slug. */
 const NO_SLUG = '~';
 
-/** A page of the locations. */
 export const LOCATION_PAGE: FeedKind<LocationsRequest> = {
   name: 'locations',
   /** Reads at most `limit + 1` rows. */

@@ -74,13 +74,10 @@ export const listParameters = z
     when: () => true,
   });
 
-/** The parameters of a single property. */
 export const itemParameters = z.object({ locale, fresh });
 
-/** The parameters of the list of locations. */
 export const locationParameters = z.object({ locale, fresh, ...pagingParameters });
 
-/** The parameters of the list of changes. */
 export const changeParameters = z
   .object({
     locale,

@@ -60,7 +60,6 @@ export function render(source: Source, publicSiteUrl: string): Property | null {
   };
 }
 
-/** Returns the card of a listing. */
 export function cardOf(listing: Property): PropertyCard {
   return {
     object: 'property_card',

@@ -36,7 +36,6 @@ export const amenity = z
   })
   .meta({ id: 'Amenity', description: 'An amenity of a home.' });
 
-/** A feature that sets a home apart. */
 const feature = z
   .strictObject({
     icon_slug: text.meta({ description: 'Names an icon of the site.', examples: ['sea-view'] }),
@@ -53,7 +52,6 @@ export const photoSection = z
   .enum(['hero', 'gallery', 'studio', 'location', 'what_to_do', 'other'])
   .meta({ id: 'PhotoSection', description: 'What a photo shows.' });
 
-/** A photo of the gallery. */
 const galleryPhoto = z
   .strictObject({
     url: httpUrl,
@@ -167,7 +165,6 @@ export const propertyCard = z
   })
   .meta({ id: 'PropertyCard', description: 'The fields of a listing for an overview page.' });
 
-/** An item of the list of changes. */
 const propertyChange = z
   .strictObject({
     object: z.literal('property_change'),
@@ -197,7 +194,6 @@ const propertyChange = z
   })
   .meta({ id: 'PropertyChange', description: 'The latest change of a listing.' });
 
-/** A page of changes. */
 export const changeList = followedListOf(propertyChange, 'after').meta({
   id: 'PropertyChangeList',
   description: 'A page of changes.',

@@ -1,4 +1,4 @@
-/** The routes of the feed: listings, their cards, one listing, the changes, and the locations that listings name. */
+/** The routes of the feed. */
 
 import { type Context, Hono } from 'hono';
 import type * as z from 'zod';

@@ -1,7 +1,6 @@
 /**
- * A listing as it is stored: everything that its wire resource is rendered from. A listings file names a location and
- * amenities; a `Source` contains them. The import validates it (tools/import/read/listing-schemas.ts), and the service trusts
- * what is stored.
+ * A listing as it is stored: everything that its wire resource is rendered from. The import validates it
+ * (tools/import/read/listing-schemas.ts), and the service trusts what is stored.
  */
 
 import type { LocaleMap, Localized } from './locale-map.ts';
@@ -10,7 +9,6 @@ import type { RichText } from './rich-text.ts';
 
 type PhotoSection = Property['gallery'][number]['section'];
 
-/** A stored photo, shown on the web or not. */
 type Photo = {
   id: string;
   url: string;
@@ -20,7 +18,6 @@ type Photo = {
   web_sort_order: number;
 };
 
-/** A stored video. */
 type Video = { id: string; url: string; type: string; web_visible: boolean; sort_order: number };
 
 /** The fields that `render` makes. */

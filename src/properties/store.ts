@@ -22,10 +22,8 @@ import { FILTER_COLUMNS, locations, properties } from './table.ts';
 /** The position of a listing in the feed, which is sorted by `display_order`, then `id`, ascending. */
 type Position = readonly [displayOrder: number, id: string];
 
-/** A position as it is in a cursor. */
 const position: z.ZodType<Position> = z.tuple([z.int32(), uuid]).readonly();
 
-/** A request for at most `limit` listings after a position, or from the beginning, as `Property` or `PropertyCard`. */
 type PageRequest = {
   shows: 'document' | 'card';
   filters: FeedFilters;
@@ -33,7 +31,6 @@ type PageRequest = {
   after?: Position | undefined;
 };
 
-/** The key of one listing. */
 export type ListingKey = { id: string } | { slug: string };
 
 type Shape = Pick<PageRequest, 'shows' | 'filters'>;
@@ -50,7 +47,6 @@ export function decodeListingPosition(cursor: string, list: Shape): Promise<Posi
 /** Comes before every position: orders are 32-bit integers. */
 const BEGINNING: Position = [-2_147_483_649, ''];
 
-/** A page of the list, or of the cards. */
 export const LISTING_PAGE: FeedKind<PageRequest> = {
   name: 'page',
   /** Feed read, 5. Reads `limit + 1` rows, one more for each further status, and with `location` one for each status. */
@@ -131,7 +127,6 @@ const BY_SLUG = listingBy(sql`${slug} = ${placeholder('slug')}`);
 
 type ListingRow = ListingText & { display_order: number; id: string };
 
-/** Statements of one shape differ in their values only. */
 const pageStatement = statementsOf(pageQuery, ({ shows, filters }) =>
   [shows, filters.status.length, ...namesOf(filters)].join(),
 );

@@ -19,7 +19,6 @@ const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 const MAX_SELECTED_BYTES = 8 * 1024 * 1024;
 const encoder = new TextEncoder();
 
-/** A value that is bound when the statement runs. */
 export const placeholder = (name: string) => sql`${sql.placeholder(name)}`;
 
 /** Name of a `placeholder` → value. A value without a placeholder may be undefined. */
@@ -66,13 +65,11 @@ export function statementsOf<Request, Row>(
   };
 }
 
-/** A row, and its JSON text. */
 export type Item<Row> = { row: Row; document: string };
 
 /** `next` is the row after which the next page begins; undefined on the last page. */
 type Page<Row> = { items: Item<Row>[]; next: Row | undefined };
 
-/** The values that `keysetPage` binds, besides the position. */
 type PageSize = { rows: number; share: number };
 
 type List = {
@@ -136,7 +133,7 @@ export async function readPage<Row>(
   return { items, next: rows.length > 1 ? items[0]?.row : undefined };
 }
 
-/** Takes the items of a page: at most `limit`, and up to the bound in bytes. */
+/** Ends the page at `limit` items, or at its bound in bytes. */
 function takePage<Row>(
   rows: readonly Row[],
   limit: number,
