@@ -1,8 +1,8 @@
 /**
- * The Worker's vars and secrets, parsed once per isolate; the rest of the code sees typed values.
+ * The Worker's vars and secrets, parsed once per isolate.
  *
- * `wrangler.toml` has every default. A malformed or missing var is a fault of the deployment: `guard` rejects every
- * request with a 500, and the log names the var. A missing `API_KEY` or key set only closes the routes that need it.
+ * `wrangler.toml` has every default. While a var is malformed or missing, `guard` rejects every request with a 500, and
+ * the log names the var. A missing `API_KEY` or key set only closes the routes that need it.
  */
 
 import * as z from 'zod';
@@ -84,7 +84,7 @@ const makeVarsSchema = () =>
     corsOrigins: values.CORS_ORIGINS,
     /** Requests per window, by counter. */
     rateLimits: { default: values.RATE_LIMIT_DEFAULT, ingest: values.RATE_LIMIT_INGEST },
-    /** Of the counters. The local runtime knows no jurisdictions. */
+    /** Where the counters are. The local runtime knows no jurisdictions. */
     jurisdiction:
       values.JURISDICTION === '' || values.ENVIRONMENT === DEVELOPMENT
         ? undefined

@@ -24,7 +24,7 @@ export function described<Schema extends z.ZodType>(
  */
 export function wholeNumber(minimum: number, maximum: number) {
   const metadata = { type: 'integer', format: 'int32', minimum, maximum, pattern: undefined };
-  // A bigint, because a number of 309 digits is infinite.
+  // A number of 309 digits is infinite.
   const digits = z.coerce
     .bigint<string>()
     .min(BigInt(minimum), `must be at least ${minimum}`)

@@ -1,4 +1,4 @@
-/** The `x-api-key` credential: the verdict about the key that a request sends. */
+/** The `x-api-key` credential. */
 
 import type { Config } from '../config.ts';
 import { logFault } from '../http/log.ts';

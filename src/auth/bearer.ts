@@ -2,9 +2,9 @@
  * The `Authorization: Bearer` credential: a JWT of the identity provider (RFC 6750, RFC 7519), the keys that verify it,
  * and its permissions.
  *
- * The provider's key set (RFC 7517) is a var, or jose fetches and caches it. While a fetch fails, the isolate uses its
- * last good key set. On Workers jose starts a fetch for each request that finds no fresh keys (`isCloudflareWorkers` in
- * its jwks/remote.js), because requests cannot wait for each other's promises.
+ * The key set (RFC 7517) is a var, or jose fetches and caches it. While a fetch fails, the isolate uses its last good
+ * key set. On Workers jose fetches for each request that finds no fresh keys (`isCloudflareWorkers` in its
+ * jwks/remote.js).
  */
 
 import {
@@ -40,7 +40,6 @@ class KeySetUnavailable extends Error {
 type FindKey = (header: JWSHeaderParameters, token: FlattenedJWSInput) => Promise<CryptoKey>;
 
 const localSets = new WeakMap<object, FindKey>();
-/** Address → key set. */
 const remoteSets = new Map<string, FindKey>();
 
 function keySetOf({ jwks, jwksUrl }: Config['jwt']): FindKey | undefined {
@@ -117,7 +116,7 @@ const BEARER_JWT =
 /** The header of an unsecured JWT (RFC 7519 section 6): `{"alg":"none"}`. */
 const UNSECURED_HEADER = 'eyJhbGciOiJub25lIn0';
 
-/** Ascending: each level includes the levels before it. */
+/** Each level includes the levels before it. */
 const LEVELS = ['viewer', 'editor', 'admin'] as const;
 
 type Permission = { area: string; level: (typeof LEVELS)[number] };

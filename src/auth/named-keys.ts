@@ -18,7 +18,7 @@ const RESERVED_NAMES: readonly string[] = [FULL_ACCESS_CALLER, TOKEN_CALLER];
 
 const MAX_NAME_CHARACTERS = 40;
 
-/** Makes the schemas of a key's fields. `expires` is the last day of the key, in UTC. */
+/** `expires` is the last day of the key, in UTC. */
 export function keyFields() {
   return {
     name: z

@@ -1,10 +1,8 @@
 /**
  * The event types that the service accepts, each with the schema of its payload.
  *
- * To add an event type, add an entry to `CATALOGUE`. All fields are optional, and unknown fields are stored as sent.
- * Bounds may be tightened at any time. Events are never deleted: if you remove an event type, or change the type of a
- * field, keep the earlier form in `storedEventOf` (openapi/event-types.ts), so that the OpenAPI document still describes
- * the stored events.
+ * All fields are optional, and unknown fields are stored as sent. Events are never deleted: if you remove an event
+ * type, or change the type of a field, keep the earlier form in `storedEventOf` (openapi/event-types.ts).
  */
 
 import * as z from 'zod';

@@ -28,7 +28,7 @@ import {
 export type IngestContext = IngestCall & {
   database: D1Database;
   cache: KVNamespace;
-  /** Keeps work alive that the response does not wait for. The work must not reject. */
+  /** Keeps work alive that the response does not wait for, and that never rejects. */
   background: Pick<ExecutionContext, 'waitUntil'>;
 };
 

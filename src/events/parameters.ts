@@ -17,8 +17,7 @@ const eventOrder = described(
 );
 
 /**
- * Makes the schema of a parameter that lists values. Its output is JSON text, so that a statement binds it as one value:
- * deduplicated and sorted, so that equal lists have equal outputs.
+ * Makes the schema of a list. Its output is JSON text, which a statement binds as one value, deduplicated and sorted.
  */
 function valueList(value: z.ZodType<string, string>, max: number, noun: string) {
   const values = z.array(value).superRefine((values, context) => {

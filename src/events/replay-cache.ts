@@ -3,10 +3,7 @@
  *
  * KV has no compare-and-set, shows a write elsewhere after a minute or more, caches misses, and takes one write per
  * second and key. So KV never decides: an entry is written once, after the commit in D1. It is valid by its own
- * `accepted_at`, not by KV's expiry. Failures of KV are logged, never thrown.
- *
- * An entry outlives a rewind of the database: see docs/operate/runbook.md. Only D1 could tell, and an entry is needed
- * when D1 does not respond.
+ * `accepted_at`, not by KV's expiry. It outlives a rewind of the database: see docs/operate/runbook.md.
  */
 
 import { withDeadline } from '../deadline.ts';
@@ -21,9 +18,7 @@ const KV_DEADLINE_MS = 1_000;
 type Entry = { fingerprint: string; accepted_at: number; response: EventResource };
 
 type CacheLookup =
-  /** The same body holds the key. */
   | { kind: 'replayed'; event: EventResource }
-  /** Another body holds the key. */
   | { kind: 'conflict' }
   /** KV has no valid entry, or has failed. */
   | { kind: 'unknown' };

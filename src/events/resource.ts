@@ -65,7 +65,6 @@ const conflict = z
   .nullable()
   .meta({ id: 'IngestConflict', description: 'Another body holds the key; null if none does.' });
 
-/** The result of one event of a batch. */
 export const ingestResult = z
   .strictObject({
     object: z.literal('ingest_result'),

@@ -62,7 +62,7 @@ export function ingestRoutes() {
         key === undefined
           ? ingestWithoutKey(body, context)
           : ingestWithKey(body, await identityOf(key, canonical.value), context);
-      // A client that hangs up must not cut the commit off from the work that follows it.
+      // The work goes on if the client hangs up.
       c.executionCtx.waitUntil(outcome.catch(() => undefined));
       return responseTo(await outcome);
     })
@@ -77,7 +77,6 @@ export function ingestRoutes() {
     });
 }
 
-/** The routes under /api/v1/events. */
 export function eventRoutes() {
   return new Hono<AppEnv>()
     .get(

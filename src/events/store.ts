@@ -1,9 +1,8 @@
 /**
  * Stores and reads events. D1 alone decides which event holds a key.
  *
- * D1 runs one batch at a time, each as a transaction, so no other request comes between the statements of a batch. When
- * the response of D1 is lost, it is unknown whether the batch was committed, so every statement here may run twice.
- * Every read goes to the primary, so that a caller finds an event whose 202 it has just received.
+ * D1 runs one batch at a time, each as a transaction. Its response may be lost after the commit, so every statement
+ * here may run twice. Every read goes to the primary, so that a caller finds the event of its 202.
  */
 
 import { and, type SQL, sql } from 'drizzle-orm';
@@ -47,8 +46,8 @@ export type Decision =
   | { kind: 'free' };
 
 /**
- * Stores each event, or finds the event that its key has stored, in the order of `events`, in one transaction. A stored
- * event writes 4 rows. The keys must differ. `comparedBytes` is what `lookUpKeys` has read of stored payloads.
+ * Stores each event, or finds the event that its key has stored, in one transaction and in the order of `events`. The
+ * keys must differ. A stored event writes 4 rows. `comparedBytes` is what `lookUpKeys` has read of payloads.
  */
 export async function acceptKeyed(
   database: D1Database,
@@ -152,7 +151,7 @@ function lookUpOf(
 
 /**
  * Inserts each event unless another one holds its key, or the key has ever stored this body. The first event of a key
- * has the key's UUID as its id. `events` is JSON text, because a statement has 100 parameters at most.
+ * has the key's UUID as its id. `events` is JSON text: a statement has at most 100 parameters.
  */
 const INSERT_UNLESS_HELD = statementOf(sql`
   with event as materialized (
@@ -192,9 +191,9 @@ type EventOfKey = Omit<
 const MAX_COMPARED_BYTES = 1024 * 1024;
 
 /**
- * The newest event of each key, and its event with the fingerprint, newest first: at most two rows per key. `compared`
- * is the size of a payload that is compared: of an event with another body, unless it was erased or the caller may not
- * read it. Only these payloads are read, up to 1 MiB in all.
+ * The newest event of each key, and its event with the fingerprint, newest first. `compared` is the size of a payload
+ * that is compared: of an event with another body, unless it was erased or the caller may not read it. Only these
+ * payloads are read, up to 1 MiB in all.
  */
 const EVENTS_OF_KEYS = statementOf(sql<EventOfKey>`
   with found as (

@@ -1,7 +1,4 @@
-/**
- * The table of events: docs/explain/architecture.md, "What is stored", describes its columns. A key of the object is
- * the name of its column.
- */
+/** The table of events. docs/explain/architecture.md, "What is stored", describes the columns. */
 
 import { isNotNull } from 'drizzle-orm';
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';

@@ -29,7 +29,7 @@ export function databaseDown(): ApiError {
   return new ApiError('service_unavailable', 'The database is down.', { headers });
 }
 
-/** Makes a check whose result is cached for 5 s, so that a monitor puts little load on the dependencies. */
+/** Makes a check whose result is cached for 5 s. */
 export function cachedCheck(options: HealthOptions) {
   type Health = Awaited<ReturnType<typeof checkHealth>>;
   const cached = new WeakMap<Env, { finishedAt: number; health: Health }>();
@@ -42,7 +42,7 @@ export function cachedCheck(options: HealthOptions) {
   };
 }
 
-/** Checks every dependency. Never rejects. A `degraded` service works without a dependency that is not the database. */
+/** Never rejects. `degraded`: a dependency is down, but not the database. */
 async function checkHealth(env: Env, { tables, callCounter }: HealthOptions) {
   const query = schemaQuery(tables);
   const [database, idempotency_cache, rate_limiter] = await Promise.all([
@@ -75,10 +75,7 @@ async function check(name: keyof Dependencies, call: () => Promise<unknown>): Pr
   return { status, latency_ms: Date.now() - startedAt };
 }
 
-/**
- * Writes a query that names every column of every table and reads no row. D1 rejects it when a column is missing, for
- * example after a deployment without its migrations.
- */
+/** Names every column of every table, and reads no row: D1 rejects the query if a migration is missing. */
 function schemaQuery(tables: readonly SQLiteTable[]): string {
   const checks = tables.map((table) => {
     const name = getTableName(table);

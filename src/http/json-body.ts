@@ -18,7 +18,7 @@ import {
 
 export const MAX_BODY_BYTES = 256 * 1024;
 const MAX_BODY_DEPTH = 64;
-/** The rest of a body that is too large is read and dropped. Beyond this size, the connection is closed. */
+/** The rest of a large body is read and dropped. Beyond this size, the connection is closed. */
 const MAX_DROPPED_BYTES = 16 * 1024 * 1024;
 
 type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
@@ -120,7 +120,7 @@ function unreadable(message: string, cause?: unknown): ApiError {
   return validationError([{ path: '', message }], { cause });
 }
 
-/** Returns the problems of a body in the order of the document, at most `MAX_PROBLEMS`. */
+/** In the order of the document, at most `MAX_PROBLEMS`. */
 function limitProblemsOf(body: JsonObject, maxDepth: number, fields: readonly string[]): Problem[] {
   const problems: Problem[] = [];
   const path: PathSegment[] = [];

@@ -1,8 +1,8 @@
 /**
  * The service's log: one JSON object per line, as Workers Logs indexes it, and one line per request.
  *
- * The log has no credential, key, query or payload. AsyncLocalStorage carries the request across every await and into
- * `waitUntil`: any code may log a fault under the id of its request, or add a field to the request's line.
+ * The log has no credential, key, query or payload. AsyncLocalStorage carries the request into `waitUntil` too: any
+ * code may log a fault under the id of its request, or add a field to the request's line.
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
@@ -21,9 +21,7 @@ type Notes = {
   error_param?: string;
   /** Why a bearer token was rejected: jose's code, and the bad claim. */
   token_fault?: string;
-  /** Why an API key was rejected. */
   key_fault?: string;
-  /** The source of a response of the feed. */
   cache?: 'memory' | 'edge' | 'database' | 'stale';
   outcome?: 'accepted' | 'replayed' | 'conflict';
   /** Milliseconds of waiting for the rate counter. */

@@ -1,9 +1,9 @@
 /**
- * How lists page: the parameters `limit` and `cursor`, the list resource, and opaque cursors.
+ * How lists page: `limit`, opaque cursors and the list resource.
  *
- * A cursor is base64url of an 8-byte check and a JSON text, e.g. `[2,"events","",[41]]`: version, list, filters, position.
- * The check is the head of the text's SHA-256, and detects an altered cursor. It is no signature: a forged cursor leads
- * to rows that its forger may list anyway. `filters` is a hash, so that a URL is short enough for cursor and filters.
+ * A cursor is base64url of an 8-byte check and a JSON text, e.g. `[2,"events","",[41]]`: version, list, filters,
+ * position. The check, the head of the text's SHA-256, detects an altered cursor. It is no signature: a forger may list
+ * these rows anyway. `filters` is a hash, which keeps URLs short.
  */
 
 import { Buffer } from 'node:buffer';
@@ -11,10 +11,10 @@ import * as z from 'zod';
 import { described, wholeNumber } from '../schema.ts';
 import { ApiError } from './errors.ts';
 
-/** Raise it when the meaning of a position changes: older cursors are then rejected with `invalid_cursor`. */
+/** Raise it when the meaning of a position changes, to reject older cursors. */
 const VERSION = 2;
 const CHECK_BYTES = 8;
-/** A longer cursor is rejected before it is decoded. The longest one has about 500 characters. */
+/** The longest cursor has about 500 characters. */
 export const MAX_CURSOR_CHARACTERS = 1_000;
 
 const encoder = new TextEncoder();
@@ -41,8 +41,8 @@ export const pagingParameters = {
 };
 
 /**
- * Writes a page of documents, which are JSON texts themselves. `next` is the cursor of the next page, or null on the
- * last page. `more` are further fields of the list, such as `resume_cursor`.
+ * Writes a page of documents, which are JSON texts. `next` is the cursor of the next page, or null. `more` are further
+ * fields, such as `resume_cursor`.
  */
 export function listJson(
   documents: readonly string[],
@@ -53,7 +53,7 @@ export function listJson(
   return `{"object":"list","data":[${documents.join(',')}],"has_more":${next !== null},"next_cursor":${JSON.stringify(next)}${others.join('')}}`;
 }
 
-/** The list and the filters that a cursor is made for. Any other list rejects it. */
+/** Any other list, or the list with other filters, rejects the cursor. */
 export type CursorScope = {
   list: string;
   /** The filters in canonical form, without `limit`: equal filters have equal JSON texts. */

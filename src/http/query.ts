@@ -1,4 +1,4 @@
-/** Validates the query of a list or an item, and rejects unknown parameters. */
+/** Validates queries, and rejects unknown parameters. */
 
 import { zValidator } from '@hono/zod-validator';
 import * as z from 'zod';
@@ -7,11 +7,10 @@ import { isIntact } from './paging.ts';
 import { isNonEmpty } from './validate.ts';
 
 /**
- * Validates the query: each parameter at most once, unless it is a list. `aliases` maps names from other parts of the
- * API to the parameters of this schema.
+ * Validates the query. `aliases` maps names from other parts of the API to parameters.
  *
- * Throws a `validation_error` with every bad parameter in `details`, unknown ones and an altered cursor included. If only
- * the cursor is bad, it passes: the handler decodes it, and throws `invalid_cursor`.
+ * Throws a `validation_error` with every bad parameter in `details`, unknown ones included. If only the cursor is bad,
+ * it passes: the handler throws `invalid_cursor`.
  *
  * @example .get('/', validQuery(z.object(pagingParameters)), (c) => c.req.valid('query').limit)
  */
@@ -36,7 +35,7 @@ export function validQuery<S extends z.ZodObject>(
   });
 }
 
-/** Returns the problems of a query, unknown parameters first, each under its name. */
+/** Unknown parameters come first. */
 export function queryProblems(
   schema: z.ZodObject,
   sent: Readonly<Record<string, string[]>>,
@@ -54,7 +53,7 @@ export function queryProblems(
 /** A list has one of them. */
 const CURSOR_PARAMETERS = ['cursor', 'after'];
 
-/** Paging parameters of other APIs and lists. If one was ignored, its client would read page one for ever. */
+/** Names that other APIs page by. If one was ignored, its client would read page one for ever. */
 const PAGING_NAMES =
   /^(cursor|after|resume_cursor|next_cursor|starting_after|ending_before|page|offset|page_token)$/;
 
@@ -117,7 +116,7 @@ function parameterProblems(
   return [...first.values()];
 }
 
-/** Returns the message of an issue, with the sent value for a parameter of fixed values. */
+/** Adds the sent value for a parameter of fixed values. */
 function messageFor(issue: z.core.$ZodIssue, value: string | undefined): string {
   if (issue.code !== 'invalid_value' || value === undefined) return issue.message;
   const shown = value === '' ? 'an empty value' : pathOf([value]);

@@ -17,7 +17,7 @@ const SECURITY_HEADERS = Object.entries({
   'Cross-Origin-Resource-Policy': 'cross-origin',
 });
 
-/** Sets the headers on every response. A development page keeps its own Content-Security-Policy. */
+/** A development page keeps its own Content-Security-Policy. */
 export function responseHeaders() {
   return createMiddleware<AppEnv>(async function responseHeaders(c, next) {
     await next();
@@ -29,8 +29,8 @@ export function responseHeaders() {
 }
 
 /**
- * A request id that can be sent back unchanged: 1 to 200 characters of a field value (RFC 9110 section 5.5). The runtime
- * reads a value as UTF-8, and replaces other bytes by U+FFFD.
+ * A request id that can be sent back unchanged (RFC 9110 section 5.5). The runtime reads a value as UTF-8, and replaces
+ * other bytes by U+FFFD.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it excludes them, as a field value does.
 const REPEATABLE_ID = /^[^\x00-\x08\x0a-\x1f\x7f\ufffd]{1,200}$/u;

@@ -12,7 +12,7 @@ import { logFault } from './log.ts';
 
 const MAX_WAIT_SECONDS = 25;
 const POLL_MS = 1_000;
-/** The most requests that wait in one isolate, and of them per client and list. A further request does not wait. */
+/** Per isolate, and per client and list. A further request does not wait. */
 const MAX_WAITING = 50;
 const MAX_WAITING_PER_CLIENT = 5;
 
@@ -22,10 +22,10 @@ export function waitParameter(needed: string, awaited: string) {
   return described(wholeNumber(1, MAX_WAIT_SECONDS).exactOptional(), description);
 }
 
-/** The waits of this isolate, each with its client and list, and its latest end in milliseconds since the epoch. */
+/** The waits of this isolate. `endsAt` is the latest end, in milliseconds since the epoch. */
 const waits = new Set<{ owner: string; endsAt: number }>();
 
-/** The last result, and the headers of the response: `Retry-After` if the request could not wait. */
+/** `headers` has `Retry-After` if the request could not wait. */
 type Waited<Result> = { result: Result; headers: Record<string, string> };
 
 /**

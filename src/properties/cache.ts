@@ -1,13 +1,12 @@
 /**
  * The feed's cache: finished responses in two levels, the memory of this isolate and the edge cache of the data centre.
- * The age of a response counts from its D1 read, in both.
+ * Their age counts from the D1 read.
  *
- * Reads of D1 may overtake each other, so both levels keep the times of the reads. An older response never replaces a
+ * Reads of D1 may overtake each other, so both levels keep the times of the reads: an older response never replaces a
  * younger one. A removal, which is a read that found no listing, hides each older response of the listing.
  *
- * The edge cache (Cache API) may evict an entry at any time, has no compare-and-set (of two writes at once the older may
- * win), and does nothing on a `workers.dev` address. No route serves its addresses. A fault of it is logged, and the
- * request continues without it.
+ * The edge cache (Cache API) may evict an entry at any time, has no compare-and-set, and does nothing on a
+ * `workers.dev` address. A fault of it is logged, and the request continues without it.
  */
 
 import { LRUCache } from 'lru-cache';
@@ -61,7 +60,7 @@ export class FeedCache {
   readonly #memory: LRUCache<string, FeedResponse>;
   /** Key of a response or a removal → the time of its newest read. */
   readonly #readTimes = new LRUCache<string, number>({ max: MAX_READS });
-  /** Part of an edge address: isolates with other rules or another site address share the edge cache. */
+  /** Part of an edge address, because versions with other rules share the edge cache. */
   readonly #rendering: string;
   readonly #currentMs: number;
   readonly #staleMs: number;
@@ -142,7 +141,7 @@ export class FeedCache {
     return withDeadline(looking, EDGE_DEADLINE_MS, 'edge cache read');
   }
 
-  /** The Cache API takes addresses of the request's own zone. The platform caches nothing else under /api. */
+  /** The Cache API takes addresses of the request's zone. No route serves these. */
   #addressOf(url: string, key: string): string {
     // A URL cannot be parsed if the Host header is no valid authority.
     const origin = URL.parse(url)?.origin ?? 'https://unknown.invalid';

@@ -1,7 +1,7 @@
 /**
- * The list of changes. Each read is one D1 round trip to the primary, so that it has every change of an import that has
- * ended. A listing has one place in the list, the place of its latest change. A reader without a cursor gets every public
- * listing, and the removals after its start.
+ * The list of changes. Each read is one round trip to the primary, so that it has every change of an import that has
+ * ended. A listing has one place, that of its latest change. A reader without a cursor gets every public listing, and
+ * the removals after its start.
  */
 
 import { sql } from 'drizzle-orm';
@@ -60,7 +60,7 @@ type ChangesRequest = {
 
 type ListState = { generation: string; newest: number | null };
 
-/** Selects the generation, and for a reader that begins, the place of the newest change: one row read for each. */
+/** Selects the generation, and for a reader that begins the newest place: one row read for each. */
 const LIST_STATE = statementOf(sql<ListState>`
   select ${databaseIdentity.generation},
     case when ${placeholder('begins')} then (select max(${properties.change_seq}) from ${properties}) end as newest
@@ -75,7 +75,7 @@ type ChangeRow = ListingText &
 
 /**
  * Reads the page after a place, or the first one, as JSON text of a `PropertyChangeList`. Reads at most `limit + 1`
- * rows and `LIST_STATE`, and on a first pass the removals that it skips. Throws `invalid_cursor` for a place of another
+ * rows and `LIST_STATE`, and at first the removals that it skips. Throws `invalid_cursor` for a place of another
  * generation.
  */
 export async function readChanges(

@@ -37,7 +37,7 @@ const FAULT_PAUSE_MS = 5_000;
 /** The time after a fault in which a slow read counts as failed. */
 const FAULT_MEMORY_MS = 60_000;
 const SLOW_GRACE_MS = 300_000;
-/** After this time another request may renew a response: the first renewal has failed, or was cancelled. */
+/** Then another request may renew a response: the first renewal has failed, or was cancelled. */
 const RENEWAL_RETRY_MS = 6_000;
 const MAX_RENEWALS = 1_000;
 
@@ -91,16 +91,15 @@ export function noSuchProperty() {
   return resourceMissing('There is no such property.');
 }
 
-/** The feed of one isolate, with its own memory. */
 export class Feed {
   #cache: FeedCache | undefined;
-  /** Key → the start of its renewal, in milliseconds since the epoch. */
+  /** Key → the start of its renewal. */
   readonly #renewals = new LRUCache<string, number>({ max: MAX_RENEWALS });
-  /** The time of D1's last fault, a failure or a stall. */
+  /** D1's last failure or stall. */
   #faultAt = Number.NEGATIVE_INFINITY;
   #faultLoggedAt = Number.NEGATIVE_INFINITY;
 
-  /** Responds with 200 or 304. Throws the 404 of a missing listing, and D1's error if there is no stale response either. */
+  /** Responds with 200 or 304. Throws the 404 of a missing listing, and D1's error without a stale response. */
   async respond<Request>(
     c: Context<AppEnv>,
     kind: FeedKind<Request>,
@@ -249,10 +248,7 @@ export function chooseCached(
   return undefined;
 }
 
-/**
- * Reads D1. Never rejects. By default the nearest replica may respond: its lag is shorter than the age of a cached
- * response.
- */
+/** Never rejects. By default the nearest replica may respond: its lag is shorter than the age of a cached response. */
 async function tryRead(
   { c, kind, request, locale, key }: FeedCall,
   constraint: D1SessionConstraint = 'first-unconstrained',

@@ -20,7 +20,7 @@ export function mapLocales<T>(
   return Object.fromEntries(entries);
 }
 
-/** Returns a JSON text with the chosen languages of each of its texts. A language that a text lacks is absent. */
+/** Cuts each text of a JSON document to the chosen languages, as far as it has them. */
 export function inLanguages(document: string, locale: readonly string[]): string {
   return JSON.stringify(cutTexts(JSON.parse(document), locale));
 }

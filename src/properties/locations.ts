@@ -1,4 +1,4 @@
-/** Reads the locations that listings may name, for sites that offer the filters `location` and `location_id`. */
+/** Reads the locations that listings may name. */
 
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';

@@ -12,7 +12,7 @@ import { LOCALES } from './locale-map.ts';
 import { slug } from './slug.ts';
 import type { FILTER_COLUMNS } from './table.ts';
 
-/** The web statuses that the feed shows. A hidden listing is never on the wire. */
+/** A hidden listing is never on the wire. */
 const PUBLIC_STATUSES = ['listed', 'coming_soon', 'sold_out'] as const;
 export const publicStatus = z
   .enum(PUBLIC_STATUSES)
@@ -23,7 +23,7 @@ const propertyType = z
   .enum(PROPERTY_TYPES)
   .meta({ id: 'PropertyType', description: 'Type of a home.' });
 
-/** The parameters that filter listings. A listing must fit each of them, and have any of the statuses. */
+/** A listing must fit each filter, and have any of the statuses. */
 const filterParameters = {
   type: described(propertyType.optional(), 'Only listings of this type.'),
   status: namesIn(PUBLIC_STATUSES)

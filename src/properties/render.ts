@@ -6,9 +6,9 @@ import { plainTextOf } from './rich-text.ts';
 import type { Source } from './source.ts';
 
 /**
- * The version of the rules, and a digest of the documents that they make of the listings in
- * test/properties/rules.test.ts. A change of the rules needs a new version, which makes every stored document out of
- * date. Until then that test fails, and prints the line to write here.
+ * The version of the rules, and a digest of what they make of the listings in test/properties/rules.test.ts. A change
+ * of the rules needs a new version, which makes every stored document out of date. Until then that test fails, and
+ * prints the line to write here.
  */
 export const RULES = { version: 3, digest: '9991b2f9bc2870e6' };
 
@@ -93,7 +93,6 @@ function heroImageOf(source: Source): Property['hero_image'] {
   return hero === undefined ? null : { url: hero.url, alt: hero.alt };
 }
 
-/** Returns every web-visible photo, in order. */
 function galleryOf(source: Source): Property['gallery'] {
   return webPhotosOf(source).map(({ url, alt, section, web_sort_order }) => ({
     url,

@@ -1,6 +1,6 @@
 /**
- * The resources of the feed (docs/reference/property-feed.md), for the OpenAPI document, the import and the tests. The
- * Worker takes only the types.
+ * The resources of the feed (docs/reference/property-feed.md), for the OpenAPI document and the import. The Worker
+ * takes only the types.
  */
 
 import * as z from 'zod';
@@ -10,7 +10,6 @@ import { PROPERTY_TYPES, publicStatus } from './parameters.ts';
 import { slug } from './slug.ts';
 import { httpUrl, localeMap, MAX_LIST_ENTRIES, MAX_TEXT_CHARACTERS, text } from './text.ts';
 
-/** A location as a listing shows it. */
 export const location = z.strictObject({
   id: lowerCaseUuid.meta({
     description: 'Identifies the location: a value for the filter `location_id`.',
@@ -23,12 +22,10 @@ export const location = z.strictObject({
   name: localeMap,
 });
 
-/** A location as an item of the list of locations. */
 export const locationResource = z
   .strictObject({ object: z.literal('location'), ...location.shape })
   .meta({ id: 'LocationResource', description: 'A location that listings may have.' });
 
-/** An amenity as a listing shows it. */
 export const amenity = z
   .strictObject({
     slug: slug.meta({ description: 'Key of the amenity.', examples: ['wifi'] }),
@@ -65,8 +62,8 @@ const amount = z.number().min(0);
 const count = z.int32().min(0);
 
 /**
- * A listing as the feed sends it. Listings files and the store copy a field that is null, empty or false when unknown,
- * unless source.ts lists it among the fields that `render` makes.
+ * A listing as the feed sends it. Listings files and the store copy a field unless source.ts lists it among the fields
+ * that `render` makes.
  */
 export const property = z
   .strictObject({

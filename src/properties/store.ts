@@ -19,7 +19,7 @@ import { cardOf, render, renderingOf } from './render.ts';
 import type { Source } from './source.ts';
 import { FILTER_COLUMNS, locations, properties } from './table.ts';
 
-/** The position of a listing in the feed, which is sorted by `display_order`, then `id`, ascending. */
+/** A listing's place in the feed: by `display_order`, then `id`. */
 type Position = readonly [displayOrder: number, id: string];
 
 const position: z.ZodType<Position> = z.tuple([z.int32(), uuid]).readonly();

@@ -37,9 +37,9 @@ export const properties = sqliteTable(
     display_order: integer().notNull(),
     /** The place in the list of changes, which an import's transaction assigns. Null: the listing was never public. */
     change_seq: integer(),
-    /** The time of the change, in milliseconds since the epoch; null where `change_seq` is null. */
+    /** Milliseconds since the epoch; null where `change_seq` is null. */
     changed_at: integer(),
-    /** The last public slug of a listing that was hidden. */
+    /** The last public slug of a hidden listing. */
     removed_slug: text(),
     /** JSON of a list: at most 20 earlier public slugs that no other listing has now, newest first. */
     former_slugs: text().notNull().default('[]'),
@@ -92,7 +92,7 @@ export const locations = sqliteTable(
   ],
 );
 
-/** The amenities that listings files have named. E.g. `{ slug: 'wifi', label: '{"en":"Wi-Fi"}' }`. */
+/** The amenities of listings files, e.g. `{ slug: 'wifi', label: '{"en":"Wi-Fi"}' }`. */
 export const amenities = sqliteTable('amenities', {
   slug: text().primaryKey(),
   /** JSON of a `LocaleMap`. */

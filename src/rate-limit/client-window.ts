@@ -1,6 +1,6 @@
 /**
  * One client's requests in one window, counted by this isolate and reported to the client's object. A request reserves
- * its place before it calls the object, so that requests at the same time never exceed the limit.
+ * its place before it calls the object, so that concurrent requests never exceed the limit.
  */
 
 import type { Context } from 'hono';
@@ -17,7 +17,6 @@ const CALL_DEADLINE_MS = 300;
 /** The pause between two reports to an object that fails. */
 const PROBE_PAUSE_MS = 1_000;
 
-/** An isolate's count of one client's requests in one window. */
 type Tally = {
   passed: number;
   /** Requests that wait for the object. */
@@ -74,7 +73,7 @@ export class ClientWindow {
     return Math.abs(now - this.#beganAt) >= WINDOW_MS;
   }
 
-  /** Returns the requests left as far as this isolate knows, and the seconds until the window ends, rounded up. */
+  /** The requests left as far as this isolate knows, and the seconds until the window ends. */
   stateAt(now: number): { remaining: number; resetSeconds: number } {
     const { passed, reserved, others } = this.#tally;
     const remaining = Math.max(0, this.#quota.limit - passed - reserved - others);
@@ -99,7 +98,7 @@ export class ClientWindow {
     return 'passed';
   }
 
-  /** Reserves a place for a request, which passes unless the object denies the place in time. */
+  /** The request passes unless the object denies the place in time. */
   async #reserve(env: Env): Promise<Verdict> {
     const startedAt = Date.now();
     this.#tally.reserved += 1;
@@ -132,7 +131,7 @@ export class ClientWindow {
       return reply.isGranted ? 'passed' : 'rejected';
     } catch (error) {
       this.#fail(error);
-      // The platform's mark of an object with more requests than it can serve.
+      // The platform's mark of an object with too many requests.
       const isOverloaded = error instanceof Error && 'overloaded' in error && error.overloaded;
       return isOverloaded === true ? 'overloaded' : 'passed';
     }

@@ -8,7 +8,6 @@ export const WINDOW_MS = WINDOW_SECONDS * 1_000;
 
 export type CounterName = 'default' | 'ingest';
 
-/** An isolate's message to the client's object. */
 export type Report = {
   /** A random id of the isolate's window: a restarted isolate hides no count. */
   record: string;
@@ -21,7 +20,7 @@ export type Report = {
   wantsPlace: boolean;
 };
 
-/** The counts of the reported record and of all others, and the age of the window. */
+/** `own` is the count of the reported record. */
 type Reply = { isGranted: boolean; own: number; others: number; ageMs: number };
 
 /** A window in the object. Times are in milliseconds since the epoch, by the object's clock. */

@@ -10,15 +10,15 @@ import { logFault, noteMore } from '../http/log.ts';
 
 const D1_READ_DEADLINE_MS = 5_000;
 const D1_WRITE_DEADLINE_MS = 10_000;
-/** Pauses before the retries, each up to a tenth longer or shorter. The last retry begins within `RETRY_WINDOW_MS`. */
+/** Each up to a tenth longer or shorter. The last retry begins within `RETRY_WINDOW_MS`. */
 const PAUSES_MS = [50, 150, 400, 700];
 const RETRY_WINDOW_MS = 1_500;
-/** The longest pause before a retry at a locked database. A pause is up to a half shorter. */
+/** A pause at a locked database is up to a half shorter. */
 const LOCKED_PAUSE_MS = 200;
 
 /**
- * The texts of transient faults. D1's list of errors (developers.cloudflare.com/d1/observability/debug-d1, as of August
- * 2026) says to retry them. The others are marked as seen in the field.
+ * D1's list of errors (developers.cloudflare.com/d1/observability/debug-d1, as of August 2026) says to retry these. The
+ * others are marked as seen in the field.
  */
 const TRANSIENT_FAULTS = [
   'Network connection lost',
@@ -38,10 +38,10 @@ const TRANSIENT_FAULTS = [
 ];
 const TRANSIENT_FAULT = new RegExp(TRANSIENT_FAULTS.join('|'), 'i');
 
-/** The texts of an overloaded database, from the same list. A retry would add to the load, or exceed the limit again. */
+/** The texts of an overloaded database: a retry would add to the load. */
 const OVERLOADED = /overloaded|exceeded its memory limit|exceeded its CPU time limit/i;
 
-/** The texts of a local database that another program has locked. An import of thousands of listings takes seconds. */
+/** The texts of a local database, which an import locks for seconds. */
 const LOCKED = /SQLITE_BUSY|database is locked|Failed to get session commit token/i;
 
 /** Reads within 5 s in all. Throws 500 `internal_error` with `Retry-After` when D1 fails. */
@@ -58,7 +58,7 @@ export async function writeD1<T extends D1Result | D1Result[]>(call: () => Promi
   return results;
 }
 
-/** The times of this isolate's first and latest failed call since its last successful one. */
+/** The first and the latest failed call since the last successful one. */
 let failingSince = 0;
 let failedAt = Number.NEGATIVE_INFINITY;
 /** Older failures do not count. */
@@ -83,7 +83,7 @@ async function callWithin<T>(deadlineMs: number, name: string, call: () => Promi
 const MIN_RETRY_SECONDS = 2;
 const MAX_RETRY_SECONDS = 30;
 
-/** A quarter of the time that D1 has failed, and up to a half more: clients must not all return at the same time. */
+/** A quarter of the time that D1 has failed, and up to a half more, so that clients spread. */
 function retryAfterSeconds(failedMs: number): number {
   const seconds = Math.min(Math.max(MIN_RETRY_SECONDS, failedMs / 4_000), MAX_RETRY_SECONDS);
   return Math.ceil(seconds * (1 + Math.random() / 2));
@@ -96,7 +96,7 @@ const WARNING_PAUSE_MS = 3_600_000;
 
 let warnedAt = Number.NEGATIVE_INFINITY;
 
-/** Logs that the database fills up, once per hour and isolate. */
+/** Logs once per hour and isolate that the database fills up. */
 function warnOfSize(bytes: number): void {
   const now = Date.now();
   if (now - warnedAt < WARNING_PAUSE_MS) return;
@@ -136,13 +136,12 @@ function pauseAfter(
   return elapsedMs + pause <= RETRY_WINDOW_MS ? pause : undefined;
 }
 
-/** Reports whether a retry may succeed. */
 export function isTransientFault(error: unknown): boolean {
   if (hasText(error, OVERLOADED)) return false;
   return hasText(error, LOCKED) || hasText(error, TRANSIENT_FAULT);
 }
 
-/** Reports whether the message of an error, or of one of its causes, matches: Drizzle wraps the errors of D1. */
+/** Searches the causes too: Drizzle wraps the errors of D1. */
 function hasText(error: unknown, text: RegExp): boolean {
   if (!(error instanceof Error)) return false;
   return text.test(error.message) || hasText(error.cause, text);

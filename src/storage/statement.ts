@@ -35,8 +35,8 @@ type Statement<Row> = {
 };
 
 /**
- * A query of Drizzle's builder, or whole SQL. Tables name their columns as the database does, so a row that D1 returns
- * is a row of the query's result type.
+ * A query of Drizzle's builder, or whole SQL. Columns have their names of the database, so D1 returns rows of the
+ * result type.
  */
 type TypedQuery<Row> = SQL<Row> | { toSQL(): Query; readonly _: { readonly result: Row[] } };
 
@@ -51,7 +51,7 @@ export function statementOf<Row>(query: TypedQuery<Row>): Statement<Row> {
   };
 }
 
-/** Compiles one statement for each shape of request, at the first request of this shape. */
+/** Compiles one statement for each shape of request. */
 export function statementsOf<Request, Row>(
   queryOf: (request: Request) => TypedQuery<Row>,
   shapeOf: (request: Request) => string,
@@ -67,7 +67,7 @@ export function statementsOf<Request, Row>(
 
 export type Item<Row> = { row: Row; document: string };
 
-/** `next` is the row after which the next page begins; undefined on the last page. */
+/** `next` is the row before the next page, if there is one. */
 type Page<Row> = { items: Item<Row>[]; next: Row | undefined };
 
 type PageSize = { rows: number; share: number };
@@ -114,7 +114,7 @@ export function keysetPage<Row>({
     order by ${sql.join(names, sql`, `)} limit ${placeholder('rows')} + 0`;
 }
 
-/** Selects a text, or null in place of a text that is larger than its share of a page. */
+/** Selects a text, or null if it is larger than its share of a page. */
 export function withinShare(column: SQLWrapper): SQL {
   return sql`iif(octet_length(${column}) <= ${placeholder('share')}, ${column}, null)`;
 }

@@ -8,7 +8,7 @@ export const databaseIdentity = sqliteTable('database_identity', {
   lineage: text().primaryKey(),
   /**
    * Names an uninterrupted history: 32 random hexadecimal digits. `restore` and `after-time-travel` begin a new one. A
-   * resume cursor contains it, because another history may assign the cursor's position to another row.
+   * resume cursor contains it: another history may assign the cursor's position to another row.
    */
   generation: text().notNull(),
 });

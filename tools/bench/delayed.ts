@@ -6,7 +6,6 @@
 import service, { RateCounter as Counter } from '../../src/index.ts';
 import type { Delays, Hop } from './latency.ts';
 
-/** `DELAYS` is the JSON of the delays. */
 type DelayedEnv = Env & { DELAYS: string };
 
 /** The calls since the last `GET /calls`, and the rows that counters wrote: a value or an alarm. */
@@ -15,7 +14,6 @@ const calls = { counter: 0, rows: 0, d1: 0, kv: 0, edge: 0 };
 /** Methods that call the store. Other methods return an object that has such methods. */
 const REMOTE = /^(report|all|run|first|raw|batch|exec|get|put|delete|list|match)$/;
 
-/** Returns the object with its remote calls delayed. */
 function delayed<T extends object>(object: T, hop: Hop, milliseconds: number): T {
   return new Proxy(object, {
     get(target, name) {

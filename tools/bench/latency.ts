@@ -33,13 +33,12 @@ const callCounts = z.object({ counter: count, rows: count, d1: count, kv: count,
 const TITLES =
   'milliseconds                       |   object |    p50 |    p95 | longest | counter |  rows |    D1 |    KV |  edge';
 
-/** The requests of one client, and the number of such clients. Each client begins when the one before has ended. */
+/** Each client begins when the one before has ended. */
 type Visit = {
   name: string;
   call: Call;
   requests: number;
   clients: number;
-  /** Whether no response is cached. */
   isCold?: boolean;
   /** Whether the client sends all its requests at the same time. */
   isAtOnce?: boolean;
@@ -126,7 +125,6 @@ async function measureVisit(visit: Visit, runtime: Runtime, startMs: number): Pr
   console.log(tableLine(TITLES, [name, object, ...figures, ...perRequest]));
 }
 
-/** Sends the requests of a new client. */
 async function sendVisit(runtime: Runtime, { call, requests, isAtOnce }: Visit) {
   knownClients += 1;
   const client = { 'CF-Connecting-IP': addressOf(knownClients) };

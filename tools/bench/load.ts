@@ -1,14 +1,12 @@
 /**
- * Puts load on a Worker over several connections, each of which always has a request under way. Requests are text:
- * Node's own HTTP client takes as much processor time for a request as the Worker.
+ * Puts load on a Worker over several connections, each with a request under way. Requests are text: Node's own HTTP
+ * client takes as much processor time as the Worker.
  */
 
 import { connect, type Socket } from 'node:net';
 
-/** A request that is sent again and again. */
 export type Call = {
   method: 'GET' | 'POST';
-  /** The path with its query. */
   path: string;
   headers: Readonly<Record<string, string>>;
   body?: string;

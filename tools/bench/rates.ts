@@ -8,7 +8,6 @@ import { deepCall, FRESH_INGEST, feedCall, ingestCall, readCall } from './scenar
 
 const LISTINGS = 2_000;
 const DEEP_PAGES = 32;
-/** Requests at the same time. */
 const CONNECTIONS = 16;
 const WARM_UP_SECONDS = 0.5;
 /** The largest spread of a run that can be compared. */
@@ -23,7 +22,6 @@ type Figures = { name: string; rate: number; ratio: number; apart: number };
 
 const TITLES = 'requests per second       |    rate | of a health read | spread';
 
-/** Measures every scenario and prints the table. */
 export async function measureRates({ rounds, seconds }: Rounds): Promise<void> {
   const script = await buildBundle('src/index.ts', 'dist/bench/production');
   const hot = await startWithListings(script, LISTINGS);

@@ -37,7 +37,6 @@ export function ingestCall(headers: Record<string, string>): Call {
   return { method: 'POST', path: INGEST, headers: sent, body: BODY };
 }
 
-/** An ingest in which each request has its own key. */
 export const FRESH_INGEST: Call = { ...ingestCall({}), hasFreshKeys: true };
 
 /** Sends one request, and reads the response to its end. `added` are further headers. */

@@ -4,7 +4,6 @@
 const TOKEN =
   /'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|--[^\n]*|\/\*[\s\S]*?\*\/|\?(\d*)/g;
 
-/** Throws for a value that D1 cannot bind. */
 export function withTextParameters(
   sql: string,
   values: readonly unknown[],

@@ -2,7 +2,7 @@
 
 const MAX_EDITS = 3;
 
-/** Returns the nearest candidate, if at most three edits lead to it, for at most a third of the characters. */
+/** Allows three edits, and one for each third character. */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   let found: string | undefined;
   let limit = Math.min(MAX_EDITS, Math.round(word.length / 3));
@@ -21,7 +21,7 @@ export function didYouMean(word: string, candidates: Iterable<string>): string {
   return found === undefined ? '' : `: did you mean ${found}?`;
 }
 
-/** Reports whether one text becomes the other by at most `limit` characters deleted, added, replaced or swapped. */
+/** An edit deletes, adds, replaces or swaps characters. */
 function isNear(from: string, to: string, limit: number): boolean {
   if (Math.abs(from.length - to.length) > limit) return false;
   if (from === to) return true;

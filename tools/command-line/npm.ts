@@ -12,7 +12,7 @@ export function userPath(script: string, path: string): string {
   return resolve(npm_lifecycle_event === script && INIT_CWD ? INIT_CWD : process.cwd(), path);
 }
 
-/** Calls `onGone` once npm has ended, even by a kill. The script begins with `exec`, so that npm is the parent. */
+/** Calls `onGone` once npm has ended. The script begins with `exec`, so that npm is the parent. */
 export function watchNpm(onGone: () => void): void {
   if (process.env.npm_lifecycle_event === undefined) return;
   const npm = process.ppid;

@@ -7,12 +7,11 @@ import { UserError } from '../command-line/user-error.ts';
 import { commandFor } from '../command-line/wrangler-config.ts';
 import { hasRows, readTables } from './tables.ts';
 
-/** A table of one row. */
 export const IDENTITY = 'database_identity';
 
 const lineage = z.string().regex(/^[0-9a-f]{32}$/);
 
-/** The lineage is the same in backups and in databases restored from them. */
+/** Backups, and databases restored from them, have the same lineage. */
 export async function readLineage(database: D1Database): Promise<string> {
   return lineage.parse(await database.prepare(`SELECT lineage FROM ${IDENTITY}`).first('lineage'));
 }

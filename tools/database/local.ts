@@ -11,7 +11,6 @@ export type OpenDatabase = { database: D1Database; close: () => Promise<void> };
 const FOLDER = join(PROJECT_DIRECTORY, '.wrangler/state/v3/d1/miniflare-D1DatabaseObject');
 /** The runtime names the file by a hash of `DB`, the `preview_database_id` of wrangler.toml. */
 const FILE = 'e7352547963de7050bd7d94658afc4fe78b61811b7815da12d90be8e863abf4d.sqlite';
-/** How long a statement waits while the runtime has locked the file. */
 const MAX_BUSY_MS = 60_000;
 
 /** Opens the database of `dev`. The caller closes it. */
@@ -27,7 +26,7 @@ export function openInMemory(): OpenDatabase {
   return { database: databaseOf(sqlite), close: async () => sqlite.close() };
 }
 
-/** Returns the interface of D1 for a SQLite database of this process. A batch is one transaction. */
+/** Gives a SQLite database the interface of D1. A batch is one transaction. */
 export function databaseOf(sqlite: DatabaseSync): D1Database {
   const run = ({ sql, params }: Query) => ({ results: sqlite.prepare(sql).all(...params) });
   return databaseOver(async (body) => {

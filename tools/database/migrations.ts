@@ -52,7 +52,6 @@ export async function migrate(database: D1Database): Promise<string[]> {
   return pending;
 }
 
-/** Returns the names of all migrations in their order. */
 export function migrationNames(): string[] {
   return readdirSync(FOLDER)
     .filter((name) => name.endsWith('.sql'))

@@ -16,7 +16,6 @@ export type SqlValue = z.infer<typeof sqlValue>;
 const rowsOfPage = z.array(z.object({ rowid: z.int() }).catchall(sqlValue));
 type Row = z.infer<typeof rowsOfPage>[number];
 
-/** The number of rows of each table. */
 export type Counts = Readonly<Record<string, number>>;
 
 const statementsOfSchema = z.array(
@@ -33,7 +32,6 @@ export async function readSchema(database: D1Database) {
   return statementsOfSchema.parse((await statement.all()).results);
 }
 
-/** Reads the names of the tables. */
 export async function readTables(database: D1Database): Promise<string[]> {
   const schema = await readSchema(database);
   return schema.filter(({ type }) => type === 'table').map(({ name }) => name);
@@ -83,7 +81,6 @@ export async function* readPages(
   }
 }
 
-/** Returns the approximate size of a row. */
 export function rowBytes(row: Row): number {
   return Object.values(row).reduce<number>((sum, value) => sum + String(value).length, 0);
 }

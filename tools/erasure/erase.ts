@@ -5,11 +5,9 @@ import * as z from 'zod';
 export type Aggregate = { type: string; id: string };
 
 const aggregateEvents = z.object({
-  /** All events of the aggregate, erased ones too. */
   total: z.int(),
   /** The events up to a time that still have their payload. */
   unerased: z.int(),
-  /** The last event in the order of the stream. */
   lastId: z.string().nullable(),
   /** When the last event was accepted, in milliseconds since 1970; 0 without events. */
   lastAt: z.int(),

@@ -25,7 +25,6 @@ import { type Catalogue, readCatalogue, readListings } from './store.ts';
 import { apply } from './write/apply.ts';
 import { stage } from './write/stage.ts';
 
-/** The records of one kind in the file. */
 export type Counts = { added: number; changed: number; unchanged: number };
 
 export type AcceptedImport = {
@@ -57,7 +56,6 @@ export type ImportOptions = {
   onProgress: (phase: 'checked' | 'staged', done: number, total: number) => void;
 };
 
-/** An import that others overtake this often gives up. */
 const MAX_ATTEMPTS = 10;
 
 /** Imports a file. Throws if the store fails: after `OutcomeUnknown`, the listings may have changed. */

@@ -33,7 +33,7 @@ type State = {
   newestChange: number;
 };
 
-/** The stored catalogue, with the head of each listing by its id. */
+/** `heads` has the head of each listing by its id. */
 export type Catalogue = State & {
   locations: Location[];
   amenities: Amenity[];

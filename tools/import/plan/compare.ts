@@ -41,14 +41,13 @@ export type Effect = {
   emptiedListings: number;
 };
 
-/** A row to write, and the listing that it replaces. */
 type Replacement = {
   old: StoredListing | undefined;
   row: ListingRow;
   reason: ChangedRecord['reason'];
 };
 
-/** Compares the listings of a plan with the stored ones. Calls `onCompared` with the number of listings until then. */
+/** Compares the listings of a plan with the stored ones. */
 export async function compare(
   plan: Plan,
   stored: Catalogue,

@@ -1,6 +1,6 @@
 /**
  * The plan of an import: the records of the file with their references resolved, and every problem of them against the
- * store. Pure: the stored catalogue is a parameter.
+ * store. Pure.
  */
 
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
@@ -30,7 +30,6 @@ export type Plan = {
   records: RecordChange[];
   /** The rows of the listings that the store lacks, holds with another source, or has rendered by other rules. */
   rows: ListingRow[];
-  /** The other valid listings of the file. */
   unchanged: Source[];
   /** The ids of the public listings that `--prune` hides. */
   pruned: string[];
@@ -95,7 +94,6 @@ function differs({ columns }: ListingRow, { heads }: Catalogue): boolean {
   return head?.source_hash !== columns.source_hash || head.rendering !== columns.rendering;
 }
 
-/** Rejects slugs of stored records that the file does not replace. */
 function slugCollisions(
   records: readonly FileRecord<unknown>[],
   stored: readonly { id: string; slug: string | null }[],
@@ -185,7 +183,7 @@ function prunedIds(file: WholeFile, stored: Catalogue, pruning: Pruning): string
   return publicIdsOf(stored).filter((id) => !named.has(id));
 }
 
-/** No more than this share of the public listings is hidden or emptied, unless the user allows it. */
+/** Of the public listings. More are hidden or emptied only if the user allows it. */
 const MAX_SHARE = 1 / 5;
 
 export function guardShare(

@@ -34,12 +34,11 @@ export type Change = Pick<StoredListing, 'change_seq' | 'changed_at' | 'removed_
   former_slugs: string[];
 };
 
-/** A row to write, with its change. */
 export type Write = ListingRow & { change: Change };
 
 const MAX_FORMER_SLUGS = 20;
 
-/** Returns the latest change of a listing after `columns` have replaced `old`. */
+/** Returns the latest change after `columns` have replaced `old`. */
 export function changeOf(old: StoredListing | undefined, columns: ListingRow['columns']): Change {
   const isHidden = columns.status === 'hidden';
   const { change_seq = null, changed_at = null } = old ?? {};

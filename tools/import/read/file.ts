@@ -1,7 +1,4 @@
-/**
- * Reads a listings file: its records, their keys, and every problem in the file alone. plan.ts finds the problems
- * against the store. Pure.
- */
+/** Reads a listings file: its records, their keys, and every problem in the file alone. Pure. */
 
 import * as z from 'zod';
 import { pathOf } from '../../../src/http/errors.ts';
@@ -44,7 +41,6 @@ export type WholeFile = Records<Location, Amenity, FileListing> & { isPatch: fal
 /** A file whose records are merged into the stored ones, and validated then. */
 export type PatchFile = Records<Patch, Patch, Patch> & { isPatch: true };
 
-/** A readable file, with the problems found in it alone. */
 export type ReadListings = {
   kind: 'read';
   file: WholeFile | PatchFile;
@@ -65,7 +61,7 @@ type Section = keyof typeof KINDS;
 const records = z.array(z.unknown()).default([]);
 const sections = z.strictObject({ locations: records, amenities: records, properties: records });
 
-/** Reads the bytes of a listings file in JSON: every record, and every problem found in the file alone. */
+/** Reads the bytes of a listings file in JSON. */
 export function readListingsFile(bytes: Uint8Array, { isPatch = false } = {}): ReadFile {
   const text = utf8Of(bytes);
   if (text === undefined) return unreadable([{ path: '', code: 'not_utf8' }]);
@@ -220,8 +216,8 @@ function identified(section: Section, value: unknown): unknown {
 }
 
 /**
- * Returns the keys in a record of any kind: its own keys, and the keys of the records that it refers to. A malformed key
- * is undefined, so that a record with a bad field is still checked against the others.
+ * Returns the keys in a record: its own, and those of the records that it refers to. A malformed key is undefined, so
+ * that a record with a bad field is still checked against the others.
  */
 export function keysOf(record: unknown) {
   const fields = isMap(record) ? record : {};
@@ -292,7 +288,7 @@ export function entryFaults({ photos, videos, amenities, ...keys }: RecordKeys):
   return [...faults, { path: 'hero_photo_id', code: 'hero_id', value }];
 }
 
-/** Returns each entry that repeats the key of an earlier entry, with the first such entry. */
+/** Each entry comes with the first entry of its key. */
 function repeated<T>(entries: readonly T[], keyOf: (entry: T) => string | undefined) {
   const firsts = new Map<string, T>();
   return entries.flatMap((entry) => {

@@ -9,7 +9,7 @@ import type { Fault } from '../problem.ts';
 /** A lost value, with its path from the root, e.g. `['properties', 3, 'title', 'en']`. */
 export type Loss = Pick<Fault, 'code' | 'details'> & { path: (string | number)[] };
 
-/** Returns the value of a JSON text and its losses, in the order of the text. A text that cannot be read is a loss. */
+/** Losses are in the order of the text. A text that cannot be read is a loss. */
 export function parseJson(text: string): { value?: unknown; losses: Loss[] } {
   try {
     return { value: JSON.parse(text), losses: lossesOf(text) };
@@ -23,7 +23,6 @@ export function parseJson(text: string): { value?: unknown; losses: Loss[] } {
 
 function lossesOf(text: string): Loss[] {
   const losses: Loss[] = [];
-  /** The names of each object that the reader is in. */
   const objects: Set<string>[] = [];
   visit(text, {
     onObjectBegin: () => void objects.push(new Set()),

@@ -1,6 +1,6 @@
 /**
- * Completes a patch once the stored records are known: each of its records is merged into the stored record that it
- * names by id, `hid` or slug. A record that names no stored record is new. Pure.
+ * Completes a patch: each of its records is merged into the stored record that it names by id, `hid` or slug. A record
+ * that names no stored record is new. Pure.
  */
 
 import type * as z from 'zod';

@@ -1,4 +1,4 @@
-/** The records of a listings file: their schemas, their ids, and the merge of a patch into a stored record. Pure. */
+/** The records of a listings file: their schemas, their ids, and the merge of a patch. Pure. */
 
 import { parse, v5 } from 'uuid';
 import * as z from 'zod';
@@ -30,7 +30,6 @@ export const writtenLocation = location.extend({
   slug: location.shape.slug.default(null),
 });
 
-/** Returns a stored listing in the form of a file. */
 export function fileListingOf({ location, amenities, ...own }: Source): FileListing {
   return {
     ...own,
@@ -61,7 +60,7 @@ function isKept([name, text]: [string, unknown]): boolean {
   return text !== null || !LOCALES.some((locale) => locale === name);
 }
 
-/** Merges a patch into a listing of a file, `{}` for a new one. The result is unparsed. */
+/** As `merged`, for a listing. */
 export function mergedListing(listing: Patch, patch: Patch): Patch {
   const record = merged(listing, patch, writtenListing);
   for (const { list, schema, order, defaults } of LISTS) {
@@ -76,7 +75,7 @@ export function mergedListing(listing: Patch, patch: Patch): Patch {
   return record;
 }
 
-/** The lists whose entries a patch merges, and the fields of a new photo that is an address alone. */
+/** The lists whose entries a patch merges, and the defaults of a new photo. */
 const LISTS = [
   {
     list: 'photos',
@@ -87,7 +86,6 @@ const LISTS = [
   { list: 'videos', schema: video, order: 'sort_order', defaults: {} },
 ] as const;
 
-/** An entry of a list in a patch, and the whole entry that it makes. */
 type MergedEntry = { entry: Patch; whole: Patch };
 
 /** Merges each entry of a list into the stored entry that has its id, or else its address. */

@@ -8,7 +8,7 @@ import { messageOf } from '../../command-line/user-error.ts';
 import { readState } from '../store.ts';
 import type { Staged } from './stage.ts';
 
-/** The guard's failure: a row of the staging table cannot be null. */
+/** A row of the staging table cannot be null. */
 const GUARD_FAILURE = /NOT NULL constraint failed: import_staging\.row/;
 
 const GUARD = `
@@ -17,7 +17,7 @@ const GUARD = `
   WHERE (SELECT import_id FROM import_staging WHERE kind = 'applied') IS NOT ?2
      OR (SELECT count(*) FROM import_staging WHERE import_id = ?1) <> ?3`;
 
-/** Stored records are deleted before the new ones are inserted, so that a slug may move from one record to another. */
+/** Deletes come first, so that a slug may move from one record to another. */
 const APPLY = [
   `DELETE FROM locations WHERE id IN
      (SELECT key FROM import_staging WHERE import_id = ?1 AND kind = 'location')`,
@@ -51,7 +51,7 @@ const TAKE_SLUGS = `
 const MARK_APPLIED = `
   INSERT INTO import_staging (import_id, kind, key, row) VALUES (?1, 'applied', '', '{}')`;
 
-/** The store cannot be read to see whether a transaction was applied. */
+/** It is unknown whether the transaction was applied. */
 export class OutcomeUnknown extends Error {
   override readonly name = 'OutcomeUnknown';
 }
