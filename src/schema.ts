@@ -3,8 +3,8 @@
 import * as z from 'zod';
 
 /**
- * Describes a schema, with examples, and returns it. It makes no copy: if several fields share a schema, describe it
- * with zod's `meta`, which makes one.
+ * Describes a schema, with examples, and returns it. It makes no copy, and throws for a schema that is described
+ * already: if several fields share a schema, describe it with zod's `meta`, which makes a copy.
  *
  * @example described(text.nullable(), 'Town.', 'Bosa')
  */
@@ -13,6 +13,7 @@ export function described<Schema extends z.ZodType>(
   description: string,
   ...examples: unknown[]
 ): Schema {
+  if (z.globalRegistry.has(schema)) throw new Error(`"${description}": use meta, which copies.`);
   z.globalRegistry.add(schema, { description, ...(examples.length > 0 && { examples }) });
   return schema;
 }
