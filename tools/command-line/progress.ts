@@ -4,6 +4,8 @@
 const SHOWN_FROM = 200;
 /** The update after these steps may come 100 steps later. */
 const STEPS_PER_LINE = 900;
+/** A bar is drawn again after this part of the job. */
+const STEPS_PER_BAR = 100;
 const BAR_CHARACTERS = 30;
 
 type Output = { isTTY?: boolean; write: (text: string) => boolean };
@@ -19,7 +21,8 @@ export function showProgress(output: Output) {
     if (total < SHOWN_FROM) return;
     if (phase !== shown?.phase) end();
     const before = shown?.done ?? 0;
-    if (!output.isTTY && done < total && done < before + STEPS_PER_LINE) return;
+    const step = output.isTTY ? total / STEPS_PER_BAR : STEPS_PER_LINE;
+    if (done < total && done < before + step) return;
     const filled = Math.floor((BAR_CHARACTERS * done) / total);
     const bar = '█'.repeat(filled).padEnd(BAR_CHARACTERS, '░');
     const count = `${done} of ${total} ${phase}`;

@@ -11,7 +11,7 @@ describe('progress, which 199 steps do not have,', () => {
         return true;
       },
     });
-    for (let done = 50; done <= 2_500; done += 50) progress.update('listings checked', done, 2_500);
+    for (let done = 5; done <= 2_500; done += 5) progress.update('listings checked', done, 2_500);
     progress.update('listings rendered', 200, 200);
     progress.update('listings staged', 199, 199);
     progress.end();
@@ -27,12 +27,13 @@ describe('progress, which 199 steps do not have,', () => {
     ]);
   });
 
-  it('is a bar on a terminal, one line per phase', () => {
+  it('is a bar on a terminal, one line per phase, drawn a hundred times', () => {
     const lines = shownOn(true).trim().split('\n');
     expect(lines.map((line) => line.split('\r').at(-1))).toEqual([
       `${'█'.repeat(30)} 2500 of 2500 listings checked`,
       `${'█'.repeat(30)} 200 of 200 listings rendered`,
     ]);
+    expect(`\r${lines[0]}`.match(/\r/g)).toHaveLength(100);
     expect(lines[0]).toContain(`\r${'█'.repeat(15)}${'░'.repeat(15)} 1250 of 2500`);
   });
 });
