@@ -74,8 +74,10 @@ function windowOf(
   if (known === undefined) return next;
   const isNext = formerRecord !== undefined && known.counts.has(formerRecord);
   const hasEnded = isNext || Math.abs(now - known.beganAt) >= WINDOW_MS;
+  // A record that was not counted yet is late if it began in an earlier window.
   const earliest = hasEnded ? known.beganAt + WINDOW_MS / 2 : known.notBefore;
-  if (known.counts.has(record) ? hasEnded : beganAt < earliest) return undefined;
+  const isLate = known.counts.has(record) ? hasEnded : beganAt < earliest;
+  if (isLate) return undefined;
   if (hasEnded) return next;
   // The window began with the client's first request in any isolate.
   return { ...known, beganAt: Math.min(known.beganAt, beganAt) };
