@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
 import { call } from './call.ts';
 
-const database = new DatabaseSync('bookings.sqlite');
+const database = new DatabaseSync('bookings.sqlite', { timeout: 5_000 });
 database.exec(`
   CREATE TABLE IF NOT EXISTS bookings (id TEXT PRIMARY KEY, guests INTEGER NOT NULL);
   CREATE TABLE IF NOT EXISTS outbox (

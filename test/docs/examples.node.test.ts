@@ -289,7 +289,9 @@ describe('send-events.ts', () => {
 it('outbox.ts sends each event once in its order, and sets aside an event that is rejected', async () => {
   const OUTBOX = exampleOf('outbox.ts');
   const rows = () => {
-    const database = new DatabaseSync(join(directory, 'outbox/bookings.sqlite'));
+    const database = new DatabaseSync(join(directory, 'outbox/bookings.sqlite'), {
+      timeout: 5_000,
+    });
     const found = database.prepare('SELECT key, problem FROM outbox ORDER BY seq').all();
     database.close();
     return found.map(({ key, problem }) => [key, String(problem)]);
