@@ -1,6 +1,6 @@
 /** The error of a body whose key another body holds: it shows the paths at which the bodies differ, never values. Pure. */
 
-import { ApiError, MAX_PROBLEMS, type PathSegment, type Problem, pathOf } from '../http/errors.ts';
+import { ApiError, MAX_PROBLEMS, type Problem, pathOf } from '../http/errors.ts';
 import { IDEMPOTENCY_KEY_HEADER } from './request.ts';
 
 const DIFFERS = 'differs from the request that holds the key';
@@ -28,7 +28,7 @@ export function conflictDetails(stored: unknown, parsed: unknown, sent: unknown)
 /** In the order of `a`, at most `MAX_PROBLEMS`. */
 function differingPaths(a: unknown, b: unknown): string[] {
   const paths: string[] = [];
-  const path: PathSegment[] = [];
+  const path: (string | number)[] = [];
 
   const compare = (left: unknown, right: unknown): void => {
     if (paths.length >= MAX_PROBLEMS) return;

@@ -91,9 +91,6 @@ export function internalError(cause?: unknown, retryAfterSeconds?: number): ApiE
   });
 }
 
-/** A name of an object, or an index of an array. */
-export type PathSegment = string | number;
-
 /** Returns the names of a path without its indices, for `Problem.field`. */
 export function fieldOf(segments: readonly PropertyKey[]): string | undefined {
   return segments.filter((segment) => typeof segment === 'string').join('.') || undefined;
@@ -103,7 +100,7 @@ export function fieldOf(segments: readonly PropertyKey[]): string | undefined {
 export const MAX_PATH_CHARACTERS = 501;
 
 /** Joins a path with dots, and cuts a long one. */
-export function pathOf(segments: readonly PathSegment[]): string {
+export function pathOf(segments: readonly (string | number)[]): string {
   const path = segments.join('.').toWellFormed();
   return path.length < MAX_PATH_CHARACTERS
     ? path

@@ -10,7 +10,6 @@ import {
   ApiError,
   fieldOf,
   MAX_PROBLEMS,
-  type PathSegment,
   type Problem,
   pathOf,
   validationError,
@@ -123,7 +122,7 @@ function unreadable(message: string, cause?: unknown): ApiError {
 /** In the order of the document, at most `MAX_PROBLEMS`. */
 function limitProblemsOf(body: JsonObject, maxDepth: number, fields: readonly string[]): Problem[] {
   const problems: Problem[] = [];
-  const path: PathSegment[] = [];
+  const path: (string | number)[] = [];
 
   const visit = (container: JsonValue[] | JsonObject, depth: number): void => {
     const entries = Array.isArray(container) ? container.entries() : Object.entries(container);
@@ -148,7 +147,7 @@ function limitProblemsOf(body: JsonObject, maxDepth: number, fields: readonly st
 }
 
 /** `value` is no object and no list. */
-function limitBrokenBy(name: PathSegment, value: JsonValue): string | undefined {
+function limitBrokenBy(name: string | number, value: JsonValue): string | undefined {
   if (name === '__proto__') return 'is a name that must not be used';
   if (typeof name === 'string' && !name.isWellFormed()) {
     return 'is a name with half of a surrogate pair';

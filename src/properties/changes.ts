@@ -15,7 +15,6 @@ import {
 } from '../http/paging.ts';
 import { readD1 } from '../storage/d1.ts';
 import {
-  type Item,
   keysetPage,
   placeholder,
   readPage,
@@ -123,7 +122,10 @@ function propertyOf(row: ChangeRow, publicSiteUrl: string): string | undefined {
   return row.status === 'hidden' ? '' : documentOf(row, publicSiteUrl, 'document');
 }
 
-function changeJson({ row, document }: Item<ChangeRow>, locale: ChangesRequest['locale']): string {
+function changeJson(
+  { row, document }: { row: ChangeRow; document: string },
+  locale: ChangesRequest['locale'],
+): string {
   const isRemoved = row.status === 'hidden';
   const change = {
     object: 'property_change',

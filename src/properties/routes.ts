@@ -17,7 +17,7 @@ import {
   locationParameters,
 } from './parameters.ts';
 import { isSlug } from './slug.ts';
-import { decodeListingPosition, LISTING, LISTING_PAGE, type ListingKey } from './store.ts';
+import { decodeListingPosition, LISTING, LISTING_PAGE } from './store.ts';
 
 /** Mounted at /api/v1/web. */
 export function propertyRoutes() {
@@ -74,7 +74,7 @@ async function respondWithChanges(
 }
 
 /** Returns the key that a path names: an id or a slug. Throws the 404 for a name that no listing can have. */
-function keyOf(slugOrId: string): ListingKey {
+function keyOf(slugOrId: string) {
   if (isUuid(slugOrId)) return { id: slugOrId.toLowerCase() };
   if (isSlug(slugOrId)) return { slug: slugOrId };
   throw noSuchProperty();

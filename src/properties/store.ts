@@ -31,7 +31,7 @@ type PageRequest = {
   after?: Position | undefined;
 };
 
-export type ListingKey = { id: string } | { slug: string };
+type ListingKey = { id: string } | { slug: string };
 
 type Shape = Pick<PageRequest, 'shows' | 'filters'>;
 

@@ -65,7 +65,7 @@ export function statementsOf<Request, Row>(
   };
 }
 
-export type Item<Row> = { row: Row; document: string };
+type Item<Row> = { row: Row; document: string };
 
 /** `next` is the row before the next page, if there is one. */
 type Page<Row> = { items: Item<Row>[]; next: Row | undefined };

@@ -7,8 +7,8 @@ import { PROJECT_DIRECTORY } from '../command-line/project.ts';
 import { UserError } from '../command-line/user-error.ts';
 import { migrate } from '../database/migrations.ts';
 import { openDatabase } from '../database/open.ts';
+import { readListingsFile } from '../import/file.ts';
 import { loadListings } from '../import/load-listings.ts';
-import { readListingsFile } from '../import/read/file.ts';
 import { createDevVars } from './dev-vars.ts';
 import { ensureDevelopmentKeys } from './key-pair.ts';
 

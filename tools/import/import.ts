@@ -2,7 +2,7 @@
  * An import brings a listings file into the store, all of it or nothing, while the service keeps serving. Its phases are
  * the steps of `attemptImport`, and the folders beside this file:
  *
- *     read     read/: the file, and the store (store.ts); patch.ts merges a patch into the stored records
+ *     read     file.ts with read/: the file; store.ts: the stored records, into which read/patch.ts merges a patch
  *     plan     plan/plan.ts: the rows to write, and every problem
  *     compare  plan/compare.ts: what changes, also for listings outside the file
  *     guard    rejects an import that empties too many listings
@@ -15,11 +15,11 @@
 
 import { changeCursor } from '../../src/properties/changes.ts';
 import type { Source } from '../../src/properties/source.ts';
+import type { ReadListings, WholeFile } from './file.ts';
 import { compare, type Effect, type Findings } from './plan/compare.ts';
 import { guardShare, type Plan, type Pruning, planImport, type RecordChange } from './plan/plan.ts';
 import type { Write } from './plan/rows.ts';
 import type { ImportProblem } from './problem.ts';
-import type { ReadListings, WholeFile } from './read/file.ts';
 import { completePatch, finderOf } from './read/patch.ts';
 import { type Catalogue, readCatalogue, readListings } from './store.ts';
 import { apply } from './write/apply.ts';

@@ -10,8 +10,8 @@ import { findPendingMigrations, migrate, migrationNames } from '../database/migr
 import { openDatabase } from '../database/open.ts';
 import { readVars } from '../development/dev-vars.ts';
 import { withLocalLock } from '../development/local-lock.ts';
+import type { ReadListings } from './file.ts';
 import { type ImportOptions, type ImportOutcome, importListings } from './import.ts';
-import type { ReadListings } from './read/file.ts';
 
 export type LoadOptions = Pick<ImportOptions, 'isDryRun' | 'pruning' | 'allowEmptied'> & {
   isRemote: boolean;

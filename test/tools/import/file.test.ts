@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { readListingsFile } from '../../../tools/import/file.ts';
 import { problemLine } from '../../../tools/import/problem.ts';
-import { readListingsFile } from '../../../tools/import/read/file.ts';
 
 const ID = '5f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42';
 const OTHER_ID = '6f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42';

@@ -3,7 +3,7 @@
 import naughtyStrings from 'big-list-of-naughty-strings/blns.json' with { type: 'json' };
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readListingsFile } from '../../../tools/import/read/file.ts';
+import { readListingsFile } from '../../../tools/import/file.ts';
 import { fileOf, propertyOf } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
 

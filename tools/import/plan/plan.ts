@@ -4,8 +4,8 @@
  */
 
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
+import type { FileRecord, WholeFile } from '../file.ts';
 import { counted, type ImportProblem, type RecordName, THE_FILE } from '../problem.ts';
-import type { FileRecord, WholeFile } from '../read/file.ts';
 import type { FileListing } from '../read/records.ts';
 import type { Catalogue } from '../store.ts';
 import { type ListingRow, rowOf } from './rows.ts';

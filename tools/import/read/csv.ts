@@ -4,8 +4,8 @@ import { CsvError, parse } from 'csv-parse/sync';
 import type * as z from 'zod';
 import { LOCALES } from '../../../src/properties/locale-map.ts';
 import { nearest } from '../../command-line/nearest.ts';
+import { type ReadFile, readRecords, recordName, unreadable, utf8Of } from '../file.ts';
 import type { Fault, ImportProblem, RecordName } from '../problem.ts';
-import { type ReadFile, readRecords, recordName, unreadable, utf8Of } from './file.ts';
 import { isMap } from './listing-schemas.ts';
 import { type Patch, writtenListing } from './records.ts';
 

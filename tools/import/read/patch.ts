@@ -7,8 +7,6 @@ import type * as z from 'zod';
 import { amenity } from '../../../src/properties/resource.ts';
 import type { Source } from '../../../src/properties/source.ts';
 import { didYouMean } from '../../command-line/nearest.ts';
-import type { Fault, ImportProblem } from '../problem.ts';
-import type { Catalogue } from '../store.ts';
 import {
   entryFaults,
   type FileRecord,
@@ -18,7 +16,9 @@ import {
   type RecordKeys,
   repeatedKeys,
   type WholeFile,
-} from './file.ts';
+} from '../file.ts';
+import type { Fault, ImportProblem } from '../problem.ts';
+import type { Catalogue } from '../store.ts';
 import {
   fileListingOf,
   merged,

@@ -1,16 +1,16 @@
 /** Reads a listings file: its records, their keys, and every problem in the file alone. Pure. */
 
 import * as z from 'zod';
-import { pathOf } from '../../../src/http/errors.ts';
-import { uuid } from '../../../src/schema.ts';
+import { pathOf } from '../../src/http/errors.ts';
+import { uuid } from '../../src/schema.ts';
 // Gives zod's issues the sentences of this service.
-import '../../../src/http/validate.ts';
-import { amenity } from '../../../src/properties/resource.ts';
-import { isSlug } from '../../../src/properties/slug.ts';
-import type { Amenity, Location } from '../../../src/properties/source.ts';
-import { type Fault, type ImportProblem, nameOf, type RecordName, THE_FILE } from '../problem.ts';
-import { parseJson } from './json.ts';
-import { isMap } from './listing-schemas.ts';
+import '../../src/http/validate.ts';
+import { amenity } from '../../src/properties/resource.ts';
+import { isSlug } from '../../src/properties/slug.ts';
+import type { Amenity, Location } from '../../src/properties/source.ts';
+import { type Fault, type ImportProblem, nameOf, type RecordName, THE_FILE } from './problem.ts';
+import { parseJson } from './read/json.ts';
+import { isMap } from './read/listing-schemas.ts';
 import {
   type FileListing,
   type Patch,
@@ -18,7 +18,7 @@ import {
   withMediaIds,
   writtenListing,
   writtenLocation,
-} from './records.ts';
+} from './read/records.ts';
 
 /** A record: its name in messages, the keys in it, and its value when the record is valid. */
 export type FileRecord<T> = {
