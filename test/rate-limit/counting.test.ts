@@ -208,6 +208,16 @@ describe('an object that fails', () => {
   });
 });
 
+it('a request that waits for its counter has not begun', async () => {
+  const isolate = isolateOf(objectWith(() => 200));
+  const responses = Promise.all(Array.from({ length: 25 }, isolate.send));
+  await vi.advanceTimersByTimeAsync(199);
+  expect(isolate.begun).toBe(20);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(passedOf(await responses)).toBe(25);
+  expect(isolate.begun).toBe(25);
+});
+
 it('a call outlives its request: waitUntil has the report and the place', async () => {
   const object = objectWith(() => 10);
   const app = createApp();
