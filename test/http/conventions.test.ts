@@ -192,13 +192,16 @@ describe('CORS', () => {
     expect(await allowedFor('https://site.example.com')).toBeNull();
   });
 
-  it('responds to a preflight with every header that the API reads', async () => {
+  it('responds to a preflight with every header that the API reads, and the methods of all routes', async () => {
     const response = await sendWith({ CORS_ORIGINS }, LIST, preflight);
     await expectStatus(response, 204);
     expect(response.headers.get('Access-Control-Allow-Origin')).toBe(origin.Origin);
     const allowed = response.headers.get('Access-Control-Allow-Headers')?.toLowerCase() ?? '';
     const names = 'authorization content-type idempotency-key if-none-match x-api-key x-request-id';
     expect(allowed.split(',').sort()).toEqual(names.split(' '));
+    const ofRoutes = createApp().routes.flatMap(({ method }) => (method === 'ALL' ? [] : method));
+    const methods = response.headers.get('Access-Control-Allow-Methods')?.split(',');
+    expect(methods?.sort()).toEqual([...new Set(['HEAD', ...ofRoutes])].sort());
   });
 
   it('does not take a bare OPTIONS for a preflight', async () => {
