@@ -62,7 +62,7 @@ export function ingestRoutes() {
         key === undefined
           ? ingestWithoutKey(body, context)
           : ingestWithKey(body, await identityOf(key, canonical.value), context);
-      // The work goes on if the client hangs up.
+      // The work continues if the client hangs up.
       c.executionCtx.waitUntil(outcome.catch(() => undefined));
       return responseTo(await outcome);
     })

@@ -1,6 +1,6 @@
 /**
  * Bytes that `fetch` would not send, straight to the production bundle in workerd. It rejects malformed requests,
- * requests that break off or never end delay no other client, and the service goes on.
+ * requests that break off or never end delay no other client, and the service keeps serving.
  */
 
 import { connect } from 'node:net';

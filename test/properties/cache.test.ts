@@ -109,7 +109,7 @@ async function described(response: Response): Promise<string> {
   return `${name}: ${response.headers.get('Cache-Status')}${age === null ? '' : `, Age ${age}`}`;
 }
 
-/** Returns a database that answers once it is opened. `called` is fulfilled with its first call. */
+/** Returns a database that responds once it is opened. `called` is fulfilled with its first call. */
 function stalling() {
   const gate = Promise.withResolvers<void>();
   const called = Promise.withResolvers<void>();
@@ -120,7 +120,7 @@ function stalling() {
   return { DB, open: gate.resolve, called: called.promise };
 }
 
-/** Makes the edge cache answer its lookups once `gate` is fulfilled. */
+/** Makes the edge cache respond to lookups once `gate` is fulfilled. */
 function delayEdge(gate: Promise<unknown>) {
   const cache = caches.default;
   const delayed = new Proxy(cache, {

@@ -40,8 +40,8 @@ export const KV_FAULTS = {
   'fails on read': { get: failing },
   'fails on write': { put: failing },
   'fails on read and on write': { get: failing, put: failing },
-  'never answers a read': { get: never },
-  'never answers a write': { put: never },
+  'never responds a read': { get: never },
+  'never responds a write': { put: never },
   'gives an entry of another shape': { get: async () => ({ version: 0 }) },
 } satisfies Record<string, KvTaps>;
 
@@ -61,7 +61,7 @@ const SLOW_MS = 900;
 /** The ways in which any binding misbehaves. Each use makes a fresh one. */
 export const MODES = {
   'fails at once': () => failingAtOnce,
-  'never answers': () => never,
+  'never responds': () => never,
   'is slow': () => slowly,
   'fails every second call': () => {
     let calls = 0;

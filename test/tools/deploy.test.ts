@@ -161,7 +161,7 @@ describe('deploy', () => {
     expect(account.domains).toMatchObject([{ hostname: 'api.example.com', service: NAME }]);
   });
 
-  it('changes nothing when a migration fails, and goes on when it is mended', async () => {
+  it('changes nothing when a migration fails, and deploys when it is mended', async () => {
     const { account } = cloudflare;
     const before = account.workers.get(NAME)?.versions.length;
     const project = clone(QUICK);

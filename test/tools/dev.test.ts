@@ -152,7 +152,7 @@ describe('dev', () => {
 
   // npm passes both on in the same way.
   it.each(SIGNALS)(
-    'says what is wrong when every response is a 500, goes on, and ends when npm alone is sent %s',
+    'says what is wrong when every response is a 500, keeps running, and ends when npm alone is sent %s',
     async (signal) => {
       project.write('.dev.vars', 'API_KEY=any\nJWT_JWKS=\nFEED_CACHE_SECONDS=soon\n');
       const faulty = await project.serveByNpm(await claimPort(), /^Not ready/m);

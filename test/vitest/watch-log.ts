@@ -17,7 +17,7 @@ const ACCESS_LOG_LINE = '{"level":"info","message":"request"';
 
 /** Shorter values are words that any log line may hold. */
 const MIN_CHARACTERS = 8;
-/** Values of bodies and queries that a log line may hold too: kinds of events, words of routes and of JavaScript. */
+/** Values of bodies and queries that a log line may hold too: event types, and words of routes and of JavaScript. */
 const HARMLESS = [
   'booking.created',
   'booking.cancelled',

@@ -76,7 +76,7 @@ describe('a remote import', () => {
     expect(cloudflare.requests.filter((name) => /workers|kv/.test(name))).toEqual([]);
   });
 
-  it('reads back that it is done when every answer to its transaction is lost', async () => {
+  it('reads back that it is done when every response to its transaction is lost', async () => {
     cloudflare.faults = [{ ...APPLY, status: 502, isAfter: true }];
     const { code, stdout } = await load();
     expect([code, stored()]).toEqual([0, ['one', 'two']]);

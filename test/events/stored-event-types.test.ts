@@ -1,4 +1,4 @@
-/** Stored events as the OpenAPI document describes them, kind by kind. */
+/** Stored events as the OpenAPI document describes them, by event type. */
 
 import { env } from 'cloudflare:workers';
 import { describe, expect, it } from 'vitest';
@@ -20,8 +20,8 @@ function schemasOf(catalogue: Parameters<typeof storedEventOf>[0]) {
 }
 
 /**
- * Every kind that was ever accepted, with the types of its fields. Events are never deleted, so nothing may
- * ever be taken out: `storedEventOf` keeps a kind that is no longer accepted, and a former type of a field.
+ * Every event type that was ever accepted, with the types of its fields. Events are never deleted, so nothing may
+ * ever be taken out: `storedEventOf` keeps an event type that is no longer accepted, and a former type of a field.
  */
 const EVER_ACCEPTED: Record<string, Record<string, string | string[]>> = {
   'booking.created': {
