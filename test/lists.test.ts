@@ -4,70 +4,10 @@ import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createOpenApiDocument } from '../src/openapi/document.ts';
 import { expectError, expectStatus, get } from './support/http.ts';
-import { storeRow } from './support/list-rows.ts';
 import { sourceOf, storeListings } from './support/listings.ts';
+import { type List, lists, storeRow } from './support/lists.ts';
 
 const COUNT = 30;
-
-type List = {
-  path: string;
-  query: string;
-  /** The same filters, written in another way. */
-  same: string;
-  /** Other filters. */
-  others: string[];
-  /** Selects the ids of the list in its order; the slugs if its items have no id. */
-  sql: string;
-  pager?: string;
-};
-
-const EVENTS = {
-  path: '/api/v1/events',
-  sql: `select id from events where type in ('booking.created', 'booking.cancelled')
-    and aggregate_type = 'booking' and created_at > 3 order by seq`,
-};
-const LISTINGS = {
-  query: 'type=beach&status=listed,sold_out',
-  same: 'status=sold_out&status=listed,listed&type=beach',
-  others: ['type=beach', 'type=ski&status=listed,sold_out', 'status=listed,sold_out'],
-  sql: `select id from properties where type = 'beach' and status in ('listed', 'sold_out')
-    order by display_order, id`,
-};
-
-const lists: List[] = [
-  {
-    ...EVENTS,
-    query:
-      'type=booking.created,booking.cancelled&aggregate_type=booking&created_after=1970-01-01T00:00:00.003Z',
-    same: 'created_after=1970-01-01T02:00:00.0030%2B02:00&aggregate_type=booking&type=booking.cancelled&type=booking.created',
-    others: ['', 'type=booking.created', 'order=asc'],
-    sql: `${EVENTS.sql} desc`,
-  },
-  {
-    ...EVENTS,
-    query:
-      'order=asc&type=booking.created,booking.cancelled&aggregate_type=booking&created_after=1970-01-01T00:00:00.003Z',
-    same: 'created_after=1970-01-01T00:00:00.003Z&type=booking.cancelled,booking.created&aggregate_type=booking&order=asc',
-    others: ['order=asc', 'order=desc'],
-  },
-  { path: '/api/v1/web/properties', ...LISTINGS },
-  { path: '/api/v1/web/property-cards', ...LISTINGS },
-  {
-    path: '/api/v1/web/property-changes',
-    query: '',
-    same: 'locale=en',
-    others: [],
-    sql: `select id from properties where status <> 'hidden' order by change_seq`,
-    pager: 'after',
-  },
-  {
-    path: '/api/v1/web/locations',
-    query: '',
-    same: 'locale=en',
-    others: [],
-    sql: 'select id from locations order by slug is null, slug, id',
-  },
-];
 
 type Item = { id?: string; slug?: string };
 type Page = { data: Item[]; has_more: boolean; next_cursor: string | null };

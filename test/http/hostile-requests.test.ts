@@ -13,7 +13,7 @@ import {
   runs,
 } from '../support/hostile.ts';
 import { get, send } from '../support/http.ts';
-import { storeRow } from '../support/list-rows.ts';
+import { storeRow } from '../support/lists.ts';
 
 const FEED = '/api/v1/web/properties';
 const EVENTS = '/api/v1/events';
