@@ -29,11 +29,7 @@ type Shape = {
 
 /** Follows the first two paragraphs of the document's introduction. */
 const INTRODUCTION = `
-**Try it.** *Test Request* sends the key of \`.dev.vars\`.
-
-**Errors, limits, retries and headers** are the same everywhere: see [All operations](#tag/all-operations).
-
-**Guides.** \`docs/guides/building-a-site.md\`, \`docs/guides/apps.md\`, \`docs/guides/sending-events.md\`, \`docs/guides/staying-in-sync.md\`
+*Test Request* sends the key of \`.dev.vars\`. [All operations](#tag/all-operations) has the errors, limits and headers of every operation. The guides are in \`docs/guides\`.
 `.trim();
 
 /**

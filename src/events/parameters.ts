@@ -72,16 +72,16 @@ const FILTERS = {
   },
   type: {
     // Any name: stored events may have a type that the catalogue no longer has.
-    schema: valueList(name, MAX_EVENT_TYPES, 'kinds')
+    schema: valueList(name, MAX_EVENT_TYPES, 'types')
       .exactOptional()
       .register(z.globalRegistry, {
-        description: 'Only events of these kinds: comma-separated, repeated, or both.',
+        description: 'Only events of these types: comma-separated, repeated, or both.',
         ...listMetadata({ type: 'string', ...NAME_BOUNDS }, MAX_EVENT_TYPES),
       }),
     condition: (types) => sql`${events.type} in (select value from json_each(${types}))`,
   },
   aggregate_type: {
-    schema: described(name.exactOptional(), 'Only events about this kind of entity.'),
+    schema: described(name.exactOptional(), 'Only events about entities of this type.'),
     condition: (type) => eq(events.aggregate_type, type),
   },
   aggregate_id: {

@@ -22,7 +22,7 @@ export const aggregateFields = {
     examples: ['bk_1001'],
   }),
   aggregate_type: name.meta({
-    description: 'Kind of the entity that the event concerns.',
+    description: 'Type of the entity that the event concerns.',
     examples: ['booking'],
   }),
 };
@@ -37,7 +37,7 @@ export function requestOf(type: EventType) {
 }
 
 function createRequest(type: EventType) {
-  const event_type = described(z.literal(type), 'Kind of the event.');
+  const event_type = described(z.literal(type), 'Type of the event.');
   return z.strictObject({ event_type, ...aggregateFields, payload: CATALOGUE[type]() });
 }
 

@@ -15,7 +15,7 @@ export const event = z
   .strictObject({
     object: z.literal('event'),
     id: lowerCaseUuid.meta({ description: 'Identifies the event.' }),
-    type: name.meta({ description: 'Kind of the event.', examples: ['booking.created'] }),
+    type: name.meta({ description: 'Type of the event.', examples: ['booking.created'] }),
     status: z.enum(['pending', 'idempotent']).meta({
       id: 'EventStatus',
       description:

@@ -12,15 +12,13 @@ import { portablePattern } from './portable-pattern.ts';
 const CHAPTERS = [propertyChapter, eventChapter, healthChapter];
 
 const INTRODUCTION = `
-Domain events accepted once, and a public feed of property listings.
+A public feed of property listings, and domain events that are each stored once.
 
-**Credentials.** Send \`x-api-key\`. The property feed also accepts an \`Authorization: Bearer\` token. Health needs no credentials.
+**Credentials.** Send \`x-api-key\`. The feed also accepts an \`Authorization: Bearer\` token. Health needs no credentials.
 
-**Errors.** Every error has the same body: branch on \`error.code\`. An unknown path is a 404 \`resource_missing\`. A method that a path does not have is a 405 \`method_not_allowed\` with an \`Allow\` header. HEAD is GET without a body.
+**Errors.** Every error has the same body: branch on \`error.code\`. \`X-Should-Retry\` says whether to send the same request again, and \`Retry-After\` how many seconds to wait. Send each event with an \`Idempotency-Key\`: then a repeated request stores it once. An unknown path is a 404, and another method is a 405 with \`Allow\`. HEAD is GET without a body.
 
 **Limits.** A client address may send 100 requests in ${WINDOW_SECONDS} seconds, and 200 further requests that send events, unless this deployment has other limits. \`X-RateLimit-Remaining\` is the number of requests left.
-
-**Retries.** \`X-Should-Retry\` on an error says whether to send the same request again, and \`Retry-After\` how many seconds to wait. Give each event an \`Idempotency-Key\`, so that a repeated request stores the event once.
 `.trim();
 
 /** The errors that several operations have, as a table. */

@@ -130,7 +130,7 @@ export const eventChapter = chapter(tag, {
   'POST /api/public/events/ingest': {
     operationId: 'ingestEvent',
     summary: 'Record a domain event',
-    description: `Stores an event. With an \`Idempotency-Key\`, the request can be repeated safely: the same key with the same body always returns the same event, and the same key with another body is rejected for 24 hours. Two bodies are equal if their canonical JSON (RFC 8785) is: the order of fields and white space do not matter. The id of the event is the UUID version 5 of the key, so a sender can compute it. The body has at most ${MAX_BODY_KIB} KiB and 64 levels.`,
+    description: `Stores an event. With an \`Idempotency-Key\`, the request can be repeated safely: the same key with the same body always returns the same event, and the same key with another body is rejected for 24 hours. Two bodies are equal if their canonical JSON (RFC 8785) is: the order of fields and white space do not matter. The id of the first event of a key is the UUID version 5 of the key, so a sender can compute it. The body has at most ${MAX_BODY_KIB} KiB and 64 levels.`,
     access: ACCESS.eventsWrite,
     headers: {
       [IDEMPOTENCY_KEY_HEADER]: name.optional().meta({

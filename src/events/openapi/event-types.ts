@@ -20,7 +20,7 @@ const types = eventType.options.map((type) => {
 export const ingestRequest = unionByType(
   'event_type',
   types.map(({ type, name, request }) =>
-    request.meta({ id: `${name}Request`, description: `An event of the kind \`${type}\`.` }),
+    request.meta({ id: `${name}Request`, description: `An event of the type \`${type}\`.` }),
   ),
 ).meta({ id: 'IngestRequest', description: 'A domain event.' });
 
@@ -35,7 +35,7 @@ const batchItem = unionByType(
   types.map(({ type, name, request }) =>
     request.extend({ idempotency_key: key }).meta({
       id: `${name}Item`,
-      description: `An event of the kind \`${type}\`, with its key.`,
+      description: `An event of the type \`${type}\`, with its key.`,
     }),
   ),
 ).meta({ id: 'BatchItem', description: 'An event with its key.' });
@@ -69,15 +69,15 @@ export function storedEventOf(payloads: Readonly<Record<string, z.ZodObject>>) {
           'The data of the event as it was accepted, unknown fields included. A value may lie outside the present bounds, because bounds may have changed since.',
         override: ({ jsonSchema }) => removeBounds(jsonSchema),
       });
-    const type = described(z.literal(eventType), 'Kind of the event.');
+    const type = described(z.literal(eventType), 'Type of the event.');
     return storedEvent
       .extend({ type, payload })
-      .meta({ id, description: `A stored event of the kind \`${eventType}\`.` });
+      .meta({ id, description: `A stored event of the type \`${eventType}\`.` });
   });
   return unionByType('type', members).meta({
     id: 'StoredEvent',
     description:
-      'A domain event with its data. Later versions of the service may know more kinds: skip events of unknown kinds.',
+      'A domain event with its data. Later versions of the service may have more types: skip events of unknown types.',
   });
 }
 
