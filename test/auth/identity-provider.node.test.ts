@@ -69,7 +69,7 @@ describe('a key set over HTTP', () => {
   });
 });
 
-it('lets exactly 100 of 300 requests pass that one address sends at once', async () => {
+it('passes exactly 100 of 300 requests that one address sends at once', async () => {
   const headers = { 'CF-Connecting-IP': '192.0.2.2' };
   const statuses = await atOnce(300, () => statusOf('/api/none', headers));
   expect(statuses.filter((status) => status === 404)).toHaveLength(100);

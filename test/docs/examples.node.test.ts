@@ -510,7 +510,7 @@ const scripts = DOCUMENTS.filter((path) => path !== 'README.md').flatMap((path) 
     .map((script) => ({ path, script })),
 );
 
-it.each(scripts)('the curl lines work as they stand in $path: $script', async ({ script }) => {
+it.each(scripts)('the curl lines of $path work unchanged: $script', async ({ script }) => {
   expect(script).toContain('http://localhost:3001/');
   const ours = script
     .replaceAll('http://localhost:3001', service.origin)

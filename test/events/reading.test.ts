@@ -71,7 +71,7 @@ describe('the list of events', () => {
     expect(one.received_from).toBe('booking-system');
   });
 
-  it('filters by kinds, comma-separated or repeated, and by aggregate', async () => {
+  it('filters by types, comma-separated or repeated, and by aggregate', async () => {
     const ids = await acceptInOrder(8, (index) => ({
       event_type: index % 2 ? 'booking.cancelled' : 'booking.created',
       aggregate_type: index < 4 ? 'booking' : 'stay',
@@ -196,7 +196,7 @@ describe('one event', () => {
   });
 });
 
-it('an event of a kind that a later version has stored is served, as it is after a rollback', async () => {
+it('an event of a type that a later version has stored is served, as it is after a rollback', async () => {
   const ids = await acceptInOrder(3);
   const later = env.DB.prepare(`UPDATE events SET type = 'stay.begun' WHERE id = ?`);
   await later.bind(ids[1]).run();

@@ -54,7 +54,7 @@ const union = z.object({
 });
 const fields = z.object({ properties: z.record(z.string(), z.object({ type: z.unknown() })) });
 
-/** The payloads of stored events as the service's document describes them: kind → field → type. */
+/** The payloads of stored events as the service's document describes them: event type → field → type. */
 function described(): Record<string, Record<string, unknown>> {
   const document: unknown = JSON.parse(JSON.stringify(createOpenApiDocument()));
   const { StoredEvent, ...schemas } = union.parse(document).components.schemas;
@@ -67,7 +67,7 @@ function described(): Record<string, Record<string, unknown>> {
   );
 }
 
-it('stored events are described for ever: each kind, with the types that its fields ever had', () => {
+it('stored events are described for ever: each event type, with every type that its fields have had', () => {
   const hint =
     'Add what is new to EVER_ACCEPTED. storedEventOf in src/events/openapi/event-types.ts keeps what was accepted once.';
   expect(described(), hint).toEqual(EVER_ACCEPTED);
@@ -84,7 +84,7 @@ describe('a stored event', () => {
     }
   });
 
-  it('is described by its kind alone', async () => {
+  it('is described by its type alone', async () => {
     const schemas = schemasOf({
       'stay.moved': z.looseObject({ nights: z.int().min(1).optional() }),
     });

@@ -17,7 +17,7 @@ async function messageOf(origin: string, bindings: object, key: string): Promise
 
 describe('the responses of a working copy that is not set up', () => {
   it.each(['http://localhost:3001', 'http://127.0.0.1:8787', 'http://[::1]:3001'])(
-    'say at %s what to run',
+    'name the next command at %s',
     async (origin) => {
       expect(await messageOf(origin, { API_KEY: undefined }, 'x')).toContain(HINT);
     },

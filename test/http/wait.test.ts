@@ -1,4 +1,4 @@
-/** Requests that wait for their list: when they look, when they end, and how many of them there may be. */
+/** Requests that wait for their list: when they poll, when they end, and how many of them there may be. */
 
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
@@ -30,8 +30,8 @@ const wait = async (DB: D1Database, path = emptyList()) =>
 const waitAt = async (address: string, DB: D1Database, path = emptyList()) =>
   (await callWith({ DB }, path, { headers: { 'CF-Connecting-IP': address } })).response;
 
-/** Counts the looks, each a round trip of D1, and knows when the requests sleep between two of them. */
-function lookCounter() {
+/** Counts the polls, each a round trip of D1, and knows when the requests sleep between two of them. */
+function pollCounter() {
   let count = 0;
   const DB = tapD1(env.DB, async (call) => {
     const results = await call();
@@ -41,15 +41,15 @@ function lookCounter() {
   return {
     DB,
     count: () => count,
-    /** Resolves when this number of looks has ended and this number of timers is left: the time limits of calls are cleared. */
-    async untilAsleep(looks: number, timers = 1): Promise<void> {
+    /** Resolves when this number of polls has ended and this number of timers is left: the time limits of calls are cleared. */
+    async untilAsleep(polls: number, timers = 1): Promise<void> {
       do await scheduler.wait(0);
-      while (count !== looks || vi.getTimerCount() !== timers);
+      while (count !== polls || vi.getTimerCount() !== timers);
     },
   };
 }
 
-/** Ends every wait of the isolate that has begun: their time is over, and they look for the last time. */
+/** Ends every wait of the isolate that has begun: their time is over, and they poll for the last time. */
 async function endAll(): Promise<void> {
   vi.setSystemTime(Date.now() + 25_000);
   await vi.advanceTimersByTimeAsync(1_000);
@@ -64,8 +64,8 @@ afterEach(() => {
 });
 
 describe('a request that waits', () => {
-  it('looks again a second after the last look, and responds with what it finds', async () => {
-    const { DB, count, untilAsleep } = lookCounter();
+  it('polls again a second after the last poll, and responds with the new event', async () => {
+    const { DB, count, untilAsleep } = pollCounter();
     const aggregateId = crypto.randomUUID();
     const waiting = wait(DB, emptyList(aggregateId));
     await untilAsleep(1);
@@ -77,8 +77,8 @@ describe('a request that waits', () => {
     expect(count()).toBe(2);
   });
 
-  it('looks 26 times in 25 seconds, and then responds with an empty list', async () => {
-    const { DB, count, untilAsleep } = lookCounter();
+  it('polls 26 times in 25 seconds, and then responds with an empty list', async () => {
+    const { DB, count, untilAsleep } = pollCounter();
     const waiting = wait(DB);
     for (let second = 1; second <= 25; second += 1) {
       await untilAsleep(second);
@@ -88,12 +88,12 @@ describe('a request that waits', () => {
     expect(count()).toBe(26);
   });
 
-  it('reads no row twice: each look continues where the last one ended', async () => {
+  it('reads no row twice: each poll continues where the last one ended', async () => {
     await env.DB.exec(
       "WITH RECURSIVE n(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < 500) INSERT INTO events (id, type, aggregate_type, aggregate_id, payload, created_at) SELECT 'row ' || value, 'booking.created', 'booking', 'b', '{}', value FROM n",
     );
     const stored = await env.DB.prepare('SELECT count(*) AS n FROM events').first<number>('n');
-    const { DB, untilAsleep } = lookCounter();
+    const { DB, untilAsleep } = pollCounter();
     let rows = 0;
     const counted = tapD1(DB, async (call) => {
       const results = await call();
@@ -112,13 +112,13 @@ describe('a request that waits', () => {
     expect(rows).toBeLessThanOrEqual((stored ?? 0) + 7 * 3);
   });
 
-  it('looks again when a look fails, and in the end responds with an empty list', async () => {
+  it('polls again when a poll fails, and in the end responds with an empty list', async () => {
     vi.spyOn(console, 'error').mockReturnValue(undefined);
     for (const [failures, found] of [
       [2, 1],
       [100, 0],
     ]) {
-      const { DB: counted, count, untilAsleep } = lookCounter();
+      const { DB: counted, count, untilAsleep } = pollCounter();
       const DB = tapD1(counted, async (call) => {
         const results = await call();
         if (count() > 1 && count() <= Number(failures) + 1) throw new Error(OUT_OF_ORDER);
@@ -128,9 +128,9 @@ describe('a request that waits', () => {
       const waiting = wait(DB, emptyList(aggregateId));
       await untilAsleep(1);
       await store(aggregateId);
-      for (const look of [2, 3]) {
+      for (const poll of [2, 3]) {
         await vi.advanceTimersByTimeAsync(1_000);
-        await untilAsleep(look);
+        await untilAsleep(poll);
       }
       await endAll();
       expect(await waiting).toBe(found);
@@ -139,7 +139,7 @@ describe('a request that waits', () => {
   });
 
   it('gives nothing to waitUntil, so that it ends when its client hangs up', async () => {
-    const { DB, untilAsleep } = lookCounter();
+    const { DB, untilAsleep } = pollCounter();
     const ctx = createExecutionContext();
     const init = { headers: { 'x-api-key': API_KEY, 'CF-Connecting-IP': freshAddress() } };
     const request = new Request(`https://api.example.com${emptyList()}`, init);
@@ -150,8 +150,8 @@ describe('a request that waits', () => {
     expect(await lengthOf(await responding)).toBe(0);
   });
 
-  it('looks no more once its signal is aborted', async () => {
-    const { DB, count, untilAsleep } = lookCounter();
+  it('does not poll after its signal is aborted', async () => {
+    const { DB, count, untilAsleep } = pollCounter();
     const hangUp = new AbortController();
     const waiting = callWith({ DB }, emptyList(), { signal: hangUp.signal });
     await untilAsleep(1);
@@ -161,8 +161,8 @@ describe('a request that waits', () => {
     expect(count()).toBe(1);
   });
 
-  it('is rejected when the database is rewound meanwhile, and at once with a cursor from before', async () => {
-    const { DB, untilAsleep } = lookCounter();
+  it('is rejected when the database is rewound while it waits, and at once with an earlier cursor', async () => {
+    const { DB, untilAsleep } = pollCounter();
     const path = emptyList();
     const { response } = await callWith({}, path.replace('&wait=25', ''));
     const { resume_cursor } = await response.json<{ resume_cursor: string }>();
@@ -178,12 +178,12 @@ describe('a request that waits', () => {
 
 describe('of the requests that wait in one isolate', () => {
   it('five per client and list wait, and the next one gets Retry-After', async () => {
-    const { DB, untilAsleep } = lookCounter();
+    const { DB, untilAsleep } = pollCounter();
     const changes = '/api/v1/web/property-changes';
     const { response } = await callWith({}, changes);
     const { resume_cursor } = await response.json<{ resume_cursor: string }>();
     const address = freshAddress();
-    const held = Array.from({ length: 5 }, () => waitAt(address, DB));
+    const waiters = Array.from({ length: 5 }, () => waitAt(address, DB));
     await untilAsleep(5, 5);
     const further = await waitAt(address, DB);
     expect(further.headers.get('Retry-After')).toBe('1');
@@ -194,37 +194,37 @@ describe('of the requests that wait in one isolate', () => {
     ];
     await untilAsleep(8, 7);
     await endAll();
-    for (const each of await Promise.all([...held, ...others])) {
+    for (const each of await Promise.all([...waiters, ...others])) {
       expect(each.headers.has('Retry-After')).toBe(false);
       expect(await lengthOf(each)).toBe(0);
     }
   });
 
   it('50 wait, and each further one gets its response at once', async () => {
-    const { DB, untilAsleep } = lookCounter();
-    const held = Array.from({ length: MAX_WAITING }, () => wait(DB));
+    const { DB, untilAsleep } = pollCounter();
+    const waiters = Array.from({ length: MAX_WAITING }, () => wait(DB));
     await untilAsleep(MAX_WAITING, MAX_WAITING);
     expect([await wait(DB), await wait(DB)]).toEqual([0, 0]);
     await untilAsleep(MAX_WAITING + 2, MAX_WAITING);
     await endAll();
-    expect(await Promise.all(held)).toEqual(Array(MAX_WAITING).fill(0));
+    expect(await Promise.all(waiters)).toEqual(Array(MAX_WAITING).fill(0));
 
-    const next = lookCounter();
+    const next = pollCounter();
     const waiting = wait(next.DB);
     await next.untilAsleep(1);
     await endAll();
     expect(await waiting).toBe(0);
   });
 
-  it('one whose client has hung up counts no longer than its time', async () => {
-    const { DB, untilAsleep } = lookCounter();
+  it('one whose client has disconnected counts until the end of its wait', async () => {
+    const { DB, untilAsleep } = pollCounter();
     const gate = Promise.withResolvers<void>();
-    // The platform cancels a request in the midst of its work: here, the second look never ends.
+    // The platform cancels a request in the midst of its work: here, the second poll never ends.
     const cancelled = Array.from({ length: MAX_WAITING }, () => {
-      let looks = 0;
+      let polls = 0;
       const stopping = tapD1(DB, async (call) => {
-        looks += 1;
-        if (looks > 1) await gate.promise;
+        polls += 1;
+        if (polls > 1) await gate.promise;
         return call();
       });
       return wait(stopping);
@@ -233,9 +233,9 @@ describe('of the requests that wait in one isolate', () => {
     vi.setSystemTime(Date.now() + 25_000);
     await vi.advanceTimersByTimeAsync(1_000);
 
-    const next = lookCounter();
+    const next = pollCounter();
     const waiting = wait(next.DB);
-    // Each look that never ends has a time limit.
+    // Each poll that never ends has a time limit.
     await next.untilAsleep(1, MAX_WAITING + 1);
     gate.resolve();
     await Promise.all(cancelled);

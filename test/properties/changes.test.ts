@@ -142,7 +142,7 @@ describe('a reader that resumes', () => {
 });
 
 describe('wait', () => {
-  it('holds an empty response until there is a change, and no other one', async () => {
+  it('delays only an empty response, until there is a change', async () => {
     const { resume } = await readAll();
     const home = sourceOf();
     const waiting = read(`?after=${resume}&wait=25`);

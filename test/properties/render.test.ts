@@ -75,7 +75,7 @@ describe('the hero image', () => {
 });
 
 describe('the gallery', () => {
-  it('holds every web-visible photo by sort order, ties broken by id', () => {
+  it('has every web-visible photo by sort order, ties broken by id', () => {
     const photos = [
       photo({ web_sort_order: 3, section: 'studio' }),
       photo({ web_sort_order: -1, section: 'hero' }),

@@ -206,7 +206,7 @@ describe('the file of a backup', () => {
     expect(await labelsIn(path)).toEqual(texts);
   });
 
-  it('is begun again when an import is applied meanwhile', async () => {
+  it('begins again when an import is applied while it runs', async () => {
     const { sqlite, binding } = migrated();
     const prepare = binding.prepare.bind(binding);
     let isApplied = false;
@@ -338,7 +338,7 @@ describe('backup and restore of a deployed database', () => {
   const production = () =>
     restDatabase(cloudflare.openAccount(), cloudflare.account.database(NAME).uuid);
 
-  it('need the right to D1 only, and say what to run after a failure', async () => {
+  it('need the right to D1 only, and name the next command after a failure', async () => {
     const forbidden = { request: /\/(workers|storage)\//, status: 403 };
     const body = /INSERT OR REPLACE INTO \\"properties/;
     cloudflare.faults = [forbidden, { request: /\/query$/, body, status: 502, isAfter: true }];

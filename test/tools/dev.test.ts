@@ -69,7 +69,7 @@ describe('dev', () => {
     expect(await photo.text()).toMatch(/^<svg /);
   });
 
-  it('prints three curl lines that work as they are', async () => {
+  it('prints three curl lines that work unchanged', async () => {
     const lines = service.output().match(/^curl .*$/gm) ?? [];
     expect(lines).toHaveLength(3);
     const responses = await Promise.all(lines.map((line) => shell(`${line} -f`)));
@@ -80,7 +80,7 @@ describe('dev', () => {
     ]);
   });
 
-  it('responds to the first requests of the README as they are written', async () => {
+  it('responds to the unchanged first requests of the README', async () => {
     const script = codeBlocksOf('README.md', 'sh').find((block) => block.includes('curl ')) ?? '';
     expect(script).toContain('http://localhost:3001/');
     const output = await shell(
@@ -91,7 +91,7 @@ describe('dev', () => {
     expect(output).toContain('"status":"idempotent"');
   });
 
-  it('prints what the Worker logs where its output is no terminal', async () => {
+  it('prints the log of the Worker if its output is no terminal', async () => {
     const id = 'printed-log-line';
     await fetch(`${service.origin}/api/none`, { headers: { 'X-Request-ID': id } });
     const line = () =>
@@ -152,7 +152,7 @@ describe('dev', () => {
 
   // npm passes both on in the same way.
   it.each(SIGNALS)(
-    'says what is wrong when every response is a 500, keeps running, and ends when npm alone is sent %s',
+    'names the fault when every response is a 500, keeps running, and ends when npm alone is sent %s',
     async (signal) => {
       project.write('.dev.vars', 'API_KEY=any\nJWT_JWKS=\nFEED_CACHE_SECONDS=soon\n');
       const faulty = await project.serveByNpm(await claimPort(), /^Not ready/m);

@@ -85,7 +85,7 @@ describe('rollback', () => {
     });
   });
 
-  it('deploys the code of before again, with the key and the vars of today', async () => {
+  it('deploys the earlier code again, with the present key and vars', async () => {
     expect((await deploy()).code).toBe(0);
     putKey('old-key');
     const index = readFileSync(join(project.directory, 'src/index.ts'), 'utf8');
@@ -112,7 +112,7 @@ describe('rollback', () => {
     expect(git('status', '--porcelain')).toBe('');
   });
 
-  it('leaves a state in which the next key and the next deployment go as usual', async () => {
+  it('leaves a state in which the next key and the next deployment work', async () => {
     putKey('third-key');
     expect(served()).toMatchObject({ secrets: { API_KEY: 'third-key' }, isBad: false });
     const { code, stderr } = await rollback();

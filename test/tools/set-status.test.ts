@@ -25,7 +25,7 @@ describe('set-status', () => {
       (slug) => imports.rows(`SELECT status FROM properties WHERE slug = '${slug}'`)[0]?.status,
     );
 
-  it('says what would change with --dry-run, and writes nothing', async () => {
+  it('prints the changes under --dry-run, and writes nothing', async () => {
     const before = rows();
     const dry = await imports.setStatus('hidden', HOME, '--dry-run');
     expect(dry).toMatchObject({ code: 0, stderr: '' });

@@ -29,7 +29,7 @@ it('npm test -- FILE runs these files and folders only, prints a line for each f
   expect(left.filter((name) => name.startsWith(`npm-test-${pid}-`))).toEqual([]);
 });
 
-it('withholds what the runtime prints while the tests run', () => {
+it('withholds the output of the runtime while the tests run', () => {
   const script = `
     const { withholdOutput } = await import('./tools/test.ts');
     const { streams, release } = withholdOutput();

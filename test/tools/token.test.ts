@@ -80,7 +80,7 @@ describe('token', () => {
   });
 
   it.each(['JWT_JWKS=', 'JWT_JWKS_URL=', 'JWT_JWKS_URL=https://identity.example.com/jwks'])(
-    'leaves a .dev.vars with %s as it is, and warns',
+    'leaves a .dev.vars with %s unchanged, and warns',
     async (line) => {
       project.write('.dev.vars', `${line}\n`);
       const { code, stdout, stderr } = await token();

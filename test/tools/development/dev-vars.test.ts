@@ -57,7 +57,7 @@ LINES="one
 two"
 `.replace('EMPTY=\n', 'EMPTY=\r\n');
 
-  it('are those that wrangler reads', async () => {
+  it('are the vars that wrangler reads', async () => {
     write('wrangler.toml', TOML);
     write('.dev.vars', DEV_VARS);
     const vars = readVars(directory);

@@ -28,7 +28,7 @@ it.each([
   expect(line(fields)).toBe(shown);
 });
 
-it('another line of the log is shown as it is', () => {
+it('another line of the log is shown unchanged', () => {
   expect(requestLine('{"level":"error","message":"no database"}')).toBeUndefined();
   expect(requestLine('⎔ Reloading local server...')).toBeUndefined();
 });

@@ -13,7 +13,7 @@ beforeEach(async () => {
 afterEach(() => imports.clear());
 
 describe('a sheet', () => {
-  it('changes what its cells give, and an empty cell changes nothing', async () => {
+  it('changes the fields of its cells, and an empty cell changes nothing', async () => {
     const before = await imports.stored('casa-marea');
     const done = await imports.loadSheet(
       'slug,price_from,title.en,is_early_access,location,amenities\n' +

@@ -112,7 +112,7 @@ describe('a listings file', () => {
     expect(linesOf(text)).toContain(`${place} appears twice in the same object`);
   });
 
-  it('reports a repeated section alone: which of the two was meant is not known', () => {
+  it('reports a repeated section alone: either of the two may be meant', () => {
     const text = `{"properties":[{"slug":1}],"properties":[{"slug":2}],"homes":[]}`;
     expect(linesOf(text)).toEqual(['the file: properties appears twice in the same object']);
   });

@@ -54,7 +54,7 @@ const range = (first: number, length: number) =>
 
 describe('a patch', () => {
   it.each([{ slug: 'casa-marea' }, { hid: 'H-1' }])(
-    'changes only what it gives, in the listing %o',
+    'changes only the fields of the patch, in the listing %o',
     async (key) => {
       const before = await imports.stored('casa-marea');
       const done = await patch({ ...key, price_from: 121000, title: { fr: 'La maison' } });

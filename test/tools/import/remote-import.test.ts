@@ -96,7 +96,7 @@ describe('a remote import', () => {
     ]);
   });
 
-  it('says that the outcome is not known, and what to run, when it cannot be read back', async () => {
+  it('says that the outcome is not known, and names the next command, when it cannot be read back', async () => {
     // Every call from the transaction on is lost.
     cloudflare.failFrom(APPLY.body);
     const { code, stderr } = await load();
@@ -132,7 +132,7 @@ describe('a remote import', () => {
     expect(stderr).toContain('Nothing was changed.');
   });
 
-  it('is done whichever of its calls fails once, before or after it is carried out', async () => {
+  it('succeeds when any one of its calls fails once, before or after its effect', async () => {
     await load();
     const calls = cloudflare.requests.length;
     for (let skip = 0; skip < calls; skip += 1) {

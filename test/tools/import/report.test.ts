@@ -149,7 +149,7 @@ it('problems are red and warnings yellow where there are colours', async () => {
   expect(emptied.stderr).toBe(`\u001b[33mWarning: emptied city of 1 listing: ${HOME}\u001b[39m\n`);
 });
 
-it('quality is reported with counts, and rejects nothing; that of before in one line', async () => {
+it('quality is reported with counts, and rejects nothing; earlier findings take one line', async () => {
   const url = 'https://a.example/1.jpg';
   const photo = { url, section: 'hero', web_visible: true, web_sort_order: 1 };
   const title = { en: 'House' };
