@@ -79,7 +79,7 @@ export class FeedCache {
 
   findInMemory(key: CacheKey): CachedResponse | undefined {
     const response = this.#memory.get(key.response);
-    return response && this.#unlessRemoved('memory', key, response);
+    return response && this.#withState('memory', key, response);
   }
 
   /** Never rejects, and takes about two seconds at most. */
@@ -93,7 +93,7 @@ export class FeedCache {
       const etag = found?.headers.get('ETag');
       if (found === undefined || !etag) return undefined;
       const body = await withDeadline(found.arrayBuffer(), EDGE_DEADLINE_MS, 'edge cache body');
-      return this.#unlessRemoved('edge', key, responseOf(body, etag, readAtOf(found)));
+      return this.#withState('edge', key, responseOf(body, etag, readAtOf(found)));
     } catch (error) {
       logFault('the edge cache could not be read', error);
       return undefined;
@@ -149,12 +149,13 @@ export class FeedCache {
   }
 
   /** Returns a response with its state; undefined if its listing was removed later. */
-  #unlessRemoved(
+  #withState(
     level: CachedResponse['level'],
-    { removal = '' }: CacheKey,
+    { removal }: CacheKey,
     response: FeedResponse,
   ): CachedResponse | undefined {
-    if (response.readAt <= (this.#readTimes.get(removal) ?? 0)) return undefined;
+    const removedAt = removal && this.#readTimes.get(removal);
+    if (removedAt && response.readAt <= removedAt) return undefined;
     const ageMs = Date.now() - response.readAt;
     return { response, level, state: this.#stateAt(ageMs), ttlMs: this.#currentMs - ageMs };
   }

@@ -47,6 +47,7 @@ export function decodeChangePlace(cursor: string | undefined): Promise<ChangePla
   return decodeCursor(cursor, SCOPE, changePlace, 'after');
 }
 
+/** A removal after `seq` is never skipped, so `start` is at least `seq`. */
 export function changeCursor({ generation, seq, start }: ChangePlace): Promise<string> {
   return encodeCursor(SCOPE, [generation, seq, Math.max(seq, start)]);
 }
@@ -99,16 +100,17 @@ export async function readChanges(
         ]),
       );
       state = first?.results[0];
-      // The change at a place of another generation was undone, and the place may have been assigned again.
-      if (after !== undefined && after.generation !== state?.generation)
-        throw invalidCursor('after');
       return page?.results ?? [];
     },
     (row) => propertyOf(row, publicSiteUrl),
   );
   const { generation = '', newest } = state ?? {};
+  // The change at a place of another generation was undone, and the place may have been assigned again.
+  if (after !== undefined && after.generation !== generation) throw invalidCursor('after');
+
   const start = after?.start ?? newest ?? 0;
   const last = items.at(-1)?.row.change_seq ?? after?.seq ?? 0;
+  // The last page of a first pass ends after the removals that it skipped.
   const seq = next?.change_seq ?? Math.max(start, last);
   const place = { generation, seq, start };
   const cursor = await changeCursor(place);
@@ -117,9 +119,9 @@ export async function readChanges(
   return { json, isEmpty: items.length === 0, place };
 }
 
-/** Returns the JSON text of a change's property, empty for a removed one; undefined if it was left out. */
+/** Returns the property of a change as JSON text, which is `null` for a removal; undefined if it was left out. */
 function propertyOf(row: ChangeRow, publicSiteUrl: string): string | undefined {
-  return row.status === 'hidden' ? '' : documentOf(row, publicSiteUrl, 'document');
+  return row.status === 'hidden' ? 'null' : documentOf(row, publicSiteUrl, 'document');
 }
 
 function changeJson(
@@ -135,19 +137,24 @@ function changeJson(
     change: isRemoved ? 'removed' : 'published',
     changed_at: new Date(row.changed_at).toISOString(),
   };
-  const property = isRemoved ? 'null' : locale ? inLanguages(document, locale) : document;
+  const property = locale ? inLanguages(document, locale) : document;
   return `${JSON.stringify(change).slice(0, -1)},"property":${property}}`;
 }
 
 const { change_seq, id, slug, status, changed_at, removed_slug, former_slugs } = properties;
-const isPublic = sql`${status} <> 'hidden'`;
 
+/**
+ * Selects a page of changes:
+ *
+ *     select change_seq, id, … from properties
+ *     where change_seq > ? and (status <> 'hidden' or change_seq > ?) order by change_seq limit ?
+ */
 const CHANGES = statementOf(
   keysetPage<ChangeRow>({
     columns: sql`${id}, ${slug}, ${status}, ${changed_at}, ${removed_slug}, ${former_slugs},
       ${listingText('document', withinShare)}`,
     from: properties,
-    ranges: [sql`(${isPublic} or ${change_seq} > ${placeholder('start')})`],
+    ranges: [sql`(${status} <> 'hidden' or ${change_seq} > ${placeholder('start')})`],
     order: [change_seq],
   }),
 );

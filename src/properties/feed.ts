@@ -32,16 +32,17 @@ const EDGE_HEAD_START_MS = 20;
 const D1_HEAD_START_MS = 300;
 /** D1 has been seen to stall for more than a minute. */
 const STALL_MS = 2_000;
-/** The time after a fault in which D1 counts as failed before it is read. */
+/** For this time after a fault, D1 counts as failed before it is read. */
 const FAULT_PAUSE_MS = 5_000;
-/** The time after a fault in which a slow read counts as failed. */
-const FAULT_MEMORY_MS = 60_000;
+/** For this time after a fault, D1 counts as failed once a read is slow. */
+const RECENT_FAULT_MS = 60_000;
+/** While D1 is slow, a response is served for this time after it became stale. */
 const SLOW_GRACE_MS = 300_000;
 /** Then another request may renew a response: the first renewal has failed, or was cancelled. */
 const RENEWAL_RETRY_MS = 6_000;
 const MAX_RENEWALS = 1_000;
 
-/** A kind of response that is cached. Equal requests have equal JSON texts. */
+/** A kind of response that is cached, under the JSON text of its request: equal requests must have equal texts. */
 export type FeedKind<Request> = {
   name: string;
   /** Reads the response in all languages from D1, as JSON text. */
@@ -145,7 +146,7 @@ export class Feed {
 
     // 300 ms
     if (outcome === undefined) {
-      const d1 = this.#hadFault(FAULT_MEMORY_MS) ? 'failed' : 'slow';
+      const d1 = this.#hadFault(RECENT_FAULT_MS) ? 'failed' : 'slow';
       const served = this.#serveCached(call, d1);
       if (served) return served;
       outcome = await firstWithin(reading, STALL_MS - D1_HEAD_START_MS, undefined);
@@ -242,10 +243,13 @@ export function chooseCached(
     case 'current':
     case 'renewing':
       return cached;
-    case 'stale':
-      if (d1 === 'failed' || (d1 === 'slow' && cached.ttlMs >= -SLOW_GRACE_MS)) return cached;
+    case 'stale': {
+      const isWithinGrace = -cached.ttlMs <= SLOW_GRACE_MS;
+      return d1 === 'failed' || (d1 === 'slow' && isWithinGrace) ? cached : undefined;
+    }
+    default:
+      return undefined;
   }
-  return undefined;
 }
 
 /** Never rejects. By default the nearest replica may respond: its lag is shorter than the age of a cached response. */

@@ -20,7 +20,11 @@ export function mapLocales<T>(
   return Object.fromEntries(entries);
 }
 
-/** Cuts each text of a JSON document to the chosen languages, as far as it has them. */
+/**
+ * Cuts each text of a JSON document to the chosen languages, as far as it has them.
+ *
+ * @example inLanguages('{"title":{"en":"Sea view","fr":"Vue sur la mer"}}', ['fr', 'es']) // '{"title":{"fr":"Vue sur la mer"}}'
+ */
 export function inLanguages(document: string, locale: readonly string[]): string {
   return JSON.stringify(cutTexts(JSON.parse(document), locale));
 }

@@ -7,13 +7,12 @@ import { uuid } from '../schema.ts';
 import { readD1 } from '../storage/d1.ts';
 import { keysetPage, readPage, statementOf, withinShare } from '../storage/statement.ts';
 import type { FeedKind } from './feed.ts';
-import { slug as slugText } from './slug.ts';
 import { locations } from './table.ts';
 
 /** The position of a location in the list: by slug, locations without a slug last, then by id. */
-type LocationPosition = readonly [slug: string | null, id: string];
+type LocationPosition = readonly [sortSlug: string, id: string];
 
-const position: z.ZodType<LocationPosition> = z.tuple([slugText.nullable(), uuid]).readonly();
+const position: z.ZodType<LocationPosition> = z.tuple([z.string(), uuid]).readonly();
 
 const SCOPE: CursorScope = { list: 'locations' };
 
@@ -25,26 +24,23 @@ export function decodeLocationPosition(cursor: string | undefined) {
 type LocationsRequest = { limit: number; after?: LocationPosition | undefined };
 
 /** The name is null if it was left out. */
-type LocationRow = Omit<typeof locations.$inferSelect, 'sort_slug' | 'name'> & {
-  name: string | null;
-};
+type LocationRow = Omit<typeof locations.$inferSelect, 'name'> & { name: string | null };
 
-/** The `sort_slug` of a location without a slug. */
-const NO_SLUG = '~';
+const BEGINNING: LocationPosition = ['', ''];
 
 export const LOCATION_PAGE: FeedKind<LocationsRequest> = {
   name: 'locations',
   /** Reads at most `limit + 1` rows. */
-  async find(connection, _, { limit, after: [slug, id] = ['', ''] }) {
-    const place = { after0: slug ?? NO_SLUG, after1: id };
+  async find(connection, _, { limit, after = BEGINNING }) {
+    const position = { after0: after[0], after1: after[1] };
     const { items, next } = await readPage(
       limit,
-      (size) => readD1(() => PAGE.rows(connection, { ...place, ...size })),
+      (size) => readD1(() => PAGE.rows(connection, { ...position, ...size })),
       documentOf,
     );
     const documents = items.map(({ document }) => document);
-    const last = next && [next.slug, next.id];
-    return listJson(documents, last ? await encodeCursor(SCOPE, last) : null);
+    const cursor = next ? await encodeCursor(SCOPE, [next.sort_slug, next.id]) : null;
+    return listJson(documents, cursor);
   },
 };
 
@@ -54,13 +50,11 @@ function documentOf({ id, slug, name }: LocationRow): string | undefined {
   return `${head.slice(0, -1)},"name":${name}}`;
 }
 
-const { id, slug, sort_slug, name } = locations;
-
 const PAGE = statementOf(
   keysetPage<LocationRow>({
-    columns: sql`${slug}, ${withinShare(name)} as name`,
+    columns: sql`${locations.slug}, ${withinShare(locations.name)} as name`,
     from: locations,
     ranges: [sql`true`],
-    order: [sort_slug, id],
+    order: [locations.sort_slug, locations.id],
   }),
 );

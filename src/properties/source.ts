@@ -21,7 +21,7 @@ type Photo = {
 type Video = { id: string; url: string; type: string; web_visible: boolean; sort_order: number };
 
 /** The fields that `render` makes. */
-type Rendered =
+type RenderedField =
   | 'object'
   | 'status'
   | 'description'
@@ -30,7 +30,7 @@ type Rendered =
   | 'video_url'
   | 'url';
 
-export type Source = Omit<Property, Rendered> & {
+export type Source = Omit<Property, RenderedField> & {
   status: Property['status'] | 'hidden';
   description: Localized<RichText>;
   hero_photo_id: string | null;

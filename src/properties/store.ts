@@ -33,14 +33,18 @@ type PageRequest = {
 
 type ListingKey = { id: string } | { slug: string };
 
-type Shape = Pick<PageRequest, 'shows' | 'filters'>;
+/** One list of the feed, at any position. */
+type FeedList = Pick<PageRequest, 'shows' | 'filters'>;
 
-function scopeOf({ shows, filters }: Shape): CursorScope {
+function scopeOf({ shows, filters }: FeedList): CursorScope {
   return { list: shows === 'card' ? 'property-cards' : 'properties', filters };
 }
 
 /** Throws `invalid_cursor` unless the cursor is of this list. */
-export function decodeListingPosition(cursor: string, list: Shape): Promise<Position | undefined> {
+export function decodeListingPosition(
+  cursor: string,
+  list: FeedList,
+): Promise<Position | undefined> {
   return decodeCursor(cursor, scopeOf(list), position);
 }
 
@@ -67,8 +71,8 @@ export const LISTING_PAGE: FeedKind<PageRequest> = {
     );
     const documents = items.map(({ document }) => document);
     const scope = scopeOf({ shows, filters });
-    const last = next && [next.display_order, next.id];
-    return listJson(documents, last ? await encodeCursor(scope, last) : null);
+    const cursor = next ? await encodeCursor(scope, [next.display_order, next.id]) : null;
+    return listJson(documents, cursor);
   },
 };
 
@@ -91,14 +95,18 @@ export type ListingText = { text: string | null; is_current: number };
 
 type Shown = PageRequest['shows'];
 
-const isCurrent = sql`${properties.rendering} = ${placeholder('rendering')}`;
+const currentSql = sql`${properties.rendering} = ${placeholder('rendering')}`;
 
-/** Selects the `is_current` of a `ListingText`, and its `text` by `select`. */
+/**
+ * Selects a `ListingText`. `boundSql` wraps the column of the text: it leaves out a text that may not be read.
+ *
+ *     rendering = ? as is_current, iif(rendering = ?, document, source) as text
+ */
 export const listingText = (
   shows: Shown,
-  select: (column: SQLWrapper) => SQLWrapper,
-) => sql`${isCurrent} as is_current,
-  iif(${isCurrent}, ${select(properties[shows])}, ${select(properties.source)}) as text`;
+  boundSql: (column: SQLWrapper) => SQLWrapper,
+) => sql`${currentSql} as is_current,
+  iif(${currentSql}, ${boundSql(properties[shows])}, ${boundSql(properties.source)}) as text`;
 
 /** Feed read, 6: returns a listing as JSON text; undefined if its text was left out. */
 export function documentOf(
@@ -106,7 +114,8 @@ export function documentOf(
   publicSiteUrl: string,
   shows: Shown,
 ): string | undefined {
-  if (text === null || is_current) return text ?? undefined;
+  if (text === null) return undefined;
+  if (is_current) return text;
   const source: Source = JSON.parse(text);
   const listing = render(source, publicSiteUrl);
   return JSON.stringify(listing && shows === 'card' ? cardOf(listing) : listing);
@@ -131,8 +140,10 @@ const pageStatement = statementsOf(pageQuery, ({ shows, filters }) =>
   [shows, filters.status.length, ...namesOf(filters)].join(),
 );
 
+/** The filters that compare a column with one value. */
 const EXACT_FILTERS = [...FILTER_COLUMNS, 'location'] as const;
 
+/** Returns the names of the exact filters that a request has. */
 function namesOf(filters: FeedFilters) {
   return EXACT_FILTERS.filter((name) => filters[name] !== undefined);
 }
@@ -141,8 +152,15 @@ function namesOf(filters: FeedFilters) {
 const LOCATION_ID = sql`
   (select ${locations.id} from ${locations} where ${locations.slug} = ${placeholder('location')})`;
 
-/** Selects a page, and the listing after it. Each status is one range of one index, and SQLite merges the ranges. */
-function pageQuery({ shows, filters }: Shape): SQL<ListingRow> {
+/**
+ * Selects a page, and the listing after it. Each status is one range of one index, and SQLite merges the ranges:
+ *
+ *     select display_order, id, … from properties where (display_order, id) > (?, ? || ' ') and status = ? and type = ?
+ *     union all
+ *     select display_order, id, … from properties where (display_order, id) > (?, ? || ' ') and status = ? and type = ?
+ *     order by display_order, id limit ?
+ */
+function pageQuery({ shows, filters }: FeedList): SQL<ListingRow> {
   const exact = namesOf(filters).map((name) =>
     name === 'location'
       ? sql`and ${properties.location_id} = ${LOCATION_ID} `
