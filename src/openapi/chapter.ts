@@ -136,7 +136,7 @@ function operationOf(operation: Operation, request: ExampleRequest): ZodOpenApiO
       requestBody: {
         required: true,
         description: body.description,
-        content: json(body.schema, body.examples),
+        content: jsonContent(body.schema, body.examples),
       },
     }),
     responses: {
@@ -190,8 +190,7 @@ export function queryError(query: z.ZodObject, sent: Record<string, string[]>): 
   return validationError(problems);
 }
 
-/** A JSON body. */
-function json(schema: z.ZodType, examples: Examples) {
+function jsonContent(schema: z.ZodType, examples: Examples) {
   return { 'application/json': { schema, examples } satisfies ZodOpenApiMediaTypeObject };
 }
 
@@ -200,7 +199,7 @@ function successResponse(response: SuccessResponse): ZodOpenApiResponseObject {
   return {
     description,
     headers: z.object({ ...commonHeaders, ...headers }),
-    ...(schema && { content: json(schema, examples) }),
+    ...(schema && { content: jsonContent(schema, examples) }),
   };
 }
 
@@ -223,7 +222,7 @@ function errorResponse(
     ...(id && { id }),
     description,
     headers: z.object({ ...errorHeaders, ...headersOfErrors(errors) }),
-    content: json(errorResource, Object.fromEntries(examples)),
+    content: jsonContent(errorResource, Object.fromEntries(examples)),
   };
   if (id) sharedResponses.set(id, response);
   return response;

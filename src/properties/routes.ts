@@ -16,7 +16,7 @@ import {
   listParameters,
   locationParameters,
 } from './parameters.ts';
-import { isSlug } from './slug.ts';
+import { slug } from './slug.ts';
 import { decodeListingPosition, LISTING, LISTING_PAGE } from './store.ts';
 
 /** Mounted at /api/v1/web. */
@@ -76,6 +76,6 @@ async function respondWithChanges(
 /** Returns the key that a path names: an id or a slug. Throws the 404 for a name that no listing can have. */
 function keyOf(slugOrId: string) {
   if (isUuid(slugOrId)) return { id: slugOrId.toLowerCase() };
-  if (isSlug(slugOrId)) return { slug: slugOrId };
+  if (slug.safeParse(slugOrId).success) return { slug: slugOrId };
   throw noSuchProperty();
 }

@@ -15,8 +15,3 @@ export const slug = z
   .regex(SLUG_FORM, SLUG_MESSAGE)
   .refine((value) => !isUuid(value), { error: 'must not be a UUID' })
   .register(z.globalRegistry, { examples: ['casa-marea'] });
-
-/** Reports whether any listing can have this slug. */
-export function isSlug(value: string): boolean {
-  return value.length <= MAX_SLUG_CHARACTERS && SLUG_FORM.test(value);
-}

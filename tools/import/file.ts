@@ -6,7 +6,7 @@ import { uuid } from '../../src/schema.ts';
 // Gives zod's issues the sentences of this service.
 import '../../src/http/validate.ts';
 import { amenity } from '../../src/properties/resource.ts';
-import { isSlug } from '../../src/properties/slug.ts';
+import { slug } from '../../src/properties/slug.ts';
 import type { Amenity, Location } from '../../src/properties/source.ts';
 import { type Fault, type ImportProblem, nameOf, type RecordName, THE_FILE } from './problem.ts';
 import { parseJson } from './read/json.ts';
@@ -222,8 +222,7 @@ function identified(section: Section, value: unknown): unknown {
 export function keysOf(record: unknown) {
   const fields = isMap(record) ? record : {};
   const idOf = (value: unknown) => uuid.safeParse(value).data;
-  const slugOf = (value: unknown) =>
-    typeof value === 'string' && isSlug(value) ? value : undefined;
+  const slugOf = (value: unknown) => slug.safeParse(value).data;
   const idsIn = (list: unknown) =>
     listOf(list).map((each) => (isMap(each) ? idOf(each.id) : undefined));
   return {
