@@ -12,8 +12,8 @@ import { type ReadFile, readListingsFile, readRecords } from './file.ts';
 import type { ImportOutcome } from './import.ts';
 import { type LoadOptions, loadInTurn } from './load-listings.ts';
 import { readSheet } from './read/csv.ts';
-import { type Hook, parseHook } from './report/notify.ts';
-import { notifyHook, printOutcome, type ReportOptions } from './report/report.ts';
+import { parseHook } from './report/notify.ts';
+import { type ReportOptions, report } from './report/report.ts';
 import { OutcomeUnknown } from './write/apply.ts';
 
 const TARGET_AND_HOOK = `  ${TARGET_USAGE}
@@ -53,8 +53,6 @@ const UNKNOWN =
 type ImportRequest = Required<Omit<LoadOptions, 'environment'>> &
   ReportOptions & {
     environment: string | undefined;
-    hook: Hook | undefined;
-    notifiesAlways: boolean;
     read: () => ReadFile;
   };
 
@@ -152,10 +150,8 @@ async function run(request: ImportRequest, load = loadInTurn): Promise<number> {
       read.kind === 'read'
         ? await load(read, request)
         : { kind: 'rejected', problems: read.problems };
-    printOutcome(outcome, request);
-    if (outcome.kind === 'rejected') return 1;
-    if (request.hook !== undefined) await notifyHook(request.hook, outcome, request);
-    return 0;
+    await report(outcome, request);
+    return outcome.kind === 'accepted' ? 0 : 1;
   } catch (error) {
     const message = messageOf(error);
     console.error(needsNoStack(error) ? message : `The import failed: ${message}`);

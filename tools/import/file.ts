@@ -41,7 +41,7 @@ export type WholeFile = Records<Location, Amenity, FileListing> & { isPatch: fal
 /** A file whose records are merged into the stored ones, and validated then. */
 export type PatchFile = Records<Patch, Patch, Patch> & { isPatch: true };
 
-export type ReadListings = {
+export type ReadableFile = {
   kind: 'read';
   file: WholeFile | PatchFile;
   problems: ImportProblem[];
@@ -50,7 +50,7 @@ export type ReadListings = {
 };
 
 /** `unreadable`: some records could not be read, so the file is not compared with the store. */
-export type ReadFile = { kind: 'unreadable'; problems: ImportProblem[] } | ReadListings;
+export type ReadFile = { kind: 'unreadable'; problems: ImportProblem[] } | ReadableFile;
 
 export type RawRecord = { name: RecordName; value: unknown };
 
@@ -215,10 +215,7 @@ function identified(section: Section, value: unknown): unknown {
     : withMediaIds(withId(value, 'hid', 'slug'));
 }
 
-/**
- * Returns the keys in a record: its own, and those of the records that it refers to. A malformed key is undefined, so
- * that a record with a bad field is still checked against the others.
- */
+/** Returns the keys in a record, and of the records that it refers to. A malformed key is undefined. */
 export function keysOf(record: unknown) {
   const fields = isMap(record) ? record : {};
   const idOf = (value: unknown) => uuid.safeParse(value).data;

@@ -10,7 +10,7 @@ import { findPendingMigrations, migrate, migrationNames } from '../database/migr
 import { openDatabase } from '../database/open.ts';
 import { readVars } from '../development/dev-vars.ts';
 import { withLocalLock } from '../development/local-lock.ts';
-import type { ReadListings } from './file.ts';
+import type { ReadableFile } from './file.ts';
 import { type ImportOptions, type ImportOutcome, importListings } from './import.ts';
 
 export type LoadOptions = Pick<ImportOptions, 'isDryRun' | 'pruning' | 'allowEmptied'> & {
@@ -20,17 +20,14 @@ export type LoadOptions = Pick<ImportOptions, 'isDryRun' | 'pruning' | 'allowEmp
 };
 
 /** Imports into the database. Waits for its turn at the local one. */
-export function loadInTurn(read: ReadListings, options: LoadOptions): Promise<ImportOutcome> {
+export function loadInTurn(read: ReadableFile, options: LoadOptions): Promise<ImportOutcome> {
   const load = () => loadListings(read, options);
   return options.isRemote ? load() : withLocalLock(load);
 }
 
-/**
- * Imports into the database. The local one is migrated first, except in a dry run, and the caller must have the turn at
- * it.
- */
+/** Imports into the database that `openMigrated` opens. At the local one, the caller must have the turn. */
 export async function loadListings(
-  read: ReadListings,
+  read: ReadableFile,
   options: LoadOptions,
 ): Promise<ImportOutcome> {
   const { isRemote, environment } = options;
@@ -43,7 +40,7 @@ export async function loadListings(
 /** Imports into a database that has every table, and closes it. `publicSiteUrl` has no trailing slash. */
 export async function loadInto(
   { database, close }: OpenDatabase,
-  read: ReadListings,
+  read: ReadableFile,
   publicSiteUrl: string,
   options: LoadOptions,
 ): Promise<ImportOutcome> {
@@ -63,8 +60,8 @@ export async function loadInto(
 }
 
 /**
- * Import, 2: opens a database that has every table. A dry run, or an export, migrates nothing: it takes a database
- * without tables for an empty one, and rejects one of an older state.
+ * Import, 2: opens a database that has every table. A dry run or an export migrates nothing: without tables, a database
+ * counts as empty, and an older state is rejected.
  */
 export async function openMigrated(
   { isRemote, isDryRun, environment }: Pick<LoadOptions, 'isRemote' | 'isDryRun' | 'environment'>,

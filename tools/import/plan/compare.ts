@@ -1,6 +1,7 @@
 /** The effect of a planned import on the stored listings: the rows to write, and the findings for the user. */
 
 import type { Source } from '../../../src/properties/source.ts';
+import type { ImportOptions } from '../import.ts';
 import type { ImportProblem } from '../problem.ts';
 import { type Catalogue, findUsers, readListings, type StoredListing } from '../store.ts';
 import { differencesOf, recordDifferences } from './differences.ts';
@@ -14,10 +15,7 @@ const RENAMED = 'another slug, and so another address';
 type ChangedRecord = {
   /** The slug of a listing, or `location mallorca`. */
   name: string;
-  /**
-   * Why it is changed: it is a listing in the `file`, or a location or amenity (`shared`); it is a listing `outside` the
-   * file that shows one of these; or it is `pruned`.
-   */
+  /** A listing of the `file`, `outside` of it, or `pruned`; `shared`: a location or amenity. */
   reason: 'file' | 'shared' | 'outside' | 'pruned';
   changes: string[];
 };
@@ -51,10 +49,10 @@ type Replacement = {
 export async function compare(
   plan: Plan,
   stored: Catalogue,
-  options: { database: D1Database; publicSiteUrl: string },
-  onCompared: (done: number) => void,
+  options: Pick<ImportOptions, 'database' | 'publicSiteUrl' | 'onProgress'>,
 ): Promise<Effect> {
-  const { unchanged } = plan;
+  const { rows, unchanged } = plan;
+  const total = rows.length + unchanged.length;
   const findings: Findings = {
     added: [],
     changed: [],
@@ -65,10 +63,14 @@ export async function compare(
   const emptiedRecords = addRecords(findings, plan);
   const effect: Effect = { writes: [], findings, problems: [], emptiedListings: 0 };
   let compared = unchanged.length;
-  onCompared(compared);
+  options.onProgress('checked', compared, total);
+  // The database may have closed an idle connection during the plan, which takes seconds. Node notices it in this turn.
+  await new Promise((resolve) => setTimeout(resolve, 0));
   for await (const each of replacementsOf(plan, stored, options)) {
-    if (each.reason === 'file') onCompared(++compared);
-    else {
+    if (each.reason === 'file') {
+      compared += 1;
+      options.onProgress('checked', compared, total);
+    } else {
       const key = { field: 'slug', value: each.row.listing.slug };
       const name = { kind: 'listing', place: 'the stored listing', key } as const;
       effect.problems.push(...sizeProblems(each.row, name));
@@ -98,7 +100,7 @@ function addRecords({ changed, emptied }: Findings, { records }: Plan): Map<stri
 async function* replacementsOf(
   { records, known, rows, unchanged, pruned }: Plan,
   { heads }: Catalogue,
-  { database, publicSiteUrl }: { database: D1Database; publicSiteUrl: string },
+  { database, publicSiteUrl }: Pick<ImportOptions, 'database' | 'publicSiteUrl'>,
 ): AsyncGenerator<Replacement> {
   const inFile = new Map(rows.map((row) => [row.columns.id, row]));
   for (const [id, row] of inFile) if (!heads.has(id)) yield { old: undefined, row, reason: 'file' };

@@ -5,9 +5,11 @@
 
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
 import type { FileRecord, WholeFile } from '../file.ts';
-import { counted, type ImportProblem, type RecordName, THE_FILE } from '../problem.ts';
+import type { ImportProblem, RecordName } from '../problem.ts';
+import type { CompleteRecords } from '../read/read.ts';
 import type { FileListing } from '../read/records.ts';
 import type { Catalogue } from '../store.ts';
+import { publicIdsOf, shareProblems } from './guard.ts';
 import { type ListingRow, rowOf } from './rows.ts';
 
 /** A location or amenity of the file that the store does not hold as it is. `old` is undefined for a new one. */
@@ -24,6 +26,7 @@ type Known = { locations: Map<string, Location>; amenities: Map<string, Amenity>
 
 export type Plan = {
   file: WholeFile;
+  /** All problems: of the file alone, of a merged patch, and against the store. */
   problems: ImportProblem[];
   /** The records of the store, with those of the file in their place. */
   known: Known;
@@ -36,8 +39,8 @@ export type Plan = {
 };
 
 /** Resolves the file against the store. `publicSiteUrl` has no trailing slash. */
-export function planImport(
-  file: WholeFile,
+export function plan(
+  { file, fileProblems, mergeProblems }: CompleteRecords,
   stored: Catalogue,
   { publicSiteUrl, pruning = 'none' }: { publicSiteUrl: string; pruning?: Pruning },
 ): Plan {
@@ -55,20 +58,28 @@ export function planImport(
     value === undefined ? [] : [{ name, row: rowOf(sourceOf(value, known), publicSiteUrl) }],
   );
   const pruned = prunedIds(file, stored, pruning);
-  const problems = [
+  const problems = distinct(fileProblems, [
+    ...mergeProblems,
     ...slugCollisions(file.locations, stored.locations),
     ...slugCollisions(file.properties, [...stored.heads.values()]),
     ...unknownReferences(file, known),
     ...file.properties.flatMap(heroProblems),
     ...planned.flatMap(({ name, row }) => sizeProblems(row, name)),
-    ...(pruning === 'some' ? guardShare('prunes_too_many', pruned.length, stored) : []),
-  ];
+    ...(pruning === 'some' ? shareProblems('prunes_too_many', pruned.length, stored) : []),
+  ]);
   const { rows = [], same = [] } = Object.groupBy(
     planned.map(({ row }) => row),
     (row) => (differs(row, stored) ? 'rows' : 'same'),
   );
   const unchanged = same.map(({ listing }) => listing);
   return { file, problems, known, records, rows, unchanged, pruned };
+}
+
+/** Leaves out later problems of a value that has one: a cell that cannot be read is a wrong value too. */
+function distinct(first: ImportProblem[], later: ImportProblem[]): ImportProblem[] {
+  const placeOf = ({ record, path }: ImportProblem) => `${record.place} ${path}`;
+  const known = new Set(first.map(placeOf));
+  return [...first, ...later.filter((each) => each.path === '' || !known.has(placeOf(each)))];
 }
 
 /** Puts the records of a file into `known`. Returns the changed ones. */
@@ -181,22 +192,4 @@ function prunedIds(file: WholeFile, stored: Catalogue, pruning: Pruning): string
   if (pruning === 'none') return [];
   const named = new Set(file.properties.map(({ keys }) => keys.id));
   return publicIdsOf(stored).filter((id) => !named.has(id));
-}
-
-/** Of the public listings. More are hidden or emptied only if the user allows it. */
-const MAX_SHARE = 1 / 5;
-
-export function guardShare(
-  code: 'prunes_too_many' | 'empties_too_many',
-  count: number,
-  stored: Catalogue,
-): ImportProblem[] {
-  const all = publicIdsOf(stored).length;
-  if (count <= all * MAX_SHARE) return [];
-  const details = [count, counted(all, 'public listing')];
-  return [{ record: THE_FILE, path: '', code, details }];
-}
-
-function publicIdsOf({ heads }: Catalogue): string[] {
-  return [...heads.values()].filter(({ status }) => status !== 'hidden').map(({ id }) => id);
 }

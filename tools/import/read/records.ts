@@ -38,7 +38,7 @@ export function fileListingOf({ location, amenities, ...own }: Source): FileList
   };
 }
 
-/** A record as a patch gives it: the fields that it changes, and null for an emptied field or language. */
+/** The changed fields, e.g. `{ slug: 'casa-marea', price_from: null }`: null empties a field or language. */
 export type Patch = Record<string, unknown>;
 
 /** Merges a patch into a record of a file, `{}` for a new one. Languages are merged one by one. The result is unparsed. */
@@ -108,10 +108,7 @@ function mergedEntries(
 
 const [MIN_ORDER, MAX_ORDER] = [-(2 ** 31), 2 ** 31 - 1];
 
-/**
- * Numbers the entries in ascending order, except where the patch itself has numbers. Stored numbers change only where
- * they must, e.g. 10, none, 20 → 10, 11, 20.
- */
+/** Numbers the entries that the patch does not number, in ascending order, e.g. 10, none, 20 → 10, 11, 20. */
 function numbered(entries: readonly MergedEntry[], field: string): Patch[] {
   const open = entries.filter(({ entry }) => entry[field] === undefined);
   // Numbers ascend if these differences never descend. They leave room for a number at each place.

@@ -14,6 +14,9 @@ export type ReportOptions = {
   pruning: Pruning;
   /** A dry run lists all changes, not only the first. */
   listsAll: boolean;
+  hook: Hook | undefined;
+  /** Whether the hook is notified also when the feed shows nothing new. */
+  notifiesAlways: boolean;
 };
 
 /** The most slugs after a count of listings. */
@@ -24,8 +27,14 @@ const LISTED = 50;
 const KNOWN_ONES =
   'The first lines of `npm run -s export-listings` are the known locations and amenities; docs/guides/listings-file.md says how to add one.';
 
-/** Prints the outcome: results to stdout, warnings and problems to stderr. */
-export function printOutcome(outcome: ImportOutcome, options: ReportOptions): void {
+/** Prints the outcome, and notifies the hook of an accepted import. */
+export async function report(outcome: ImportOutcome, options: ReportOptions): Promise<void> {
+  printOutcome(outcome, options);
+  if (outcome.kind === 'accepted' && options.hook) await notifyHook(options.hook, outcome, options);
+}
+
+/** Prints results to stdout, warnings and problems to stderr. */
+function printOutcome(outcome: ImportOutcome, options: ReportOptions): void {
   const { findings } = outcome;
   const { isDryRun } = options;
   const isAccepted = outcome.kind === 'accepted';
@@ -106,10 +115,10 @@ function rejectionLines(problems: readonly ImportProblem[]): string[] {
 }
 
 /** Notifies the hook, except in a dry run, and prints the result. A failure is a warning. */
-export async function notifyHook(
+async function notifyHook(
   hook: Hook,
   outcome: AcceptedImport,
-  { isDryRun, notifiesAlways }: { isDryRun: boolean; notifiesAlways: boolean },
+  { isDryRun, notifiesAlways }: ReportOptions,
 ): Promise<void> {
   const { host } = hook.url;
   const counts = counted(outcome.changes, 'change');

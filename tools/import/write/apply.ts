@@ -1,7 +1,6 @@
 /**
- * Applies an import: one transaction moves the staged rows into the store. Each applied import leaves its id as the
- * `applied` row of the staging table. The transaction begins with a guard, which fails if this row has changed since the
- * import began (it is *overtaken*), or if staged rows are missing.
+ * Applies an import: one transaction moves the staged rows into the store, and leaves its id as the `applied` row of the
+ * staging table. Its guard fails if another id is there (the import is *overtaken*), or if staged rows are missing.
  */
 
 import { messageOf } from '../../command-line/user-error.ts';
@@ -62,6 +61,7 @@ export async function apply(
   { importId, rows }: Staged,
   lastImport: string | null,
 ): Promise<'applied' | 'overtaken'> {
+  if (rows === 0) return 'applied';
   const transaction = [
     database.prepare(GUARD).bind(importId, lastImport, rows),
     ...APPLY.map((statement) => database.prepare(statement).bind(importId)),

@@ -1,6 +1,7 @@
 /** Stages an import: its rows are written into the staging table, batch by batch, where no reader sees them. */
 
 import { batchesOf } from '../../database/tables.ts';
+import type { ImportOptions } from '../import.ts';
 import type { Plan } from '../plan/plan.ts';
 import type { Write } from '../plan/rows.ts';
 
@@ -12,13 +13,12 @@ const STAGE = `
 
 export type Staged = { importId: string; rows: number };
 
-/** Stages the rows of an import. Calls `onStaged` with the number of listings staged until then. */
+/** Stages the rows of an import. */
 export async function stage(
-  database: D1Database,
   records: Plan['records'],
   listings: readonly Write[],
   newestChange: number,
-  onStaged: (done: number) => void,
+  { database, onProgress }: Pick<ImportOptions, 'database' | 'onProgress'>,
 ): Promise<Staged> {
   const importId = crypto.randomUUID();
   let rows = 0;
@@ -26,15 +26,13 @@ export async function stage(
   for (const batch of batchesOf(all, (json) => Buffer.byteLength(json))) {
     await database.prepare(STAGE).bind(`[${batch.join()}]`, importId).run();
     rows += batch.length;
-    if (rows > records.length) onStaged(rows - records.length);
+    const done = rows - records.length;
+    if (done > 0) onProgress('staged', done, listings.length);
   }
   return { importId, rows };
 }
 
-/**
- * Returns the rows to be staged. Changes get the places after `newestChange`. Removals come first: a site removes the
- * page of a slug before another listing takes that slug.
- */
+/** Changes get the places after `newestChange`. Removals are first: a slug is free before another listing takes it. */
 function* stagedRows(
   records: Plan['records'],
   listings: readonly Write[],
