@@ -15,6 +15,8 @@ import { type Scope, TOKEN_CALLER } from './named-keys.ts';
 /** Open to all, or the scope that a key needs. */
 type DeclaredAccess = 'open' | Scope;
 
+type InvalidKey = Exclude<SentKey, { outcome: 'valid' }>;
+
 const declarations = new WeakMap<object, DeclaredAccess>();
 
 /** Returns the access that a handler declares, if any. */
@@ -49,7 +51,7 @@ export function requireScope(scope: Scope) {
         if (!key.scopes.includes(scope)) throw REJECTIONS.apiKey.denied(scope);
         return next();
       }
-      noteKey(c, key);
+      noteInvalidKey(c, key);
       const isAnySent = key !== undefined || c.req.header('Authorization') !== undefined;
       throw isAnySent ? REJECTIONS.apiKey.invalid() : REJECTIONS.apiKey.required();
     }),
@@ -70,20 +72,25 @@ export function requireFeedAccess() {
         return next();
       }
       const authorization = c.req.header('Authorization');
-      if (authorization !== undefined) {
-        const bearer = await judgeBearer(authorization, configOf(c.env).jwt, FEED_PERMISSION);
-        if (bearer.outcome === 'invalid') note({ token_fault: bearer.fault });
-        else if (bearer.outcome === 'valid') {
-          c.set('caller', TOKEN_CALLER);
-          return next();
-        } else if (key?.outcome !== 'valid') {
-          c.set('caller', TOKEN_CALLER);
-          throw REJECTIONS.feed.denied();
-        }
+      const bearer =
+        authorization === undefined
+          ? undefined
+          : await judgeBearer(authorization, configOf(c.env).jwt, FEED_PERMISSION);
+      if (bearer?.outcome === 'valid') {
+        c.set('caller', TOKEN_CALLER);
+        return next();
       }
-      noteKey(c, key);
-      if (key?.outcome === 'valid') throw REJECTIONS.feed.keyDenied();
-      if (authorization !== undefined) throw REJECTIONS.feed.invalidToken();
+      if (bearer?.outcome === 'invalid') note({ token_fault: bearer.fault });
+      if (key?.outcome === 'valid') {
+        c.set('caller', key.caller);
+        throw REJECTIONS.feed.keyDenied();
+      }
+      if (bearer?.outcome === 'denied') {
+        c.set('caller', TOKEN_CALLER);
+        throw REJECTIONS.feed.denied();
+      }
+      noteInvalidKey(c, key);
+      if (bearer !== undefined) throw REJECTIONS.feed.invalidToken();
       throw key === undefined ? REJECTIONS.feed.required() : REJECTIONS.feed.invalid();
     }),
   );
@@ -97,10 +104,9 @@ function declare(
   return middleware;
 }
 
-function noteKey(c: Context<AppEnv>, key: SentKey | undefined): void {
-  if (key === undefined) return;
-  if (key.outcome !== 'unknown') c.set('caller', key.caller);
-  if (key.outcome !== 'valid') note({ key_fault: key.fault });
+function noteInvalidKey(c: Context<AppEnv>, key: InvalidKey | undefined): void {
+  if (key?.outcome === 'expired') c.set('caller', key.caller);
+  if (key !== undefined) note({ key_fault: key.fault });
 }
 
 const API_KEY_HEADER = 'x-api-key';

@@ -68,28 +68,30 @@ export async function ingestBatch(
   const items = read.flatMap(({ item }) => item ?? []);
   problems.push(...sizeProblems(items));
   const valid = items.filter(({ parsed }) => parsed.ok);
-  const fitting = valid.flatMap(({ identity, parsed }) =>
+  const requests = valid.flatMap(({ identity, parsed }) =>
     parsed.ok ? [{ ...identity, ...parsed.value }] : [],
   );
-  const others = items.filter(({ parsed }) => !parsed.ok);
-  const identities = others.map(({ identity }) => identity);
-  const lookedUp = others.length === 0 ? [] : await lookUpKeys(database, identities, context);
+  const invalid = items.filter(({ parsed }) => !parsed.ok);
+  const identities = invalid.map(({ identity }) => identity);
+  const decisionsOnInvalid =
+    invalid.length === 0 ? [] : await lookUpKeys(database, identities, context);
 
   const keys = read.map(({ item }) => item?.key);
   for (const [index, { item, problems: ofItem }] of read.entries()) {
-    const isFree = item !== undefined && lookedUp[others.indexOf(item)]?.kind === 'free';
+    const isFree = item !== undefined && decisionsOnInvalid[invalid.indexOf(item)]?.kind === 'free';
     const ofBody = isFree && !item.parsed.ok ? item.parsed.problems : [];
     const all = [...ofItem, ...repeatedKey(keys, index), ...ofBody];
     problems.push(...all.map((problem) => within(`events.${index}`, problem)));
   }
   if (isNonEmpty(problems)) return { kind: 'invalid', problems };
 
-  const accepted =
-    fitting.length === 0
+  const decisionsOnValid =
+    requests.length === 0
       ? []
-      : await acceptKeyed(database, fitting, context, comparedBytesOf(lookedUp));
+      : await acceptKeyed(database, requests, context, comparedBytesOf(decisionsOnInvalid));
   const results = items.map((item) => {
-    const decision = accepted[valid.indexOf(item)] ?? lookedUp[others.indexOf(item)];
+    const decision =
+      decisionsOnValid[valid.indexOf(item)] ?? decisionsOnInvalid[invalid.indexOf(item)];
     if (decision === undefined) throw new Error('D1 decides for each item');
     return resultOf(item, decision);
   });

@@ -58,13 +58,13 @@ export function ingestRoutes() {
         throw validationError([...parsedKey.problems, ...others]);
       }
       const context = contextOf(c);
-      const outcome =
+      const work =
         key === undefined
           ? ingestWithoutKey(body, context)
           : ingestWithKey(body, await identityOf(key, canonical.value), context);
       // The work continues if the client hangs up.
-      c.executionCtx.waitUntil(outcome.catch(() => undefined));
-      return responseTo(await outcome);
+      c.executionCtx.waitUntil(work.catch(() => undefined));
+      return responseTo(await work);
     })
     .post('/ingest/batch', requireScope('events:write'), jsonObject(BATCH_BODY), async (c) => {
       const header = c.req.header(IDEMPOTENCY_KEY_HEADER);
