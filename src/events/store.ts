@@ -250,7 +250,8 @@ export async function findEvents(
           statement.bindTo(database, { ...filters, after0, after_id: after_id ?? '', ...size }),
         ]),
       );
-      state = first?.results[0];
+      // A later read may see a newer event, which this page does not have.
+      state ??= first?.results[0];
       return page?.results ?? [];
     },
     documentOf,

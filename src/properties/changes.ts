@@ -99,7 +99,8 @@ export async function readChanges(
           CHANGES.bindTo(session, { ...values, ...size }),
         ]),
       );
-      state = first?.results[0];
+      // A later read may see a newer change, which this page does not have.
+      state ??= first?.results[0];
       return page?.results ?? [];
     },
     (row) => propertyOf(row, publicSiteUrl),

@@ -8,6 +8,7 @@ import { followedListOf } from '../../src/openapi/list-resource.ts';
 import { bookingCreated, expectEvent, ingest, ingestInit, listEvents } from '../support/events.ts';
 import { expectError, expectStatus, get, sendWith } from '../support/http.ts';
 import { namedKey } from '../support/keys.ts';
+import { tapD1 } from '../support/tap.ts';
 
 const LIST = '/api/v1/events';
 
@@ -131,6 +132,21 @@ describe('the list of events', () => {
     const [second] = await acceptInOrder(1);
     const next = await listEvents(`order=asc&cursor=${page.resume_cursor}`);
     expect(next.data.map(({ id }) => id)).toEqual([second]);
+  });
+
+  it('resumes before an event that is stored while a large one is read again', async () => {
+    const [large] = await acceptInOrder(1, () => ({ payload: { note: 'a'.repeat(100_000) } }));
+    const later: string[] = [];
+    const DB = tapD1(env.DB, async (call) => {
+      const results = await call();
+      if (later.length === 0) later.push(...(await acceptInOrder(1)));
+      return results;
+    });
+    const response = await sendWith({ DB }, `${LIST}?order=asc&limit=100`);
+    const page = followedListOf(storedEvent, 'cursor').parse(await response.json());
+    expect(page.data.map(({ id }) => id)).toEqual([large]);
+    const next = await listEvents(`order=asc&cursor=${page.resume_cursor}`);
+    expect(next.data.map(({ id }) => id)).toEqual(later);
   });
 
   it('selects the stored events of up to 100 ids on one page, beside the other filters', async () => {

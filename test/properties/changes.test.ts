@@ -7,6 +7,7 @@ import { changeList } from '../../src/properties/resource.ts';
 import type { Source } from '../../src/properties/source.ts';
 import { expectError, expectStatus, get, sendWith } from '../support/http.ts';
 import { sourceOf, storeListings } from '../support/listings.ts';
+import { tapD1 } from '../support/tap.ts';
 
 const CHANGES = '/api/v1/web/property-changes';
 
@@ -90,6 +91,21 @@ describe('a reader without a cursor', () => {
     const [a] = homes(1);
     if (a) await store(a);
     expect(ids((await read(`?after=${nothing.resume_cursor}`)).data)).toEqual([a?.id]);
+  });
+
+  it('resumes before a change that is stored while a large listing is read again', async () => {
+    const [large, later] = [sourceOf({ address: 'a'.repeat(100_000) }), sourceOf()];
+    await store(large);
+    let trips = 0;
+    const DB = tapD1(env.DB, async (call) => {
+      const results = await call();
+      trips += 1;
+      if (trips === 1) await store(later);
+      return results;
+    });
+    const page = changeList.parse(await (await sendWith({ DB }, `${CHANGES}?limit=100`)).json());
+    expect(ids(page.data)).toEqual([large.id]);
+    expect(ids((await read(`?after=${page.resume_cursor}`)).data)).toEqual([later.id]);
   });
 });
 
