@@ -156,9 +156,7 @@ const LOCATION_ID = sql`
  * Selects a page, and the listing after it. Each status is one range of one index, and SQLite merges the ranges:
  *
  *     select display_order, id, … from properties where (display_order, id) > (?, ? || ' ') and status = ? and type = ?
- *     union all
- *     select display_order, id, … from properties where (display_order, id) > (?, ? || ' ') and status = ? and type = ?
- *     order by display_order, id limit ?
+ *     union all … order by display_order, id limit ?
  */
 function pageQuery({ shows, filters }: FeedList): SQL<ListingRow> {
   const exact = namesOf(filters).map((name) =>

@@ -1,4 +1,4 @@
-/** The feed's tables, for Drizzle and the migrations. A key here is the name of its column. */
+/** The feed's tables. docs/explain/architecture.md, "What is stored", has an example of each column. */
 
 import { sql } from 'drizzle-orm';
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
@@ -22,10 +22,6 @@ export const FILTER_COLUMNS = Object.keys(filterColumns) as (keyof typeof filter
 /**
  * One row per listing. Each combination of filters has an index that ends in (status, display_order, id), so a page is
  * one range of one index for each status. There is no foreign key and no CHECK: widening either would rebuild the table.
- *
- * @example { id: '38e4…', slug: 'casa-ginebrera', status: 'listed', location_id: 'e160…', type: 'beach',
- *   display_order: 1, change_seq: 7, changed_at: 1800000000000, removed_slug: null, former_slugs: '["ginebrera"]',
- *   rendering: '3 https://www.example.com', source_hash: 'q83v…', card: '{…}', document: '{…}', source: '{…}' }
  */
 export const properties = sqliteTable(
   'properties',
@@ -71,11 +67,7 @@ export const properties = sqliteTable(
   ],
 );
 
-/**
- * The locations that listings files have named, for later files to refer to.
- *
- * @example { id: 'e160…', slug: 'sardinia', sort_slug: 'sardinia', name: '{"en":"Sardinia"}' }
- */
+/** The locations that listings files have named, for later files to refer to. */
 export const locations = sqliteTable(
   'locations',
   {
@@ -92,7 +84,7 @@ export const locations = sqliteTable(
   ],
 );
 
-/** The amenities of listings files, e.g. `{ slug: 'wifi', label: '{"en":"Wi-Fi"}' }`. */
+/** The amenities that listings files have named. */
 export const amenities = sqliteTable('amenities', {
   slug: text().primaryKey(),
   /** JSON of a `LocaleMap`. */
@@ -102,8 +94,6 @@ export const amenities = sqliteTable('amenities', {
 /**
  * An import stages its records here, before one transaction applies them all, empties the table, and inserts one row
  * of kind `applied` with the id of the import.
- *
- * @example { kind: 'listing', key: '38e4…', import_id: '7c1d…', row: '{"id":"38e4…",…}', source: '{…}', … }
  */
 export const importStaging = sqliteTable('import_staging', {
   /** `location`, `amenity`, `listing`, `applied`, or `guard` for a moment. */
