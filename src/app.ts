@@ -1,4 +1,4 @@
-/** The service: its middleware in order, then its capabilities. The order of the lines is the policy. */
+/** The service: its middleware in order, then its capabilities. The order is the policy. */
 
 import { Hono } from 'hono';
 import type { AppEnv } from './config.ts';

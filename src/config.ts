@@ -1,8 +1,9 @@
 /**
  * The Worker's vars and secrets, parsed once per isolate.
  *
- * `wrangler.toml` has every default. While a var is malformed or missing, `guard` rejects every request with a 500, and
- * the log names the var. A missing `API_KEY` or key set only closes the routes that need it.
+ * `wrangler.toml` has every default. While a var is malformed or missing, `guard` rejects every
+ * request with a 500, and the log names the var. A missing `API_KEY` or key set only closes the
+ * routes that need it.
  */
 
 import * as z from 'zod';
@@ -126,7 +127,7 @@ const REPLACEMENTS: Readonly<Record<string, string>> = {
 
 const configs = new WeakMap<Env, Config>();
 
-/** Returns the configuration of this deployment. Never throws: malformed vars are among its `faults`. */
+/** Returns the configuration. Never throws: malformed vars are among its `faults`. */
 export function configOf(env: Env): Config {
   const known = configs.get(env);
   if (known !== undefined) return known;
@@ -163,8 +164,8 @@ function parseJwks(text: string, context: z.RefinementCtx) {
 }
 
 /**
- * Reports whether a browser may send this origin (RFC 6454 section 6.2). Hybrid apps have other schemes, e.g.
- * `capacitor://localhost`.
+ * Reports whether a browser may send this origin (RFC 6454 section 6.2). Hybrid apps have other
+ * schemes, e.g. `capacitor://localhost`.
  */
 function isOrigin(text: string): boolean {
   if (/^https?:/.test(text)) {

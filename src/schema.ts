@@ -1,10 +1,11 @@
-/** Schemas that several capabilities use, and the descriptions beside them for the OpenAPI document. */
+/** Schemas that several capabilities use, and the descriptions beside them. */
 
 import * as z from 'zod';
 
 /**
- * Describes a schema, with examples, and returns it. It makes no copy, and throws for a schema that is described
- * already: if several fields share a schema, describe it with zod's `meta`, which makes a copy.
+ * Describes a schema, with examples, and returns it. It makes no copy, and throws for a schema that
+ * is described already: if several fields share a schema, describe it with zod's `meta`, which
+ * makes a copy.
  *
  * @example described(text.nullable(), 'Town.', 'Bosa')
  */
@@ -40,7 +41,7 @@ export function wholeNumber(minimum: number, maximum: number) {
     });
 }
 
-/** A UUID in either case (RFC 9562 section 4). The OpenAPI document shows this pattern, so it has no flags. */
+/** A UUID in either case (RFC 9562 section 4). It is in the OpenAPI document: no flags. */
 const UUID_FORM = /^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/;
 export const UUID_PATTERN = UUID_FORM.source;
 const LOWER_CASE_FORM = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

@@ -51,7 +51,7 @@ async function run({ target, out }: Request, open = withDatabase): Promise<numbe
   }
 }
 
-/** Writes the backup into a scratch folder, checks it there, and then moves it to its path. Returns its rows. */
+/** Writes the backup into a scratch folder, checks it, and moves it. Returns its rows. */
 async function backUp(target: Target, path: string, open: WithDatabase): Promise<number> {
   if (existsSync(path)) throw new UserError(`${path} exists already`);
   mkdirSync(dirname(path), { recursive: true });

@@ -1,4 +1,4 @@
-/** `npm run bench`: measures the production bundle in workerd, each operation against a health read. */
+/** `npm run bench`: measures the production bundle, each operation against a health read. */
 
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 

@@ -1,4 +1,4 @@
-/** Checks that the migrations make the schema of the `table.ts` files, and that no migration loses data. */
+/** Checks that the migrations make the schema of the tables, and that none loses data. */
 
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';

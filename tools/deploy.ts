@@ -1,4 +1,4 @@
-/** `npm run deploy`: deploys the service, for the first time or again. It checks everything before it touches data. */
+/** `npm run deploy`: deploys the service. It checks everything before it touches data. */
 
 import * as z from 'zod';
 import { type Account, openAccount } from './cloudflare/account.ts';

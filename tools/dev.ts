@@ -1,4 +1,4 @@
-/** `npm run dev`: sets the working copy up, and serves it until SIGINT or SIGTERM. USAGE has the details. */
+/** `npm run dev`: sets the working copy up, and serves it until a signal. */
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
@@ -82,7 +82,7 @@ function serve(port: number, debuggerPort: number, onReady: () => void): ChildPr
   return started;
 }
 
-/** Prints a line of the service, unless it is wrangler's noise or about a request of this program. */
+/** Prints a line, unless it is wrangler's noise or about this program's own request. */
 function show(line: string): void {
   const request = requestLine(line);
   if (request === undefined ? isNoise(line) : !isAnnounced) return;

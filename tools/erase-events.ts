@@ -103,7 +103,7 @@ async function eraseOne(
   try {
     await eraseAggregate(database, aggregate, erasedAt);
   } catch (error) {
-    // The erasure may have been carried out and its response lost: count the events that still have their payload.
+    // The response may be lost: count the events that still have their payload.
     if ((await findAggregate(database, aggregate, erasedAt)).unerased > 0) {
       progress.text = 'Nothing was changed.';
       throw error;

@@ -1,4 +1,4 @@
-/** `npm run -s export-listings`: writes the whole catalogue as a listings file. Progress goes to stderr. */
+/** `npm run -s export-listings`: writes the whole catalogue. Progress goes to stderr. */
 
 import { createWriteStream, realpathSync, renameSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -70,7 +70,7 @@ async function writeCatalogue({ target, out }: Request, open: typeof openMigrate
   }
 }
 
-/** Writes a new file, and moves it to its path when it is whole. A symbolic link keeps its place. */
+/** Writes a new file, and moves it when it is whole. A symbolic link keeps its place. */
 async function writeFile(path: string, pieces: AsyncIterable<string>): Promise<void> {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats?.isDirectory()) throw new UserError('it is a directory');

@@ -97,7 +97,7 @@ function releaseCommit(id: string, args: readonly string[], environment: Record<
   });
 }
 
-/** Returns the tag of a version's code. A changed secret makes a version without a tag, of the same code. */
+/** Returns the tag of a version's code. A changed secret makes a version without a tag. */
 function tagAt(versions: readonly Version[], id: string): string | undefined {
   const index = versions.findIndex((version) => version.id === id);
   return versions.slice(0, index + 1).findLast(({ tag }) => tag !== undefined)?.tag;

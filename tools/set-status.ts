@@ -1,4 +1,4 @@
-/** `npm run set-status -- STATUS SLUG...`: sets the web status of listings. Its usage is in import/command.ts. */
+/** `npm run set-status -- STATUS SLUG...`: see its usage in import/command.ts. */
 
 import { runCommand } from './command-line/command.ts';
 import { setStatus as command } from './import/command.ts';

@@ -60,7 +60,7 @@ function parseOptions(args: string[]): TokenOptions {
   return { permissions, expires };
 }
 
-/** Returns why the local service rejects tokens of the development key; undefined when it accepts them. */
+/** Returns why the local service rejects tokens of the development key, if it does. */
 function whyRejected(vars: Vars, { x }: SigningKey): string | undefined {
   if (!vars.get('JWT_ISSUER')) return 'JWT_ISSUER is empty';
   if (!vars.get('JWT_AUDIENCE')) return 'JWT_AUDIENCE is empty';

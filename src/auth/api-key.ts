@@ -4,7 +4,7 @@ import type { Config } from '../config.ts';
 import { logFault } from '../http/log.ts';
 import { endOfDay, FULL_ACCESS_CALLER, SCOPES, type Scope } from './named-keys.ts';
 
-/** The key in .dev.vars.example begins with this prefix. Such keys are valid in development only. */
+/** The key in .dev.vars.example begins with it. Such keys are valid in development only. */
 const DEVELOPMENT_PREFIX = 'dev_';
 
 type KeyConfig = Pick<Config, 'apiKeys' | 'namedKeys' | 'isDevelopment'>;
@@ -29,8 +29,8 @@ const knownKeys = new WeakMap<KeyConfig, readonly KnownKey[]>();
 const encoder = new TextEncoder();
 
 /**
- * Judges the key `sent`; undefined if no key was sent. Its digest is compared with the digest of every key, so that the
- * time reveals nothing about any key.
+ * Judges the key `sent`; undefined if no key was sent. Its digest is compared with the digest of
+ * every key, so that the time reveals nothing about any key.
  */
 export async function identifyKey(
   sent: string | undefined,

@@ -1,10 +1,10 @@
 /**
- * The `Authorization: Bearer` credential: a JWT of the identity provider (RFC 6750, RFC 7519), the keys that verify it,
- * and its permissions.
+ * The `Authorization: Bearer` credential: a JWT of the identity provider (RFC 6750, RFC 7519), the
+ * keys that verify it, and its permissions.
  *
- * The key set (RFC 7517) is a var, or jose fetches and caches it. While a fetch fails, the isolate uses its last good
- * key set. On Workers jose fetches for each request that finds no fresh keys (`isCloudflareWorkers` in its
- * jwks/remote.js).
+ * The key set (RFC 7517) is a var, or jose fetches and caches it. While a fetch fails, the isolate
+ * uses its last good key set. On Workers jose fetches for each request that finds no fresh keys
+ * (`isCloudflareWorkers` in its jwks/remote.js).
  */
 
 import {
@@ -89,7 +89,7 @@ function isAboutToken(error: unknown): boolean {
   );
 }
 
-/** Fetches a key set, without keys of unknown kinds and without private keys (RFC 7517 section 5). */
+/** Fetches a key set, without keys of unknown kinds or private keys (RFC 7517 section 5). */
 async function fetchUsableKeys(url: string, init: RequestInit): Promise<Response> {
   const response = await fetch(url, init);
   if (response.status !== 200) return response;
@@ -107,8 +107,8 @@ const CLOCK_TOLERANCE_SECONDS = 30;
 const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
 
 /**
- * The scheme has any case (RFC 9110 section 11.1). A signature has one spelling: the unused bits of its base64url are
- * zero (RFC 4648 section 3.5).
+ * The scheme has any case (RFC 9110 section 11.1). A signature has one spelling: the unused bits of
+ * its base64url are zero (RFC 4648 section 3.5).
  */
 const BEARER_JWT =
   /^[Bb][Ee][Aa][Rr][Ee][Rr] +([\w-]+\.[\w-]+\.(?:[\w-]{4})+(?:[\w-][AQgw]|[\w-]{2}[AEIMQUYcgkosw048])?)$/;
@@ -128,8 +128,9 @@ type Bearer =
   | { outcome: 'invalid'; fault: string };
 
 /**
- * Judges the `Authorization` header of a request. No token is valid unless issuer, audience and key set are configured.
- * Throws `KeySetUnavailable` when a token with valid claims needs keys that cannot be fetched.
+ * Judges the `Authorization` header of a request. No token is valid unless issuer, audience and key
+ * set are configured. Throws `KeySetUnavailable` when a token with valid claims needs keys that
+ * cannot be fetched.
  */
 export async function judgeBearer(
   authorization: string,
@@ -191,7 +192,7 @@ async function verify(
   }
 }
 
-/** Reports whether the claim `permissions`, `area:level` strings, has `area` at `level` or higher. */
+/** Reports whether the claim `permissions` (`area:level`) has `area` at `level` or higher. */
 function hasPermission(claim: unknown, { area, level }: Permission): boolean {
   const sufficient = LEVELS.slice(LEVELS.indexOf(level)).map((each) => `${area}:${each}`);
   return Array.isArray(claim) && sufficient.some((each) => claim.includes(each));

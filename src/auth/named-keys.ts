@@ -1,5 +1,6 @@
 /**
- * The var `API_KEYS`: the configured keys, each with a name and scopes. `npm run api-key` makes them.
+ * The var `API_KEYS`: the configured keys, each with a name and scopes. `npm run api-key` makes
+ * them.
  *
  * The var contains the SHA-256 of a key. A key has 256 random bits, so its hash does not reveal it.
  */
@@ -11,7 +12,7 @@ export const SCOPES = ['feed:read', 'events:write', 'events:read'] as const;
 
 export type Scope = (typeof SCOPES)[number];
 
-/** The `caller` of a request with a key that opens everything, and with a token. No named key may have these names. */
+/** The `caller` of a key that opens everything, and of a token. No named key has these names. */
 export const FULL_ACCESS_CALLER = 'api-key';
 export const TOKEN_CALLER = 'bearer';
 const RESERVED_NAMES: readonly string[] = [FULL_ACCESS_CALLER, TOKEN_CALLER];
@@ -40,7 +41,7 @@ export function keyFields() {
   };
 }
 
-/** Makes the schema of the var: a list, or its JSON text; empty by default. No two keys share a name or a hash. */
+/** Makes the schema of the var: a list, or its JSON text. No two keys share a name or a hash. */
 export function namedKeys() {
   const keys = z
     .array(z.strictObject(keyFields()), { error: 'must be a list of keys' })

@@ -1,6 +1,6 @@
 /**
- * The middleware before each handler, and its errors. A test compares the access that it declares with the OpenAPI
- * document.
+ * The middleware before each handler, and its errors. A test compares the access that it declares
+ * with the OpenAPI document.
  */
 
 import type { Context, MiddlewareHandler } from 'hono';
@@ -35,8 +35,8 @@ export function openToAll() {
 }
 
 /**
- * Admits backend services: a valid `x-api-key` with the scope. Throws 401 `authentication_required` or
- * `authentication_invalid`, and 403 `permission_denied` for a valid key without the scope.
+ * Admits backend services: a valid `x-api-key` with the scope. Throws 401 `authentication_required`
+ * or `authentication_invalid`, and 403 `permission_denied` for a valid key without the scope.
  *
  * @example .get('/', requireScope('events:read'), (c) => …)
  */
@@ -59,8 +59,9 @@ export function requireScope(scope: Scope) {
 }
 
 /**
- * Admits a key with the scope `feed:read`, or a token with the permission `tool-web:viewer`. One valid credential is
- * enough, even beside an invalid one. Throws as `requireScope` does, and `KeySetUnavailable`, a 500.
+ * Admits a key with the scope `feed:read`, or a token with the permission `tool-web:viewer`. One
+ * valid credential is enough, even beside an invalid one. Throws as `requireScope` does, and
+ * `KeySetUnavailable`, a 500.
  */
 export function requireFeedAccess() {
   return declare(

@@ -1,6 +1,6 @@
 /**
- * The API page: Scalar's API reference over the OpenAPI document, everything from this origin. Only the development
- * entry mounts these routes; see dev-worker.ts.
+ * The API page: Scalar's API reference over the OpenAPI document, everything from this origin. Only
+ * the development entry mounts these routes; see dev-worker.ts.
  */
 
 import { Hono } from 'hono';
@@ -33,8 +33,8 @@ const INTRODUCTION = `
 `.trim();
 
 /**
- * Shortens the document for the page. A last section has the rest of the introduction with the table of errors that
- * several operations share, and the headers of every response.
+ * Shortens the document for the page. A last section has the rest of the introduction with the
+ * table of errors that several operations share, and the headers of every response.
  */
 function pageDocument(whole: ReturnType<typeof createOpenApiDocument>) {
   const document: Shape = JSON.parse(JSON.stringify(whole));
@@ -56,7 +56,7 @@ function pageDocument(whole: ReturnType<typeof createOpenApiDocument>) {
   return document;
 }
 
-/** Keeps filters out of samples and requests. Scalar sends each parameter whose schema has a value, all at once. */
+/** Keeps filters out of samples. Scalar sends each parameter whose schema has a value. */
 function disableFilters(operations: readonly Operation[], named: Record<string, Schema>): void {
   for (const each of operations.flatMap(({ parameters }) => parameters)) {
     const schema = { ...each.schema, ...named[each.schema?.$ref?.split('/').at(-1) ?? ''] };
@@ -75,7 +75,7 @@ function removeSharedErrors(operations: readonly Operation[]): void {
   }
 }
 
-/** Removes the headers that every response has, and returns their names. `Cache-Control` differs by response. */
+/** Removes the headers of every response, and returns their names. `Cache-Control` differs. */
 function takeSharedHeaders(operations: readonly Operation[], described: string[]): string[] {
   const all = operations.flatMap(({ responses }) => Object.values(responses));
   const shared = described.filter((name) => all.every(({ headers = {} }) => name in headers));
@@ -85,7 +85,7 @@ function takeSharedHeaders(operations: readonly Operation[], described: string[]
   return shared;
 }
 
-/** The page loads from and talks to its own origin only. Scalar adds its style sheet and icons itself. */
+/** The page loads from its own origin only. Scalar adds its style sheet and icons itself. */
 const SOURCES = [
   "script-src 'self'",
   "style-src 'self' 'unsafe-inline'",

@@ -1,6 +1,7 @@
 /**
- * The Worker that `npm run dev` runs: the service, and where `ENVIRONMENT` is `development` the start page, the
- * API page and the preview. Deployments are built from src/index.ts, which has no page.
+ * The Worker that `npm run dev` runs: the service, and where `ENVIRONMENT` is `development` the
+ * start page, the API page and the preview. Deployments are built from src/index.ts, which has no
+ * page.
  */
 
 import { Hono } from 'hono';

@@ -1,4 +1,4 @@
-/** The start page of `npm run dev`, and the drawings that it serves as the photos of the sample listings. */
+/** The start page of `npm run dev`, and the drawings that it serves as sample photos. */
 
 import { Hono } from 'hono';
 import { type AppEnv, configOf } from '../config.ts';

@@ -1,6 +1,6 @@
 /**
- * Ingests a batch: many events with keys, in one transaction. The rules of a single event apply to each of them, so the
- * same batch may always be sent again. KV is neither read nor written.
+ * Ingests a batch: many events with keys, in one transaction. The rules of a single event apply to
+ * each of them, so the same batch may always be sent again. KV is neither read nor written.
  */
 
 import * as z from 'zod';
@@ -48,9 +48,9 @@ type Item = {
 };
 
 /**
- * Stores the events, or finds the events that their keys have stored. Any problem rejects the whole batch. An invalid
- * item is a problem only if its key is free, so its key is looked up first. `header` is an `Idempotency-Key`, which a
- * batch must not have.
+ * Stores the events, or finds the events that their keys have stored. Any problem rejects the whole
+ * batch. An invalid item is a problem only if its key is free, so its key is looked up first.
+ * `header` is an `Idempotency-Key`, which a batch must not have.
  */
 export async function ingestBatch(
   body: JsonObject,

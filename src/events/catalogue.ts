@@ -1,8 +1,9 @@
 /**
  * The event types that the service accepts, each with the schema of its payload.
  *
- * All fields are optional, and unknown fields are stored as sent. Events are never deleted: if you remove an event
- * type, or change the type of a field, keep the earlier form in `storedEventOf` (openapi/event-types.ts).
+ * All fields are optional, and unknown fields are stored as sent. Events are never deleted: if you
+ * remove an event type, or change the type of a field, keep the earlier form in `storedEventOf`
+ * (openapi/event-types.ts).
  */
 
 import * as z from 'zod';
@@ -55,8 +56,8 @@ const currency = z
   });
 
 /**
- * A dot-atom at a domain name (RFC 5321 section 4.1.2), in ASCII. zod's own pattern rejects some characters of an atom,
- * and domains whose last label begins with `xn--` (RFC 5891).
+ * A dot-atom at a domain name (RFC 5321 section 4.1.2), in ASCII. zod's own pattern rejects some
+ * characters of an atom, and domains whose last label begins with `xn--` (RFC 5891).
  */
 const email = z.email({
   pattern:

@@ -1,4 +1,4 @@
-/** The error of a body whose key another body holds: it shows the paths at which the bodies differ, never values. Pure. */
+/** The error of a body whose key another body holds: the paths of the differences. Pure. */
 
 import { ApiError, MAX_PROBLEMS, type Problem, pathOf } from '../http/errors.ts';
 import { IDEMPOTENCY_KEY_HEADER } from './request.ts';
@@ -15,8 +15,8 @@ export function keyInUse(differences?: readonly Problem[]): ApiError {
 }
 
 /**
- * Returns the paths at which a body differs from the body that holds the key. Stored UUIDs are in lower case: a
- * difference in case alone shows only if `sent` has the upper case.
+ * Returns the paths at which a body differs from the body that holds the key. Stored UUIDs are in
+ * lower case: a difference in case alone shows only if `sent` has the upper case.
  */
 export function conflictDetails(stored: unknown, parsed: unknown, sent: unknown): Problem[] {
   const inParsed = differingPaths(parsed, stored);

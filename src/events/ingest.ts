@@ -1,5 +1,6 @@
 /**
- * Ingests an event: from the body and the key of a request to an outcome. D1 and KV are called in parallel.
+ * Ingests an event: from the body and the key of a request to an outcome. D1 and KV are called in
+ * parallel.
  *
  *     KV has the key, with this body       replayed at once
  *     otherwise                            D1 decides: accepted, replayed, conflict or invalid
@@ -35,7 +36,7 @@ export type IngestContext = IngestCall & {
 export type Outcome =
   | { kind: 'accepted'; event: EventResource }
   | { kind: 'replayed'; event: EventResource }
-  /** Without `details` if only KV has responded, the payload was erased, or the caller may not read it. */
+  /** Without `details` if only KV responded, or the payload is erased or not the caller's. */
   | { kind: 'conflict'; details?: Problem[] }
   | { kind: 'invalid'; problems: [Problem, ...Problem[]] };
 
@@ -78,8 +79,8 @@ export async function ingestWithKey(
 type Failure = { kind: 'failed'; error: unknown };
 
 /**
- * Ingest, 7. Stores the event in D1, or finds the event that the key has stored. An invalid body is looked up too: it is
- * invalid only if its key is free. Never rejects.
+ * Ingest, 7. Stores the event in D1, or finds the event that the key has stored. An invalid body is
+ * looked up too: it is invalid only if its key is free. Never rejects.
  */
 async function storeOrFind(
   body: JsonObject,

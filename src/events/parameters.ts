@@ -17,7 +17,8 @@ const eventOrder = described(
 );
 
 /**
- * Makes the schema of a list. Its output is JSON text, which a statement binds as one value, deduplicated and sorted.
+ * Makes the schema of a list. Its output is JSON text, which a statement binds as one value,
+ * deduplicated and sorted.
  */
 function valueList(value: z.ZodType<string, string>, max: number, noun: string) {
   const values = z.array(value).superRefine((values, context) => {

@@ -1,4 +1,4 @@
-/** An ingest request: its schema, its key, and the identity by which a retry is recognized. Pure. */
+/** An ingest request: its schema, its key, and the identity that a retry has too. Pure. */
 
 import canonicalize from 'canonicalize';
 import { parse, v5 } from 'uuid';
@@ -29,7 +29,7 @@ export const aggregateFields = {
 
 const requests = new Map<EventType, ReturnType<typeof createRequest>>();
 
-/** Returns the schema of one type. It is made at its first use, to keep the start of an isolate short. */
+/** Returns the schema of one type, which is made at its first use. */
 export function requestOf(type: EventType) {
   const request = requests.get(type) ?? createRequest(type);
   requests.set(type, request);
@@ -66,8 +66,8 @@ export function parseIngestRequest(body: JsonObject): Parsed<IngestRequest> {
 const EVENT_ID_ADVICE = `is no longer a field: send the ${IDEMPOTENCY_KEY_HEADER} header, which sets the event's id`;
 
 /**
- * Text that a header can carry (RFC 9110 section 5.5). The runtime decodes bytes that are not UTF-8 to U+FFFD, so two
- * such keys could be equal.
+ * Text that a header can carry (RFC 9110 section 5.5). The runtime decodes bytes that are not UTF-8
+ * to U+FFFD, so two such keys could be equal.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it excludes them, as a field value does.
 const HEADER_VALUE = /^(?![ \t])[^\x01-\x08\x0a-\x1f\x7f\ufffd]*(?<![ \t])$/;
@@ -78,7 +78,7 @@ const HEADER_VALUE_RULE =
 export const idempotencyKey = name.refine((key) => HEADER_VALUE.test(key), HEADER_VALUE_RULE);
 
 export type Identity = {
-  /** UUID version 5 (RFC 9562 section 5.5) of the key: the id of its first event. Stored in place of the key. */
+  /** UUID version 5 (RFC 9562 section 5.5) of the key: the id of its first event. */
   keyId: string;
   /** SHA-256 of the body's canonical JSON (RFC 8785), in lower-case hexadecimal. */
   fingerprint: string;
@@ -86,7 +86,7 @@ export type Identity = {
   laterId: string;
 };
 
-/** Returns the canonical JSON (RFC 8785) of a body in UTF-8, or the problem of a body that is too large. */
+/** Returns the canonical JSON (RFC 8785) of a body in UTF-8, or a problem if it is too large. */
 export function canonicalBody(body: JsonObject): Parsed<Uint8Array> {
   const value = new TextEncoder().encode(canonicalize(body));
   if (value.length <= MAX_BODY_BYTES) return { ok: true, value };
@@ -94,7 +94,7 @@ export function canonicalBody(body: JsonObject): Parsed<Uint8Array> {
   return { ok: false, problems: [{ path: '', message }] };
 }
 
-/** Ingest, 3: identifies a request by its key and its canonical body. Callers can compute the same ids. */
+/** Ingest, 3: identifies a request by its key and its body. Callers can compute the same ids. */
 export async function identityOf(key: string, canonical: Uint8Array): Promise<Identity> {
   const digest = await crypto.subtle.digest('SHA-256', canonical);
   const fingerprint = new Uint8Array(digest).toHex();

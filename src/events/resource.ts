@@ -1,4 +1,4 @@
-/** Events as the service returns them, for the OpenAPI document and the tests. The Worker uses only the types. */
+/** Events as the service returns them. The Worker uses only the types. */
 
 import * as z from 'zod';
 import { keyFields } from '../auth/named-keys.ts';

@@ -1,8 +1,9 @@
 /**
  * Stores and reads events. D1 alone decides which event holds a key.
  *
- * D1 runs one batch at a time, each as a transaction. Its response may be lost after the commit, so every statement
- * here may run twice. Every read goes to the primary, so that a caller finds the event of its 202.
+ * D1 runs one batch at a time, each as a transaction. Its response may be lost after the commit, so
+ * every statement here may run twice. Every read goes to the primary, so that a caller finds the
+ * event of its 202.
  */
 
 import { and, type SQL, sql } from 'drizzle-orm';
@@ -46,8 +47,9 @@ export type Decision =
   | { kind: 'free' };
 
 /**
- * Stores each event, or finds the event that its key has stored, in one transaction and in the order of `events`. The
- * keys must differ. A stored event writes 4 rows. `comparedBytes` is what `lookUpKeys` has read of payloads.
+ * Stores each event, or finds the event that its key has stored, in one transaction and in the
+ * order of `events`. The keys must differ. A stored event writes 4 rows. `comparedBytes` is what
+ * `lookUpKeys` has read of payloads.
  */
 export async function acceptKeyed(
   database: D1Database,
@@ -77,7 +79,7 @@ export async function lookUpKeys(
   return decide(identities, found, call);
 }
 
-/** Ingest, 5: decides about each event. `found` has the events that the keys have stored, newest first. Pure. */
+/** Ingest, 5: decides about each event. `found` has the events of the keys, newest first. Pure. */
 function decide(
   identities: readonly Identity[],
   found: readonly EventOfKey[],
@@ -150,8 +152,9 @@ function lookUpOf(
 }
 
 /**
- * Inserts each event unless another one holds its key, or the key has ever stored this body. The first event of a key
- * has the key's UUID as its id. `events` is JSON text: a statement has at most 100 parameters.
+ * Inserts each event unless another one holds its key, or the key has ever stored this body. The
+ * first event of a key has the key's UUID as its id. `events` is JSON text: a statement has at most
+ * 100 parameters.
  */
 const INSERT_UNLESS_HELD = statementOf(sql`
   with event as materialized (
@@ -191,9 +194,9 @@ type EventOfKey = Omit<
 const MAX_COMPARED_BYTES = 1024 * 1024;
 
 /**
- * The newest event of each key, and its event with the fingerprint, newest first. `compared` is the size of a payload
- * that is compared: of an event with another body, unless it was erased or the caller may not read it. Only these
- * payloads are read, up to 1 MiB in all.
+ * The newest event of each key, and its event with the fingerprint, newest first. `compared` is the
+ * size of a payload that is compared: of an event with another body, unless it was erased or the
+ * caller may not read it. Only these payloads are read, up to 1 MiB in all.
  */
 const EVENTS_OF_KEYS = statementOf(sql<EventOfKey>`
   with found as (
@@ -213,7 +216,7 @@ const EVENTS_OF_KEYS = statementOf(sql<EventOfKey>`
   order by seq desc
 `);
 
-/** The page begins after the position `after_seq` of a cursor, or else after the event `after_id`. */
+/** The page begins after the position `after_seq`, or else after the event `after_id`. */
 type EventPageRequest = EventFilters & {
   order: keyof typeof BEGINNING;
   limit: number;
@@ -227,13 +230,13 @@ const BEGINNING = { asc: 0, desc: Number.MAX_SAFE_INTEGER };
 type EventPage = {
   documents: string[];
   hasMore: boolean;
-  /** The position of `resume_cursor`. No event between the page and this position passes the filters. */
+  /** The position of `resume_cursor`. No event between the page and it passes the filters. */
   resume: number;
   /** The generation of the database, in which the positions are valid. */
   generation: string;
 };
 
-/** Reads a page in one round trip. Throws a `validation_error` if no event has the id `after_id`. */
+/** Reads a page in one round trip. Throws a `validation_error` for an unknown `after_id`. */
 export async function findEvents(
   database: D1Database,
   { order, limit, after_seq, after_id, ...filters }: EventPageRequest,

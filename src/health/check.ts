@@ -75,7 +75,7 @@ async function check(name: keyof Dependencies, call: () => Promise<unknown>): Pr
   return { status, latency_ms: Date.now() - startedAt };
 }
 
-/** Names every column of every table, and reads no row: D1 rejects the query if a migration is missing. */
+/** Names every column, and reads no row: D1 rejects the query if a migration is missing. */
 function schemaQuery(tables: readonly SQLiteTable[]): string {
   const checks = tables.map((table) => {
     const name = getTableName(table);

@@ -1,4 +1,4 @@
-/** The responses of the health checks, for the OpenAPI document and the tests. The Worker uses only the types. */
+/** The responses of the health checks. The Worker uses only the types. */
 
 import * as z from 'zod';
 import { errorFields, patternText } from '../openapi/error-resource.ts';

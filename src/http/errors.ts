@@ -21,8 +21,9 @@ export type ErrorCode = keyof typeof CATALOGUE;
 type ErrorType = (typeof CATALOGUE)[ErrorCode]['type'];
 
 /**
- * One problem of a request. `path` is dotted (`payload.items.0.id`); `""` is the whole body. `field` is for the log: the
- * path's names from a schema, without indices, so that the log has no text of the caller. Without it, the log says `body`.
+ * One problem of a request. `path` is dotted (`payload.items.0.id`); `""` is the whole body.
+ * `field` is for the log: the path's names from a schema, without indices, so that the log has no
+ * text of the caller. Without it, the log says `body`.
  */
 export type Problem = { path: string; message: string; field?: string };
 
@@ -64,7 +65,7 @@ export class ApiError extends Error {
   }
 }
 
-/** 400 `validation_error`. `param` is the path of the first problem, unless this is a problem of the whole body. */
+/** 400 `validation_error`. `param` is the path of the first problem, if it has one. */
 export function validationError(
   problems: readonly [Problem, ...Problem[]],
   options: { cause?: unknown } = {},

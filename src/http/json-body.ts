@@ -1,6 +1,7 @@
 /**
- * Reads a JSON request body within bounds. The bytes are counted as they arrive, because `Content-Length` may be wrong or
- * missing. A value that JavaScript would alter, or that RFC 8785 cannot write, is rejected.
+ * Reads a JSON request body within bounds. The bytes are counted as they arrive, because
+ * `Content-Length` may be wrong or missing. A value that JavaScript would alter, or that RFC 8785
+ * cannot write, is rejected.
  */
 
 import { Buffer } from 'node:buffer';
@@ -27,13 +28,14 @@ type BodyOptions = {
   maxBytes?: number;
   /** The levels above a resource, which may have `MAX_BODY_DEPTH` levels itself. */
   extraDepth?: number;
-  /** The paths that the log may name, without indices, the longest first. The names below them are the caller's own. */
+  /** The paths that the log may name, the longest first. Names below them are the caller's own. */
   fields?: readonly string[];
 };
 
 /**
- * Reads the body as a JSON object, for `c.req.valid('json')`. Throws the first error in this order: media type (415),
- * size (413), then as 400 `validation_error` UTF-8, JSON, being an object, and all places that break a limit.
+ * Reads the body as a JSON object, for `c.req.valid('json')`. Throws the first error in this order:
+ * media type (415), size (413), then as 400 `validation_error` UTF-8, JSON, being an object, and
+ * all places that break a limit.
  */
 export function jsonObject({
   maxBytes = MAX_BODY_BYTES,
@@ -42,7 +44,7 @@ export function jsonObject({
 }: BodyOptions = {}): MiddlewareHandler<AppEnv, string, { out: { json: JsonObject } }> {
   return async function jsonObject(c, next) {
     const { headers } = c.req.raw;
-    // Parameters of the media type are ignored, and no content coding is decoded (RFC 9110 sections 8.3 and 8.4).
+    // Parameters are ignored, and no content coding is decoded (RFC 9110 sections 8.3 and 8.4).
     const [mediaType = ''] = (headers.get('Content-Type') ?? '').split(';');
     if (mediaType.trim().toLowerCase() !== 'application/json') throw BODY_ERRORS.notJson();
     const coding = headers.get('Content-Encoding') ?? 'identity';
@@ -86,7 +88,7 @@ async function readBytes({ headers, body }: Request, maxBytes: number): Promise<
       if (done) break;
       size += value.length;
       if (size <= maxBytes) chunks.push(value);
-      // A client whose connection is closed while it sends loses the response (RFC 9112 section 9.6).
+      // If the connection is closed, the client loses the response (RFC 9112 section 9.6).
       else if (size > maxBytes + MAX_DROPPED_BYTES) break;
     }
   } catch (error) {

@@ -1,8 +1,10 @@
 /**
- * The service's log: one JSON object per line, as Workers Logs indexes it, and one line per request.
+ * The service's log: one JSON object per line, as Workers Logs indexes it, and one line per
+ * request.
  *
- * The log has no credential, key, query or payload. AsyncLocalStorage carries the request into `waitUntil` too: any
- * code may log a fault under the id of its request, or add a field to the request's line.
+ * The log has no credential, key, query or payload. AsyncLocalStorage carries the request into
+ * `waitUntil` too: any code may log a fault under the id of its request, or add a field to the
+ * request's line.
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
@@ -36,7 +38,7 @@ type Sum = 'counter_ms' | 'database_ms' | 'database_attempts';
 
 const requests = new AsyncLocalStorage<{ id: string; notes: Notes }>();
 
-/** Logs each request, and sets `Server-Timing` (W3C) on a counted one: an entry for each dependency that was called. */
+/** Logs each request, and sets `Server-Timing` (W3C) with each dependency that was called. */
 export function accessLog() {
   let origin: ReturnType<typeof originOf> | undefined;
   return createMiddleware<AppEnv>(async function accessLog(c, next) {
@@ -98,7 +100,7 @@ function stackOf(error: unknown): string {
   return error.cause === undefined ? own : `${own}\ncaused by ${stackOf(error.cause)}`;
 }
 
-/** `colo` is the data centre in production. `version` is the id of the deployment, or else the service's version. */
+/** `colo` is the data centre. `version` is the id of the deployment, or else the version. */
 function originOf({ req, env }: Context<AppEnv>) {
   const { CF_VERSION_METADATA: metadata }: Partial<Env> = env;
   return { colo: req.raw.cf?.colo, version: metadata?.id || VERSION };

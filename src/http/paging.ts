@@ -1,9 +1,10 @@
 /**
  * How lists page: `limit`, opaque cursors and the list resource.
  *
- * A cursor is base64url of an 8-byte check and a JSON text, e.g. `[2,"events","",[41]]`: version, list, filters,
- * position. The check, the head of the text's SHA-256, detects an altered cursor. It is no signature: a forger may list
- * these rows anyway. `filters` is a hash, which keeps URLs short.
+ * A cursor is base64url of an 8-byte check and a JSON text, e.g. `[2,"events","",[41]]`: version,
+ * list, filters, position. The check, the head of the text's SHA-256, detects an altered cursor. It
+ * is no signature: a forger may list these rows anyway. `filters` is a hash, which keeps URLs
+ * short.
  */
 
 import { Buffer } from 'node:buffer';
@@ -41,8 +42,8 @@ export const pagingParameters = {
 };
 
 /**
- * Writes a page of documents, which are JSON texts. `next` is the cursor of the next page, or null. `more` are further
- * fields, such as `resume_cursor`.
+ * Writes a page of documents, which are JSON texts. `next` is the cursor of the next page, or null.
+ * `more` are further fields, such as `resume_cursor`.
  */
 export function listJson(
   documents: readonly string[],
@@ -68,8 +69,8 @@ export async function encodeCursor(scope: CursorScope, position: unknown): Promi
 }
 
 /**
- * Returns the position in a cursor; undefined without a cursor. Throws `invalid_cursor` unless `encodeCursor` made the
- * cursor for this scope. `param` names the cursor's parameter.
+ * Returns the position in a cursor; undefined without a cursor. Throws `invalid_cursor` unless
+ * `encodeCursor` made the cursor for this scope. `param` names the cursor's parameter.
  */
 export async function decodeCursor<Position>(
   cursor: string | undefined,
@@ -120,7 +121,7 @@ function parseJson(text: Uint8Array): unknown {
   }
 }
 
-/** Returns the head of the filters' SHA-256, as the bytes' decimal numbers; `""` for a list without filters. */
+/** Returns the head of the filters' SHA-256 as decimal numbers; `""` without filters. */
 async function digestOfFilters({ filters }: CursorScope): Promise<string> {
   if (filters === undefined) return '';
   return (await checkOf(encoder.encode(JSON.stringify(filters)))).join();

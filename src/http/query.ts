@@ -9,8 +9,8 @@ import { isNonEmpty } from './validate.ts';
 /**
  * Validates the query. `aliases` maps names from other parts of the API to parameters.
  *
- * Throws a `validation_error` with every bad parameter in `details`, unknown ones included. If only the cursor is bad,
- * it passes: the handler throws `invalid_cursor`.
+ * Throws a `validation_error` with every bad parameter in `details`, unknown ones included. If only
+ * the cursor is bad, it passes: the handler throws `invalid_cursor`.
  *
  * @example .get('/', validQuery(z.object(pagingParameters)), (c) => c.req.valid('query').limit)
  */
@@ -63,12 +63,12 @@ const USUAL_NAMES = { lang: 'locale', language: 'locale' };
 const APPENDED =
   /^((utm|gad|pk|mtm|matomo|hsa|ref)?_.*|[a-z]*cl(k|ick)?id|gclsrc|[gw]braid|igsh(id)?|srsltid|li_fat_id|mc_[ce]id|epik|mkt_tok|ref)$/i;
 
-/** A name with brackets at its end. Anchored at both ends, so that a long name takes linear time. */
+/** A name with brackets at its end. Anchored at both ends, a long name takes linear time. */
 const IN_BRACKETS = /^([^[]*)(?:\[[^[\]]*\])+$/;
 
 /**
- * Undefined for a parameter that links append. The message suggests a known parameter if the name is an alias of it, or
- * differs only by case or brackets.
+ * Undefined for a parameter that links append. The message suggests a known parameter if the name
+ * is an alias of it, or differs only by case or brackets.
  */
 function unknownParameter(
   name: string,
@@ -123,12 +123,12 @@ function messageFor(issue: z.core.$ZodIssue, value: string | undefined): string 
   return `${shown} is none of ${issue.values.map(String).join(', ')}`;
 }
 
-/** The texts of a list: comma-separated, repeated, or both. E.g. `status=listed&status=sold_out` → two texts. */
+/** A list, comma-separated or repeated. E.g. `status=listed&status=sold_out` → two texts. */
 export const listedTexts = z
   .union([z.string(), z.array(z.string())])
   .transform((sent) => [sent].flat().join(',').split(','));
 
-/** Makes the schema of a list of some `names`. The output is deduplicated, in the order of `names`. */
+/** Makes the schema of a list of some `names`. The output is deduplicated, in their order. */
 export function namesIn<const Known extends readonly [string, ...string[]]>(names: Known) {
   return listedTexts.pipe(z.array(z.enum(names))).transform((chosen): Known[number][] => {
     const listed = new Set<string>(chosen);
@@ -136,7 +136,7 @@ export function namesIn<const Known extends readonly [string, ...string[]]>(name
   });
 }
 
-/** Returns the OpenAPI metadata of a parameter that lists `items`: an array, written with commas. */
+/** Returns the OpenAPI metadata of a parameter that lists `items`, written with commas. */
 export function listMetadata(items: object, maxItems: number): z.GlobalMeta {
   const array = { type: 'array', items, minItems: 1, maxItems };
   return {

@@ -1,4 +1,4 @@
-/** The one renderer of errors. It needs nothing that another middleware sets, and it never throws. */
+/** The one renderer of errors. It needs nothing of other middleware, and never throws. */
 
 import type { Context, Hono } from 'hono';
 import { createMiddleware } from 'hono/factory';
@@ -90,8 +90,8 @@ function isSetUp(c: Context, error: unknown): boolean {
 }
 
 /**
- * Throws 500 `internal_error` while any var is malformed. Wraps a thrown value that is no `Error`, because Hono's error
- * handler takes only an `Error`.
+ * Throws 500 `internal_error` while any var is malformed. Wraps a thrown value that is no `Error`,
+ * because Hono's error handler takes only an `Error`.
  */
 export function guard() {
   return createMiddleware<AppEnv>(async function guard(c, next) {
@@ -111,7 +111,7 @@ export function guard() {
   });
 }
 
-/** Rejects every other method of each path with 405 `method_not_allowed`. Call it after all other routes. */
+/** Rejects other methods of each path with 405 `method_not_allowed`. Call it last. */
 export function rejectOtherMethods(app: Hono<AppEnv>): void {
   for (const [path, methods] of methodsByPath(app)) {
     app.all(path, (c) => {

@@ -1,6 +1,6 @@
 /**
- * The headers of any response: `X-Request-ID`, security headers for data that is never a document to run, and CORS for
- * the origins of `CORS_ORIGINS` (WHATWG Fetch, "CORS protocol").
+ * The headers of any response: `X-Request-ID`, security headers for data that is never a document
+ * to run, and CORS for the origins of `CORS_ORIGINS` (WHATWG Fetch, "CORS protocol").
  */
 
 import type { Context } from 'hono';
@@ -29,15 +29,15 @@ export function responseHeaders() {
 }
 
 /**
- * A request id that can be sent back unchanged (RFC 9110 section 5.5). The runtime reads a value as UTF-8, and replaces
- * other bytes by U+FFFD.
+ * A request id that can be sent back unchanged (RFC 9110 section 5.5). The runtime reads a value as
+ * UTF-8, and replaces other bytes by U+FFFD.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it excludes them, as a field value does.
 const REPEATABLE_ID = /^[^\x00-\x08\x0a-\x1f\x7f\ufffd]{1,200}$/u;
 
 const assigned = new WeakMap<Request, string>();
 
-/** Returns the request's id: the client's `X-Request-ID` when it can be sent back, else `req_<random>`. */
+/** Returns the client's `X-Request-ID` when it can be sent back, else `req_<random>`. */
 export function requestIdOf(c: Context): string {
   const known = assigned.get(c.req.raw);
   if (known !== undefined) return known;

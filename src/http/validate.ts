@@ -18,7 +18,7 @@ export function isNonEmpty<T>(list: T[]): list is [T, ...T[]] {
   return list.length > 0;
 }
 
-/** Returns one problem for each field of a zod issue. An issue's `keys` are the caller's names of unknown fields. */
+/** Returns one problem per field. An issue's `keys` are the caller's names of unknown fields. */
 function problemsOf(issue: z.core.$ZodIssue): Problem[] {
   const path = issue.path.map(String);
   const name = fieldOf(issue.path);

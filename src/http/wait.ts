@@ -1,7 +1,8 @@
 /**
- * The query parameter `wait`: a request reads its list once a second until the list has an item. When its client
- * disconnects, the platform cancels the request, which then runs no `finally`
- * (developers.cloudflare.com/workers/platform/limits, "Duration"). So each wait is counted until its latest end.
+ * The query parameter `wait`: a request reads its list once a second until the list has an item.
+ * When its client disconnects, the platform cancels the request, which then runs no `finally`
+ * (developers.cloudflare.com/workers/platform/limits, "Duration"). So each wait is counted until
+ * its latest end.
  */
 
 import type { Context } from 'hono';
@@ -16,7 +17,7 @@ const POLL_MS = 1_000;
 const MAX_WAITING = 50;
 const MAX_WAITING_PER_CLIENT = 5;
 
-/** Makes the query parameter: whole seconds. It needs the parameter `needed`, and waits for `awaited`. */
+/** Makes the query parameter, in whole seconds. It needs `needed`, and waits for `awaited`. */
 export function waitParameter(needed: string, awaited: string) {
   const description = `Whole seconds, only with \`${needed}\`. If the response would be empty, the service waits for ${awaited}, for at most this time.`;
   return described(wholeNumber(1, MAX_WAIT_SECONDS).exactOptional(), description);
@@ -29,8 +30,8 @@ const waits = new Set<{ owner: string; endsAt: number }>();
 type Waited<Result> = { result: Result; headers: Record<string, string> };
 
 /**
- * Reads at once, and then once a second until the result is not empty, `seconds` have passed or the client disconnects.
- * A later read that fails is repeated.
+ * Reads at once, and then once a second until the result is not empty, `seconds` have passed or the
+ * client disconnects. A later read that fails is repeated.
  *
  * @example await lookUntil(c, () => readPage(cursor), (page) => page.items.length === 0, 20)
  */

@@ -1,6 +1,7 @@
 /**
- * Writes the operations of a capability for the OpenAPI document. A capability states what only its operation has. This
- * file adds what every operation has: common headers, the request id, 429 and 500.
+ * Writes the operations of a capability for the OpenAPI document. A capability states what only its
+ * operation has. This file adds what every operation has: common headers, the request id, 429 and
+ * 500.
  */
 
 import * as z from 'zod';
@@ -24,12 +25,12 @@ import type { listOf } from './list-resource.ts';
 export type Access = {
   /** Each entry is a sufficient credential. An empty list: no credential is needed. */
   security: Record<string, never[]>[];
-  /** The scope that an API key needs. OpenAPI has scopes for OAuth only, so the description and `x-scope` name it. */
+  /** The scope that an API key needs. OpenAPI has scopes for OAuth only, so `x-scope` names it. */
   scope?: string;
   errors: readonly ErrorResponse[];
 };
 
-/** An error status of an operation: its meaning, and every error of this status that the code throws. */
+/** An error status of an operation: its meaning, and every error that the code throws. */
 type ErrorResponse = {
   description: string;
   errors: readonly [ApiError, ...ApiError[]];
@@ -203,10 +204,10 @@ function successResponse(response: SuccessResponse): ZodOpenApiResponseObject {
   };
 }
 
-/** The responses with an `id`, of which the document has one each. Their examples have the first operation's request. */
+/** The responses with an `id`. Their examples have the request of the first operation. */
 const sharedResponses = new Map<string, ZodOpenApiResponseObject>();
 
-/** Has an example for each error, named after its code. A further error of the same code has a number too. */
+/** Names an example after the code of its error, with a number from the second one on. */
 function errorResponse(
   { description, errors, id }: ErrorResponse,
   request: ExampleRequest,

@@ -29,8 +29,9 @@ const ERRORS = [
 ].join('\n');
 
 /**
- * Writes portable patterns, and the format of numbers: `double`, `int32`, or none for wider integers. `int64` is a bigint
- * in some generated clients, and `JSON.stringify` throws for a bigint.
+ * Writes portable patterns, and the format of numbers: `double`, `int32`, or none for wider
+ * integers. `int64` is a bigint in some generated clients, and `JSON.stringify` throws for a
+ * bigint.
  */
 const writePortably: ZodOpenApiOverride = ({ jsonSchema }) => {
   if (jsonSchema.pattern !== undefined) jsonSchema.pattern = portablePattern(jsonSchema.pattern);
@@ -43,7 +44,7 @@ const writePortably: ZodOpenApiOverride = ({ jsonSchema }) => {
   else delete jsonSchema.format;
 };
 
-/** Lets responses have unknown fields: a later release may add fields, and generated clients must accept them. */
+/** Lets responses have unknown fields: a later release may add fields. */
 const openResponses: ZodOpenApiOverride = ({ jsonSchema, io }) => {
   if (io !== 'output' || jsonSchema.additionalProperties !== false) return;
   delete jsonSchema.additionalProperties;
@@ -53,7 +54,7 @@ const openResponses: ZodOpenApiOverride = ({ jsonSchema, io }) => {
   }
 };
 
-/** Omits storage bounds from responses: a mock would be as long as its bound. `Property` names them. */
+/** Omits storage bounds from responses: a mock would be as long. `Property` names them. */
 const omitStorageBounds: ZodOpenApiOverride = ({ jsonSchema, io }) => {
   if (io !== 'output') return;
   if ((jsonSchema.maxLength ?? 0) > 2_000) delete jsonSchema.maxLength;
@@ -68,7 +69,7 @@ const writeSchema: ZodOpenApiOverride = (context) => {
   writeNullable(context);
 };
 
-/** Writes `type: [T, "null"]`. Some generators skip `anyOf` with null, and OpenAPI 3.0 has no such form. */
+/** Writes `type: [T, "null"]`. Some generators skip `anyOf` with null, which 3.0 lacks. */
 function writeNullable(context: Parameters<typeof writeSchema>[0]): void {
   const { jsonSchema } = context;
   const [schema, none] = jsonSchema.anyOf ?? [];
@@ -80,7 +81,7 @@ function writeNullable(context: Parameters<typeof writeSchema>[0]): void {
   delete jsonSchema.anyOf;
 }
 
-/** Makes the document. In the `strict` form, which the tests use, responses have no unknown fields. */
+/** Makes the document. In its `strict` form, for tests, responses have no unknown fields. */
 export function createOpenApiDocument(form: 'open' | 'strict' = 'open') {
   return createDocument(
     {

@@ -1,4 +1,4 @@
-/** The schema of the error envelope, for the OpenAPI document and the tests. render-error.ts writes the envelope. */
+/** The schema of the error envelope. http/render-error.ts writes the envelope. */
 
 import * as z from 'zod';
 import { CATALOGUE, type ErrorCode, MAX_PATH_CHARACTERS, MAX_PROBLEMS } from '../http/errors.ts';

@@ -1,4 +1,4 @@
-/** The schema of a page of a list, for the OpenAPI document and the tests. http/paging.ts writes pages. */
+/** The schema of a page of a list. http/paging.ts writes pages. */
 
 import * as z from 'zod';
 import { MAX_CURSOR_CHARACTERS, MAX_PAGE_SIZE } from '../http/paging.ts';

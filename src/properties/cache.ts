@@ -1,12 +1,14 @@
 /**
- * The feed's cache: finished responses in two levels, the memory of this isolate and the edge cache of the data centre.
- * Their age counts from the D1 read.
+ * The feed's cache: finished responses in two levels, the memory of this isolate and the edge cache
+ * of the data centre. Their age counts from the D1 read.
  *
- * Reads of D1 may overtake each other, so both levels keep the times of the reads: an older response never replaces a
- * younger one. A removal, which is a read that found no listing, hides each older response of the listing.
+ * Reads of D1 may overtake each other, so both levels keep the times of the reads: an older
+ * response never replaces a younger one. A removal, which is a read that found no listing, hides
+ * each older response of the listing.
  *
- * The edge cache (Cache API) may evict an entry at any time, has no compare-and-set, and does nothing on a
- * `workers.dev` address. A fault of it is logged, and the request continues without it.
+ * The edge cache (Cache API) may evict an entry at any time, has no compare-and-set, and does
+ * nothing on a `workers.dev` address. A fault of it is logged, and the request continues without
+ * it.
  */
 
 import { LRUCache } from 'lru-cache';
@@ -107,7 +109,7 @@ export class FeedCache {
     await Promise.all(newest.map((key) => this.#putAtEdge(url, key, result)));
   }
 
-  /** Caches the result of a read in memory, and returns whether the read is the newest one of the key. */
+  /** Caches a read in memory. Returns whether it is the newest read of the key. */
   remember(key: string, result: FeedRead['result']): boolean {
     if (result.readAt < (this.#readTimes.get(key) ?? 0)) return false;
     this.#readTimes.set(key, result.readAt);
@@ -171,7 +173,7 @@ function readAtOf(found: Response): number {
   return Number(found.headers.get(READ_AT));
 }
 
-/** Makes the response of a JSON text, with a strong `ETag` (RFC 9110 section 8.8.3): equal texts have equal tags. */
+/** Makes a response with a strong `ETag` (RFC 9110 section 8.8.3): equal texts, equal tags. */
 export async function makeResponse(json: string, readAt: number): Promise<FeedResponse> {
   const bytes = new TextEncoder().encode(json);
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));

@@ -1,7 +1,7 @@
 /**
- * The list of changes. Each read is one round trip to the primary, so that it has every change of an import that has
- * ended. A listing has one place, that of its latest change. A reader without a cursor gets every public listing, and
- * the removals after its start.
+ * The list of changes. Each read is one round trip to the primary, so that it has every change of
+ * an import that has ended. A listing has one place, that of its latest change. A reader without a
+ * cursor gets every public listing, and the removals after its start.
  */
 
 import { sql } from 'drizzle-orm';
@@ -74,9 +74,9 @@ type ChangeRow = ListingText &
   };
 
 /**
- * Reads the page after a place, or the first one, as JSON text of a `PropertyChangeList`. Reads at most `limit + 1`
- * rows and `LIST_STATE`, and at first the removals that it skips. Throws `invalid_cursor` for a place of another
- * generation.
+ * Reads the page after a place, or the first one, as JSON text of a `PropertyChangeList`. Reads at
+ * most `limit + 1` rows and `LIST_STATE`, and at first the removals that it skips. Throws
+ * `invalid_cursor` for a place of another generation.
  */
 export async function readChanges(
   database: D1Database,
@@ -106,7 +106,7 @@ export async function readChanges(
     (row) => propertyOf(row, publicSiteUrl),
   );
   const { generation = '', newest } = state ?? {};
-  // The change at a place of another generation was undone, and the place may have been assigned again.
+  // The change at a place of another generation was undone, and the place may be assigned again.
   if (after !== undefined && after.generation !== generation) throw invalidCursor('after');
 
   const start = after?.start ?? newest ?? 0;
@@ -120,7 +120,7 @@ export async function readChanges(
   return { json, isEmpty: items.length === 0, place };
 }
 
-/** Returns the property of a change as JSON text, which is `null` for a removal; undefined if it was left out. */
+/** Returns a change's property as JSON text, `null` for a removal; undefined if left out. */
 function propertyOf(row: ChangeRow, publicSiteUrl: string): string | undefined {
   return row.status === 'hidden' ? 'null' : documentOf(row, publicSiteUrl, 'document');
 }

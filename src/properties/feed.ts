@@ -5,10 +5,12 @@
  *               edge cache: the same, and keep it in memory
  *     20 ms     D1 failed or stalled in the last 5 s, and a stale response is known → serve it
  *               otherwise read D1 (the edge cache may still respond)
- *     300 ms    D1 is slow → a response stale for at most five minutes; any stale one if D1 failed in the last minute
+ *     300 ms    D1 is slow → a response stale for at most five minutes;
+ *               any stale one if D1 failed in the last minute
  *     2 s       D1 has stalled, which counts as failed → any stale response
  *     5 s       500
- *     any time  D1 responds → serve it, and cache it in both levels; D1 fails → any stale response, else 500
+ *     any time  D1 responds → serve it, and cache it in both levels
+ *               D1 fails → any stale response, else 500
  */
 
 import type { Context } from 'hono';
@@ -42,7 +44,7 @@ const SLOW_GRACE_MS = 300_000;
 const RENEWAL_RETRY_MS = 6_000;
 const MAX_RENEWALS = 1_000;
 
-/** A kind of response that is cached, under the JSON text of its request: equal requests must have equal texts. */
+/** A kind of response that is cached under its request: equal requests have equal JSON texts. */
 export type FeedKind<Request> = {
   name: string;
   /** Reads the response in all languages from D1, as JSON text. */
@@ -100,7 +102,7 @@ export class Feed {
   #faultAt = Number.NEGATIVE_INFINITY;
   #faultLoggedAt = Number.NEGATIVE_INFINITY;
 
-  /** Responds with 200 or 304. Throws the 404 of a missing listing, and D1's error without a stale response. */
+  /** Responds with 200 or 304. Throws the 404 of a missing listing, and D1's error. */
   async respond<Request>(
     c: Context<AppEnv>,
     kind: FeedKind<Request>,
@@ -168,7 +170,7 @@ export class Feed {
     return { response: resultOf(outcome), source: 'database', cacheStatus };
   }
 
-  /** Serves a cached response, if one may be served. Memory is read again: another request may have cached one. */
+  /** Serves a cached response, if one may be. Another request may have cached one meanwhile. */
   #serveCached(call: FeedCall, d1: D1State): ServedResponse | undefined {
     const memory = call.cache.findInMemory(call.key);
     const lookup = { memory, edge: call.edge };
@@ -232,7 +234,7 @@ export class Feed {
   }
 }
 
-/** Chooses the younger one of the cached responses, if it may be served while D1 is in this state. Pure. */
+/** Chooses the younger cached response, if it may be served in this state of D1. Pure. */
 export function chooseCached(
   { memory, edge }: CacheLookup,
   d1: D1State,
@@ -252,7 +254,7 @@ export function chooseCached(
   }
 }
 
-/** Never rejects. By default the nearest replica may respond: its lag is shorter than the age of a cached response. */
+/** Never rejects. A replica may respond: its lag is shorter than the age of a response. */
 async function tryRead(
   { c, kind, request, locale, key }: FeedCall,
   constraint: D1SessionConstraint = 'first-unconstrained',
@@ -309,7 +311,7 @@ function httpResponse(
   return sent;
 }
 
-/** An intermediary that compresses a response marks its tag `W/`, so the comparison is weak (RFC 9110 section 13.1.2). */
+/** A proxy that compresses marks the tag `W/`: compare weakly (RFC 9110 section 13.1.2). */
 export function namesTag(ifNoneMatch: string, etag: string): boolean {
   if (ifNoneMatch.trim() === '*') return true;
   return ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);

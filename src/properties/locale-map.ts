@@ -23,13 +23,13 @@ export function mapLocales<T>(
 /**
  * Cuts each text of a JSON document to the chosen languages, as far as it has them.
  *
- * @example inLanguages('{"title":{"en":"Sea view","fr":"Vue sur la mer"}}', ['fr', 'es']) // '{"title":{"fr":"Vue sur la mer"}}'
+ * @example inLanguages('{"title":{"en":"Sea","fr":"Mer"}}', ['fr']) // '{"title":{"fr":"Mer"}}'
  */
 export function inLanguages(document: string, locale: readonly string[]): string {
   return JSON.stringify(cutTexts(JSON.parse(document), locale));
 }
 
-/** Cuts each text of a value to the chosen languages, at any depth. Only a text has languages as its names. */
+/** Cuts each text to the chosen languages, at any depth. Only a text has them as names. */
 function cutTexts(value: unknown, locale: readonly string[]): unknown {
   if (Array.isArray(value)) return value.map((entry: unknown) => cutTexts(entry, locale));
   if (typeof value !== 'object' || value === null) return value;

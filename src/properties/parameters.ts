@@ -1,6 +1,6 @@
 /**
- * The query parameters of the feed. A filter is its entry here and the column of the same name in table.ts: validation,
- * cursors, statements and the document follow from these.
+ * The query parameters of the feed. A filter is its entry here and the column of the same name in
+ * table.ts: validation, cursors, statements and the document follow from these.
  */
 
 import * as z from 'zod';
@@ -40,7 +40,7 @@ const filterParameters = {
   ),
 } satisfies Record<(typeof FILTER_COLUMNS)[number] | 'status' | 'location', z.ZodType>;
 
-/** Parsed filters, with the statuses deduplicated and sorted: equal filters have equal JSON texts. */
+/** Parsed filters, the statuses deduplicated and sorted: equal filters, equal JSON texts. */
 export type FeedFilters = z.infer<z.ZodObject<typeof filterParameters>>;
 
 /** The languages, deduplicated and sorted; undefined for all of them. */

@@ -1,4 +1,4 @@
-/** The field rules: how a stored listing becomes its wire resource (docs/reference/property-feed.md). Pure. */
+/** How a stored listing becomes its wire resource (docs/reference/property-feed.md). Pure. */
 
 import { mapLocales } from './locale-map.ts';
 import type { Property, PropertyCard } from './resource.ts';
@@ -6,9 +6,9 @@ import { plainTextOf } from './rich-text.ts';
 import type { Source } from './source.ts';
 
 /**
- * The version of the rules, and a digest of what they make of the listings in test/properties/rules.test.ts. A change
- * of the rules needs a new version, which makes every stored document out of date. Until then that test fails, and
- * prints the line to write here.
+ * The version of the rules, and a digest of what they make of the listings in
+ * test/properties/rules.test.ts. A change of the rules needs a new version, which makes every
+ * stored document out of date. Until then that test fails, and prints the line to write here.
  */
 export const RULES = { version: 3, digest: '9991b2f9bc2870e6' };
 
@@ -18,8 +18,8 @@ export function renderingOf(publicSiteUrl: string): string {
 }
 
 /**
- * Returns the wire resource of a listing, its fields in the order of the wire, or null for a hidden listing.
- * `publicSiteUrl` has no trailing slash.
+ * Returns the wire resource of a listing, its fields in the order of the wire, or null for a hidden
+ * listing. `publicSiteUrl` has no trailing slash.
  */
 export function render(source: Source, publicSiteUrl: string): Property | null {
   if (source.status === 'hidden') return null;
@@ -86,7 +86,7 @@ export function cardOf(listing: Property): PropertyCard {
 
 type Photo = Source['photos'][number];
 
-/** Returns the photo selected as hero, else the first web-visible one of section hero, else null. */
+/** Returns the photo selected as hero, else the first visible one of section hero, else null. */
 function heroImageOf(source: Source): Property['hero_image'] {
   const selected = source.photos.find((photo) => photo.id === source.hero_photo_id);
   const hero = selected ?? webPhotosOf(source).find((photo) => photo.section === 'hero');

@@ -1,6 +1,6 @@
 /**
- * The resources of the feed (docs/reference/property-feed.md), for the OpenAPI document and the import. The Worker
- * takes only the types.
+ * The resources of the feed (docs/reference/property-feed.md), for the OpenAPI document and the
+ * import. The Worker takes only the types.
  */
 
 import * as z from 'zod';
@@ -62,8 +62,8 @@ const amount = z.number().min(0);
 const count = z.int32().min(0);
 
 /**
- * A listing as the feed sends it. Listings files and the store copy a field unless source.ts lists it among the fields
- * that `render` makes.
+ * A listing as the feed sends it. Listings files and the store copy a field unless source.ts lists
+ * it among the fields that `render` makes.
  */
 export const property = z
   .strictObject({

@@ -1,4 +1,4 @@
-/** Rich text as editors save it (a plain string or a ProseMirror document), and the plain text that the feed serves. */
+/** Rich text (a string or a ProseMirror document), and its plain text for the feed. */
 
 const LINE_END = /\r\n?|\n/g;
 
@@ -7,8 +7,8 @@ type RichTextNode = { type: string; text?: string; content?: RichTextNode[] };
 export type RichText = string | RichTextNode;
 
 /**
- * Returns the plain text. Each paragraph or heading is a block, and a blank line is between blocks. Blank lines are
- * dropped from a block, and blank blocks from the text. Lines end with `\n`.
+ * Returns the plain text. Each paragraph or heading is a block, and a blank line is between blocks.
+ * Blank lines are dropped from a block, and blank blocks from the text. Lines end with `\n`.
  */
 export function plainTextOf(value: RichText): string {
   if (typeof value === 'string') return value.replace(LINE_END, '\n');

@@ -73,7 +73,7 @@ async function respondWithChanges(
   return new Response(result.json, { headers: { ...type, ...headers } });
 }
 
-/** Returns the key that a path names: an id or a slug. Throws the 404 for a name that no listing can have. */
+/** Returns the key in a path: an id or a slug. Throws a 404 for a name of neither form. */
 function keyOf(slugOrId: string) {
   if (isUuid(slugOrId)) return { id: slugOrId.toLowerCase() };
   if (slug.safeParse(slugOrId).success) return { slug: slugOrId };

@@ -53,7 +53,7 @@ const BEGINNING: Position = [-2_147_483_649, ''];
 
 export const LISTING_PAGE: FeedKind<PageRequest> = {
   name: 'page',
-  /** Feed read, 5. Reads `limit + 1` rows, one more for each further status, and with `location` one for each status. */
+  /** Feed read, 5. Reads `limit + 1` rows, one per further status, and per status a `location`. */
   async find(connection, publicSiteUrl, { shows, filters, limit, after = BEGINNING }) {
     const { status, ...exact } = filters;
     const values = {
@@ -90,7 +90,7 @@ export const LISTING: FeedKind<ListingKey> = {
   },
 };
 
-/** A listing as JSON text: the document or card if it is rendered by these rules for this site, else the `Source`. */
+/** The document or card as JSON text, if it is rendered by these rules, else the `Source`. */
 export type ListingText = { text: string | null; is_current: number };
 
 type Shown = PageRequest['shows'];
@@ -98,7 +98,8 @@ type Shown = PageRequest['shows'];
 const currentSql = sql`${properties.rendering} = ${placeholder('rendering')}`;
 
 /**
- * Selects a `ListingText`. `boundSql` wraps the column of the text: it leaves out a text that may not be read.
+ * Selects a `ListingText`. `boundSql` wraps the column of the text: it leaves out a text that may
+ * not be read.
  *
  *     rendering = ? as is_current, iif(rendering = ?, document, source) as text
  */
@@ -153,9 +154,11 @@ const LOCATION_ID = sql`
   (select ${locations.id} from ${locations} where ${locations.slug} = ${placeholder('location')})`;
 
 /**
- * Selects a page, and the listing after it. Each status is one range of one index, and SQLite merges the ranges:
+ * Selects a page, and the listing after it. Each status is one range of one index, and SQLite
+ * merges the ranges:
  *
- *     select display_order, id, … from properties where (display_order, id) > (?, ? || ' ') and status = ? and type = ?
+ *     select display_order, id, … from properties
+ *     where (display_order, id) > (?, ? || ' ') and status = ? and type = ?
  *     union all … order by display_order, id limit ?
  */
 function pageQuery({ shows, filters }: FeedList): SQL<ListingRow> {

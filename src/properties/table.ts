@@ -1,4 +1,4 @@
-/** The feed's tables. docs/explain/architecture.md, "What is stored", has an example of each column. */
+/** The feed's tables. docs/explain/architecture.md, "What is stored", has examples. */
 
 import { sql } from 'drizzle-orm';
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
@@ -6,11 +6,13 @@ import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqli
 /**
  * The columns that the feed filters by, besides `status`: parameters.ts has a filter for each.
  *
- * The import writes these two. A later one is computed from `source`, so that it covers stored listings:
+ * The import writes these two. A later one is computed from `source`, so that it covers stored
+ * listings:
  *
  *     bedrooms: integer().generatedAlwaysAs(sql`source->>'$.bedrooms'`, { mode: 'virtual' }),
  *
- * It is as fast as a plain column (0.12 ms for 25 of 5,000). A third filter adds four indexes, a fourth eight.
+ * It is as fast as a plain column (0.12 ms for 25 of 5,000). A third filter adds four indexes, a
+ * fourth eight.
  */
 const filterColumns = {
   location_id: text(),
@@ -20,8 +22,9 @@ const filterColumns = {
 export const FILTER_COLUMNS = Object.keys(filterColumns) as (keyof typeof filterColumns)[];
 
 /**
- * One row per listing. Each combination of filters has an index that ends in (status, display_order, id), so a page is
- * one range of one index for each status. There is no foreign key and no CHECK: widening either would rebuild the table.
+ * One row per listing. Each combination of filters has an index that ends in (status,
+ * display_order, id), so a page is one range of one index for each status. There is no foreign key
+ * and no CHECK: widening either would rebuild the table.
  */
 export const properties = sqliteTable(
   'properties',
@@ -31,13 +34,13 @@ export const properties = sqliteTable(
     status: text().notNull(),
     ...filterColumns,
     display_order: integer().notNull(),
-    /** The place in the list of changes, which an import's transaction assigns. Null: the listing was never public. */
+    /** The place in the list of changes; null for a listing that was never public. */
     change_seq: integer(),
     /** Milliseconds since the epoch; null where `change_seq` is null. */
     changed_at: integer(),
     /** The last public slug of a hidden listing. */
     removed_slug: text(),
-    /** JSON of a list: at most 20 earlier public slugs that no other listing has now, newest first. */
+    /** JSON of a list: at most 20 earlier public slugs, of no other listing now, newest first. */
     former_slugs: text().notNull().default('[]'),
     /** The `renderingOf` of `document` and `card`. They are out of date if it has changed. */
     rendering: text().notNull(),
@@ -92,8 +95,8 @@ export const amenities = sqliteTable('amenities', {
 });
 
 /**
- * An import stages its records here, before one transaction applies them all, empties the table, and inserts one row
- * of kind `applied` with the id of the import.
+ * An import stages its records here, before one transaction applies them all, empties the table,
+ * and inserts one row of kind `applied` with the id of the import.
  */
 export const importStaging = sqliteTable('import_staging', {
   /** `location`, `amenity`, `listing`, `applied`, or `guard` for a moment. */

@@ -1,4 +1,4 @@
-/** The schemas of a listing's texts and links. Their bounds keep a usual row far below D1's 2 MB. */
+/** The schemas of texts and links. Their bounds keep a usual row far below D1's 2 MB. */
 
 import * as z from 'zod';
 import { mapLocales } from './locale-map.ts';

@@ -1,4 +1,4 @@
-/** Names the client of a request, by `CF-Connecting-IP`, which Cloudflare sets. A client can forge `X-Forwarded-For`. */
+/** Names the client by `CF-Connecting-IP`. A client can forge `X-Forwarded-For`. */
 
 import * as z from 'zod';
 
@@ -9,7 +9,7 @@ const UNKNOWN = 'unknown';
 const IPV6_CHARACTERS = /^[\da-f:.]{2,45}$/i;
 const MAX_ZONE_CHARACTERS = 255;
 
-/** Returns an IPv4 address, an IPv6 /64 (the network of one subscriber), `worker ZONE`, or `unknown`. */
+/** Returns an IPv4 address, an IPv6 /64 (one subscriber), `worker ZONE`, or `unknown`. */
 export function clientOf(connectingIp: string | undefined, worker: string | undefined): string {
   if (connectingIp === undefined) return UNKNOWN;
   if (z.regexes.ipv4.test(connectingIp)) return connectingIp;
@@ -18,7 +18,7 @@ export function clientOf(connectingIp: string | undefined, worker: string | unde
   return `worker ${worker.slice(0, MAX_ZONE_CHARACTERS).toLowerCase()}`;
 }
 
-/** Returns the /64 of an IPv6 address, or the IPv4 address of an IPv4-mapped one (RFC 4291 section 2.5.5.2). */
+/** Returns the /64 of an IPv6 address; the IPv4 address in one (RFC 4291 section 2.5.5.2). */
 function networkOf(address: string): string | undefined {
   const url = IPV6_CHARACTERS.test(address) ? URL.parse(`http://[${address}]`) : null;
   if (url === null) return undefined;

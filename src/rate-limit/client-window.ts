@@ -1,6 +1,7 @@
 /**
- * One client's requests in one window, counted by this isolate and reported to the client's object. A request reserves
- * its place before it calls the object, so that concurrent requests never exceed the limit.
+ * One client's requests in one window, counted by this isolate and reported to the client's object.
+ * A request reserves its place before it calls the object, so that concurrent requests never exceed
+ * the limit.
  */
 
 import type { Context } from 'hono';
@@ -9,7 +10,7 @@ import { firstWithin } from '../deadline.ts';
 import { logFault, noteMore } from '../http/log.ts';
 import { type CounterName, WINDOW_MS } from './window.ts';
 
-/** An isolate reports each twelfth of the limit. While a fifth is unreported, further requests reserve a place. */
+/** An isolate reports each twelfth of the limit. From an unreported fifth on, requests reserve. */
 const REPORT_DIVISOR = 12;
 const UNREPORTED_DIVISOR = 5;
 /** The longest wait for the object. Then it counts as failing. */
@@ -29,7 +30,7 @@ type Tally = {
   others: number;
 };
 
-/** `report`: the request passes, and a report is due. While the object fails, no request waits for it. Pure. */
+/** `report`: passes, and a report is due. While the object fails, no request waits. Pure. */
 function decide(
   { passed, reserved, sent, reported, others }: Tally,
   limit: number,
@@ -81,7 +82,7 @@ export class ClientWindow {
     return { remaining, resetSeconds };
   }
 
-  /** Counts a request. Only a request that reserves a place waits, at most 300 ms. Never rejects. */
+  /** Counts a request. Only one that reserves a place waits, at most 300 ms. Never rejects. */
   count({ env, executionCtx }: Context<AppEnv>, now: number): Verdict | Promise<Verdict> {
     const isFailing = now > this.#failsFrom;
     const decision = decide(this.#tally, this.#quota.limit, isFailing);
@@ -137,7 +138,7 @@ export class ClientWindow {
     }
   }
 
-  /** Logs the first fault since the last reply. The isolate's own count decides: the request passes. */
+  /** Logs the first fault since the last reply. The isolate decides alone: the request passes. */
   #fail(error: unknown): 'passed' {
     if (this.#failsFrom !== Number.NEGATIVE_INFINITY) logFault('rate counter failed', error);
     this.#failsFrom = Number.NEGATIVE_INFINITY;

@@ -1,6 +1,7 @@
 /**
- * The Durable Object that adds up one client's requests over all isolates. It loses its memory after about ten seconds
- * without a call, and stores a window from its second report on. An isolate's next report restores a lost count.
+ * The Durable Object that adds up one client's requests over all isolates. It loses its memory
+ * after about ten seconds without a call, and stores a window from its second report on. An
+ * isolate's next report restores a lost count.
  */
 
 import { DurableObject } from 'cloudflare:workers';
@@ -12,11 +13,11 @@ import {
   WINDOW_MS,
 } from './window.ts';
 
-/** The platform's clock may be ahead of the object's, and an alarm in the past fires at once, again and again. */
+/** Clocks differ, and an alarm in the past fires at once, again and again. */
 const MIN_ALARM_MS = 1_000;
 const STORED_FROM_CHANGE = 2;
 
-/** A deployment replaces Workers and objects one by one. So a method's signature never changes: add a new method. */
+/** Versions of Workers and objects mix. Never change a method's signature: add a method. */
 export class RateCounter extends DurableObject<Env> {
   readonly #windows = new Map<CounterName, ObjectWindow>();
 

@@ -1,4 +1,4 @@
-/** The rate limit of everything under /api, with its headers and its 429. A request is counted before it begins. */
+/** The rate limit of all of /api, its headers and its 429. Counting comes before the work. */
 
 import { createMiddleware } from 'hono/factory';
 import { LRUCache } from 'lru-cache';
@@ -15,10 +15,10 @@ const MAX_CLIENTS = 10_000;
 const OVERLOADED_RESET_SECONDS = 1;
 
 /**
- * Rejects with 429 `rate_limit_exceeded`, and sets both header families on every counted response: `X-RateLimit-*`, and
- * the IETF draft's (draft-ietf-httpapi-ratelimit-headers-10).
+ * Rejects with 429 `rate_limit_exceeded`, and sets both header families on every counted response:
+ * `X-RateLimit-*`, and the IETF draft's (draft-ietf-httpapi-ratelimit-headers-10).
  *
- * @param options.ingestPaths a POST to one of these paths counts as `ingest`, any other request as `default`
+ * @param options.ingestPaths a POST to one of these counts as `ingest`, all else as `default`
  * @example app.use(rateLimit({ ingestPaths: ['/api/public/events/ingest'] }))
  */
 export function rateLimit({ ingestPaths }: { ingestPaths: readonly string[] }) {
@@ -61,7 +61,7 @@ export function rateLimit({ ingestPaths }: { ingestPaths: readonly string[] }) {
   });
 }
 
-/** 429 `rate_limit_exceeded`. Without `limit`, the client sends faster than its requests can be counted. */
+/** 429 `rate_limit_exceeded`. Without `limit`, requests come too fast to be counted. */
 export function rateLimitExceeded(retryAfterSeconds: number, limit?: number): ApiError {
   const excess =
     limit === undefined

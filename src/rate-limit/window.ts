@@ -1,6 +1,7 @@
 /**
- * The arithmetic of a client's object. Each isolate reports its count so far, and the object adds up the greatest count
- * of each isolate (a grow-only counter). So a report may be repeated, late or lost.
+ * The arithmetic of a client's object. Each isolate reports its count so far, and the object adds
+ * up the greatest count of each isolate (a grow-only counter). So a report may be repeated, late or
+ * lost.
  */
 
 export const WINDOW_SECONDS = 60;
@@ -34,7 +35,7 @@ export type ObjectWindow = {
   changes: number;
 };
 
-/** Adds a report to the known window or the next one. Grants a place while the total is below the limit. */
+/** Adds a report to its window. Grants a place while the total is below the limit. */
 export function addReport(
   known: ObjectWindow | undefined,
   report: Report,
@@ -59,8 +60,9 @@ export function addReport(
 }
 
 /**
- * Returns the window of a report; undefined when it has ended. Reports take time, so the object's window ends later than
- * an isolate's. A report whose former record was counted in it begins the next window.
+ * Returns the window of a report; undefined when it has ended. Reports take time, so the object's
+ * window ends later than an isolate's. A report whose former record was counted in it begins the
+ * next window.
  */
 function windowOf(
   known: ObjectWindow | undefined,

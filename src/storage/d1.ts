@@ -1,7 +1,9 @@
 /**
- * Calls D1 within a time limit, and retries a call after a transient fault. Every call must be safe to run twice.
+ * Calls D1 within a time limit, and retries a call after a transient fault. Every call must be safe
+ * to run twice.
  *
- * D1 itself retries reads but never writes, reports its faults as text only, and sometimes stalls for seconds.
+ * D1 itself retries reads but never writes, reports its faults as text only, and sometimes stalls
+ * for seconds.
  */
 
 import { withDeadline } from '../deadline.ts';
@@ -17,8 +19,8 @@ const RETRY_WINDOW_MS = 1_500;
 const LOCKED_PAUSE_MS = 200;
 
 /**
- * D1's list of errors (developers.cloudflare.com/d1/observability/debug-d1, as of August 2026) says to retry these. The
- * others are marked as seen in the field.
+ * D1's list of errors (developers.cloudflare.com/d1/observability/debug-d1, as of August 2026) says
+ * to retry these. The others are marked as seen in the field.
  */
 const TRANSIENT_FAULTS = [
   'Network connection lost',
@@ -89,7 +91,7 @@ function retryAfterSeconds(failedMs: number): number {
   return Math.ceil(seconds * (1 + Math.random() / 2));
 }
 
-/** 10 GB, which D1 counts in decimal (developers.cloudflare.com/d1/platform/limits, as of April 2026). */
+/** 10 GB, in decimal (developers.cloudflare.com/d1/platform/limits, as of April 2026). */
 export const MAX_DATABASE_BYTES = 10_000_000_000;
 const WARNED_SHARE = 0.7;
 const WARNING_PAUSE_MS = 3_600_000;

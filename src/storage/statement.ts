@@ -1,13 +1,15 @@
 /**
- * SQL statements, compiled once per isolate: Drizzle takes longer to compile a statement than D1 takes to bind its
- * values. Lists read keyset pages, the rows after a position in their order, with one statement:
+ * SQL statements, compiled once per isolate: Drizzle takes longer to compile a statement than D1
+ * takes to bind its values. Lists read keyset pages, the rows after a position in their order, with
+ * one statement:
  *
  *     select display_order, id, … from properties
  *     where status = 'listed' and (display_order, id) > (7, '0b8e…' || ' ')
  *     order by display_order, id limit 25 + 1
  *
- * A page has at most `limit` items and 4 MiB. The statement leaves out each text larger than 8 MiB / `limit`, and the
- * page ends before it. If it is the first text, it is read again, and is alone on its page.
+ * A page has at most `limit` items and 4 MiB. The statement leaves out each text larger than 8 MiB
+ * / `limit`, and the page ends before it. If it is the first text, it is read again, and is alone
+ * on its page.
  *
  * test/storage/statements.test.ts shows the SQL of every list.
  */
@@ -35,8 +37,8 @@ type Statement<Row> = {
 };
 
 /**
- * A query of Drizzle's builder, or whole SQL. Columns have their names of the database, so D1 returns rows of the
- * result type.
+ * A query of Drizzle's builder, or whole SQL. Columns have their names of the database, so D1
+ * returns rows of the result type.
  */
 type TypedQuery<Row> = SQL<Row> | { toSQL(): Query; readonly _: { readonly result: Row[] } };
 
@@ -85,7 +87,7 @@ type List = {
   after?: SQL;
 };
 
-/** Makes the statement that reads a page and the next row. `Row` has the columns of the order too. */
+/** Makes the statement of a page and the next row. `Row` has the columns of the order too. */
 export function keysetPage<Row>({
   columns,
   from,
@@ -98,7 +100,7 @@ export function keysetPage<Row>({
   const ordered = sql.join([...order], sql`, `);
   const position = second ? sql`(${ordered})` : ordered;
   const operator = sql.raw(direction === 'asc' ? '>' : '<');
-  // Without the space, SQLite reads the row of the id too. No id is between an id and the id with a space.
+  // Without the space, SQLite reads the row of the id too. No id lies between the two.
   const start = second
     ? sql`(${placeholder('after0')}, ${placeholder('after1')} || ' ')`
     : placeholder('after0');

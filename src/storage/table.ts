@@ -2,13 +2,14 @@
 
 import { sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
-/** One row, which the migration writes. `restore` writes it last: a database without the row is unfinished. */
+/** One row, which the migration writes. `restore` writes it last, as a mark of its end. */
 export const databaseIdentity = sqliteTable('database_identity', {
-  /** Names the database and its restored copies: 32 random hexadecimal digits. Each lineage has a ledger of erasures. */
+  /** Names the database and its restored copies, which share a ledger: 32 hexadecimal digits. */
   lineage: text().primaryKey(),
   /**
-   * Names an uninterrupted history: 32 random hexadecimal digits. `restore` and `after-time-travel` begin a new one. A
-   * resume cursor contains it: another history may assign the cursor's position to another row.
+   * Names an uninterrupted history: 32 random hexadecimal digits. `restore` and `after-time-travel`
+   * begin a new one. A resume cursor contains it: another history may assign the cursor's position
+   * to another row.
    */
   generation: text().notNull(),
 });

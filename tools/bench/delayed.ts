@@ -1,6 +1,6 @@
 /**
- * The deployed service, with a delay on each call that crosses the network in production. `GET /calls` returns the
- * number of calls, and of the rows that the counters write, and resets them.
+ * The deployed service, with a delay on each call that crosses the network in production. `GET
+ * /calls` returns the number of calls, and of the rows that the counters write, and resets them.
  */
 
 import service, { RateCounter as Counter } from '../../src/index.ts';

@@ -1,4 +1,4 @@
-/** Figures of several rounds, and tables of them in Markdown, to be pasted into docs/explain/performance.md. Pure. */
+/** Figures of several rounds, and tables for docs/explain/performance.md. Pure. */
 
 export function median(values: readonly number[]): number {
   return percentile(values, 50);
@@ -14,7 +14,7 @@ export function percentile(values: readonly number[], percent: number): number {
   return sorted[Math.max(0, Math.ceil((sorted.length * percent) / 100) - 1)] ?? Number.NaN;
 }
 
-/** Returns the first two lines of a table. `titles` are e.g. `name |  rate`, as wide as the columns; the first holds text. */
+/** Returns the first two lines of a table. `titles`, e.g. `name |  rate`, set the widths. */
 export function tableHead(titles: string): string {
   const [text = '', ...numbers] = titles.split(' | ').map((title) => '-'.repeat(title.length));
   const dashes = [text, ...numbers.map((column) => column.replace(/-$/, ':'))];

@@ -1,4 +1,4 @@
-/** Starts the service with listings of about 5 KB on the wire, of every type, location and status, and with events. */
+/** Starts the service with listings of about 5 KB on the wire, and with events. */
 
 import type { Source } from '../../src/properties/source.ts';
 import { migrate } from '../database/migrations.ts';
@@ -15,7 +15,7 @@ const STATUSES = ['listed', 'listed', 'listed', 'coming_soon', 'sold_out'] as co
 const SENTENCE =
   'The terrace opens to the bay, and the kitchen was made new by the village joiner. ';
 
-/** Starts a script with a new database of `listings` listings. `vars` override the vars of wrangler.toml. */
+/** Starts a script with a new database of `listings` listings. `vars` override vars. */
 export async function startWithListings(
   script: string,
   listings: number,

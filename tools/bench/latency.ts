@@ -1,6 +1,6 @@
 /**
- * Measures how long requests take with production's hops added. Every client is new. Its counter object is running
- * already, or takes 1.5 s to start.
+ * Measures how long requests take with production's hops added. Every client is new. Its counter
+ * object is running already, or takes 1.5 s to start.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -46,7 +46,7 @@ type Visit = {
 
 let knownClients = 0;
 
-/** Measures every visit with an object that is running and with one that starts, and prints the table. */
+/** Measures every visit with a running and with a starting object, and prints the table. */
 export async function measureLatency(clients: Clients): Promise<void> {
   const script = await buildBundle('tools/bench/delayed.ts', 'dist/bench/delayed');
   const objects = await Promise.all(

@@ -1,6 +1,6 @@
 /**
- * Puts load on a Worker over several connections, each with a request under way. Requests are text: Node's own HTTP
- * client takes as much processor time as the Worker.
+ * Puts load on a Worker over several connections, each with a request under way. Requests are text:
+ * Node's own HTTP client takes as much processor time as the Worker.
  */
 
 import { connect, type Socket } from 'node:net';
@@ -22,7 +22,7 @@ const REQUESTS_PER_CLIENT = 10;
 
 let requests = 0;
 
-/** Returns the requests per second of the Worker at `url`. Throws if a response is not a success. */
+/** Returns the requests per second of the Worker at `url`. Throws unless all succeed. */
 export async function rateOf(url: URL, { call, connections, seconds }: Load): Promise<number> {
   const startedAt = performance.now();
   const endsAt = startedAt + seconds * 1_000;
@@ -31,7 +31,7 @@ export async function rateOf(url: URL, { call, connections, seconds }: Load): Pr
   return (responses * 1_000) / (performance.now() - startedAt);
 }
 
-/** Sends, reads the response to its end and sends again, on one connection. Returns the number of responses. */
+/** Sends, reads the response and sends again. Returns the number of responses. */
 function sendUntil(endsAt: number, { hostname, port }: URL, call: Call): Promise<number> {
   const socket = connect({ host: hostname, port: Number(port), noDelay: true });
   const head = headOf(call, hostname);
@@ -72,7 +72,7 @@ function headOf({ method, path, headers, body }: Call, host: string): string {
   return `${method} ${path} HTTP/1.1\r\n${lines.join('')}`;
 }
 
-/** Returns the length of a response and its head from its first bytes; NaN unless it is a success. */
+/** Returns the length of a response with its head; NaN unless it is a success. */
 function lengthOf(chunk: Buffer): number {
   const end = chunk.indexOf('\r\n\r\n');
   const head = chunk.toString('latin1', 0, end);

@@ -1,4 +1,4 @@
-/** Compares requests per second with health reads. Rounds of both alternate: other work on the machine affects both. */
+/** Compares requests per second with health reads, in rounds that alternate. */
 
 import { median, number, spread, tableHead, tableLine } from './figures.ts';
 import { startWithListings } from './fill.ts';
@@ -47,7 +47,7 @@ export async function measureRates({ rounds, seconds }: Rounds): Promise<void> {
   await Promise.all([hot.stop(), cold.stop()]);
 }
 
-/** Returns the median rate, and the median of the ratios to the health reads of the same rounds. Pure. */
+/** Returns the median rate, and the median ratio to the health reads. Pure. */
 export function figuresOf(own: readonly number[], ofHealth: readonly number[]) {
   const ratios = own.map((rate, round) => rate / (ofHealth[round] ?? Number.NaN));
   return { rate: median(own), ratio: median(ratios), apart: spread(ratios) };

@@ -1,4 +1,4 @@
-/** Runs production bundles in workerd, without the two Workers that `wrangler dev` puts in front: they cost time. */
+/** Runs production bundles in workerd, without the two Workers of `wrangler dev`. */
 
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -30,7 +30,7 @@ export type RuntimeOptions = {
   port?: number;
 };
 
-/** Builds `main` with the bindings and settings of wrangler.toml into `folder`. Returns its script. */
+/** Builds `main` with the settings of wrangler.toml into `folder`. Returns its script. */
 export async function buildBundle(main: string, folder: string): Promise<string> {
   const { isDone, output } = await runWrangler(['deploy', main, '--dry-run', '--outdir', folder]);
   if (!isDone) throw new Error(`wrangler failed:\n${output}`);

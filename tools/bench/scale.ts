@@ -1,4 +1,4 @@
-/** Measures how the time of each operation grows with the tables: at each size, and as the ratio of last to first. */
+/** Measures how the time of each operation grows with the tables. */
 
 import { median, number, tableHead, tableLine } from './figures.ts';
 import { fillEvents, fillListings, startWithListings } from './fill.ts';

@@ -57,7 +57,7 @@ export async function sendOnce(runtime: Runtime, call: Call) {
   return JSON.parse(text);
 }
 
-/** Returns a read of the page that follows `pages` pages of 25, or of the last page if there are fewer. */
+/** Returns a read of the page after `pages` pages of 25, or of the last page. */
 export async function deepCall(runtime: Runtime, pages: number): Promise<Call> {
   let call = feedCall('');
   for (let page = 0; page < pages; page += 1) {

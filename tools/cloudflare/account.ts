@@ -42,7 +42,7 @@ const RIGHTS: Record<Right, { name: string; method: string; path: string; body?:
   },
 };
 
-/** Opens the configured account, or the only one. Throws a `UserError` that names every right that is missing. */
+/** Opens the configured account, or the only one. Throws a `UserError` for missing rights. */
 export async function openAccount(
   deployment: Deployment,
   rights: readonly Right[] = [],

@@ -1,4 +1,4 @@
-/** Calls Cloudflare's REST API. A call that meets a passing fault is repeated, so it must be safe to run twice. */
+/** Calls Cloudflare's REST API. A call may be repeated, so it must be safe to run twice. */
 
 import * as z from 'zod';
 import { isTransientFault } from '../../src/storage/d1.ts';
@@ -57,7 +57,7 @@ export class CloudflareApi {
     this.#pausesMs = pausesMs;
   }
 
-  /** Returns the result of a call. Throws `Rejected`, or a `UserError` if no usable response came. */
+  /** Returns the result of a call. Throws `Rejected`, or a `UserError` without a response. */
   async call<T>(
     schema: z.ZodType<T>,
     method: string,

@@ -1,4 +1,4 @@
-/** Makes all parameters texts, as the REST interface of D1 requires: `a = ?, b = ?` becomes `a = ?1, b = (5)`. Pure. */
+/** Makes all parameters texts for D1's REST: `a = ?, b = ?` becomes `a = ?1, b = (5)`. Pure. */
 
 /** Skips texts, quoted names and comments; finds `?` and `?1`. */
 const TOKEN =

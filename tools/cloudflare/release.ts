@@ -1,4 +1,4 @@
-/** Uploads a version and requests its health. `rollback` runs this file of an earlier version as a program. */
+/** Uploads a version and requests its health. `rollback` runs this file of its target. */
 
 import * as z from 'zod';
 import { readArguments, runCommand } from '../command-line/command.ts';
@@ -17,7 +17,7 @@ import { requireRoutes } from './routes.ts';
 import { findServed } from './versions.ts';
 import { runForDeployment } from './wrangler.ts';
 
-/** The exit codes of `deploy` and `rollback`: the same version serves as before, or a deployed one may be faulty. */
+/** Exit codes: the same version serves as before, or a deployed one may be faulty. */
 export const EXIT = { served: 0, notDeployed: 1, deployedWithFault: 2 } as const;
 
 /** A new version needs some seconds until it serves everywhere. */
@@ -63,7 +63,7 @@ if (import.meta.main) {
   });
 }
 
-/** Throws a `UserError` if the same version serves as before, and an `AfterDeployment` if another one may serve. */
+/** Throws a `UserError` before the upload, and an `AfterDeployment` after it. */
 export async function release({ account, deployment, ids, commit }: Release): Promise<number> {
   const before = await findServed(account, deployment.worker);
   const args = ['deploy', '--tag', commit.id, '--message', commit.subject];
@@ -154,7 +154,7 @@ function uploadIn(report: string): z.infer<typeof uploadEntry> | undefined {
   }
 }
 
-/** Returns a sentence about a version that serves, and throws an `AfterDeployment` for one that does not. */
+/** Returns a sentence about a version that serves, or throws an `AfterDeployment`. */
 export async function untilServed(
   version: UploadedVersion,
   deployment: Deployment,
@@ -219,7 +219,7 @@ async function readHealth(
   return { kind: 'serves', sentence };
 }
 
-/** Returns the address of a custom domain, or of workers.dev. The pattern of a route is no address. */
+/** Returns the address of a custom domain, or of workers.dev. A route has no address. */
 function originOf({ targets }: UploadedVersion, { routes }: Deployment): string | undefined {
   const domain = routes.find(({ custom_domain }) => custom_domain);
   if (domain !== undefined) return `https://${domain.pattern}`;

@@ -50,7 +50,7 @@ export async function findResources(account: Account, deployment: Deployment) {
   return { databaseId, namespaceId, missing };
 }
 
-/** Creates the missing resources. `location` is a hint such as `weur`; D1 ignores it beside a jurisdiction. */
+/** Creates the missing resources. `location` is a hint such as `weur`. */
 export async function createMissing(
   account: Account,
   deployment: Deployment,
@@ -69,7 +69,7 @@ export async function createMissing(
   return { databaseId, namespaceId };
 }
 
-/** A call that failed may have created the resource all the same, so `find` looks for it afterwards. */
+/** A failed call may have created the resource, so `find` looks for it afterwards. */
 async function create(
   account: Account,
   deployment: Deployment,
@@ -90,7 +90,7 @@ async function create(
   return created;
 }
 
-/** Returns a sentence about the database's size. Throws a `UserError` if its jurisdiction is not the configured one. */
+/** Returns a sentence about the database's size. Throws a `UserError` for another jurisdiction. */
 async function checkDatabase({ api, path }: Account, deployment: Deployment, id: string) {
   const { file_size, jurisdiction } = await api.call(database, 'GET', `${path}${DATABASES}/${id}`);
   const [actual, wanted] = [jurisdiction ?? '', jurisdictionOf(deployment)];

@@ -1,6 +1,7 @@
 /**
- * A D1 database over Cloudflare's REST API, with the interface of the Worker's binding. A batch is one request and one
- * transaction. It needs the right to D1 alone: wrangler's remote bindings would put a Worker on the account.
+ * A D1 database over Cloudflare's REST API, with the interface of the Worker's binding. A batch is
+ * one request and one transaction. It needs the right to D1 alone: wrangler's remote bindings would
+ * put a Worker on the account.
  */
 
 import * as z from 'zod';
@@ -84,7 +85,7 @@ class RestStatement implements D1PreparedStatement {
   raw = notCovered;
 }
 
-/** The rows are of the type that the caller states, as with the binding. No command reads the metadata. */
+/** As with the binding, the caller states the type of the rows. There is no metadata. */
 function d1ResultOf<T>(rows: readonly unknown[]): D1Result<T> {
   return { success: true, results: rows as T[], meta: {} as D1Meta } as D1Result<T>;
 }

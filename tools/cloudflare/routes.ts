@@ -8,7 +8,7 @@ import { type Account, UNUSED_ID } from './account.ts';
 const zoneItem = z.looseObject({ id: z.string(), name: z.string() });
 const domain = z.looseObject({ hostname: z.string(), service: z.string() });
 
-/** Rejects a custom domain that leads to another Worker: without a terminal, wrangler would take it over. */
+/** Rejects a custom domain of another Worker, which wrangler would take over. */
 export async function requireRoutes(account: Account, deployment: Deployment): Promise<void> {
   for (const route of deployment.routes) {
     await requireZone(account, route);
@@ -34,7 +34,7 @@ async function requireZone({ api }: Account, route: Route): Promise<void> {
   );
 }
 
-/** Returns the id of the zone of a host: for api.example.com, the zone of this name or of example.com. */
+/** Returns the id of the zone of a host, e.g. of example.com for api.example.com. */
 async function findZone(api: Account['api'], host: string): Promise<string | undefined> {
   const zones = await api.list(zoneItem, '/zones');
   const ofHost = zones.filter(({ name }) => `.${host}`.endsWith(`.${name}`));

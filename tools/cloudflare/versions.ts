@@ -30,7 +30,7 @@ export async function findServed({ api, path }: Account, worker: string) {
   return served?.[0]?.version_id;
 }
 
-/** Returns the latest versions, oldest first. The tag is the commit of the code; a changed secret has none. */
+/** Returns the latest versions, oldest first. A changed secret makes one without a tag. */
 export async function listVersions({ api, path }: Account, worker: string) {
   const url = `${path}/workers/scripts/${worker}/versions`;
   const { items } = await api.call(versionList, 'GET', url, { query: { deployable: 'true' } });

@@ -1,4 +1,4 @@
-/** Runs a command, from its arguments to its exit code. It outlives the reader of its output (`| head`). */
+/** Runs a command. It outlives the reader of its output (`| head`). */
 
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { nearest } from './nearest.ts';
@@ -13,7 +13,7 @@ const DRY_RUN = 'dry-run';
 
 /** `parse` throws for invalid arguments. `run` returns the exit code. */
 export type Command<Request> = {
-  /** Printed for `--help`; tools/token.ts has its paragraphs. An error about the arguments prints its first line. */
+  /** Printed for `--help`, as in tools/token.ts. Its first line follows an argument error. */
   usage: string;
   /** The exit code for invalid arguments, if it is not 2. */
   invalidArguments?: number;
@@ -32,7 +32,7 @@ export async function runCommand<Request>(
   process.exitCode ||= code;
 }
 
-/** Returns 0 for `--help`, `invalidArguments` (2), 1 for a `UserError` of `run`, and otherwise the result of `run`. */
+/** Returns 0 for `--help`, `invalidArguments` (2), 1 for a `UserError`, or `run`'s result. */
 export async function exitCodeOf<Request>(
   { usage, invalidArguments = 2, parse, run }: Command<Request>,
   args: string[],
@@ -60,7 +60,7 @@ export async function exitCodeOf<Request>(
   }
 }
 
-/** Throws for unknown arguments, and for an option that npm kept for itself because `--` was missing before it. */
+/** Throws for unknown arguments, and for an option that npm kept because `--` was missing. */
 export function readArguments<const T extends Options>(
   script: string,
   args: string[],
@@ -105,7 +105,7 @@ function sentenceOf(error: unknown): string {
   return /[.?]$/.test(sentence) ? sentence : `${sentence}.`;
 }
 
-/** After a closed pipe, e.g. `| head`, the command ends with its own exit code; after another fault of its output, with 1. */
+/** A closed pipe, e.g. `| head`, keeps the exit code. Another fault of the output is a 1. */
 function failUnlessClosed(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') process.exitCode = 1;
 }

@@ -9,7 +9,7 @@ import { UserError } from './user-error.ts';
 const TAG_CHARACTERS = 12;
 export const MESSAGE_CHARACTERS = 100;
 
-/** Returns the short id of the commit, with `-dirty` when files differ from it, and its subject line. */
+/** Returns the short id of the commit, `-dirty` if files differ, and its subject line. */
 export function currentCommit(): { id: string; subject: string } {
   const id = git('rev-parse', 'HEAD')?.slice(0, TAG_CHARACTERS);
   if (id === undefined) return { id: 'no-commit', subject: 'deployed without git' };
@@ -18,7 +18,7 @@ export function currentCommit(): { id: string; subject: string } {
   return { id: isDirty ? `${id}-dirty` : id, subject: subject.slice(0, MESSAGE_CHARACTERS) };
 }
 
-/** Returns the short id and the subject line of a commit by its id; undefined when the clone has no such commit. */
+/** Returns the short id and the subject line of a commit; undefined if it is not here. */
 export function findCommit(id: string): string | undefined {
   if (!/^[0-9a-f]{7,40}$/.test(id)) return undefined;
   const subject = git('log', '-1', '--format=%s', `${id}^{commit}`, '--');

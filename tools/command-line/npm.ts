@@ -6,7 +6,7 @@ import { PROJECT_DIRECTORY } from './project.ts';
 
 const CHECK_MS = 250;
 
-/** Resolves a path against the user's directory: npm runs `script` in the project's directory instead. */
+/** Resolves a path against the user's directory. npm runs scripts in the project's. */
 export function userPath(script: string, path: string): string {
   const { npm_lifecycle_event, INIT_CWD } = process.env;
   return resolve(npm_lifecycle_event === script && INIT_CWD ? INIT_CWD : process.cwd(), path);
@@ -24,7 +24,7 @@ export function watchNpm(onGone: () => void): void {
   watch.unref();
 }
 
-/** Reports whether npm kept an option for itself. It passes on the settings of its files too: these are not kept. */
+/** Reports whether npm kept an option. The settings of npm's own files do not count. */
 export function isKeptByNpm(script: string, name: string, type: 'boolean' | 'string'): boolean {
   const { env } = process;
   const value = env[`npm_config_${name.replaceAll('-', '_')}`];

@@ -10,7 +10,7 @@ const BAR_CHARACTERS = 30;
 
 type Output = { isTTY?: boolean; write: (text: string) => boolean };
 
-/** A phase is e.g. `listings rendered`. Another phase begins a new bar or line; `end` ends the line of a bar. */
+/** A phase, e.g. `listings rendered`, has one bar or line. `end` ends the line of a bar. */
 export function showProgress(output: Output) {
   let shown: { phase: string; done: number } | undefined;
   const end = () => {

@@ -8,7 +8,7 @@ export const PROJECT_DIRECTORY = join(import.meta.dirname, '..', '..');
 /** The D1 binding of wrangler.toml. */
 export const DATABASE_BINDING = 'DB';
 
-/** Environment variables under which wrangler asks nothing, reports nothing and needs no network. */
+/** With these, wrangler asks nothing, reports nothing and needs no network. */
 export const WRANGLER_ENVIRONMENT = {
   WRANGLER_SEND_METRICS: 'false',
   WRANGLER_HIDE_BANNER: 'true',

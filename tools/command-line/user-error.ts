@@ -7,7 +7,7 @@ export class UserError extends Error {
   override readonly name = 'UserError';
 }
 
-/** Whether the message is enough: the user can correct the fault, or the operating system reports it. */
+/** Whether the message is enough: for a `UserError`, and for errors of the system. */
 export function needsNoStack(error: unknown): boolean {
   return error instanceof UserError || isSystemError(error);
 }
@@ -20,7 +20,7 @@ export function messageOf(error: unknown): string {
   return `cannot ${syscall}${files && ` ${files}`}: ${getSystemErrorMessage(errno)}`;
 }
 
-/** Does work with a file. Adds its path to the errors that lack it: those of SQLite, of `read` and of `write`. */
+/** Does work with a file. Adds its path to errors that lack it, such as SQLite's. */
 export function withPath<T>(path: string, work: () => T): T {
   try {
     return work();

@@ -1,4 +1,4 @@
-/** Reads deployments from wrangler.toml: the top level is production. Wrangler's own reader takes a second to load. */
+/** Reads wrangler.toml: its top level is production. Wrangler's reader takes a second. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -59,7 +59,7 @@ export function readWranglerConfig(directory = PROJECT_DIRECTORY): WranglerConfi
   }
 }
 
-/** Returns the environment of `--env` or `CLOUDFLARE_ENV`. For an unknown one wrangler would take production's. */
+/** Returns the environment of `--env` or `CLOUDFLARE_ENV`. Throws for an unknown one. */
 export function chosenEnvironment(
   option?: string,
   directory = PROJECT_DIRECTORY,
@@ -89,7 +89,7 @@ export function varsOf(config: WranglerConfig, environment?: string): ReadonlyMa
   return new Map(Object.entries(vars).map(([name, value]) => [name, textOf(value)]));
 }
 
-/** Rejects vars that the Worker would reject, and a route, Worker, database or namespace of another environment. */
+/** Rejects vars that the Worker rejects, and names of another environment. */
 export function soundDeploymentOf(
   environment: string | undefined,
   directory = PROJECT_DIRECTORY,

@@ -1,5 +1,6 @@
 /**
- * A database as a text of SQL, one row per line, from which `restore` and the sqlite3 program make it again.
+ * A database as a text of SQL, one row per line, from which `restore` and the sqlite3 program make
+ * it again.
  *
  *     -- backup of DATABASE at 2026-11-21T12:00:00.000Z
  *     CREATE TABLE ...;
@@ -18,7 +19,7 @@ export const HEAD = '-- backup of ';
 
 const MAX_ATTEMPTS = 5;
 
-/** Writes the events that are stored when it begins. Starts again if an import was applied meanwhile. */
+/** Writes the events of its start. Starts again if an import was applied meanwhile. */
 export async function dump(database: D1Database, name: string, file: string): Promise<void> {
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
     const before = await findLastImport(database);
@@ -71,7 +72,7 @@ function findLastImport(database: D1Database): Promise<string | null> {
   return applied.first<string>('import_id');
 }
 
-/** A text with control characters or Unicode's line separators is in hexadecimal: these may end a line or a text. */
+/** A text with control characters or line separators is in hexadecimal. */
 function sqlLiteral(value: SqlValue): string {
   if (value === null) return 'NULL';
   if (typeof value === 'number') return String(value);

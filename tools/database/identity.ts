@@ -1,4 +1,4 @@
-/** The lineage and generation of a database. `restore` writes them last: a database without them is unfinished. */
+/** Lineage and generation. `restore` writes them last: without them, it is unfinished. */
 
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod';

@@ -1,4 +1,4 @@
-/** Loads a backup's file into a scratch database, so that every fault of the file is found before it is used. */
+/** Loads a backup into a scratch database, which finds every fault of the file. */
 
 import { createHash } from 'node:crypto';
 import { open } from 'node:fs/promises';
@@ -14,7 +14,7 @@ const counts = z.record(z.string(), z.int());
 
 export type LoadedDump = Awaited<ReturnType<typeof loadDump>>;
 
-/** Loads a backup into a scratch database, which the caller closes. Throws a `UserError` with the path of the file. */
+/** The caller closes the database. Throws a `UserError` with the path of the file. */
 export async function loadDump(file: string, folder: string) {
   const sqlite = new DatabaseSync(join(folder, 'scratch.sqlite'));
   try {

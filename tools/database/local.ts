@@ -1,4 +1,4 @@
-/** The local database: the SQLite file that the runtime of `dev` reads and writes too, or a database in memory. */
+/** The local database: the SQLite file that `dev` uses too, or a database in memory. */
 
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';

@@ -32,7 +32,7 @@ export async function findPendingMigrations(database: D1Database): Promise<strin
   return migrationNames().filter((name) => !applied.has(name));
 }
 
-/** Applies the pending migrations, each as one transaction with its record, and returns their names. */
+/** Applies the pending migrations, each with its record, and returns their names. */
 export async function migrate(database: D1Database): Promise<string[]> {
   const pending = await findPendingMigrations(database);
   if (pending.length === 0) return [];
@@ -65,7 +65,7 @@ export function faultsOfMigrations(): string[] {
   );
 }
 
-/** Returns the statements that do more than add: the version before a migration must work with its schema. */
+/** Returns the statements that do more than add: the version before must work too. */
 export function faultsOfMigration(sql: string): string[] {
   const statements = sql
     .replaceAll(BREAKPOINT, ';')

@@ -19,7 +19,7 @@ export async function openDatabase(
 
 export type WithDatabase = typeof withDatabase;
 
-/** Opens the database of a target for the work, the local one while no other program has the lock. */
+/** Opens the database for the work, the local one while no other program has the lock. */
 export async function withDatabase<T>(
   { kind, environment }: Target,
   work: (database: D1Database) => Promise<T>,

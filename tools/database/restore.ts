@@ -2,13 +2,13 @@
  * Brings an empty database into the state of a backup.
  *
  *     requireRestorable   no rows, or the rows of an interrupted restore
- *     restore             (a) play the ledger on the scratch copy, so that no erased payload is sent
- *                         (b) drop the tables, and make the tables of the backup, in one transaction
+ *     restore             (a) play the ledger on the scratch copy: no erased payload is sent
+ *                         (b) drop the tables, and make those of the backup, in one transaction
  *                         (c) copy the rows in batches
  *                         (d) write the identity
  *
- * A restore that is interrupted between (b) and (d) leaves a database without an identity. The next restore starts
- * from the beginning. Nothing else may write to the database meanwhile.
+ * A restore that is interrupted between (b) and (d) leaves a database without an identity. The next
+ * restore starts from the beginning. Nothing else may write to the database meanwhile.
  */
 
 import { UserError } from '../command-line/user-error.ts';

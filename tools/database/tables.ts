@@ -42,7 +42,7 @@ export async function countRows(database: D1Database, table: string): Promise<nu
   return z.int().parse(await count.first('n'));
 }
 
-/** Reads the names of the columns that a row is written with: `rowid` first, and no computed column. */
+/** Reads the names of the written columns: `rowid` first, and no computed column. */
 export async function readColumns(database: D1Database, table: string): Promise<string[]> {
   const columns = 'SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0';
   const { results } = await database.prepare(columns).bind(table).all<{ name: string }>();
@@ -57,7 +57,7 @@ export function totalOf(counts: Counts): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
-/** Reads a table in pages by `rowid`, which `columns` include. Rows that are added meanwhile are left out. */
+/** Reads a table in pages by `rowid`. Rows that are added meanwhile are left out. */
 export async function* readPages(
   database: D1Database,
   table: string,

@@ -22,7 +22,7 @@ export function createDevVars(directory = PROJECT_DIRECTORY): boolean {
   }
 }
 
-/** Returns the vars of the service under `npm run dev`. As in wrangler, `CLOUDFLARE_ENV` chooses the environment. */
+/** Returns the vars under `npm run dev`. `CLOUDFLARE_ENV` chooses the environment. */
 export function readVars(directory = PROJECT_DIRECTORY): ReadonlyMap<string, string> {
   const vars = varsOf(readWranglerConfig(directory), chosenEnvironment(undefined, directory));
   return new Map([...vars, ...readDevVars(directory)]);

@@ -1,4 +1,4 @@
-/** The key pair that replaces an identity provider in development. The Worker reads the public half only, as a var. */
+/** The key pair in place of an identity provider. The Worker has its public half. */
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ const ownKeySet = z.object({ keys: z.tuple([publicHalf]) });
 
 export type SigningKey = z.infer<typeof keyPair>;
 
-/** Makes the pair if it is missing, adds its public half to .dev.vars, and returns the private key. */
+/** Makes the pair if it is missing, and returns the private key. */
 export async function ensureDevelopmentKeys(directory = PROJECT_DIRECTORY): Promise<SigningKey> {
   const key = await ensureKeyPair(join(directory, KEY_FILE));
   publish(key, directory);
@@ -50,7 +50,7 @@ async function ensureKeyPair(file: string): Promise<SigningKey> {
   }
 }
 
-/** Adds the public half to .dev.vars unless it names a key set, or replaces the public half of an earlier pair. */
+/** Adds the public half to .dev.vars, unless another key set is there. */
 function publish(key: SigningKey, directory: string): void {
   const vars = readDevVars(directory);
   const keySet = vars.get('JWT_JWKS');

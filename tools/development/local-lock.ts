@@ -1,4 +1,4 @@
-/** The lock of the local database: SQLite's lock of another file, which ends with its process, even by a kill. */
+/** The lock of the local database: SQLite's lock of a file, which ends with its process. */
 
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -12,7 +12,7 @@ const PAUSE_MS = 100;
 const MAX_WAIT_MS = 120_000;
 const SQLITE_BUSY = 5;
 
-/** Does the work while no other program has the lock. Throws a `UserError` if it is not free within two minutes. */
+/** Does the work under the lock. Throws a `UserError` if it is not free in two minutes. */
 export async function withLocalLock<T>(work: () => Promise<T>, file = LOCK_FILE): Promise<T> {
   mkdirSync(dirname(file), { recursive: true });
   const lock = withPath(file, () => new DatabaseSync(file, { timeout: 0 }));

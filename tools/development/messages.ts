@@ -43,7 +43,7 @@ export function welcome(origin: string, debuggerPort: number, vars: ReadonlyMap<
   ].join('\n');
 }
 
-/** Returns the log's line for a request in short: `200 GET /api/v1/web/properties 12 ms memory site`. */
+/** Returns the short line of a request: `200 GET /api/v1/web/properties 12 ms memory site`. */
 export function requestLine(line: string): string | undefined {
   if (!line.startsWith('{"level":"info","message":"request"')) return undefined;
   const fields = logged.parse(JSON.parse(line));

@@ -10,7 +10,7 @@ const DEBUGGER_OFFSET = 6_228;
 /** The hosts that wrangler listens on for `localhost`. */
 const LOOPBACK = ['127.0.0.1', '::1'];
 
-/** Returns `PORT` of the environment, or of .dev.vars, or 3001. Throws a `UserError` for a value that is not a port. */
+/** Returns `PORT` of the environment or .dev.vars, or 3001. Throws for a value that is no port. */
 export function portOf(environment: string | undefined, devVars: string | undefined): number {
   const text = environment || devVars || String(DEFAULT_PORT);
   const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
@@ -42,7 +42,7 @@ export async function findDebuggerPort(servicePort: number): Promise<number> {
   throw new Error('no port is free');
 }
 
-/** Returns the port, or the code of the error: neither EADDRINUSE nor EACCES for a host that the machine lacks. */
+/** Returns the port, or the error's code, which differs for a host that the machine lacks. */
 function listenOnce(port: number, host: string): Promise<number | string | undefined> {
   return new Promise((resolve) => {
     const server = createServer();

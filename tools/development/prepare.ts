@@ -14,7 +14,7 @@ import { ensureDevelopmentKeys } from './key-pair.ts';
 
 const SAMPLES = join(PROJECT_DIRECTORY, 'tools', 'samples', 'listings.json');
 
-/** Sets up the working copy that `origin` will serve: vars, the key pair for tokens, tables, listings. */
+/** Sets up the working copy that `origin` will serve. */
 export async function prepareDevelopment(origin: string): Promise<void> {
   if (createDevVars()) console.log('Created .dev.vars from .dev.vars.example.');
   await ensureDevelopmentKeys();

@@ -1,4 +1,4 @@
-/** Erases the payloads of an aggregate's events. A late retry of an event still gets its id, and stores nothing. */
+/** Erases payloads. A late retry of an event still gets its id, and stores nothing. */
 
 import * as z from 'zod';
 
@@ -31,7 +31,7 @@ export async function findAggregate(
   return aggregateEvents.parse(await statement.bind(type, id, until).first());
 }
 
-/** Empties the payloads in one statement. Returns the number of events, counted before it: it may be repeated. */
+/** Empties the payloads. Returns the number of events, counted before: it may be repeated. */
 export async function eraseAggregate(
   database: D1Database,
   aggregate: Aggregate,

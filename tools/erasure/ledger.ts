@@ -1,4 +1,4 @@
-/** The ledger: a line of JSON for each erasure, which names an aggregate by a SHA-256. Restored states repeat them. */
+/** The ledger: a line of JSON per erasure, which restored states repeat. */
 
 import { hash } from 'node:crypto';
 import { accessSync, appendFileSync, constants, existsSync, readFileSync } from 'node:fs';
@@ -34,7 +34,7 @@ const erasure = z.strictObject({
 
 export type Erasure = z.infer<typeof erasure>;
 
-/** Returns the ledger's file for the npm script `script`. Throws a `UserError` for an empty name. */
+/** Returns the ledger's file for an npm script. Throws a `UserError` for an empty name. */
 export function ledgerFile(script: string, option: string | undefined): string {
   if (option === '') throw new UserError('--ledger names no file');
   return option === undefined ? join(PROJECT_DIRECTORY, LEDGER) : userPath(script, option);
@@ -45,7 +45,7 @@ export function nameOf({ type, id }: Aggregate): string {
   return hash('sha256', JSON.stringify([type, id]));
 }
 
-/** Reads a ledger; empty when there is no file. Throws a `UserError` that names a malformed line. */
+/** Reads a ledger, if there is one. Throws a `UserError` that names a malformed line. */
 export function readLedger(file: string): Erasure[] {
   if (!existsSync(file)) return [];
   return readFileSync(file, 'utf8')
@@ -53,7 +53,7 @@ export function readLedger(file: string): Erasure[] {
     .flatMap((line, index) => (line === '' ? [] : parseLine(line, `${file}:${index + 1}`)));
 }
 
-/** Returns the file of the ledger that the npm script `script` plays; undefined with `--no-ledger`. */
+/** Returns the file of the ledger that a script plays; undefined with `--no-ledger`. */
 export function playedLedger(
   script: string,
   options: { ledger?: string | undefined; 'no-ledger': boolean },
@@ -63,7 +63,7 @@ export function playedLedger(
   throw new UserError('--ledger and --no-ledger exclude each other');
 }
 
-/** Reads a ledger to be played. Throws a `UserError` without a file: erased payloads would come back unnoticed. */
+/** Throws a `UserError` without a file: erased payloads would come back unnoticed. */
 export function readPlayed(file: string | undefined): Erasure[] {
   if (file === undefined) return [];
   if (existsSync(file)) return readLedger(file);
@@ -84,7 +84,7 @@ export function checkLedger(file: string): void {
   readLedger(file);
 }
 
-/** Repeats the erasures of a lineage, and returns the number of erased events. Later events stay. */
+/** Repeats the erasures of a lineage, and returns the number of erased events. */
 export async function playLedger(
   database: D1Database,
   lineage: string,

@@ -1,6 +1,6 @@
 /**
- * `import-listings` and `set-status`, from their arguments to their exit code: each reads records, imports them, and
- * reports the outcome.
+ * `import-listings` and `set-status`, from their arguments to their exit code: each reads records,
+ * imports them, and reports the outcome.
  */
 
 import { readFileSync } from 'node:fs';

@@ -4,7 +4,7 @@ import type { Source } from '../../src/properties/source.ts';
 import { fileListingOf } from './read/records.ts';
 import { readCatalogue, readListings, readState } from './store.ts';
 
-/** Returns the file piece by piece, a record on each line. When an import is applied meanwhile, it is read again. */
+/** Returns the file in pieces, a record per line. An import meanwhile begins it again. */
 export async function* exportListings(
   database: D1Database,
   onProgress: (done: number, total: number) => void,

@@ -101,7 +101,7 @@ export function readListingsFile(bytes: Uint8Array, { isPatch = false } = {}): R
 
 const patchRecord = z.custom<Patch>(isMap, 'must be of type object');
 
-/** Reads records. A patch is validated, and its repeated keys are found, when its stored records are known. */
+/** Reads records. A patch is validated when its stored records are known. */
 export function readRecords(raw: Record<Section, RawRecord[]>, isPatch: boolean) {
   const problems: ImportProblem[] = [];
   const read = <T>(section: Section, schema: z.ZodType<T>) =>
@@ -215,7 +215,7 @@ function identified(section: Section, value: unknown): unknown {
     : withMediaIds(withId(value, 'hid', 'slug'));
 }
 
-/** Returns the keys in a record, and of the records that it refers to. A malformed key is undefined. */
+/** Returns the keys in a record, and of its references. A malformed key is undefined. */
 export function keysOf(record: unknown) {
   const fields = isMap(record) ? record : {};
   const idOf = (value: unknown) => uuid.safeParse(value).data;

@@ -1,6 +1,6 @@
 /**
- * An import brings a listings file into the store, all of it or nothing, while the service keeps serving. Its phases are
- * functions, in folders of the same order:
+ * An import brings a listings file into the store, all of it or nothing, while the service keeps
+ * serving. Its phases are functions, in folders of the same order:
  *
  *     read/    read     the stored records; a patch is merged into them
  *     plan/    plan     the rows to write, and every problem
@@ -58,7 +58,7 @@ export type ImportOptions = {
 
 const MAX_ATTEMPTS = 10;
 
-/** Imports a file. Throws if the store fails: after `OutcomeUnknown`, the listings may have changed. */
+/** Imports a file. Throws if the store fails, or its outcome is not known. */
 export async function importListings(
   input: ReadableFile,
   options: ImportOptions,

@@ -25,7 +25,7 @@ export function loadInTurn(read: ReadableFile, options: LoadOptions): Promise<Im
   return options.isRemote ? load() : withLocalLock(load);
 }
 
-/** Imports into the database that `openMigrated` opens. At the local one, the caller must have the turn. */
+/** Imports into the database of `openMigrated`. The caller must have the turn. */
 export async function loadListings(
   read: ReadableFile,
   options: LoadOptions,
@@ -37,7 +37,7 @@ export async function loadListings(
   return loadInto(await openMigrated(options), read, site.data, options);
 }
 
-/** Imports into a database that has every table, and closes it. `publicSiteUrl` has no trailing slash. */
+/** Imports into a database with every table, and closes it. */
 export async function loadInto(
   { database, close }: OpenDatabase,
   read: ReadableFile,
@@ -60,8 +60,8 @@ export async function loadInto(
 }
 
 /**
- * Import, 2: opens a database that has every table. A dry run or an export migrates nothing: without tables, a database
- * counts as empty, and an older state is rejected.
+ * Import, 2: opens a database that has every table. A dry run or an export migrates nothing:
+ * without tables, a database counts as empty, and an older state is rejected.
  */
 export async function openMigrated(
   { isRemote, isDryRun, environment }: Pick<LoadOptions, 'isRemote' | 'isDryRun' | 'environment'>,

@@ -58,7 +58,7 @@ export type Fault = {
   value?: unknown;
   /** The beginning of the sentence, instead of path and value: `amenity "jacuzi"`. */
   subject?: string;
-  /** An unknown name, and the names that it may stand for. They are compared for the reported problems only. */
+  /** An unknown name, and the names that it may stand for, for a suggestion. */
   unknown?: { name: string; known: readonly string[] };
 };
 
@@ -99,7 +99,7 @@ function sentenceOf({ code, details = [] }: Fault): string {
   return SENTENCES[code].replaceAll('%', () => String(rest.next().value));
 }
 
-/** Shows a value in a line: as JSON of one level, a long one cut between words. Undefined shows as nothing. */
+/** Shows a value as JSON of one level, a long one cut between words, or nothing. */
 export function shown(value: unknown): string {
   const text =
     JSON.stringify(value, (key, inner: unknown) =>
@@ -120,7 +120,7 @@ export function pluralOf(one: string): string {
   return `${one.replace(/y$/, 'ie')}s`;
 }
 
-/** Escapes control characters, so that a file's text cannot steer the terminal, begin a line or reverse one. */
+/** Escapes control characters: a file's text must not steer the terminal. */
 export function printable(text: string): string {
   return text.replace(
     /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu,
@@ -128,7 +128,7 @@ export function printable(text: string): string {
   );
 }
 
-/** Problems of one cause have the same text but for the record, the place in a list and the value. */
+/** Problems of one cause have the same text but for the record, the index and the value. */
 function causeOf(problem: ImportProblem): string {
   const { record, path, subject } = problem;
   return JSON.stringify([record.kind, subject ?? anyEntry(path), sentenceOf(problem)]);

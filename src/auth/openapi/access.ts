@@ -22,7 +22,7 @@ export const securitySchemes = {
   },
 } as const;
 
-/** Access by an API key with the scope: see `requireScope`. `name` is the scope's in the names of responses. */
+/** Access by an API key: see `requireScope`. `name` is the scope's in the names of responses. */
 function keyWith(scope: Scope, name: string): Access {
   return {
     security: [{ apiKey: [] }],

@@ -84,7 +84,7 @@ function Choice({ name, options, view }: ChoiceProps) {
   );
 }
 
-/** Counts what is missing. Each count leads to its listings, and the chosen one back to all of them. */
+/** Counts what is missing. Each count leads to its listings, the chosen one back to all. */
 function MissingParts({ listings, view }: Props) {
   const missing = listings.map(missingOf);
   const incomplete = missing.filter(({ length }) => length > 0).length;
@@ -139,7 +139,7 @@ function Cards({ listings, view }: Props) {
   );
 }
 
-/** Its marks name what the listing lacks in the language of the view, and what the filter looks for. */
+/** Its marks name what the listing lacks in this language, and what the filter looks for. */
 function Card({ listing, view }: { listing: Listing; view: View }) {
   const { slug, name, title, hero_image } = listing;
   const missing = missingOf(listing).filter(

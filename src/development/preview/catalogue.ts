@@ -29,7 +29,7 @@ export async function readListings(env: Env, slug?: string): Promise<Listing[]> 
   return rows.map((row) => listingOf(JSON.parse(row.source), publicSiteUrl));
 }
 
-/** Renders a listing by the feed's own rules. The feed renders no hidden listing, so it is rendered as listed. */
+/** Renders a listing by the feed's own rules, a hidden one as if it was listed. */
 function listingOf(source: Source, publicSiteUrl: string): Listing {
   const rendered = render({ ...source, status: 'listed' }, publicSiteUrl);
   if (rendered === null) throw new Error(`the listing ${source.id} is rendered to nothing`);
@@ -44,7 +44,7 @@ export function textIn(map: LocaleMap, chosen: Language) {
 
 export type Photo = { url: string; alt: LocaleMap; section?: string };
 
-/** Returns the photos that visitors see, the hero first. The selected hero may be outside the gallery. */
+/** Returns the visible photos, the hero first. The hero may be outside the gallery. */
 export function photosOf({ gallery, hero_image }: Listing): Photo[] {
   if (hero_image === null) return gallery;
   const hero = gallery.find(({ url }) => url === hero_image.url) ?? hero_image;

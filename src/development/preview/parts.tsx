@@ -36,7 +36,7 @@ export function PreviewFrame({ title, view, children }: PreviewFrameProps) {
 
 type LocalizedProps = { map: LocaleMap; view: View; instead?: string };
 
-/** A text in the language of the view, else in another language, else `instead`. A note says what is shown. */
+/** A text in the language of the view, else in another language with a note, else `instead`. */
 export function Localized({ map, view, instead = '' }: LocalizedProps) {
   const found = textIn(map, view.lang);
   if (found?.language === view.lang) return <span lang={view.lang}>{found.text}</span>;
@@ -71,7 +71,7 @@ export function Marks({ missing }: { missing: readonly string[] }) {
 
 type PictureProps = { photo: Photo; view: View };
 
-/** A photo over a drawing. If the photo cannot be loaded, the style sheet shows the drawing and the alt text. */
+/** A photo over a drawing. Without it, the style sheet shows the drawing and the alt text. */
 export function Picture({ photo, view }: PictureProps) {
   return (
     <img
@@ -102,7 +102,7 @@ export function sizeOf({ type, bedrooms, bathrooms, capacity, size }: Listing): 
   ]);
 }
 
-/** Writes the price of the smallest share: from 118,000 · share 1/8. The feed names no currency. */
+/** Writes the price: from 118,000 · share 1/8. The feed names no currency. */
 export function priceOf({ price_from, fraction_from }: Listing): string {
   return joined([
     price_from !== null && `from ${price_from.toLocaleString('en')}`,

@@ -1,6 +1,6 @@
 /**
- * The preview: the catalogue as a site shows it, with its missing parts marked, for the editor who has just imported it.
- * Only the development entry mounts these routes.
+ * The preview: the catalogue as a site shows it, with its missing parts marked, for the editor who
+ * has just imported it. Only the development entry mounts these routes.
  */
 
 import { Hono } from 'hono';

@@ -1,4 +1,4 @@
-/** What an address of the preview chooses: the language, the filters and the page of the catalogue. */
+/** What an address of the preview chooses: language, filters and page of the catalogue. */
 
 import * as z from 'zod';
 import { LOCALES } from '../../properties/locale-map.ts';

@@ -1,4 +1,4 @@
-/** Schemas with a member for each event type, so that generated clients know the payload of each type. */
+/** Schemas with a member for each event type: generated clients know each payload. */
 
 import * as z from 'zod';
 import { described } from '../../schema.ts';
@@ -54,8 +54,9 @@ export const ingestBatchRequest = z
   });
 
 /**
- * Makes the union of the stored events of all types. An event that was accepted under an earlier schema is returned as
- * it was stored, so a stored payload has the types of the catalogue and none of its bounds.
+ * Makes the union of the stored events of all types. An event that was accepted under an earlier
+ * schema is returned as it was stored, so a stored payload has the types of the catalogue and none
+ * of its bounds.
  */
 export function storedEventOf(payloads: Readonly<Record<string, z.ZodObject>>) {
   const members = Object.entries(payloads).map(([eventType, { shape }]) => {

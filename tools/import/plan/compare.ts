@@ -1,4 +1,4 @@
-/** The effect of a planned import on the stored listings: the rows to write, and the findings for the user. */
+/** The effect of a planned import: the rows to write, and the findings for the user. */
 
 import type { Source } from '../../../src/properties/source.ts';
 import type { ImportOptions } from '../import.ts';
@@ -23,7 +23,7 @@ type ChangedRecord = {
 export type Findings = {
   added: string[];
   changed: ChangedRecord[];
-  /** `title.fr of`, or `label.es, label.fr of amenity wifi, shown by` → the slugs of stored listings. */
+  /** `title.fr of`, or `label.es of amenity wifi, shown by` → the slugs of listings. */
   emptied: Map<string, string[]>;
   /** A warning that the import causes → the slugs of its listings. */
   warnings: Map<string, string[]>;
@@ -64,7 +64,7 @@ export async function compare(
   const effect: Effect = { writes: [], findings, problems: [], emptiedListings: 0 };
   let compared = unchanged.length;
   options.onProgress('checked', compared, total);
-  // The database may have closed an idle connection during the plan, which takes seconds. Node notices it in this turn.
+  // A database may close an idle connection during the plan. Node notices it in this turn.
   await new Promise((resolve) => setTimeout(resolve, 0));
   for await (const each of replacementsOf(plan, stored, options)) {
     if (each.reason === 'file') {
@@ -80,7 +80,7 @@ export async function compare(
   return effect;
 }
 
-/** Adds the changed locations and amenities. Returns the key of each that is emptied, with its head in `emptied`. */
+/** Adds the changed records. Returns the key of each emptied one, with its head in `emptied`. */
 function addRecords({ changed, emptied }: Findings, { records }: Plan): Map<string, string> {
   const heads = new Map<string, string>();
   for (const { kind, key, old, now } of records) {
@@ -96,7 +96,7 @@ function addRecords({ changed, emptied }: Findings, { records }: Plan): Map<stri
   return heads;
 }
 
-/** The rows to write: those of the file, and those that show a changed location or amenity or are pruned. */
+/** The rows of the file, and of listings that show a changed record or are pruned. */
 async function* replacementsOf(
   { records, known, rows, unchanged, pruned }: Plan,
   { heads }: Catalogue,

@@ -1,4 +1,4 @@
-/** The differences between a stored listing and its replacement: texts for the editor, and the emptied fields. Pure. */
+/** The differences of two listings: texts for the editor, and emptied fields. Pure. */
 
 import { LOCALES } from '../../../src/properties/locale-map.ts';
 import { plainTextOf } from '../../../src/properties/rich-text.ts';
@@ -49,7 +49,7 @@ function compareLists(old: Source, now: Source, found: Differences): void {
 
 type Feature = Source['unique_features'][number];
 
-/** Unique features have no key. A feature that is in both lists has its content as its id, another one its place. */
+/** Unique features have no key: one in both lists has its content as its id, else its place. */
 function withIds(features: readonly Feature[], others: readonly Feature[]) {
   const contents = new Set(others.map((each) => JSON.stringify(each)));
   return features.map((each, place) => {
@@ -72,7 +72,7 @@ function fieldsOf(listing: Source): Record<string, unknown> {
   };
 }
 
-/** Compares a field. The languages of a text, and the fields of one location, are compared one by one. */
+/** Compares a field, and the languages of a text or the fields of a location one by one. */
 function compare(name: string, old: unknown, now: unknown, found: Differences): void {
   if (isSame(old, now)) return;
   if (isMap(old) && isMap(now) && old.id === now.id) {
@@ -122,7 +122,7 @@ function isSame(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** Compares a list by the ids of its entries: added entries, removed ones, and the fields of the others. */
+/** Compares a list by the ids of its entries. */
 function compareList<T extends { id: string }>(
   field: string,
   one: string,

@@ -1,4 +1,4 @@
-/** Guards the public listings: an import that hides or empties many of them needs the permission of its user. Pure. */
+/** An import that hides or empties many listings needs the permission of its user. Pure. */
 
 import { counted, type ImportProblem, THE_FILE } from '../problem.ts';
 import type { Catalogue } from '../store.ts';

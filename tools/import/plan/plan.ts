@@ -1,6 +1,6 @@
 /**
- * The plan of an import: the records of the file with their references resolved, and every problem of them against the
- * store. Pure.
+ * The plan of an import: the records of the file with their references resolved, and every problem
+ * of them against the store. Pure.
  */
 
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
@@ -12,7 +12,7 @@ import type { Catalogue } from '../store.ts';
 import { publicIdsOf, shareProblems } from './guard.ts';
 import { type ListingRow, rowOf } from './rows.ts';
 
-/** A location or amenity of the file that the store does not hold as it is. `old` is undefined for a new one. */
+/** A location or amenity that the store has differently, or lacks: then `old` is undefined. */
 export type RecordChange = {
   kind: 'location' | 'amenity';
   /** The id of the location, or the slug of the amenity. */
@@ -31,7 +31,7 @@ export type Plan = {
   /** The records of the store, with those of the file in their place. */
   known: Known;
   records: RecordChange[];
-  /** The rows of the listings that the store lacks, holds with another source, or has rendered by other rules. */
+  /** The rows of listings that the store lacks, or has from another source or other rules. */
   rows: ListingRow[];
   unchanged: Source[];
   /** The ids of the public listings that `--prune` hides. */
@@ -75,7 +75,7 @@ export function plan(
   return { file, problems, known, records, rows, unchanged, pruned };
 }
 
-/** Leaves out later problems of a value that has one: a cell that cannot be read is a wrong value too. */
+/** Leaves out later problems of a value: an unreadable cell is a wrong value too. */
 function distinct(first: ImportProblem[], later: ImportProblem[]): ImportProblem[] {
   const placeOf = ({ record, path }: ImportProblem) => `${record.place} ${path}`;
   const known = new Set(first.map(placeOf));
@@ -172,7 +172,7 @@ function sourceOf(listing: FileListing, { locations, amenities }: Known): Source
   };
 }
 
-/** A row of D1 holds 2 MB. The source may have almost half of it, and document and card together as much. */
+/** A row of D1 holds 2 MB: almost half for the source, as much for document and card. */
 const MAX_BYTES = 900_000;
 
 export function sizeProblems({ columns }: ListingRow, record: RecordName): ImportProblem[] {
@@ -185,7 +185,7 @@ export function sizeProblems({ columns }: ListingRow, record: RecordName): Impor
   return stored.length > 0 ? stored : tooLarge('show', columns.document, columns.card);
 }
 
-/** The fate of the public listings that a file does not name. `some`: at most a fifth of them is hidden. */
+/** The fate of public listings outside the file. `some`: at most a fifth is hidden. */
 export type Pruning = 'none' | 'some' | 'all';
 
 function prunedIds(file: WholeFile, stored: Catalogue, pruning: Pruning): string[] {

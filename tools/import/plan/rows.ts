@@ -1,4 +1,4 @@
-/** Listings as rows of the `properties` table, and the change that a row makes for readers of the feed. Pure. */
+/** Listings as rows, and the change that a row makes for readers of the feed. Pure. */
 
 import { createHash } from 'node:crypto';
 import { cardOf, render, renderingOf } from '../../../src/properties/render.ts';
@@ -28,7 +28,7 @@ export function rowOf(listing: Source, publicSiteUrl: string) {
 
 export type ListingRow = ReturnType<typeof rowOf>;
 
-/** The columns of a listing's latest change. A new change gets its place and time when it is staged. */
+/** The latest change of a listing. A new one gets its place and time when it is staged. */
 export type Change = Pick<StoredListing, 'change_seq' | 'changed_at' | 'removed_slug'> & {
   isNew: boolean;
   former_slugs: string[];
@@ -58,7 +58,7 @@ function formerSlugsOf(
   { slug, status }: ListingRow['columns'],
 ): string[] {
   const former: string[] = JSON.parse(old?.former_slugs ?? '[]');
-  // The last public slug of a removed listing becomes a former slug when the listing is public again.
+  // A listing that is public again has its last public slug as a former one.
   if (status === 'hidden' || lastPublicSlug === null) return former;
   return [lastPublicSlug, ...former.filter((each) => each !== lastPublicSlug)]
     .filter((each) => each !== slug)

@@ -1,4 +1,4 @@
-/** A listings file as a spreadsheet: each row is a record of a patch, and a problem names its row and column. Pure. */
+/** A listings file as a spreadsheet: each row is a record of a patch. Pure. */
 
 import { CsvError, parse } from 'csv-parse/sync';
 import type * as z from 'zod';
@@ -28,7 +28,7 @@ const CELLS = {
 
 const WORDS: readonly string[] = ['slug', 'status', 'type', 'location'];
 
-/** The columns that a sheet may have, by name: the fields of a listing, a text in a language as `title.en`. */
+/** The columns of a sheet: the fields of a listing, a text in a language as `title.en`. */
 const COLUMNS: ReadonlyMap<string, keyof typeof CELLS> = new Map(
   Object.entries(writtenListing.shape).flatMap(([name, schema]) => columnsOf(name, schema)),
 );
@@ -109,7 +109,7 @@ function headerProblems(header: readonly string[]): ImportProblem[] {
   });
 }
 
-/** Returns the record of a row, with the texts of its faulty cells. An empty cell changes nothing. */
+/** Returns the record of a row, and its faulty cells. An empty cell changes nothing. */
 function recordOf(header: readonly string[], cells: readonly string[]) {
   const value: Patch = {};
   const faults: Fault[] = [];

@@ -1,6 +1,6 @@
 /**
- * Reads JSON, and finds the values that JSON.parse loses silently: the first of two fields with one name, and the last
- * digits of a large integer. Pure.
+ * Reads JSON, and finds the values that JSON.parse loses silently: the first of two fields with one
+ * name, and the last digits of a large integer. Pure.
  */
 
 import { visit } from 'jsonc-parser';

@@ -1,6 +1,6 @@
 /**
- * The schemas of the fields of a listing. The import validates listings by them once, and the service trusts what is
- * stored. records.ts has the schemas of whole records.
+ * The schemas of the fields of a listing. The import validates listings by them once, and the
+ * service trusts what is stored. records.ts has the schemas of whole records.
  */
 
 import * as z from 'zod';
@@ -22,7 +22,7 @@ const NODE_TYPES = [
   ...['bulletList', 'orderedList', 'listItem', 'blockquote'],
   ...['paragraph', 'heading', 'hardBreak', 'text'],
 ];
-/** Bounds the recursion, in levels of JSON: a node has two. No text that people read is nested so deep. */
+/** Bounds the recursion, in levels of JSON: a node has two. */
 const MAX_NESTING = 128;
 
 const nodes = z
@@ -55,7 +55,7 @@ function richTextProblems(value: unknown): { path: PropertyKey[]; message: strin
   if (typeof value !== 'string' && (!isMap(value) || value.type !== 'doc')) {
     return [{ path: [], message: 'must be a string or a ProseMirror document of type "doc"' }];
   }
-  // Attributes and marks are never shown, but SQLite cannot read JSON that is nested deeper, or has NUL in it.
+  // Attributes and marks are never shown, but SQLite rejects deeper JSON, and NUL in it.
   const texts: unknown[] = [];
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth += 1) {
@@ -135,8 +135,8 @@ const description = localized(richText).overwrite((map) => {
 const { shape } = property;
 
 /**
- * The fields of a listing that a listings file and the store have in common; a field with a default may be left out. Do
- * not change their order: an import compares stored sources as texts.
+ * The fields of a listing that a listings file and the store have in common; a field with a default
+ * may be left out. Do not change their order: an import compares stored sources as texts.
  */
 export const ownFields = {
   id: uuid,

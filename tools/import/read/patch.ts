@@ -1,6 +1,6 @@
 /**
- * Completes a patch: each of its records is merged into the stored record that it names by id, `hid` or slug. A record
- * that names no stored record is new. Pure.
+ * Completes a patch: each of its records is merged into the stored record that it names by id,
+ * `hid` or slug. A record that names no stored record is new. Pure.
  */
 
 import type * as z from 'zod';
@@ -29,7 +29,7 @@ import {
   writtenLocation,
 } from './records.ts';
 
-/** Returns the ids of the stored listings that a record names: one, unless several have its `hid`. */
+/** Returns the ids of the listings that a record names: several only by `hid`. */
 export type Finder = (keys: RecordKeys) => string[];
 
 export function finderOf({ heads }: Pick<Catalogue, 'heads'>): Finder {
@@ -45,7 +45,7 @@ export function finderOf({ heads }: Pick<Catalogue, 'heads'>): Finder {
   };
 }
 
-/** Merges a patch into the stored records. `sources` has the listings that the patch names, by id. */
+/** Merges a patch into the stored records. `sources` has the named listings by id. */
 export function completePatch(
   patch: PatchFile,
   stored: Catalogue,
@@ -77,7 +77,7 @@ export function completePatch(
   return { file, problems: [...problems, ...repeatedKeys(file)] };
 }
 
-/** Returns what is wrong with the keys by which a record names its listing. `ids` are those of the listings found. */
+/** Returns the fault of the keys that name a listing. `ids` are of the listings found. */
 function nameFaultOf(
   { id, hid, slug }: RecordKeys,
   ids: readonly string[],

@@ -10,10 +10,10 @@ import { MAX_LIST_ENTRIES } from '../../../src/properties/text.ts';
 import { uuid } from '../../../src/schema.ts';
 import { isMap, ownFields, photo, url, video } from './listing-schemas.ts';
 
-/** Published in docs/guides/listings-file.md: another namespace would give every record another id. */
+/** Published in docs/guides/listings-file.md: another one would change every id. */
 const ID_NAMESPACE = parse('dab30d73-9ba7-4be9-995d-d83048c8cdd4');
 
-/** A listing in the form of a file: it names its location by id or slug, and its amenities by slug. */
+/** A listing as a file has it: its location by id or slug, its amenities by slug. */
 export const writtenListing = z.strictObject({
   ...ownFields,
   location_id: uuid.nullable().default(null),
@@ -38,10 +38,10 @@ export function fileListingOf({ location, amenities, ...own }: Source): FileList
   };
 }
 
-/** The changed fields, e.g. `{ slug: 'casa-marea', price_from: null }`: null empties a field or language. */
+/** The changed fields, e.g. `{ slug: 'casa-marea', price_from: null }`: null empties. */
 export type Patch = Record<string, unknown>;
 
-/** Merges a patch into a record of a file, `{}` for a new one. Languages are merged one by one. The result is unparsed. */
+/** Merges a patch into a record, `{}` for a new one, by language. The result is unparsed. */
 export function merged(record: Patch, patch: Patch, { shape }: z.ZodObject): Patch {
   const changes = Object.entries(patch).map(([name, value]) => {
     const old = isMap(record[name]) ? record[name] : {};
@@ -108,7 +108,7 @@ function mergedEntries(
 
 const [MIN_ORDER, MAX_ORDER] = [-(2 ** 31), 2 ** 31 - 1];
 
-/** Numbers the entries that the patch does not number, in ascending order, e.g. 10, none, 20 → 10, 11, 20. */
+/** Numbers the entries without a number in ascending order, e.g. 10, none, 20 → 10, 11, 20. */
 function numbered(entries: readonly MergedEntry[], field: string): Patch[] {
   const open = entries.filter(({ entry }) => entry[field] === undefined);
   // Numbers ascend if these differences never descend. They leave room for a number at each place.
@@ -142,7 +142,7 @@ export function withMediaIds(listing: Patch): Patch {
   return { ...listing, photos: withIds(listing.photos), videos: withIds(listing.videos) };
 }
 
-/** Returns a record with an id: its own, or the UUID that follows from the first of the keys that it has. */
+/** Returns a record with its id, or the UUID that follows from its first key. */
 export function withId(record: Patch, ...keys: ('hid' | 'slug' | 'url')[]): Patch {
   if (record.id !== undefined) return record;
   for (const name of keys) {

@@ -1,4 +1,4 @@
-/** Tells a site that the feed has changed: a signed request to its build hook (standardwebhooks.com). */
+/** Notifies a site's build hook, with a signature (standardwebhooks.com). */
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -30,7 +30,7 @@ export function parseHook(address: string, secret: string | undefined): Hook {
   return { url, signer: new Webhook(secret) };
 }
 
-/** Sends the message, three times at most. Returns the last failure; undefined once it is delivered. Never throws. */
+/** Sends the message, at most three times. Returns the last failure. Never throws. */
 export async function notify(
   { url, signer }: Hook,
   { changes, slugs, resumeCursor }: AcceptedImport,
@@ -64,7 +64,7 @@ export async function notify(
   return failure;
 }
 
-/** All attempts have one id, so that a receiver recognizes a repeat. Each has its own time and signature. */
+/** All attempts have one id for the receiver. Each has its own time and signature. */
 function headersOf(id: string, body: string, signer: Webhook | undefined): Record<string, string> {
   const now = new Date();
   return {

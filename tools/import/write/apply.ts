@@ -1,6 +1,7 @@
 /**
- * Applies an import: one transaction moves the staged rows into the store, and leaves its id as the `applied` row of the
- * staging table. Its guard fails if another id is there (the import is *overtaken*), or if staged rows are missing.
+ * Applies an import: one transaction moves the staged rows into the store, and leaves its id as the
+ * `applied` row of the staging table. Its guard fails if another id is there (the import is
+ * *overtaken*), or if staged rows are missing.
  */
 
 import { messageOf } from '../../command-line/user-error.ts';
@@ -55,7 +56,7 @@ export class OutcomeUnknown extends Error {
   override readonly name = 'OutcomeUnknown';
 }
 
-/** Applies the staged rows, all or none. Throws `OutcomeUnknown`, or the fault that prevented the transaction. */
+/** Applies all rows, or none. Throws `OutcomeUnknown`, or the fault that prevented it. */
 export async function apply(
   database: D1Database,
   { importId, rows }: Staged,

@@ -1,4 +1,4 @@
-/** Stages an import: its rows are written into the staging table, batch by batch, where no reader sees them. */
+/** Stages an import: writes its rows into the staging table, which no reader sees. */
 
 import { batchesOf } from '../../database/tables.ts';
 import type { ImportOptions } from '../import.ts';
@@ -32,7 +32,7 @@ export async function stage(
   return { importId, rows };
 }
 
-/** Changes get the places after `newestChange`. Removals are first: a slug is free before another listing takes it. */
+/** Changes follow `newestChange`, removals first: a slug is free before it is taken. */
 function* stagedRows(
   records: Plan['records'],
   listings: readonly Write[],
@@ -47,7 +47,7 @@ function* stagedRows(
     if (isNew) place += 1;
     const latest = isNew ? { ...last, change_seq: place, changed_at: now } : last;
     const { id, source, document, card, ...row } = columns;
-    // Nested as they are: as texts they would be escaped, and a large listing would exceed D1's bound.
+    // Nested, because escaped texts of a large listing would exceed D1's bound.
     const texts = `,"source":${source},"document":${document},"card":${card}`;
     yield stagedRow('listing', id, { ...row, ...latest }, texts);
   }
