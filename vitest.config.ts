@@ -9,12 +9,15 @@ import { WRANGLER_ENVIRONMENT } from './tools/command-line/project.ts';
 import { messageOf } from './tools/command-line/user-error.ts';
 import { chosenEnvironment } from './tools/command-line/wrangler-config.ts';
 
-/** Tests that run in Node: those of the tools, and those that say so in their name. The others run in workerd. */
+/**
+ * Tests that run in Node: those of the tools, and those that say so in their name. The others run
+ * in workerd.
+ */
 const NODE_TESTS = ['test/tools/**/*.test.ts', 'test/**/*.node.test.ts'];
 
 /**
- * Two more than there are processors: many tests wait for a program or a time limit. Vitest itself would leave a
- * processor free. The projects share these workers.
+ * Two more than there are processors: many tests wait for a program or a time limit. Vitest itself
+ * would leave a processor free. The projects share these workers.
  */
 const MAX_WORKERS = availableParallelism() + 2;
 
@@ -28,14 +31,18 @@ try {
 delete process.env.CLOUDFLARE_ENV;
 Object.assign(process.env, WRANGLER_ENVIRONMENT);
 
-// Node loads this file first, in the workers and in every program that a test starts: it saves each half a second.
+// Node loads this file first, in the workers and in every program that a test starts: it saves each
+// half a second.
 const RESOLVE_QUICKLY = new URL('./test/vitest/resolve-quickly.ts', import.meta.url).href;
 const { NODE_OPTIONS = '' } = process.env;
 if (!NODE_OPTIONS.includes(RESOLVE_QUICKLY)) {
   process.env.NODE_OPTIONS = `${NODE_OPTIONS} --import=${RESOLVE_QUICKLY}`.trim();
 }
 
-/** `worker`: in workerd, with real bindings. `node`: programs, documents, and the service over real HTTP. */
+/**
+ * `worker`: in workerd, with real bindings. `node`: programs, documents, and the service over real
+ * HTTP.
+ */
 export default defineConfig({
   test: {
     // Shows what the service logs for the tests that fail.

@@ -47,7 +47,9 @@ function pagerOf(path: string): string {
   return queryNamesOf(path).find((name) => name === 'after') ?? 'cursor';
 }
 
-/** Returns parameters that clients send by mistake to a list, each with the parameter that is meant. */
+/**
+ * Returns parameters that clients send by mistake to a list, each with the parameter that is meant.
+ */
 function nearMissesOf(path: string): [query: string, meant: string][] {
   const names = queryNamesOf(path);
   expect(names.length).toBeGreaterThan(1);

@@ -4,7 +4,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 const { API_URL = 'http://localhost:3001', API_KEY = '' } = process.env;
 
-/** Sends a request, and retries it until the response says that a retry cannot help. Waits as long as it asks for. */
+/**
+ * Sends a request, and retries it until the response says that a retry cannot help. Waits as long
+ * as it asks for.
+ */
 export async function call(path: string, init: RequestInit = {}): Promise<Response> {
   const headers = { 'x-api-key': API_KEY, 'Content-Type': 'application/json', ...init.headers };
   for (let seconds = 1; ; seconds = Math.min(2 * seconds, 30)) {

@@ -1,6 +1,6 @@
 /**
- * Handles every event in the order of the stream. Keeps `checkpoint.json` and `handled.txt` in its folder.
- * After a rewind of the database: `SINCE=2026-11-21T12:00:00Z node follow-events.ts`.
+ * Handles every event in the order of the stream. Keeps `checkpoint.json` and `handled.txt` in its
+ * folder. After a rewind of the database: `SINCE=2026-11-21T12:00:00Z node follow-events.ts`.
  */
 
 import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,9 @@ type Event = { id: string; type: string; aggregate_id: string; payload: Record<s
 type Page = { data: Event[]; resume_cursor: string };
 type Checkpoint = { since: string; cursor: string };
 
-/** Your work. It may see an event twice after a crash: make it safe to repeat for one `event.id`. */
+/**
+ * Your work. It may see an event twice after a crash: make it safe to repeat for one `event.id`.
+ */
 async function handle(event: Event) {
   console.log(event.id, event.type, event.aggregate_id);
 }

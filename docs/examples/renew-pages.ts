@@ -1,4 +1,7 @@
-/** The feed for a site that renders a page at its first visit, until the build hook names the page's listing. */
+/**
+ * The feed for a site that renders a page at its first visit, until the build hook names the page's
+ * listing.
+ */
 
 import { Webhook } from 'standardwebhooks';
 import { call } from './call.ts';
@@ -10,7 +13,10 @@ export type Listing = {
 };
 type Change = { slug: string; former_slugs: string[]; change: string };
 
-/** Bodies by path. The tag is the slug that a body shows, or `lists` for one that shows several listings. */
+/**
+ * Bodies by path. The tag is the slug that a body shows, or `lists` for one that shows several
+ * listings.
+ */
 const cached = new Map<string, { tag: string; body: unknown }>();
 let hooks = 0;
 

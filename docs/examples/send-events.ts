@@ -1,6 +1,6 @@
 /**
- * Sends a file of events, and may be run again after any failure: `node send-events.ts events.jsonl`.
- * Each line is an event of a batch, with its `idempotency_key`.
+ * Sends a file of events, and may be run again after any failure: `node send-events.ts
+ * events.jsonl`. Each line is an event of a batch, with its `idempotency_key`.
  */
 
 import { createHash } from 'node:crypto';

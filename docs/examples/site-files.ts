@@ -1,4 +1,7 @@
-/** Writes `site/sitemap.xml`, and `site/_redirects` for Cloudflare Pages and Netlify. `SITE_URL` is the site's origin. */
+/**
+ * Writes `site/sitemap.xml`, and `site/_redirects` for Cloudflare Pages and Netlify. `SITE_URL` is
+ * the site's origin.
+ */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { callForJson } from './call.ts';

@@ -1,4 +1,6 @@
-/** A whole client: reads all pages of the feed, and sends an event until the service has stored it. */
+/**
+ * A whole client: reads all pages of the feed, and sends an event until the service has stored it.
+ */
 
 import createClient from 'openapi-fetch';
 import type { operations, paths } from './api.d.ts';

@@ -1,4 +1,7 @@
-/** Tokens and limits over real HTTP: each request has its own context, the provider is slow or silent. */
+/**
+ * Tokens and limits over real HTTP: each request has its own context, the provider is slow or
+ * silent.
+ */
 
 import { createServer, type ServerResponse } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,4 +1,7 @@
-/** The key set at an identity provider: how often it is fetched, and which keys are used while the provider fails. */
+/**
+ * The key set at an identity provider: how often it is fetched, and which keys are used while the
+ * provider fails.
+ */
 
 import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';

@@ -1,4 +1,7 @@
-/** The one matrix of permissions: each key beside each token, on every route that the app registers, and its log line. */
+/**
+ * The one matrix of permissions: each key beside each token, on every route that the app registers,
+ * and its log line.
+ */
 
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
@@ -18,7 +21,10 @@ const texts = import.meta.glob<string>('../../docs/reference/authentication.md',
   import: 'default',
   eager: true,
 });
-/** Each row of the document's table: its operations, and their scope, so that no route changes its scope unseen. */
+/**
+ * Each row of the document's table: its operations, and their scope, so that no route changes its
+ * scope unseen.
+ */
 const rows = Object.values(texts)
   .join('')
   .split('\n')
@@ -29,7 +35,10 @@ const rows = Object.values(texts)
     return { operations: operations.match(/(?<=`)[A-Z]+ [^`]+/g) ?? [], scope: name };
   });
 
-/** Returns the scope that the document promises for a route, e.g. by the operation `GET /api/v1/web/*`. */
+/**
+ * Returns the scope that the document promises for a route, e.g. by the operation `GET
+ * /api/v1/web/*`.
+ */
 function promisedScope(route: string): string {
   const matches = rows.filter(({ operations }) =>
     operations.some((each) =>

@@ -1,4 +1,6 @@
-/** Tokens that are rejected, forged by a list and at random, and deployments that accept no token. */
+/**
+ * Tokens that are rejected, forged by a list and at random, and deployments that accept no token.
+ */
 
 import { CompactSign, exportSPKI, importJWK } from 'jose';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -113,7 +115,9 @@ it('a token without a kid is tried with each key', async () => {
   );
 });
 
-/** RFC 7517 section 5: keys that lack a member, or whose values are out of range, are to be ignored. */
+/**
+ * RFC 7517 section 5: keys that lack a member, or whose values are out of range, are to be ignored.
+ */
 const UNUSABLE = [
   ['an RSA key that is too short', 'RS256', { kty: 'RSA', n: `${'w'.repeat(170)}Q`, e: 'AQAB' }],
   ['an RSA key without an exponent', 'RS256', { kty: 'RSA', n: 'w'.repeat(342) }],

@@ -1,4 +1,7 @@
-/** The tokens that Wycheproof has against libraries of JSON Web Signatures. The data file names its source and licence. */
+/**
+ * The tokens that Wycheproof has against libraries of JSON Web Signatures. The data file names its
+ * source and licence.
+ */
 
 import { describe, expect, it } from 'vitest';
 import { judgeBearer } from '../../src/auth/bearer.ts';

@@ -1,4 +1,6 @@
-/** The preview of the sample listings in a real browser: Debian's Chromium, where it is installed. */
+/**
+ * The preview of the sample listings in a real browser: Debian's Chromium, where it is installed.
+ */
 
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -108,7 +110,8 @@ describe.skipIf(!hasChromium)('the preview in Chromium', () => {
   });
 
   it('shows a photo, or a drawing with the alt text if the photo cannot be loaded', async () => {
-    // A browser makes ::after for a photo that it cannot load, and so computes its height in pixels.
+    // A browser makes ::after for a photo that it cannot load, and so computes its height in
+    // pixels.
     const drawing = () =>
       page.evaluate(`(() => {
         const image = document.querySelector('#listing-${COMPLETE}').closest('.card').querySelector('img');

@@ -1,4 +1,7 @@
-/** The preview as `npm run dev` serves it. test/openapi/page.test.ts proves that nothing else serves it. */
+/**
+ * The preview as `npm run dev` serves it. test/openapi/page.test.ts proves that nothing else serves
+ * it.
+ */
 
 import { env } from 'cloudflare:workers';
 import { afterEach, describe, expect, it } from 'vitest';

@@ -1,4 +1,7 @@
-/** The cost of each operation, by count and in dollars per million at the published prices of Workers Paid. */
+/**
+ * The cost of each operation, by count and in dollars per million at the published prices of
+ * Workers Paid.
+ */
 
 import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
@@ -27,13 +30,18 @@ const PRICES = {
   objectRequest: 0.15,
   objectRowWritten: 1,
 };
-/** Assumed, not counted: 1 ms of processor at $0.02, an object that runs for 2 ms with 128 MB at $12.50 per GB-second. */
+/**
+ * Assumed, not counted: 1 ms of processor at $0.02, an object that runs for 2 ms with 128 MB at
+ * $12.50 per GB-second.
+ */
 const PROCESSOR_AND_DURATION = 0.02 + 0.0032;
 /** The most bytes of a request's line in the log: see `the log` below. */
 const LINE_BYTES = 400;
 /** Dollars per GB that is written to the log, and that is stored there for 7 days. */
 const DOLLARS_PER_LOGGED_GB = 0.25 + (0.1 * 7) / 30;
-/** The counter's share of a request of a client that sends ten per window: see `the counter` below. */
+/**
+ * The counter's share of a request of a client that sends ten per window: see `the counter` below.
+ */
 const OF_TEN = { calls: 1 / 10, rows: 0, alarms: 0 };
 
 function dollarsPerMillion(costs: Costs, { calls, rows, alarms } = OF_TEN): number {
@@ -158,8 +166,8 @@ describe('docs/operate/cost.md', () => {
 
 describe('the counter', () => {
   /**
-   * Counts what one isolate's requests of a client cost in a window: calls, and rows. A value that is put or deleted is
-   * a row, and so is an alarm that is set.
+   * Counts what one isolate's requests of a client cost in a window: calls, and rows. A value that
+   * is put or deleted is a row, and so is an alarm that is set.
    */
   async function costOfCounting(requests: number): Promise<{ calls: number; rows: number }> {
     const client = freshAddress();

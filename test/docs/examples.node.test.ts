@@ -1,4 +1,7 @@
-/** The programs in docs/examples and the curl lines of the documents, run against one service behind a proxy with faults. */
+/**
+ * The programs in docs/examples and the curl lines of the documents, run against one service behind
+ * a proxy with faults.
+ */
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -42,7 +45,9 @@ const SOON = { timeout: 20_000 };
 const run = promisify(execFile);
 const directory = mkdtempSync(join(tmpdir(), 'examples-'));
 
-/** `lost`: the service handles the request, and its response is lost. A status of 0 is no response. */
+/**
+ * `lost`: the service handles the request, and its response is lost. A status of 0 is no response.
+ */
 type Fault = 'lost' | { status: number; headers?: Record<string, string> };
 
 const started: ChildProcess[] = [];
@@ -194,7 +199,9 @@ const eventOf = (idempotency_key: string, aggregate_id: string) => ({
   payload: {},
 });
 
-/** Stores events as a batch: KV does not know the key of an event that is undone. Returns the ids. */
+/**
+ * Stores events as a batch: KV does not know the key of an event that is undone. Returns the ids.
+ */
 async function post(...keys: string[]): Promise<string[]> {
   const response = await fetch(`${service.origin}/api/public/events/ingest/batch`, {
     method: 'POST',

@@ -1,7 +1,7 @@
 /**
- * The table of docs/operate/faults.md, cell by cell: each binding misbehaves in each way, each endpoint is
- * called, and its response and the time that it takes are those of the table. In every case no acknowledged event is
- * missing, and no rejected event prevents its retry.
+ * The table of docs/operate/faults.md, cell by cell: each binding misbehaves in each way, each
+ * endpoint is called, and its response and the time that it takes are those of the table. In every
+ * case no acknowledged event is missing, and no rejected event prevents its retry.
  */
 
 import { createExecutionContext } from 'cloudflare:test';
@@ -137,7 +137,10 @@ function isolate() {
 
 type Isolate = ReturnType<typeof isolate>;
 
-/** The requests of an endpoint in one state, which get the same response: a preparation, then one of them. */
+/**
+ * The requests of an endpoint in one state, which get the same response: a preparation, then one of
+ * them.
+ */
 type Column = {
   /** Runs without faults; its result is passed on. */
   prepare?: (at: Isolate) => Promise<string>;
@@ -204,7 +207,10 @@ const COLUMNS: Readonly<Record<string, Column>> = {
   detailed: { requests: [() => ['/api/health/detailed']] },
 };
 
-/** Writes a response as a cell of the table does: status, what is special about it, and the time it took. */
+/**
+ * Writes a response as a cell of the table does: status, what is special about it, and the time it
+ * took.
+ */
 async function cellOf(response: Response, seconds: number): Promise<string> {
   const text = await response.clone().text();
   expect(response.headers.has('X-RateLimit-Limit'), 'every request is counted').toBe(true);
@@ -216,7 +222,10 @@ async function cellOf(response: Response, seconds: number): Promise<string> {
   ].join('');
 }
 
-/** Returns the responses to the column's requests, each in its own isolate; more than once only where they differ. */
+/**
+ * Returns the responses to the column's requests, each in its own isolate; more than once only
+ * where they differ.
+ */
 async function measure(column: Column, binding: Binding, mode: string): Promise<string> {
   const cells = new Set<string>();
   for (const request of column.requests) {
@@ -255,7 +264,10 @@ async function measureOne(
   return [...new Set(cells)].join(', then ');
 }
 
-/** Expects that an acknowledged event is stored once, and that another is accepted once when all is well again. */
+/**
+ * Expects that an acknowledged event is stored once, and that another is accepted once when all is
+ * well again.
+ */
 async function expectNothingLost(at: Isolate, init: RequestInit, response: Response) {
   const hasKey = new Headers(init.headers).has('Idempotency-Key');
   let last = response;

@@ -1,4 +1,6 @@
-/** A batch of events: each item has the guarantee of a single event, and all are stored or none is. */
+/**
+ * A batch of events: each item has the guarantee of a single event, and all are stored or none is.
+ */
 
 import { env } from 'cloudflare:workers';
 import { v5 } from 'uuid';

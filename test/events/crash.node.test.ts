@@ -1,5 +1,6 @@
 /**
- * Kills the service while writers are at work, over real HTTP: each acknowledged event is stored, once.
+ * Kills the service while writers are at work, over real HTTP: each acknowledged event is stored,
+ * once.
  *
  * `FULL=1` kills it more often.
  */

@@ -1,6 +1,7 @@
 /**
- * An event is accepted once: one example of each rule of keys, and of each fault of the stores. test/simulation proves
- * the rules for random orders of requests and faults, and test/docs/faults.test.ts the status for each fault.
+ * An event is accepted once: one example of each rule of keys, and of each fault of the stores.
+ * test/simulation proves the rules for random orders of requests and faults, and
+ * test/docs/faults.test.ts the status for each fault.
  */
 
 import { createExecutionContext } from 'cloudflare:test';
@@ -174,7 +175,10 @@ describe('a fault that the caller does not see', () => {
   const FAILING_KV = {
     IDEMPOTENCY: tapKv(env.IDEMPOTENCY, KV_FAULTS['fails on read and on write']),
   };
-  /** Stores A under the key, and sends a request under other bindings. Returns it with what it logs under its id. */
+  /**
+   * Stores A under the key, and sends a request under other bindings. Returns it with what it logs
+   * under its id.
+   */
   const sendLogged = async (changes: Partial<Env>, body: unknown, key: string) => {
     await ingestWith({}, A, key);
     const log = vi.spyOn(console, 'error').mockReturnValue(undefined);

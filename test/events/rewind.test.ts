@@ -1,6 +1,6 @@
 /**
- * Events that a rewind of the database has undone, and that their senders send again. KV still has them for 24 hours: see
- * "After a restore" in the runbook.
+ * Events that a rewind of the database has undone, and that their senders send again. KV still has
+ * them for 24 hours: see "After a restore" in the runbook.
  */
 
 import { env } from 'cloudflare:workers';

@@ -1,4 +1,7 @@
-/** The vectors of the author of RFC 8785: input and output are one body. The data file names its source and licence. */
+/**
+ * The vectors of the author of RFC 8785: input and output are one body. The data file names its
+ * source and licence.
+ */
 
 import canonicalize from 'canonicalize';
 import { expect, it } from 'vitest';
@@ -9,7 +12,8 @@ it.each(rfc8785.vectors)('$name has the canonical form of its author', ({ input,
   expect(canonicalize(JSON.parse(input))).toBe(output);
 });
 
-// `values` holds 1E30, which JavaScript cannot tell from its neighbours: a body with it is rejected.
+// `values` holds 1E30, which JavaScript cannot tell from its neighbours: a body with it is
+// rejected.
 const accepted = rfc8785.vectors.filter(({ name }) => name !== 'values');
 
 it.each(accepted)('$name is one body with its canonical form', async ({ input, output }) => {

@@ -20,8 +20,9 @@ function schemasOf(catalogue: Parameters<typeof storedEventOf>[0]) {
 }
 
 /**
- * Every event type that was ever accepted, with the types of its fields. Events are never deleted, so nothing may
- * ever be taken out: `storedEventOf` keeps an event type that is no longer accepted, and a former type of a field.
+ * Every event type that was ever accepted, with the types of its fields. Events are never deleted,
+ * so nothing may ever be taken out: `storedEventOf` keeps an event type that is no longer accepted,
+ * and a former type of a field.
  */
 const EVER_ACCEPTED: Record<string, Record<string, string | string[]>> = {
   'booking.created': {
@@ -54,7 +55,10 @@ const union = z.object({
 });
 const fields = z.object({ properties: z.record(z.string(), z.object({ type: z.unknown() })) });
 
-/** The payloads of stored events as the service's document describes them: event type → field → type. */
+/**
+ * The payloads of stored events as the service's document describes them: event type → field →
+ * type.
+ */
 function described(): Record<string, Record<string, unknown>> {
   const document: unknown = JSON.parse(JSON.stringify(createOpenApiDocument()));
   const { StoredEvent, ...schemas } = union.parse(document).components.schemas;

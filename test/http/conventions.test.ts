@@ -1,4 +1,7 @@
-/** Conventions beside the contract of each route: ids, unknown paths, unexpected failures, malformed vars, CORS. */
+/**
+ * Conventions beside the contract of each route: ids, unknown paths, unexpected failures, malformed
+ * vars, CORS.
+ */
 
 import { Hono } from 'hono';
 import { afterEach, describe, expect, it, vi } from 'vitest';

@@ -1,4 +1,7 @@
-/** Bodies of the ingest endpoint: other people's lists of bad JSON and naughty strings, and random ones. */
+/**
+ * Bodies of the ingest endpoint: other people's lists of bad JSON and naughty strings, and random
+ * ones.
+ */
 
 import { env } from 'cloudflare:workers';
 import fc from 'fast-check';

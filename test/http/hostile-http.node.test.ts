@@ -1,6 +1,7 @@
 /**
- * Bytes that `fetch` would not send, straight to the production bundle in workerd. It rejects malformed requests,
- * requests that break off or never end delay no other client, and the service keeps serving.
+ * Bytes that `fetch` would not send, straight to the production bundle in workerd. It rejects
+ * malformed requests, requests that break off or never end delay no other client, and the service
+ * keeps serving.
  */
 
 import { connect } from 'node:net';
@@ -55,7 +56,10 @@ function open() {
   return connect(Number(runtime.url.port), runtime.url.hostname);
 }
 
-/** Sends the parts. Returns the bytes that are received until the other side closes or `milliseconds` have passed. */
+/**
+ * Sends the parts. Returns the bytes that are received until the other side closes or
+ * `milliseconds` have passed.
+ */
 function exchange(parts: Parts, milliseconds = 5_000): Promise<string> {
   return new Promise((resolve) => {
     const socket = open();
@@ -80,7 +84,10 @@ function statusOf(response: string): number {
   return Number(/^HTTP\/1\.[01] (\d{3}) /.exec(response)?.[1]);
 }
 
-/** Expects a response without internal details. Some responses are workerd's own: a line of plain text. */
+/**
+ * Expects a response without internal details. Some responses are workerd's own: a line of plain
+ * text.
+ */
 function expectNothingRevealed(response: string) {
   expect(response).not.toMatch(/\.(ts|js):\d|\bat \S+ \(|SQLITE|node_modules/);
   expect(response).not.toContain(CANARY);

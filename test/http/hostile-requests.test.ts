@@ -18,7 +18,10 @@ import { storeRow } from '../support/lists.ts';
 const FEED = '/api/v1/web/properties';
 const EVENTS = '/api/v1/events';
 const INGEST = '/api/public/events/ingest';
-/** Every route that is read with a credential, with a name that no resource has in place of its path's parameter. */
+/**
+ * Every route that is read with a credential, with a name that no resource has in place of its
+ * path's parameter.
+ */
 const READABLE = [
   ...new Set(
     createApp()

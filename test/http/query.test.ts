@@ -1,4 +1,7 @@
-/** Query parameters beside the contract of each list: the names that are suggested, ignored and rejected. */
+/**
+ * Query parameters beside the contract of each list: the names that are suggested, ignored and
+ * rejected.
+ */
 
 import { expect, it } from 'vitest';
 import { expectError, expectStatus, get } from '../support/http.ts';

@@ -1,4 +1,7 @@
-/** Requests that wait for their list: when they poll, when they end, and how many of them there may be. */
+/**
+ * Requests that wait for their list: when they poll, when they end, and how many of them there may
+ * be.
+ */
 
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
@@ -30,7 +33,9 @@ const wait = async (DB: D1Database, path = emptyList()) =>
 const waitAt = async (address: string, DB: D1Database, path = emptyList()) =>
   (await callWith({ DB }, path, { headers: { 'CF-Connecting-IP': address } })).response;
 
-/** Counts the polls, each a round trip of D1, and knows when the requests sleep between two of them. */
+/**
+ * Counts the polls, each a round trip of D1, and knows when the requests sleep between two of them.
+ */
 function pollCounter() {
   let count = 0;
   const DB = tapD1(env.DB, async (call) => {
@@ -41,7 +46,10 @@ function pollCounter() {
   return {
     DB,
     count: () => count,
-    /** Resolves when this number of polls has ended and this number of timers is left: the time limits of calls are cleared. */
+    /**
+     * Resolves when this number of polls has ended and this number of timers is left: the time
+     * limits of calls are cleared.
+     */
     async untilAsleep(polls: number, timers = 1): Promise<void> {
       do await scheduler.wait(0);
       while (count !== polls || vi.getTimerCount() !== timers);
@@ -49,7 +57,10 @@ function pollCounter() {
   };
 }
 
-/** Ends every wait of the isolate that has begun: their time is over, and they poll for the last time. */
+/**
+ * Ends every wait of the isolate that has begun: their time is over, and they poll for the last
+ * time.
+ */
 async function endAll(): Promise<void> {
   vi.setSystemTime(Date.now() + 25_000);
   await vi.advanceTimersByTimeAsync(1_000);

@@ -67,7 +67,10 @@ describe('the OpenAPI document', () => {
 describe('a response that the document does not describe is found by', () => {
   type Change = { status?: number; headers?: Record<string, string | null>; body?: object };
 
-  /** Returns a response with another status, other headers, or other fields. Undefined fields are missing. */
+  /**
+   * Returns a response with another status, other headers, or other fields. Undefined fields are
+   * missing.
+   */
   async function changed(query: string, { status, headers = {}, body }: Change): Promise<Response> {
     const response = await get(`${LIST}${query}`);
     const fields = z.looseObject({}).parse(await response.json());

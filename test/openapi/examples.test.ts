@@ -1,4 +1,7 @@
-/** Five examples of the document are responses of the service. test/tools/openapi.test.ts validates all of them. */
+/**
+ * Five examples of the document are responses of the service. test/tools/openapi.test.ts validates
+ * all of them.
+ */
 
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';

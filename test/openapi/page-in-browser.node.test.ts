@@ -19,7 +19,10 @@ const OPERATIONS = Object.values(paths)
   .flatMap((methods) => Object.values(methods))
   .map((operation) => z.object({ summary: z.string() }).parse(operation).summary);
 
-/** What axe finds in the controls of @scalar/api-reference 1.72.1, which no setting and no style changes. */
+/**
+ * What axe finds in the controls of @scalar/api-reference 1.72.1, which no setting and no style
+ * changes.
+ */
 const FINDINGS_IN_SCALAR = [
   // The field with the name of the key's header.
   'aria-input-field-name',

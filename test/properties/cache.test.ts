@@ -1,4 +1,7 @@
-/** The feed's two cache levels, renewal in the background, and stale responses while D1 fails, stalls or is slow. */
+/**
+ * The feed's two cache levels, renewal in the background, and stale responses while D1 fails,
+ * stalls or is slow.
+ */
 
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
@@ -109,7 +112,9 @@ async function described(response: Response): Promise<string> {
   return `${name}: ${response.headers.get('Cache-Status')}${age === null ? '' : `, Age ${age}`}`;
 }
 
-/** Returns a database that responds once it is opened. `called` is fulfilled with its first call. */
+/**
+ * Returns a database that responds once it is opened. `called` is fulfilled with its first call.
+ */
 function stalling() {
   const gate = Promise.withResolvers<void>();
   const called = Promise.withResolvers<void>();
@@ -136,7 +141,10 @@ function delayEdge(gate: Promise<unknown>) {
   vi.spyOn(caches, 'default', 'get').mockReturnValue(delayed);
 }
 
-/** The lines about D1. The moved clock may also end a real call of the edge cache, which has another line. */
+/**
+ * The lines about D1. The moved clock may also end a real call of the edge cache, which has another
+ * line.
+ */
 const faultsOfD1 = () =>
   faultLog.mock.calls.filter(([line]) => String(line).includes('D1 failed or stalled'));
 
@@ -405,7 +413,10 @@ it('stale responses are served at once for 5 s after a fault, with one line in t
 });
 
 describe('while D1 is slow or stalls', () => {
-  /** Reads from a D1 that stalls at a time after the start. Returns what is served, which takes exactly so long. */
+  /**
+   * Reads from a D1 that stalls at a time after the start. Returns what is served, which takes
+   * exactly so long.
+   */
   async function readStalling(second: number, ms: number) {
     stopAtSecond(second);
     const { DB, called, open } = stalling();

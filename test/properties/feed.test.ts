@@ -1,4 +1,7 @@
-/** Listings over HTTP: filters, bad parameters, one listing, and documents that older rules rendered. */
+/**
+ * Listings over HTTP: filters, bad parameters, one listing, and documents that older rules
+ * rendered.
+ */
 
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';

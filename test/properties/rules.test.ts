@@ -1,4 +1,7 @@
-/** The results of the field rules. Stored documents are rendered again only when the version of the rules moves. */
+/**
+ * The results of the field rules. Stored documents are rendered again only when the version of the
+ * rules moves.
+ */
 
 import { describe, expect, it } from 'vitest';
 import { cardOf, RULES, render } from '../../src/properties/render.ts';

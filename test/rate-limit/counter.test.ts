@@ -1,4 +1,6 @@
-/** The counter object: what it adds up, what it stores, and what an eviction and an alarm change. */
+/**
+ * The counter object: what it adds up, what it stores, and what an eviction and an alarm change.
+ */
 
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';

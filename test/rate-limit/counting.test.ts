@@ -1,4 +1,7 @@
-/** How isolates count: exactly for a client of one isolate, whatever its object does, and in few calls. */
+/**
+ * How isolates count: exactly for a client of one isolate, whatever its object does, and in few
+ * calls.
+ */
 
 import { createExecutionContext } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
@@ -24,7 +27,9 @@ afterEach(() => {
 /** What an object does with a call: it takes this time, or fails. */
 type Fate = number | Error;
 
-/** The object of one client, which adds up as the real one does. `fateOf` decides about each call. */
+/**
+ * The object of one client, which adds up as the real one does. `fateOf` decides about each call.
+ */
 function objectWith(fateOf: (call: number) => Fate = () => 10) {
   const reports: Report[] = [];
   let known: ObjectWindow | undefined;

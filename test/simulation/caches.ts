@@ -5,8 +5,8 @@ const REMEMBERED_MS = 60_000;
 type Entry = { value: string | null; until: number };
 
 /**
- * KV: the last write wins. Each place keeps a value that it has read, or a miss, for a minute. It sees the writes of
- * other places only when that minute has ended.
+ * KV: the last write wins. Each place keeps a value that it has read, or a miss, for a minute. It
+ * sees the writes of other places only when that minute has ended.
  */
 export class Kv {
   readonly #entries = new Map<string, Entry>();

@@ -22,8 +22,8 @@ const LATE_MS: Record<Service, readonly [number, number]> = {
 };
 
 /**
- * Draws the fate of a call. With `roughness` 0 nothing fails, and no call takes a second; with 1 nearly all calls fail.
- * A swift call takes less than 0.1 s unless it goes wrong.
+ * Draws the fate of a call. With `roughness` 0 nothing fails, and no call takes a second; with 1
+ * nearly all calls fail. A swift call takes less than 0.1 s unless it goes wrong.
  */
 export function fateOf(
   service: Service,
@@ -44,7 +44,10 @@ export function fateOf(
   return { ...fate, takesEffect: isEarly, response: 'none' };
 }
 
-/** Mostly some milliseconds, at times up to 450: a call that nothing is wrong with takes less than a second. */
+/**
+ * Mostly some milliseconds, at times up to 450: a call that nothing is wrong with takes less than a
+ * second.
+ */
 function delayOf(random: Random): number {
   const share = random.next();
   if (share < 0.7) return random.between(0, 25);

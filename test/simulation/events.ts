@@ -1,6 +1,7 @@
 /**
- * Plans that press the ingest, and the guarantee of docs/reference/events.md: the responses to one key must be those
- * of a service that handles the requests one by one (Herlihy and Wing's linearizability).
+ * Plans that press the ingest, and the guarantee of docs/reference/events.md: the responses to one
+ * key must be those of a service that handles the requests one by one (Herlihy and Wing's
+ * linearizability).
  */
 
 import { v5 } from 'uuid';
@@ -66,7 +67,8 @@ export function events(seed: string): Plan {
     const readAt = startMs + random.between(0, 20_000);
     add(readAt, `follower ${burst}`, (world) => follower.read(world, reader, waitSeconds));
   }
-  // Another body takes the key over elsewhere. The first one comes again where KV may remember its entry.
+  // Another body takes the key over elsewhere. The first one comes again where KV may remember its
+  // entry.
   const there = machines.findIndex(({ place }) => place !== machines[0]?.place);
   if (there > 0) {
     for (const [atMs, machine, body] of [
@@ -161,7 +163,10 @@ type Row = {
   aggregate_id: string;
 };
 
-/** One event as a request sent it, and its response: for an item of a batch, the status that a single one gets. */
+/**
+ * One event as a request sent it, and its response: for an item of a batch, the status that a
+ * single one gets.
+ */
 type Attempt = {
   task: string;
   start: number;
@@ -218,7 +223,10 @@ function storedOnce(rows: readonly Row[], attempts: readonly Attempt[]): Violati
   return [...missing, ...twice].map((how) => ({ promise, how }));
 }
 
-/** The events that one request has stored have its receipt: they are next to each other, in the order sent. */
+/**
+ * The events that one request has stored have its receipt: they are next to each other, in the
+ * order sent.
+ */
 function batchesAreWhole(rows: readonly Row[], requests: readonly Exchange[]): Violation[] {
   const promise = 'the events of a batch are stored next to each other, in the order sent, or not';
   const stored = rows.map(({ id }) => id).join();
@@ -254,7 +262,8 @@ function allowedIn(state: State, attempt: Attempt, rows: readonly Row[]): Allowe
   // The clock readings that the request may have taken.
   const earliest = attempt.start - MAX_CLOCK_ERROR_MS;
   const latest = attempt.end + MAX_CLOCK_ERROR_MS;
-  // An event that held the key until a moment ago may still hold it by the clock of another machine.
+  // An event that held the key until a moment ago may still hold it by the clock of another
+  // machine.
   const allowed = state
     .filter(({ at }) => at + RETENTION_MS > earliest)
     .map((event): Allowed => {

@@ -1,6 +1,7 @@
 /**
- * Plans that press the caches of the feed, and its promises (docs/reference/property-feed.md): the age of a response,
- * the older response that is served while D1 fails or stalls, and the content of a fresh response.
+ * Plans that press the caches of the feed, and its promises (docs/reference/property-feed.md): the
+ * age of a response, the older response that is served while D1 fails or stalls, and the content of
+ * a fresh response.
  */
 
 import { rowOf } from '../../tools/import/plan/rows.ts';
@@ -25,7 +26,10 @@ const PAGE = '/api/v1/web/properties?limit=';
 const FRESH = 'fresh=true';
 /** The longest that a request waits for its counter, beside its read. */
 const MAX_COUNTER_MS = 302;
-/** The longest that a request waits beside its counter if its stale response expired at most five minutes ago. */
+/**
+ * The longest that a request waits beside its counter if its stale response expired at most five
+ * minutes ago.
+ */
 const MAX_SLOW_MS = 398;
 /** The same if it is older. */
 const MAX_STALL_MS = 2_098;
@@ -68,7 +72,8 @@ export function feed(seed: string): Plan {
       read(`request ${burst}.${index}`, atMs, sent, machine(), roughness());
     }
     if (random.chance(0.3)) {
-      // A page that is in no cache: one read has trouble, and another one brings the page meanwhile.
+      // A page that is in no cache: one read has trouble, and another one brings the page
+      // meanwhile.
       const [cold, at] = [`${PAGE}${10 + burst}`, machine()];
       read(`read in trouble ${burst}`, startMs, cold, at, 0.9);
       read(`read beside ${burst}`, startMs + random.between(100, 4_000), cold, at, 0);
@@ -215,7 +220,9 @@ function noneNeedlesslyMissing(exchanges: readonly Exchange[], catalogue: Catalo
   });
 }
 
-/** An isolate that has a response in its memory waits 0.3 s for D1, or 2 s if the response is old. */
+/**
+ * An isolate that has a response in its memory waits 0.3 s for D1, or 2 s if the response is old.
+ */
 function noneNeedlesslySlow(exchanges: readonly Exchange[], catalogue: Catalogue): Violation[] {
   return exchanges.flatMap((each) => {
     const tookMs = each.end - each.start - MAX_COUNTER_MS;
@@ -228,7 +235,10 @@ function noneNeedlesslySlow(exchanges: readonly Exchange[], catalogue: Catalogue
   });
 }
 
-/** Finds a request whose response was in the memory of the isolate `before` then, and could have been served. */
+/**
+ * Finds a request whose response was in the memory of the isolate `before` then, and could have
+ * been served.
+ */
 function cachedFor(
   request: Exchange,
   exchanges: readonly Exchange[],

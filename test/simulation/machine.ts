@@ -1,4 +1,7 @@
-/** A computer of the deployment: the source, loaded once, with a clock, timers, randomness and an edge cache. */
+/**
+ * A computer of the deployment: the source, loaded once, with a clock, timers, randomness and an
+ * edge cache.
+ */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
@@ -20,7 +23,9 @@ export function taskNow(): Task {
 /** One isolate. When it is killed, nothing goes on that it waited for. */
 type Isolate = Owner & { name: string; serve: (request: Request) => Promise<Response> };
 
-/** The faults of programs that cannot run: a name that is not declared, a method that is not there. */
+/**
+ * The faults of programs that cannot run: a name that is not declared, a method that is not there.
+ */
 export const PROGRAM_FAULTS = new Set<string>();
 
 /** Records such faults from the log of the service. A variant with such a fault proves nothing. */

@@ -29,7 +29,10 @@ type Module = (exports: Exports, require: (name: string) => unknown, ...globals:
 const packageNames = [...SOURCES.values()].flatMap((text) =>
   [...text.matchAll(/ from '((?!cloudflare:)[^.'][^']*)'/g)].map(([, name = '']) => name),
 );
-/** The packages that the service imports. All machines share them: they keep nothing between requests. */
+/**
+ * The packages that the service imports. All machines share them: they keep nothing between
+ * requests.
+ */
 const PACKAGES = new Map(
   await Promise.all(
     // Compiled code looks for the mark before it takes a default export.

@@ -1,6 +1,6 @@
 /**
- * Durable Objects: one instance per name, of the real class, over a storage that outlives it. An object
- * that is evicted loses its memory. Its machine has its own clock.
+ * Durable Objects: one instance per name, of the real class, over a storage that outlives it. An
+ * object that is evicted loses its memory. Its machine has its own clock.
  */
 
 import type { Machine } from './machine.ts';

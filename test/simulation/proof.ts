@@ -1,4 +1,7 @@
-/** The tests that each part of the simulation has: of the service as it is, of bad variants, and of itself. */
+/**
+ * The tests that each part of the simulation has: of the service as it is, of bad variants, and of
+ * itself.
+ */
 
 import { describe, expect, it } from 'vitest';
 import { PROGRAM_FAULTS } from './machine.ts';

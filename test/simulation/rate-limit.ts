@@ -1,7 +1,7 @@
 /**
- * Plans that press the rate limit, and its promises (docs/reference/conventions.md): a client of one isolate gets
- * exactly its limit, whatever the object does; a client of several gets at least its limit, and while the object
- * responds, little more.
+ * Plans that press the rate limit, and its promises (docs/reference/conventions.md): a client of
+ * one isolate gets exactly its limit, whatever the object does; a client of several gets at least
+ * its limit, and while the object responds, little more.
  */
 
 import { WINDOW_SECONDS } from '../support/vars.ts';
@@ -13,16 +13,21 @@ const LIMIT = 50;
 const WINDOW_MS = WINDOW_SECONDS * 1_000;
 /** The latest start of a burst that ends in the first window. */
 const IN_WINDOW_MS = (WINDOW_MS * 2) / 3;
-/** The requests that an isolate may pass without a report: a fifth of the limit. Calls that cross add two. */
+/**
+ * The requests that an isolate may pass without a report: a fifth of the limit. Calls that cross
+ * add two.
+ */
 const ALLOWANCE = 10 + 2;
 /** The longest that a request waits for its counter. */
 const LONGEST_WAIT_MS = 300;
-/** The longest that a report may take in a plan with faults. A window seems younger by this time. */
+/**
+ * The longest that a report may take in a plan with faults. A window seems younger by this time.
+ */
 const LATEST_REPORT_MS = 3_500;
 
 /**
- * `spread`: several isolates, one window, an object that responds. `one`: each client has one isolate, and all faults
- * are possible. `any`: several isolates and all faults.
+ * `spread`: several isolates, one window, an object that responds. `one`: each client has one
+ * isolate, and all faults are possible. `any`: several isolates and all faults.
  */
 type Kind = 'spread' | 'one' | 'any';
 const KINDS: readonly Kind[] = ['spread', 'one', 'any'];
@@ -130,8 +135,9 @@ function littleMore(exchanges: readonly Exchange[], isolates: number): Violation
 }
 
 /**
- * A rejection needs a limit of requests that passed in the window, so in the last window. A reserved place may go to
- * another isolate's request, which comes while the object is called for the place.
+ * A rejection needs a limit of requests that passed in the window, so in the last window. A
+ * reserved place may go to another isolate's request, which comes while the object is called for
+ * the place.
  */
 function atLeastTheLimit(exchanges: readonly Exchange[]): Violation[] {
   return exchanges

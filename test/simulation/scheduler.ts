@@ -1,6 +1,6 @@
 /**
- * Virtual time. Each call or timer that the service waits for is an event here. Events happen one after the other, and
- * all work that one event starts ends before the next event.
+ * Virtual time. Each call or timer that the service waits for is an event here. Events happen one
+ * after the other, and all work that one event starts ends before the next event.
  */
 
 /** Milliseconds since the epoch at which every run begins. */
@@ -17,7 +17,9 @@ export type Event = { at: number; order: number; owner: Owner; happen: () => voi
 export class Scheduler {
   /** The true time, in milliseconds since the epoch. */
   now = START;
-  /** A digest of the order in which events have happened: runs that interleave alike have the same. */
+  /**
+   * A digest of the order in which events have happened: runs that interleave alike have the same.
+   */
   trace = 0;
   /** The next event is the last one. */
   readonly #events: Event[] = [];
@@ -34,7 +36,10 @@ export class Scheduler {
     return event;
   }
 
-  /** Reads the bytes of a body, for which time stands still: Node reads some of them on other threads. */
+  /**
+   * Reads the bytes of a body, for which time stands still: Node reads some of them on other
+   * threads.
+   */
   async reading<T>(work: Promise<T>): Promise<T> {
     this.#readings += 1;
     try {

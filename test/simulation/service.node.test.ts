@@ -1,4 +1,7 @@
-/** The promises of the service, in virtual time and with everything that can fail. See docs/explain/simulation.md. */
+/**
+ * The promises of the service, in virtual time and with everything that can fail. See
+ * docs/explain/simulation.md.
+ */
 
 import { describe } from 'vitest';
 import { events } from './events.ts';

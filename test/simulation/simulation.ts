@@ -7,7 +7,9 @@ import { type Fleet, World, type WorldOptions } from './world.ts';
 /** Something that happens in a run, at a time after its start. */
 export type Operation = {
   atMs: number;
-  /** Unique in its plan. The random numbers of the operation depend on the seed and on this alone. */
+  /**
+   * Unique in its plan. The random numbers of the operation depend on the seed and on this alone.
+   */
   name: string;
   /** The share of its calls that go wrong, from 0 to 1. */
   roughness?: number;
@@ -45,8 +47,8 @@ export async function run(part: Part, fleet: Fleet, seed: string, without = new 
 }
 
 /**
- * Explains a broken promise as a failed test shows it: the history of a short plan. Drops each operation without which
- * the promise is broken too.
+ * Explains a broken promise as a failed test shows it: the history of a short plan. Drops each
+ * operation without which the promise is broken too.
  */
 export async function explain(part: Part, fleet: Fleet, seed: string, promise: string) {
   const without = new Set<string>();

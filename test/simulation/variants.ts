@@ -1,6 +1,6 @@
 /**
- * Known-bad variants of the service. Each has a plausible mistake, which the simulation must find: a check that finds
- * no mistake proves nothing.
+ * Known-bad variants of the service. Each has a plausible mistake, which the simulation must find:
+ * a check that finds no mistake proves nothing.
  */
 
 import type { Replacement } from './modules.ts';

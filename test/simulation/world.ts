@@ -11,7 +11,10 @@ import { Random } from './random.ts';
 import { type Owner, Scheduler, START } from './scheduler.ts';
 
 const API_KEY = 'simulated-key';
-/** The vars of every run, except those that a run sets. A malformed var would make every response a 500. */
+/**
+ * The vars of every run, except those that a run sets. A malformed var would make every response a
+ * 500.
+ */
 const VARS = {
   ...TEST_VARS,
   RATE_LIMIT_DEFAULT: '1000000',
@@ -66,7 +69,9 @@ export type Exchange = {
 export type WorldOptions = {
   seed: string;
   vars?: Record<string, string>;
-  /** The clocks of the machines are ahead of the true time by these milliseconds, each in its place. */
+  /**
+   * The clocks of the machines are ahead of the true time by these milliseconds, each in its place.
+   */
   machines: readonly { clockOffset: number; place: string }[];
   /** No call that nothing is wrong with takes 0.1 s; otherwise it may take up to a second. */
   isSwift?: boolean;

@@ -1,4 +1,7 @@
-/** The faults after which a call of D1 is repeated, for how long, and the response and the log of a failure. */
+/**
+ * The faults after which a call of D1 is repeated, for how long, and the response and the log of a
+ * failure.
+ */
 
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -38,7 +41,10 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** Makes a read that fails for some time, in virtual time. Returns the outcome, the attempts and the milliseconds. */
+/**
+ * Makes a read that fails for some time, in virtual time. Returns the outcome, the attempts and the
+ * milliseconds.
+ */
 async function read(message: string, failsForMs = 60_000) {
   const startedAt = Date.now();
   let attempts = 0;

@@ -1,4 +1,7 @@
-/** A page of any list holds its items in order up to 4 MiB, and what D1 selects for it is bounded too. */
+/**
+ * A page of any list holds its items in order up to 4 MiB, and what D1 selects for it is bounded
+ * too.
+ */
 
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -28,7 +31,10 @@ describe('a page', () => {
   });
 });
 
-/** The bytes of each text, in the order of the list: a page at `limit=100` leaves out those of more than 84 KB. */
+/**
+ * The bytes of each text, in the order of the list: a page at `limit=100` leaves out those of more
+ * than 84 KB.
+ */
 const SIZES = [
   ...new Array(75).fill(60_000),
   ...[300_000, 150, 84_000, 83_000, 300_000, 300_000],

@@ -1,4 +1,7 @@
-/** The rows and round trips that each list costs, by D1's own count: they depend on the page and not on the table. */
+/**
+ * The rows and round trips that each list costs, by D1's own count: they depend on the page and not
+ * on the table.
+ */
 
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';

@@ -1,9 +1,9 @@
 /**
- * Compares responses with the OpenAPI document: the status, each header and the body. http.ts compares every response
- * that a test gets.
+ * Compares responses with the OpenAPI document: the status, each header and the body. http.ts
+ * compares every response that a test gets.
  *
- * The JSON schemas of the document's strict form are applied, and not the zod schemas that they were made from. Zod reads
- * them back: other validators generate code, which workerd forbids.
+ * The JSON schemas of the document's strict form are applied, and not the zod schemas that they
+ * were made from. Zod reads them back: other validators generate code, which workerd forbids.
  */
 
 import * as z from 'zod';
@@ -78,7 +78,10 @@ function describe(method: string, path: string, status: number): Described | und
   return known ? known.responses[status] : describeNoOperation(operations !== undefined, status);
 }
 
-/** Describes the response for a path or method that is not listed, as the document's introduction does. */
+/**
+ * Describes the response for a path or method that is not listed, as the document's introduction
+ * does.
+ */
 function describeNoOperation(hasPath: boolean, status: number): Described | undefined {
   if (![hasPath ? 405 : 404, 429, 500].includes(status)) return undefined;
   const [any] = Object.values(document.paths).flatMap((operations) => Object.values(operations));
@@ -152,8 +155,9 @@ function problemsOf(schema: z.infer<typeof jsonSchema>, value: unknown): string[
 }
 
 /**
- * Returns a schema with the document's components in it, if it names any. `format: uuid` is left out, for the `pattern`
- * beside it says enough: zod would also want a version, which ids of other systems need not have.
+ * Returns a schema with the document's components in it, if it names any. `format: uuid` is left
+ * out, for the `pattern` beside it says enough: zod would also want a version, which ids of other
+ * systems need not have.
  */
 function standalone(schema: object) {
   const alone = JSON.stringify(schema);

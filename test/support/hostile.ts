@@ -6,7 +6,10 @@ import { expect } from 'vitest';
 import * as z from 'zod';
 import { expectError, expectStatus, get } from './http.ts';
 
-/** Returns the number of cases of a property: half of the usual ones, and eight times as many with `FULL=1`. */
+/**
+ * Returns the number of cases of a property: half of the usual ones, and eight times as many with
+ * `FULL=1`.
+ */
 export function runs(usual: number): { numRuns: number } {
   return { numRuns: env.TEST_FULL === '1' ? usual * 8 : Math.ceil(usual / 2) };
 }
@@ -16,7 +19,10 @@ export const CANARY = 'canary-5b1f6e';
 
 export const NAUGHTY = env.TEST_NAUGHTY_STRINGS;
 
-/** Texts that break parsers of paths, SQL, headers and logs, and that the list of naughty strings lacks. */
+/**
+ * Texts that break parsers of paths, SQL, headers and logs, and that the list of naughty strings
+ * lacks.
+ */
 const ATTACKS = [
   "' OR '1'='1",
   "'; DROP TABLE properties; --",
@@ -54,7 +60,9 @@ export const hostileText = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 300 }),
 );
 
-/** Any text that a header may hold. test/http/hostile-http.node.test.ts sends bytes beyond ASCII. */
+/**
+ * Any text that a header may hold. test/http/hostile-http.node.test.ts sends bytes beyond ASCII.
+ */
 export const hostileHeader = fc.oneof(
   hostileText.map((text) => text.replaceAll(/[^\x20-\x7e]/g, '')),
   fc.string({ unit: 'grapheme-ascii', maxLength: 300 }),
@@ -74,8 +82,8 @@ const errorTexts = z.object({
 });
 
 /**
- * Expects one of the statuses. The message of an error may say nothing of the inside, nor repeat `CANARY`. The body is
- * compared with the document where the response is received.
+ * Expects one of the statuses. The message of an error may say nothing of the inside, nor repeat
+ * `CANARY`. The body is compared with the document where the response is received.
  */
 export async function expectHarmless(response: Response, statuses: readonly number[]) {
   const text = await response.clone().text();

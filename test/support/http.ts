@@ -15,8 +15,9 @@ export function get(path: string, init: RequestInit = {}): Promise<Response> {
 }
 
 /**
- * Sends a request to the service. Unless `headers` set them, it has a valid `x-api-key` and comes from an
- * address with requests left. A response that the OpenAPI document does not describe fails the test.
+ * Sends a request to the service. Unless `headers` set them, it has a valid `x-api-key` and comes
+ * from an address with requests left. A response that the OpenAPI document does not describe fails
+ * the test.
  */
 export async function send(path: string, init: RequestInit = {}): Promise<Response> {
   const request = requestOf(path, init, ONE_ISOLATE);
@@ -31,7 +32,10 @@ export type Call = {
   settled: Promise<void>;
 };
 
-/** Bindings and vars in place of the configured ones. Vars that wrangler.toml need not have are named here. */
+/**
+ * Bindings and vars in place of the configured ones. Vars that wrangler.toml need not have are
+ * named here.
+ */
 export type Changes = Omit<Partial<Env>, 'API_KEYS'> & {
   API_KEYS?: unknown;
 };
@@ -42,9 +46,9 @@ type Service = {
 };
 
 /**
- * Sends a request under other bindings or vars than the configured ones, to a fresh service, and does not
- * wait for the work that goes on after the response. `app` replaces the service: its responses are not compared with the
- * document.
+ * Sends a request under other bindings or vars than the configured ones, to a fresh service, and
+ * does not wait for the work that goes on after the response. `app` replaces the service: its
+ * responses are not compared with the document.
  */
 export async function callWith(
   changes: Changes,
@@ -82,7 +86,10 @@ export async function expectDocumented(request: Request, response: Response): Pr
   expect(differences, `${request.method} ${pathname}`).toEqual([]);
 }
 
-/** An address, and the requests that may still come from it. A new address is a new Durable Object, which takes time. */
+/**
+ * An address, and the requests that may still come from it. A new address is a new Durable Object,
+ * which takes time.
+ */
 type SharedAddress = { requests: number; address: string; left: number };
 
 /** One isolate spends the smaller rate limit, 100 requests, to the end. */

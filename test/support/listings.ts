@@ -26,7 +26,10 @@ export function sourceOf(fields: Fields = {}): Source {
   });
 }
 
-/** Stores listings, a hundred rows per statement. The public ones become the newest changes, in this order. */
+/**
+ * Stores listings, a hundred rows per statement. The public ones become the newest changes, in this
+ * order.
+ */
 export async function storeListings(database: D1Database, sources: readonly Source[]) {
   for (let start = 0; start < sources.length; start += 100) {
     const batch = sources.slice(start, start + 100);

@@ -63,7 +63,9 @@ export const lists: List[] = [
   },
 ];
 
-/** Stores a row for each list. The slugs must differ. A higher index is an earlier time of an event. */
+/**
+ * Stores a row for each list. The slugs must differ. A higher index is an earlier time of an event.
+ */
 export async function storeRow(index: number, display_order: number, slug: string | null) {
   const id = crypto.randomUUID();
   const type = index % 2 === 0 ? 'booking.created' : 'booking.cancelled';

@@ -1,6 +1,6 @@
 /**
- * Taps on bindings: each call of the real binding is handed to the test, which makes it or does something
- * else. counting.ts and faults.ts are made of these.
+ * Taps on bindings: each call of the real binding is handed to the test, which makes it or does
+ * something else. counting.ts and faults.ts are made of these.
  */
 
 /** One call of a binding, to be made or not. Returns the real binding's result. */
@@ -12,7 +12,10 @@ export type Tap<Result> = (call: Call<Result>) => Promise<Result>;
 /** Taps on the reads and writes of KV. */
 export type KvTaps = { get?: Tap<unknown>; put?: Tap<unknown> };
 
-/** Returns a database whose round trips pass through `tap`: a batch is one, a statement run by itself too. */
+/**
+ * Returns a database whose round trips pass through `tap`: a batch is one, a statement run by
+ * itself too.
+ */
 export function tapD1(database: D1Database, tap: Tap<D1Result[]>): D1Database {
   const originals = new WeakMap<D1PreparedStatement, D1PreparedStatement>();
 
@@ -41,7 +44,10 @@ export function tapD1(database: D1Database, tap: Tap<D1Result[]>): D1Database {
   return tapSession(database);
 }
 
-/** Returns a namespace whose reads and writes pass through taps; without a tap they are the real ones. */
+/**
+ * Returns a namespace whose reads and writes pass through taps; without a tap they are the real
+ * ones.
+ */
 export function tapKv(namespace: KVNamespace, { get, put }: KvTaps): KVNamespace {
   const tapped = (method: 'get' | 'put', tap: Tap<unknown> = (call) => call()) => ({
     [method]: (...values: unknown[]) =>

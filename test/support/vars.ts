@@ -1,4 +1,6 @@
-/** The promised window of the rate limit, and the vars that the tests and the simulation run with. */
+/**
+ * The promised window of the rate limit, and the vars that the tests and the simulation run with.
+ */
 
 export const WINDOW_SECONDS = 60;
 

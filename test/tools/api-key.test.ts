@@ -1,4 +1,7 @@
-/** `npm run -s api-key`: in this process, and as a program in a copy of the project with keys in its wrangler.toml. */
+/**
+ * `npm run -s api-key`: in this process, and as a program in a copy of the project with keys in its
+ * wrangler.toml.
+ */
 
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -29,7 +32,10 @@ sha256 = "${'a'.repeat(64)}"
 });
 afterAll(() => project.remove());
 
-/** Runs the command, which must print a key. Returns the key and wrangler.toml with the printed lines at its end. */
+/**
+ * Runs the command, which must print a key. Returns the key and wrangler.toml with the printed
+ * lines at its end.
+ */
 async function make(run: (...args: string[]) => Promise<Finished>, ...args: string[]) {
   const { code, stdout } = await run(...args);
   expect(code).toBe(0);

@@ -1,4 +1,6 @@
-/** A database that is backed up and restored has the same rows, whatever interrupts the commands. */
+/**
+ * A database that is backed up and restored has the same rows, whatever interrupts the commands.
+ */
 
 import { spawn } from 'node:child_process';
 import {
@@ -266,7 +268,10 @@ describe('a restore that is interrupted', () => {
     return Object.fromEntries(tables.map(({ name }) => [name, rows(name)]));
   }
 
-  /** The database's interface, whose calls fail from number `first` on: this one before it is carried out, or after. */
+  /**
+   * The database's interface, whose calls fail from number `first` on: this one before it is
+   * carried out, or after.
+   */
   function breakingAt(first: number, { binding }: Database, isAfter: boolean): D1Database {
     let calls = 0;
     return databaseOver(async (body) => {

@@ -1,6 +1,6 @@
 /**
- * The deployments that `npm run deploy` rejects, so that staging, a misspelt name or a half-filled database harms no
- * production.
+ * The deployments that `npm run deploy` rejects, so that staging, a misspelt name or a half-filled
+ * database harms no production.
  */
 
 import { readFileSync, rmSync } from 'node:fs';
@@ -47,7 +47,10 @@ function configure(change: Change): void {
   project.write('wrangler.toml', change(config));
 }
 
-/** Returns the deployment that wrangler.toml of the copy describes. Throws the error with which `deploy` rejects it. */
+/**
+ * Returns the deployment that wrangler.toml of the copy describes. Throws the error with which
+ * `deploy` rejects it.
+ */
 const deploymentOf = (environment?: string) => soundDeploymentOf(environment, project.directory);
 
 const DOMAIN = 'routes = [{ pattern = "api.example.com", custom_domain = true }]';
@@ -70,7 +73,10 @@ function placeTables(statements: string): void {
   cloudflare.account.createDatabase(NAME).sqlite.exec(statements);
 }
 
-/** Puts a deployed Worker on the account, and the resources that it is bound to. Then changes wrangler.toml. */
+/**
+ * Puts a deployed Worker on the account, and the resources that it is bound to. Then changes
+ * wrangler.toml.
+ */
 function placeWorker(change: Change): void {
   configure(change);
   const { account } = cloudflare;

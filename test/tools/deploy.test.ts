@@ -1,4 +1,7 @@
-/** `npm run deploy` with the real wrangler, against a stand-in of Cloudflare, which wrangler takes for the real one. */
+/**
+ * `npm run deploy` with the real wrangler, against a stand-in of Cloudflare, which wrangler takes
+ * for the real one.
+ */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +23,10 @@ const MIGRATED = 'Migrations that were applied stay, and nothing that serves has
 let cloudflare: CloudflareStandIn;
 const projects: ProjectCopy[] = [];
 
-/** A clone that nothing was set in. With `quick`, wrangler is replaced for all runs but those that `quick` names. */
+/**
+ * A clone that nothing was set in. With `quick`, wrangler is replaced for all runs but those that
+ * `quick` names.
+ */
 function clone(quick?: { REAL_WRANGLER_FOR: string }): ProjectCopy {
   const project = new ProjectCopy();
   project.environment = { ...cloudflare.environment, ...quick };

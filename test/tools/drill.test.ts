@@ -1,6 +1,6 @@
 /**
- * The drills of the runbook, walked line by line against a stand-in of Cloudflare: nothing erased comes back in
- * staging and by Time Travel. Wrangler's lines are carried out on the stand-in.
+ * The drills of the runbook, walked line by line against a stand-in of Cloudflare: nothing erased
+ * comes back in staging and by Time Travel. Wrangler's lines are carried out on the stand-in.
  */
 
 import { readFileSync } from 'node:fs';
@@ -56,7 +56,9 @@ function commandsOf(heading: string): string[] {
   return [...section.matchAll(/`(n(?:pm run|px wrangler) [^`]+)`/g)].map(([, line = '']) => line);
 }
 
-/** Runs a command of the runbook to its good end, and returns its output. Deployments are left out. */
+/**
+ * Runs a command of the runbook to its good end, and returns its output. Deployments are left out.
+ */
 async function walk(line: string): Promise<string> {
   const [runner, , ...words] = line.split(' ');
   const [script, ...args] = words.filter((word) => word !== '--');

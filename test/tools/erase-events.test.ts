@@ -1,6 +1,7 @@
 /**
- * The story of an erasure: while the service is running, when Cloudflare fails, and again in an older state of the
- * database. test/events/erasure.test.ts has the service's responses afterwards, drill.test.ts the restores.
+ * The story of an erasure: while the service is running, when Cloudflare fails, and again in an
+ * older state of the database. test/events/erasure.test.ts has the service's responses afterwards,
+ * drill.test.ts the restores.
  */
 
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -144,7 +145,10 @@ describe('an erasure of a deployed database', () => {
     await cloudflare.stop();
   });
 
-  /** Runs the command in this process on the database of production, and repeats its calls without pauses. */
+  /**
+   * Runs the command in this process on the database of production, and repeats its calls without
+   * pauses.
+   */
   function erase(...args: string[]): Promise<Finished> {
     const database = restDatabase(cloudflare.openAccount(), production.uuid);
     return runOn(database, command, '--remote', '--ledger', ledgerFile, ...args);

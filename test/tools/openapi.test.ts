@@ -1,4 +1,7 @@
-/** The OpenAPI document as it is printed, under a linter, and as generators of clients and mocks read it. */
+/**
+ * The OpenAPI document as it is printed, under a linter, and as generators of clients and mocks
+ * read it.
+ */
 
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -23,7 +26,10 @@ describe('npm run -s openapi', () => {
   });
 });
 
-/** Returns the findings of Redocly's recommended rules, and of examples that do not fit their schemas. */
+/**
+ * Returns the findings of Redocly's recommended rules, and of examples that do not fit their
+ * schemas.
+ */
 async function lint(source: string) {
   const config = await createConfig({
     extends: ['recommended-strict'],
@@ -66,8 +72,9 @@ function nodesOf(value: unknown, path = '', parents: Node['parents'] = []): Node
 const nodes = nodesOf(document);
 
 /**
- * The tokens that ECMAScript with its `u` flag, RE2, Java and Python read alike. Strict: other constructs are rejected,
- * although some of them would be portable too. Python's `re` alone lets a line break follow `$`.
+ * The tokens that ECMAScript with its `u` flag, RE2, Java and Python read alike. Strict: other
+ * constructs are rejected, although some of them would be portable too. Python's `re` alone lets a
+ * line break follow `$`.
  */
 const PORTABLE_TOKENS = [
   String.raw`\\x[0-9a-f]{2}`,

@@ -56,7 +56,8 @@ describe('values that an operator sets in wrangler.toml', () => {
     // Rendered again, under the operator's address: in the same database.
     expect(again.stdout).toContain('71 listings: 0 added, 71 changed, 0 unchanged');
     expect(databaseFiles()).toEqual(before);
-    // Wrangler itself, which `dev` runs, opens the same, and finds in it the record of every migration.
+    // Wrangler itself, which `dev` runs, opens the same, and finds in it the record of every
+    // migration.
     const list = await project.wrangler(['d1', 'migrations', 'list', 'DB', '--local', '--env=']);
     expect(list.stdout).toContain('No migrations to apply');
     expect(databaseFiles()).toEqual(before);

@@ -1,4 +1,7 @@
-/** An operator's evening: a first deployment, a second, a bad one, back, a key replaced, and a third deployment. */
+/**
+ * An operator's evening: a first deployment, a second, a bad one, back, a key replaced, and a third
+ * deployment.
+ */
 
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync } from 'node:fs';
@@ -27,7 +30,10 @@ afterAll(async () => {
   await cloudflare.stop();
 });
 
-/** `added`: variables of the programs, besides those that lead them to the stand-ins of Cloudflare and npm. */
+/**
+ * `added`: variables of the programs, besides those that lead them to the stand-ins of Cloudflare
+ * and npm.
+ */
 function setEnvironment(added: Record<string, string> = {}): void {
   const path = `${project.directory}/bin:${process.env.PATH}`;
   project.environment = { ...cloudflare.environment, PATH: path, ...added };
@@ -49,12 +55,17 @@ function commit(subject: string): string {
 const deploy = () => project.run('deploy.ts');
 const rollback = (...args: string[]) => project.run('rollback.ts', ...args);
 
-/** Puts the key, as `wrangler secret put` does. The stand-in rejects it while the latest version is not deployed. */
+/**
+ * Puts the key, as `wrangler secret put` does. The stand-in rejects it while the latest version is
+ * not deployed.
+ */
 function putKey(text: string): void {
   cloudflare.account.workers.get(NAME)?.putSecret({ name: 'API_KEY', text });
 }
 
-/** Puts a program in the place of npm: it notes where and how it was called, and ends with `code`. */
+/**
+ * Puts a program in the place of npm: it notes where and how it was called, and ends with `code`.
+ */
 function replaceNpm(code: number): void {
   mkdirSync(join(project.directory, 'bin'), { recursive: true });
   const file = project.write(

@@ -8,7 +8,10 @@ import { ProjectCopy } from '../support/node/project-copy.ts';
 const NAME = 'events-and-property-feed';
 const isFull = process.env.FULL === '1';
 
-/** The lines in the order of the runbook, but those that a person runs, and those of staging: drill.test.ts runs these. */
+/**
+ * The lines in the order of the runbook, but those that a person runs, and those of staging:
+ * drill.test.ts runs these.
+ */
 const text = readFileSync('docs/operate/runbook.md', 'utf8');
 const named = [...text.matchAll(/(?:`|^)npx wrangler ([^`\n]+)/gm)].map(([, line = '']) => line);
 const LINES = [...new Set(named)].filter((line) => !/staging|typo|^login$/.test(line));

@@ -1,6 +1,6 @@
 /**
- * Runs with each test file in Node. The files of one worker share its process, so this leaves none of a file's
- * environment variables to the next one.
+ * Runs with each test file in Node. The files of one worker share its process, so this leaves none
+ * of a file's environment variables to the next one.
  */
 
 import { afterAll } from 'vitest';

@@ -1,9 +1,9 @@
 /**
- * Loaded first by every program that a test starts: resolves the imports between drizzle-orm's own files at
- * once. Node reads the 180 KB of its package.json again for each of them.
+ * Loaded first by every program that a test starts: resolves the imports between drizzle-orm's own
+ * files at once. Node reads the 180 KB of its package.json again for each of them.
  *
- * Measured on 22 November 2026 with Node 24.21: loading tools/import/load-listings.ts takes 0.6 s instead of 1.1 s,
- * and the tests start many programs.
+ * Measured on 22 November 2026 with Node 24.21: loading tools/import/load-listings.ts takes 0.6 s
+ * instead of 1.1 s, and the tests start many programs.
  */
 
 import { registerHooks } from 'node:module';

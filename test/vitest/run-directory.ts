@@ -1,4 +1,6 @@
-/** The directory of one run of the tests, which its workers share. Removed when all tests have run. */
+/**
+ * The directory of one run of the tests, which its workers share. Removed when all tests have run.
+ */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +14,10 @@ declare module 'vitest' {
   }
 }
 
-/** Makes the directory before the first test. Vitest calls the returned function after the last test. */
+/**
+ * Makes the directory before the first test. Vitest calls the returned function after the last
+ * test.
+ */
 export default function setup(project: TestProject): () => void {
   const directory = mkdtempSync(join(tmpdir(), 'tests-'));
   project.provide('runDirectory', directory);

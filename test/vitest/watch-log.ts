@@ -1,6 +1,6 @@
 /**
- * Reads every line that the service logs while the tests in workerd run, and fails a test in which one
- * holds a credential, an Idempotency-Key or a value of a body. It takes the values from every
+ * Reads every line that the service logs while the tests in workerd run, and fails a test in which
+ * one holds a credential, an Idempotency-Key or a value of a body. It takes the values from every
  * `Request` that a test makes. test/http/hostile-http.node.test.ts reads the log over real HTTP.
  *
  * Lines of the access log are hidden: there are thousands, of no use in a test's output.
@@ -17,7 +17,10 @@ const ACCESS_LOG_LINE = '{"level":"info","message":"request"';
 
 /** Shorter values are words that any log line may hold. */
 const MIN_CHARACTERS = 8;
-/** Values of bodies and queries that a log line may hold too: event types, and words of routes and of JavaScript. */
+/**
+ * Values of bodies and queries that a log line may hold too: event types, and words of routes and
+ * of JavaScript.
+ */
 const HARMLESS = [
   'booking.created',
   'booking.cancelled',
@@ -77,7 +80,10 @@ function stringsIn(body: string): string[] {
   }
 }
 
-/** Returns a line without its request id, which the client chooses and may see logged, and its times. */
+/**
+ * Returns a line without its request id, which the client chooses and may see logged, and its
+ * times.
+ */
 function withoutIds(line: string): string {
   return line
     .replace(/"request_id":"(?:[^"\\]|\\.)*"/, '"request_id":""')

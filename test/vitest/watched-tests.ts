@@ -1,6 +1,7 @@
 /**
- * The tests that `npm run watch` runs when a file is saved. Every test that speaks HTTP imports the whole service, so
- * the imports would select almost all of them. The layout of the folders selects the tests.
+ * The tests that `npm run watch` runs when a file is saved. Every test that speaks HTTP imports the
+ * whole service, so the imports would select almost all of them. The layout of the folders selects
+ * the tests.
  */
 
 import { globSync, readFileSync } from 'node:fs';
@@ -9,8 +10,9 @@ import { globSync, readFileSync } from 'node:fs';
 export const CODE = /(?:^|\/)(src|tools)\/([\w-]+)(?:\.ts$|\/.*\.(?:tsx?|js|css|html|sh|json)$)/;
 
 /**
- * Returns the test files for a path of the project that `CODE` matches: the tests of the folder that mirrors the file's
- * folder, and for `src` also contract.test.ts. A file of `src` itself is tested by test/http.
+ * Returns the test files for a path of the project that `CODE` matches: the tests of the folder
+ * that mirrors the file's folder, and for `src` also contract.test.ts. A file of `src` itself is
+ * tested by test/http.
  */
 export function watchedTests(match: RegExpMatchArray): string[] {
   const [, root, name = ''] = match;

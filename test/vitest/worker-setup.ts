@@ -1,6 +1,6 @@
 /**
- * Runs with each test file in workerd. The files of one worker share its runtime, so this gives each one
- * empty storage, its own tables, and a clock that runs.
+ * Runs with each test file in workerd. The files of one worker share its runtime, so this gives
+ * each one empty storage, its own tables, and a clock that runs.
  */
 
 import { applyD1Migrations, reset } from 'cloudflare:test';
@@ -20,7 +20,10 @@ afterAll(() => {
   expect(isClockLeftStill).toBe(false);
 });
 
-/** Resets until the tables of the file before are gone: a large database may outlive the first reset. */
+/**
+ * Resets until the tables of the file before are gone: a large database may outlive the first
+ * reset.
+ */
 async function emptyStorage(): Promise<void> {
   const tables = env.DB.prepare(
     `SELECT count(*) AS tables FROM sqlite_schema WHERE name = 'd1_migrations'`,

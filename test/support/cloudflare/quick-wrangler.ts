@@ -1,12 +1,13 @@
 /**
- * A stand-in of wrangler, for tests of the decisions of `deploy` and `rollback`. It leaves the account in the state in
- * which wrangler leaves it, and takes a twentieth of wrangler's time to start. It bundles nothing: it uploads the main
- * file as it is. A run with the argument in the environment variable `REAL_WRANGLER_FOR` goes to the real wrangler. With
- * `ONLY_REPORTS` it uploads nothing, and leaves this text as its report.
+ * A stand-in of wrangler, for tests of the decisions of `deploy` and `rollback`. It leaves the
+ * account in the state in which wrangler leaves it, and takes a twentieth of wrangler's time to
+ * start. It bundles nothing: it uploads the main file as it is. A run with the argument in the
+ * environment variable `REAL_WRANGLER_FOR` goes to the real wrangler. With `ONLY_REPORTS` it
+ * uploads nothing, and leaves this text as its report.
  *
  * test/tools/deploy.test.ts proves that the real wrangler builds and uploads, also to staging.
- * test/tools/rollback.test.ts proves that it builds the code of an earlier commit, and uploads it over an existing
- * Worker, which takes it other calls than a new Worker.
+ * test/tools/rollback.test.ts proves that it builds the code of an earlier commit, and uploads it
+ * over an existing Worker, which takes it other calls than a new Worker.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -18,7 +19,8 @@ import type { WranglerConfig } from '../../../tools/command-line/wrangler-config
 
 /** Makes the programs in `directory`, a copy of the project, run this stand-in as wrangler. */
 export function useQuickWrangler({ directory }: { directory: string }): void {
-  // Node finds the first from tools, and the second from a version that `rollback` has unpacked in .wrangler.
+  // Node finds the first from tools, and the second from a version that `rollback` has unpacked in
+  // .wrangler.
   for (const place of ['tools', '.wrangler']) {
     const folder = join(directory, place, 'node_modules/wrangler');
     mkdirSync(folder, { recursive: true });

@@ -1,6 +1,6 @@
 /**
- * A stand-in of Cloudflare's API on loopback, for wrangler and the project's commands. It knows the calls
- * that these make, keeps D1 databases on SQLite, and can fail any request on demand.
+ * A stand-in of Cloudflare's API on loopback, for wrangler and the project's commands. It knows the
+ * calls that these make, keeps D1 databases on SQLite, and can fail any request on demand.
  *
  * docs/operate/runbook.md lists the behaviour of the real service that it cannot show.
  */
@@ -61,14 +61,20 @@ export class CloudflareStandIn {
     };
   }
 
-  /** Opens the account in this process. A call is attempted five times, as by a program, but without pauses. */
+  /**
+   * Opens the account in this process. A call is attempted five times, as by a program, but without
+   * pauses.
+   */
   openAccount(base = this.base): OpenAccount {
     vi.stubEnv('CLOUDFLARE_API_BASE_URL', base);
     const api = new CloudflareApi('token', [0, 0, 0, 0]);
     return { api, id: ACCOUNT_ID, path: `/accounts/${ACCOUNT_ID}`, environment: {} };
   }
 
-  /** From the first request on whose body matches, every response is lost; that request is carried out. */
+  /**
+   * From the first request on whose body matches, every response is lost; that request is carried
+   * out.
+   */
   failFrom(body: RegExp): void {
     this.faults = [{ request: /./, body, status: 502, isAfter: true, isLast: true }];
   }

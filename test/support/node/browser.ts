@@ -1,4 +1,6 @@
-/** Debian's Chromium, for the tests of pages; and axe, which looks for faults that shut people out. */
+/**
+ * Debian's Chromium, for the tests of pages; and axe, which looks for faults that shut people out.
+ */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

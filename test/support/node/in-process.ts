@@ -1,4 +1,7 @@
-/** The project's commands in this process, from their arguments to their exit code: they start no program. */
+/**
+ * The project's commands in this process, from their arguments to their exit code: they start no
+ * program.
+ */
 
 import { format } from 'node:util';
 import { vi } from 'vitest';
@@ -19,7 +22,9 @@ function collectOutput() {
   return { printed, stdout: { write: collect('stdout') }, stderr: { write: collect('stderr') } };
 }
 
-/** Runs a command to its end. Commands must not run side by side, because they share the console. */
+/**
+ * Runs a command to its end. Commands must not run side by side, because they share the console.
+ */
 export async function runHere<Request>(
   command: Command<Request>,
   ...args: string[]

@@ -25,7 +25,9 @@ export type KillableService = {
   remove(): Promise<void>;
 };
 
-/** Makes a migrated store in a scratch directory; starts nothing. `vars` are added to the API key. */
+/**
+ * Makes a migrated store in a scratch directory; starts nothing. `vars` are added to the API key.
+ */
 export async function createKillableService(
   vars: Record<string, string>,
 ): Promise<KillableService> {

@@ -1,4 +1,7 @@
-/** Directories that are made once in a run of the tests: the first test that needs one fills it, and the others wait. */
+/**
+ * Directories that are made once in a run of the tests: the first test that needs one fills it, and
+ * the others wait.
+ */
 
 import { existsSync, mkdtempSync, renameSync } from 'node:fs';
 import { join } from 'node:path';

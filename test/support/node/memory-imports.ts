@@ -1,4 +1,7 @@
-/** The commands of an editor in this process, on a database of the stand-in of Cloudflare, in memory. */
+/**
+ * The commands of an editor in this process, on a database of the stand-in of Cloudflare, in
+ * memory.
+ */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

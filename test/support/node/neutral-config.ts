@@ -1,4 +1,7 @@
-/** wrangler.toml without the settings of an operator: with the vars of the tests, and without an account. */
+/**
+ * wrangler.toml without the settings of an operator: with the vars of the tests, and without an
+ * account.
+ */
 
 import { parse, stringify } from 'smol-toml';
 import { TEST_VARS } from '../vars.ts';

@@ -1,11 +1,14 @@
 /**
- * Ports for the programs that tests start. They are below the ports that the system gives to outgoing connections
- * (32768 and above), so that no connection takes a port before its program listens.
+ * Ports for the programs that tests start. They are below the ports that the system gives to
+ * outgoing connections (32768 and above), so that no connection takes a port before its program
+ * listens.
  */
 
 import { requireFreePort } from '../../../tools/development/port.ts';
 
-/** `dev` adds 6,228 for its debugger: these lie below 32768 too, and none is another service's port. */
+/**
+ * `dev` adds 6,228 for its debugger: these lie below 32768 too, and none is another service's port.
+ */
 const FIRST = 21_000;
 /** Each worker of Vitest has one port of each step. */
 const STEP = 50;

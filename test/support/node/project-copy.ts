@@ -43,7 +43,10 @@ export class ProjectCopy {
   readonly directory = mkdtempSync(join(tmpdir(), 'project-'));
   /** Added to the environment of every program that `run` starts. */
   environment: Readonly<Record<string, string>> = {};
-  /** The programs that were started. Each promise is kept when all that the program printed was read. */
+  /**
+   * The programs that were started. Each promise is kept when all that the program printed was
+   * read.
+   */
   readonly #groups = new Map<ChildProcess, Promise<void>>();
   readonly #served: ServedCopy[] = [];
 
@@ -55,7 +58,9 @@ export class ProjectCopy {
     symlinkSync(join(ROOT, 'node_modules'), join(this.directory, 'node_modules'));
   }
 
-  /** Writes a file of the copy: text and bytes as they are, anything else as JSON. Returns its path. */
+  /**
+   * Writes a file of the copy: text and bytes as they are, anything else as JSON. Returns its path.
+   */
   write(name: string, content: unknown): string {
     const path = join(this.directory, name);
     const isRaw = typeof content === 'string' || content instanceof Uint8Array;
@@ -116,8 +121,8 @@ export class ProjectCopy {
   }
 
   /**
-   * Starts `npm run dev` and waits until it says that it is ready, or prints what `until` matches. Without a port it
-   * takes that of .dev.vars.
+   * Starts `npm run dev` and waits until it says that it is ready, or prints what `until` matches.
+   * Without a port it takes that of .dev.vars.
    */
   serveByNpm(port?: number, until = READY): Promise<Service> {
     return this.#wait(this.#start('npm', ['run', 'dev'], { PORT: String(port ?? '') }), until);
@@ -160,7 +165,10 @@ export class ProjectCopy {
     return this.#start(process.execPath, [join('tools', program), ...args], environment);
   }
 
-  /** Starts a program as the leader of a process group, so that all that it starts can be ended with it. */
+  /**
+   * Starts a program as the leader of a process group, so that all that it starts can be ended with
+   * it.
+   */
   #start(program: string, args: string[], environment: Record<string, string>): Program {
     const child = spawn(program, args, {
       cwd: this.directory,

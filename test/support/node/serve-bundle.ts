@@ -1,4 +1,7 @@
-/** A program that serves a bundle until it is killed, and prints a line when it is ready: see killable-service.ts. */
+/**
+ * A program that serves a bundle until it is killed, and prints a line when it is ready: see
+ * killable-service.ts.
+ */
 
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';

@@ -1,6 +1,6 @@
 /**
- * The Worker of `npm run dev` on the local state of a scratch copy, in a workerd of this process. It starts in a tenth
- * of the time that `dev` takes, which builds a bundle and starts a proxy.
+ * The Worker of `npm run dev` on the local state of a scratch copy, in a workerd of this process.
+ * It starts in a tenth of the time that `dev` takes, which builds a bundle and starts a proxy.
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
@@ -21,7 +21,10 @@ export type ServedCopy = {
   stop: () => Promise<void>;
 };
 
-/** Serves the copy of the project in a directory, with the key pair for tokens that `dev` would generate. */
+/**
+ * Serves the copy of the project in a directory, with the key pair for tokens that `dev` would
+ * generate.
+ */
 export async function serveCopy(directory: string): Promise<ServedCopy> {
   createDevVars(directory);
   await ensureDevelopmentKeys(directory);

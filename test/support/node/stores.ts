@@ -1,4 +1,6 @@
-/** Local databases made once in a run of the tests, and copied by every test that begins with one. */
+/**
+ * Local databases made once in a run of the tests, and copied by every test that begins with one.
+ */
 
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';

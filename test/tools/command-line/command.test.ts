@@ -1,4 +1,7 @@
-/** The commands of package.json: their usage, the arguments that they reject, and a reader that ends early. */
+/**
+ * The commands of package.json: their usage, the arguments that they reject, and a reader that ends
+ * early.
+ */
 
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';

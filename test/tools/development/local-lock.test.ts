@@ -54,7 +54,8 @@ it('work does not begin if the lock is not free within two minutes', async () =>
 });
 
 it('a lock of another program lasts until that is killed', async () => {
-  // A timer keeps it: the garbage collector takes a promise that nothing can settle, and the lock with it.
+  // A timer keeps it: the garbage collector takes a promise that nothing can settle, and the lock
+  // with it.
   const code = `
     const { withLocalLock } = await import(${JSON.stringify(resolve('tools/development/local-lock.ts'))});
     await withLocalLock(() => {

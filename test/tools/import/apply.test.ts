@@ -1,4 +1,7 @@
-/** The transaction of an import: the places of changes, readers that follow them, and imports side by side. */
+/**
+ * The transaction of an import: the places of changes, readers that follow them, and imports side
+ * by side.
+ */
 
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -133,7 +136,10 @@ it('readers end with exactly the catalogue when imports run side by side while t
   }
 });
 
-/** The slugs of the stored listings in the order of their changes, each with its place: `casa-marea 7`. */
+/**
+ * The slugs of the stored listings in the order of their changes, each with its place: `casa-marea
+ * 7`.
+ */
 const places = () =>
   imports
     .rows('SELECT slug, change_seq FROM properties ORDER BY change_seq, slug')
@@ -233,7 +239,10 @@ it('the heads of a large catalogue are read page by page, each once', async () =
 const first = propertyOf({ slug: 'first', location_id: BAY });
 const second = propertyOf({ slug: 'second', location_id: BAY });
 
-/** Renames the bay, while another import adds a listing there before one of the round trips. Returns their number. */
+/**
+ * Renames the bay, while another import adds a listing there before one of the round trips. Returns
+ * their number.
+ */
 async function renameOvertakenAt(trip: number): Promise<number> {
   imports.clear();
   await load(fileOf([first]));

@@ -254,7 +254,8 @@ describe('a listings file', () => {
       expect(read.kind === 'read' && [read.problems, read.file]).toMatchObject([
         [],
         {
-          // uuidv5 of mallorca, H-1, casa-marea and the address, under dab30d73-9ba7-4be9-995d-d83048c8cdd4
+          // uuidv5 of mallorca, H-1, casa-marea and the address, under
+          // dab30d73-9ba7-4be9-995d-d83048c8cdd4
           locations: [{ value: { id: LOCATION_OF_SLUG } }],
           properties: [
             { value: { id: ID_OF_HID, photos: [{ id: ID_OF_URL }], videos: [{ id: ID_OF_URL }] } },

@@ -1,4 +1,7 @@
-/** `import-listings`: its arguments and unreadable files, and as a program its migrations and its turn. */
+/**
+ * `import-listings`: its arguments and unreadable files, and as a program its migrations and its
+ * turn.
+ */
 
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,7 @@
-/** Random listings files: each is read without an exception, and an accepted one leaves a catalogue that can be exported. */
+/**
+ * Random listings files: each is read without an exception, and an accepted one leaves a catalogue
+ * that can be exported.
+ */
 
 import naughtyStrings from 'big-list-of-naughty-strings/blns.json' with { type: 'json' };
 import fc from 'fast-check';

@@ -40,7 +40,10 @@ function run(...options: string[]): Promise<Finished> {
   return project.run('import-listings.ts', file, '--remote', ...options);
 }
 
-/** Runs the command in this process, on the database of production, and repeats its calls without pauses. */
+/**
+ * Runs the command in this process, on the database of production, and repeats its calls without
+ * pauses.
+ */
 function load(): Promise<Finished> {
   const { uuid } = cloudflare.account.database(NAME);
   const database = restDatabase(cloudflare.openAccount(), uuid);

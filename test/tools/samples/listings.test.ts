@@ -1,4 +1,6 @@
-/** The sample listings have every special case, so that a site's developer meets it in development. */
+/**
+ * The sample listings have every special case, so that a site's developer meets it in development.
+ */
 
 import { describe, expect, it } from 'vitest';
 import { render } from '../../../src/properties/render.ts';
