@@ -121,6 +121,14 @@ describe('the source tree', () => {
     expect(targets.filter((line) => line.endsWith('/routes.ts'))).toEqual([]);
   });
 
+  it('has comments that end at the column of the code', () => {
+    const comments = Object.values(sources).flatMap(
+      (text) => text.match(/^ *(\/\*\*|\* |\/\/).*$/gm) ?? [],
+    );
+    const long = comments.filter((line) => line.length > 100);
+    expect(long.filter((line) => !line.startsWith('// Generated'))).toEqual([]);
+  });
+
   it('has no file of more than 400 lines', () => {
     expect(files.filter((file) => file.lines > 400).map((file) => file.path)).toEqual([]);
   });
