@@ -25,7 +25,7 @@ const ownKeySet = z.object({ keys: z.tuple([publicHalf]) });
 
 export type SigningKey = z.infer<typeof keyPair>;
 
-/** Makes the pair if it is missing, and returns the private key. */
+/** Makes a missing pair, adds its public half to .dev.vars, and returns the private key. */
 export async function ensureDevelopmentKeys(directory = PROJECT_DIRECTORY): Promise<SigningKey> {
   const key = await ensureKeyPair(join(directory, KEY_FILE));
   publish(key, directory);
