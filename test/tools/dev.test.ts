@@ -163,7 +163,8 @@ describe('dev', () => {
       expect((await fetch(`${faulty.origin}/api/health`)).status).toBe(500);
       // The bundle is not minified: its stack names functions.
       await expect
-        .poll(faulty.output)
+        // The log comes through wrangler, which may take longer than Vitest's second.
+        .poll(faulty.output, { timeout: 20_000 })
         .toMatch(/"cause":"[^"]*\bat guard\w* \(file:[^)]*\/dev-worker\.js:\d+:\d+\)/);
       await faulty.stop(signal);
       await expect(fetch(faulty.origin)).rejects.toThrow();
