@@ -53,6 +53,8 @@ function parseFiles(args: string[]): string[] {
 
 async function runAll(files: readonly string[]): Promise<number> {
   process.env.CI ??= 'true';
+  // Vitest prints colours where CI is set.
+  if (!process.stdout.isTTY) process.env.NO_COLOR ??= '1';
   const parent = hasRoomInMemory() ? MEMORY : tmpdir();
   const scratch = mkdtempSync(join(parent, `npm-test-${process.pid}-`));
   process.env.TMPDIR = scratch;

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 
 it('npm test -- FILE runs these files and folders only, prints a line for each file, says why tests are skipped, and counts', () => {
-  const env = { ...process.env, FULL: '', npm_lifecycle_event: 'test' };
+  const env = { ...process.env, FULL: '', NO_COLOR: undefined, npm_lifecycle_event: 'test' };
   const { pid, status, stdout } = spawnSync(
     process.execPath,
     ['tools/test.ts', 'development/port.test.ts', 'cloudflare', 'runbook.test.ts'],
@@ -24,6 +24,8 @@ it('npm test -- FILE runs these files and folders only, prints a line for each f
     'test/tools/runbook.test.ts',
   ]);
   expect(stdout).not.toContain('format and lint');
+  // Colours are for a terminal.
+  expect(stdout).not.toContain('\u001b');
   // It leaves none of its files behind.
   const left = ['/dev/shm', tmpdir()].filter(existsSync).flatMap((name) => readdirSync(name));
   expect(left.filter((name) => name.startsWith(`npm-test-${pid}-`))).toEqual([]);
