@@ -77,6 +77,7 @@ describe('the check of migrations', () => {
   it.each([
     'CREATE TABLE a (id text);\n--> statement-breakpoint\nCREATE INDEX b ON a (id);',
     'ALTER TABLE a ADD COLUMN b text',
+    "ALTER TABLE a ADD b text DEFAULT 'x' NOT NULL",
     "CREATE TABLE `update` (`delete` text DEFAULT 'a; DROP TABLE a');",
     'CREATE TABLE a (b text REFERENCES c(id) ON UPDATE no action ON DELETE no action);',
     "/* no UPDATE; here */ ALTER TABLE a ADD `rename` text; -- it's; one",
@@ -90,6 +91,7 @@ describe('the check of migrations', () => {
     'DROP TABLE a',
     'DROP INDEX b',
     'ALTER TABLE a DROP `table_b`',
+    'ALTER TABLE a ADD `b` text NOT NULL',
     'ALTER TABLE a RENAME TO b',
     'ALTER TABLE a RENAME COLUMN b TO c',
     'UPDATE a SET b = 1',

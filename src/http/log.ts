@@ -3,7 +3,7 @@
  * request.
  *
  * The log has no credential, key, query or payload. AsyncLocalStorage carries the request into
- * `waitUntil` too: any code may log a fault under the id of its request, or add a field to the
+ * `waitUntil` too. All code may log a fault under the id of its request, or add a field to the
  * request's line.
  */
 

@@ -4,7 +4,6 @@
 
 export const WINDOW_SECONDS = 60;
 
-/** Used whatever an operator has set in wrangler.toml. */
 export const TEST_VARS = {
   ENVIRONMENT: 'production',
   PUBLIC_SITE_URL: 'https://www.example.com',

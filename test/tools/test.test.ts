@@ -24,7 +24,6 @@ it('npm test -- FILE runs these files and folders only, prints a line for each f
     'test/tools/runbook.test.ts',
   ]);
   expect(stdout).not.toContain('format and lint');
-  // Colours are for a terminal.
   expect(stdout).not.toContain('\u001b');
   // It leaves none of its files behind.
   const left = ['/dev/shm', tmpdir()].filter(existsSync).flatMap((name) => readdirSync(name));

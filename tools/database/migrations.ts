@@ -15,6 +15,8 @@ const ADDITION =
 const TABLE = /^create\s+table\s+(?:if\s+not\s+exists\s+)?[`"[]?(\w+)/i;
 /** It makes a table that exists reject rows that it accepted before. */
 const UNIQUE_INDEX = /^create\s+unique\s.+?\son\s+[`"[]?(\w+)/is;
+/** An INSERT of the version before lacks the column. */
+const REQUIRED_COLUMN = /^alter table (?!.* (default|generated)\b).* not null\b/i;
 const TEXT_OR_COMMENT = /'(?:[^']|'')*'|--[^\n]*|\/\*[\s\S]*?\*\//g;
 
 /** Wrangler's own table. */
@@ -76,7 +78,8 @@ export function faultsOfMigration(sql: string): string[] {
   const created = statements.map((statement) => TABLE.exec(statement)?.[1]);
   return statements.filter((statement) => {
     const [, indexed] = UNIQUE_INDEX.exec(statement) ?? [];
-    return !ADDITION.test(statement) || (indexed !== undefined && !created.includes(indexed));
+    if (!ADDITION.test(statement) || REQUIRED_COLUMN.test(statement)) return true;
+    return indexed !== undefined && !created.includes(indexed);
   });
 }
 

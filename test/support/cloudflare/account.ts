@@ -67,7 +67,6 @@ export class Account {
 
   readonly #routes: Record<string, (call: Call) => ApiResponse> = {
     'GET /api/health/detailed': () => this.#health(),
-    // Wrangler asks for these, if no account is configured.
     'GET /memberships': ({ query }) => page([{ id: 'm', account: { id: ACCOUNT_ID } }], query),
     'GET /accounts': ({ query }) => page([{ id: ACCOUNT_ID, name: 'Stand-in' }], query),
 
