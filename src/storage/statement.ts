@@ -10,8 +10,6 @@
  * A page has at most `limit` items and 4 MiB. The statement leaves out each text larger than 8 MiB
  * / `limit`, and the page ends before it. If it is the first text, it is read again, and is alone
  * on its page.
- *
- * test/storage/statements.test.ts shows the SQL of every list.
  */
 
 import { fillPlaceholders, type Query, SQL, type SQLWrapper, sql } from 'drizzle-orm';

@@ -91,19 +91,6 @@ describe('POST /api/public/events/ingest/batch', () => {
     await expectStatus(await ingest(bookingCreated(), fresh), 200);
   });
 
-  it('takes 100 events, and writes nothing when it is sent again', async () => {
-    const events = items(100);
-    const first = await resultsOf(await sendBatch(events));
-    const { env: counted, costs } = counting(env);
-    const again = first.map((result) => ({
-      ...result,
-      outcome: 'replayed',
-      event: { ...result.event, status: 'idempotent' },
-    }));
-    expect(await resultsOf(await sendBatch(events, counted))).toEqual(again);
-    expect(costs).toMatchObject({ d1RoundTrips: 1, d1RowsWritten: 0, kvWrites: 0 });
-  });
-
   it('reads at most 1 MiB of stored payloads for the details of its conflicts', async () => {
     const payload = { text: 'x'.repeat(200 * 1_024) };
     const keys = Array.from({ length: 8 }, freshKey);

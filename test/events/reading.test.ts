@@ -46,29 +46,19 @@ describe('the list of events', () => {
     ]);
   });
 
-  it('names the key that posted it, in the list and by its id, and not in the response to the post', async () => {
-    const { key, entry } = await namedKey('booking-system', ['events:write', 'events:read']);
-    const changes = { API_KEYS: [entry] };
-    const post = (name?: string) => {
-      const init = ingestInit(bookingCreated(), name);
-      const headers = { ...init.headers, 'x-api-key': key };
-      return sendWith(changes, '/api/public/events/ingest', { ...init, headers });
-    };
-    const keyed = await expectEvent(await post('received-1'), 202);
-    const keyless = await expectEvent(await post(), 202);
-    const replayed = await expectEvent(await ingest(bookingCreated(), 'received-1'), 200);
-    expect(replayed.id).toBe(keyed.id);
-    const full = await expectEvent(await ingest(bookingCreated()), 202);
-    const names = (await listEvents('order=asc')).data.map(({ id, received_from }) => [
-      id,
-      received_from,
-    ]);
-    expect(names).toEqual([
-      [keyed.id, 'booking-system'],
-      [keyless.id, 'booking-system'],
-      [full.id, null],
-    ]);
-    const one = storedEvent.parse(await (await get(`${LIST}/${keyed.id}`)).json());
+  it('names the key that posted it, in the list and by its id', async () => {
+    const { key, entry } = await namedKey('booking-system', ['events:write']);
+    for (const name of ['received-1', undefined]) {
+      const { headers, ...init } = ingestInit(bookingCreated(), name);
+      const post = { ...init, headers: { ...headers, 'x-api-key': key } };
+      await sendWith({ API_KEYS: [entry] }, '/api/public/events/ingest', post);
+    }
+    await expectEvent(await ingest(bookingCreated(), 'received-1'), 200);
+    await expectEvent(await ingest(bookingCreated()), 202);
+    const { data } = await listEvents('order=asc');
+    const names = data.map(({ received_from }) => received_from);
+    expect(names).toEqual(['booking-system', 'booking-system', null]);
+    const one = storedEvent.parse(await (await get(`${LIST}/${data[0]?.id}`)).json());
     expect(one.received_from).toBe('booking-system');
   });
 
@@ -213,7 +203,7 @@ describe('one event', () => {
 });
 
 it('an event of a type that a later version has stored is served, as it is after a rollback', async () => {
-  const ids = await acceptInOrder(3);
+  const ids = await acceptInOrder(2);
   const later = env.DB.prepare(`UPDATE events SET type = 'stay.begun' WHERE id = ?`);
   await later.bind(ids[1]).run();
   // The document cannot describe it.
@@ -222,14 +212,7 @@ it('an event of a type that a later version has stored is served, as it is after
     await expectStatus(response, 200);
     return response.json();
   };
-  const eventPage = followedListOf(storedEvent, 'cursor');
-  const found = async (query: string) => {
-    const { data } = eventPage.parse(await read(`?order=asc&${query}`));
-    return data.map(({ id }) => ids.indexOf(id));
-  };
-  expect(await found('')).toEqual([0, 1, 2]);
-  expect(await found('type=stay.begun')).toEqual([1]);
-  expect(await found('type=booking.created')).toEqual([0, 2]);
-  expect(await found('type=stay.begun,booking.created&type=none')).toEqual([0, 1, 2]);
-  expect(await read(`/${ids[1]}`)).toMatchObject({ type: 'stay.begun', payload: { index: 1 } });
+  const stored = { id: ids[1], type: 'stay.begun', payload: { index: 1 } };
+  expect(await read('?type=stay.begun,none')).toMatchObject({ data: [stored] });
+  expect(await read(`/${ids[1]}`)).toMatchObject(stored);
 });

@@ -86,12 +86,6 @@ describe('GET /api/health/detailed', () => {
     expect(dispose).toHaveBeenCalledOnce();
   });
 
-  it('checks all dependencies side by side', async () => {
-    const startedAt = performance.now();
-    expect((await read(brokenBy(never))).states).toBe('down down down');
-    expect(performance.now() - startedAt).toBeLessThan(3_000);
-  });
-
   it('is a 503 with both bodies when the database fails, and only the log has the fault', async () => {
     const { response, text, body, states } = await read({ DB: brokenBy(fail).DB });
     expect(text).not.toContain(SECRET);

@@ -4,7 +4,7 @@ import { env } from 'cloudflare:workers';
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import * as z from 'zod';
-import { expectError, expectStatus, get } from './http.ts';
+import { expectError } from './http.ts';
 
 /**
  * Returns the number of cases of a property: half of the usual ones, and eight times as many with
@@ -19,53 +19,13 @@ export const CANARY = 'canary-5b1f6e';
 
 export const NAUGHTY = env.TEST_NAUGHTY_STRINGS;
 
-/**
- * Texts that break parsers of paths, SQL, headers and logs, and that the list of naughty strings
- * lacks.
- */
-const ATTACKS = [
-  "' OR '1'='1",
-  "'; DROP TABLE properties; --",
-  '1 UNION SELECT name FROM sqlite_master',
-  '" OR ""="',
-  '../../etc/passwd',
-  '..%2f..%2f',
-  '%00',
-  '%',
-  '%zz',
-  '%ff%fe',
-  '\0',
-  'a\0b',
-  '\ud800',
-  '\u202e\u2066',
-  '{{7*7}}',
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: sent as it stands
-  '${jndi:ldap://localhost/a}',
-  '__proto__',
-  'constructor',
-  'hasOwnProperty',
-  '[object Object]',
-  'NaN',
-  '-0',
-  '1e400',
-  '9007199254740993',
-  'a'.repeat(5_000),
-];
-
-/** Any text: mostly an attack. */
+/** Any text: mostly an attack on parsers of paths, SQL, headers and logs. */
 export const hostileText = fc.oneof(
   fc.constantFrom(...NAUGHTY),
-  fc.constantFrom(...ATTACKS),
+  fc.constantFrom("' OR '1'='1", '..%2f..%2f', '%ff%fe', 'a\0b', '\ud800', '__proto__', '-0'),
+  fc.constantFrom('1e400', '9007199254740993', '%zz', '[object Object]', 'a'.repeat(5_000)),
   fc.string({ unit: 'binary' }),
   fc.string({ unit: 'grapheme', maxLength: 300 }),
-);
-
-/**
- * Any text that a header may hold. test/http/hostile-http.node.test.ts sends bytes beyond ASCII.
- */
-export const hostileHeader = fc.oneof(
-  hostileText.map((text) => text.replaceAll(/[^\x20-\x7e]/g, '')),
-  fc.string({ unit: 'grapheme-ascii', maxLength: 300 }),
 );
 
 /** SQL, stacks, files, libraries and storage: a caller must learn nothing of the inside. */
@@ -99,27 +59,4 @@ export async function expectHarmless(response: Response, statuses: readonly numb
     expect(message).not.toMatch(INTERNAL);
     expect(message).not.toContain(CANARY);
   }
-}
-
-/** Runs `check` for each case, several at a time. Fails with all failed cases. */
-export async function forEach<T>(cases: readonly T[], check: (each: T) => Promise<void>) {
-  const failures: string[] = [];
-  const waiting = cases[Symbol.iterator]();
-  const work = Array.from({ length: 8 }, async () => {
-    for (const each of waiting) {
-      try {
-        await check(each);
-      } catch (error) {
-        failures.push(`${JSON.stringify(each).slice(0, 200)}: ${String(error)}`);
-      }
-    }
-  });
-  await Promise.all(work);
-  expect(failures).toEqual([]);
-}
-
-/** Expects the service to respond as before. */
-export async function expectWell(): Promise<void> {
-  await expectStatus(await get('/api/v1/web/properties?limit=1'), 200);
-  await expectStatus(await get('/api/health'), 200);
 }
