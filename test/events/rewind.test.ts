@@ -20,21 +20,18 @@ async function undone(): Promise<{ key: string; id: string }> {
   const { id } = await expectEvent(response, 202);
   await settled;
   await env.DB.batch([
-    env.DB.prepare('DELETE FROM events WHERE id = ?').bind(id),
+    env.DB.prepare('DELETE FROM events'),
     env.DB.prepare('UPDATE database_identity SET generation = lower(hex(randomblob(16)))'),
   ]);
   return { key, id };
 }
-
-const isStored = async (id: string) =>
-  (await listEvents(`id=${id}`)).data.some((event) => event.id === id);
 
 it('is stored again by the request that KV replays', async () => {
   const { key, id } = await undone();
   const { response, settled } = await callWith({}, SINGLE, ingestInit(A, key));
   expect(await expectEvent(response, 200)).toMatchObject({ id, status: 'idempotent' });
   await settled;
-  expect(await isStored(id)).toBe(true);
+  expect((await listEvents()).data).toMatchObject([{ id }]);
 });
 
 it('is never acknowledged before it is stored where it comes in a batch', async () => {
@@ -42,9 +39,8 @@ it('is never acknowledged before it is stored where it comes in a batch', async 
   const init = ingestInit({ events: [{ ...A, idempotency_key: key }] });
   const DB = failingD1(env.DB, { when: 'before commit' });
   await expectError(await sendWith({ DB }, BATCH, init), 500, 'internal_error');
-  expect(await isStored(id)).toBe(false);
   const response = await sendWith({}, BATCH, init);
   await expectStatus(response, 200);
   expect(await response.json()).toMatchObject({ data: [{ outcome: 'accepted', event: { id } }] });
-  expect(await isStored(id)).toBe(true);
+  expect((await listEvents()).data).toMatchObject([{ id }]);
 });

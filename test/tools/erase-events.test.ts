@@ -1,23 +1,20 @@
 /**
- * The story of an erasure: while the service is running, when Cloudflare fails, and again in an
- * older state of the database. test/events/erasure.test.ts has the service's responses afterwards,
+ * The story of an erasure: while the service is running, when calls fail, and again in an older
+ * state of the database. test/events/erasure.test.ts has the service's responses afterwards,
  * drill.test.ts the restores.
  */
 
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { restDatabase } from '../../tools/cloudflare/rest-database.ts';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { command } from '../../tools/erase-events.ts';
 import { type Erasure, nameOf, playLedger } from '../../tools/erasure/ledger.ts';
 import { Database } from '../support/cloudflare/database.ts';
-import { CloudflareStandIn, type Fault } from '../support/cloudflare/stand-in.ts';
+import { failingDatabase, GONE } from '../support/node/failing-database.ts';
 import { runOn } from '../support/node/in-process.ts';
-import type { Finished, ProjectCopy } from '../support/node/project-copy.ts';
+import type { ProjectCopy } from '../support/node/project-copy.ts';
 import { copyWithStore } from '../support/node/stores.ts';
 
-const NAME = 'events-and-property-feed';
-const STAGING = `${NAME}-staging`;
 const KEY = 'erase-events-test-key';
 const OF_ANNA = ['--aggregate-type', 'booking', '--aggregate-id', 'anna'];
 /** A line of a ledger. */
@@ -32,7 +29,7 @@ let project: ProjectCopy;
 let ledgerFile: string;
 
 beforeAll(async () => {
-  project = await copyWithStore('samples');
+  project = await copyWithStore('empty');
   ledgerFile = join(project.directory, 'erasures.jsonl');
 });
 afterEach(() => rmSync(ledgerFile, { force: true }));
@@ -62,23 +59,14 @@ function erasedIn(store: Database): unknown[] {
 }
 
 it('an erasure fails no request of the running service, and the text is in no row, log and ledger', async () => {
-  project.write(
-    '.dev.vars',
-    `API_KEY=${KEY}\nRATE_LIMIT_DEFAULT=100000\nRATE_LIMIT_INGEST=100000\n`,
-  );
+  project.write('.dev.vars', `API_KEY=${KEY}\nRATE_LIMIT_DEFAULT=99999\nRATE_LIMIT_INGEST=99999\n`);
   const service = await project.serve();
   const headers = { 'x-api-key': KEY, 'Content-Type': 'application/json' };
-  const post = (aggregate_id: string, note: string) =>
-    fetch(`${service.origin}/api/public/events/ingest`, {
-      method: 'POST',
-      headers,
-      body: JSON.stringify({
-        event_type: 'booking.created',
-        aggregate_type: 'booking',
-        aggregate_id,
-        payload: { note },
-      }),
-    });
+  const post = (aggregate_id: string, note: string) => {
+    const aggregate = { aggregate_type: 'booking', aggregate_id };
+    const body = JSON.stringify({ event_type: 'booking.created', ...aggregate, payload: { note } });
+    return fetch(`${service.origin}/api/public/events/ingest`, { method: 'POST', headers, body });
+  };
   await post('anna', 'allergic to erasers');
   await post('bert', 'bert stays');
   const dryRun = await runOn(service.database, command, ...OF_ANNA, '--dry-run');
@@ -109,146 +97,94 @@ it('an erasure fails no request of the running service, and the text is in no ro
   expect(line).not.toContain('anna');
   expect(ledger()).toEqual([
     {
-      lineage: project.rows('SELECT lineage FROM database_identity')[0]?.lineage,
-      aggregate: nameOf({ type: 'booking', id: 'anna' }),
+      ...project.rows('SELECT lineage FROM database_identity')[0],
+      aggregate: ERASED.aggregate,
       last_event_id: stored?.id,
       erased_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:]{8}\.\d{3}Z$/),
     },
   ]);
 });
 
-describe('an erasure of a deployed database', () => {
-  const ERASURE = { request: /\/query$/, body: /UPDATE events/ };
-  let cloudflare: CloudflareStandIn;
-  let production: Database;
-  let staging: Database;
+describe('an erasure', () => {
+  let store: Database;
 
-  /** Makes a database with an event of bert between two of anna. */
-  function makeDatabase(name: string): Database {
-    const database = cloudflare.account.createDatabase(name);
-    database.migrate();
+  beforeEach(() => {
+    store = new Database('store');
+    store.migrate();
     for (const [index, guest] of ['anna', 'bert', 'anna'].entries()) {
-      send(database, `e${index + 1}`, guest);
+      send(store, `e${index + 1}`, guest);
     }
-    return database;
-  }
-
-  beforeEach(async () => {
-    cloudflare = await new CloudflareStandIn().start();
-    project.environment = cloudflare.environment;
-    production = makeDatabase(NAME);
-    staging = makeDatabase(STAGING);
-  });
-  afterEach(async () => {
-    vi.unstubAllEnvs();
-    expect(cloudflare.unknown).toEqual([]);
-    await cloudflare.stop();
   });
 
-  /**
-   * Runs the command in this process on the database of production, and repeats its calls without
-   * pauses.
-   */
-  function erase(...args: string[]): Promise<Finished> {
-    const database = restDatabase(cloudflare.openAccount(), production.uuid);
-    return runOn(database, command, '--remote', '--ledger', ledgerFile, ...args);
-  }
+  const erase = (database: D1Database, ...args: string[]) =>
+    runOn(database, command, ...OF_ANNA, '--ledger', ledgerFile, ...args);
 
-  it('finds the database by its name, needs the right to D1 only, and is done once', async () => {
-    cloudflare.faults = [{ request: /\/(workers|storage)\//, status: 403 }];
-    const done = await project.run('erase-events.ts', ...OF_ANNA, '--remote', '--env', 'staging');
-    expect(done).toEqual({
-      code: 0,
-      stdout: `Erased 2 events; 0 of its 2 events had been erased before. The ledger is ${ledgerFile}.\n`,
-      stderr: '',
+  it('that fails is reported as done, or as not done, when it has been read back', async () => {
+    const update = (sql: string) => sql.startsWith('UPDATE');
+    const failed = failingDatabase(store.binding, (sql) => (update(sql) ? 'before' : undefined));
+    expect(await erase(failed)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `The erasure failed: ${GONE}\nNothing was changed.\n`,
     });
-    expect([erasedIn(production), erasedIn(staging)]).toEqual([[], ['e1', 'e3']]);
-    const [identity] = staging.rows('SELECT lineage FROM database_identity');
-    expect(ledger()).toMatchObject([{ lineage: identity?.lineage, last_event_id: 'e3' }]);
-    expect(cloudflare.requests.filter((name) => /workers|kv/.test(name))).toEqual([]);
-  });
-
-  it.each<[string, Fault]>([
-    ['a 502 after it was carried out', { ...ERASURE, status: 502, times: 1, isAfter: true }],
-    ['a 502 before it was carried out', { ...ERASURE, status: 502, times: 1 }],
-    ['a connection that breaks', { ...ERASURE, status: 0, times: 1, isAfter: true }],
-    ['nothing but 502s after it was carried out', { ...ERASURE, status: 502, isAfter: true }],
-  ])('is done, reported and in the ledger when it meets %s', async (_, fault) => {
-    cloudflare.faults = [fault];
-    const { code, stdout, stderr } = await erase(...OF_ANNA);
-    expect([code, erasedIn(production)]).toEqual([0, ['e1', 'e3']]);
+    expect([erasedIn(store), ledger()]).toEqual([[], []]);
+    const lost = failingDatabase(store.binding, (sql) => (update(sql) ? 'after' : undefined));
+    const { code, stdout } = await erase(lost);
+    expect([code, erasedIn(store)]).toEqual([0, ['e1', 'e3']]);
     expect(ledger()).toMatchObject([{ last_event_id: 'e3' }]);
     expect(stdout).toContain('Erased 2 events; 0 of its 2 events had been erased before.');
-    expect(stderr).toMatch(/^Cloudflare: .* The request is repeated\.\n$/);
   });
 
-  it('says that nothing was changed when it has read that back', async () => {
-    cloudflare.faults = [{ ...ERASURE, status: 502 }];
-    const { code, stdout, stderr } = await erase(...OF_ANNA);
-    expect([code, stdout, erasedIn(production), ledger()]).toEqual([1, '', [], []]);
-    expect(stderr.trimEnd().split('\n')).toEqual([
-      'Cloudflare: its API responded with HTTP 502. The request is repeated.',
-      expect.stringMatching(/^Cloudflare gave no usable response to POST .*, 5 times: .*HTTP 502$/),
-      'Nothing was changed.',
-    ]);
-  });
-
-  it('says that the outcome is not known when it cannot be read back, and may be repeated', async () => {
-    cloudflare.failFrom(ERASURE.body);
-    const lost = await erase(...OF_ANNA);
-    expect([lost.code, lost.stdout, erasedIn(production)]).toEqual([1, '', ['e1', 'e3']]);
+  it('whose outcome cannot be read back says so, and may be repeated', async () => {
+    let isGone = false;
+    const database = failingDatabase(store.binding, (sql) => {
+      if (isGone) return 'before';
+      isGone = sql.startsWith('UPDATE');
+      return isGone ? 'after' : undefined;
+    });
+    const lost = await erase(database);
+    expect([lost.code, lost.stdout, erasedIn(store)]).toEqual([1, '', ['e1', 'e3']]);
     expect(lost.stderr).toMatch(
       /\nIt is not known whether anything was erased: run the command again\.\n$/,
     );
     expect(ledger()).toEqual([]);
-    cloudflare.faults = [];
-    const { code, stdout } = await erase(...OF_ANNA);
-    expect([code, ledger()]).toMatchObject([0, [{ last_event_id: 'e3' }]]);
+    const { stdout } = await erase(store.binding);
     expect(stdout).toContain('Erased 0 events; 2 of its 2 events had been erased before.');
+    expect(ledger()).toMatchObject([{ last_event_id: 'e3' }]);
   });
 
   it('is in the ledger with the time of the last event, if that is later than the clock', async () => {
-    send(production, 'e4', 'anna', 4_102_444_800_000);
+    send(store, 'e4', 'anna', 4_102_444_800_000);
+    // The line is cut: its end is missing.
     writeFileSync(ledgerFile, JSON.stringify({ ...ERASED, lineage: '0'.repeat(32) }));
-    await erase(...OF_ANNA);
+    await erase(store.binding);
     expect(ledger().map(({ erased_at }) => Date.parse(erased_at))).toEqual([
       5_000, 4_102_444_800_000,
     ]);
   });
 
-  it('is rejected for a database without tables or with an unfinished restore', async () => {
-    const run = (database: Database) =>
-      runOn(database.binding, command, ...OF_ANNA, '--remote', '--env', 'staging', '--dry-run');
-    const rejected = (message: string) => ({
-      code: 1,
-      stdout: '',
-      stderr: `${message}\nNothing was changed.\n`,
-    });
-    expect(await run(new Database('empty'))).toEqual(
-      rejected('the database has no tables: run `npm run deploy -- --env staging` first'),
+  it('changes nothing without tables, during a restore, without events, or without a ledger', async () => {
+    const empty = await erase(new Database('empty').binding, '--remote', '--env', 'staging');
+    expect(empty.stderr).toBe(
+      'the database has no tables: run `npm run deploy -- --env staging` first\nNothing was changed.\n',
     );
-    staging.sqlite.exec('DELETE FROM database_identity');
-    expect(await run(staging)).toEqual(
-      rejected('a restore of this database is not finished: run `npm run restore` again'),
+    expect((await erase(store.binding, '--aggregate-id', 'nobody')).stdout).toBe(
+      'The aggregate has no events: there is nothing to erase.\n',
     );
-    expect(await erase(...OF_ANNA, '--aggregate-id', 'nobody')).toMatchObject({
-      code: 0,
-      stdout: 'The aggregate has no events: there is nothing to erase.\n',
-    });
-    expect(ledger()).toEqual([]);
-    expect((await erase('--again')).stderr).toContain(`there is no ledger ${ledgerFile}\n`);
-  });
-
-  it.each([
-    ['a file that is none', 'broken.jsonl', 'broken.jsonl:2 is not a line of an erasure ledger'],
-    ['in a folder that is none', 'nowhere/erasures.jsonl', 'nowhere: no such file or directory'],
-  ])('changes nothing when the ledger is %s', async (_, name, message) => {
+    const again = await runOn(store.binding, command, '--again', '--ledger', ledgerFile);
+    expect(again.stderr).toBe(`there is no ledger ${ledgerFile}\nNothing was changed.\n`);
+    store.sqlite.exec('DELETE FROM database_identity');
+    expect((await erase(store.binding)).stderr).toContain('a restore of this database is not fin');
     project.write('broken.jsonl', `${JSON.stringify(ERASED)}\n{"lineage"\n`);
-    const path = join(project.directory, name);
-    const { code, stdout, stderr } = await erase(...OF_ANNA, '--ledger', path);
-    expect([code, stdout, erasedIn(production)]).toEqual([1, '', []]);
-    expect(stderr).toContain(message);
-    expect(stderr).toContain('Nothing was changed.');
+    for (const [name, message] of [
+      ['broken.jsonl', 'broken.jsonl:2 is not a line of an erasure ledger\nNothing was changed.'],
+      ['nowhere/ledger', 'nowhere: no such file or directory\nNothing was changed.'],
+    ] as const) {
+      const path = join(project.directory, name);
+      const { code, stderr } = await erase(store.binding, '--ledger', path);
+      expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
+    }
+    expect([erasedIn(store), ledger()]).toEqual([[], []]);
   });
 });
 

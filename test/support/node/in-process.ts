@@ -12,16 +12,6 @@ import { loadInto } from '../../../tools/import/load-listings.ts';
 import { TEST_VARS } from '../vars.ts';
 import type { Finished } from './project-copy.ts';
 
-/** Collects the texts that are written to standard output and to standard error. */
-function collectOutput() {
-  const printed = { stdout: '', stderr: '' };
-  const collect = (name: keyof typeof printed) => (text: unknown) => {
-    printed[name] += String(text);
-    return true;
-  };
-  return { printed, stdout: { write: collect('stdout') }, stderr: { write: collect('stderr') } };
-}
-
 /**
  * Runs a command to its end. Commands must not run side by side, because they share the console.
  */
@@ -29,13 +19,19 @@ export async function runHere<Request>(
   command: Command<Request>,
   ...args: string[]
 ): Promise<Finished> {
-  const { printed, stdout, stderr } = collectOutput();
-  const spies = [
-    vi.spyOn(process.stdout, 'write').mockImplementation(stdout.write),
-    vi.spyOn(process.stderr, 'write').mockImplementation(stderr.write),
-    vi.spyOn(console, 'log').mockImplementation((...all) => stdout.write(`${format(...all)}\n`)),
-    vi.spyOn(console, 'error').mockImplementation((...all) => stderr.write(`${format(...all)}\n`)),
-  ];
+  const printed = { stdout: '', stderr: '' };
+  const collect = (name: keyof typeof printed, method: 'log' | 'error') => {
+    const write = (text: unknown) => {
+      printed[name] += String(text);
+      return true;
+    };
+    const print = (...all: unknown[]) => void write(`${format(...all)}\n`);
+    return [
+      vi.spyOn(process[name], 'write').mockImplementation(write),
+      vi.spyOn(console, method).mockImplementation(print),
+    ];
+  };
+  const spies = [...collect('stdout', 'log'), ...collect('stderr', 'error')];
   try {
     return { code: await exitCodeOf(command, args), ...printed };
   } finally {

@@ -1,0 +1,40 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { inScratchFolder } from '../../../tools/database/scratch.ts';
+
+const parent = mkdtempSync(join(tmpdir(), 'scratch-'));
+afterAll(() => rmSync(parent, { recursive: true }));
+
+/** Works in a scratch folder until it is ended. */
+const PROGRAM = `
+  const { inScratchFolder } = await import(${JSON.stringify(resolve('tools/database/scratch.ts'))});
+  await inScratchFolder(process.argv[1], () => {
+    console.log('at work');
+    return new Promise((resolve) => setTimeout(resolve, 600_000));
+  });`;
+
+it.each([
+  ['SIGINT', 0],
+  ['SIGTERM', 0],
+  ['SIGHUP', 0],
+  ['SIGKILL', 1],
+] as const)(
+  'a program that %s ends leaves %i folders, which the next one removes',
+  async (signal, left) => {
+    const program = spawn(process.execPath, ['--input-type=module', '--eval', PROGRAM, parent], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const ended = new Promise((resolve) => program.once('exit', (_, by) => resolve(by)));
+    await new Promise((resolve) => program.stdout.once('data', resolve));
+    // The folder of a program that runs is not removed.
+    await inScratchFolder(parent, async () => expect(readdirSync(parent)).toHaveLength(2));
+    program.kill(signal);
+    expect(await ended).toBe(signal);
+    expect(readdirSync(parent)).toHaveLength(left);
+    await inScratchFolder(parent, async () => expect(readdirSync(parent)).toHaveLength(1));
+    expect(readdirSync(parent)).toEqual([]);
+  },
+);
