@@ -1,0 +1,245 @@
+/** The programs of docs/examples that read the listings, and the curl lines of the documents. */
+
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import type { Server } from 'node:http';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import * as z from 'zod';
+import { jsonLd } from '../../docs/examples/json-ld.ts';
+import { importListings } from '../../tools/import/command.ts';
+import { hasChromium, openBrowser } from '../support/node/browser.ts';
+import { runImportOn } from '../support/node/in-process.ts';
+import { API_KEY, exampleOf, listen, SOON, useRig } from './example-rig.ts';
+import { codeBlocksOf, DOCUMENTS } from './markdown.ts';
+
+const SITE_KEY = 'epf_site_of-the-cards-page';
+const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+const SITE_URL = 'https://www.example.com';
+const SLUG = 'casa-ginebrera';
+const servers: Server[] = [];
+let site = '';
+
+vi.stubEnv('SITE_URL', SITE_URL);
+vi.stubEnv('PUBLISH_HOOK_SECRET', SECRET);
+
+const rig = useRig(async () => {
+  site = await listen(servers, async (request, response) => {
+    const { url = '', method = '' } = request;
+    if (method === 'GET') {
+      response.setHeader('Content-Type', 'text/html');
+      response.end(url === '/' ? cardsPage() : '');
+      return;
+    }
+    const { onFeedChanged } = await import('../../docs/examples/renew-pages.ts');
+    const headers = z.record(z.string(), z.string()).parse(request.headers);
+    const body = await text(request);
+    const reply = await onFeedChanged(new Request(`${site}${url}`, { method, headers, body }));
+    response.writeHead(reply.status).end();
+  });
+  const sha256 = createHash('sha256').update(SITE_KEY).digest('hex');
+  const keys = JSON.stringify([{ name: 'site', scopes: ['feed:read'], sha256 }]);
+  return [`API_KEYS='${keys}'`, `CORS_ORIGINS=${site}`];
+});
+
+beforeAll(() => {
+  vi.stubEnv('API_URL', rig().origin);
+  vi.stubEnv('API_KEY', API_KEY);
+  vi.resetModules();
+});
+
+afterAll(() => {
+  vi.unstubAllEnvs();
+  for (const server of servers) server.close();
+});
+
+/** The ids or slugs of the listings that a condition lets through. */
+const listingsWhere = (condition: string, column: 'id' | 'slug' = 'id') =>
+  rig()
+    .project.rows(`SELECT ${column} AS found FROM properties WHERE ${condition} ORDER BY 1`)
+    .map(({ found }) => String(found));
+
+it('keep-copy.ts continues where it was killed, follows the catalogue, and starts over after a rewind', async () => {
+  const copied = () => {
+    const file = join(rig().folderOf('copy'), 'copy.json');
+    if (!existsSync(file)) return [];
+    const copy = z.object({ listings: z.record(z.string(), z.unknown()) });
+    return Object.keys(copy.parse(JSON.parse(readFileSync(file, 'utf8'))).listings).sort();
+  };
+  const publicIds = () => listingsWhere(`status <> 'hidden'`);
+  const kill = "if (existsSync(FILE)) process.kill(process.pid, 'SIGKILL');";
+  const variant = rig().variantOf('keep-copy.ts', '  store(copy);', `${kill} store(copy);`);
+  const killed = rig().start(variant, 'copy');
+  await expect.poll(copied, SOON).toEqual(publicIds());
+  await rig().change({ slug: SLUG, city: 'Sóller' });
+  await killed.ended;
+  const keeper = rig().start(exampleOf('keep-copy.ts'), 'copy');
+  await expect.poll(() => keeper.lines, SOON).toEqual([`published ${SLUG}`]);
+  await rig().change({ slug: SLUG, status: 'hidden' });
+  await expect.poll(() => keeper.lines.at(-1), SOON).toBe(`removed ${SLUG}`);
+  await expect.poll(copied, SOON).toEqual(publicIds());
+
+  await rig().change({ slug: SLUG, status: 'listed' });
+  await expect.poll(copied, SOON).toEqual(publicIds());
+  const [undone = ''] = publicIds();
+  await rig().rewind(`DELETE FROM properties WHERE id = '${undone}'`);
+  await expect.poll(copied, SOON).toEqual(publicIds());
+  expect(copied()).not.toContain(undone);
+});
+
+it('build-site.ts builds a page for each listing in each language, then transfers only what has changed', async () => {
+  const build = async () => {
+    rig().statuses.length = 0;
+    await rig().runOnce(exampleOf('build-site.ts'), 'built');
+    return [...rig().statuses];
+  };
+  const folder = join(rig().folderOf('built'), 'site');
+  const pages = () =>
+    new Map(
+      readdirSync(folder, { recursive: true, encoding: 'utf8' })
+        .filter((name) => name.endsWith('.html'))
+        .map((name) => [name, readFileSync(join(folder, name), 'utf8')]),
+    );
+  rig().faults.push({ status: 500, headers: { 'X-Should-Retry': 'true', 'Retry-After': '1' } });
+  expect(await build()).toEqual([500, 200]);
+  const first = pages();
+  expect(first.size).toBeGreaterThan(3 * 40);
+  expect(await build()).toEqual([304]);
+  expect(pages()).toEqual(first);
+
+  const texts = { title: { en: null, fr: null, es: 'Casa <nueva>' } };
+  const description = { en: null, fr: null, es: 'Uno\n\nDos' };
+  await rig().change({ slug: SLUG, ...texts, description });
+  expect(await build()).toEqual([200]);
+  const page = pages().get(`en/${SLUG}.html`);
+  expect(page).toContain('<h2 lang="es">Casa &#60;nueva&#62;</h2>');
+  expect(page).toContain('<div lang="es">Uno<br><br>Dos</div>');
+  const changed = [...pages()].filter(([name, page]) => first.get(name) !== page);
+  // The listing's own pages, and the list pages that show it.
+  expect(changed).toHaveLength(6);
+});
+
+describe('renew-pages.ts', () => {
+  const notify = () => ['--notify', `${site}/feed-changed`];
+
+  it('shows an import at the next visit after a signed hook, and not before', async () => {
+    const { getCards, getListing } = await import('../../docs/examples/renew-pages.ts');
+    const titleOf = async () => (await getListing(SLUG))?.title.en;
+    await rig().change({ slug: SLUG, title: { en: 'Before' } });
+    expect(await titleOf()).toBe('Before');
+    await rig().change({ slug: SLUG, title: { en: 'After' } });
+    const forged = await fetch(`${site}/feed-changed`, { method: 'POST', body: '{"slugs":null}' });
+    expect([forged.status, await titleOf()]).toEqual([401, 'Before']);
+    await rig().change({ slug: SLUG, title: { en: 'Later' } }, ...notify());
+    expect(await titleOf()).toBe('Later');
+    const cards = await getCards();
+    expect(cards.find(({ slug }) => slug === SLUG)?.title.en).toBe('Later');
+    const sent = rig().requests.length;
+    expect([await titleOf(), await getCards()]).toEqual(['Later', cards]);
+    expect(rig().requests).toHaveLength(sent);
+  });
+
+  it('finds the new slug of a renamed listing, which site-files.ts redirects to', async () => {
+    const { findRenamed, getListing } = await import('../../docs/examples/renew-pages.ts');
+    const [id = ''] = listingsWhere(`slug = '${SLUG}'`);
+    await rig().change({ id, slug: 'casa-nueva' }, ...notify());
+    expect(await getListing(SLUG)).toBeNull();
+    expect(await findRenamed(SLUG)).toBe('casa-nueva');
+
+    await rig().runOnce(exampleOf('site-files.ts'), 'files');
+    const written = (name: string) =>
+      readFileSync(join(rig().folderOf('files'), 'site', name), 'utf8');
+    expect(written('sitemap.xml')).toMatch(
+      new RegExp(`<loc>${SITE_URL}/fr/casa-nueva.html</loc><lastmod>20[^<]+Z</lastmod>`),
+    );
+    expect(written('_redirects')).toBe(
+      ['en', 'es', 'fr'].map((at) => `/${at}/${SLUG}.html /${at}/casa-nueva.html 301\n`).join(''),
+    );
+    await rig().change({ id, slug: SLUG });
+  });
+});
+
+it('listings.json is a file that an import takes', async () => {
+  const file = exampleOf('listings.json');
+  const done = await runImportOn(rig().service.database, importListings, file, '--dry-run');
+  expect(done).toMatchObject({ code: 0, stdout: expect.stringContaining('New: casa-marea') });
+});
+
+it('json-ld.ts describes a share, leaves out what is null, and ends no script element', async () => {
+  const response = await fetch(`${rig().service.origin}/api/v1/web/properties/${SLUG}?fresh=true`, {
+    headers: { 'x-api-key': API_KEY },
+  });
+  const listing = await response.json<Parameters<typeof jsonLd>[0]>();
+  const title = { en: 'A </script> in a title' };
+  const json = jsonLd({ ...listing, title, price_from: 98_000, latitude: null }, 'en');
+  expect(json).not.toMatch(/<|null/);
+  expect(JSON.parse(json)).toMatchObject({
+    '@type': ['Accommodation', 'Product'],
+    name: title.en,
+    offers: { price: 98_000, priceCurrency: 'EUR' },
+  });
+});
+
+function cardsPage(): string {
+  const html = readFileSync('docs/examples/cards.html', 'utf8');
+  expect(html).toContain('http://localhost:3001');
+  return html.replace('http://localhost:3001', rig().origin).replace('KEY_OF_THE_SCRIPT', SITE_KEY);
+}
+
+it.skipIf(!hasChromium)(
+  'cards.html shows the listed homes in each language, and filters them without a request',
+  async () => {
+    const browser = await openBrowser();
+    try {
+      const page = await browser.newPage();
+      const complaints: string[] = [];
+      await page.route('https://images.example.com/**', (route) => route.fulfill({ body: '' }));
+      page.on('pageerror', (error) => complaints.push(error.message));
+      page.on('console', (message) => {
+        if (message.type() === 'error') complaints.push(message.text());
+      });
+      await page.goto(site);
+      for (const language of ['fr', 'en']) {
+        await page.click(`button[lang=${language}]`);
+        await page.waitForSelector(`main[lang=${language}]`);
+        expect(await page.locator('h2').count()).toBe(listingsWhere(`status = 'listed'`).length);
+        expect(rig().requests.at(-1)).toContain(`&locale=${language}`);
+      }
+      const sent = rig().requests.length;
+      await page.fill('input[name=price]', '150000');
+      await page.fill('input[name=bedrooms]', '3');
+      const links = await page
+        .locator('main a')
+        .evaluateAll((all) => all.map((link) => link.getAttribute('href')?.split('/').at(-1)));
+      const price = `coalesce(source ->> '$.price_from', 1e9) <= 150000`;
+      const fitting = `status = 'listed' AND ${price} AND source ->> '$.bedrooms' >= 3`;
+      expect(links.sort()).toEqual(listingsWhere(fitting, 'slug'));
+      expect(links.length).toBeGreaterThan(0);
+      expect([rig().requests.length, complaints]).toEqual([sent, []]);
+    } finally {
+      await browser.close();
+    }
+  },
+);
+
+/** Blocks of `sh` are run as they stand. Blocks of `bash` are only read. */
+const scripts = DOCUMENTS.filter((path) => path !== 'README.md').flatMap((path) =>
+  codeBlocksOf(path, 'sh')
+    .filter((script) => script.includes('curl '))
+    .map((script) => ({ path, script })),
+);
+
+it.each(scripts)('the curl lines of $path work unchanged: $script', async ({ script }) => {
+  expect(script).toContain('http://localhost:3001/');
+  const ours = script
+    .replaceAll('http://localhost:3001', rig().service.origin)
+    .replaceAll('curl ', `curl -f -H 'CF-Connecting-IP: ${rig().client()}' `);
+  const { stdout } = await promisify(execFile)('sh', ['-ec', ours], {
+    cwd: rig().project.directory,
+  });
+  if (script.includes('If-None-Match')) expect(stdout).toBe('304\n');
+  else expect(stdout).toMatch(/^\{"object":/);
+});
