@@ -135,7 +135,7 @@ async function startRig(vars: readonly string[]) {
       return join(folder, name);
     },
     /** Starts a program that runs until it is killed. Returns it with the lines that it prints. */
-    start(program: string, folder: string, args: string[] = [], more: NodeJS.ProcessEnv = {}) {
+    start(program: string, folder: string, args: string[] = [], more: Record<string, string> = {}) {
       const child = spawn(process.execPath, ['--no-warnings', program, ...args], {
         cwd: folderOf(folder),
         env: { ...env, ...more },
