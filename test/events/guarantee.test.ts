@@ -221,24 +221,18 @@ describe('after 24 hours', () => {
     await expectStatus(await ingest(B, key), 409);
   });
 
-  it.each([
-    ['86400', 24 * HOUR_MS],
-    ['60', 60_000],
-  ])(
-    'the window of %s s ends with its last millisecond, and a replay does not lengthen it',
-    async (IDEMPOTENCY_RETENTION_SECONDS, windowMs) => {
-      const vars = { IDEMPOTENCY_RETENTION_SECONDS };
-      const pass = stopClock();
-      const key = freshKey();
-      await ingestWith(vars, A, key);
-      pass(windowMs - 1);
-      await expectStatus(await ingestWith(vars, A, key), 200);
-      await expectStatus(await ingestWith(vars, B, key), 409);
-      pass(1);
-      await expectStatus(await ingestWith(vars, A, key), 200);
-      await expectEvent(await ingestWith(vars, B, key), 202);
-    },
-  );
+  it('the window ends with its last millisecond, and a replay does not lengthen it', async () => {
+    const vars = { IDEMPOTENCY_RETENTION_SECONDS: '60' };
+    const pass = stopClock();
+    const key = freshKey();
+    await ingestWith(vars, A, key);
+    pass(59_999);
+    await expectStatus(await ingestWith(vars, A, key), 200);
+    await expectStatus(await ingestWith(vars, B, key), 409);
+    pass(1);
+    await expectStatus(await ingestWith(vars, A, key), 200);
+    await expectEvent(await ingestWith(vars, B, key), 202);
+  });
 });
 
 describe('the stored events of a key decide before the schema', () => {

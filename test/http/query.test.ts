@@ -33,20 +33,13 @@ it.each([
   'status[[]]',
   'utm[source]',
   'constructor',
-  '['.repeat(16_000),
+  `status[${'['.repeat(16_000)}]`,
 ])('%j is rejected with the names of the known parameters', async (name) => {
   const response = await get(`${LIST}?${encodeURIComponent(name)}=1`);
   const error = await expectError(response, 400, 'validation_error');
-  expect(error.details).toEqual([
-    { path: expect.any(String), message: expect.stringMatching(KNOWN) },
-  ]);
-});
-
-it('a rejected name is repeated up to 500 characters', async () => {
-  const response = await get(`${LIST}?status[${'x'.repeat(5_000)}]=1`);
-  const error = await expectError(response, 400, 'validation_error');
-  expect(error.param).toBe(`status[${'x'.repeat(493)}…`);
-  expect(error.details?.[0]?.path).toBe(error.param);
+  // A name is repeated up to 500 characters.
+  const path = name.length > 500 ? `${name.slice(0, 500)}…` : name;
+  expect(error.details).toEqual([{ path, message: expect.stringMatching(KNOWN) }]);
 });
 
 const APPENDED = [

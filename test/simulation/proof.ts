@@ -19,24 +19,21 @@ const TIMEOUT_MS = 600_000;
 /** Proves a part. */
 export function prove(part: Part, variants: Record<string, Replacement[]>): void {
   it(
-    `keeps its promises in each of ${COUNT} runs, of which no two are alike`,
+    `keeps its promises in each of ${COUNT} runs`,
     async () => {
       const fleet = new Fleet(new Source());
-      const orders = new Set<number>();
       let [requests, successes] = [0, 0];
       for (let seed = 1; seed <= COUNT; seed += 1) {
         const { world, violations } = await run(part, fleet, String(seed));
         for (const { promise } of violations) {
           expect.fail(await explain(part, fleet, String(seed), promise));
         }
-        orders.add(world.scheduler.trace);
         requests += world.exchanges.length;
         successes += world.exchanges.filter(
           ({ status }) => status === 200 || status === 202,
         ).length;
       }
       expect([...PROGRAM_FAULTS]).toEqual([]);
-      expect(orders.size).toBe(COUNT);
       // A service that responds to every request with a 500 would break few promises.
       expect(successes).toBeGreaterThan(requests / 10);
     },

@@ -12,26 +12,22 @@ const MAX_EVENTS = 1_000_000;
 /** Events of an owner that is dead do not happen. */
 export type Owner = { isAlive: boolean };
 
-export type Event = { at: number; order: number; owner: Owner; happen: () => void };
+export type Event = { at: number; owner: Owner; happen: () => void };
 
 export class Scheduler {
   /** The true time, in milliseconds since the epoch. */
   now = START;
-  /**
-   * A digest of the order in which events have happened: runs that interleave alike have the same.
-   */
-  trace = 0;
   /** The next event is the last one. */
   readonly #events: Event[] = [];
-  #orders = 0;
+  #scheduled = 0;
   #readings = 0;
 
   /** Makes something happen in `delay` milliseconds, a whole number of them. */
   schedule(delay: number, happen: () => void, owner: Owner = { isAlive: true }): Event {
     const at = this.now + Math.ceil(Math.max(0, delay));
-    const event = { at, order: this.#orders, owner, happen };
-    this.#orders += 1;
-    if (this.#orders > MAX_EVENTS) throw new Error('the run does not come to an end');
+    const event = { at, owner, happen };
+    this.#scheduled += 1;
+    if (this.#scheduled > MAX_EVENTS) throw new Error('the run does not come to an end');
     this.#events.splice(this.#events.findLastIndex((other) => other.at > at) + 1, 0, event);
     return event;
   }
@@ -56,7 +52,6 @@ export class Scheduler {
       this.#events.pop();
       if (!event.owner.isAlive) continue;
       this.now = event.at;
-      this.trace = (Math.imul(this.trace, 31) + event.order) | 0;
       event.happen();
       await this.#rest();
     }
