@@ -5,7 +5,7 @@ export function median(values: readonly number[]): number {
 }
 
 /** Returns the range of the middle half of the values, as a share of their median. */
-export function spread(values: readonly number[]): number {
+export function spreadOf(values: readonly number[]): number {
   return (percentile(values, 75) - percentile(values, 25)) / median(values);
 }
 
@@ -14,25 +14,16 @@ export function percentile(values: readonly number[], percent: number): number {
   return sorted[Math.max(0, Math.ceil((sorted.length * percent) / 100) - 1)] ?? Number.NaN;
 }
 
-/** Returns the first two lines of a table. `titles`, e.g. `name |  rate`, set the widths. */
-export function tableHead(titles: string): string {
-  const [text = '', ...numbers] = titles.split(' | ').map((title) => '-'.repeat(title.length));
-  const dashes = [text, ...numbers.map((column) => column.replace(/-$/, ':'))];
-  return `| ${titles} |\n| ${dashes.join(' | ')} |`;
-}
-
-export function tableLine(titles: string, cells: readonly string[]): string {
-  const padded = titles.split(' | ').map(({ length }, index) => {
-    const cell = cells[index] ?? '';
-    return index === 0 ? cell.padEnd(length) : cell.padStart(length);
-  });
-  return `| ${padded.join(' | ')} |`;
-}
-
-/** e.g. `12,345.6` */
-export function number(value: number, decimals = 0): string {
-  return value.toLocaleString('en-US', {
-    minimumFractionDigits: decimals,
-    maximumFractionDigits: decimals,
-  });
+/** Prints tables whose columns are as wide as their titles, e.g. `name     |   rate`. */
+export function tableOf(titles: string) {
+  const widths = titles.split(' | ').map(({ length }) => length);
+  const dashes = widths.map((width, column) => (column === 0 ? '-' : ':').padStart(width, '-'));
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+  return {
+    printHead: () => console.log(`| ${titles} |\n${line(dashes)}`),
+    print: (name: string, ...cells: readonly string[]) => {
+      const padded = cells.map((cell, column) => cell.padStart(widths[column + 1] ?? 0));
+      console.log(line([name.padEnd(widths[0] ?? 0), ...padded]));
+    },
+  };
 }

@@ -5,11 +5,11 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
-import { number, percentile, tableHead, tableLine } from './figures.ts';
-import { startWithListings } from './fill.ts';
-import { addressOf, type Call } from './load.ts';
+import { percentile, tableOf } from './figures.ts';
+import { startFilled } from './fill.ts';
+import { nextAddress, send } from './load.ts';
 import { buildBundle, type Runtime } from './runtime.ts';
-import { FRESH_INGEST, feedCall, ingestCall, send } from './scenarios.ts';
+import { type Call, FRESH_INGEST, feedCall, ingestCall } from './scenarios.ts';
 
 /** The milliseconds of each hop: docs/explain/performance.md has the sources. */
 const HOPS = { counter: 15, d1: 30, kv: 20, edge: 7 } as const;
@@ -23,15 +23,16 @@ export type Delays = Record<Hop | 'start', number>;
 /** Requests of a client → number of such clients. */
 type Clients = Readonly<Record<number, number>>;
 
-const LISTINGS = 200;
+const SIZE = { listings: 200, events: 0 };
 /** Reads that pass per client and window. */
 const READ_LIMIT = 100;
 
 const count = z.int().min(0);
-const callCounts = z.object({ counter: count, rows: count, d1: count, kv: count, edge: count });
+const callCounts = z.object({ counter: count, d1: count, kv: count, edge: count });
 
-const TITLES =
-  'milliseconds                       |   object |    p50 |    p95 | longest | counter |  rows |    D1 |    KV |  edge';
+const table = tableOf(
+  'milliseconds                       |   object |    p50 |    p95 | longest | counter |    D1 |    KV |  edge',
+);
 
 /** Each client begins when the one before has ended. */
 type Visit = {
@@ -39,53 +40,43 @@ type Visit = {
   call: Call;
   requests: number;
   clients: number;
-  isCold?: boolean;
   /** Whether the client sends all its requests at the same time. */
   isAtOnce?: boolean;
 };
 
-let knownClients = 0;
-
 /** Measures every visit with a running and with a starting object, and prints the table. */
 export async function measureLatency(clients: Clients): Promise<void> {
   const script = await buildBundle('tools/bench/delayed.ts', 'dist/bench/delayed');
-  const objects = await Promise.all(
-    [0, START_MS].map(async (startMs) => ({
-      startMs,
-      hot: await start(script, startMs, {}),
-      cold: await start(script, startMs, { FEED_CACHE_SECONDS: '0' }),
-    })),
-  );
+  const running = await startDelayed(script, 0);
+  const starting = await startDelayed(script, START_MS);
   const hops = Object.entries(HOPS).map(([hop, milliseconds]) => `${hop} ${milliseconds}`);
   console.log(`Milliseconds added to each call: ${hops.join(', ')}.`);
-  console.log(`A starting object takes ${number(START_MS)} ms to start.`);
-  console.log('The last five columns are calls, and rows of the counter, per request.\n');
-  console.log(tableHead(TITLES));
-  for (const visit of visitsOf(clients)) {
-    for (const { startMs, hot, cold } of objects) {
-      await measureVisit(visit, visit.isCold ? cold : hot, startMs);
-    }
+  console.log(`A starting object takes ${START_MS} ms to start.`);
+  console.log('The last four columns are calls per request.\n');
+  table.printHead();
+  for (const visit of listVisits(clients)) {
+    await measureVisit(visit, running, 0);
+    await measureVisit(visit, starting, START_MS);
   }
-  await Promise.all(objects.flatMap(({ hot, cold }) => [hot.stop(), cold.stop()]));
+  await Promise.all([running.stop(), starting.stop()]);
 }
 
-function visitsOf(clients: Clients): Visit[] {
-  const listing = feedCall('/home-1');
-  const operations = [
-    { name: 'page of 25, hot', call: feedCall('') },
-    { name: 'listing, hot', call: listing },
-    { name: 'page of 25, cold', call: feedCall(''), isCold: true },
-    { name: 'listing, cold', call: listing, isCold: true },
-    { name: 'ingest, fresh keys', call: FRESH_INGEST },
-    { name: 'replay', call: ingestCall({ 'Idempotency-Key': crypto.randomUUID() }) },
-  ];
+/** `fresh=true` bypasses the caches. */
+function listVisits(clients: Clients): Visit[] {
+  const listing = feedCall('/home-150');
+  const operations = {
+    'page of 25, hot': feedCall(''),
+    'listing, hot': listing,
+    'page of 25, cold': feedCall('?fresh=true'),
+    'listing, cold': feedCall('/home-150?fresh=true'),
+    'ingest, fresh keys': FRESH_INGEST,
+    replay: ingestCall({ 'Idempotency-Key': crypto.randomUUID() }),
+  };
   return [
-    ...operations.flatMap(({ name, ...operation }) =>
+    ...Object.entries(operations).flatMap(([name, call]) =>
       Object.entries(clients).map(([requests, clients]) => ({
-        name: `${name}, clients of ${requests}`,
-        ...operation,
+        ...{ name: `${name}, clients of ${requests}`, call, clients },
         requests: Number(requests),
-        clients,
       })),
     ),
     { name: '4 at once', call: listing, requests: 4, clients: 10, isAtOnce: true },
@@ -95,11 +86,16 @@ function visitsOf(clients: Clients): Visit[] {
   ];
 }
 
-function start(script: string, startMs: number, vars: Record<string, string>): Promise<Runtime> {
+/** Starts the service of delayed.ts. `vars` override vars. */
+function startDelayed(
+  script: string,
+  startMs: number,
+  vars: Readonly<Record<string, string>> = {},
+): Promise<Runtime> {
   const delays: Delays = { ...HOPS, start: startMs };
   const all = { ...vars, DELAYS: JSON.stringify(delays) };
   // A starting object is logged as a fault, which is expected here.
-  return startWithListings(script, LISTINGS, all, startMs === 0 ? {} : { onLog() {} });
+  return startFilled(script, SIZE, all, startMs === 0 ? {} : { onLog() {} });
 }
 
 /** Measures a visit and prints its line. Throws unless each client gets exactly its limit. */
@@ -119,16 +115,24 @@ async function measureVisit(visit: Visit, runtime: Runtime, startMs: number): Pr
   await sleep(startMs);
   const calls = await takeCalls(runtime);
   if (requests === 1 && calls.counter > 0) throw new Error(`${name}: a call of the counter`);
-  const perRequest = Object.values(calls).map((total) => number(total / times.length, 2));
-  const figures = [50, 95, 100].map((percent) => number(percentile(times, percent), 1));
-  const object = startMs === 0 ? 'running' : 'starting';
-  console.log(tableLine(TITLES, [name, object, ...figures, ...perRequest]));
+  printLine(name, startMs === 0 ? 'running' : 'starting', times, calls);
 }
 
-async function sendVisit(runtime: Runtime, { call, requests, isAtOnce }: Visit) {
-  knownClients += 1;
-  const client = { 'CF-Connecting-IP': addressOf(knownClients) };
-  const sendOne = () => send(runtime, call, client);
+function printLine(
+  name: string,
+  object: string,
+  times: readonly number[],
+  calls: z.infer<typeof callCounts>,
+): void {
+  const figures = [50, 95, 100].map((percent) => percentile(times, percent).toFixed(1));
+  const perRequest = Object.values(calls).map((total) => (total / times.length).toFixed(2));
+  table.print(name, object, ...figures, ...perRequest);
+}
+
+/** Sends the requests of a new client. */
+async function sendVisit({ url }: Runtime, { call, requests, isAtOnce }: Visit) {
+  const address = nextAddress();
+  const sendOne = () => send(url, call, address);
   if (isAtOnce) return Promise.all(Array.from({ length: requests }, sendOne));
   const responses = [await sendOne()];
   while (responses.length < requests) responses.push(await sendOne());

@@ -1,81 +1,54 @@
-/**
- * Puts load on a Worker over several connections, each with a request under way. Requests are text:
- * Node's own HTTP client takes as much processor time as the Worker.
- */
+/** Sends the requests of the benchmark over connections that stay open. */
 
-import { connect, type Socket } from 'node:net';
+import { Agent, request } from 'node:http';
+import type { Call } from './scenarios.ts';
 
-export type Call = {
-  method: 'GET' | 'POST';
-  path: string;
-  headers: Readonly<Record<string, string>>;
-  body?: string;
-  /** Whether each request has its own `Idempotency-Key`. */
-  hasFreshKeys?: boolean;
-};
-
-/** A call, and for how long and over how many connections it is sent. */
-type Load = { call: Call; connections: number; seconds: number };
-
+/** Fewer would leave the Worker idle between two requests. */
+const CONNECTIONS = 16;
 /** The client's address changes after this many requests. */
 const REQUESTS_PER_CLIENT = 10;
 
-let requests = 0;
+const agent = new Agent({ keepAlive: true });
+let clients = 0;
+
+/** Returns an address that no request has had, e.g. `10.0.1.4` for client 260. */
+export function nextAddress(): string {
+  clients += 1;
+  return `10.${(clients >> 16) & 255}.${(clients >> 8) & 255}.${clients & 255}`;
+}
 
 /** Returns the requests per second of the Worker at `url`. Throws unless all succeed. */
-export async function rateOf(url: URL, { call, connections, seconds }: Load): Promise<number> {
+export async function rateOf(url: URL, call: Call, seconds: number): Promise<number> {
   const startedAt = performance.now();
-  const endsAt = startedAt + seconds * 1_000;
-  const all = Array.from({ length: connections }, () => sendUntil(endsAt, url, call));
-  const responses = (await Promise.all(all)).reduce((sum, count) => sum + count, 0);
+  let responses = 0;
+  const sendInTurn = async () => {
+    while (performance.now() < startedAt + seconds * 1_000) {
+      const address = nextAddress();
+      for (let sent = 0; sent < REQUESTS_PER_CLIENT; sent += 1) {
+        const { status } = await send(url, call, address);
+        if (status >= 300) throw new Error(`${call.method} ${call.path}: ${status}`);
+        responses += 1;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, sendInTurn));
   return (responses * 1_000) / (performance.now() - startedAt);
 }
 
-/** Sends, reads the response and sends again. Returns the number of responses. */
-function sendUntil(endsAt: number, { hostname, port }: URL, call: Call): Promise<number> {
-  const socket = connect({ host: hostname, port: Number(port), noDelay: true });
-  const head = headOf(call, hostname);
-  return new Promise((resolve, reject) => {
-    let responses = 0;
-    let bytesMissing = 0;
-    socket.on('connect', () => send(socket, call, head));
-    socket.on('error', reject);
-    socket.on('close', () => reject(new Error('the Worker closed a connection')));
-    socket.on('data', (chunk) => {
-      if (bytesMissing === 0) bytesMissing = lengthOf(chunk);
-      if (Number.isNaN(bytesMissing)) return socket.destroy(new Error(`not a success: ${chunk}`));
-      bytesMissing -= chunk.length;
-      if (bytesMissing > 0) return;
-      responses += 1;
-      if (performance.now() < endsAt) return send(socket, call, head);
-      resolve(responses);
-      socket.destroy();
+/** Sends one request of a client, and reads the response to its end. */
+export function send(
+  url: URL,
+  { method, path, body, hasFreshKeys, ...call }: Call,
+  address: string,
+) {
+  const key = hasFreshKeys && { 'Idempotency-Key': crypto.randomUUID() };
+  const headers = { ...call.headers, ...key, 'CF-Connecting-IP': address };
+  const startedAt = performance.now();
+  return new Promise<{ status: number; milliseconds: number }>((resolve, reject) => {
+    const sent = request(`${url.origin}${path}`, { agent, method, headers }, (response) => {
+      const { statusCode: status = 0 } = response.resume();
+      response.on('end', () => resolve({ status, milliseconds: performance.now() - startedAt }));
     });
+    sent.on('error', reject).end(body);
   });
-}
-
-function send(socket: Socket, { body = '', hasFreshKeys }: Call, head: string): void {
-  const client = Math.floor(requests++ / REQUESTS_PER_CLIENT);
-  const key = hasFreshKeys ? `Idempotency-Key: ${crypto.randomUUID()}\r\n` : '';
-  socket.write(`${head}CF-Connecting-IP: ${addressOf(client)}\r\n${key}\r\n${body}`);
-}
-
-/** Returns the address of a client, e.g. `10.0.1.4` for 260. */
-export function addressOf(client: number): string {
-  return `10.${(client >> 16) & 255}.${(client >> 8) & 255}.${client & 255}`;
-}
-
-function headOf({ method, path, headers, body }: Call, host: string): string {
-  const length = body !== undefined && { 'Content-Length': String(Buffer.byteLength(body)) };
-  const all = { Host: host, ...headers, ...length };
-  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `${method} ${path} HTTP/1.1\r\n${lines.join('')}`;
-}
-
-/** Returns the length of a response with its head; NaN unless it is a success. */
-function lengthOf(chunk: Buffer): number {
-  const end = chunk.indexOf('\r\n\r\n');
-  const head = chunk.toString('latin1', 0, end);
-  const isSuccess = end !== -1 && /^HTTP\/1\.1 2/.test(head);
-  return isSuccess ? end + 4 + Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1]) : Number.NaN;
 }

@@ -1,86 +1,62 @@
-/** Compares requests per second with health reads, in rounds that alternate. */
+/** Compares requests per second with large and with small tables, in rounds that alternate. */
 
-import { median, number, spread, tableHead, tableLine } from './figures.ts';
-import { startWithListings } from './fill.ts';
-import { type Call, rateOf } from './load.ts';
-import { buildBundle, type Runtime } from './runtime.ts';
-import { deepCall, FRESH_INGEST, feedCall, ingestCall, readCall } from './scenarios.ts';
+import { median, spreadOf, tableOf } from './figures.ts';
+import { type Size, startFilled } from './fill.ts';
+import { rateOf } from './load.ts';
+import { buildBundle } from './runtime.ts';
+import { type Call, EVENT, FRESH_INGEST, feedCall, ingestCall, readCall } from './scenarios.ts';
 
-const LISTINGS = 2_000;
-const DEEP_PAGES = 32;
-const CONNECTIONS = 16;
+const SMALL: Size = { listings: 200, events: 1_000 };
+const LARGE: Size = { listings: 50_000, events: 1_000_000 };
 const WARM_UP_SECONDS = 0.5;
-/** The largest spread of a run that can be compared. */
-const NOISE = 0.2;
-const HEALTH = readCall('/api/health');
 
-/** The number of rounds of each request, and the length of one. */
-export type Rounds = { rounds: number; seconds: number };
+/** `fresh=true` bypasses the caches. */
+const OPERATIONS: Readonly<Record<string, Call>> = {
+  'health read': readCall('/api/health'),
+  'page of 25, hot': feedCall(''),
+  'page of 100, hot': feedCall('?limit=100'),
+  'cards of 25, hot': readCall('/api/v1/web/property-cards'),
+  'listing, hot': feedCall('/home-150'),
+  'page of 25, cold': feedCall('?fresh=true'),
+  'page of 100, cold': feedCall('?fresh=true&limit=100'),
+  'cards of 25, cold': readCall('/api/v1/web/property-cards?fresh=true'),
+  'listing, cold': feedCall('/home-150?fresh=true'),
+  'page of two statuses and a type, cold': feedCall('?fresh=true&status=listed,sold_out&type=ski'),
+  'ingest, no key': ingestCall(),
+  'ingest, fresh keys': FRESH_INGEST,
+  replay: ingestCall({ 'Idempotency-Key': crypto.randomUUID() }),
+  'page of events': readCall('/api/v1/events'),
+  'one event': readCall('/api/v1/events/00000000-0000-4000-8000-000000000007'),
+  'events of an aggregate': readCall(`/api/v1/events?aggregate_id=${EVENT.aggregate_id}`),
+};
 
-/** `apart` is the spread of the rounds' ratios. */
-type Figures = { name: string; rate: number; ratio: number; apart: number };
+const table = tableOf('requests per second                   |   small |   large | ratio | spread');
 
-const TITLES = 'requests per second       |    rate | of a health read | spread';
-
-export async function measureRates({ rounds, seconds }: Rounds): Promise<void> {
+/** Measures each operation in `rounds` rounds of `seconds` on both sides, and prints the table. */
+export async function measureRates(rounds: number, seconds: number): Promise<void> {
   const script = await buildBundle('src/index.ts', 'dist/bench/production');
-  const hot = await startWithListings(script, LISTINGS);
-  const cold = await startWithListings(script, LISTINGS, { FEED_CACHE_SECONDS: '0' });
-  const measured: Figures[] = [];
-  console.log(tableHead(TITLES));
-  for (const { name, runtime, call } of await scenariosOf(hot, cold)) {
-    const measure = (side: Call, seconds: number) =>
-      rateOf(runtime.url, { call: side, connections: CONNECTIONS, seconds });
-    const [own, ofHealth]: [number[], number[]] = [[], []];
-    for (const side of [call, HEALTH]) await measure(side, WARM_UP_SECONDS);
+  const [small, large] = [await startFilled(script, SMALL), await startFilled(script, LARGE)];
+  console.log(`small: ${JSON.stringify(SMALL)}, large: ${JSON.stringify(LARGE)}`);
+  console.log('A ratio whose spread over the rounds exceeds 20 % says nothing.\n');
+  table.printHead();
+  for (const [name, call] of Object.entries(OPERATIONS)) {
+    for (const { url } of [small, large]) await rateOf(url, call, WARM_UP_SECONDS);
+    const [rates, ratesOfLarge]: [number[], number[]] = [[], []];
     for (let round = 0; round < rounds; round += 1) {
-      if (round % 2 === 0) own.push(await measure(call, seconds));
-      ofHealth.push(await measure(HEALTH, seconds));
-      if (round % 2 === 1) own.push(await measure(call, seconds));
+      if (round % 2 === 0) rates.push(await rateOf(small.url, call, seconds));
+      ratesOfLarge.push(await rateOf(large.url, call, seconds));
+      if (round % 2 === 1) rates.push(await rateOf(small.url, call, seconds));
     }
-    const figures = { name, ...figuresOf(own, ofHealth) };
-    measured.push(figures);
-    const cells = [number(figures.rate), number(figures.ratio, 2), percent(figures.apart)];
-    console.log(tableLine(TITLES, [name, ...cells]));
+    const { ratio, spread } = compareRates(rates, ratesOfLarge);
+    const [ownMedian, largeMedian] = [median(rates), median(ratesOfLarge)];
+    const cells = [ownMedian.toFixed(), largeMedian.toFixed(), ratio.toFixed(2)];
+    table.print(name, ...cells, `${Math.round(spread * 100)} %`);
   }
-  console.log(`\n${verdictOf(measured)}`);
-  await Promise.all([hot.stop(), cold.stop()]);
+  await Promise.all([small.stop(), large.stop()]);
 }
 
-/** Returns the median rate, and the median ratio to the health reads. Pure. */
-export function figuresOf(own: readonly number[], ofHealth: readonly number[]) {
-  const ratios = own.map((rate, round) => rate / (ofHealth[round] ?? Number.NaN));
-  return { rate: median(own), ratio: median(ratios), apart: spread(ratios) };
-}
-
-/** Says whether the ratios can be compared with the ratios of another run. Pure. */
-export function verdictOf(measured: readonly Figures[]): string {
-  const noisy = measured.filter(({ apart }) => apart > NOISE).map(({ name }) => name);
-  if (noisy.length === 0) return 'The ratios can be compared with the ratios of another run.';
-  return `The machine was too noisy: compare nothing with this run. The ratios of the rounds lie over ${percent(NOISE)} apart at ${noisy.join('; ')}.`;
-}
-
-async function scenariosOf(hot: Runtime, cold: Runtime) {
-  const reads = [
-    { name: 'list of 25', call: feedCall('') },
-    { name: 'list of 100', call: feedCall('?limit=100') },
-    { name: 'cards of 25', call: readCall('/api/v1/web/property-cards') },
-    { name: 'by slug', call: feedCall('/home-1001') },
-    { name: 'deep page', call: await deepCall(hot, DEEP_PAGES) },
-    { name: 'filtered page', call: feedCall('?type=beach') },
-  ];
-  const on = (runtime: Runtime, title: string) =>
-    reads.map(({ name, call }) => ({ name: `${name}, ${title}`, runtime, call }));
-  const replayed = ingestCall({ 'Idempotency-Key': crypto.randomUUID() });
-  return [
-    ...on(hot, 'hot'),
-    ...on(cold, 'cold'),
-    { name: 'ingest, no key', runtime: hot, call: ingestCall({}) },
-    { name: 'ingest, fresh keys', runtime: hot, call: FRESH_INGEST },
-    { name: 'replay', runtime: hot, call: replayed },
-  ];
-}
-
-function percent(share: number): string {
-  return `${Math.round(share * 100)} %`;
+/** Returns the median ratio of the rounds, and the spread of the ratios. Pure. */
+export function compareRates(small: readonly number[], large: readonly number[]) {
+  const ratios = large.map((rate, round) => rate / (small[round] ?? Number.NaN));
+  return { ratio: median(ratios), spread: spreadOf(ratios) };
 }

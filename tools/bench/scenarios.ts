@@ -1,15 +1,18 @@
-/** The requests of the benchmark, and the settings of the service that they need. */
-
-import type { Call } from './load.ts';
-import type { Runtime } from './runtime.ts';
+/** The requests of the benchmark. */
 
 export const API_KEY = 'benchmark-key-of-the-day';
-export const PUBLIC_SITE_URL = 'https://www.example.com';
-const FEED = '/api/v1/web/properties';
-const INGEST = '/api/public/events/ingest';
+
+export type Call = {
+  method: 'GET' | 'POST';
+  path: string;
+  headers: Readonly<Record<string, string>>;
+  body?: string;
+  /** Whether each request has its own `Idempotency-Key`. */
+  hasFreshKeys?: boolean;
+};
 
 export const EVENT = {
-  event_type: 'booking.created' as const,
+  event_type: 'booking.created',
   aggregate_id: 'booking-4711',
   aggregate_type: 'booking',
   payload: {
@@ -29,41 +32,12 @@ export function readCall(path: string): Call {
 
 /** Returns a read of the feed. `path` follows the list's path: a query or an item. */
 export function feedCall(path: string): Call {
-  return readCall(`${FEED}${path}`);
+  return readCall(`/api/v1/web/properties${path}`);
 }
 
-export function ingestCall(headers: Record<string, string>): Call {
+export function ingestCall(headers: Record<string, string> = {}): Call {
   const sent = { 'Content-Type': 'application/json', 'x-api-key': API_KEY, ...headers };
-  return { method: 'POST', path: INGEST, headers: sent, body: BODY };
+  return { method: 'POST', path: '/api/public/events/ingest', headers: sent, body: BODY };
 }
 
-export const FRESH_INGEST: Call = { ...ingestCall({}), hasFreshKeys: true };
-
-/** Sends one request, and reads the response to its end. `added` are further headers. */
-export async function send({ url }: Runtime, call: Call, added: Record<string, string> = {}) {
-  const { method, path, body, hasFreshKeys } = call;
-  const key = hasFreshKeys && { 'Idempotency-Key': crypto.randomUUID() };
-  const init = { method, headers: { ...call.headers, ...key, ...added } };
-  const startedAt = performance.now();
-  const response = await fetch(new URL(path, url), body === undefined ? init : { ...init, body });
-  const text = await response.text();
-  return { status: response.status, text, milliseconds: performance.now() - startedAt };
-}
-
-/** Sends one request and returns the JSON of the response. Throws unless it is a success. */
-export async function sendOnce(runtime: Runtime, call: Call) {
-  const { status, text } = await send(runtime, call);
-  if (status >= 300) throw new Error(`${call.method} ${call.path}: ${status} ${text}`);
-  return JSON.parse(text);
-}
-
-/** Returns a read of the page after `pages` pages of 25, or of the last page. */
-export async function deepCall(runtime: Runtime, pages: number): Promise<Call> {
-  let call = feedCall('');
-  for (let page = 0; page < pages; page += 1) {
-    const { next_cursor } = await sendOnce(runtime, call);
-    if (next_cursor === null) break;
-    call = feedCall(`?cursor=${next_cursor}`);
-  }
-  return call;
-}
+export const FRESH_INGEST: Call = { ...ingestCall(), hasFreshKeys: true };
