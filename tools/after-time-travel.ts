@@ -5,13 +5,13 @@ import { TARGET_OPTIONS, TARGET_USAGE, targetOf } from './command-line/target.ts
 import { messageOf } from './command-line/user-error.ts';
 import { beginGeneration, readLineage, requireIdentity } from './database/identity.ts';
 import { withDatabase } from './database/open.ts';
-import { countedEvents } from './erasure/erase.ts';
+import { formatEvents } from './erasure/erase.ts';
 import {
-  PLAY_OPTIONS,
-  PLAY_USAGE,
-  playedLedger,
-  playLedger,
-  readPlayed,
+  applyLedger,
+  LEDGER_OPTIONS,
+  LEDGER_USAGE,
+  ledgerPath,
+  readRequiredLedger,
 } from './erasure/ledger.ts';
 
 const USAGE = `Usage: npm run after-time-travel [-- [--remote] [--env NAME] [--ledger FILE | --no-ledger]]
@@ -20,7 +20,7 @@ Finishes the work after Time Travel has rewound the database. It repeats the era
 and begins a new generation, so that readers with a cursor of the undone time start again.
 
   ${TARGET_USAGE}
-  ${PLAY_USAGE}
+  ${LEDGER_USAGE}
 
 Changes: payloads that the ledger lists, and the generation. The command may be repeated.
 Exit codes: 0 both are done, 1 one may be missing, 2 invalid arguments.
@@ -33,24 +33,23 @@ export const command = { usage: USAGE, parse: parseArguments, run } satisfies Co
 if (import.meta.main) await runCommand(command);
 
 function parseArguments(args: string[]) {
-  const options = { ...TARGET_OPTIONS, ...PLAY_OPTIONS };
+  const options = { ...TARGET_OPTIONS, ...LEDGER_OPTIONS };
   const { values } = readArguments('after-time-travel', args, options);
-  return { target: targetOf(values), ledger: playedLedger('after-time-travel', values) };
+  return { target: targetOf(values), ledger: ledgerPath('after-time-travel', values) };
 }
 
 async function run({ target, ledger }: Request, open = withDatabase): Promise<number> {
   try {
-    const erasures = readPlayed(ledger);
-    const erased = await open(target, async (database) => {
+    const erasures = readRequiredLedger(ledger);
+    await open(target, async (database) => {
       await requireIdentity(database, target);
       const lineage = await readLineage(database);
-      const played = await playLedger(database, lineage, erasures);
+      const erased = await applyLedger(database, lineage, erasures);
       await beginGeneration(database, lineage);
-      return played;
+      console.log(
+        `Erased again: ${formatEvents(erased)}. A new generation has begun: cursors from before are rejected.`,
+      );
     });
-    console.log(
-      `Erased again: ${countedEvents(erased)}. A new generation has begun: cursors from before are rejected.`,
-    );
     return 0;
   } catch (error) {
     console.error(`Not done: ${messageOf(error)}.\nRun the command again: it may be repeated.`);

@@ -4,22 +4,21 @@ import { accessSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { userPath } from './command-line/npm.ts';
-import { TARGET_OPTIONS, TARGET_USAGE, type Target, targetOf } from './command-line/target.ts';
+import { TARGET_OPTIONS, TARGET_USAGE, targetOf } from './command-line/target.ts';
 import { messageOf, UserError } from './command-line/user-error.ts';
 import { loadDump } from './database/load-dump.ts';
 import { nameOfDatabase, withDatabase } from './database/open.ts';
 import { requireRestorable, restore } from './database/restore.ts';
 import { inScratchFolder } from './database/scratch.ts';
-import { totalOf } from './database/tables.ts';
-import { countedEvents } from './erasure/erase.ts';
-import { PLAY_OPTIONS, PLAY_USAGE, playedLedger, readPlayed } from './erasure/ledger.ts';
+import { formatEvents } from './erasure/erase.ts';
+import { LEDGER_OPTIONS, LEDGER_USAGE, ledgerPath, readRequiredLedger } from './erasure/ledger.ts';
 
 const USAGE = `Usage: npm run restore -- FILE [--remote] [--env NAME] [--ledger FILE | --no-ledger]
 
 Brings an empty database into the state of a backup. Payloads that the ledger lists stay erased.
 
   ${TARGET_USAGE}
-  ${PLAY_USAGE}
+  ${LEDGER_USAGE}
 
 Changes: the database, which must have no rows. A file that is cut short or altered changes nothing.
 Exit codes: 0 the database has the rows of the backup, 1 it does not, 2 invalid arguments.
@@ -28,41 +27,36 @@ Example: npm run restore -- backups/local-2026-11-21T12-00-00Z.sql`;
 const INTERRUPTED =
   'The database may hold a part of the backup. Run the same command again: it starts from the beginning. If it then finds rows, this restore had succeeded.';
 
-type Request = { file: string; target: Target; ledger: string | undefined };
+type Request = ReturnType<typeof parseArguments>;
 
 export const command = { usage: USAGE, parse: parseArguments, run } satisfies Command<Request>;
 
 if (import.meta.main) await runCommand(command);
 
-function parseArguments(args: string[]): Request {
-  const options = { ...TARGET_OPTIONS, ...PLAY_OPTIONS };
-  const { values, positionals } = readArguments('restore', args, options, {
-    allowPositionals: true,
-  });
+function parseArguments(args: string[]) {
+  const options = { ...TARGET_OPTIONS, ...LEDGER_OPTIONS };
+  const more = { allowPositionals: true };
+  const { values, positionals } = readArguments('restore', args, options, more);
   const target = targetOf(values);
   const [file, ...rest] = positionals;
   if (!file || rest.length > 0) throw new UserError('Name one backup');
-  return { file: userPath('restore', file), target, ledger: playedLedger('restore', values) };
+  return { file: userPath('restore', file), target, ledger: ledgerPath('restore', values) };
 }
 
 async function run({ file, target, ledger }: Request, open = withDatabase): Promise<number> {
   let state = 'Nothing was changed.';
   try {
     accessSync(file);
-    const erasures = readPlayed(ledger);
+    const erasures = readRequiredLedger(ledger);
     await inScratchFolder(tmpdir(), async (folder) => {
-      const dump = await loadDump(file, folder);
-      try {
-        const erased = await open(target, async (database) => {
-          await requireRestorable(database, nameOfDatabase(target));
-          state = INTERRUPTED;
-          return restore(database, dump.scratch, erasures);
-        });
-        const rows = `${totalOf(dump.counts)} rows of ${dump.title}`;
-        console.log(`Restored ${rows}. Erased again: ${countedEvents(erased)}.`);
-      } finally {
-        dump.close();
-      }
+      using dump = await loadDump(file, folder);
+      const erased = await open(target, async (database) => {
+        await requireRestorable(database, nameOfDatabase(target));
+        state = INTERRUPTED;
+        return restore(database, dump.scratch, erasures);
+      });
+      const rows = `${dump.rows} rows of ${dump.title}`;
+      console.log(`Restored ${rows}. Erased again: ${formatEvents(erased)}.`);
     });
     return 0;
   } catch (error) {

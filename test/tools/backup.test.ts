@@ -11,7 +11,7 @@ import { command as backup } from '../../tools/backup.ts';
 import { dump } from '../../tools/database/dump.ts';
 import { isUnfinished } from '../../tools/database/identity.ts';
 import type { WithDatabase } from '../../tools/database/open.ts';
-import { nameOf } from '../../tools/erasure/ledger.ts';
+import { hashAggregate } from '../../tools/erasure/ledger.ts';
 import { openMigrated } from '../../tools/import/load-listings.ts';
 import { command as restore } from '../../tools/restore.ts';
 import { Database } from '../support/cloudflare/database.ts';
@@ -83,7 +83,7 @@ it('a working copy is brought back, but for the events that its ledger lists', a
   const line = (id: string, year = 2030, lineage = identity?.lineage) =>
     JSON.stringify({
       lineage,
-      aggregate: nameOf({ type: 'booking', id }),
+      aggregate: hashAggregate({ type: 'booking', id }),
       last_event_id: 'of-nobody',
       erased_at: `${year}-01-01T00:00:00.000Z`,
     });

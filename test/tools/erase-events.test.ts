@@ -8,7 +8,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { command } from '../../tools/erase-events.ts';
-import { type Erasure, nameOf, playLedger } from '../../tools/erasure/ledger.ts';
+import { applyLedger, type Erasure, hashAggregate } from '../../tools/erasure/ledger.ts';
 import { Database } from '../support/cloudflare/database.ts';
 import { failingDatabase, GONE } from '../support/node/failing-database.ts';
 import { runOn } from '../support/node/in-process.ts';
@@ -20,7 +20,7 @@ const OF_ANNA = ['--aggregate-type', 'booking', '--aggregate-id', 'anna'];
 /** A line of a ledger. */
 const ERASED: Erasure = {
   lineage: '5'.repeat(32),
-  aggregate: nameOf({ type: 'booking', id: 'anna' }),
+  aggregate: hashAggregate({ type: 'booking', id: 'anna' }),
   last_event_id: 'not-restored',
   erased_at: '1970-01-01T00:00:05.000Z',
 };
@@ -199,12 +199,12 @@ it('a ledger is played on an older state of any size, and spares later events', 
   send(store, 'e5', 'carl', 9_000);
   send(store, 'e6', 'dora', 4_000);
   const erasureOf = (id: string, lineage = ERASED.lineage) => {
-    const aggregate = nameOf({ type: 'booking', id });
+    const aggregate = hashAggregate({ type: 'booking', id });
     return { ...ERASED, lineage, aggregate };
   };
   const played = ['anna', 'carl', 'dora', 'nobody'].map((id) => erasureOf(id));
   played.push(erasureOf('bert', 'e'.repeat(32)));
-  expect(await playLedger(store.binding, ERASED.lineage, played)).toBe(3);
+  expect(await applyLedger(store.binding, ERASED.lineage, played)).toBe(3);
   expect(erasedIn(store)).toEqual(['e1', 'e3', 'e6']);
-  expect(await playLedger(store.binding, ERASED.lineage, played)).toBe(0);
+  expect(await applyLedger(store.binding, ERASED.lineage, played)).toBe(0);
 });

@@ -13,11 +13,13 @@
 import { createHash } from 'node:crypto';
 import { appendFileSync, closeSync, openSync } from 'node:fs';
 import { UserError, withPath } from '../command-line/user-error.ts';
-import { readColumns, readPages, readSchema, readTables, type SqlValue } from './tables.ts';
+import { readColumns, readPages, readSchema, type SqlValue } from './tables.ts';
 
 export const HEAD = '-- backup of ';
 
 const MAX_ATTEMPTS = 5;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these would end a line or a text
+const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 
 /** Writes the events of its start. Starts again if an import was applied meanwhile. */
 export async function dump(database: D1Database, name: string, file: string): Promise<void> {
@@ -29,6 +31,11 @@ export async function dump(database: D1Database, name: string, file: string): Pr
   throw new UserError('listings were imported again and again during the backup');
 }
 
+function findLastImport(database: D1Database): Promise<string | null> {
+  const applied = database.prepare(`SELECT import_id FROM import_staging WHERE kind = 'applied'`);
+  return applied.first<string>('import_id');
+}
+
 async function writeAll(database: D1Database, name: string, file: string): Promise<void> {
   const descriptor = openSync(file, 'w', 0o600);
   const hash = createHash('sha256');
@@ -38,10 +45,16 @@ async function writeAll(database: D1Database, name: string, file: string): Promi
   };
   try {
     write(`${HEAD}${name} at ${new Date().toISOString()}`);
-    for (const { sql } of await readSchema(database)) write(`${sql};`);
+    const schema = await readSchema(database);
+    for (const { sql } of schema) write(`${sql};`);
     const counts: Record<string, number> = {};
-    for (const table of await readTables(database)) {
-      counts[table] = await writeTable(database, table, write);
+    for (const { type, name: table } of schema) {
+      if (type !== 'table') continue;
+      counts[table] = 0;
+      for await (const rows of readInserts(database, table)) {
+        for (const row of rows) write(row);
+        counts[table] += rows.length;
+      }
     }
     write(`-- end ${JSON.stringify(counts)} ${hash.copy().digest('hex')}`);
   } finally {
@@ -49,36 +62,21 @@ async function writeAll(database: D1Database, name: string, file: string): Promi
   }
 }
 
-async function writeTable(
-  database: D1Database,
-  table: string,
-  write: (line: string) => void,
-): Promise<number> {
+/** Returns the rows of a table in pages, each row as a statement in one line. */
+async function* readInserts(database: D1Database, table: string): AsyncGenerator<string[]> {
   const columns = await readColumns(database, table);
   const names = columns.map((column) => `"${column}"`).join(', ');
-  let written = 0;
-  for await (const rows of readPages(database, table, columns)) {
-    for (const row of rows) {
+  for await (const page of readPages(database, table, columns)) {
+    yield page.map((row) => {
       const values = columns.map((column) => sqlLiteral(row[column] ?? null));
-      write(`INSERT INTO "${table}" (${names}) VALUES (${values.join(', ')});`);
-    }
-    written += rows.length;
+      return `INSERT INTO "${table}" (${names}) VALUES (${values.join(', ')});`;
+    });
   }
-  return written;
 }
 
-function findLastImport(database: D1Database): Promise<string | null> {
-  const applied = database.prepare(`SELECT import_id FROM import_staging WHERE kind = 'applied'`);
-  return applied.first<string>('import_id');
-}
-
-/** A text with control characters or line separators is in hexadecimal. */
 function sqlLiteral(value: SqlValue): string {
   if (value === null) return 'NULL';
   if (typeof value === 'number') return String(value);
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these would end a line or a text
-  if (/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/.test(value)) {
-    return `CAST(X'${Buffer.from(value).toString('hex')}' AS TEXT)`;
-  }
-  return `'${value.replaceAll("'", "''")}'`;
+  if (!UNPRINTABLE.test(value)) return `'${value.replaceAll("'", "''")}'`;
+  return `CAST(X'${Buffer.from(value).toString('hex')}' AS TEXT)`;
 }

@@ -8,24 +8,23 @@ import * as z from 'zod';
 import { messageOf, UserError } from '../command-line/user-error.ts';
 import { HEAD } from './dump.ts';
 import { databaseOf } from './local.ts';
-import { countRows } from './tables.ts';
 
 const counts = z.record(z.string(), z.int());
 
-export type LoadedDump = Awaited<ReturnType<typeof loadDump>>;
-
-/** The caller closes the database. Throws a `UserError` with the path of the file. */
+/** Throws a `UserError` with the path of the file. The caller disposes of the loaded backup. */
 export async function loadDump(file: string, folder: string) {
   const sqlite = new DatabaseSync(join(folder, 'scratch.sqlite'));
   try {
-    const ends = await readEnds(file);
-    await fill(sqlite, file);
-    const scratch = databaseOf(sqlite);
-    for (const [table, rows] of Object.entries(ends.counts)) {
-      if ((await countRows(scratch, table)) === rows) continue;
-      throw new Error(`${table} does not have the rows that the last line counts`);
+    const { title, end } = await fill(sqlite, file);
+    let rows = 0;
+    for (const [table, count] of Object.entries(counts.parse(JSON.parse(end)))) {
+      const found = sqlite.prepare(`SELECT count(*) AS n FROM "${table}"`).get();
+      if (found?.n !== count) {
+        throw new Error(`${table} does not have the rows that the last line counts`);
+      }
+      rows += count;
     }
-    return { ...ends, scratch, close: () => sqlite.close() };
+    return { title, rows, scratch: databaseOf(sqlite), [Symbol.dispose]: () => sqlite.close() };
   } catch (error) {
     sqlite.close();
     const message = messageOf(error);
@@ -33,31 +32,27 @@ export async function loadDump(file: string, folder: string) {
   }
 }
 
-/** Returns the rest of the first line, and the numbers of the last one. */
-async function readEnds(file: string) {
+/** Carries out the statements. Returns the rest of the first line, and the counts of the last. */
+async function fill(sqlite: DatabaseSync, file: string): Promise<{ title: string; end: string }> {
+  sqlite.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN');
   const hash = createHash('sha256');
   let first: string | undefined;
   let last = '';
+  let statement = '';
   for await (const line of (await open(file)).readLines()) {
     if (first === undefined) first = line;
     else hash.update(`${last}\n`);
+    if (!first.startsWith(HEAD)) throw new UserError(`${file} is no backup`);
     last = line;
-  }
-  if (!first?.startsWith(HEAD)) throw new UserError(`${file} is no backup`);
-  const [, counted, sum] = /^-- end (\{.*\}) ([0-9a-f]{64})$/.exec(last) ?? [];
-  if (counted === undefined) throw new UserError(`${file} is cut short, or has data after its end`);
-  if (sum !== hash.digest('hex')) throw new UserError(`${file} was altered or is damaged`);
-  return { title: first.slice(HEAD.length), counts: counts.parse(JSON.parse(counted)) };
-}
-
-async function fill(sqlite: DatabaseSync, file: string): Promise<void> {
-  sqlite.exec('PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN');
-  let statement = '';
-  for await (const line of (await open(file)).readLines()) {
     statement += `${line}\n`;
     if (!line.endsWith(';')) continue;
     sqlite.exec(statement);
     statement = '';
   }
+  if (first === undefined) throw new UserError(`${file} is no backup`);
+  const [, end, sum] = /^-- end (\{.*\}) ([0-9a-f]{64})$/.exec(last) ?? [];
+  if (end === undefined) throw new UserError(`${file} is cut short, or has data after its end`);
+  if (sum !== hash.digest('hex')) throw new UserError(`${file} was altered or is damaged`);
   sqlite.exec('COMMIT');
+  return { title: first.slice(HEAD.length), end };
 }

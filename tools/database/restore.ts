@@ -2,7 +2,7 @@
  * Brings an empty database into the state of a backup.
  *
  *     requireRestorable   no rows, or the rows of an interrupted restore
- *     restore             (a) play the ledger on the scratch copy: no erased payload is sent
+ *     restore             (a) apply the ledger to the scratch copy: no erased payload is sent
  *                         (b) drop the tables, and make those of the backup, in one transaction
  *                         (c) copy the rows in batches
  *                         (d) write the identity
@@ -12,7 +12,7 @@
  */
 
 import { UserError } from '../command-line/user-error.ts';
-import { type Erasure, playLedger } from '../erasure/ledger.ts';
+import { applyLedger, type Erasure } from '../erasure/ledger.ts';
 import {
   beginGeneration,
   IDENTITY,
@@ -49,7 +49,7 @@ export async function restore(
   ledger: readonly Erasure[],
 ): Promise<number> {
   const lineage = await readLineage(scratch);
-  const erased = await playLedger(scratch, lineage, ledger);
+  const erased = await applyLedger(scratch, lineage, ledger);
   await remake(target, scratch);
   for (const table of await readTables(scratch)) {
     if (table !== IDENTITY) await copy(scratch, target, table);

@@ -12,6 +12,7 @@ export async function inScratchFolder<T>(
   parent: string,
   work: (folder: string) => Promise<T>,
 ): Promise<T> {
+  const remove = (path: string) => rmSync(path, { recursive: true, force: true });
   for (const name of readdirSync(parent)) {
     const [, pid] = NAME.exec(name) ?? [];
     if (pid !== undefined && !isRunning(Number(pid))) remove(join(parent, name));
@@ -37,8 +38,4 @@ function isRunning(pid: number): boolean {
     // EPERM: the program is another user's.
     return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
-}
-
-function remove(folder: string): void {
-  rmSync(folder, { recursive: true, force: true });
 }

@@ -16,8 +16,6 @@ export type SqlValue = z.infer<typeof sqlValue>;
 const rowsOfPage = z.array(z.object({ rowid: z.int() }).catchall(sqlValue));
 type Row = z.infer<typeof rowsOfPage>[number];
 
-export type Counts = Readonly<Record<string, number>>;
-
 const statementsOfSchema = z.array(
   z.object({ type: z.string(), name: z.string(), sql: z.string() }),
 );
@@ -37,11 +35,6 @@ export async function readTables(database: D1Database): Promise<string[]> {
   return schema.filter(({ type }) => type === 'table').map(({ name }) => name);
 }
 
-export async function countRows(database: D1Database, table: string): Promise<number> {
-  const count = database.prepare(`SELECT count(*) AS n FROM "${table}"`);
-  return z.int().parse(await count.first('n'));
-}
-
 /** Reads the names of the written columns: `rowid` first, and no computed column. */
 export async function readColumns(database: D1Database, table: string): Promise<string[]> {
   const columns = 'SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0';
@@ -51,10 +44,6 @@ export async function readColumns(database: D1Database, table: string): Promise<
 
 export async function hasRows(database: D1Database, table: string): Promise<boolean> {
   return (await database.prepare(`SELECT 1 AS found FROM "${table}" LIMIT 1`).first()) !== null;
-}
-
-export function totalOf(counts: Counts): number {
-  return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
 /** Reads a table in pages by `rowid`. Rows that are added meanwhile are left out. */

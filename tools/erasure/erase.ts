@@ -47,6 +47,6 @@ export async function eraseAggregate(
   return unerased;
 }
 
-export function countedEvents(count: number): string {
+export function formatEvents(count: number): string {
   return count === 1 ? '1 event' : `${count} events`;
 }

@@ -13,20 +13,19 @@ import { type Aggregate, eraseAggregate } from './erase.ts';
 const LEDGER = 'erasures.jsonl';
 const COLUMNS = ['rowid', 'aggregate_type', 'aggregate_id'];
 
-export const LEDGER_OPTION = { ledger: { type: 'string' } } as const;
-/** The options of a command that plays a ledger. */
-export const PLAY_OPTIONS = {
-  ...LEDGER_OPTION,
+/** The options of a command that applies the ledger. */
+export const LEDGER_OPTIONS = {
+  ledger: { type: 'string' },
   'no-ledger': { type: 'boolean', default: false },
 } as const;
 
-export const PLAY_USAGE = `--ledger FILE  instead of erasures.jsonl
+export const LEDGER_USAGE = `--ledger FILE  instead of erasures.jsonl
   --no-ledger    when nothing was ever erased, or erased payloads may come back`;
 
 const erasure = z.strictObject({
   /** The lineage of the database, which a restored database keeps under any name. */
   lineage: z.string().regex(/^[0-9a-f]{32}$/),
-  /** See `nameOf`. */
+  /** See `hashAggregate`. */
   aggregate: z.string().regex(/^[0-9a-f]{64}$/),
   last_event_id: z.string().min(1),
   erased_at: z.iso.datetime({ precision: 3 }),
@@ -35,13 +34,13 @@ const erasure = z.strictObject({
 export type Erasure = z.infer<typeof erasure>;
 
 /** Returns the ledger's file for an npm script. Throws a `UserError` for an empty name. */
-export function ledgerFile(script: string, option: string | undefined): string {
+export function resolveLedger(script: string, option: string | undefined): string {
   if (option === '') throw new UserError('--ledger names no file');
   return option === undefined ? join(PROJECT_DIRECTORY, LEDGER) : userPath(script, option);
 }
 
 /** Returns the SHA-256 of `["TYPE","ID"]` in lower-case hexadecimal. */
-export function nameOf({ type, id }: Aggregate): string {
+export function hashAggregate({ type, id }: Aggregate): string {
   return hash('sha256', JSON.stringify([type, id]));
 }
 
@@ -53,18 +52,18 @@ export function readLedger(file: string): Erasure[] {
     .flatMap((line, index) => (line === '' ? [] : parseLine(line, `${file}:${index + 1}`)));
 }
 
-/** Returns the file of the ledger that a script plays; undefined with `--no-ledger`. */
-export function playedLedger(
+/** Returns the file of the ledger that a script applies; undefined with `--no-ledger`. */
+export function ledgerPath(
   script: string,
   options: { ledger?: string | undefined; 'no-ledger': boolean },
 ): string | undefined {
-  if (!options['no-ledger']) return ledgerFile(script, options.ledger);
+  if (!options['no-ledger']) return resolveLedger(script, options.ledger);
   if (options.ledger === undefined) return undefined;
   throw new UserError('--ledger and --no-ledger exclude each other');
 }
 
 /** Throws a `UserError` without a file: erased payloads would come back unnoticed. */
-export function readPlayed(file: string | undefined): Erasure[] {
+export function readRequiredLedger(file: string | undefined): Erasure[] {
   if (file === undefined) return [];
   if (existsSync(file)) return readLedger(file);
   throw new UserError(
@@ -85,7 +84,7 @@ export function checkLedger(file: string): void {
 }
 
 /** Repeats the erasures of a lineage, and returns the number of erased events. */
-export async function playLedger(
+export async function applyLedger(
   database: D1Database,
   lineage: string,
   ledger: readonly Erasure[],
@@ -96,7 +95,7 @@ export async function playLedger(
   for await (const page of readPages(database, 'events', COLUMNS)) {
     for (const { aggregate_type, aggregate_id } of page) {
       const aggregate = { type: String(aggregate_type), id: String(aggregate_id) };
-      const name = nameOf(aggregate);
+      const name = hashAggregate(aggregate);
       for (const { erased_at } of left.get(name) ?? []) {
         erased += await eraseAggregate(database, aggregate, Date.parse(erased_at));
       }
