@@ -12,35 +12,30 @@ const START = Date.parse('2030-01-01T00:00:00Z');
 const WINDOW_MS = WINDOW_SECONDS * 1_000;
 const LIMIT = 100;
 
+let object: ReturnType<typeof env.RATE_COUNTER.get>;
+
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['Date'] });
-  vi.setSystemTime(START);
+  object = env.RATE_COUNTER.get(env.RATE_COUNTER.idFromName(freshAddress()));
+  vi.useFakeTimers({ toFake: ['Date'], now: START });
 });
 afterEach(() => {
   vi.useRealTimers();
 });
 
-function objectOf(client: string) {
-  return env.RATE_COUNTER.get(env.RATE_COUNTER.idFromName(client));
-}
+/** Lets time pass since the start of the test. */
+const setTime = (ms: number) => vi.setSystemTime(START + ms);
 
 /** Reports a count of a record. Returns the reply as data. */
-async function report(
-  client: string,
-  record: string,
-  passed: number,
-  more: object = {},
-  counter: 'default' | 'ingest' = 'default',
-) {
+async function report(record: string, passed: number, more: object = {}, isIngest = false) {
   const message = { record, passed, ageMs: 0, wantsPlace: false, ...more };
-  using reply = await objectOf(client).report(counter, LIMIT, message);
+  using reply = await object.report(isIngest ? 'ingest' : 'default', LIMIT, message);
   const { isGranted, own, others, ageMs } = reply;
   return { isGranted, own, others, ageMs };
 }
 
 /** The stored counts of each counter, and the alarm in seconds from the start. */
-function storedIn(client: string) {
-  return runInDurableObject(objectOf(client), async (_, { storage }) => {
+function stored() {
+  return runInDurableObject(object, async (_, { storage }) => {
     const alarm = await storage.getAlarm();
     const windows = [...storage.kv.list<{ counts: Map<string, number> }>()];
     return {
@@ -50,49 +45,41 @@ function storedIn(client: string) {
   });
 }
 
+const NOTHING = { counts: [], alarmSeconds: null };
+
 describe('the total of a window', () => {
-  it('is the sum of the greatest count of each record, in any order of the reports', async () => {
-    const client = freshAddress();
-    await report(client, 'a', 8);
-    await report(client, 'b', 16);
-    await report(client, 'a', 24);
-    expect(await report(client, 'a', 16)).toMatchObject({ own: 24, others: 16 });
-    expect(await report(client, 'a', 24)).toMatchObject({ own: 24, others: 16 });
-    expect(await report(client, 'b', 17)).toMatchObject({ own: 17, others: 24 });
+  it('is the sum of the greatest count of each record, whatever the order, per counter', async () => {
+    await report('a', 8);
+    await report('b', 16);
+    await report('a', 24);
+    expect(await report('a', 16)).toMatchObject({ own: 24, others: 16 });
+    expect(await report('a', 24)).toMatchObject({ own: 24, others: 16 });
+    expect(await report('b', 17)).toMatchObject({ own: 17, others: 24 });
+    expect(await report('b', 3, {}, true)).toMatchObject({ own: 3, others: 0 });
   });
 
   it('has a place while it is below the limit', async () => {
-    const client = freshAddress();
-    await report(client, 'a', 70);
-    const wantsPlace = true;
-    const granted = await report(client, 'b', 29, { wantsPlace });
+    await report('a', 70);
+    const granted = await report('b', 29, { wantsPlace: true });
     expect(granted).toMatchObject({ isGranted: true, own: 30 });
-    const denied = await report(client, 'b', 30, { wantsPlace });
+    const denied = await report('b', 30, { wantsPlace: true });
     expect(denied).toMatchObject({ isGranted: false, own: 30 });
-  });
-
-  it('is separate for each counter', async () => {
-    const client = freshAddress();
-    await report(client, 'a', 8);
-    expect((await report(client, 'b', 3, {}, 'ingest')).others).toBe(0);
   });
 });
 
 describe('a window', () => {
   it('began with the earliest request that is reported', async () => {
-    const client = freshAddress();
-    await report(client, 'a', 8, { ageMs: 5_000 });
-    expect((await report(client, 'b', 8, { ageMs: 20_000 })).ageMs).toBe(20_000);
-    expect((await report(client, 'a', 9, { ageMs: 5_000 })).ageMs).toBe(20_000);
-    vi.setSystemTime(START + WINDOW_MS - 20_000);
-    expect(await report(client, 'c', 1)).toMatchObject({ others: 0, ageMs: 0 });
+    await report('a', 8, { ageMs: 5_000 });
+    expect((await report('b', 8, { ageMs: 20_000 })).ageMs).toBe(20_000);
+    expect((await report('a', 9, { ageMs: 5_000 })).ageMs).toBe(20_000);
+    setTime(WINDOW_MS - 20_000);
+    expect(await report('c', 1)).toMatchObject({ others: 0, ageMs: 0 });
   });
 
   it('ends for the object when an isolate has begun its next one', async () => {
-    const client = freshAddress();
-    await report(client, 'a', 100);
-    vi.setSystemTime(START + WINDOW_MS - 1_000);
-    const next = await report(client, 'a2', 8, { formerRecord: 'a' });
+    await report('a', 100);
+    setTime(WINDOW_MS - 1_000);
+    const next = await report('a2', 8, { formerRecord: 'a' });
     expect(next).toMatchObject({ own: 8, others: 0, ageMs: 0 });
   });
 
@@ -100,90 +87,66 @@ describe('a window', () => {
     ['of a record that it counted', 'a', WINDOW_MS],
     ['of a record that it never counted', 'c', WINDOW_MS - 100],
   ])('that has ended takes no late report %s', async (_, record, ageMs) => {
-    const client = freshAddress();
-    await report(client, 'a', 50);
-    vi.setSystemTime(START + WINDOW_MS);
-    await report(client, 'b', 8);
-    expect((await report(client, record, 60, { ageMs })).ageMs).toBe(WINDOW_MS);
-    expect(await report(client, 'b', 9)).toMatchObject({ own: 9, others: 0, ageMs: 0 });
+    await report('a', 50);
+    setTime(WINDOW_MS);
+    await report('b', 8);
+    expect((await report(record, 60, { ageMs })).ageMs).toBe(WINDOW_MS);
+    expect(await report('b', 9)).toMatchObject({ own: 9, others: 0, ageMs: 0 });
   });
 });
 
 describe('the storage of a counter', () => {
   it('has nothing after one report, then the counts after each change, with one alarm at the end', async () => {
-    const client = freshAddress();
-    await report(client, 'a', 8);
-    expect(await storedIn(client)).toEqual({ counts: [], alarmSeconds: null });
-    vi.setSystemTime(START + 5_000);
-    await report(client, 'a', 16, { ageMs: 5_000 });
-    const stored = { counts: [['default', { a: 16 }]], alarmSeconds: WINDOW_SECONDS };
-    expect(await storedIn(client)).toEqual(stored);
-    await report(client, 'a', 12, { ageMs: 5_000 });
-    expect(await storedIn(client)).toEqual(stored);
-    await report(client, 'b', 1);
-    expect(await storedIn(client)).toMatchObject({ counts: [['default', { a: 16, b: 1 }]] });
+    await report('health', 0);
+    await report('a', 8);
+    expect(await stored()).toEqual(NOTHING);
+    setTime(5_000);
+    await report('a', 16, { ageMs: 5_000 });
+    expect(await stored()).toEqual({
+      counts: [['default', { a: 16 }]],
+      alarmSeconds: WINDOW_SECONDS,
+    });
+    await report('b', 1);
+    expect(await stored()).toMatchObject({ counts: [['default', { a: 16, b: 1 }]] });
   });
 
-  it('is not written for a report without a count', async () => {
-    const client = freshAddress();
-    await report(client, 'health', 0);
-    await report(client, 'health', 0);
-    expect(await storedIn(client)).toEqual({ counts: [], alarmSeconds: null });
-  });
-
-  it('outlives an eviction, and the window keeps its end', async () => {
-    const client = freshAddress();
-    await report(client, 'a', 8);
-    await report(client, 'a', 16);
-    await evictDurableObject(objectOf(client));
-    vi.setSystemTime(START + WINDOW_MS / 2);
-    expect(await report(client, 'b', 1)).toMatchObject({ others: 16, ageMs: WINDOW_MS / 2 });
-  });
-
-  it('is restored by the next report where an eviction forgot it', async () => {
-    const client = freshAddress();
-    await report(client, 'a', 8);
-    await evictDurableObject(objectOf(client));
-    vi.setSystemTime(START + 20_000);
-    await report(client, 'a', 16, { ageMs: 20_000 });
-    expect(await report(client, 'b', 1)).toMatchObject({ others: 16, ageMs: 20_000 });
+  it('outlives an eviction; what one forgot is restored by the next report', async () => {
+    await report('a', 8);
+    await evictDurableObject(object);
+    setTime(20_000);
+    await report('a', 16, { ageMs: 20_000 });
+    expect(await report('b', 1)).toMatchObject({ others: 16, ageMs: 20_000 });
+    await evictDurableObject(object);
+    setTime(WINDOW_MS / 2);
+    expect(await report('c', 1)).toMatchObject({ others: 17, ageMs: WINDOW_MS / 2 });
   });
 });
 
 describe('the alarm', () => {
-  async function fill(client: string, counter: 'default' | 'ingest', record = 'a') {
-    for (const passed of [8, 16]) await report(client, record, passed, {}, counter);
+  async function fill(record: string, isIngest = false) {
+    for (const passed of [8, 16]) await report(record, passed, {}, isIngest);
   }
 
   it('deletes nothing while a window runs, and is set again for the end of this window', async () => {
-    const client = freshAddress();
-    await fill(client, 'default');
-    vi.setSystemTime(START + WINDOW_MS / 2);
-    await fill(client, 'ingest');
-    vi.setSystemTime(START + WINDOW_MS);
-    expect(await runDurableObjectAlarm(objectOf(client))).toBe(true);
+    await fill('a');
+    setTime(WINDOW_MS / 2);
+    await fill('a', true);
+    setTime(WINDOW_MS);
+    expect(await runDurableObjectAlarm(object)).toBe(true);
     const counts = ['default', 'ingest'].map((counter) => [counter, { a: 16 }]);
-    expect(await storedIn(client)).toEqual({ counts, alarmSeconds: 1.5 * WINDOW_SECONDS });
-    vi.setSystemTime(START + 1.5 * WINDOW_MS);
-    await runDurableObjectAlarm(objectOf(client));
-    expect(await storedIn(client)).toEqual({ counts: [], alarmSeconds: null });
+    expect(await stored()).toEqual({ counts, alarmSeconds: 1.5 * WINDOW_SECONDS });
+    setTime(1.5 * WINDOW_MS);
+    await runDurableObjectAlarm(object);
+    expect(await stored()).toEqual(NOTHING);
+    await fill('b');
+    expect(await stored()).toMatchObject({ alarmSeconds: 2.5 * WINDOW_SECONDS });
   });
 
   it('that comes early deletes nothing, and is never set within a second: clocks differ', async () => {
-    const client = freshAddress();
-    await fill(client, 'default');
-    vi.setSystemTime(START + WINDOW_MS - 10);
-    await runDurableObjectAlarm(objectOf(client));
-    const stored = { counts: [['default', { a: 16 }]], alarmSeconds: WINDOW_SECONDS + 0.99 };
-    expect(await storedIn(client)).toEqual(stored);
-  });
-
-  it('is set again for the next window', async () => {
-    const client = freshAddress();
-    await fill(client, 'default');
-    vi.setSystemTime(START + WINDOW_MS);
-    await runDurableObjectAlarm(objectOf(client));
-    await fill(client, 'default', 'b');
-    expect(await storedIn(client)).toMatchObject({ alarmSeconds: 2 * WINDOW_SECONDS });
+    await fill('a');
+    setTime(WINDOW_MS - 10);
+    await runDurableObjectAlarm(object);
+    const counts = [['default', { a: 16 }]];
+    expect(await stored()).toEqual({ counts, alarmSeconds: WINDOW_SECONDS + 0.99 });
   });
 });
