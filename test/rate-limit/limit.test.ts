@@ -103,9 +103,7 @@ describe('the default limit', () => {
 it.each([
   ['POST', INGEST, 'ingest', 200],
   ['GET', INGEST, 'default', 100],
-  ['PUT', INGEST, 'default', 100],
   ['POST', `${INGEST}/`, 'default', 100],
-  ['POST', '/api/public/events', 'default', 100],
   ['POST', LIST, 'default', 100],
 ])('%s %s counts as %s: %i', async (method, path, counter, limit) => {
   const address = freshAddress();

@@ -1,0 +1,251 @@
+/**
+ * Bearer tokens: those that are accepted, those that are forged, and the key set at an identity
+ * provider, which fails at times.
+ */
+
+import { CompactSign } from 'jose';
+import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
+import { createApp } from '../../src/app.ts';
+import { expectError, expectStatus, sendWith } from '../support/http.ts';
+import { AUDIENCE, createProvider, encode, ISSUER, usualClaims } from '../support/tokens.ts';
+
+const app = createApp();
+const provider = await createProvider('key-1');
+const rotated = await createProvider('key-2');
+const stranger = await createProvider('key-1');
+const now = Math.floor(Date.now() / 1_000);
+
+/** The vars of a service that fetches the keys, from an address of each test. */
+let remote: Partial<Env>;
+let respond: () => Response | Promise<Response>;
+let fetched: string[];
+let log: MockInstance<typeof console.error>;
+
+beforeEach(() => {
+  // The service keeps the key set of an address.
+  const JWT_JWKS_URL = `https://identity.example.com/${crypto.randomUUID()}/jwks`;
+  remote = { ...provider.vars, JWT_JWKS: '', JWT_JWKS_URL };
+  respond = () => new Response(provider.jwks);
+  fetched = [];
+  vi.useFakeTimers({ toFake: ['Date'] });
+  log = vi.spyOn(console, 'error').mockReturnValue(undefined);
+  vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
+    fetched.push(String(input));
+    const stopped = new Promise<never>((_, reject) => {
+      init?.signal?.addEventListener('abort', () => reject(init.signal?.reason));
+    });
+    return Promise.race([stopped, Promise.resolve().then(respond)]);
+  });
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+/** GETs the feed with a token alone: an invalid key is no credential. */
+function present(token: string, vars: Partial<Env> = provider.vars) {
+  const headers = { Authorization: `Bearer ${token}`, 'x-api-key': 'wrong' };
+  return sendWith(vars, '/api/v1/web/properties', { headers }, app);
+}
+
+async function expectValid(token: string, vars?: Partial<Env>) {
+  await expectStatus(await present(token, vars), 200);
+}
+
+async function expectInvalid(token: string, vars?: Partial<Env>) {
+  await expectError(await present(token, vars), 401, 'authentication_invalid');
+}
+
+function passSeconds(seconds: number) {
+  vi.setSystemTime(Date.now() + seconds * 1_000);
+}
+
+const claims = usualClaims();
+const signed = await provider.sign();
+const [header = '', payload = '', signature = ''] = signed.split('.');
+
+/** Signed with a secret that everybody knows. */
+const hmac = await new CompactSign(new TextEncoder().encode(JSON.stringify(claims)))
+  .setProtectedHeader({ alg: 'HS256', kid: 'key-1', typ: 'JWT' })
+  .sign(new TextEncoder().encode(JSON.stringify(provider.jwk)));
+
+/** The character that decodes to the same six bits but the last. */
+function nextOf(character = 'A'): string {
+  return String.fromCharCode(character.charCodeAt(0) + 1);
+}
+
+const FORGED = {
+  'alg none': `${encode({ alg: 'none' })}.${encode(claims)}.`,
+  'alg None with a signature': `${encode({ alg: 'None', kid: 'key-1' })}.${encode(claims)}.${signature}`,
+  'HS256 with the public key': hmac,
+  'another algorithm named': `${encode({ alg: 'RS256', kid: 'key-1' })}.${payload}.${signature}`,
+  'an unused bit set': `${header}.${payload}.${signature.slice(0, -1)}${nextOf(signature.at(-1))}`,
+  'the key of a stranger': await stranger.sign(),
+  'the key of a stranger in jwk': await stranger.sign({}, { jwk: stranger.jwk }),
+  'the key of a stranger at jku': await stranger.sign({}, { jku: 'https://attacker.example/jwks' }),
+  'the key of a stranger at x5u': await stranger.sign({}, { x5u: 'https://attacker.example/x5u' }),
+  'an unknown kid': await provider.sign({}, { kid: 'key-2' }),
+  'an unknown critical header': `${encode({ alg: 'ES256', kid: 'key-1', crit: ['x'], x: 1 })}.${payload}.${signature}`,
+  'an unencoded payload': `${encode({ alg: 'ES256', kid: 'key-1', crit: ['b64'], b64: false })}.${payload}.${signature}`,
+  'two tokens': `${signed}, Bearer ${signed}`,
+};
+
+describe('a token with', () => {
+  it.each(Object.entries(FORGED))('%s is rejected, without a fetch', async (_, token) => {
+    await expectInvalid(token);
+    expect(fetched).toEqual([]);
+  });
+
+  it.each([
+    ['another issuer', { iss: 'https://identity.example.com' }],
+    ['no issuer', { iss: undefined }],
+    ['a list of issuers', { iss: [ISSUER] }],
+    ['another audience', { aud: 'other' }],
+    ['no audience', { aud: undefined }],
+    ['no expiry', { exp: undefined }],
+    ['an expiry in text', { exp: String(now + 60) }],
+    ['an expiry 30 seconds ago', { exp: now - 31 }],
+    ['a begin 30 seconds away', { nbf: now + 40 }],
+  ])('%s is rejected', async (_, changes) => {
+    await expectInvalid(await provider.sign(changes));
+  });
+
+  it.each([
+    ['the audience in a list', { aud: ['other', AUDIENCE] }],
+    ['an expiry 20 seconds ago and no other claim than needed', { exp: now - 20, iat: undefined }],
+    ['a begin 20 seconds away', { nbf: now + 20 }],
+  ])('%s is accepted', async (_, changes) => {
+    await expectValid(await provider.sign(changes));
+  });
+});
+
+it.each(['RS256', 'PS256', 'ES256', 'ES384', 'ES512', 'EdDSA'])('%s is accepted', async (alg) => {
+  const other = await createProvider('key-1', alg);
+  await expectValid(await other.sign(), other.vars);
+});
+
+it('a token without a kid is tried with each key', async () => {
+  const other = await createProvider('key-2');
+  const vars = { ...provider.vars, JWT_JWKS: JSON.stringify({ keys: [provider.jwk, other.jwk] }) };
+  await expectValid(await other.sign({}, { kid: undefined }), vars);
+  await expectInvalid(await stranger.sign({}, { kid: undefined }), vars);
+});
+
+/** RFC 7517 section 5: keys that lack a member, or have values out of range, are ignored. */
+const UNUSABLE = [
+  ['an RSA key that is too short', 'RS256', { kty: 'RSA', n: `${'w'.repeat(170)}Q`, e: 'AQAB' }],
+  ['an RSA key without an exponent', 'RS256', { kty: 'RSA', n: 'w'.repeat(342) }],
+  ['a point beside the curve', 'ES256', { kty: 'EC', crv: 'P-256', x: 'AAAA', y: 'AAAA' }],
+] as const;
+
+it.each(UNUSABLE)('%s in the key set is ignored', async (_, alg, unusable) => {
+  const other = await createProvider('key-1', alg);
+  const keys = [{ ...unusable, kid: 'key-0' }, other.jwk];
+  const vars = { ...other.vars, JWT_JWKS: JSON.stringify({ keys }) };
+  await expectInvalid(await other.sign({}, { kid: 'key-0' }), vars);
+  await expectValid(await other.sign(), vars);
+  await expectValid(await other.sign({}, { kid: undefined }), vars);
+});
+
+it.each([
+  ['JWT_ISSUER', { iss: '' }],
+  ['JWT_AUDIENCE', { aud: '' }],
+  ['JWT_JWKS', {}],
+])('without %s every token is rejected', async (name, claims) => {
+  for (const token of [signed, await provider.sign(claims)]) {
+    await expectInvalid(token, { ...provider.vars, [name]: '' });
+  }
+});
+
+const unreachable = () => {
+  throw new TypeError('connection refused by 10.1.2.3');
+};
+
+describe('a provider that responds', () => {
+  it('is asked again after ten minutes, and its withdrawn key is rejected', async () => {
+    await expectValid(await provider.sign(), remote);
+    respond = () => new Response(rotated.jwks);
+    passSeconds(599);
+    await expectValid(await provider.sign(), remote);
+    passSeconds(2);
+    await expectInvalid(await provider.sign(), remote);
+    await expectValid(await rotated.sign(), remote);
+    expect(fetched).toHaveLength(2);
+  });
+
+  it('is asked again for an unknown kid, once in 30 seconds', async () => {
+    await expectValid(await provider.sign(), remote);
+    respond = () => new Response(JSON.stringify({ keys: [provider.jwk, rotated.jwk] }));
+    passSeconds(29);
+    await expectInvalid(await rotated.sign(), remote);
+    expect(fetched).toHaveLength(1);
+    passSeconds(2);
+    await expectValid(await rotated.sign(), remote);
+    for (const fetches of [2, 2, 3, 3]) {
+      if (fetches > fetched.length) passSeconds(31);
+      await expectInvalid(await provider.sign({}, { kid: crypto.randomUUID() }), remote);
+      expect(fetched).toHaveLength(fetches);
+    }
+  });
+
+  it('may publish keys of kinds that are not known here', async () => {
+    const keys = [{ kty: 'future' }, { kty: 'oct', k: 'AA', kid: 'key-1' }, provider.jwk];
+    respond = () => new Response(JSON.stringify({ keys }));
+    await expectValid(await provider.sign(), remote);
+  });
+
+  it('is not asked for keys when a token can be rejected without them', async () => {
+    for (const token of [hmac, 'not-a-token', await provider.sign({ aud: 'other' })]) {
+      await expectInvalid(token, remote);
+    }
+    expect(fetched).toEqual([]);
+  });
+});
+
+it('the last good keys are used while the provider fails, which is asked every 30 seconds', async () => {
+  const token = await provider.sign({ exp: Math.floor(Date.now() / 1_000) + 200_000 });
+  await expectValid(token, remote);
+  respond = unreachable;
+  for (const seconds of [100_000, 0, 29]) {
+    passSeconds(seconds);
+    await expectValid(token, remote);
+    expect(fetched).toHaveLength(2);
+  }
+  respond = () => new Response(rotated.jwks);
+  passSeconds(1);
+  await expectInvalid(token, remote);
+  await expectValid(await rotated.sign(), remote);
+});
+
+describe('with no key known, a provider that', () => {
+  it.each<[string, () => Response | Promise<Response>]>([
+    ['cannot be reached', unreachable],
+    ['responds with 503', () => new Response(provider.jwks, { status: 503 })],
+    ['redirects', () => Response.redirect('https://x.example')],
+    ['responds with a page', () => new Response('<html>not keys</html>')],
+    ['responds with another JSON', () => new Response('{"keys":"none"}')],
+    ['responds with no usable key', () => new Response('{"keys":[{"kty":"oct","k":"AA"}]}')],
+  ])('%s gives a 500 that is logged and not shown', async (_, broken) => {
+    respond = broken;
+    const response = await present(await provider.sign(), remote);
+    const error = await expectError(response, 500, 'internal_error');
+    expect(JSON.stringify(error)).not.toContain('10.1.2.3');
+    const lines = log.mock.calls.map(([line]) => JSON.parse(String(line)));
+    const message = 'the key set could not be renewed';
+    expect(lines[0]).toMatchObject({ message, request_id: error.request_id });
+    respond = () => new Response(provider.jwks);
+    passSeconds(1);
+    await expectValid(await provider.sign(), remote);
+  });
+
+  it('never responds gives a 500 after 5 seconds', async () => {
+    respond = () => new Promise(() => {});
+    const stop = new AbortController();
+    const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(stop.signal);
+    const response = present(await provider.sign(), remote);
+    await vi.waitFor(() => expect(fetched).toHaveLength(1));
+    stop.abort(new DOMException('The operation timed out.', 'TimeoutError'));
+    await expectError(await response, 500, 'internal_error');
+    expect(timeout.mock.calls).toEqual([[5_000]]);
+  });
+});
