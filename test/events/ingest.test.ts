@@ -146,6 +146,9 @@ describe('the schema of a request', () => {
     ['payload.currency', { payload: { currency: 'ZZZ' } }],
     ['payload.total_amount', { payload: { total_amount: -0.01 } }],
     ['payload.guest_email', { payload: { guest_email: 'nobody' } }],
+    ['payload.guest_email', { payload: { guest_email: 'a..b@example.com' } }],
+    ['payload.guest_email', { payload: { guest_email: 'guest@192.0.2.1' } }],
+    ['payload.guest_email', { payload: { guest_email: 'guest@-example.com' } }],
     ['payload.reason', { event_type: 'booking.cancelled', payload: { reason: 'x'.repeat(2001) } }],
     ['aggregate_id', { aggregate_id: '\u{1F600}'.repeat(256) }],
     [
@@ -171,7 +174,7 @@ describe('the schema of a request', () => {
         guests: 1,
         currency: 'XCG',
         total_amount: 0,
-        guest_email: 'a.b+c@example.com',
+        guest_email: "o'brien+c@example.xn--p1ai",
       },
     },
     {
@@ -185,28 +188,6 @@ describe('the schema of a request', () => {
     },
   ])('accepts a valid event (%#)', async (fields) => {
     await expectEvent(await ingest(bookingCreated(fields)), 202);
-  });
-
-  it('takes dot-atoms at domain names as email addresses', async () => {
-    const address = (text: string) => bookingCreated({ payload: { guest_email: text } });
-    const domain = `${'a'.repeat(63)}.example`;
-    const valid = ["o'brien", '#1&%!$*?^`{|}~_-'].map((name) => `${name}@example.com`);
-    for (const text of [...valid, 'guest@example.xn--p1ai', `guest@${domain}`]) {
-      await expectEvent(await ingest(address(text)), 202);
-    }
-    const names = ['', '.guest', 'guest.', 'a..b', 'a@b'].map((name) => `${name}@example.com`);
-    const domains = [
-      'example',
-      'example..com',
-      '-example.com',
-      '192.0.2.1',
-      `a${domain}`,
-      'a.com\n',
-    ];
-    for (const text of [...names, ...domains.map((each) => `guest@${each}`)]) {
-      const error = await expectError(await ingest(address(text)), 400, 'validation_error');
-      expect([text, error.param]).toEqual([text, 'payload.guest_email']);
-    }
   });
 
   it('lists every problem, the key first', async () => {
@@ -227,28 +208,16 @@ describe('the schema of a request', () => {
     ]);
   });
 
-  it('calls each missing field required', async () => {
-    const error = await expectError(await ingest({}), 400, 'validation_error');
+  it('calls each missing field required, and points senders of event_id to the header', async () => {
+    const error = await expectError(await ingest({ event_id: 'x' }), 400, 'validation_error');
+    const types = /^is required: one of .*booking\.created.*booking\.cancelled/;
     expect(error.details).toEqual([
-      {
-        path: 'event_type',
-        message: expect.stringMatching(
-          /^is required: one of .*booking\.created.*booking\.cancelled/,
-        ),
-      },
+      { path: 'event_type', message: expect.stringMatching(types) },
       { path: 'aggregate_id', message: 'is required' },
       { path: 'aggregate_type', message: 'is required' },
       { path: 'payload', message: 'is required' },
+      { path: 'event_id', message: expect.stringContaining('Idempotency-Key') },
     ]);
-  });
-
-  it('points senders of event_id to the header', async () => {
-    const error = await expectError(
-      await ingest(bookingCreated({ event_id: 'x' })),
-      400,
-      'validation_error',
-    );
-    expect(error.message).toContain('Idempotency-Key');
   });
 });
 
@@ -330,15 +299,7 @@ describe('the body of a request', () => {
     [262_145, 413],
   ])('of %i bytes, in chunks or not, gets a %i', async (bytes, status) => {
     const text = wrapped('{}').padEnd(bytes);
-    const chunks = [text.slice(0, 100_000), text.slice(100_000)];
-    const body = new ReadableStream({
-      pull(controller) {
-        const chunk = chunks.shift();
-        if (chunk === undefined) controller.close();
-        else controller.enqueue(new TextEncoder().encode(chunk));
-      },
-    });
-    const init = { ...ingestInit(''), body, duplex: 'half' };
+    const init = { ...ingestInit(''), body: new Blob([text]).stream(), duplex: 'half' };
     await expectStatus(await send(INGEST, init), status);
     await expectStatus(await ingest(text), status);
   });
