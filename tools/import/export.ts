@@ -2,7 +2,7 @@
 
 import type { Source } from '../../src/properties/source.ts';
 import { fileListingOf } from './read/records.ts';
-import { readCatalogue, readListings, readState } from './store.ts';
+import { readCatalogue, readListings, readState } from './read/store.ts';
 
 /** Returns the file in pieces, a record per line. An import meanwhile begins it again. */
 export async function* exportListings(
@@ -21,9 +21,9 @@ async function readWhole(database: D1Database, onProgress: (done: number, total:
   for (;;) {
     const stored = await readCatalogue(database);
     const listings: Source[] = [];
-    for await (const { listing } of readListings(database, [...stored.heads.keys()])) {
+    for await (const { listing } of readListings(database, [...stored.summaries.keys()])) {
       listings.push(listing);
-      onProgress(listings.length, stored.heads.size);
+      onProgress(listings.length, stored.summaries.size);
     }
     if ((await readState(database)).lastImport !== stored.lastImport) continue;
     listings.sort((a, b) => a.display_order - b.display_order || (a.id < b.id ? -1 : 1));

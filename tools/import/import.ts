@@ -5,7 +5,7 @@
  *     read/    read     the stored records; a patch is merged into them
  *     plan/    plan     the rows to write, and every problem
  *              compare  what changes, also for listings outside the file
- *              guard    rejects an import that empties too many listings
+ *              limits   rejects an import that empties too many listings
  *     write/   stage    writes the rows into the staging table, batch by batch
  *              apply    one transaction, which fails if another import was applied since `read`
  *     report/  report   command.ts prints the outcome, and notifies the build hook
@@ -14,47 +14,24 @@
  */
 
 import { changeCursor } from '../../src/properties/changes.ts';
-import type { ReadableFile } from './file.ts';
-import { compare, type Effect, type Findings } from './plan/compare.ts';
-import { guard } from './plan/guard.ts';
-import { type Plan, type Pruning, plan, type RecordChange } from './plan/plan.ts';
+import { compare } from './plan/compare.ts';
+import { limitShare } from './plan/limits.ts';
+import { plan } from './plan/plan.ts';
 import type { Write } from './plan/rows.ts';
-import type { ImportProblem } from './problem.ts';
+import type {
+  AcceptedImport,
+  Counts,
+  Effect,
+  ImportOptions,
+  ImportOutcome,
+  Plan,
+  RecordChange,
+} from './plan/types.ts';
 import { read } from './read/read.ts';
-import type { Catalogue } from './store.ts';
+import type { Catalogue } from './read/store.ts';
+import type { ReadableFile } from './read/types.ts';
 import { apply } from './write/apply.ts';
 import { stage } from './write/stage.ts';
-
-export type Counts = { added: number; changed: number; unchanged: number };
-
-export type AcceptedImport = {
-  kind: 'accepted';
-  listings: Counts;
-  locations: Counts;
-  amenities: Counts;
-  findings: Findings;
-  /** Listings that the feed shows differently now. */
-  changes: number;
-  /** The public slugs of these listings, former ones too. */
-  slugs: ReadonlySet<string>;
-  /** The cursor that a reader of all changes has afterwards. */
-  resumeCursor: string;
-};
-
-export type ImportOutcome =
-  | { kind: 'rejected'; problems: ImportProblem[]; findings?: Findings }
-  | AcceptedImport;
-
-export type ImportOptions = {
-  database: D1Database;
-  /** Has no trailing slash. */
-  publicSiteUrl: string;
-  isDryRun: boolean;
-  pruning?: Pruning;
-  allowEmptied?: boolean;
-  /** Called after each batch with the number of listings that have been through a phase. */
-  onProgress: (phase: 'checked' | 'staged', done: number, total: number) => void;
-};
 
 const MAX_ATTEMPTS = 10;
 
@@ -81,7 +58,10 @@ async function attemptImport(
 
   // Import, 4.
   const effect = await compare(planned, stored, options);
-  const problems = guard(effect, stored, input.file.isPatch || options.allowEmptied);
+  const { problems } = effect;
+  if (!input.file.isPatch && !options.allowEmptied) {
+    problems.push(...limitShare('empties_too_many', effect.emptiedListings, stored));
+  }
   if (problems.length > 0) return { kind: 'rejected', problems, findings: effect.findings };
 
   // Import, 5.
@@ -96,13 +76,13 @@ async function attemptImport(
 async function acceptedImport(
   { file, records, rows, unchanged }: Plan,
   { findings, writes }: Effect,
-  { heads, newestChange, generation }: Catalogue,
+  { summaries, newestChange, generation }: Catalogue,
 ): Promise<AcceptedImport> {
   const changes = writes.filter(({ change }) => change.isNew);
   const seq = newestChange + changes.length;
   const resumeCursor = await changeCursor({ generation, seq, start: seq });
   const recordsOf = (each: RecordChange['kind']) => records.filter(({ kind }) => kind === each);
-  const listings = rows.map(({ columns }) => ({ old: heads.get(columns.id) }));
+  const listings = rows.map(({ columns }) => ({ old: summaries.get(columns.id) }));
   return {
     kind: 'accepted',
     listings: countsOf(rows.length + unchanged.length, listings),

@@ -10,8 +10,9 @@ import { findPendingMigrations, migrate, migrationNames } from '../database/migr
 import { openDatabase } from '../database/open.ts';
 import { readVars } from '../development/dev-vars.ts';
 import { withLocalLock } from '../development/local-lock.ts';
-import type { ReadableFile } from './file.ts';
-import { type ImportOptions, type ImportOutcome, importListings } from './import.ts';
+import { importListings } from './import.ts';
+import type { ImportOptions, ImportOutcome } from './plan/types.ts';
+import type { ReadableFile } from './read/types.ts';
 
 export type LoadOptions = Pick<ImportOptions, 'isDryRun' | 'pruning' | 'allowEmptied'> & {
   isRemote: boolean;

@@ -1,9 +1,8 @@
 /**
- * The transaction of an import: the places of changes, readers that follow them, and imports side
- * by side.
+ * The transaction of an import: the places of changes, readers that follow them, and imports that
+ * overtake each other.
  */
 
-import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { readChanges } from '../../../src/properties/changes.ts';
@@ -41,13 +40,12 @@ const withSessions = (database: D1Database) =>
 class Copy {
   readonly listings = new Map<string, z.infer<typeof listing>>();
   after: Awaited<ReturnType<typeof readChanges>>['place'] | undefined;
-  pages = 0;
 
-  /** Reads on to the end. Returns the changes: `published casa-marea`. */
-  async follow(limit = 100): Promise<string[]> {
+  /** Reads on to the end, in pages of two. Returns the changes: `published casa-marea`. */
+  async follow(): Promise<string[]> {
     const changes: string[] = [];
     for (let hasMore = true; hasMore; ) {
-      const request = { limit, after: this.after, locale: undefined };
+      const request = { limit: 2, after: this.after, locale: undefined };
       const { json, place } = await readChanges(withSessions(imports.database), SITE, request);
       const { data, has_more } = page.parse(JSON.parse(json));
       for (const { id, slug, change, property } of data) {
@@ -56,7 +54,6 @@ class Copy {
         else this.listings.delete(id);
       }
       this.after = place;
-      this.pages += 1;
       hasMore = has_more;
     }
     return changes.sort();
@@ -72,6 +69,8 @@ function catalogue() {
 
 const load = (content: object) => importInto(imports.database, content);
 const loadHomes = (...properties: object[]) => load({ properties });
+const hidden = (listing: Property) => ({ ...listing, status: 'hidden' });
+const renamed = (listing: Property, slug: string) => ({ ...listing, slug });
 
 it('a reader that follows gets each change that the feed shows, once', async () => {
   const photo = (number: number, web_visible: boolean) => ({
@@ -82,7 +81,6 @@ it('a reader that follows gets each change that the feed shows, once', async () 
   });
   const first = propertyOf({ slug: 'first', location_id: BAY, photos: [photo(1, true)] });
   const unseen = { ...first, photos: [photo(2, false), photo(1, true)] };
-  const hidden = { ...first, status: 'hidden' };
   const second = propertyOf({ slug: 'second', amenities: ['wifi'] });
   const never = propertyOf({ slug: 'never', status: 'hidden', location_id: BAY });
   const bay = 'Blue bay';
@@ -91,8 +89,8 @@ it('a reader that follows gets each change that the feed shows, once', async () 
     [fileOf([first, second, never]), []],
     [fileOf([unseen, second, { ...never, name: 'Other' }]), []],
     [fileOf([], { bay }), ['published first']],
-    [fileOf([{ ...hidden, slug: 'now-secret' }], { bay }), ['removed first']],
-    [{ properties: [{ ...hidden, slug: 'still-secret' }] }, []],
+    [fileOf([renamed(hidden(first), 'now-secret')], { bay }), ['removed first']],
+    [{ properties: [renamed(hidden(first), 'still-secret')] }, []],
     [{ properties: [first] }, ['published first']],
     [fileOf([], { bay, wifi: 'Fast Wi-Fi' }), ['published second']],
   ];
@@ -104,70 +102,26 @@ it('a reader that follows gets each change that the feed shows, once', async () 
   }
 });
 
-it('readers end with exactly the catalogue when imports run side by side while they read', async () => {
-  const ids = Array.from({ length: 60 }, () => randomUUID());
-  const batch = (part: number, round: number) =>
-    ids.slice(part * 10, part * 10 + 25).map((id, index) =>
-      propertyOf({
-        id,
-        slug: `beside-${id}`,
-        name: `Part ${part} of round ${round}`,
-        status: (index + part + round) % 4 === 0 ? 'hidden' : 'listed',
-      }),
-    );
-  const readers = [new Copy(), new Copy(), new Copy()];
-  let isRunning = true;
-  const loadRounds = async () => {
-    for (const round of [0, 1, 2, 3]) {
-      await Promise.all([0, 1, 2, 3].map((part) => load({ properties: batch(part, round) })));
-    }
-  };
-  const loading = loadRounds().finally(() => {
-    isRunning = false;
-  });
-  while (isRunning) {
-    for (const [index, reader] of readers.entries()) await reader.follow(3 + index);
-  }
-  await loading;
-  expect(readers.reduce((sum, { pages }) => sum + pages, 0)).toBeGreaterThan(10);
-  for (const reader of [...readers, new Copy()]) {
-    await reader.follow(5);
-    expect(reader.listings).toEqual(catalogue());
-  }
-});
-
-/**
- * The slugs of the stored listings in the order of their changes, each with its place: `casa-marea
- * 7`.
- */
-const places = () =>
-  imports
-    .rows('SELECT slug, change_seq FROM properties ORDER BY change_seq, slug')
-    .map(({ slug, change_seq }) => `${slug} ${change_seq ?? ''}`.trim());
-
-const hidden = (listing: Property) => ({ ...listing, status: 'hidden' });
-const renamed = (listing: Property, slug: string) => ({ ...listing, slug });
-
-describe('the places of changes', () => {
-  const a = propertyOf({ slug: 'a' });
-  const b = propertyOf({ slug: 'b' });
-  const c = propertyOf({ slug: 'c' });
-
-  it('follow the newest place one by one, even when killed imports have left rows staged', async () => {
-    const staged = `INSERT INTO import_staging (kind, key, import_id, row) VALUES ('listing', 'x', 'killed', '{}')`;
-    await imports.database.prepare(staged).run();
-    await loadHomes(a, b, hidden(c));
-    expect(places()).toEqual(['c', 'a 1', 'b 2']);
-    await loadHomes(a, { ...b, name: 'Other' }, c);
-    expect(places()).toEqual(['a 1', 'b 3', 'c 4']);
-    expect(imports.rows('SELECT kind FROM import_staging')).toEqual([{ kind: 'applied' }]);
-  });
-
-  it('of one import begin with its removals, so that a slug is free before another listing gets it', async () => {
-    await loadHomes(a, b, c);
-    await loadHomes(renamed(b, 'a'), c, hidden(renamed(a, 'was-a')));
-    expect(places()).toEqual(['c 3', 'was-a 4', 'a 5']);
-  });
+it('the places of changes follow the newest one, removals first, even beside rows of killed imports', async () => {
+  /** The slugs in the order of their changes, each with its place: `casa-marea 7`. */
+  const places = () =>
+    imports
+      .rows('SELECT slug, change_seq FROM properties ORDER BY change_seq, slug')
+      .map(({ slug, change_seq }) => `${slug} ${change_seq ?? ''}`.trim());
+  const [a, b, c] = [
+    propertyOf({ slug: 'a' }),
+    propertyOf({ slug: 'b' }),
+    propertyOf({ slug: 'c' }),
+  ];
+  const staged = `INSERT INTO import_staging (kind, key, import_id, row) VALUES ('listing', 'x', 'killed', '{}')`;
+  await imports.database.prepare(staged).run();
+  await loadHomes(a, b, hidden(c));
+  expect(places()).toEqual(['c', 'a 1', 'b 2']);
+  expect(imports.rows('SELECT kind FROM import_staging')).toEqual([{ kind: 'applied' }]);
+  await loadHomes(a, { ...b, name: 'Other' }, c);
+  expect(places()).toEqual(['a 1', 'b 3', 'c 4']);
+  await loadHomes(renamed(b, 'a'), c, hidden(renamed(a, 'was-a')));
+  expect(places()).toEqual(['c 4', 'was-a 5', 'a 6']);
 });
 
 describe('the former slugs of a listing', () => {
@@ -179,39 +133,25 @@ describe('the former slugs of a listing', () => {
     return JSON.parse(String(row?.former_slugs));
   }
 
-  it('are the slugs under which it was public, newest first', async () => {
-    await loadHomes(home, other);
-    expect(formerSlugs('one')).toEqual([]);
-    await loadHomes(renamed(home, 'two'));
-    await loadHomes(renamed(home, 'three'));
-    await loadHomes({ ...renamed(home, 'three'), name: 'Other' });
-    expect(formerSlugs('three')).toEqual(['two', 'one']);
-    await loadHomes(renamed(home, 'one'));
-    expect(formerSlugs('one')).toEqual(['three', 'two']);
-    expect(formerSlugs('other')).toEqual([]);
-  });
-
-  it('have the last public slug of a listing that was hidden in between, and no slug that it had while hidden', async () => {
+  it('are its public slugs, newest first, without those that it had while hidden', async () => {
     await loadHomes(home);
-    await loadHomes(hidden(renamed(home, 'two')));
-    expect(formerSlugs('two')).toEqual([]);
-    await loadHomes(hidden(renamed(home, 'three')));
-    await loadHomes(renamed(home, 'four'));
-    expect(formerSlugs('four')).toEqual(['one']);
+    for (const slug of ['two', 'three', 'one']) await loadHomes(renamed(home, slug));
+    expect(formerSlugs('one')).toEqual(['three', 'two']);
+    for (const slug of ['four', 'five']) await loadHomes(hidden(renamed(home, slug)));
+    expect(formerSlugs('five')).toEqual(['three', 'two']);
+    await loadHomes(renamed(home, 'six'));
+    expect(formerSlugs('six')).toEqual(['one', 'three', 'two']);
   });
 
   it('lose a slug that another listing takes, also in a swap, for good', async () => {
     await loadHomes(home, other);
     await loadHomes(renamed(home, 'other'), renamed(other, 'one'));
     expect([formerSlugs('one'), formerSlugs('other')]).toEqual([[], []]);
-    imports.clear();
-    await loadHomes(home);
     await loadHomes(renamed(home, 'two'));
-    await loadHomes(renamed(home, 'three'), renamed(other, 'one'));
-    expect(formerSlugs('three')).toEqual(['two']);
+    await loadHomes(renamed(home, 'three'), renamed(other, 'other'));
+    expect([formerSlugs('three'), formerSlugs('other')]).toEqual([['two'], ['one']]);
     await loadHomes(renamed(other, 'elsewhere'));
     expect(formerSlugs('three')).toEqual(['two']);
-    expect(formerSlugs('elsewhere')).toEqual(['one']);
   });
 
   it('are at most 20', async () => {
@@ -236,55 +176,50 @@ it('the heads of a large catalogue are read page by page, each once', async () =
   expect(stderr).toContain('leaves out 10000 of the 10000 public listings');
 });
 
-const first = propertyOf({ slug: 'first', location_id: BAY });
-const second = propertyOf({ slug: 'second', location_id: BAY });
+describe('an import that another one overtakes', () => {
+  const first = propertyOf({ slug: 'first', location_id: BAY });
+  const second = propertyOf({ slug: 'second', location_id: BAY });
 
-/**
- * Renames the bay, while another import adds a listing there before one of the round trips. Returns
- * their number.
- */
-async function renameOvertakenAt(trip: number): Promise<number> {
-  imports.clear();
-  await load(fileOf([first]));
-  let trips = 0;
-  const database = tapD1(imports.database, async (call) => {
-    trips += 1;
-    if (trips === trip) await importInto(imports.database, { properties: [second] });
-    return call();
-  });
-  await importInto(database, fileOf([], { bay: 'Blue bay' }));
-  return trips;
-}
-
-it('an import that another one overtakes at any moment changes the rows that the other one has stored', async () => {
-  let trips = Number.POSITIVE_INFINITY;
-  for (let trip = 1; trip <= trips; trip += 1) {
-    trips = Math.min(trips, await renameOvertakenAt(trip));
-    const rows = imports.rows(
-      `SELECT slug, source->>'$.location.name.en' AS place, document->>'$.location.name.en' AS shown
-       FROM properties ORDER BY slug`,
-    );
-    expect({ trip, rows }).toEqual({
-      trip,
-      rows: [
-        { slug: 'first', place: 'Blue bay', shown: 'Blue bay' },
-        { slug: 'second', place: 'Blue bay', shown: 'Blue bay' },
-      ],
+  /** Renames the bay, while a listing there is added before a round trip. Returns their number. */
+  async function renameOvertakenAt(trip: number): Promise<number> {
+    imports.clear();
+    await load(fileOf([first]));
+    let trips = 0;
+    const database = tapD1(imports.database, async (call) => {
+      trips += 1;
+      if (trips === trip) await loadHomes(second);
+      return call();
     });
-    expect(imports.rows('SELECT count(DISTINCT change_seq) AS places FROM properties')).toEqual([
-      { places: 2 },
-    ]);
+    await importInto(database, fileOf([], { bay: 'Blue bay' }));
+    return trips;
   }
-  expect(trips).toBeGreaterThan(4);
-});
 
-it('an import that is overtaken again and again gives up', async () => {
-  let round = 0;
-  const database = tapD1(imports.database, async (call) => {
-    round += 1;
-    await load({ properties: [{ ...second, location_id: null, name: `Round ${round}` }] });
-    return call();
+  it('at any moment changes the rows that the other one has stored', async () => {
+    let trips = Number.POSITIVE_INFINITY;
+    for (let trip = 1; trip <= trips; trip += 1) {
+      trips = Math.min(trips, await renameOvertakenAt(trip));
+      const rows = imports.rows(
+        `SELECT slug, source->>'$.location.name.en' AS place, document->>'$.location.name.en' AS shown,
+           count(*) OVER (PARTITION BY change_seq) AS sharing
+         FROM properties ORDER BY slug`,
+      );
+      const same = { place: 'Blue bay', shown: 'Blue bay', sharing: 1 };
+      const expected = ['first', 'second'].map((slug) => ({ slug, ...same }));
+      expect({ trip, rows }).toEqual({ trip, rows: expected });
+    }
+    expect(trips).toBeGreaterThan(4);
   });
-  const overtaken = importInto(database, { properties: [{ ...first, location_id: null }] });
-  await expect(overtaken).rejects.toThrow('other imports were applied meanwhile');
+
+  it('again and again gives up', async () => {
+    let round = 0;
+    const database = tapD1(imports.database, async (call) => {
+      round += 1;
+      await loadHomes(propertyOf({ slug: 'other', name: `Round ${round}` }));
+      imports.clear();
+      await loadHomes(propertyOf({ slug: 'third' }));
+      return call();
+    });
+    const overtaken = importInto(database, { properties: [propertyOf({ slug: 'mine' })] });
+    await expect(overtaken).rejects.toThrow('other imports were applied meanwhile');
+  });
 });

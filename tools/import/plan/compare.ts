@@ -1,43 +1,15 @@
 /** The effect of a planned import: the rows to write, and the findings for the user. */
 
 import type { Source } from '../../../src/properties/source.ts';
-import type { ImportOptions } from '../import.ts';
-import type { ImportProblem } from '../problem.ts';
-import { type Catalogue, findUsers, readListings, type StoredListing } from '../store.ts';
+import type { Catalogue, StoredListing } from '../read/store.ts';
+import { findUsers, readListings } from '../read/store.ts';
 import { differencesOf, recordDifferences } from './differences.ts';
-import { type Plan, sizeProblems } from './plan.ts';
+import { limitSize } from './limits.ts';
 import { warningsOf } from './quality.ts';
-import { changeOf, type ListingRow, rowOf, type Write } from './rows.ts';
+import { changeOf, type ListingRow, rowOf } from './rows.ts';
+import type { ChangedRecord, Effect, Findings, ImportOptions, Plan } from './types.ts';
 
 const RENAMED = 'another slug, and so another address';
-
-/** A stored record that the import changes, with its changes: `price_from 118000 → 121000`. */
-type ChangedRecord = {
-  /** The slug of a listing, or `location mallorca`. */
-  name: string;
-  /** A listing of the `file`, `outside` of it, or `pruned`; `shared`: a location or amenity. */
-  reason: 'file' | 'shared' | 'outside' | 'pruned';
-  changes: string[];
-};
-
-export type Findings = {
-  added: string[];
-  changed: ChangedRecord[];
-  /** `title.fr of`, or `label.es of amenity wifi, shown by` → the slugs of listings. */
-  emptied: Map<string, string[]>;
-  /** A warning that the import causes → the slugs of its listings. */
-  warnings: Map<string, string[]>;
-  /** The listings of the file that have a warning which they had before. */
-  warnedBefore: number;
-};
-
-export type Effect = {
-  writes: Write[];
-  findings: Findings;
-  problems: ImportProblem[];
-  /** The number of public listings of which something is emptied. */
-  emptiedListings: number;
-};
 
 type Replacement = {
   old: StoredListing | undefined;
@@ -73,7 +45,7 @@ export async function compare(
     } else {
       const key = { field: 'slug', value: each.row.listing.slug };
       const name = { kind: 'listing', place: 'the stored listing', key } as const;
-      effect.problems.push(...sizeProblems(each.row, name));
+      effect.problems.push(...limitSize(each.row, name));
     }
     add(effect, each, emptiedRecords);
   }
@@ -99,16 +71,17 @@ function addRecords({ changed, emptied }: Findings, { records }: Plan): Map<stri
 /** The rows of the file, and of listings that show a changed record or are pruned. */
 async function* replacementsOf(
   { records, known, rows, unchanged, pruned }: Plan,
-  { heads }: Catalogue,
+  { summaries }: Catalogue,
   { database, publicSiteUrl }: Pick<ImportOptions, 'database' | 'publicSiteUrl'>,
 ): AsyncGenerator<Replacement> {
   const inFile = new Map(rows.map((row) => [row.columns.id, row]));
-  for (const [id, row] of inFile) if (!heads.has(id)) yield { old: undefined, row, reason: 'file' };
+  for (const [id, row] of inFile)
+    if (!summaries.has(id)) yield { old: undefined, row, reason: 'file' };
   const changed = records.flatMap(({ key, old }) => (old === undefined ? [] : [key]));
   const hidden = new Set(pruned);
   const outside = new Set([...(await findUsers(database, changed)), ...hidden]);
   for (const { id } of unchanged) outside.delete(id);
-  const replaced = [...inFile.keys()].filter((id) => heads.has(id));
+  const replaced = [...inFile.keys()].filter((id) => summaries.has(id));
   const ids = new Set([...replaced, ...[...outside].sort()]);
   for await (const old of readListings(database, [...ids])) {
     const row = inFile.get(old.id);

@@ -3,8 +3,8 @@
 import { LOCALES } from '../../../src/properties/locale-map.ts';
 import { plainTextOf } from '../../../src/properties/rich-text.ts';
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
-import { counted, pluralOf, shown } from '../problem.ts';
 import { isMap } from '../read/listing-schemas.ts';
+import { counted, pluralOf, shown } from '../read/problem.ts';
 
 export type Differences = {
   /** `price_from 118000 → 121000`, `title.fr removed`, `3 photos removed`. */

@@ -4,45 +4,20 @@
  */
 
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
-import type { FileRecord, WholeFile } from '../file.ts';
-import type { ImportProblem, RecordName } from '../problem.ts';
+import type { ImportProblem } from '../read/problem.ts';
 import type { CompleteRecords } from '../read/read.ts';
 import type { FileListing } from '../read/records.ts';
-import type { Catalogue } from '../store.ts';
-import { publicIdsOf, shareProblems } from './guard.ts';
+import type { Catalogue } from '../read/store.ts';
+import type { FileRecord, WholeFile } from '../read/types.ts';
+import { limitShare, limitSize, publicIdsOf } from './limits.ts';
 import { type ListingRow, rowOf } from './rows.ts';
-
-/** A location or amenity that the store has differently, or lacks: then `old` is undefined. */
-export type RecordChange = {
-  kind: 'location' | 'amenity';
-  /** The id of the location, or the slug of the amenity. */
-  key: string;
-  old: Location | Amenity | undefined;
-  now: Location | Amenity;
-};
-
-/** The locations (by id and by slug) and amenities (by slug) that listings may name. */
-type Known = { locations: Map<string, Location>; amenities: Map<string, Amenity> };
-
-export type Plan = {
-  file: WholeFile;
-  /** All problems: of the file alone, of a merged patch, and against the store. */
-  problems: ImportProblem[];
-  /** The records of the store, with those of the file in their place. */
-  known: Known;
-  records: RecordChange[];
-  /** The rows of listings that the store lacks, or has from another source or other rules. */
-  rows: ListingRow[];
-  unchanged: Source[];
-  /** The ids of the public listings that `--prune` hides. */
-  pruned: string[];
-};
+import type { ImportOptions, Known, Plan, Pruning, RecordChange } from './types.ts';
 
 /** Resolves the file against the store. `publicSiteUrl` has no trailing slash. */
 export function plan(
   { file, fileProblems, mergeProblems }: CompleteRecords,
   stored: Catalogue,
-  { publicSiteUrl, pruning = 'none' }: { publicSiteUrl: string; pruning?: Pruning },
+  { publicSiteUrl, pruning = 'none' }: Pick<ImportOptions, 'publicSiteUrl' | 'pruning'>,
 ): Plan {
   const locations = new Map(stored.locations.map((each) => [each.id, each]));
   const amenities = new Map(stored.amenities.map((each) => [each.slug, each]));
@@ -61,11 +36,11 @@ export function plan(
   const problems = distinct(fileProblems, [
     ...mergeProblems,
     ...slugCollisions(file.locations, stored.locations),
-    ...slugCollisions(file.properties, [...stored.heads.values()]),
+    ...slugCollisions(file.properties, [...stored.summaries.values()]),
     ...unknownReferences(file, known),
     ...file.properties.flatMap(heroProblems),
-    ...planned.flatMap(({ name, row }) => sizeProblems(row, name)),
-    ...(pruning === 'some' ? shareProblems('prunes_too_many', pruned.length, stored) : []),
+    ...planned.flatMap(({ name, row }) => limitSize(row, name)),
+    ...(pruning === 'some' ? limitShare('prunes_too_many', pruned.length, stored) : []),
   ]);
   const { rows = [], same = [] } = Object.groupBy(
     planned.map(({ row }) => row),
@@ -100,9 +75,9 @@ function replaceIn<T extends Location | Amenity>(
   });
 }
 
-function differs({ columns }: ListingRow, { heads }: Catalogue): boolean {
-  const head = heads.get(columns.id);
-  return head?.source_hash !== columns.source_hash || head.rendering !== columns.rendering;
+function differs({ columns }: ListingRow, { summaries }: Catalogue): boolean {
+  const old = summaries.get(columns.id);
+  return old?.source_hash !== columns.source_hash || old.rendering !== columns.rendering;
 }
 
 function slugCollisions(
@@ -171,22 +146,6 @@ function sourceOf(listing: FileListing, { locations, amenities }: Known): Source
     amenities: slugs.flatMap((each) => amenities.get(each) ?? []),
   };
 }
-
-/** A row of D1 holds 2 MB: almost half for the source, as much for document and card. */
-const MAX_BYTES = 900_000;
-
-export function sizeProblems({ columns }: ListingRow, record: RecordName): ImportProblem[] {
-  const tooLarge = (to: string, ...texts: (string | null)[]): ImportProblem[] => {
-    const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text ?? ''), 0);
-    if (bytes <= MAX_BYTES) return [];
-    return [{ record, path: '', code: 'too_large', details: [to, bytes, MAX_BYTES] }];
-  };
-  const stored = tooLarge('store', columns.source);
-  return stored.length > 0 ? stored : tooLarge('show', columns.document, columns.card);
-}
-
-/** The fate of public listings outside the file. `some`: at most a fifth is hidden. */
-export type Pruning = 'none' | 'some' | 'all';
 
 function prunedIds(file: WholeFile, stored: Catalogue, pruning: Pruning): string[] {
   if (pruning === 'none') return [];

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { cardOf, render, renderingOf } from '../../../src/properties/render.ts';
 import type { Source } from '../../../src/properties/source.ts';
 import type { properties } from '../../../src/properties/table.ts';
-import type { StoredListing } from '../store.ts';
+import type { StoredListing } from '../read/store.ts';
 
 /** Returns the row of a listing, without the columns of its latest change. */
 export function rowOf(listing: Source, publicSiteUrl: string) {

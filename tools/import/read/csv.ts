@@ -4,10 +4,11 @@ import { CsvError, parse } from 'csv-parse/sync';
 import type * as z from 'zod';
 import { LOCALES } from '../../../src/properties/locale-map.ts';
 import { nearest } from '../../command-line/nearest.ts';
-import { type ReadFile, readRecords, recordName, unreadable, utf8Of } from '../file.ts';
-import type { Fault, ImportProblem, RecordName } from '../problem.ts';
 import { isMap } from './listing-schemas.ts';
+import type { Fault, ImportProblem, RecordName } from './problem.ts';
 import { type Patch, writtenListing } from './records.ts';
+import { readRecords, recordName, unreadable, utf8Of } from './sections.ts';
+import type { ReadFile } from './types.ts';
 
 /** A cell as it is read: its value, or the code of its fault. */
 type ReadCell = { value: unknown } | { code: Fault['code'] };

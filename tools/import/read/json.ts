@@ -4,7 +4,7 @@
  */
 
 import { visit } from 'jsonc-parser';
-import type { Fault } from '../problem.ts';
+import type { Fault } from './problem.ts';
 
 /** A lost value, with its path from the root, e.g. `['properties', 3, 'title', 'en']`. */
 export type Loss = Pick<Fault, 'code' | 'details'> & { path: (string | number)[] };

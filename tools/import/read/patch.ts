@@ -7,41 +7,35 @@ import type * as z from 'zod';
 import { amenity } from '../../../src/properties/resource.ts';
 import type { Source } from '../../../src/properties/source.ts';
 import { didYouMean } from '../../command-line/nearest.ts';
-import {
-  entryFaults,
-  type FileRecord,
-  keysOf,
-  type PatchFile,
-  parsed,
-  type RecordKeys,
-  repeatedKeys,
-  type WholeFile,
-} from '../file.ts';
-import type { Fault, ImportProblem } from '../problem.ts';
-import type { Catalogue } from '../store.ts';
+import { merged, mergedListing } from './merge.ts';
+import { parsed } from './parse.ts';
+import type { Fault, ImportProblem } from './problem.ts';
 import {
   fileListingOf,
-  merged,
-  mergedListing,
+  keysOf,
   type Patch,
+  type RecordKeys,
   withId,
   writtenListing,
   writtenLocation,
 } from './records.ts';
+import { entryFaults, repeatedKeys } from './sections.ts';
+import type { Catalogue } from './store.ts';
+import type { FileRecord, PatchFile, WholeFile } from './types.ts';
 
 /** Returns the ids of the listings that a record names: several only by `hid`. */
 export type Finder = (keys: RecordKeys) => string[];
 
-export function finderOf({ heads }: Pick<Catalogue, 'heads'>): Finder {
-  const byHid = Map.groupBy(heads.values(), ({ hid }) => hid);
-  const bySlug = new Map([...heads.values()].map((head) => [head.slug, head]));
+export function finderOf({ summaries }: Pick<Catalogue, 'summaries'>): Finder {
+  const byHid = Map.groupBy(summaries.values(), ({ hid }) => hid);
+  const bySlug = new Map([...summaries.values()].map((each) => [each.slug, each]));
   return ({ id, hid, slug }) => {
-    if (id !== undefined) return heads.has(id) ? [id] : [];
+    if (id !== undefined) return summaries.has(id) ? [id] : [];
     const same = (hid !== undefined && byHid.get(hid)) || [];
-    const both = same.filter((head) => head.slug === slug);
+    const both = same.filter((each) => each.slug === slug);
     const named = (slug !== undefined && bySlug.get(slug)) || undefined;
-    if (both.length > 0) return both.map((head) => head.id);
-    return same.length > 0 || named === undefined ? same.map((head) => head.id) : [named.id];
+    if (both.length > 0) return both.map((each) => each.id);
+    return same.length > 0 || named === undefined ? same.map((each) => each.id) : [named.id];
   };
 }
 
@@ -81,13 +75,13 @@ export function completePatch(
 function nameFaultOf(
   { id, hid, slug }: RecordKeys,
   ids: readonly string[],
-  { heads }: Catalogue,
+  { summaries }: Catalogue,
   mustBeStored: boolean,
 ): Fault | undefined {
   if ((id ?? hid ?? slug) === undefined) return { path: '', code: 'names_no_listing' };
   if (ids.length > 1) return { path: 'hid', code: 'unclear_hid', value: hid };
   if (ids.length === 1 || !mustBeStored) return undefined;
-  const slugs = [...heads.values()].map((head) => head.slug);
+  const slugs = [...summaries.values()].map((each) => each.slug);
   return { path: '', code: 'not_stored', details: [`${slug}${didYouMean(slug ?? '', slugs)}`] };
 }
 

@@ -1,10 +1,10 @@
 /** Reads the stored records, and completes the file with them. */
 
 import type { Source } from '../../../src/properties/source.ts';
-import type { ReadableFile, WholeFile } from '../file.ts';
-import type { ImportProblem } from '../problem.ts';
-import { type Catalogue, readCatalogue, readListings } from '../store.ts';
 import { completePatch, finderOf } from './patch.ts';
+import type { ImportProblem } from './problem.ts';
+import { type Catalogue, readCatalogue, readListings } from './store.ts';
+import type { ReadableFile, WholeFile } from './types.ts';
 
 /** The records of a file, all whole. */
 export type CompleteRecords = {

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { UserError } from '../../command-line/user-error.ts';
-import type { AcceptedImport } from '../import.ts';
+import type { AcceptedImport } from '../plan/types.ts';
 
 const PAUSES_MS = [1_000, 3_000];
 const DEADLINE_MS = 10_000;

@@ -1,10 +1,8 @@
 /** Writes the lines that report an import to the user of a command. */
 
 import { styleText } from 'node:util';
-import type { AcceptedImport, Counts, ImportOutcome } from '../import.ts';
-import type { Findings } from '../plan/compare.ts';
-import type { Pruning } from '../plan/plan.ts';
-import { counted, type ImportProblem, printable, problemLines } from '../problem.ts';
+import type { AcceptedImport, Counts, Findings, ImportOutcome, Pruning } from '../plan/types.ts';
+import { counted, type ImportProblem, printable, problemLines } from '../read/problem.ts';
 import { type Hook, notify } from './notify.ts';
 
 type Reason = Findings['changed'][number]['reason'];

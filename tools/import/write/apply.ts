@@ -5,7 +5,7 @@
  */
 
 import { messageOf } from '../../command-line/user-error.ts';
-import { readState } from '../store.ts';
+import { readState } from '../read/store.ts';
 import type { Staged } from './stage.ts';
 
 /** A row of the staging table cannot be null. */

@@ -1,9 +1,8 @@
 /** Stages an import: writes its rows into the staging table, which no reader sees. */
 
 import { batchesOf } from '../../database/tables.ts';
-import type { ImportOptions } from '../import.ts';
-import type { Plan } from '../plan/plan.ts';
 import type { Write } from '../plan/rows.ts';
+import type { ImportOptions, Plan } from '../plan/types.ts';
 
 const STAGE = `
   INSERT INTO import_staging (import_id, kind, key, row, source, document, card)

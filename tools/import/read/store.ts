@@ -1,18 +1,18 @@
 /** The reads of an import. Ids travel as one JSON parameter: D1 binds at most 100. */
 
 import { sql } from 'drizzle-orm';
-import type { Amenity, Location, Source } from '../../src/properties/source.ts';
-import { amenities, importStaging, locations, properties } from '../../src/properties/table.ts';
-import { statementOf } from '../../src/storage/statement.ts';
-import { databaseIdentity } from '../../src/storage/table.ts';
+import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
+import { amenities, importStaging, locations, properties } from '../../../src/properties/table.ts';
+import { statementOf } from '../../../src/storage/statement.ts';
+import { databaseIdentity } from '../../../src/storage/table.ts';
 
-/** A response with this many heads is a megabyte. */
-const HEADS_PER_QUERY = 5_000;
+/** A response with this many summaries is a megabyte. */
+const SUMMARIES_PER_QUERY = 5_000;
 /** A page of this many usual listings is half a megabyte. */
 const LISTINGS_PER_QUERY = 50;
 
 /** The part of a stored listing that shows whether a file changes it. */
-export type Head = Pick<
+export type ListingSummary = Pick<
   typeof properties.$inferSelect,
   'id' | 'slug' | 'status' | 'source_hash' | 'rendering'
 > & { hid: string | null };
@@ -33,11 +33,11 @@ type State = {
   newestChange: number;
 };
 
-/** `heads` has the head of each listing by its id. */
+/** `summaries` has each listing by its id. */
 export type Catalogue = State & {
   locations: Location[];
   amenities: Amenity[];
-  heads: ReadonlyMap<string, Head>;
+  summaries: ReadonlyMap<string, ListingSummary>;
 };
 
 const STATE = statementOf(sql<State>`
@@ -50,9 +50,9 @@ const LOCATIONS = statementOf(sql<typeof locations.$inferSelect>`
 const AMENITIES = statementOf(sql<typeof amenities.$inferSelect>`
   select slug, label from ${amenities} order by slug`);
 
-const HEADS = statementOf(sql<Head>`
+const SUMMARIES = statementOf(sql<ListingSummary>`
   select id, source->>'$.hid' as hid, slug, status, source_hash, rendering
-  from ${properties} where id > ${sql.placeholder('last')} order by id limit ${HEADS_PER_QUERY}`);
+  from ${properties} where id > ${sql.placeholder('last')} order by id limit ${SUMMARIES_PER_QUERY}`);
 
 const LISTINGS = statementOf(sql<Omit<StoredListing, 'listing'> & { source: string }>`
   select id, slug, status, source, document, change_seq, changed_at, removed_slug, former_slugs
@@ -78,17 +78,17 @@ export async function readCatalogue(database: D1Database): Promise<Catalogue> {
   const state = await readState(database);
   const locationRows = await LOCATIONS.rows(database, {});
   const amenityRows = await AMENITIES.rows(database, {});
-  const heads = new Map<string, Head>();
+  const summaries = new Map<string, ListingSummary>();
   for (let last: string | undefined = ''; last !== undefined; ) {
-    const rows: Head[] = await HEADS.rows(database, { last });
-    for (const row of rows) heads.set(row.id, row);
-    last = rows.length < HEADS_PER_QUERY ? undefined : rows.at(-1)?.id;
+    const rows: ListingSummary[] = await SUMMARIES.rows(database, { last });
+    for (const row of rows) summaries.set(row.id, row);
+    last = rows.length < SUMMARIES_PER_QUERY ? undefined : rows.at(-1)?.id;
   }
   return {
     ...state,
     locations: locationRows.map(({ id, slug, name }) => ({ id, slug, name: JSON.parse(name) })),
     amenities: amenityRows.map(({ slug, label }) => ({ slug, label: JSON.parse(label) })),
-    heads,
+    summaries,
   };
 }
 

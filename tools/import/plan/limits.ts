@@ -1,0 +1,36 @@
+/** The limits of an import: how many listings it may hide or empty, and how large one may be. Pure. */
+
+import { counted, type ImportProblem, type RecordName, THE_FILE } from '../read/problem.ts';
+import type { Catalogue } from '../read/store.ts';
+import type { ListingRow } from './rows.ts';
+
+/** Of the public listings. More are hidden or emptied only if the user allows it. */
+const MAX_SHARE = 1 / 5;
+
+export function limitShare(
+  code: 'prunes_too_many' | 'empties_too_many',
+  count: number,
+  stored: Catalogue,
+): ImportProblem[] {
+  const all = publicIdsOf(stored).length;
+  if (count <= all * MAX_SHARE) return [];
+  const details = [count, counted(all, 'public listing')];
+  return [{ record: THE_FILE, path: '', code, details }];
+}
+
+export function publicIdsOf({ summaries }: Catalogue): string[] {
+  return [...summaries.values()].filter(({ status }) => status !== 'hidden').map(({ id }) => id);
+}
+
+/** A row of D1 holds 2 MB: almost half for the source, as much for document and card. */
+const MAX_BYTES = 900_000;
+
+export function limitSize({ columns }: ListingRow, record: RecordName): ImportProblem[] {
+  const tooLarge = (to: string, ...texts: (string | null)[]): ImportProblem[] => {
+    const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text ?? ''), 0);
+    if (bytes <= MAX_BYTES) return [];
+    return [{ record, path: '', code: 'too_large', details: [to, bytes, MAX_BYTES] }];
+  };
+  const stored = tooLarge('store', columns.source);
+  return stored.length > 0 ? stored : tooLarge('show', columns.document, columns.card);
+}

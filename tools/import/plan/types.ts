@@ -1,0 +1,94 @@
+/** An import from its plan to its outcome. */
+
+import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
+import type { ImportProblem } from '../read/problem.ts';
+import type { WholeFile } from '../read/types.ts';
+import type { ListingRow, Write } from './rows.ts';
+
+/** The fate of public listings outside the file. `some`: at most a fifth is hidden. */
+export type Pruning = 'none' | 'some' | 'all';
+
+export type ImportOptions = {
+  database: D1Database;
+  /** Has no trailing slash. */
+  publicSiteUrl: string;
+  isDryRun: boolean;
+  pruning?: Pruning;
+  allowEmptied?: boolean;
+  /** Called after each batch with the number of listings that have been through a phase. */
+  onProgress: (phase: 'checked' | 'staged', done: number, total: number) => void;
+};
+
+/** A location or amenity that the store has differently, or lacks: then `old` is undefined. */
+export type RecordChange = {
+  kind: 'location' | 'amenity';
+  /** The id of the location, or the slug of the amenity. */
+  key: string;
+  old: Location | Amenity | undefined;
+  now: Location | Amenity;
+};
+
+/** The locations (by id and by slug) and amenities (by slug) that listings may name. */
+export type Known = { locations: Map<string, Location>; amenities: Map<string, Amenity> };
+
+export type Plan = {
+  file: WholeFile;
+  /** All problems: of the file alone, of a merged patch, and against the store. */
+  problems: ImportProblem[];
+  /** The records of the store, with those of the file in their place. */
+  known: Known;
+  records: RecordChange[];
+  /** The rows of listings that the store lacks, or has from another source or other rules. */
+  rows: ListingRow[];
+  unchanged: Source[];
+  /** The ids of the public listings that `--prune` hides. */
+  pruned: string[];
+};
+
+/** A stored record that the import changes, with its changes: `price_from 118000 → 121000`. */
+export type ChangedRecord = {
+  /** The slug of a listing, or `location mallorca`. */
+  name: string;
+  /** A listing of the `file`, `outside` of it, or `pruned`; `shared`: a location or amenity. */
+  reason: 'file' | 'shared' | 'outside' | 'pruned';
+  changes: string[];
+};
+
+export type Findings = {
+  added: string[];
+  changed: ChangedRecord[];
+  /** `title.fr of`, or `label.es of amenity wifi, shown by` → the slugs of listings. */
+  emptied: Map<string, string[]>;
+  /** A warning that the import causes → the slugs of its listings. */
+  warnings: Map<string, string[]>;
+  /** The listings of the file that have a warning which they had before. */
+  warnedBefore: number;
+};
+
+export type Effect = {
+  writes: Write[];
+  findings: Findings;
+  problems: ImportProblem[];
+  /** The number of public listings of which something is emptied. */
+  emptiedListings: number;
+};
+
+export type Counts = { added: number; changed: number; unchanged: number };
+
+export type AcceptedImport = {
+  kind: 'accepted';
+  listings: Counts;
+  locations: Counts;
+  amenities: Counts;
+  findings: Findings;
+  /** Listings that the feed shows differently now. */
+  changes: number;
+  /** The public slugs of these listings, former ones too. */
+  slugs: ReadonlySet<string>;
+  /** The cursor that a reader of all changes has afterwards. */
+  resumeCursor: string;
+};
+
+export type ImportOutcome =
+  | { kind: 'rejected'; problems: ImportProblem[]; findings?: Findings }
+  | AcceptedImport;
