@@ -5,7 +5,11 @@ import * as z from 'zod';
 import { endOfDay, keyFields, SCOPES } from '../src/auth/named-keys.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { UserError } from './command-line/user-error.ts';
-import { chosenEnvironment, readWranglerConfig } from './command-line/wrangler-config.ts';
+import {
+  chosenEnvironment,
+  readWranglerConfig,
+  type WranglerConfig,
+} from './command-line/wrangler-config.ts';
 
 const USAGE = `Usage: npm run -s api-key -- --name NAME --scope SCOPE... [--expires DATE] [--env NAME]
 
@@ -28,11 +32,16 @@ type KeyOptions = ReturnType<typeof parseKeyOptions>;
 /** The service validates the other fields. */
 const knownKeys = z.array(z.object({ name: z.string() })).catch([]);
 
-export const command: Command<KeyOptions> = { usage: USAGE, parse: parseKeyOptions, run: printKey };
+/** Tests pass `parse` another wrangler.toml. */
+export const command = {
+  usage: USAGE,
+  parse: parseKeyOptions,
+  run: printKey,
+} satisfies Command<KeyOptions>;
 
 if (import.meta.main) await runCommand(command);
 
-function parseKeyOptions(args: string[]) {
+function parseKeyOptions(args: string[], config = readWranglerConfig()) {
   const { values } = readArguments('api-key', args, {
     name: { type: 'string' },
     scope: { type: 'string', multiple: true },
@@ -51,7 +60,7 @@ function parseKeyOptions(args: string[]) {
     requireValid('--expires', fields.expires, expires);
     if (endOfDay(expires) <= Date.now()) throw new UserError(`--expires ${expires} is in the past`);
   }
-  if (namesIn(environment).includes(name)) {
+  if (namesIn(config, environment).includes(name)) {
     throw new UserError(`--name ${name} is the name of another key in wrangler.toml`);
   }
   return { name, scopes: SCOPES.filter((each) => scopes.includes(each)), expires, environment };
@@ -64,8 +73,7 @@ function requireValid(option: string, schema: z.ZodType, value: string): void {
 }
 
 /** Returns the names of the keys that an environment has. */
-function namesIn(environment: string | undefined): string[] {
-  const config = readWranglerConfig();
+function namesIn(config: WranglerConfig, environment: string | undefined): string[] {
   const own = environment === undefined ? config : config.env[environment];
   return knownKeys.parse(own?.vars.API_KEYS).map(({ name }) => name);
 }

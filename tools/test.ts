@@ -1,17 +1,18 @@
-/** `npm test`: runs the checks at the same time, and then the tests. USAGE has the details. */
+/** `npm test`: runs the checks and the tests at the same time. USAGE has the details. */
 
-import { execFile } from 'node:child_process';
-import { existsSync, globSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { freemem, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { Writable } from 'node:stream';
+import * as z from 'zod';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { userPath } from './command-line/npm.ts';
 import { UserError } from './command-line/user-error.ts';
 
 const USAGE = `Usage: npm test [-- FILE...]
 
-Runs the checks, and then all tests. With names of test files or folders it runs only these, without the checks.
+Runs the checks and all tests. With names of test files or folders it runs only these, without the checks.
 FULL=1 npm test runs the long forms of the load, fault and crash tests too.
 The last line counts the tests; a failed check counts as one.
 
@@ -21,7 +22,6 @@ Example: npm test -- test/events`;
 const CHROMIUM = '/usr/bin/chromium';
 /** A file system in memory, on Linux. */
 const MEMORY = '/dev/shm';
-const MAX_OUTPUT_BYTES = 64 * 1_024 ** 2;
 /** More than the files of a run take. */
 const ROOM_BYTES = 1_024 ** 3;
 
@@ -33,7 +33,11 @@ const CHECKS = [
   { name: 'types', program: 'tsc', args: ['--checkers', '1'] },
 ];
 
-type Outcome = { passed: number; failed: number; skipped: number };
+const report = z.object({
+  numPassedTests: z.int(),
+  numFailedTests: z.int(),
+  numPendingTests: z.int(),
+});
 
 export const command: Command<string[]> = { usage: USAGE, parse: parseFiles, run: runAll };
 
@@ -52,22 +56,22 @@ function parseFiles(args: string[]): string[] {
 }
 
 async function runAll(files: readonly string[]): Promise<number> {
-  process.env.CI ??= 'true';
-  // Vitest prints colours where CI is set.
-  if (!process.stdout.isTTY) process.env.NO_COLOR ??= '1';
-  const parent = hasRoomInMemory() ? MEMORY : tmpdir();
-  const scratch = mkdtempSync(join(parent, `npm-test-${process.pid}-`));
-  process.env.TMPDIR = scratch;
+  const scratch = mkdtempSync(join(hasRoomInMemory() ? MEMORY : tmpdir(), 'npm-test-'));
   process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));
   // Tests start many programs: Node caches compiled code for the next program.
-  process.env.NODE_COMPILE_CACHE = join(scratch, 'compiled');
-  const isChecked = files.length > 0 || (await runChecks());
-  const outcome = isChecked ? await runTests(files) : { passed: 0, failed: 1, skipped: 0 };
-  const { passed, failed, skipped } = outcome;
-  console.log(`\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
-  // A test that hangs must not keep this program running.
-  process.exit(failed === 0 ? 0 : 1);
+  Object.assign(process.env, { TMPDIR: scratch, NODE_COMPILE_CACHE: join(scratch, 'compiled') });
+  const [failedChecks, tests] = await Promise.all([
+    files.length > 0 ? 0 : runChecks(),
+    runTests(files, join(scratch, 'report.json')),
+  ]);
+  const failed = tests.failed + failedChecks;
+  const unmet = process.env.FULL ? [] : ['FULL=1'];
+  if (!existsSync(CHROMIUM)) unmet.push(CHROMIUM);
+  if (tests.skipped > 0 && unmet.length > 0) console.log(`Skipped tests need: ${unmet.join(', ')}`);
+  const skipped = tests.skipped > 0 ? `, ${tests.skipped} skipped` : '';
+  console.log(`\n${tests.passed} passed, ${failed} failed${skipped}`);
+  return failed === 0 ? 0 : 1;
 }
 
 /** Tests make hundreds of databases, whose writes would wait for a disk. */
@@ -80,71 +84,43 @@ function hasRoomInMemory(): boolean {
   }
 }
 
-async function runChecks(): Promise<boolean> {
-  const results = await Promise.all(
-    CHECKS.map(async ({ name, program, args }) => {
-      const startedAt = Date.now();
-      const { hasPassed, output } = await run(program, args);
-      const seconds = ((Date.now() - startedAt) / 1_000).toFixed(1);
-      if (!hasPassed) console.log(output.trimEnd());
-      console.log(`— ${name}: ${hasPassed ? 'ok' : 'FAILED'} (${seconds} s)`);
-      return hasPassed;
-    }),
-  );
-  return results.every((hasPassed) => hasPassed);
-}
-
-function run(
-  program: string,
-  args: readonly string[],
-): Promise<{ hasPassed: boolean; output: string }> {
-  return new Promise((resolve) => {
-    execFile(program, args, { maxBuffer: MAX_OUTPUT_BYTES }, (error, stdout, stderr) =>
-      resolve({ hasPassed: error === null, output: stdout + stderr || String(error) }),
-    );
-  });
-}
-
-async function runTests(files: readonly string[]): Promise<Outcome> {
-  const { startVitest } = await import('vitest/node');
-  const { streams, release } = withholdOutput();
-  // A line for each file, and none for slow tests.
-  const reporters: ['default', object][] = [['default', { summary: false }]];
-  const options = { run: true, reporters, slowTestThreshold: 3_600_000 };
-  const { state } = await startVitest([...files], options, {}, streams);
-  const states = state
-    .getTestModules()
-    .flatMap(({ children }) => [...children.allTests()].map((test) => test.result().state));
-  const count = (wanted: string) => states.filter((each) => each === wanted).length;
-  // A file that cannot be loaded has no failed tests, but Vitest sets the exit code.
-  const failed = count('failed') || (process.exitCode ? 1 : 0);
-  const withheld = release();
-  if (failed > 0 && withheld !== '') console.error(`\nThe runtime printed:\n\n${withheld}`);
-  const skipped = count('skipped');
-  const unmet = process.env.FULL ? [] : ['FULL=1'];
-  if (!existsSync(CHROMIUM)) unmet.push(CHROMIUM);
-  if (skipped > 0 && unmet.length > 0) console.log(`Skipped tests need: ${unmet.join(', ')}`);
-  return { passed: count('passed'), failed, skipped };
-}
-
-/** Withholds all output until `release`, which returns it, except what is written to `streams`. */
-export function withholdOutput() {
-  const withheld: string[] = [];
-  const withhold = (stream: NodeJS.WriteStream) => {
-    const write = stream.write.bind(stream);
-    stream.write = (chunk) => withheld.push(String(chunk)) > 0;
-    return new Writable({
-      // At once, so that the two streams keep their order.
-      write: (chunk, _encoding, done) => {
-        write(chunk);
-        done();
-      },
+/** Prints a line for each check, and what a failed one says. Returns the number of failed ones. */
+async function runChecks(): Promise<number> {
+  const results = CHECKS.map(({ name, program, args }) => {
+    const startedAt = performance.now();
+    return new Promise<boolean>((resolve) => {
+      execFile(program, args, { maxBuffer: Number.POSITIVE_INFINITY }, (error, stdout, stderr) => {
+        const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
+        if (error !== null) console.log((stdout + stderr || String(error)).trimEnd());
+        console.log(`— ${name}: ${error === null ? 'ok' : 'FAILED'} (${seconds} s)`);
+        resolve(error !== null);
+      });
     });
+  });
+  return (await Promise.all(results)).filter((hasFailed) => hasFailed).length;
+}
+
+/** Runs Vitest. Its errors, and those of the runtime, are shown only if a test fails. */
+async function runTests(files: readonly string[], reportFile: string) {
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`];
+  const colors = process.stdout.isTTY ? {} : { NO_COLOR: '1' };
+  const vitest = spawn('vitest', ['run', ...reporters, '--slowTestThreshold=3600000', ...files], {
+    stdio: ['ignore', 'inherit', 'pipe'],
+    env: { ...process.env, ...colors, CI: 'true' },
+  });
+  process.on('exit', () => vitest.kill());
+  let errors = '';
+  vitest.stderr.setEncoding('utf8').on('data', (text: string) => {
+    errors += text;
+  });
+  const [code] = await once(vitest, 'close');
+  if (code !== 0) console.error(errors);
+  const counts = existsSync(reportFile) ? JSON.parse(readFileSync(reportFile, 'utf8')) : undefined;
+  const { data } = report.safeParse(counts);
+  return {
+    passed: data?.numPassedTests ?? 0,
+    // A file that cannot be loaded has no failed tests.
+    failed: data?.numFailedTests || (code === 0 ? 0 : 1),
+    skipped: data?.numPendingTests ?? 0,
   };
-  const streams = { stdout: withhold(process.stdout), stderr: withhold(process.stderr) };
-  const release = () => {
-    for (const stream of [process.stdout, process.stderr]) Reflect.deleteProperty(stream, 'write');
-    return withheld.join('');
-  };
-  return { streams, release };
 }

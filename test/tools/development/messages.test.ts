@@ -1,34 +1,29 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect, it } from 'vitest';
-import { requestLine } from '../../../tools/development/messages.ts';
-
-const line = (fields: object) =>
-  stripVTControlCharacters(
-    requestLine(
-      JSON.stringify({ level: 'info', message: 'request', request_id: 'req_1', ...fields }),
-    ) ?? '',
-  );
+import { requestLine, welcome } from '../../../tools/development/messages.ts';
 
 const read = { method: 'GET', route: '/api/v1/web/properties', status: 200, duration_ms: 12 };
 
 it.each([
+  [{ caller: 'site', cache: 'memory', colo: 'DFW' }, '200 GET', 'memory site'],
+  [{ status: 400, error_code: 'bad', error_param: 'limit' }, '400 GET', 'bad limit'],
   [
-    { ...read, caller: 'marketing-site', cache: 'memory', colo: 'DFW' },
-    '200 GET /api/v1/web/properties 12 ms memory marketing-site',
+    { method: 'OPTIONS', rejected_origin: 'https://a.example' },
+    '200 OPTIONS',
+    'https://a.example is not in CORS_ORIGINS',
   ],
-  [
-    { ...read, status: 400, error_code: 'validation_error', error_param: 'limit' },
-    '400 GET /api/v1/web/properties 12 ms validation_error limit',
-  ],
-  [
-    { ...read, status: 405, method: 'OPTIONS', rejected_origin: 'https://site.example' },
-    '405 OPTIONS /api/v1/web/properties 12 ms https://site.example is not in CORS_ORIGINS',
-  ],
-])('%j on a terminal is: %s', (fields, shown) => {
-  expect(line(fields)).toBe(shown);
+])('a request with %j is shown on a terminal as %s … %s', (fields, head, end) => {
+  const line = JSON.stringify({ level: 'info', message: 'request', id: 1, ...read, ...fields });
+  const shown = stripVTControlCharacters(requestLine(line) ?? '');
+  expect(shown).toBe(`${head} /api/v1/web/properties 12 ms ${end}`);
 });
 
 it('another line of the log is shown unchanged', () => {
   expect(requestLine('{"level":"error","message":"no database"}')).toBeUndefined();
-  expect(requestLine('⎔ Reloading local server...')).toBeUndefined();
+});
+
+it('the first API key is quoted for a shell', () => {
+  const shown = welcome('http://localhost:3001', 9_229, new Map([['API_KEY', " the key's,other"]]));
+  expect(shown).toContain(`-H 'x-api-key: the key'\\''s'`);
+  expect(shown).not.toContain('other');
 });
