@@ -5,13 +5,13 @@ import { dirname, join, relative } from 'node:path';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { userPath } from './command-line/npm.ts';
 import { PROJECT_DIRECTORY } from './command-line/project.ts';
+import { inScratchFolder } from './command-line/scratch.ts';
 import { TARGET_OPTIONS, TARGET_USAGE, targetOf } from './command-line/target.ts';
 import { messageOf, UserError } from './command-line/user-error.ts';
 import { dump } from './database/dump.ts';
 import { requireIdentity } from './database/identity.ts';
 import { loadDump } from './database/load-dump.ts';
 import { nameOfDatabase, withDatabase } from './database/open.ts';
-import { inScratchFolder } from './database/scratch.ts';
 
 const USAGE = `Usage: npm run backup [-- [--remote] [--env NAME] [--out FILE]]
 
@@ -47,10 +47,11 @@ async function run({ target, out }: Request, open = withDatabase): Promise<numbe
     mkdirSync(dirname(path), { recursive: true });
     await inScratchFolder(dirname(path), async (folder) => {
       const file = join(folder, 'backup.sql');
-      await open(target, async (database) => {
+      const write = async (database: D1Database) => {
         await requireIdentity(database, target);
         await dump(database, name, file);
-      });
+      };
+      await open(target, write, 'read');
       using loaded = await loadDump(file, folder);
       renameSync(file, path);
       const shown = relative(process.cwd(), path) || path;

@@ -5,13 +5,13 @@ import { accessSync, constants } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { faultsOf } from '../src/config.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
+import { withLocalLock } from './command-line/local-lock.ts';
 import {
   PROJECT_DIRECTORY,
   WRANGLER_ENVIRONMENT,
   wranglerCommand,
 } from './command-line/project.ts';
 import { readVars } from './development/dev-vars.ts';
-import { withLocalLock } from './development/local-lock.ts';
 import { isNoise, requestLine, welcome } from './development/messages.ts';
 import { findDebuggerPort, portOf, requireFreePort } from './development/port.ts';
 import { prepareDevelopment } from './development/prepare.ts';

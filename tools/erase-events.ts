@@ -70,7 +70,7 @@ async function run(request: Request, open = withDatabase): Promise<number> {
       throw new UserError(`there is no ledger ${ledger}`);
     }
     if (!isDryRun) checkLedger(ledger);
-    await open(target, async (database) => {
+    const work = async (database: D1Database) => {
       await requireIdentity(database, target);
       const lineage = await readLineage(database);
       if (aggregate !== undefined) {
@@ -80,7 +80,8 @@ async function run(request: Request, open = withDatabase): Promise<number> {
       setState('A part of it may be erased: run the command again.');
       const erased = await applyLedger(database, lineage, readLedger(ledger));
       console.log(`Erased again, by the ledger ${ledger}: ${formatEvents(erased)}.`);
-    });
+    };
+    await open(target, work, isDryRun ? 'read' : 'write');
     return 0;
   } catch (error) {
     const failed = error instanceof UserError ? '' : 'The erasure failed: ';

@@ -6,10 +6,9 @@ import { pipeline } from 'node:stream/promises';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { userPath } from './command-line/npm.ts';
 import { showProgress } from './command-line/progress.ts';
+import { inScratchFolder } from './command-line/scratch.ts';
 import { TARGET_OPTIONS, TARGET_USAGE, type Target, targetOf } from './command-line/target.ts';
 import { messageOf, UserError } from './command-line/user-error.ts';
-import { inScratchFolder } from './database/scratch.ts';
-import { withLocalLock } from './development/local-lock.ts';
 import { exportListings } from './import/export.ts';
 import { openMigrated } from './import/load-listings.ts';
 
@@ -40,8 +39,7 @@ function parse(args: string[]): Request {
 
 async function run(request: Request, open = openMigrated): Promise<number> {
   try {
-    const write = () => writeCatalogue(request, open);
-    await (request.target.kind === 'local' ? withLocalLock(write) : write());
+    await writeCatalogue(request, open);
     return 0;
   } catch (error) {
     const to = request.out === undefined ? '' : ` to ${request.out}`;

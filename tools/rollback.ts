@@ -12,6 +12,7 @@ import { findServed, listVersions, type Version } from './cloudflare/versions.ts
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { findCommit, MESSAGE_CHARACTERS, unpackCommit } from './command-line/git.ts';
 import { PROJECT_DIRECTORY } from './command-line/project.ts';
+import { inScratchFolder } from './command-line/scratch.ts';
 import { UserError } from './command-line/user-error.ts';
 import {
   CONFIG_FILE,
@@ -19,7 +20,6 @@ import {
   commandFor,
   soundDeploymentOf,
 } from './command-line/wrangler-config.ts';
-import { inScratchFolder } from './database/scratch.ts';
 
 const USAGE = `Usage: npm run rollback [-- [--to TAG] [--env NAME]]
 

@@ -13,6 +13,7 @@
 import { createHash } from 'node:crypto';
 import { appendFileSync, closeSync, openSync } from 'node:fs';
 import { UserError, withPath } from '../command-line/user-error.ts';
+import { IDENTITY, rejectUnfinishedRestore } from './identity.ts';
 import { readColumns, readPages, readSchema, type SqlValue } from './tables.ts';
 
 export const HEAD = '-- backup of ';
@@ -21,19 +22,24 @@ const MAX_ATTEMPTS = 5;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these would end a line or a text
 const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 
-/** Writes the events of its start. Starts again if an import was applied meanwhile. */
+/** Writes the events of its start. Starts again after an import, a restore or a rewind meanwhile. */
 export async function dump(database: D1Database, name: string, file: string): Promise<void> {
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-    const before = await findLastImport(database);
+    const before = await findState(database);
     await writeAll(database, name, file);
-    if ((await findLastImport(database)) === before) return;
+    if ((await findState(database)) === before) return;
   }
-  throw new UserError('listings were imported again and again during the backup');
+  throw new UserError('the database was changed by imports again and again during the backup');
 }
 
-function findLastImport(database: D1Database): Promise<string | null> {
-  const applied = database.prepare(`SELECT import_id FROM import_staging WHERE kind = 'applied'`);
-  return applied.first<string>('import_id');
+/** Returns the generation and the last import. Throws a `UserError` during a restore. */
+async function findState(database: D1Database): Promise<string> {
+  await rejectUnfinishedRestore(database);
+  const state = database.prepare(
+    `SELECT generation, (SELECT import_id FROM import_staging WHERE kind = 'applied') AS last_import
+     FROM ${IDENTITY}`,
+  );
+  return JSON.stringify(await state.first());
 }
 
 async function writeAll(database: D1Database, name: string, file: string): Promise<void> {

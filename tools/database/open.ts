@@ -3,9 +3,9 @@
 import { openAccount } from '../cloudflare/account.ts';
 import { getDatabase } from '../cloudflare/resources.ts';
 import { restDatabase } from '../cloudflare/rest-database.ts';
+import { withLocalLock } from '../command-line/local-lock.ts';
 import type { Target } from '../command-line/target.ts';
 import { deploymentOf, readWranglerConfig } from '../command-line/wrangler-config.ts';
-import { withLocalLock } from '../development/local-lock.ts';
 import { type OpenDatabase, openInMemory, openLocal } from './local.ts';
 
 /** Opens the database that `dev` serves, one in memory or a deployed one. The caller closes it. */
@@ -19,10 +19,11 @@ export async function openDatabase(
 
 export type WithDatabase = typeof withDatabase;
 
-/** Opens the database for the work, the local one while no other program has the lock. */
+/** Opens the database for the work. Work that writes waits for the lock of the local database. */
 export async function withDatabase<T>(
   { kind, environment }: Target,
   work: (database: D1Database) => Promise<T>,
+  access: 'read' | 'write' = 'write',
 ): Promise<T> {
   const openAndWork = async () => {
     const { database, close } = await openDatabase(kind, environment);
@@ -33,7 +34,7 @@ export async function withDatabase<T>(
       await close().catch(() => undefined);
     }
   };
-  return kind === 'remote' ? openAndWork() : withLocalLock(openAndWork);
+  return kind === 'local' && access === 'write' ? withLocalLock(openAndWork) : openAndWork();
 }
 
 async function openRemote(environment: string | undefined): Promise<OpenDatabase> {

@@ -1,6 +1,7 @@
 /** Loads a listings file into the local or the remote database, for `import-listings` and `dev`. */
 
 import { publicSiteUrl } from '../../src/config.ts';
+import { withLocalLock } from '../command-line/local-lock.ts';
 import { showProgress } from '../command-line/progress.ts';
 import { UserError } from '../command-line/user-error.ts';
 import { commandFor, readWranglerConfig, varsOf } from '../command-line/wrangler-config.ts';
@@ -9,7 +10,6 @@ import type { OpenDatabase } from '../database/local.ts';
 import { findPendingMigrations, migrate, migrationNames } from '../database/migrations.ts';
 import { openDatabase } from '../database/open.ts';
 import { readVars } from '../development/dev-vars.ts';
-import { withLocalLock } from '../development/local-lock.ts';
 import { importListings } from './import.ts';
 import type { ImportOptions, ImportOutcome } from './plan/types.ts';
 import type { ReadableFile } from './read/types.ts';
@@ -20,10 +20,10 @@ export type LoadOptions = Pick<ImportOptions, 'isDryRun' | 'pruning' | 'allowEmp
   environment?: string | undefined;
 };
 
-/** Imports into the database. Waits for its turn at the local one. */
+/** Imports into the database. Waits for its turn at the local one, unless it is a dry run. */
 export function loadInTurn(read: ReadableFile, options: LoadOptions): Promise<ImportOutcome> {
   const load = () => loadListings(read, options);
-  return options.isRemote ? load() : withLocalLock(load);
+  return options.isRemote || options.isDryRun ? load() : withLocalLock(load);
 }
 
 /** Imports into the database of `openMigrated`. The caller must have the turn. */

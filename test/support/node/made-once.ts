@@ -6,7 +6,7 @@
 import { existsSync, mkdtempSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { inject } from 'vitest';
-import { withLocalLock } from '../../../tools/development/local-lock.ts';
+import { withLocalLock } from '../../../tools/command-line/local-lock.ts';
 
 /** Returns the directory of that name, which `fill` has filled. */
 export async function madeOnce(

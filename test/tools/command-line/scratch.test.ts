@@ -3,14 +3,14 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { inScratchFolder } from '../../../tools/database/scratch.ts';
+import { inScratchFolder } from '../../../tools/command-line/scratch.ts';
 
 const parent = mkdtempSync(join(tmpdir(), 'scratch-'));
 afterAll(() => rmSync(parent, { recursive: true }));
 
 /** Works in a scratch folder until it is ended. */
 const PROGRAM = `
-  const { inScratchFolder } = await import(${JSON.stringify(resolve('tools/database/scratch.ts'))});
+  const { inScratchFolder } = await import(${JSON.stringify(resolve('tools/command-line/scratch.ts'))});
   await inScratchFolder(process.argv[1], () => {
     console.log('at work');
     return new Promise((resolve) => setTimeout(resolve, 600_000));

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { withLocalLock } from '../../../tools/development/local-lock.ts';
+import { withLocalLock } from '../../../tools/command-line/local-lock.ts';
 
 let folder: string;
 let file: string;
@@ -57,7 +57,7 @@ it('a lock of another program lasts until that is killed', async () => {
   // A timer keeps it: the garbage collector takes a promise that nothing can settle, and the lock
   // with it.
   const code = `
-    const { withLocalLock } = await import(${JSON.stringify(resolve('tools/development/local-lock.ts'))});
+    const { withLocalLock } = await import(${JSON.stringify(resolve('tools/command-line/local-lock.ts'))});
     await withLocalLock(() => {
       console.log('taken');
       return new Promise((resolve) => setTimeout(resolve, 600_000));
