@@ -15,6 +15,8 @@ const D1_WRITE_DEADLINE_MS = 10_000;
 /** Each up to a tenth longer or shorter. The last retry begins within `RETRY_WINDOW_MS`. */
 const PAUSES_MS = [50, 150, 400, 700];
 const RETRY_WINDOW_MS = 1_500;
+/** An import may lock the local database for as long as this. Deployed databases have no locks. */
+const LOCKED_WINDOW_MS = 60_000;
 /** A pause at a locked database is up to a half shorter. */
 const LOCKED_PAUSE_MS = 200;
 
@@ -69,7 +71,7 @@ const FORGOTTEN_AFTER_MS = 60_000;
 async function callWithin<T>(deadlineMs: number, name: string, call: () => Promise<T>): Promise<T> {
   const startedAt = Date.now();
   try {
-    const result = await withDeadline(retryTransientFaults(call, deadlineMs), deadlineMs, name);
+    const result = await retryTransientFaults(call, deadlineMs, name);
     failedAt = Number.NEGATIVE_INFINITY;
     return result;
   } catch (error) {
@@ -107,30 +109,32 @@ function warnOfSize(bytes: number): void {
   logFault('the database fills up', new Error(`${bytes} bytes are ${percent} % of D1's limit`));
 }
 
-async function retryTransientFaults<T>(call: () => Promise<T>, deadlineMs: number): Promise<T> {
+/** The deadline starts again when a lock is met. */
+async function retryTransientFaults<T>(
+  call: () => Promise<T>,
+  deadlineMs: number,
+  name: string,
+): Promise<T> {
   const startedAt = Date.now();
+  let deadline = startedAt + deadlineMs;
   for (let attempt = 1; ; attempt += 1) {
     noteMore('database_attempts', 1);
     try {
-      return await call();
+      return await withDeadline(call(), deadline - Date.now(), name);
     } catch (error) {
-      const pause = pauseAfter(error, attempt, Date.now() - startedAt, deadlineMs);
+      const pause = pauseAfter(error, attempt, Date.now() - startedAt);
       if (pause === undefined) throw error;
       await new Promise((resolve) => setTimeout(resolve, pause));
+      if (hasText(error, LOCKED)) deadline = Date.now() + deadlineMs;
     }
   }
 }
 
 /** Returns the milliseconds until the retry, or undefined when there is none. */
-function pauseAfter(
-  error: unknown,
-  attempt: number,
-  elapsedMs: number,
-  deadlineMs: number,
-): number | undefined {
+function pauseAfter(error: unknown, attempt: number, elapsedMs: number): number | undefined {
   if (hasText(error, LOCKED)) {
     const pause = LOCKED_PAUSE_MS * (0.5 + 0.5 * Math.random());
-    return elapsedMs + pause < deadlineMs ? pause : undefined;
+    return elapsedMs + pause < LOCKED_WINDOW_MS ? pause : undefined;
   }
   const usual = PAUSES_MS[attempt - 1];
   if (usual === undefined || !isTransientFault(error)) return undefined;

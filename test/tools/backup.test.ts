@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { command as afterTimeTravel } from '../../tools/after-time-travel.ts';
 import { command as backup } from '../../tools/backup.ts';
+import { withLocalLock } from '../../tools/command-line/local-lock.ts';
 import { dump } from '../../tools/database/dump.ts';
 import { isUnfinished } from '../../tools/database/identity.ts';
 import type { WithDatabase } from '../../tools/database/open.ts';
@@ -77,7 +78,9 @@ it('a working copy is brought back, but for the events that its ledger lists', a
   project.execute(['anna', 'bert', 'carl'].map(eventOf).join(''));
   const [identity] = project.rows(IDENTITY);
   const events = project.rows(EVENTS);
-  const { stdout } = await project.run('backup.ts');
+  // A command that reads waits for no other one.
+  const lock = join(project.directory, '.wrangler/lock.sqlite');
+  const { stdout } = await withLocalLock(() => project.run('backup.ts'), lock);
   expect(stdout).toMatch(/^backups\/local-[0-9TZ-]+\.sql: \d+ rows, read back and compared\n$/);
   rmSync(join(project.directory, '.wrangler/state'), { recursive: true });
   const line = (id: string, year = 2030, lineage = identity?.lineage) =>

@@ -14,6 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { withLocalLock } from '../../tools/command-line/local-lock.ts';
 import { command } from '../../tools/export-listings.ts';
 import { runHere } from '../support/node/in-process.ts';
 import { openMemoryImports } from '../support/node/memory-imports.ts';
@@ -85,9 +86,13 @@ describe('export-listings', () => {
     expect(statSync('/dev/null').isCharacterDevice()).toBe(true);
   });
 
-  it('is a program that prints the local database, and says in one line that the disk is full', async () => {
+  it('is a program that prints the local database, locked or not, and says in one line that the disk is full', async () => {
     const project = await copyWithStore('samples');
-    const { code, stdout, stderr } = await project.run('export-listings.ts');
+    const lock = join(project.directory, '.wrangler/lock.sqlite');
+    const { code, stdout, stderr } = await withLocalLock(
+      () => project.run('export-listings.ts'),
+      lock,
+    );
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toBe((await exportHere([])).stdout);
     const line = 'node tools/export-listings.ts >/dev/full';

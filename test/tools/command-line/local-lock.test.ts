@@ -36,21 +36,32 @@ it('work begins when the lock is released, and not earlier, also after work that
   expect(steps).toEqual(['first ends', 'second begins']);
 });
 
-it('work does not begin if the lock is not free within two minutes', async () => {
+it('waiting work says for whom, and does not begin if the lock is not free within two minutes', async () => {
+  const log = vi.spyOn(console, 'error').mockImplementation(() => {});
   const first = Promise.withResolvers<void>();
   const holding = withLocalLock(() => first.promise, file);
   const work = vi.fn(async () => {});
   const waiting = withLocalLock(work, file);
   const failed = expect(waiting).rejects.toThrow(
-    'another program has been writing to the local database for two minutes',
+    `(process ${process.pid}) has been writing to the local database for two minutes`,
   );
-  await vi.advanceTimersByTimeAsync(119_000);
+  await vi.advanceTimersByTimeAsync(900);
+  expect(log).not.toHaveBeenCalled();
+  await vi.advanceTimersByTimeAsync(118_100);
+  expect(log.mock.calls).toEqual([
+    [
+      expect.stringMatching(
+        RegExp(`^Waiting for \\S+ \\(process ${process.pid}\\), which writes to the local`),
+      ),
+    ],
+  ]);
   expect(vi.getTimerCount()).toBe(1);
   await vi.advanceTimersByTimeAsync(2_000);
   await failed;
   expect(work).not.toHaveBeenCalled();
   first.resolve();
   await holding;
+  log.mockRestore();
 });
 
 it('a lock of another program lasts until that is killed', async () => {
