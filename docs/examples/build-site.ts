@@ -1,6 +1,9 @@
-/** Builds a list page and a page for each listing, in three languages, into the folder `site`. */
+/**
+ * Builds a list page and a page for each listing, in three languages. The folders `site/en`,
+ * `site/es` and `site/fr` have only what the latest build wrote.
+ */
 
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { call } from './call.ts';
 
 const LANGUAGES = ['en', 'es', 'fr'] as const;
@@ -19,7 +22,7 @@ type Listing = {
 type Page = { data: Listing[]; next_cursor: string | null };
 type Cache = Record<string, { etag: string; page: Page }>;
 
-const LIST = '/api/v1/web/properties?status=listed,coming_soon&limit=100&fresh=true';
+const LIST = '/api/v1/web/properties?status=listed,coming_soon,sold_out&limit=100&fresh=true';
 const CACHE = 'feed-cache.json';
 const SOON = { en: 'Coming soon', es: 'Próximamente', fr: 'Bientôt' };
 const before: Cache = existsSync(CACHE) ? JSON.parse(readFileSync(CACHE, 'utf8')) : {};
@@ -71,18 +74,21 @@ function card(listing: Listing, language: Language): string {
   </a>`;
 }
 
+// A link to a home that is sold out keeps working, but the list leaves it out.
 const listings = await getListings();
+const shown = listings.filter(({ status }) => status !== 'sold_out');
 for (const language of LANGUAGES) {
+  rmSync(`site/${language}`, { recursive: true, force: true });
   mkdirSync(`site/${language}`, { recursive: true });
   const write = (name: string, body: string) =>
     writeFileSync(
       `site/${language}/${name}.html`,
       `<!doctype html><html lang="${language}">${body}`,
     );
-  write('index', listings.map((listing) => card(listing, language)).join('\n'));
+  write('index', shown.map((listing) => card(listing, language)).join('\n'));
   for (const listing of listings) {
     write(listing.slug, card(listing, language) + element('div', listing.description, language));
   }
 }
 writeFileSync(CACHE, JSON.stringify(now));
-console.log(`${listings.length} listings`);
+console.log(`${listings.length} listings in ${LANGUAGES.length} languages: site/`);

@@ -25,6 +25,10 @@ let { since, cursor }: Checkpoint = JSON.parse(
 const { SINCE } = process.env;
 if (SINCE && SINCE !== since) [since, cursor] = [SINCE, ''];
 
+console.error(
+  `following events ${cursor ? 'after the checkpoint' : `from ${since || 'the first'} on`}`,
+);
+
 for (;;) {
   const filters = `${since && `&created_after=${since}`}${cursor && `&cursor=${cursor}`}`;
   const page = await callForJson<Page>(`/api/v1/events?order=asc&limit=100&wait=25${filters}`);

@@ -1,11 +1,14 @@
-/** Keeps a copy of the public catalogue in `copy.json`, as long as it runs. */
+/**
+ * Keeps a copy of the public catalogue in `copy.json`, as long as it runs. The file is replaced when
+ * a pass through the changes has ended, so it is a whole catalogue at every moment.
+ */
 
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { call } from './call.ts';
 
 type Listing = { id: string; slug: string; name: string };
 type Change = { id: string; slug: string; change: string; property: Listing | null };
-type Page = { data: Change[]; resume_cursor: string };
+type Page = { data: Change[]; has_more: boolean; resume_cursor: string };
 type Copy = { cursor: string; listings: Record<string, Listing> };
 
 const FILE = 'copy.json';
@@ -24,15 +27,18 @@ for (;;) {
   if (!response.ok) {
     const text = await response.text();
     if (!text.includes('"invalid_cursor"') || copy.cursor === '') throw new Error(text);
+    console.log('the database was rewound: reading the whole catalogue again');
     copy = emptyCopy();
     continue;
   }
-  const { data, resume_cursor } = (await response.json()) as Page;
+  const { data, has_more, resume_cursor } = (await response.json()) as Page;
   for (const { id, slug, change, property } of data) {
     if (property) copy.listings[id] = property;
     else delete copy.listings[id];
     console.log(change, slug);
   }
   copy.cursor = resume_cursor;
+  if (has_more) continue;
   store(copy);
+  if (data.length > 0) console.log(`${Object.keys(copy.listings).length} listings in ${FILE}`);
 }

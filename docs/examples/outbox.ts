@@ -26,6 +26,7 @@ function book(id: string, guests: number): void {
     const write = database.prepare('INSERT INTO outbox (key, event) VALUES (?, ?)');
     write.run(`${id}-created`, event);
     database.exec('COMMIT');
+    console.log(`stored ${id} with the event ${id}-created`);
   } catch (error) {
     database.exec('ROLLBACK');
     throw error;
@@ -43,12 +44,21 @@ async function sendOldest(): Promise<boolean> {
   const headers = { 'Idempotency-Key': String(row.key) };
   const init = { method: 'POST', headers, body: String(row.event) };
   const response = await call('/api/public/events/ingest', init);
-  if (response.ok) remove.run(Number(row.seq));
-  else if (![400, 409, 413].includes(response.status)) throw new Error(await response.text());
-  else setAside.run(await response.text(), Number(row.seq));
+  if (response.ok) {
+    remove.run(Number(row.seq));
+    console.log(`sent ${row.key}: ${response.status}`);
+    return true;
+  }
+  const problem = await response.text();
+  if (![400, 409, 413].includes(response.status)) throw new Error(problem);
+  setAside.run(problem, Number(row.seq));
+  console.error(`set aside ${row.key}: ${problem}`);
   return true;
 }
 
 const [id, guests] = process.argv.slice(2);
 if (id) book(id, Number(guests));
-else for (;;) if (!(await sendOldest())) await pause(1_000);
+else {
+  console.log('sending the outbox of bookings.sqlite');
+  for (;;) if (!(await sendOldest())) await pause(1_000);
+}

@@ -5,9 +5,12 @@
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
 import { callForJson } from './call.ts';
 
-type Event = { idempotency_key: string };
+type Body = { aggregate_type: string; aggregate_id: string; payload: object };
+type Event = Body & { idempotency_key: string; event_type: string };
+type StoredEvent = Body & { id: string; type: string; erased_at: string | null };
 type Result = { idempotency_key: string; error: { code: string } | null };
 
 const NAMESPACE = Buffer.from('3c0f4e0e7b524d0c9a561f2be2d7c9a4', 'hex');
@@ -20,9 +23,27 @@ function idOf(key: string): string {
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
-async function arrivedOf(ids: readonly string[]): Promise<Set<string>> {
-  const { data } = await callForJson<{ data: { id: string }[] }>(`/api/v1/events?id=${ids}`);
-  return new Set(data.map(({ id }) => id));
+/** The stored events of the keys, by id. */
+async function storedEventsOf(events: readonly Event[]): Promise<Map<string, StoredEvent>> {
+  const ids = events.map((event) => idOf(event.idempotency_key));
+  const { data } = await callForJson<{ data: StoredEvent[] }>(`/api/v1/events?id=${ids}`);
+  return new Map(data.map((stored) => [stored.id, stored]));
+}
+
+/** An erased payload cannot be compared any more. */
+function isSame(event: Event, stored: StoredEvent): boolean {
+  const { aggregate_type, aggregate_id, payload } = event;
+  return (
+    event.event_type === stored.type &&
+    aggregate_type === stored.aggregate_type &&
+    aggregate_id === stored.aggregate_id &&
+    (stored.erased_at !== null || isDeepStrictEqual(payload, stored.payload))
+  );
+}
+
+function reportConflict(key: string): void {
+  console.error(`${key}: another body is stored or sent under this key`);
+  process.exitCode = 1;
 }
 
 const lines = readFileSync(process.argv[2] ?? '', 'utf8')
@@ -31,17 +52,20 @@ const lines = readFileSync(process.argv[2] ?? '', 'utf8')
 let mayHaveArrived = true;
 for (let sent = 0; sent < lines.length; sent += 100) {
   const events = lines.slice(sent, sent + 100).map((line): Event => JSON.parse(line));
-  const ids = events.map((event) => idOf(event.idempotency_key));
-  const arrived: Set<string> = mayHaveArrived ? await arrivedOf(ids) : new Set();
+  const stored: Map<string, StoredEvent> = mayHaveArrived
+    ? await storedEventsOf(events)
+    : new Map();
   // Events are sent in their order: behind a hundred that have not arrived, none has.
-  mayHaveArrived = arrived.size > 0;
-  const missing = events.filter((event) => !arrived.has(idOf(event.idempotency_key)));
-  console.log(`${sent}: ${arrived.size} have arrived, ${missing.length} to send`);
+  mayHaveArrived = stored.size > 0;
+  const missing = events.filter((event) => !stored.has(idOf(event.idempotency_key)));
+  console.log(`${sent}: ${stored.size} have arrived, ${missing.length} to send`);
+  for (const event of events) {
+    const found = stored.get(idOf(event.idempotency_key));
+    if (found && !isSame(event, found)) reportConflict(event.idempotency_key);
+  }
   if (missing.length === 0) continue;
   const body = JSON.stringify({ events: missing });
   const path = '/api/public/events/ingest/batch';
   const { data } = await callForJson<{ data: Result[] }>(path, { method: 'POST', body });
-  for (const { idempotency_key, error } of data) {
-    if (error) console.error(idempotency_key, error.code);
-  }
+  for (const { idempotency_key, error } of data) if (error) reportConflict(idempotency_key);
 }

@@ -46,3 +46,4 @@ ${urls.join('')}</urlset>
 `,
 );
 writeFileSync('site/_redirects', redirects.join(''));
+console.log(`${urls.length} addresses in site/sitemap.xml, ${redirects.length} in site/_redirects`);

@@ -41,6 +41,9 @@ const storedEvents = (where: string) =>
     .project.rows(`SELECT id FROM events WHERE ${where} ORDER BY seq`)
     .map(({ id }) => String(id));
 
+/** The id at the begin of a line. */
+const idIn = (line: string) => line.split(' ')[0] ?? '';
+
 describe('follow-events.ts', () => {
   const FOLLOW = exampleOf('follow-events.ts');
 
@@ -51,16 +54,16 @@ describe('follow-events.ts', () => {
     const variant = rig().variantOf('follow-events.ts', 'handled.add(event.id);', kill);
     const killed = rig().start(variant, 'followed');
     await killed.ended;
-    expect(killed.ids()).toEqual(ids.slice(0, 105));
+    expect(killed.lines.map(idIn)).toEqual(ids.slice(0, 105));
     const again = rig().start(FOLLOW, 'followed');
-    await expect.poll(again.ids, SOON).toEqual(ids.slice(104));
+    await expect.poll(() => again.lines.map(idIn), SOON).toEqual(ids.slice(104));
   });
 
   it('begins at the time that it gets after a rewind, and skips the events that it has handled', async () => {
     const since = new Date().toISOString();
     const [undone = ''] = await post('undone');
     const follower = rig().start(FOLLOW, 'rewound');
-    await expect.poll(() => follower.ids().at(-1), SOON).toBe(undone);
+    await expect.poll(() => follower.lines.map(idIn).at(-1), SOON).toBe(undone);
     await rig().rewind(`DELETE FROM events WHERE id = '${undone}'`);
     await follower.ended;
     const [missed = ''] = await post('missed');
@@ -70,7 +73,7 @@ describe('follow-events.ts', () => {
     });
     const again = rig().start(FOLLOW, 'rewound', [], { SINCE: since });
     const [newest = ''] = await post('newest');
-    await expect.poll(again.ids, SOON).toEqual([missed, newest]);
+    await expect.poll(() => again.lines.map(idIn), SOON).toEqual([missed, newest]);
   });
 });
 
@@ -92,18 +95,31 @@ describe('send-events.ts', () => {
     await killed.ended;
 
     rig().faults.push(undefined, undefined, undefined, undefined, 'lost');
-    const { stdout, stderr } = await rig().runOnce(SEND, 'send', file);
-    expect(stdout.trim().split('\n')).toEqual([
+    const again = rig().start(SEND, 'send', [file]);
+    expect(await again.ended).toEqual([1, null]);
+    expect(again.lines).toEqual([
       '0: 100 have arrived, 0 to send',
       '100: 100 have arrived, 0 to send',
       '200: 100 have arrived, 0 to send',
       '300: 0 have arrived, 100 to send',
       '400: 0 have arrived, 50 to send',
     ]);
-    expect(stderr.trim()).toBe(`${held} idempotency_key_in_use`);
+    expect(again.errors.at(-1)).toMatch(`${held}: another body`);
     expect(storedEvents("aggregate_id = 'sent'")).toEqual(
       keys.filter((key) => key !== held).map((key) => v5(key, NAMESPACE)),
     );
+  });
+
+  it('tells of an event whose key is stored with another body, and ends with an error', async () => {
+    await post('same-body', 'other-body');
+    const events = [eventOf('same-body', 'followed'), eventOf('other-body', 'another')];
+    const file = join(rig().folderOf('send'), 'conflict.jsonl');
+    writeFileSync(file, events.map((event) => JSON.stringify(event)).join('\n'));
+    await expect(rig().runOnce(SEND, 'send', file)).rejects.toMatchObject({
+      code: 1,
+      stdout: '0: 2 have arrived, 0 to send\n',
+      stderr: expect.stringMatching(/^other-body: another body/),
+    });
   });
 
   it('ends with the reason when an event is not valid', async () => {
@@ -141,6 +157,9 @@ it('outbox.ts sends each event once in its order, and sets aside an event that i
     .poll(rows, SOON)
     .toEqual([['bk_8-created', expect.stringContaining('payload.guests')]]);
   expect(rig().statuses).toEqual([202, 200, 400, 200]);
+  const sent = ['sent bk_7-created: 200', 'sent bk_9-created: 200'];
+  await expect.poll(() => sender.lines.slice(1), SOON).toEqual(sent);
+  expect(sender.errors[0]).toMatch(/^set aside bk_8-created: .*payload.guests/);
   expect(storedEvents("aggregate_id IN ('bk_7', 'bk_8', 'bk_9')")).toEqual(
     ['bk_7-created', 'bk_9-created'].map((key) => v5(key, NAMESPACE)),
   );
@@ -201,4 +220,23 @@ describe('typed-client.ts, with the types that openapi-typescript generates', ()
     const second = await runClient();
     expect(second).toEqual(first.map((line) => line.replace('pending', 'idempotent')));
   });
+});
+
+it('every program names the cause within 5 s when the service cannot be reached', async () => {
+  const file = join(rig().folderOf('send'), 'one.jsonl');
+  writeFileSync(file, JSON.stringify(eventOf('unreached', 'unreached')));
+  await rig().runOnce(exampleOf('outbox.ts'), 'unreached', 'bk_11', '2');
+  const programs = [
+    ...['build-site', 'follow-events', 'keep-copy', 'outbox', 'site-files'].map(
+      (name) => [exampleOf(`${name}.ts`), 'unreached', []] as const,
+    ),
+    [exampleOf('send-events.ts'), 'unreached', [file]] as const,
+    ['client.ts', 'typed', []] as const,
+  ];
+  const API_URL = 'http://localhost:2';
+  const started = programs.map(([program, folder, args]) =>
+    rig().start(program, folder, [...args], { API_URL }),
+  );
+  const silent = () => started.filter(({ errors }) => !/ECONNREFUSED/.test(errors.join())).length;
+  await expect.poll(silent, { timeout: 5_000 }).toBe(0);
 });

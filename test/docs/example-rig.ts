@@ -134,18 +134,18 @@ async function startRig(vars: readonly string[]) {
       copyFileSync(exampleOf('call.ts'), join(folder, 'call.ts'));
       return join(folder, name);
     },
-    /** Starts a program that runs until it is killed. Returns it with the lines that it prints. */
+    /** Starts a program that runs until it is killed. Returns it with the lines that it writes. */
     start(program: string, folder: string, args: string[] = [], more: Record<string, string> = {}) {
       const child = spawn(process.execPath, ['--no-warnings', program, ...args], {
         cwd: folderOf(folder),
         env: { ...env, ...more },
-        stdio: ['ignore', 'pipe', 'ignore'],
+        stdio: ['ignore', 'pipe', 'pipe'],
       });
       programs.push(child);
-      const lines: string[] = [];
+      const [lines, errors]: [string[], string[]] = [[], []];
       createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
-      const ended = once(child, 'close');
-      return { child, lines, ended, ids: () => lines.map((line) => line.split(' ')[0] ?? '') };
+      createInterface({ input: child.stderr }).on('line', (line) => errors.push(line));
+      return { child, lines, errors, ended: once(child, 'close') };
     },
     /** Runs a program to its end. */
     runOnce: (program: string, folder: string, ...args: string[]) =>
