@@ -83,6 +83,7 @@ describe('the check of migrations', () => {
     "/* no UPDATE; here */ ALTER TABLE a ADD `rename` text; -- it's; one",
     'CREATE TABLE a (id text);--> statement-breakpoint\nCREATE UNIQUE INDEX b ON a (id);',
     "INSERT INTO a (b) VALUES ('c');",
+    "INSERT INTO a (b) VALUES ('on conflict do update') ON CONFLICT DO NOTHING;",
   ])('lets %j pass', (sql) => {
     expect(faultsOfMigration(sql)).toEqual([]);
   });
@@ -98,9 +99,11 @@ describe('the check of migrations', () => {
     'DELETE FROM a',
     'REPLACE INTO a (b) VALUES (1)',
     'INSERT OR REPLACE INTO a (b) VALUES (1)',
+    "INSERT INTO a (b) SELECT '' FROM a WHERE true ON CONFLICT (b) DO UPDATE SET payload = ''",
     'CREATE TRIGGER t AFTER INSERT ON a BEGIN SELECT 1',
     'PRAGMA foreign_keys=OFF',
     'CREATE UNIQUE INDEX `b` ON `a` (`id`)',
+    'CREATE UNIQUE INDEX b ON"a"(id)',
   ])('finds %j among other statements', (statement) => {
     const added = 'CREATE TABLE c (id text)';
     const sql = `${added}\n--> statement-breakpoint\n${statement.replace(' ', '\n')};\n${added};`;

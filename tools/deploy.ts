@@ -1,48 +1,63 @@
 /** `npm run deploy`: deploys the service. It checks everything before it touches data. */
 
-import * as z from 'zod';
 import { type Account, openAccount } from './cloudflare/account.ts';
-import { EXIT, exitCodeOfSteps, release } from './cloudflare/release.ts';
-import { createMissing, findResources } from './cloudflare/resources.ts';
+import {
+  createMissing,
+  findResources,
+  getBookmark,
+  requireOwnDomains,
+  switchReplicasOn,
+} from './cloudflare/resources.ts';
 import { restDatabase } from './cloudflare/rest-database.ts';
-import { requireRoutes } from './cloudflare/routes.ts';
-import { findServed } from './cloudflare/versions.ts';
-import { runForDeployment } from './cloudflare/wrangler.ts';
+import { awaitHealth, describeCommit, findServed } from './cloudflare/version.ts';
+import { runForDeployment, runWrangler } from './cloudflare/wrangler.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
-import { currentCommit } from './command-line/git.ts';
-import { UserError } from './command-line/user-error.ts';
+import { PROJECT_DIRECTORY } from './command-line/project.ts';
+import { messageOf, needsNoStack, UserError } from './command-line/user-error.ts';
 import {
   chosenEnvironment,
   commandFor,
   type Deployment,
-  soundDeploymentOf,
+  loadValidDeployment,
 } from './command-line/wrangler-config.ts';
 import { rejectOtherTables, rejectUnfinishedRestore } from './database/identity.ts';
 import { faultsOfMigrations, migrate } from './database/migrations.ts';
 
-const USAGE = `Usage: npm run deploy [-- [--env NAME] [--location HINT] [--create]]
+const USAGE = `Usage: npm run deploy [-- [--env NAME] [--location HINT] [--create] [--no-replicas]]
 
 Deploys this working copy to production, or to the environment of --env. May be repeated after any failure.
 
   --env NAME        an environment of wrangler.toml, such as staging, instead of production
   --location HINT   where a new database is created: weur, eeur, wnam, enam, apac or oc
   --create          creates a database or namespace that a Worker which exists lacks
+  --no-replicas     leaves the read replicas of the database as they are, instead of switching them on
 
 Changes: creates a missing database and KV namespace, migrates the database, and replaces the version that serves.
-It checks credentials, wrangler.toml, migrations and the bundle before.
-Exit codes: 0 the new version serves, 1 nothing that serves has changed, 2 deployed, but a later step failed.
+It checks wrangler.toml, the migrations and the bundle before.
+Exit codes: 0 the new version serves, 1 a step failed: the message says which one, and what is known of what serves.
 Example: npm run deploy -- --env staging --location weur`;
 
 const LOCATIONS = ['weur', 'eeur', 'wnam', 'enam', 'apac', 'oc'];
 
+/** The steps, and what is known if one of them fails. */
+const KNOWN = {
+  checks: 'Nothing has changed.',
+  resources: 'A created resource stays. No data was touched, and nothing that serves has changed.',
+  migrations: 'Migrations that were applied stay. Nothing that serves has changed.',
+  upload:
+    'The database has the new schema. `npx wrangler deployments list --env=` lists what serves.',
+  'health check': '"When a deployment fails" in docs/operate/runbook.md has the next step.',
+};
+
+type Progress = { step: keyof typeof KNOWN };
 type Request = ReturnType<typeof parseRequest>;
 
-export const command: Command<Request> = {
-  usage: USAGE,
-  invalidArguments: EXIT.notDeployed,
-  parse: parseRequest,
-  run,
-};
+/** Tests replace them. */
+type Surroundings = { directory: string; wrangler: typeof runWrangler; patienceMs?: number };
+
+export const command: Command<Request> & {
+  run: (request: Request, surroundings?: Surroundings) => Promise<number>;
+} = { usage: USAGE, invalidArguments: 1, parse: parseRequest, run };
 
 if (import.meta.main) await runCommand(command);
 
@@ -51,78 +66,127 @@ function parseRequest(args: string[]) {
     env: { type: 'string' },
     location: { type: 'string' },
     create: { type: 'boolean', default: false },
+    'no-replicas': { type: 'boolean', default: false },
   });
   const { env, location, create: mayCreate } = values;
   if (location !== undefined && !LOCATIONS.includes(location)) {
     throw new UserError(`--location ${location}: must be one of ${LOCATIONS.join(', ')}`);
   }
-  return { environment: chosenEnvironment(env), location, mayCreate };
+  const wantsReplicas = !values['no-replicas'];
+  return { environment: chosenEnvironment(env), location, mayCreate, wantsReplicas };
 }
 
-function run(request: Request): Promise<number> {
+async function run(
+  request: Request,
+  surroundings: Surroundings = { directory: PROJECT_DIRECTORY, wrangler: runWrangler },
+): Promise<number> {
   const { environment } = request;
-  const title = environment ?? 'production';
-  const progress = { isMigrationBegun: false };
-  const notDone = (reason: string) => {
-    const data = progress.isMigrationBegun
-      ? 'Migrations that were applied stay'
-      : 'No data was touched';
-    const again = `Run \`${commandFor(environment, 'deploy')}\` again when the cause is gone.`;
-    return `Not deployed to ${title}: ${reason}.\n${data}, and nothing that serves has changed. ${again}`;
-  };
-  return exitCodeOfSteps(() => deploy(request, progress), `Deployed to ${title}`, notDone);
+  const progress: Progress = { step: 'checks' };
+  try {
+    await deploy(request, surroundings, progress);
+    return 0;
+  } catch (error) {
+    if (!needsNoStack(error)) throw error;
+    const failed = `The deployment to ${environment ?? 'production'} failed at the ${progress.step}`;
+    const known = KNOWN[progress.step].replace('--env=', `--env=${environment ?? ''}`);
+    const again = `\`${commandFor(environment, 'deploy')}\` may be repeated.`;
+    console.error(`${failed}: ${messageOf(error)}.\n${known} ${again}`);
+    return 1;
+  }
 }
 
-async function deploy(request: Request, progress: { isMigrationBegun: boolean }): Promise<number> {
-  const deployment = soundDeploymentOf(request.environment);
-  const { environment, worker, databaseName } = deployment;
-  const account = await openAccount(deployment, ['workers', 'd1', 'kv']);
-  await requireSubdomain(account, deployment);
-  await requireRoutes(account, deployment);
+async function deploy(
+  request: Request,
+  surroundings: Surroundings,
+  progress: Progress,
+): Promise<void> {
+  const { directory, wrangler, patienceMs } = surroundings;
+  const { deployment, account, found, before } = await check(request, surroundings);
+
+  progress.step = 'resources';
+  const resources = await createMissing(account, deployment, found, request.location);
+  const bookmark = await getBookmark(account, resources);
+  console.log(`Time Travel bookmark before this deployment: ${bookmark}`);
+
+  progress.step = 'migrations';
+  const migrated = await migrate(restDatabase(account, resources.database.id));
+  console.log(migrated.length > 0 ? `migrated: ${migrated.join(', ')}` : 'no migration is pending');
+  if (request.wantsReplicas) await switchReplicasOn(account, resources);
+
+  progress.step = 'upload';
+  const { tag, message } = describeCommit(directory);
+  const args = ['deploy', '--tag', tag, '--message', message];
+  const upload = await runForDeployment(wrangler, deployment, args, {
+    ids: resources,
+    environment: account.environment,
+  });
+  const version = await getUploaded(account, deployment, before, upload);
+
+  progress.step = 'health check';
+  const origin = findOrigin(deployment, upload.output);
+  const address =
+    origin === undefined
+      ? 'without an address yet: add a route, or set workers_dev = true'
+      : `at ${origin}, ${await awaitHealth(origin, version, deployment, patienceMs)}`;
+  console.log(`\nServed now: version ${version} (${tag}) ${address}`);
+  const put = `npx wrangler secret put API_KEY --env=${request.environment ?? ''}`;
+  if (before === undefined) console.log(`No API key is set yet: \`${put}\``);
+}
+
+/** Everything that can be known before something changes. `before` is the version that serves. */
+async function check({ environment, mayCreate }: Request, { directory, wrangler }: Surroundings) {
+  const deployment = loadValidDeployment(environment, directory);
   const faults = faultsOfMigrations();
   if (faults.length > 0) {
     throw new UserError(`a migration does more than add: ${faults.join('; ')}`);
   }
-  const found = await findResources(account, deployment);
-  const isFirst = (await findServed(account, worker)) === undefined;
-  if (found.missing.length > 0 && !isFirst && !request.mayCreate) {
-    throw new UserError(
-      `the account has no ${found.missing.join(' and no ')}, and the Worker ${worker} serves already. Is a name in wrangler.toml misspelt? To make a new and empty one: \`${commandFor(environment, 'deploy', '--create')}\``,
-    );
-  }
-  if (found.databaseId !== undefined) {
-    const database = restDatabase(account, found.databaseId);
-    await rejectUnfinishedRestore(database);
-    await rejectOtherTables(database, databaseName);
-  }
-  const build = await runForDeployment(deployment, ['deploy', '--dry-run']);
+  const build = await runForDeployment(wrangler, deployment, ['deploy', '--dry-run']);
   if (!build.isDone) throw new UserError(`the bundle cannot be built\n${build.output}\n`);
-
-  const ids = await createMissing(account, deployment, found, request.location);
-  const bookmark = await bookmarkOf(account, ids.databaseId);
-  console.log(`Time Travel bookmark before this deployment: ${bookmark}`);
-  progress.isMigrationBegun = true;
-  const migrated = await migrate(restDatabase(account, ids.databaseId));
-  console.log(migrated.length > 0 ? `migrated: ${migrated.join(', ')}` : 'no migration is pending');
-  const code = await release({ account, deployment, ids, commit: currentCommit() });
-  const put = `npx wrangler secret put API_KEY --env=${environment ?? ''}`;
-  if (isFirst) console.log(`No API key is set yet: \`${put}\``);
-  return code;
+  const account = await openAccount(deployment);
+  await requireOwnDomains(account, deployment);
+  const found = await findResources(account, deployment);
+  const before = await findServed(account, deployment);
+  requireNames(deployment, found.missing, before === undefined || mayCreate);
+  if (found.database !== undefined) {
+    const database = restDatabase(account, found.database.id);
+    await rejectUnfinishedRestore(database);
+    await rejectOtherTables(database, deployment.databaseName);
+  }
+  return { deployment, account, found, before };
 }
 
-/** Without a workers.dev subdomain wrangler would register one of a random name. */
-async function requireSubdomain(account: Account, { hasWorkersDev }: Deployment): Promise<void> {
-  if (!hasWorkersDev) return;
-  const known = z.looseObject({ subdomain: z.string().nullish() });
-  const found = await account.api.find(known, `${account.path}/workers/subdomain`);
-  if (found?.subdomain) return;
+/** A misspelt name must not make a second, empty database or namespace. */
+function requireNames(
+  { environment, worker }: Deployment,
+  missing: readonly string[],
+  mayCreate: boolean,
+): void {
+  if (missing.length === 0 || mayCreate) return;
   throw new UserError(
-    `the account has no workers.dev subdomain: choose one at https://dash.cloudflare.com/${account.id}/workers/onboarding, or set workers_dev = false and a custom domain in wrangler.toml`,
+    `the account has no ${missing.join(' and no ')}, and the Worker ${worker} serves already. Is a name in wrangler.toml misspelt? To make a new and empty one: \`${commandFor(environment, 'deploy', '--create')}\``,
   );
 }
 
-async function bookmarkOf({ api, path }: Account, databaseId: string): Promise<string> {
-  const known = z.looseObject({ bookmark: z.string() });
-  const url = `${path}/d1/database/${databaseId}/time_travel/bookmark`;
-  return (await api.call(known, 'GET', url)).bookmark;
+/** Returns the id of the uploaded version. Throws a `UserError` that says what serves instead. */
+async function getUploaded(
+  account: Account,
+  deployment: Deployment,
+  before: string | undefined,
+  { isDone, output }: { isDone: boolean; output: string },
+): Promise<string> {
+  const [, version] = /^Current Version ID: (\S+)$/m.exec(output) ?? [];
+  if (isDone && version !== undefined) return version;
+  const now = await findServed(account, deployment);
+  throw new UserError(
+    now === before
+      ? 'wrangler has deployed no version, and the version before still serves'
+      : `version ${now} is deployed, and a later step of wrangler failed: its domains may not lead to it`,
+  );
+}
+
+/** Returns the address of a custom domain, or of workers.dev. A route has no address. */
+function findOrigin({ routes }: Deployment, output: string): string | undefined {
+  const domain = routes.find(({ custom_domain }) => custom_domain);
+  const [workersDev] = /https:\/\/[\w.-]+\.workers\.dev/.exec(output) ?? [];
+  return process.env.SERVICE_ORIGIN || (domain && `https://${domain.pattern}`) || workersDev;
 }

@@ -202,7 +202,7 @@ describe('one event', () => {
   });
 });
 
-it('an event of a type that a later version has stored is served, as it is after a rollback', async () => {
+it('an event of a type that a later version has stored is served, as it is after a deployment is undone', async () => {
   const ids = await acceptInOrder(2);
   const later = env.DB.prepare(`UPDATE events SET type = 'stay.begun' WHERE id = ?`);
   await later.bind(ids[1]).run();

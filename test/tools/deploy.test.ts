@@ -1,231 +1,460 @@
 /**
- * `npm run deploy` with the real wrangler, against a stand-in of Cloudflare, which wrangler takes
- * for the real one.
+ * `npm run deploy` against a stand-in of Cloudflare: once as a program with the real wrangler, which
+ * takes the stand-in for the real one, and in this process for its decisions.
  */
 
-import { readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { useQuickWrangler } from '../support/cloudflare/quick-wrangler.ts';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { loadValidDeployment } from '../../tools/command-line/wrangler-config.ts';
+import { migrationNames } from '../../tools/database/migrations.ts';
+import { command } from '../../tools/deploy.ts';
 import { CloudflareStandIn, type Fault } from '../support/cloudflare/stand-in.ts';
+import { runHere } from '../support/node/in-process.ts';
+import { neutralConfig } from '../support/node/neutral-config.ts';
 import { productionBundle } from '../support/node/production-service.ts';
-import { type Finished, ProjectCopy } from '../support/node/project-copy.ts';
+import { ProjectCopy } from '../support/node/project-copy.ts';
 
-/** The quick wrangler, and the argument of the runs that it leaves to the real one. */
-const QUICK = { REAL_WRANGLER_FOR: 'none' };
-const REAL_UPLOAD = { REAL_WRANGLER_FOR: '--tag' };
 const NAME = 'events-and-property-feed';
 const STAGING = `${NAME}-staging`;
 const isFull = process.env.FULL === '1';
-const UNTOUCHED = 'No data was touched, and nothing that serves has changed.';
-const MIGRATED = 'Migrations that were applied stay, and nothing that serves has changed.';
+const CONFIG = neutralConfig(readFileSync('wrangler.toml', 'utf8'));
 
 let cloudflare: CloudflareStandIn;
-const projects: ProjectCopy[] = [];
 
-/**
- * A clone that nothing was set in. With `quick`, wrangler is replaced for all runs but those that
- * `quick` names.
- */
-function clone(quick?: { REAL_WRANGLER_FOR: string }): ProjectCopy {
-  const project = new ProjectCopy();
-  project.environment = { ...cloudflare.environment, ...quick };
-  if (quick !== undefined) useQuickWrangler(project);
-  projects.push(project);
-  return project;
-}
-
-/** Gives production a custom domain, which staging does not inherit. */
-function configureDomain(project: ProjectCopy): void {
-  const text = readFileSync(join(project.directory, 'wrangler.toml'), 'utf8');
-  const routes = 'routes = [{ pattern = "api.example.com", custom_domain = true }]';
-  const own = text.replace('[env.staging]', '[env.staging]\nroutes = []');
-  project.write('wrangler.toml', `${routes}\n${own}`);
-}
-
-const deploy = (project: ProjectCopy, ...args: string[]): Promise<Finished> =>
-  project.run('deploy.ts', ...args);
-
-function expectDone(finished: Finished): void {
-  expect(finished).toMatchObject({ code: 0, stderr: '' });
-}
-
-beforeAll(async () => {
+beforeEach(async () => {
   cloudflare = await new CloudflareStandIn().start();
 });
-afterEach(() => {
-  cloudflare.faults = [];
+afterEach(async () => {
+  vi.unstubAllEnvs();
   expect(cloudflare.unknown).toEqual([]);
-});
-afterAll(async () => {
-  await Promise.all(projects.map((project) => project.remove()));
   await cloudflare.stop();
 });
 
-describe('deploy, before it touches anything', () => {
-  it('says how to get credentials when there are none', async () => {
-    // The real wrangler, which takes two seconds to say so, runs in the long run.
-    const project = clone(isFull ? undefined : QUICK);
-    const nowhere = { HOME: project.directory, XDG_CONFIG_HOME: project.directory };
-    project.environment = { ...cloudflare.environment, CLOUDFLARE_API_TOKEN: '', ...nowhere };
-    const { code, stderr } = await deploy(project);
-    expect(code).toBe(1);
-    expect(stderr).toContain('set CLOUDFLARE_API_TOKEN, or run `npx wrangler login`');
-    expect(stderr).toContain(UNTOUCHED);
+type Change = (config: string) => string;
+
+const unchanged: Change = (config) => config;
+/** Staging inherits the route. */
+const sharedDomain: Change = (config) =>
+  `routes = [{ pattern = "api.example.com", custom_domain = true }]\n${config}`;
+const domain: Change = (config) =>
+  sharedDomain(config).replace('[env.staging]', '[env.staging]\nroutes = []');
+const replacing =
+  (from: string, to: string): Change =>
+  (config) =>
+    config.replaceAll(from, to);
+const misspelt = replacing(`database_name = "${NAME}"`, `database_name = "${NAME}s"`);
+const jurisdiction = (name: string) =>
+  replacing('JURISDICTION = ""', `JURISDICTION = ${JSON.stringify(name)}`);
+
+describe('the program, with the real wrangler', () => {
+  let project: ProjectCopy;
+  beforeEach(() => {
+    project = new ProjectCopy();
+    project.environment = cloudflare.environment;
+    project.write('wrangler.toml', domain(CONFIG));
+  });
+  afterEach(() => project.remove());
+
+  it('brings the service up from nothing', async () => {
+    const first = await project.run('deploy.ts', '--location', 'weur');
+    expect(first).toMatchObject({ code: 0, stderr: '' });
+    const { account, requests } = cloudflare;
+    const database = account.database(NAME);
+    const served = account.served(NAME);
+    for (const line of [
+      `database ${NAME}: created, 0 % of 10 GB\n`,
+      `KV namespace ${NAME}-idempotency: created\n`,
+      'Time Travel bookmark before this deployment: 00000000-',
+      '\nmigrated: 0000_init.sql',
+      '\nread replicas of the database: switched on\n',
+      `\nServed now: version ${served.id} (no-commit) at ${cloudflare.origin}, all is up\n`,
+      '\nNo API key is set yet: `npx wrangler secret put API_KEY --env=`\n',
+    ]) {
+      expect(first.stdout).toContain(line);
+    }
+    expect(database.location).toBe('weur');
+    expect(served.bound).toEqual([database.uuid, account.namespaces[0]?.id]);
+    expect(account.domains).toEqual([{ hostname: 'api.example.com', service: NAME }]);
+    // The bundle that other tests serve, with its sources and the binding that names its version.
+    const bundle = readFileSync(await productionBundle(), 'utf8').trimEnd();
+    expect(served.script.includes(bundle)).toBe(true);
+    expect(served.script).toMatch(/"sources":\[[^\]]*src\/app\.ts/);
+    expect(served.script).toContain('"CF_VERSION_METADATA","type":"version_metadata"');
+    // Nothing of the account is left in the working copy.
+    expect(execFileSync('ls', ['-A', project.directory], { encoding: 'utf8' })).not.toMatch(
+      /\.wrangler\./,
+    );
+    expect(
+      requests.filter((request) => /(POST|PUT) .*\/workers\/subdomain$/.test(request)),
+    ).toEqual([]);
   });
 
-  it('finds a bundle that does not build', async () => {
-    const project = clone();
-    const text = "export { RateCounter } from './missing.ts';\nexport default {};\n";
-    project.write('src/index.ts', text);
-    const { code, stderr } = await deploy(project);
+  it.runIf(isFull)('deploys over a Worker, and keeps staging apart', async () => {
+    const { account } = cloudflare;
+    expect(await project.run('deploy.ts')).toMatchObject({ code: 0, stderr: '' });
+    const first = account.served(NAME);
+    expect(await project.run('deploy.ts')).toMatchObject({ code: 0, stderr: '' });
+    const second = account.served(NAME);
+    expect(second.id).not.toBe(first.id);
+    expect(second.bound).toEqual(first.bound);
+    const staged = await project.run('deploy.ts', '--env', 'staging');
+    expect(staged).toMatchObject({ code: 0, stderr: '' });
+    expect(account.served(NAME)).toEqual(second);
+    expect(account.served(STAGING).bound[0]).toBe(account.database(STAGING).uuid);
+    expect(account.domains.every(({ service }) => service === NAME)).toBe(true);
+  });
+
+  it('stops at a migration that does more than add, before any request', async () => {
+    project.write('migrations/9999_gone.sql', 'ALTER TABLE events DROP payload;');
+    const { code, stderr } = await project.run('deploy.ts');
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr:
+        'The deployment to production failed at the checks: a migration does more than add: 9999_gone.sql has ALTER TABLE events DROP payload.\nNothing has changed. `npm run deploy` may be repeated.\n',
+    });
+    expect(cloudflare.requests).toEqual([]);
+  });
+
+  it.runIf(isFull)('says how to get credentials when there are none', async () => {
+    const nowhere = { HOME: project.directory, XDG_CONFIG_HOME: project.directory };
+    project.environment = { ...cloudflare.environment, CLOUDFLARE_API_TOKEN: '', ...nowhere };
+    const { code, stderr } = await project.run('deploy.ts');
     expect(code).toBe(1);
-    expect(stderr).toContain('Not deployed to production: the bundle cannot be built');
-    expect(stderr).toContain('missing.ts');
-    expect([cloudflare.account.databases, cloudflare.account.namespaces]).toEqual([[], []]);
+    expect(stderr).toContain('set CLOUDFLARE_API_TOKEN, or run `npx wrangler login`');
   });
 });
 
 describe('deploy', () => {
-  it('brings the service up from nothing', async () => {
-    const project = clone();
-    configureDomain(project);
-    cloudflare.account.zones.push({ id: 'z', name: 'example.com' });
-    const first = await deploy(project, '--location', 'weur');
-    expectDone(first);
-    expect(first.stdout).toContain(`database ${NAME}: created, 0 % of 10 GB`);
-    expect(first.stdout).toContain(`KV namespace ${NAME}-idempotency: created`);
-    expect(first.stdout).toMatch(/Time Travel bookmark before this deployment: [0-9a-f-]{40}/);
-    expect(first.stdout).toMatch(/^migrated: 0000_init\.sql/m);
-    expect(first.stdout).toMatch(/Served now: version [0-9a-f-]{36} \(\S+\) at http\S+, all is up/);
-    expect(first.stdout).toContain(
-      'No API key is set yet: `npx wrangler secret put API_KEY --env=`',
-    );
+  let directory: string;
+  /** How wrangler fails: at the build, before it uploads, or after it. */
+  let wranglerFails: 'build' | 'before' | 'after' | undefined;
 
-    const database = cloudflare.account.database(NAME);
-    expect(database.location).toBe('weur');
-    expect(cloudflare.account.domains).toMatchObject([
-      { hostname: 'api.example.com', service: NAME },
-    ]);
-    const { current } = cloudflare.account.workers.get(NAME) ?? {};
-    expect(current).toMatchObject({
-      databaseId: database.uuid,
-      namespaceId: cloudflare.account.namespaces[0]?.id,
-    });
-    const map: unknown = JSON.parse(current?.files.get('index.js.map') ?? '');
-    expect(map).toMatchObject({
-      sources: expect.arrayContaining([expect.stringMatching(/src\/app\.ts$/)]),
-      mappings: expect.stringMatching(/^.{10000}/),
-    });
-    // The copy is no repository.
-    expect(current?.annotations).toMatchObject({
-      'workers/tag': 'no-commit',
-      'workers/message': 'deployed without git',
-    });
-    // The bundle that other tests serve, with the binding that names its version.
-    const bundle = readFileSync(await productionBundle(), 'utf8').trimEnd();
-    expect(current?.files.get('index.js') === bundle).toBe(true);
-    expect(current?.bindings).toContainEqual(
-      expect.objectContaining({ name: 'CF_VERSION_METADATA', type: 'version_metadata' }),
-    );
-    // Nothing of the account is left in the working copy.
-    const toml = readFileSync(join(project.directory, 'wrangler.toml'), 'utf8');
-    expect(toml).not.toContain(database.uuid);
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), 'deploy-'));
+    wranglerFails = undefined;
+    configure(unchanged);
+    for (const [name, value] of Object.entries(cloudflare.environment)) vi.stubEnv(name, value);
   });
+  afterEach(() => rmSync(directory, { recursive: true }));
 
-  it('deploys again from a clean clone, beside others of their names, with no second resource', async () => {
-    const { account } = cloudflare;
-    const [own] = account.namespaces;
-    const others = Array.from({ length: 150 }, (_, index) => {
-      return { id: `other-${index}`, title: `other ${index}`, supports_url_encoding: true };
-    });
-    account.namespaces.unshift(...others);
-    const again = await deploy(clone(QUICK));
-    account.namespaces.splice(0, others.length);
-    expectDone(again);
-    expect(again.stdout).toContain(`database ${NAME}: found`);
-    expect(again.stdout).toContain(`KV namespace ${NAME}-idempotency: found`);
-    expect(again.stdout).toContain('no migration is pending');
-    expect(again.stdout).not.toContain('No API key is set');
-    expect([account.databases.length, account.namespaces]).toEqual([1, [own]]);
-    expect(account.workers.get(NAME)?.versions).toHaveLength(2);
-  });
+  function configure(change: Change): void {
+    writeFileSync(join(directory, 'wrangler.toml'), change(CONFIG));
+  }
 
-  it('keeps staging apart', async () => {
-    const { account } = cloudflare;
-    const before = account.workers.get(NAME)?.versions.length;
-    const project = clone(REAL_UPLOAD);
-    configureDomain(project);
-    const staged = await deploy(project, '--env', 'staging');
-    expectDone(staged);
-    expect(staged.stdout).toContain('`npx wrangler secret put API_KEY --env=staging`');
-    const [production, staging] = [account.workers.get(NAME), account.workers.get(STAGING)];
-    expect(production?.versions).toHaveLength(before ?? 0);
-    expect(staging?.current.databaseId).toBe(account.database(STAGING).uuid);
-    expect(staging?.current.databaseId).not.toBe(production?.current.databaseId);
-    expect(staging?.current.namespaceId).not.toBe(production?.current.namespaceId);
-    expect(account.domains).toMatchObject([{ hostname: 'api.example.com', service: NAME }]);
-  });
-
-  it('changes nothing when a migration fails, and deploys when it is mended', async () => {
-    const { account } = cloudflare;
-    const before = account.workers.get(NAME)?.versions.length;
-    const project = clone(QUICK);
-    project.write('migrations/9998_fine-and-well.sql', 'CREATE TABLE fine (id text);');
-    project.write(
-      'migrations/9999_wrong.sql',
-      'CREATE TABLE wrong (id text);\n--> statement-breakpoint\nALTER TABLE nowhere ADD a text;',
-    );
-    const failed = await deploy(project);
-    expect(failed.code).toBe(1);
-    expect(failed.stderr).toContain('the migration 9999_wrong.sql failed');
-    expect(failed.stderr).toContain('no such table: nowhere');
-    expect(failed.stderr).toContain(MIGRATED);
-    expect(account.workers.get(NAME)?.versions).toHaveLength(before ?? 0);
-    const tables = account
-      .database(NAME)
-      .rows(`SELECT name FROM sqlite_schema WHERE name IN ('fine', 'wrong')`);
-    expect(tables).toEqual([{ name: 'fine' }]);
-    project.write('migrations/9999_wrong.sql', 'CREATE TABLE wrong (id text);');
-    expectDone(await deploy(project));
-  });
-});
-
-describe.runIf(isFull)('deploy, after a failure in the middle', () => {
-  const CREATION = /^POST .*\/d1\/database$/;
-  const QUERY = /^POST .*\/query$/;
-  const UPLOAD = /^PUT .*\/workers\/scripts\/[^/]+$/;
-  const LOST = { status: 502, isAfter: true };
-
-  it.each<[what: string, fault: Fault, code: number, message: string]>([
-    ['the response to the creation is lost', { ...LOST, request: CREATION, times: 1 }, 0, ''],
-    ['the bookmark cannot be read', { request: /bookmark$/, status: 500 }, 1, UNTOUCHED],
-    ['the migration cannot be sent', { request: QUERY, status: 500, skip: 3 }, 1, MIGRATED],
-    [
-      'the response to the migration is lost',
-      { ...LOST, request: QUERY, skip: 3, times: 1 },
-      0,
-      '',
-    ],
-    ['the upload fails', { request: UPLOAD, status: 400 }, 1, MIGRATED],
-    ['the response to the upload is lost', { ...LOST, request: UPLOAD }, 2, 'a step of wrangler'],
-  ])('is repeated: %s', async (_, fault, code, message) => {
-    const own = await new CloudflareStandIn().start();
-    try {
-      const project = clone();
-      project.environment = own.environment;
-      own.faults = [fault];
-      const failed = await deploy(project);
-      expect(failed.code).toBe(code);
-      if (code === 1) expect(failed.stderr).toMatch(/^Not deployed to production: /m);
-      expect(failed.stderr).toContain(message);
-      own.faults = [];
-      useQuickWrangler(project);
-      expectDone(await deploy(project));
-      expect([own.account.databases.length, own.account.namespaces.length]).toEqual([1, 1]);
-      expect(own.unknown).toEqual([]);
-    } finally {
-      await own.stop();
+  /** Leaves the account as wrangler leaves it, and prints the lines of wrangler that `deploy` reads. */
+  async function wrangler(args: readonly string[]) {
+    const value = (option: string) => args[args.indexOf(option) + 1] ?? '';
+    if (args.includes('--dry-run')) {
+      const isDone = wranglerFails !== 'build';
+      return { isDone, output: isDone ? '' : 'Could not resolve "./missing.ts"' };
     }
+    if (wranglerFails === 'before') return { isDone: false, output: '' };
+    const all = JSON.parse(readFileSync(value('--config'), 'utf8'));
+    const [, environment = ''] = args.at(-1)?.split('=') ?? [];
+    const own = { ...all, ...all.env[environment] };
+    const id = cloudflare.account.upload(own.name, {
+      tag: value('--tag'),
+      message: value('--message'),
+      bound: [own.d1_databases[0].database_id, own.kv_namespaces[0].id],
+      script: '',
+    });
+    return { isDone: wranglerFails !== 'after', output: `Current Version ID: ${id}` };
+  }
+
+  const deploy = (...args: string[]) =>
+    runHere(
+      {
+        ...command,
+        run: (request) => command.run(request, { directory, wrangler, patienceMs: 0 }),
+      },
+      ...args,
+    );
+
+  async function expectDeployed(...args: string[]): Promise<string> {
+    const { code, stdout, stderr } = await deploy(...args);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    return stdout;
+  }
+
+  /** Everything in the account that a deployment could change. */
+  function contents(): unknown {
+    const { databases, namespaces, workers, domains } = cloudflare.account;
+    const tables = databases.map((each) => [
+      each.uuid,
+      each.rows('SELECT name FROM sqlite_schema'),
+    ]);
+    return structuredClone({ tables, namespaces, workers, domains });
+  }
+
+  describe('rejects a wrangler.toml in which', () => {
+    const ROUTE = 'would share the route api.example.com with';
+
+    it.each<[what: string, change: Change, environment: string | undefined, message: string]>([
+      [
+        'staging has a route of production',
+        sharedDomain,
+        'staging',
+        `staging ${ROUTE} production: give`,
+      ],
+      ['staging inherits a route', sharedDomain, undefined, `production ${ROUTE} staging: `],
+      [
+        'staging has the database of production',
+        replacing(`database_name = "${STAGING}"`, `database_name = "${NAME}"`),
+        'staging',
+        `staging would share the database ${NAME} with production: `,
+      ],
+      [
+        'staging has the Worker of production',
+        replacing(`name = "${STAGING}"`, `name = "${NAME}"`),
+        'staging',
+        `staging would share the Worker ${NAME} with production: `,
+      ],
+      [
+        'both have one namespace',
+        replacing('preview_id', 'id = "f00d"\npreview_id'),
+        'staging',
+        'staging would share the namespace f00d with production: ',
+      ],
+      [
+        'the jurisdiction is unknown',
+        jurisdiction('europe'),
+        'staging',
+        '[env.staging.vars] of wrangler.toml: JURISDICTION must be eu, us, fedramp or empty',
+      ],
+      [
+        'there is no database',
+        replacing('binding = "DB"', 'binding = "D"'),
+        undefined,
+        'wrangler.toml lacks a name, a D1 database DB with a database_name, or a KV namespace',
+      ],
+    ])('%s', (_, change, environment, message) => {
+      expect(loadValidDeployment(environment, directory).environment).toBe(environment);
+      configure(change);
+      expect(() => loadValidDeployment(environment, directory)).toThrow(message);
+    });
+  });
+
+  describe('stops before it changes anything at', () => {
+    const place = (name: string) => cloudflare.account.createDatabase(name);
+
+    it.each<[what: string, arrange: () => unknown, message: string]>([
+      [
+        'a route that staging shares',
+        () => configure(sharedDomain),
+        'production would share the route',
+      ],
+      [
+        'a bundle that does not build',
+        () => {
+          wranglerFails = 'build';
+        },
+        'the bundle cannot be built\nCould not resolve "./missing.ts"',
+      ],
+      [
+        'credentials that Cloudflare does not accept',
+        () => cloudflare.faults.push({ request: /./, status: 403 }),
+        'the credentials are not accepted, or lack a permission of "What you need" in docs/operate/runbook.md: code 10000',
+      ],
+      [
+        'a custom domain that leads to another Worker',
+        () => {
+          configure(domain);
+          cloudflare.account.domains.push({ hostname: 'api.example.com', service: 'shop' });
+        },
+        'the custom domain api.example.com leads to the Worker shop',
+      ],
+      [
+        'a misspelt name of the database of a Worker',
+        async () => {
+          await expectDeployed();
+          configure(misspelt);
+        },
+        `the account has no D1 database ${NAME}s, and the Worker ${NAME} serves already. Is a name in wrangler.toml misspelt?`,
+      ],
+      [
+        'a database that a restore has not filled',
+        () => place(NAME).sqlite.exec('CREATE TABLE database_identity (lineage text)'),
+        'a restore of this database is not finished',
+      ],
+      [
+        'a database with the tables of another application',
+        () => place(NAME).sqlite.exec('CREATE TABLE orders (id text)'),
+        `the database ${NAME} has the tables of another application (orders): is database_name in wrangler.toml misspelt?`,
+      ],
+      [
+        'a database in another jurisdiction',
+        () => {
+          place(NAME);
+          configure(jurisdiction('eu'));
+        },
+        `the database ${NAME} is in no jurisdiction, and JURISDICTION in wrangler.toml asks for the jurisdiction eu.`,
+      ],
+    ])('%s', async (_, arrange, message) => {
+      await arrange();
+      const before = contents();
+      const { code, stderr } = await deploy();
+      expect(code).toBe(1);
+      expect(stderr).toContain(`The deployment to production failed at the checks: ${message}`);
+      expect(stderr).toMatch(/\.\nNothing has changed\. `npm run deploy` may be repeated\.\n$/);
+      expect(contents()).toEqual(before);
+    });
+  });
+
+  describe('after a failure in the middle, says what serves, and is repeated:', () => {
+    const CREATION = /^POST .*\/d1\/database$/;
+    const NAMESPACE = /^POST .*\/namespaces$/;
+    const BATCH = { request: /^POST .*\/query$/, body: /batch/ };
+    const LOST = { status: 502, isAfter: true, times: 1 };
+    const RESOURCES = 'No data was touched, and nothing that serves has changed.';
+    const MIGRATED = 'Migrations that were applied stay. Nothing that serves has changed.';
+    const LIST = '`npx wrangler deployments list --env=staging` lists what serves.';
+
+    it.each<[string, Fault | 'before' | 'after', string, string]>([
+      ['the database', { request: CREATION, status: 400 }, 'resources: code 10001', RESOURCES],
+      [
+        'its lost creation',
+        { ...LOST, request: CREATION },
+        'resources: Cloudflare gave',
+        RESOURCES,
+      ],
+      [
+        'a lost namespace',
+        { ...LOST, request: NAMESPACE },
+        'resources: Cloudflare gave',
+        RESOURCES,
+      ],
+      ['the bookmark', { request: /bookmark$/, status: 400 }, 'resources: code', RESOURCES],
+      ['the migration', { ...BATCH, status: 400 }, 'migrations: the migration 0000', MIGRATED],
+      [
+        'the replicas',
+        { request: /^PUT .*\/d1\/database/, status: 400 },
+        'migrations: read replicas cannot be switched on (--no-replicas leaves them): code',
+        MIGRATED,
+      ],
+      ['the upload', 'before', 'upload: wrangler has deployed no version, and the', LIST],
+      ['a step after the upload', 'after', 'upload: version ', LIST],
+    ])('%s', async (_, fault, message, known) => {
+      if (typeof fault === 'string') wranglerFails = fault;
+      else cloudflare.faults = [fault];
+      const failed = await deploy('--env', 'staging');
+      expect(failed.code).toBe(1);
+      expect(failed.stderr).toContain(`The deployment to staging failed at the ${message}`);
+      expect(failed.stderr).toContain(known);
+      wranglerFails = undefined;
+      cloudflare.faults = [];
+      expect(await expectDeployed('--env', 'staging')).toContain(', all is up\n');
+      const { databases, namespaces } = cloudflare.account;
+      expect([databases.length, namespaces.length]).toEqual([1, 1]);
+    });
+
+    it('a lost response to the migration is no failure', async () => {
+      cloudflare.faults = [{ ...LOST, ...BATCH }];
+      const { code, stderr } = await deploy();
+      expect({ code, stderr }).toEqual({
+        code: 0,
+        stderr: 'Cloudflare: its API responded with HTTP 502. The request is repeated.\n',
+      });
+    });
+  });
+
+  it('finds its resources beside others of their names, and creates no second one', async () => {
+    const { account } = cloudflare;
+    const first = await expectDeployed();
+    expect(first).toContain(`migrated: ${migrationNames().join(', ')}\n`);
+    for (let index = 0; index < 150; index += 1) {
+      account.namespaces.unshift({ id: `other-${index}`, title: `other ${index}` });
+    }
+    account.createDatabase(`${NAME}-old`);
+    const before = account.served(NAME);
+    const again = await expectDeployed();
+    expect(again).toContain(`database ${NAME}: found`);
+    expect(again).toContain(`KV namespace ${NAME}-idempotency: found`);
+    expect(again).toContain('no migration is pending');
+    expect(again).not.toContain('No API key is set');
+    expect([account.databases.length, account.namespaces.length]).toEqual([2, 151]);
+    expect(account.served(NAME).bound).toEqual(before.bound);
+  });
+
+  it('makes the missing resources of a Worker with --create, in the jurisdiction, and names the size of a full database', async () => {
+    await expectDeployed();
+    configure((config) => jurisdiction('eu')(misspelt(config)));
+    cloudflare.account.namespaces.length = 0;
+    await expectDeployed('--create');
+    const created = cloudflare.account.database(`${NAME}s`);
+    expect(created.jurisdiction).toBe('eu');
+    expect(cloudflare.account.namespaces).toMatchObject([{ jurisdiction: 'eu' }]);
+    created.file_size = 7_300_000_000;
+    expect(await expectDeployed()).toContain(
+      `database ${NAME}s: found, 73 % of 10 GB: see "When the database fills up" in docs/operate/runbook.md`,
+    );
+  });
+
+  it('switches read replicas on where they are off, and leaves them with --no-replicas', async () => {
+    const SAID = 'read replicas of the database: switched on';
+    expect(await expectDeployed('--no-replicas')).not.toContain(SAID);
+    const database = cloudflare.account.database(NAME);
+    expect(database.read_replication.mode).toBe('disabled');
+    expect(await expectDeployed()).toContain(SAID);
+    expect(database.read_replication.mode).toBe('auto');
+    expect(await expectDeployed()).not.toContain(SAID);
+    expect(await expectDeployed('--no-replicas')).not.toContain(SAID);
+    expect(database.read_replication.mode).toBe('auto');
+  });
+
+  it('reports a degraded version as served, and one that is down or does not respond as a failure', async () => {
+    const { account } = cloudflare;
+    account.health.rate_limiter = 'down';
+    expect(await expectDeployed()).toContain(', degraded: rate_limiter is down\n');
+    account.health.database = 'down';
+    const down = await deploy();
+    expect(down.code).toBe(1);
+    expect(down.stderr).toContain('failed at the health check: version ');
+    expect(down.stderr).toContain(
+      '/api/health/detailed says that it is down: database, rate_limiter.\n',
+    );
+    configure((config) => domain(config).replace('api.example.com', 'api.example.invalid'));
+    vi.stubEnv('SERVICE_ORIGIN', '');
+    const silent = await deploy();
+    expect(silent.code).toBe(1);
+    expect(silent.stderr).toMatch(
+      /failed at the health check: version \S+ is deployed, and https:\/\/api\.example\.invalid\/api\/health\/detailed gets its responses from nothing that is usable \(\w+\)\. Request it again in some minutes/,
+    );
+  });
+
+  it('names the commit, and is undone as the runbook says: the earlier code under the settings of today', async () => {
+    const git = (...args: string[]) => {
+      const identity = ['-c', 'user.name=Anna', '-c', 'user.email=anna@example.com'];
+      return execFileSync('git', [...identity, ...args], { cwd: directory, encoding: 'utf8' });
+    };
+    const commit = (code: string, settings: string, subject: string) => {
+      mkdirSync(join(directory, 'src'), { recursive: true });
+      for (const name of ['src/index.ts', 'package.json', 'package-lock.json']) {
+        writeFileSync(join(directory, name), code);
+      }
+      configure((config) => `${config}\n# ${settings}\n`);
+      git('add', '-A');
+      git('commit', '-qm', subject);
+    };
+    git('init', '-q');
+    commit('good code', 'a leaked key', 'the first');
+    await expectDeployed();
+    const first = cloudflare.account.served(NAME);
+    expect(first.tag).toMatch(/^[0-9a-f]{12}$/);
+    expect(first.message).toBe(`${first.tag} the first`);
+    commit('bad code', 'no leaked key', `a bad one, ${'and more '.repeat(20)}`);
+    await expectDeployed();
+    // Cloudflare takes no longer one.
+    expect(cloudflare.account.served(NAME).message).toHaveLength(100);
+
+    const [, restore = ''] =
+      /git (restore --source=TAG [^&]+) &&/.exec(readFileSync('docs/operate/runbook.md', 'utf8')) ??
+      [];
+    git(...restore.replace('TAG', first.tag).split(' '));
+    expect(readFileSync(join(directory, 'src/index.ts'), 'utf8')).toBe('good code');
+    expect(readFileSync(join(directory, 'wrangler.toml'), 'utf8')).toContain('# no leaked key');
+    expect(await expectDeployed()).toContain('-dirty) at ');
   });
 });

@@ -1,41 +1,37 @@
 /**
- * The drills of the runbook, walked line by line against a stand-in of Cloudflare: nothing erased
- * comes back in staging and by Time Travel. Wrangler's lines are carried out on the stand-in.
+ * The drills of the runbook, walked line by line on databases of the stand-in of Cloudflare: nothing
+ * erased comes back in staging and by Time Travel.
  */
 
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { command as eraseEvents } from '../../tools/erase-events.ts';
-import { CloudflareStandIn } from '../support/cloudflare/stand-in.ts';
+import { Account } from '../support/cloudflare/account.ts';
 import { runOn } from '../support/node/in-process.ts';
-import { ProjectCopy } from '../support/node/project-copy.ts';
 
 const NAME = 'events-and-property-feed';
+const STAGING = `${NAME}-staging`;
 const PAYLOADS = 'SELECT aggregate_id, payload FROM events ORDER BY seq';
 const PERSONAL = '{"note":"personal"}';
 
-let cloudflare: CloudflareStandIn;
-let operator: ProjectCopy;
+let account: Account;
+let folder: string;
 
-beforeEach(async () => {
-  cloudflare = await new CloudflareStandIn().start();
-  operator = new ProjectCopy();
-  operator.environment = cloudflare.environment;
-  const production = cloudflare.account.createDatabase(NAME);
-  production.migrate();
-  for (const guest of ['anna', 'bert', 'carl']) send(NAME, guest);
-  cloudflare.account.createDatabase(`${NAME}-staging`).migrate();
+beforeEach(() => {
+  account = new Account();
+  folder = mkdtempSync(join(tmpdir(), 'drill-'));
+  for (const name of [NAME, STAGING]) account.createDatabase(name).migrate();
+  for (const guest of ['anna', 'bert', 'carl']) send(guest);
 });
-afterEach(async () => {
-  expect(cloudflare.unknown).toEqual([]);
-  await operator.remove();
-  await cloudflare.stop();
+afterEach(() => {
+  account.close();
+  rmSync(folder, { recursive: true });
 });
 
-function send(name: string, guest: string): void {
-  cloudflare.account
-    .database(name)
+function send(guest: string): void {
+  account
+    .database(NAME)
     .sqlite.prepare(
       `INSERT INTO events (id, type, aggregate_type, aggregate_id, created_at, payload)
        VALUES (?, 'booking.created', 'booking', ?, 1000, '${PERSONAL}')`,
@@ -45,7 +41,7 @@ function send(name: string, guest: string): void {
 
 /** The guests whose payloads are there. */
 function known(name: string): unknown[] {
-  const rows = cloudflare.account.database(name).rows(PAYLOADS);
+  const rows = account.database(name).rows(PAYLOADS);
   return rows.filter(({ payload }) => payload === PERSONAL).map(({ aggregate_id }) => aggregate_id);
 }
 
@@ -56,22 +52,23 @@ function commandsOf(heading: string): string[] {
   return [...section.matchAll(/`(n(?:pm run|px wrangler) [^`]+)`/g)].map(([, line = '']) => line);
 }
 
-/**
- * Runs a command of the runbook to its good end, and returns its output. Deployments are left out.
- */
+/** Runs a command of the runbook to its good end, and returns its output. */
 async function walk(line: string): Promise<string> {
   const [runner, , ...words] = line.split(' ');
-  const [script, ...args] = words.filter((word) => word !== '--');
+  const [script = '', ...args] = words.filter((word) => word !== '--');
   if (runner === 'npx') return carryOut(words);
   if (script === 'deploy') return '';
-  const finished = await operator.run(`${script}.ts`, ...args);
+  const { command } = await import(`../../tools/${script}.ts`);
+  const { binding } = account.database(args.includes('staging') ? STAGING : NAME);
+  const inFolder = args.map((arg) => arg.replace(/^backups\//, `${folder}/`));
+  const ledger = script === 'backup' ? [] : ['--ledger', join(folder, 'erasures.jsonl')];
+  const finished = await runOn(binding, command, ...inFolder, ...ledger);
   expect({ line, ...finished }).toMatchObject({ code: 0, stderr: '' });
   return finished.stdout;
 }
 
 /** Does the work of a line of wrangler. */
 function carryOut([, ...words]: string[]): string {
-  const { account } = cloudflare;
   const [verb, name = '', , value = ''] = words[0] === 'time-travel' ? words.slice(1) : words;
   if (verb === 'create') account.createDatabase(name);
   else if (verb === 'delete')
@@ -81,13 +78,8 @@ function carryOut([, ...words]: string[]): string {
   return '';
 }
 
-/** Erases a guest, and notes it in the ledger of the operator. */
-async function erase(guest: string): Promise<void> {
-  const { binding } = cloudflare.account.database(NAME);
-  const ledger = join(operator.directory, 'erasures.jsonl');
-  const words = ['--aggregate-type', 'booking', '--aggregate-id', guest, '--ledger', ledger];
-  expect(await runOn(binding, eraseEvents, ...words)).toMatchObject({ code: 0, stderr: '' });
-}
+const erase = (guest: string) =>
+  walk(`npm run erase-events -- --aggregate-type booking --aggregate-id ${guest}`);
 
 describe('an event that was erased since the backup stays erased', () => {
   it('in the drill in staging, and a later erasure reaches staging too', async () => {
@@ -96,14 +88,12 @@ describe('an event that was erased since the backup stays erased', () => {
     await walk('npm run backup -- --remote --out backups/FILE.sql');
     await erase('anna');
     for (const line of lines) {
-      await walk(
-        line.replace(NAME, `${NAME}-staging`).replace('--remote', '--remote --env staging'),
-      );
+      await walk(line.replace(NAME, STAGING).replace('--remote', '--remote --env staging'));
     }
-    expect(known(`${NAME}-staging`)).toEqual(['bert', 'carl']);
+    expect(known(STAGING)).toEqual(['bert', 'carl']);
     await erase('bert');
     await walk('npm run erase-events -- --again --remote --env staging');
-    expect(known(`${NAME}-staging`)).toEqual(['carl']);
+    expect(known(STAGING)).toEqual(['carl']);
     expect(known(NAME)).toEqual(['carl']);
   });
 
@@ -113,9 +103,8 @@ describe('an event that was erased since the backup stays erased', () => {
     const [info = '', , restore = '', , after = ''] = lines;
     const bookmark = await walk(info);
     await erase('anna');
-    send(NAME, 'undone');
-    const identity = () =>
-      cloudflare.account.database(NAME).rows('SELECT * FROM database_identity')[0];
+    send('undone');
+    const identity = () => account.database(NAME).rows('SELECT * FROM database_identity')[0];
     const before = identity();
     await walk(restore.replace('BOOKMARK', bookmark));
     expect(known(NAME)).toEqual(['anna', 'bert', 'carl']);

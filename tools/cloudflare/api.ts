@@ -25,14 +25,10 @@ type Envelope = z.infer<typeof envelope>;
 /** Cloudflare rejected a request, with this message. */
 class Rejected extends UserError {
   readonly status: number;
-  /** The credentials lack the right to this request. */
-  readonly isForbidden: boolean;
 
-  constructor(message: string, status: number, codes: readonly number[]) {
+  constructor(message: string, status: number) {
     super(message);
     this.status = status;
-    this.isForbidden =
-      status === 401 || status === 403 || codes.some((code) => NOT_ACCEPTED.includes(code));
   }
 }
 
@@ -80,17 +76,6 @@ export class CloudflareApi {
     }
   }
 
-  /** Sends a request that changes nothing. Returns whether the credentials have the right to it. */
-  async allows(method: string, path: string, body?: unknown): Promise<boolean> {
-    try {
-      await this.#send(method, path, { body });
-      return true;
-    } catch (error) {
-      if (error instanceof Rejected) return !error.isForbidden;
-      throw error;
-    }
-  }
-
   /** Returns the items of all pages of a list. */
   async list<T>(item: z.ZodType<T>, path: string, filter: object = {}): Promise<T[]> {
     const items: T[] = [];
@@ -132,7 +117,7 @@ export class CloudflareApi {
         ...(body !== undefined && { body: JSON.stringify(body) }),
         signal: AbortSignal.timeout(ATTEMPT_DEADLINE_MS),
       });
-      return judge(response, await response.json().catch(() => undefined));
+      return judge(path, response, await response.json().catch(() => undefined));
     } catch (error) {
       if (error instanceof Rejected) throw error;
       return { fault: `its API cannot be reached (${causeOf(error)})`, waitMs: 0 };
@@ -143,7 +128,7 @@ export class CloudflareApi {
 /** The codes of D1's own faults. They may come with any status. */
 const isOfD1 = (code: number) => code >= 7_400 && code < 7_600;
 
-function judge({ ok, status, headers }: Response, body: unknown): Attempt {
+function judge(path: string, { ok, status, headers }: Response, body: unknown): Attempt {
   const { data } = envelope.safeParse(body);
   if (ok && data?.success) return { response: data };
   const errors = data?.errors ?? [];
@@ -155,9 +140,14 @@ function judge({ ok, status, headers }: Response, body: unknown): Attempt {
     const waitMs = Math.min(seconds * 1_000, MAX_PAUSE_MS);
     return { fault: `its API responded with HTTP ${status}`, waitMs };
   }
-  const message = errors.map((error) => `${error.message} [code: ${error.code}]`).join('; ');
-  const codes = errors.map(({ code }) => code);
-  throw new Rejected(message || `HTTP ${status}`, status, codes);
+  const list = errors.map((error) => `${error.message} [code: ${error.code}]`).join('; ');
+  const message = list || `HTTP ${status}`;
+  const isForbidden = errors.some(({ code }) => NOT_ACCEPTED.includes(code));
+  if (status !== 401 && status !== 403 && !isForbidden) throw new Rejected(message, status);
+  const needed = path.includes('/d1/')
+    ? 'the permission "Account · D1 · Edit"'
+    : 'a permission of "What you need" in docs/operate/runbook.md';
+  throw new Rejected(`the credentials are not accepted, or lack ${needed}: ${message}`, status);
 }
 
 /** Returns why no response came, e.g. `ECONNREFUSED`. */

@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   PROJECT_DIRECTORY,
@@ -11,19 +11,15 @@ import {
 } from '../command-line/project.ts';
 import {
   type Deployment,
+  fillIds,
   type Ids,
   readWranglerConfig,
-  withIds,
 } from '../command-line/wrangler-config.ts';
-
-/** Beside wrangler.toml, because of its relative paths. Removed after each run. */
-const CONFIG_FILE = join(PROJECT_DIRECTORY, `.wrangler.${process.pid}.json`);
-const REPORT_FILE = join(PROJECT_DIRECTORY, `.wrangler.${process.pid}.report`);
 
 type RunOptions = {
   /** Environment variables for wrangler. */
   environment?: Record<string, string>;
-  /** Passes the output on instead of collecting it. */
+  /** Passes the output on, besides collecting it. */
   isShown?: boolean;
 };
 
@@ -41,29 +37,29 @@ export async function runWrangler(
     // Wrangler would end if it wrote to a closed pipe itself.
     stream.setEncoding('utf8').on('data', (text: string) => {
       if (isShown) process.stdout.write(text);
-      else output += text;
+      output += text;
     });
   }
   const [status] = await once(child, 'close');
   return { isDone: status === 0, output: output.trim() };
 }
 
-/** Runs wrangler with a configuration that has the ids. Its report has one JSON object per line. */
+/** Runs wrangler for a deployment. With ids, it works on the account and shows its output. */
 export async function runForDeployment(
+  wrangler: typeof runWrangler,
   deployment: Deployment,
   args: readonly string[],
-  { ids, ...options }: RunOptions & { ids?: Ids } = {},
-): Promise<{ isDone: boolean; output: string; report: string }> {
-  const config = readWranglerConfig();
-  const filled = ids === undefined ? config : withIds(config, deployment.environment, ids);
-  const target = ['--config', CONFIG_FILE, `--env=${deployment.environment ?? ''}`];
-  const environment = { ...options.environment, WRANGLER_OUTPUT_FILE_PATH: REPORT_FILE };
-  writeFileSync(CONFIG_FILE, JSON.stringify(filled));
-  writeFileSync(REPORT_FILE, '');
+  { ids, environment = {} }: { ids?: Ids; environment?: Record<string, string> } = {},
+): Promise<{ isDone: boolean; output: string }> {
+  const config = readWranglerConfig(deployment.directory);
+  if (ids !== undefined) fillIds(config, deployment.environment, ids);
+  // Beside wrangler.toml, because of its relative paths.
+  const file = join(deployment.directory, `.wrangler.${process.pid}.json`);
+  const target = ['--config', file, `--env=${deployment.environment ?? ''}`];
   try {
-    const run = await runWrangler([...args, ...target], { ...options, environment });
-    return { ...run, report: readFileSync(REPORT_FILE, 'utf8') };
+    writeFileSync(file, JSON.stringify(config));
+    return await wrangler([...args, ...target], { environment, isShown: ids !== undefined });
   } finally {
-    for (const file of [CONFIG_FILE, REPORT_FILE]) rmSync(file, { force: true });
+    rmSync(file, { force: true });
   }
 }

@@ -17,8 +17,6 @@ const text = z.string().optional();
 const route = z.looseObject({
   pattern: z.string(),
   custom_domain: z.boolean().optional(),
-  zone_id: text,
-  zone_name: text,
 });
 const routeOrPattern = z.union([z.string(), route]);
 const database = z.looseObject({ binding: z.string(), database_name: text, database_id: text });
@@ -27,7 +25,6 @@ const namespace = z.looseObject({ binding: z.string(), id: text });
 const deployment = z.looseObject({
   name: text,
   account_id: text,
-  workers_dev: z.boolean().optional(),
   route: routeOrPattern.optional(),
   routes: z.array(routeOrPattern).optional(),
   vars: z.record(z.string(), z.unknown()).default({}),
@@ -42,10 +39,10 @@ const wranglerConfig = deployment.extend({
 });
 
 export type WranglerConfig = z.infer<typeof wranglerConfig>;
-export type Route = z.infer<typeof route>;
+type Route = z.infer<typeof route>;
 
 export type Deployment = ReturnType<typeof deploymentOf>;
-export type Ids = { databaseId: string; namespaceId: string };
+export type Ids = { database: { id: string }; namespaceId: string };
 
 export function readWranglerConfig(directory = PROJECT_DIRECTORY): WranglerConfig {
   try {
@@ -90,20 +87,21 @@ export function varsOf(config: WranglerConfig, environment?: string): ReadonlyMa
 }
 
 /** Rejects vars that the Worker rejects, and names of another environment. */
-export function soundDeploymentOf(
+export function loadValidDeployment(
   environment: string | undefined,
   directory = PROJECT_DIRECTORY,
 ): Deployment {
   const config = readWranglerConfig(directory);
   requireOwnResources(config, environment);
   const faults = faultsOf(ownOf(config, environment).vars);
-  if (faults.length === 0) return deploymentOf(config, environment);
+  if (faults.length === 0) return deploymentOf(environment, directory);
   const table = environment === undefined ? '[vars]' : `[env.${environment}.vars]`;
   throw new UserError(`${table} of wrangler.toml: ${faults.join('; ')}`);
 }
 
-/** As `soundDeploymentOf`, but checks the names only. */
-export function deploymentOf(config: WranglerConfig, environment?: string) {
+/** As `loadValidDeployment`, but checks the names only. */
+export function deploymentOf(environment: string | undefined, directory = PROJECT_DIRECTORY) {
+  const config = readWranglerConfig(directory);
   const { name, d1_databases, kv_namespaces, ...own } = ownOf(config, environment);
   const databaseName = d1_databases.find(isDatabase)?.database_name;
   if (name === undefined || databaseName === undefined || !kv_namespaces.some(isNamespace)) {
@@ -112,17 +110,16 @@ export function deploymentOf(config: WranglerConfig, environment?: string) {
       `${table}wrangler.toml lacks a name, a D1 database ${DATABASE_BINDING} with a database_name, or a KV namespace ${NAMESPACE_BINDING}`,
     );
   }
-  const routes = routesOf(config, environment);
   return {
+    directory,
     environment,
     worker: name,
     databaseName,
     // The title that wrangler gives to a namespace that it makes.
     namespaceTitle: `${name}-${NAMESPACE_BINDING.toLowerCase()}`,
     accountId: own.account_id ?? config.account_id,
-    hasWorkersDev: own.workers_dev ?? config.workers_dev ?? routes.length === 0,
-    routes,
-    vars: varsOf(config, environment),
+    routes: routesOf(config, environment),
+    jurisdiction: varsOf(config, environment).get('JURISDICTION') ?? '',
   };
 }
 
@@ -169,14 +166,9 @@ function resourcesOf(config: WranglerConfig, environment: string | undefined): s
   ];
 }
 
-export function withIds(
-  config: WranglerConfig,
-  environment: string | undefined,
-  { databaseId, namespaceId }: Ids,
-): WranglerConfig {
-  const filled = structuredClone(config);
-  const { d1_databases, kv_namespaces } = ownOf(filled, environment);
-  for (const each of d1_databases.filter(isDatabase)) each.database_id = databaseId;
-  for (const each of kv_namespaces.filter(isNamespace)) each.id = namespaceId;
-  return filled;
+/** Sets the ids of an environment's resources in its configuration. */
+export function fillIds(config: WranglerConfig, environment: string | undefined, ids: Ids): void {
+  const { d1_databases, kv_namespaces } = ownOf(config, environment);
+  for (const each of d1_databases.filter(isDatabase)) each.database_id = ids.database.id;
+  for (const each of kv_namespaces.filter(isNamespace)) each.id = ids.namespaceId;
 }

@@ -13,8 +13,10 @@ const BREAKPOINT = '--> statement-breakpoint';
 const ADDITION =
   /^(create\s+table|create\s+(unique\s+)?index|alter\s+table\s+\S+\s+add|insert\s+into)\b/i;
 const TABLE = /^create\s+table\s+(?:if\s+not\s+exists\s+)?[`"[]?(\w+)/i;
+/** It changes rows that are stored, e.g. empties their payloads. */
+const UPSERT = /^insert\b.*\bon conflict\b.*\bdo update\b/i;
 /** It makes a table that exists reject rows that it accepted before. */
-const UNIQUE_INDEX = /^create\s+unique\s.+?\son\s+[`"[]?(\w+)/is;
+const UNIQUE_INDEX = /^create\s+unique\s.+?\son\s*[`"[]?(\w+)/i;
 /** An INSERT of the version before lacks the column. */
 const REQUIRED_COLUMN = /^alter table (?!.* (default|generated)\b).* not null\b/i;
 const TEXT_OR_COMMENT = /'(?:[^']|'')*'|--[^\n]*|\/\*[\s\S]*?\*\//g;
@@ -78,7 +80,8 @@ export function faultsOfMigration(sql: string): string[] {
   const created = statements.map((statement) => TABLE.exec(statement)?.[1]);
   return statements.filter((statement) => {
     const [, indexed] = UNIQUE_INDEX.exec(statement) ?? [];
-    if (!ADDITION.test(statement) || REQUIRED_COLUMN.test(statement)) return true;
+    if (!ADDITION.test(statement)) return true;
+    if (UPSERT.test(statement) || REQUIRED_COLUMN.test(statement)) return true;
     return indexed !== undefined && !created.includes(indexed);
   });
 }

@@ -5,7 +5,7 @@ import { getDatabase } from '../cloudflare/resources.ts';
 import { restDatabase } from '../cloudflare/rest-database.ts';
 import { withLocalLock } from '../command-line/local-lock.ts';
 import type { Target } from '../command-line/target.ts';
-import { deploymentOf, readWranglerConfig } from '../command-line/wrangler-config.ts';
+import { deploymentOf } from '../command-line/wrangler-config.ts';
 import { type OpenDatabase, openInMemory, openLocal } from './local.ts';
 
 /** Opens the database that `dev` serves, one in memory or a deployed one. The caller closes it. */
@@ -38,13 +38,13 @@ export async function withDatabase<T>(
 }
 
 async function openRemote(environment: string | undefined): Promise<OpenDatabase> {
-  const deployment = deploymentOf(readWranglerConfig(), environment);
-  const account = await openAccount(deployment, ['d1']);
+  const deployment = deploymentOf(environment);
+  const account = await openAccount(deployment);
   const database = restDatabase(account, await getDatabase(account, deployment));
   return { database, close: async () => {} };
 }
 
 /** Returns the name of a database in its backups. */
 export function nameOfDatabase({ kind, environment }: Target): string {
-  return kind === 'local' ? 'local' : deploymentOf(readWranglerConfig(), environment).databaseName;
+  return kind === 'local' ? 'local' : deploymentOf(environment).databaseName;
 }

@@ -6,19 +6,32 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import * as z from 'zod';
 import { databaseOver } from '../../../tools/cloudflare/rest-database.ts';
 import { migrationNames } from '../../../tools/database/migrations.ts';
-import { ApiFault, type ApiResponse, result } from './api-response.ts';
 
 /** D1's published schema: parameters are strings. */
 const query = z.object({ sql: z.string(), params: z.array(z.string()).optional() });
 const request = z.union([query, z.object({ batch: z.array(query) })]);
 
+/** A rejection, in Cloudflare's envelope. */
+export class ApiFault extends Error {
+  readonly status: number;
+  readonly body: object;
+
+  constructor(status: number, code: number, message: string) {
+    super(message);
+    this.status = status;
+    this.body = { success: false, errors: [{ code, message }], messages: [], result: null };
+  }
+}
+
+/** Its public fields in JSON are those of D1's API. */
 export class Database {
   readonly uuid = randomUUID();
   readonly name: string;
   readonly location: unknown;
   readonly jurisdiction: unknown;
-  /** In bytes, as D1 reports it. */
-  size = 0;
+  read_replication = { mode: 'disabled' };
+  /** In bytes. */
+  file_size = 0;
   /** The database at each bookmark that was returned. */
   readonly #history = new Map<string, Uint8Array>();
   readonly sqlite = new DatabaseSync(':memory:');
@@ -27,16 +40,6 @@ export class Database {
     this.name = name;
     this.location = location;
     this.jurisdiction = jurisdiction;
-  }
-
-  get description(): object {
-    return {
-      uuid: this.uuid,
-      name: this.name,
-      version: 'production',
-      file_size: this.size,
-      jurisdiction: this.jurisdiction,
-    };
   }
 
   /** Applies the project's migrations, with the record that wrangler keeps of them. */
@@ -74,9 +77,9 @@ export class Database {
     return databaseOver(async (body) => this.#run(body));
   }
 
-  /** Responds to a request of D1's REST interface. */
-  query(body: Buffer): ApiResponse {
-    return result(this.#run(JSON.parse(body.toString())));
+  /** Returns the result of a request of D1's REST interface. */
+  query(body: string) {
+    return this.#run(JSON.parse(body));
   }
 
   /** Runs one statement or a batch, as one transaction. */

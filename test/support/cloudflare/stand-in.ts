@@ -7,11 +7,12 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { vi } from 'vitest';
 import type { Account as OpenAccount } from '../../../tools/cloudflare/account.ts';
 import { CloudflareApi } from '../../../tools/cloudflare/api.ts';
 import { ACCOUNT_ID, Account } from './account.ts';
-import { ApiFault, type ApiResponse } from './api-response.ts';
+import { ApiFault } from './database.ts';
 
 /** A fault of the requests that `request` matches, such as `POST .../query`. */
 export type Fault = {
@@ -92,25 +93,25 @@ export class CloudflareStandIn {
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', this.origin);
-    const body = await bodyOf(request);
+    const body = await text(request);
     const name = `${request.method} ${url.pathname.replace('/client/v4', '')}`;
     this.requests.push(name);
-    const fault = this.#faultFor(name, body.toString('latin1'));
+    const fault = this.#faultFor(name, body);
     if (fault !== undefined && !fault.isAfter) return fail(fault, response);
-    const known = this.#respond(name, url, body, request.headers['content-type'] ?? '');
+    const { status, body: known } = this.#respond(name, url.searchParams, body);
     if (fault !== undefined) return fail(fault, response);
-    send(known, response);
+    response.writeHead(status, { 'Content-Type': 'application/json' });
+    response.end(JSON.stringify(known));
   }
 
-  #respond(name: string, url: URL, body: Buffer, contentType: string): ApiResponse {
+  #respond(name: string, query: URLSearchParams, body: string): { status: number; body: object } {
     try {
-      const known = this.account.respond(name, url.searchParams, body, contentType);
-      if (known !== undefined) return known;
+      const known = this.account.respond(name, query, body);
+      if (known !== undefined) return { status: 200, body: known };
       this.unknown.push(name);
-      return new ApiFault(404, 7003, `the stand-in does not know ${name}`).response;
+      return new ApiFault(404, 7003, `the stand-in does not know ${name}`);
     } catch (error) {
-      if (error instanceof ApiFault) return error.response;
-      return new ApiFault(500, 10013, String(error)).response;
+      return error instanceof ApiFault ? error : new ApiFault(500, 10013, String(error));
     }
   }
 
@@ -131,25 +132,16 @@ export class CloudflareStandIn {
   }
 }
 
-/** Responds as a proxy of Cloudflare's does: with a page instead of JSON. */
+/** Responds as Cloudflare's API does, or, beyond 500, as a proxy before it: with a page. */
 function fail({ status }: Fault, response: ServerResponse): void {
   if (status === 0) {
     response.destroy();
-  } else if (status === 403) {
-    send(new ApiFault(403, 10000, 'Authentication error').response, response);
+  } else if (status < 500) {
+    response.writeHead(status, { 'Content-Type': 'application/json' });
+    const code = status === 403 ? 10_000 : 10_001;
+    response.end(JSON.stringify(new ApiFault(status, code, `code ${code}`).body));
   } else {
     response.writeHead(status, { 'Content-Type': 'text/html' });
     response.end(`<html><title>${status}</title></html>`);
   }
-}
-
-function send({ status, body }: ApiResponse, response: ServerResponse): void {
-  response.writeHead(status, { 'Content-Type': 'application/json' });
-  response.end(JSON.stringify(body));
-}
-
-async function bodyOf(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks);
 }

@@ -22,8 +22,7 @@ const { scripts } = z
   .parse(JSON.parse(readFileSync('package.json', 'utf8')));
 const commands = Object.keys(scripts).filter((script) => !TOOLS_OWN.includes(script));
 
-/** For these two, 2 means that something was deployed. */
-const codeOf = (script: string) => (['deploy', 'rollback'].includes(script) ? 1 : 2);
+const codeOf = (script: string) => (script === 'deploy' ? 1 : 2);
 
 /** Runs the command of a script in this process, as a user who may not deploy. */
 async function here(script: string, ...args: string[]) {
@@ -70,7 +69,6 @@ it.each<[script: string, args: string[], message: string]>([
   ['deploy', ['--creat'], "Unknown option '--creat': did you mean --create? Nothing"],
   ['deploy', ['--env', 'stagin'], '--env "stagin": wrangler.toml defines no such environment'],
   ['deploy', ['--location', 'moon'], '--location moon: must be one of weur'],
-  ['rollback', ['--to='], '--to needs the tag of a version'],
   ['import-listings', [], 'Name a listings file'],
   ['import-listings', ['a.json', 'b.json'], 'Name one listings file only'],
   ['import-listings', ['a.json', '--prune=most'], '--prune takes no value but all: --prune=most'],

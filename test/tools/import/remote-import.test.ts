@@ -41,7 +41,6 @@ const stored = () => rows().map(({ slug }) => slug);
 
 describe('a remote import', () => {
   it('finds the database by its name, needs the right to D1 only, and takes the vars of --env', async () => {
-    cloudflare.account.subdomain = null;
     cloudflare.faults = [{ request: /\/(workers|storage)\//, status: 403 }];
     const run = () => project.run('import-listings.ts', file, '--remote', '--env', 'staging');
     expect(await run()).toMatchObject({ code: 0, stderr: '' });
