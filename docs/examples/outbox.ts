@@ -20,13 +20,15 @@ function book(id: string, guests: number): void {
   const payload = { occurred_at: new Date().toISOString(), guests };
   const entity = { aggregate_type: 'booking', aggregate_id: id };
   const event = JSON.stringify({ event_type: 'booking.created', ...entity, payload });
+  // All senders share one space of keys, so a key begins with the name of the system.
+  const key = `bookings-${id}-created`;
   database.exec('BEGIN IMMEDIATE');
   try {
     database.prepare('INSERT INTO bookings VALUES (?, ?)').run(id, guests);
     const write = database.prepare('INSERT INTO outbox (key, event) VALUES (?, ?)');
-    write.run(`${id}-created`, event);
+    write.run(key, event);
     database.exec('COMMIT');
-    console.log(`stored ${id} with the event ${id}-created`);
+    console.log(`stored ${id} with the event ${key}`);
   } catch (error) {
     database.exec('ROLLBACK');
     throw error;

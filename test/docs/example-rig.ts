@@ -136,7 +136,9 @@ async function startRig(vars: readonly string[]) {
     },
     /** Starts a program that runs until it is killed. Returns it with the lines that it writes. */
     start(program: string, folder: string, args: string[] = [], more: Record<string, string> = {}) {
-      const child = spawn(process.execPath, ['--no-warnings', program, ...args], {
+      const runtime = program.endsWith('.py') ? ['python3'] : [process.execPath, '--no-warnings'];
+      const [command = '', ...flags] = runtime;
+      const child = spawn(command, [...flags, program, ...args], {
         cwd: folderOf(folder),
         env: { ...env, ...more },
         stdio: ['ignore', 'pipe', 'pipe'],
