@@ -7,7 +7,7 @@ import { isMap } from './read/listing-schemas.ts';
 import { parsed } from './read/parse.ts';
 import { type ImportProblem, THE_FILE } from './read/problem.ts';
 import { listOf } from './read/records.ts';
-import { readRecords, recordName, unreadable, utf8Of } from './read/sections.ts';
+import { decodeText, readRecords, recordName, unreadable } from './read/sections.ts';
 import type { RawRecord, ReadFile, Section } from './read/types.ts';
 
 const KINDS = { locations: 'location', amenities: 'amenity', properties: 'listing' } as const;
@@ -17,9 +17,9 @@ const sections = z.strictObject({ locations: records, amenities: records, proper
 
 /** Reads the bytes of a listings file in JSON. */
 export function readListingsFile(bytes: Uint8Array, { isPatch = false } = {}): ReadFile {
-  const text = utf8Of(bytes);
-  if (text === undefined) return unreadable([{ path: '', code: 'not_utf8' }]);
-  const { value, losses } = parseJson(text);
+  const decoded = decodeText(bytes, 'UTF-8');
+  if ('fault' in decoded) return unreadable([decoded.fault]);
+  const { value, losses } = parseJson(decoded.text);
   // Of two sections with one name, it is not known which one was meant.
   const lostSections = losses.filter(({ path }) => path.length <= 1);
   if (lostSections.length > 0) {

@@ -77,6 +77,30 @@ describe('a sheet', () => {
     expect(await load(sheet)).toContain('Nothing changed');
   });
 
+  it('makes its first photo the hero photo of a home without one, and says so', async () => {
+    const sheet = (...photos: string[]) => `slug,photos\ncasa-marea,${photos.join('|')}\n`;
+    const [first, second] = ['https://a.example/1.jpg', 'https://a.example/2.jpg'];
+    const line =
+      'Worth a look: the first photo of the sheet is its hero photo now: 1 listing: casa-marea\n';
+    expect(await load(sheet(first, second))).toContain(line);
+    const stored = await imports.stored('casa-marea');
+    expect(stored?.hero_photo_id).toBe(stored?.photos[0]?.id);
+    expect(await load(sheet(second, first))).not.toContain(line);
+    expect(await imports.stored('casa-marea')).toMatchObject({
+      hero_photo_id: stored?.hero_photo_id,
+    });
+    expect(await load(sheet(second))).toContain(line);
+    await imports.load({ properties: [{ slug: 'casa-marea', hero_photo: null }] }, '--patch');
+    expect(await load(sheet(second))).toContain('Nothing changed');
+  });
+
+  it('names the prices that change by a factor of ten or more', async () => {
+    const prices = await load('slug,price_from\ncasa-marea,10\nother,19\n');
+    expect(prices).toContain(
+      'Worth a look: a price that changes by a factor of ten or more: 1 listing: casa-marea 1 → 10\n',
+    );
+  });
+
   it('names the public homes that get another slug, with both slugs', async () => {
     const line =
       'Worth a look: another slug, and so another address: 1 listing: casa-marea → villa-mar\n';

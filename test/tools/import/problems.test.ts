@@ -28,6 +28,22 @@ beforeAll(async () => {
     propertyOf({ slug, description: LONG, location_text: LONG, amenities: ['wifi'] }),
   );
   await imports.load(fileOf([...homes, ...large]));
+  const former = [
+    { ...unkeyed, status: 'hidden', slug: 'corrected', hid: 'H-old' },
+    { ...unkeyed, status: 'hidden', slug: 'was-slug', photos: [{ ...photo, id: undefined }] },
+  ];
+  await imports.load({ locations: [{ slug: 'coast', name: {} }], properties: former });
+  const [corrected, renamed] = [
+    await imports.stored('corrected'),
+    await imports.stored('was-slug'),
+  ];
+  const photos = renamed?.photos.map((each) => ({ id: each.id, url: `${url}?2` }));
+  const properties = [
+    { id: corrected?.id, hid: 'H-new' },
+    { id: renamed?.id, slug: 'renamed', photos },
+  ];
+  const [coast] = imports.rows(`SELECT id FROM locations WHERE slug = 'coast'`);
+  await imports.load({ locations: [{ id: coast?.id, slug: 'shore' }], properties }, '--patch');
 });
 
 type Run = () => Promise<Finished>;
@@ -56,7 +72,8 @@ const unseen = (place: object, problem: string): Case =>
 
 const FILES: Case[] = [
   [whole(''), /^the file: is not JSON: /],
-  [whole(new Uint8Array([0xff, 0xfe])), 'the file: is not UTF-8 text'],
+  [whole(new Uint8Array([0xff, 0x20])), 'the file: is not UTF-8 text: save it as UTF-8'],
+  [whole(Buffer.from('{}', 'utf16le')), 'the file: is UTF-16 text: save it as UTF-8'],
   [whole(`{"properties":[${nested(100_000)}]}`), 'the file: is nested too deep'],
   [whole([]), 'the file: must be of type object'],
   [whole({ homes: [] }), 'the file: homes is not a field of this resource'],
@@ -226,8 +243,38 @@ const PATCH: Case = [
   'properties[5] (slug "other"): hero_photo "https://images.example.com/9.jpg" must be the address of one of the photos of this listing',
 ];
 
+/** Ids that follow from keys which other stored records had before. */
+const TAKEN: Case[] = [
+  [
+    whole({ properties: [{ ...unkeyed, hid: 'H-old', slug: 'new' }] }, '--patch'),
+    'properties[0] (slug "new"): hid "H-old" gives the id of the stored listing corrected, which had this hid before: give the new one another id, or name the stored one by its id or slug',
+  ],
+  [
+    whole({
+      locations: [{ slug: 'coast', name: {} }],
+      properties: [{ ...unkeyed, slug: 'was-slug' }],
+    }),
+    'locations[0] (slug "coast"): slug "coast" gives the id of the stored location shore, which had this slug before: ',
+    'properties[0] (slug "was-slug"): slug "was-slug" gives the id of the stored listing renamed, which had this slug before: ',
+  ],
+  [
+    whole({ properties: [{ slug: 'renamed', photos: [{ url }] }] }, '--patch'),
+    `properties[0] (slug "renamed"): photos.0.url "${url}" gives the id of the stored photo ${url}?2, which had this url before: give the new one another id, or name the stored one by its id or url`,
+  ],
+  // The id of a location is wrong, and no advice is.
+  [
+    whole({ locations: [{ id: null, slug: 'bay', name: {} }] }, '--patch'),
+    'locations[0] (slug "bay"): id null must be of type string',
+  ],
+  [
+    whole({ properties: [{ id: stored[0]?.id, slug: 'other' }] }, '--patch'),
+    /: slug "other" is the slug of the stored listing 00000000-0000-4000-8000-000000000001$/,
+  ],
+];
+
 const SHEETS: Case[] = [
   [sheet(new Uint8Array([0x73, 0xe9])), 'the file: is not UTF-8 text: save it as "CSV UTF-8"'],
+  [sheet(Buffer.from('\ufeffslug', 'utf16le')), 'the file: is UTF-16 text: save it as "CSV UTF-8"'],
   [sheet(''), 'the file: has no header row'],
   [sheet('slug\n"casa'), 'the file: is not CSV: Quote Not Closed'],
   [sheet('Notes\n1'), 'row 1: "Notes" is no column of a sheet: delete or rename it', 'row 2: '],
@@ -249,6 +296,11 @@ const SHEETS: Case[] = [
   [
     sheet('slug,photos\nother,"https://a.example/1.jpg, HTTPS://a.example/2.jpg"'),
     'row 2, photos (slug "other"): "https://a.example/1.jpg, HTTPS://a.example/2.jpg" must be one URL, not two joined by a comma',
+  ],
+  [
+    sheet('slug,price_from,beds,size\nother,295.000,-2.000,95.125'),
+    'row 2, price_from (slug "other"): "295.000" has a dot before three digits: write 295000, or 295',
+    'row 2, beds (slug "other"): "-2.000" has a dot before three digits: write -2000, or -2',
   ],
   // A cell is reported once, and not as missing too.
   [
@@ -303,7 +355,7 @@ const tables = () =>
     imports.rows(`SELECT * FROM ${each} ORDER BY 1`),
   );
 
-it.each([...FILES, ...LISTINGS, ...NUMBERS, ...URLS, PATCH, ...SHEETS, ...STATUSES])(
+it.each([...FILES, ...LISTINGS, ...NUMBERS, ...URLS, PATCH, ...TAKEN, ...SHEETS, ...STATUSES])(
   'is rejected: case %#',
   async (run, ...problems) => {
     const before = tables();

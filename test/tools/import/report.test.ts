@@ -161,6 +161,7 @@ it('quality is reported with counts, and rejects nothing; earlier findings take 
     bare: {},
     'bare-and-hidden': { status: 'hidden' },
     'no-alt': { ...whole, photos: [{ ...photo, web_sort_order: 1 }] },
+    'no-hero': { ...whole, photos: photos.map((each) => ({ ...each, section: 'gallery' })) },
     page: { ...whole, ...videos('https://www.youtube.com/watch?v=1', 'https://vimeo.com/1') },
     film: { ...whole, ...videos('https://player.vimeo.com/external/1.hd.mp4') },
   };
@@ -174,10 +175,11 @@ it('quality is reported with counts, and rejects nothing; earlier findings take 
     'Worth a look: public without a title: 1 listing: bare',
     'Worth a look: public without a location: 1 listing: bare',
     'Worth a look: a gallery without any alt text: 1 listing: no-alt',
+    'Worth a look: public without a hero image: 1 listing: no-hero',
     'Worth a look: a video address that is a page and no file: 1 listing: page',
   ]);
   const bare = { ...properties[2], beds: 2 };
   const again = await imports.load({ properties: [bare, ...properties.slice(3)] });
-  expect(again.stdout).toContain('\nWorth a look, as before: 3 listings\n');
+  expect(again.stdout).toContain('\nWorth a look, as before: 4 listings\n');
   expect(again.stdout.match(/Worth a look/g)).toHaveLength(1);
 });

@@ -1,19 +1,23 @@
 /** The effect of a planned import: the rows to write, and the findings for the user. */
 
 import type { Source } from '../../../src/properties/source.ts';
+import type { ImportProblem } from '../read/problem.ts';
 import type { Catalogue, StoredListing } from '../read/store.ts';
 import { findUsers, readListings } from '../read/store.ts';
 import { differencesOf, recordDifferences } from './differences.ts';
 import { limitSize } from './limits.ts';
 import { warningsOf } from './quality.ts';
 import { changeOf, type ListingRow, rowOf } from './rows.ts';
-import type { ChangedRecord, Effect, Findings, ImportOptions, Plan } from './types.ts';
+import type { ChangedRecord, Effect, Findings, ImportOptions, Plan, PlannedRow } from './types.ts';
 
 const RENAMED = 'another slug, and so another address';
+const HERO_TAKEN = 'the first photo of the sheet is its hero photo now';
+const PRICE_CHANGED = 'a price that changes by a factor of ten or more';
+const PRICE_FACTOR = 10;
 
 type Replacement = {
   old: StoredListing | undefined;
-  row: ListingRow;
+  row: ListingRow | PlannedRow;
   reason: ChangedRecord['reason'];
 };
 
@@ -114,6 +118,10 @@ function add(
   const { listing } = row;
   effect.writes.push({ ...row, change: changeOf(old, row.columns) });
   if (reason === 'file') addWarnings(findings, old?.listing, listing);
+  if ('record' in row) {
+    if (row.record.takesHero) append(findings.warnings, HERO_TAKEN, listing.slug);
+    if (old) effect.problems.push(...mediaProblems(old.listing, listing, row.record));
+  }
   if (old === undefined) {
     findings.added.push(listing.slug);
     return;
@@ -127,9 +135,27 @@ function add(
     ...shown.flatMap((key) => emptiedRecords.get(key) ?? []),
   ];
   for (const head of heads) append(findings.emptied, head, slug);
+  const [was, is] = [old.listing.price_from, listing.price_from];
+  if (was !== null && is !== null && was !== is) {
+    const factor = Math.max(was, is) / Math.min(was, is);
+    if (factor >= PRICE_FACTOR) append(findings.warnings, PRICE_CHANGED, `${slug} ${was} → ${is}`);
+  }
   if (status === 'hidden') return;
   if (slug !== listing.slug) append(findings.warnings, RENAMED, `${slug} → ${listing.slug}`);
   if (heads.length > 0) effect.emptiedListings += 1;
+}
+
+/** Rejects a photo or video whose id follows from its URL, if the id is of another stored one. */
+function mediaProblems(old: Source, now: Source, { name, mediaIds }: PlannedRow['record']) {
+  return (['photos', 'videos'] as const).flatMap((list) =>
+    now[list].flatMap(({ id, url: value }, index): ImportProblem[] => {
+      const stored = old[list].find((each) => each.id === id);
+      if (stored === undefined || stored.url === value || mediaIds.has(id)) return [];
+      const details = [`${list === 'photos' ? 'photo' : 'video'} ${stored.url}`, 'url', 'url'];
+      const path = `${list}.${index}.url`;
+      return [{ record: name, path, code: 'id_taken', details, value }];
+    }),
+  );
 }
 
 function addWarnings(findings: Findings, old: Source | undefined, now: Source): void {

@@ -11,11 +11,11 @@ import type { Catalogue } from '../read/store.ts';
 import type { FileRecord, WholeFile } from '../read/types.ts';
 import { limitShare, limitSize, publicIdsOf } from './limits.ts';
 import { type ListingRow, rowOf } from './rows.ts';
-import type { ImportOptions, Known, Plan, Pruning, RecordChange } from './types.ts';
+import type { ImportOptions, Known, Plan, PlannedRow, Pruning, RecordChange } from './types.ts';
 
 /** Resolves the file against the store. `publicSiteUrl` has no trailing slash. */
 export function plan(
-  { file, fileProblems, mergeProblems }: CompleteRecords,
+  { file, isPatch, fileProblems, mergeProblems }: CompleteRecords,
   stored: Catalogue,
   { publicSiteUrl, pruning = 'none' }: Pick<ImportOptions, 'publicSiteUrl' | 'pruning'>,
 ): Plan {
@@ -29,22 +29,22 @@ export function plan(
   for (const each of [...locations.values()]) {
     if (each.slug !== null) locations.set(each.slug, each);
   }
-  const planned = file.properties.flatMap(({ name, value }) =>
-    value === undefined ? [] : [{ name, row: rowOf(sourceOf(value, known), publicSiteUrl) }],
-  );
+  const planned = file.properties.flatMap((record): PlannedRow[] => {
+    if (record.value === undefined) return [];
+    return [{ ...rowOf(sourceOf(record.value, known), publicSiteUrl), record }];
+  });
   const pruned = prunedIds(file, stored, pruning);
   const problems = distinct(fileProblems, [
     ...mergeProblems,
-    ...slugCollisions(file.locations, stored.locations),
-    ...slugCollisions(file.properties, [...stored.summaries.values()]),
+    ...keyProblems(file.locations, stored.locations, isPatch),
+    ...keyProblems(file.properties, [...stored.summaries.values()], isPatch),
     ...unknownReferences(file, known),
     ...file.properties.flatMap(heroProblems),
-    ...planned.flatMap(({ name, row }) => limitSize(row, name)),
+    ...planned.flatMap((row) => limitSize(row, row.record.name)),
     ...(pruning === 'some' ? limitShare('prunes_too_many', pruned.length, stored) : []),
   ]);
-  const { rows = [], same = [] } = Object.groupBy(
-    planned.map(({ row }) => row),
-    (row) => (differs(row, stored) ? 'rows' : 'same'),
+  const { rows = [], same = [] } = Object.groupBy(planned, (row) =>
+    differs(row, stored) ? 'rows' : 'same',
   );
   const unchanged = same.map(({ listing }) => listing);
   return { file, problems, known, records, rows, unchanged, pruned };
@@ -80,24 +80,37 @@ function differs({ columns }: ListingRow, { summaries }: Catalogue): boolean {
   return old?.source_hash !== columns.source_hash || old.rendering !== columns.rendering;
 }
 
-function slugCollisions(
+type StoredKeys = { id: string; hid?: string | null; slug: string | null };
+
+/** Rejects slugs and derived ids that another stored record has. */
+function keyProblems(
   records: readonly FileRecord<unknown>[],
-  stored: readonly { id: string; slug: string | null }[],
+  stored: readonly StoredKeys[],
+  isPatch: boolean,
 ): ImportProblem[] {
   const replaced = new Set(records.map(({ keys }) => keys.id));
+  const byId = new Map(stored.map((each) => [each.id, each]));
   const kept = new Map(
     stored.filter(({ id }) => !replaced.has(id)).map(({ id, slug }) => [slug, id]),
   );
-  return records.flatMap(({ name, keys, idField }): ImportProblem[] => {
-    const holder = keys.slug === undefined ? undefined : kept.get(keys.slug);
-    if (holder === undefined) return [];
-    const own = stored.find(({ id }) => id === keys.id)?.slug;
-    if (idField === 'hid' && own) {
-      const details = [own, String(keys.slug)];
-      return [{ record: name, path: 'hid', code: 'hid_taken', details, value: keys.hid }];
+  return records.flatMap(({ name: record, keys, idField }): ImportProblem[] => {
+    const { id, hid, slug } = keys;
+    const own = id === undefined ? undefined : byId.get(id);
+    const value = keys[idField];
+    const isNamed = (hid !== undefined && own?.hid === hid) || own?.slug === slug;
+    if (own && idField !== 'id' && !isNamed) {
+      const details = [`${record.kind} ${own.slug ?? own.id}`, idField, 'slug'];
+      return [{ record, path: idField, code: 'id_taken', details, value }];
     }
-    const details = [`${name.kind} ${holder}`];
-    return [{ record: name, path: 'slug', code: 'slug_taken', details, value: keys.slug }];
+    const holder = slug === undefined ? undefined : kept.get(slug);
+    if (holder === undefined || id === undefined) return [];
+    if (idField === 'hid' && own) {
+      const details = [String(own.slug), String(slug)];
+      return [{ record, path: 'hid', code: 'hid_taken', details, value: hid }];
+    }
+    const advice = isPatch ? '' : ': give that id, or import the file with --patch';
+    const details = [`${record.kind} ${holder}`, advice];
+    return [{ record, path: 'slug', code: 'slug_taken', details, value: slug }];
   });
 }
 

@@ -15,6 +15,12 @@ const CHECKS: Readonly<Record<string, (listing: Source) => boolean>> = {
     textsOf(listing).some((text) => HTML_TAG.test(text)),
   'public without a photo': (listing) =>
     listing.status !== 'hidden' && photosOnWeb(listing).length === 0,
+  'public without a hero image': ({ status, photos, hero_photo_id }) =>
+    status !== 'hidden' &&
+    photos.some(({ web_visible }) => web_visible) &&
+    !photos.some(
+      ({ id, section, web_visible }) => id === hero_photo_id || (web_visible && section === 'hero'),
+    ),
   'public without a title': ({ status, title }) => status !== 'hidden' && isBlank(title),
   'public without a location': ({ status, location }) => status !== 'hidden' && location === null,
   'a gallery without any alt text': (listing) =>

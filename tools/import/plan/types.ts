@@ -2,7 +2,7 @@
 
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
 import type { ImportProblem } from '../read/problem.ts';
-import type { WholeFile } from '../read/types.ts';
+import type { FileRecord, WholeFile } from '../read/types.ts';
 import type { ListingRow, Write } from './rows.ts';
 
 /** The fate of public listings outside the file. `some`: at most a fifth is hidden. */
@@ -18,6 +18,9 @@ export type ImportOptions = {
   /** Called after each batch with the number of listings that have been through a phase. */
   onProgress: (phase: 'checked' | 'staged', done: number, total: number) => void;
 };
+
+/** A row with the record that it is made of. */
+export type PlannedRow = ListingRow & { record: FileRecord<unknown> };
 
 /** A location or amenity that the store has differently, or lacks: then `old` is undefined. */
 export type RecordChange = {
@@ -39,7 +42,7 @@ export type Plan = {
   known: Known;
   records: RecordChange[];
   /** The rows of listings that the store lacks, or has from another source or other rules. */
-  rows: ListingRow[];
+  rows: PlannedRow[];
   unchanged: Source[];
   /** The ids of the public listings that `--prune` hides. */
   pruned: string[];

@@ -7,11 +7,11 @@ import { nearest } from '../../command-line/nearest.ts';
 import { isMap } from './listing-schemas.ts';
 import type { Fault, ImportProblem, RecordName } from './problem.ts';
 import { type Patch, writtenListing } from './records.ts';
-import { readRecords, recordName, unreadable, utf8Of } from './sections.ts';
+import { decodeText, readRecords, recordName, unreadable } from './sections.ts';
 import type { ReadFile } from './types.ts';
 
 /** A cell as it is read: its value, or the code of its fault. */
-type ReadCell = { value: unknown } | { code: Fault['code'] };
+type ReadCell = { value: unknown } | Pick<Fault, 'code' | 'details'>;
 
 /** The kinds of cells. Spreadsheets begin a cell in upper case, which a `word` ignores. */
 const CELLS = {
@@ -19,8 +19,9 @@ const CELLS = {
   word: (cell) => ({ value: cell.toLowerCase() }),
   words: (cell) => ({ value: entriesOf(cell.toLowerCase()) }),
   photos: (cell) => ({ value: entriesOf(cell).map((url) => ({ url })) }),
-  number: (cell) => numberOf(cell, 'not_a_number'),
-  whole: (cell) => numberOf(cell, 'not_whole'),
+  decimal: (cell) => readNumber(cell, 'not_a_number'),
+  number: (cell) => readThousands(cell) ?? readNumber(cell, 'not_a_number'),
+  whole: (cell) => readThousands(cell) ?? readNumber(cell, 'not_whole'),
   boolean(cell) {
     if (!/^(yes|true|no|false)$/i.test(cell)) return { code: 'not_a_boolean' };
     return { value: /^(yes|true)$/i.test(cell) };
@@ -28,6 +29,8 @@ const CELLS = {
 } satisfies Record<string, (cell: string) => ReadCell>;
 
 const WORDS: readonly string[] = ['slug', 'status', 'type', 'location'];
+/** The numbers that may have three decimals. */
+const DECIMALS: readonly string[] = ['latitude', 'longitude', 'size'];
 
 /** The columns of a sheet: the fields of a listing, a text in a language as `title.en`. */
 const COLUMNS: ReadonlyMap<string, keyof typeof CELLS> = new Map(
@@ -39,7 +42,13 @@ function entriesOf(cell: string): string[] {
   return cell.split(/[|\r\n]+/).flatMap((entry) => entry.trim() || []);
 }
 
-function numberOf(cell: string, code: 'not_a_number' | 'not_whole'): ReadCell {
+/** Half of Europe writes 295.000 for 295000: the editor has to say which number is meant. */
+function readThousands(cell: string): ReadCell | undefined {
+  if (!/^-?\d+\.\d{3}$/.test(cell)) return undefined;
+  return { code: 'thousands', details: [cell.replace('.', ''), Number(cell)] };
+}
+
+function readNumber(cell: string, code: 'not_a_number' | 'not_whole'): ReadCell {
   if (!/^-?\d+(\.\d+)?$/.test(cell)) return { code };
   const value = Number(cell);
   return Math.abs(value) > Number.MAX_SAFE_INTEGER ? { code: 'too_large_number' } : { value };
@@ -51,6 +60,7 @@ function columnsOf(name: string, schema: z.ZodType): [string, keyof typeof CELLS
   if (name === 'amenities') return [[name, 'words']];
   if (accepts([])) return [];
   if (accepts({})) return LOCALES.map((locale) => [`${name}.${locale}`, 'text']);
+  if (DECIMALS.includes(name)) return [[name, 'decimal']];
   if (accepts(1)) return [[name, accepts(1.5) ? 'number' : 'whole']];
   if (accepts(true)) return [[name, 'boolean']];
   return [[name, WORDS.includes(name) ? 'word' : 'text']];
@@ -58,11 +68,11 @@ function columnsOf(name: string, schema: z.ZodType): [string, keyof typeof CELLS
 
 /** Reads the bytes of a sheet: UTF-8, a header row, commas or semicolons. */
 export function readSheet(bytes: Uint8Array): ReadFile {
-  const text = utf8Of(bytes);
-  if (text === undefined) return unreadable([{ path: '', code: 'sheet_not_utf8' }]);
+  const decoded = decodeText(bytes, '"CSV UTF-8"');
+  if ('fault' in decoded) return unreadable([decoded.fault]);
   let rows: string[][];
   try {
-    rows = rowsOf(text);
+    rows = rowsOf(decoded.text);
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     return unreadable([{ path: '', code: 'not_csv', details: [error.message] }]);
@@ -123,7 +133,7 @@ function recordOf(header: readonly string[], cells: readonly string[]) {
     const read: ReadCell = CELLS[kind](cell);
     const [field = '', locale] = name.split('.');
     const texts = value[field];
-    if ('code' in read) faults.push({ path: name, code: read.code, value: cell });
+    if ('code' in read) faults.push({ path: name, ...read, value: cell });
     if ('code' in read) value[field] = cell;
     else if (locale === undefined) value[field] = read.value;
     else value[field] = { ...(isMap(texts) && texts), [locale]: read.value };

@@ -7,12 +7,14 @@ import type * as z from 'zod';
 import { amenity } from '../../../src/properties/resource.ts';
 import type { Source } from '../../../src/properties/source.ts';
 import { didYouMean } from '../../command-line/nearest.ts';
+import { isMap } from './listing-schemas.ts';
 import { merged, mergedListing } from './merge.ts';
 import { parsed } from './parse.ts';
 import type { Fault, ImportProblem } from './problem.ts';
 import {
   fileListingOf,
   keysOf,
+  listOf,
   type Patch,
   type RecordKeys,
   withId,
@@ -64,11 +66,23 @@ export function completePatch(
     const old = sources.get(ids[0] ?? '');
     const listing = old === undefined ? {} : fileListingOf(old);
     const whole = withId(mergedListing(listing, record.value ?? {}), 'hid', 'slug');
+    const takesHero = record.name.isSheet === true && lacksHero(listing, whole, record.value ?? {});
+    if (takesHero) whole.hero_photo_id = keysOf(whole).photos[0];
     const nameFault = nameFaultOf(record.keys, ids, stored, mustBeStored);
-    return completed(record, old, whole, writtenListing, problems, nameFault);
+    return { ...completed(record, old, whole, writtenListing, problems, nameFault), takesHero };
   });
   const file: WholeFile = { isPatch: false, locations, amenities, properties };
   return { file, problems: [...problems, ...repeatedKeys(file)] };
+}
+
+/** Reports whether a patch brings photos to a listing, and none of them is its hero image. */
+function lacksHero(before: Patch, after: Patch, patch: Patch): boolean {
+  const [old, { photos, hero_photo_id }] = [keysOf(before), keysOf(after)];
+  if (hero_photo_id !== undefined || patch.hero_photo !== undefined || photos[0] === undefined) {
+    return false;
+  }
+  const isHero = (photo: unknown) => isMap(photo) && photo.section === 'hero';
+  return `${old.photos}` !== `${photos}` && !listOf(after.photos).some(isHero);
 }
 
 /** Returns the fault of the keys that name a listing. `ids` are of the listings found. */

@@ -12,8 +12,8 @@ export type RecordName = {
 
 /** Code → the end of a sentence that begins with the path and the value. Each `%` is a detail. */
 const SENTENCES = {
-  not_utf8: 'is not UTF-8 text',
-  sheet_not_utf8: 'is not UTF-8 text: save it as "CSV UTF-8"',
+  not_utf8: 'is not UTF-8 text: save it as %',
+  utf16: 'is UTF-16 text: save it as %',
   not_json: 'is not JSON: %',
   too_deep: 'is nested too deep',
   twice: 'appears twice in the same object',
@@ -26,6 +26,7 @@ const SENTENCES = {
   unnamed_column: 'is in a column without a name',
   not_a_number: 'must be a number such as 118000 or 118000.5',
   not_whole: 'must be a whole number such as 12',
+  thousands: 'has a dot before three digits: write %, or %',
   not_a_boolean: 'must be yes, no, true or false',
   unknown_field: 'is not a field of this resource',
   // The schemas have the sentences of these two.
@@ -35,7 +36,9 @@ const SENTENCES = {
   repeats: 'repeats %',
   hero_id: 'must be the id of one of the photos of this listing',
   hero_address: 'must be the address of one of the photos of this listing',
-  slug_taken: 'is the slug of the stored %: give that id, or import the file with --patch',
+  slug_taken: 'is the slug of the stored %%',
+  id_taken:
+    'gives the id of the stored %, which had this % before: give the new one another id, or name the stored one by its id or %',
   hid_taken: 'is the hid of the stored listing %, and % is the slug of another one',
   unclear_hid: 'is the hid of several stored listings: name one by its slug or id',
   names_no_listing: 'names no listing: give its slug, hid or id',

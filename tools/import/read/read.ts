@@ -9,6 +9,7 @@ import type { ReadableFile, WholeFile } from './types.ts';
 /** The records of a file, all whole. */
 export type CompleteRecords = {
   file: WholeFile;
+  isPatch: boolean;
   /** The problems of the file alone. */
   fileProblems: ImportProblem[];
   /** The problems of a patch after its merge. */
@@ -20,11 +21,12 @@ export async function read(
   database: D1Database,
 ): Promise<CompleteRecords & { stored: Catalogue }> {
   const stored = await readCatalogue(database);
-  if (!file.isPatch) return { stored, file, fileProblems, mergeProblems: [] };
+  const { isPatch } = file;
+  if (!file.isPatch) return { stored, file, isPatch, fileProblems, mergeProblems: [] };
   const find = finderOf(stored);
   const named = new Set(file.properties.flatMap(({ keys }) => find(keys).slice(0, 1)));
   const sources = new Map<string, Source>();
   for await (const { id, listing } of readListings(database, [...named])) sources.set(id, listing);
   const merged = completePatch(file, stored, find, sources, mustBeStored);
-  return { stored, file: merged.file, fileProblems, mergeProblems: merged.problems };
+  return { stored, file: merged.file, isPatch, fileProblems, mergeProblems: merged.problems };
 }

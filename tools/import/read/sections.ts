@@ -58,7 +58,8 @@ function readRecord<T>(
   for (const fault of [...faults, ...ofKeys, ...ofEntries]) {
     problems.push({ record: name, ...fault });
   }
-  return { name, keys, idField, value: own };
+  const { photos, videos } = keysOf(value);
+  return { name, keys, idField, mediaIds: new Set([...photos, ...videos]), value: own };
 }
 
 /** Gives a record without an id its id. The key of an amenity is its slug. */
@@ -83,12 +84,16 @@ export function unreadable(faults: readonly Fault[]): ReadFile {
   return { kind: 'unreadable', problems: faults.map((fault) => ({ record: THE_FILE, ...fault })) };
 }
 
-/** Decodes UTF-8, and drops a byte order mark at the head. Other bytes give undefined. */
-export function utf8Of(bytes: Uint8Array): string | undefined {
+/** Decodes UTF-8 without its byte order mark, or says which `form` a file must have. */
+export function decodeText(bytes: Uint8Array, form: string): { text: string } | { fault: Fault } {
+  // Of the first two bytes of UTF-16, one is zero, or both are its byte order mark.
+  const isUtf16 = /^(00|..00|fffe|feff)/.test(Buffer.from(bytes.subarray(0, 2)).toString('hex'));
+  const fault: Fault = { path: '', code: isUtf16 ? 'utf16' : 'not_utf8', details: [form] };
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes);
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes);
+    return isUtf16 ? { fault } : { text };
   } catch {
-    return undefined;
+    return { fault };
   }
 }
 

@@ -14,6 +14,10 @@ export type FileRecord<T> = {
   keys: RecordKeys;
   /** The field that gives the record its id. */
   idField: 'id' | 'hid' | 'slug';
+  /** The ids of photos and videos in the file. The ids of the others follow from their URLs. */
+  mediaIds: ReadonlySet<string | undefined>;
+  /** The first photo of a sheet becomes the hero photo of a listing without one. */
+  takesHero?: boolean;
   value: T | undefined;
 };
 
