@@ -10,7 +10,6 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { createOpenApiDocument } from '../../src/openapi/document.ts';
 import { API_KEY, exampleOf, SOON, useRig } from './example-rig.ts';
-import { codeBlocksOf } from './markdown.ts';
 
 const NAMESPACE = '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4';
 const rig = useRig();
@@ -172,9 +171,7 @@ describe('an outbox', () => {
   it.skipIf(spawnSync('python3', ['--version']).status !== 0)(
     'in Python does the same (skipped where there is no python3)',
     async () => {
-      const [source = ''] = codeBlocksOf('docs/guides/sending-events.md', 'python');
-      const program = join(rig().folderOf('python'), 'outbox.py');
-      writeFileSync(program, source);
+      const program = exampleOf('outbox.py');
       for (const booking of ['bk_20 2', 'bk_21 0', 'bk_22 2']) {
         await rig().start(program, 'python', booking.split(' ')).ended;
       }
