@@ -1,13 +1,14 @@
 /**
  * The event types that the service accepts, each with the schema of its payload.
  *
- * All fields are optional, and unknown fields are stored as sent. Events are never deleted: if you
- * remove an event type, or change the type of a field, keep the earlier form in `storedEventOf`
+ * Every field may be left out or null, and unknown fields are kept. A payload is stored as it was
+ * sent, so no schema may transform a value. Events are never deleted: if you remove an event type,
+ * or change the type of a field, keep the earlier form in `storedEventOf`
  * (openapi/event-types.ts).
  */
 
 import * as z from 'zod';
-import { described, uuid } from '../schema.ts';
+import { described } from '../schema.ts';
 
 /** The bounds of a name. SQLite's functions cut a text at NUL. */
 export const NAME_BOUNDS = { minLength: 1, maxLength: 255, pattern: '^[^\\x00]*$' };
@@ -19,17 +20,26 @@ export const name = z
   .max(NAME_BOUNDS.maxLength)
   .regex(new RegExp(NAME_BOUNDS.pattern), 'must not contain NUL (U+0000)');
 
-/** Stored as it was written. */
-export const timestamp = z.iso.datetime({
-  offset: true,
-  error: 'must be an ISO 8601 timestamp with Z or an offset, such as 2027-06-01T12:00:00Z',
-});
+const TIMESTAMP_FORM =
+  'must be an ISO 8601 timestamp with Z or an offset, such as 2027-06-01T12:00:00Z';
+
+export const timestamp = z.iso.datetime({ offset: true, error: TIMESTAMP_FORM });
+
+/** The message of a value that has another type or form. */
+const expected = (form: string) => ({ error: `${form}; the field may be left out` });
+
+const time = z.iso.datetime({ offset: true, ...expected(TIMESTAMP_FORM) });
 
 const date = z.iso
-  .date({ error: 'must be an ISO 8601 date such as 2027-06-01' })
+  .date(expected('must be a date such as 2027-06-01, without a time'))
   .register(z.globalRegistry, { maxLength: 10 });
 
-const amount = z.number().min(0);
+const text = (maxCharacters: number) =>
+  z.string(expected('must be text, in quotation marks')).max(maxCharacters);
+
+const amount = z.number(expected('must be a number, without quotation marks')).min(0);
+
+const count = z.int(expected('must be a whole number, without quotation marks')).min(1);
 
 /** ISO 4217: the codes in use, and those withdrawn since 2020, which bookings may still have. */
 const CURRENCIES = new Set(
@@ -43,17 +53,12 @@ const CURRENCIES = new Set(
   XCD XCG XDR XOF XPD XPF XPT XSU XTS XUA XXX YER ZAR ZMW ZWG ZWL`.split(/\s+/),
 );
 
+const CURRENCY_FORM = expected('must be an ISO 4217 code in capitals, such as EUR');
+
 const currency = z
-  .string()
-  .refine((code) => CURRENCIES.has(code), {
-    error: 'must be an ISO 4217 currency code such as EUR',
-  })
-  .register(z.globalRegistry, {
-    pattern: '^[A-Z]{3}$',
-    maxLength: 3,
-    examples: ['EUR'],
-    description: 'ISO 4217 alphabetic code.',
-  });
+  .string(CURRENCY_FORM)
+  .refine((code) => CURRENCIES.has(code), CURRENCY_FORM)
+  .register(z.globalRegistry, { pattern: '^[A-Z]{3}$', maxLength: 3 });
 
 /**
  * A dot-atom at a domain name (RFC 5321 section 4.1.2), in ASCII. zod's own pattern rejects some
@@ -62,40 +67,44 @@ const currency = z
 const email = z.email({
   pattern:
     /^[\w!#$%&'*+/=?^`{|}~-]+(\.[\w!#$%&'*+/=?^`{|}~-]+)*@([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z][A-Za-z0-9-]{0,61}[A-Za-z0-9]$/,
-  error: 'must be an email address',
+  ...expected('must be an email address such as guest@example.com'),
 });
 
 const stay = z.looseObject({ check_in: date, check_out: date });
 
-const common = {
-  occurred_at: described(
-    timestamp.optional(),
+/** A known field. `null` means that the sender has no value. */
+function field<Schema extends z.ZodType>(schema: Schema, description: string, example?: unknown) {
+  const examples = example === undefined ? [] : [example];
+  return described(schema.nullish(), description, ...examples);
+}
+
+const makeCommonFields = () => ({
+  occurred_at: field(
+    time,
     'When the fact happened. `created_at` of the event is when the service accepted the event.',
     '2027-06-01T12:00:00Z',
   ),
-};
+});
+
+const makeCurrency = () => field(currency, 'ISO 4217 alphabetic code.', 'EUR');
 
 /** Event type → makes the schema of its payload. */
-export const CATALOGUE = {
+export const EVENT_TYPES = {
   'booking.created': () =>
     z
       .looseObject({
-        ...common,
-        property_id: described(uuid.optional(), 'The id of the listing.'),
-        check_in: described(date.optional(), 'The first day of the stay.', '2027-06-01'),
-        check_out: described(
-          date.optional(),
-          'The day of departure, after `check_in`.',
-          '2027-06-08',
+        ...makeCommonFields(),
+        property_id: field(
+          text(255).min(1),
+          "The listing: its `id`, its `hid`, or the sender's own reference.",
+          'H-1001',
         ),
-        guests: described(z.int().min(1).optional(), 'The number of guests.', 2),
-        currency: currency.optional(),
-        total_amount: described(amount.optional(), 'The price of the whole stay.', 1450),
-        guest_email: described(
-          email.optional(),
-          'The email address of the guest.',
-          'guest@example.com',
-        ),
+        check_in: field(date, 'The first day of the stay.', '2027-06-01'),
+        check_out: field(date, 'The day of departure, after `check_in`.', '2027-06-08'),
+        guests: field(count, 'The number of guests.', 2),
+        currency: makeCurrency(),
+        total_amount: field(amount, 'The price of the whole stay.', 1450),
+        guest_email: field(email, 'The email address of the guest.', 'guest@example.com'),
       })
       .refine(endsAfterItBegins, {
         path: ['check_out'],
@@ -104,19 +113,11 @@ export const CATALOGUE = {
       }),
   'booking.cancelled': () =>
     z.looseObject({
-      ...common,
-      reason: described(
-        z.string().max(2_000).optional(),
-        'Why the booking was cancelled.',
-        'Change of plans',
-      ),
-      cancelled_at: described(
-        timestamp.optional(),
-        'When the booking was cancelled.',
-        '2027-06-01T12:00:00Z',
-      ),
-      refund_amount: described(amount.optional(), 'The amount that the guest gets back.', 1450),
-      currency: currency.optional(),
+      ...makeCommonFields(),
+      reason: field(text(2_000), 'Why the booking was cancelled.', 'Change of plans'),
+      cancelled_at: field(time, 'When the booking was cancelled.', '2027-06-01T12:00:00Z'),
+      refund_amount: field(amount, 'The amount that the guest gets back.', 1450),
+      currency: makeCurrency(),
     }),
 } as const satisfies Record<string, () => z.ZodObject>;
 

@@ -14,15 +14,9 @@ export function keyInUse(differences?: readonly Problem[]): ApiError {
   );
 }
 
-/**
- * Returns the paths at which a body differs from the body that holds the key. Stored UUIDs are in
- * lower case: a difference in case alone shows only if `sent` has the upper case.
- */
-export function conflictDetails(stored: unknown, parsed: unknown, sent: unknown): Problem[] {
-  const inParsed = differingPaths(parsed, stored);
-  const paths = inParsed.length > 0 ? inParsed : differingPaths(sent, stored);
-  if (paths.length === 0) return [{ path: '', message: `${DIFFERS} in the case of a UUID` }];
-  return paths.map((path) => ({ path, message: DIFFERS }));
+/** Returns the paths at which a body differs from the body that holds the key. */
+export function conflictDetails(stored: unknown, sent: unknown): Problem[] {
+  return differingPaths(sent, stored).map((path) => ({ path, message: DIFFERS }));
 }
 
 /** In the order of `a`, at most `MAX_PROBLEMS`. */

@@ -56,7 +56,7 @@ export async function ingestWithKey(
   identity: Identity,
   context: IngestContext,
 ): Promise<Outcome> {
-  // Ingest, 4. Both calls begin now, and neither promise rejects.
+  // Both calls begin now, and neither promise rejects.
   const storing = storeOrFind(body, identity, context);
   const lookingUp = findCachedResponse(context.cache, identity, context);
 
@@ -69,7 +69,7 @@ export async function ingestWithKey(
   const stored = await storing;
   if (stored.kind !== 'failed') return stored;
 
-  // Ingest, 8.
+  // D1 has failed: KV alone decides.
   const cached = await lookingUp;
   if (cached.kind === 'unknown') throw stored.error;
   logFailure(stored);
@@ -79,7 +79,7 @@ export async function ingestWithKey(
 type Failure = { kind: 'failed'; error: unknown };
 
 /**
- * Ingest, 7. Stores the event in D1, or finds the event that the key has stored. An invalid body is
+ * Stores the event in D1, or finds the event that the key has stored. An invalid body is
  * looked up too: it is invalid only if its key is free. Never rejects.
  */
 async function storeOrFind(
@@ -118,8 +118,7 @@ export function outcomeOf(
     case 'conflict': {
       const stored = bodyOf(decision.holder);
       if (stored === undefined) return { kind: 'conflict' };
-      const details = conflictDetails(stored, parsed.ok ? parsed.value : body, body);
-      return { kind: 'conflict', details };
+      return { kind: 'conflict', details: conflictDetails(stored, body) };
     }
     case 'free':
       if (parsed.ok) throw new Error('The guarded insert neither stored an event nor found one.');

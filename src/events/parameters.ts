@@ -3,7 +3,7 @@
 import { eq, gt, lt, type SQL, sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, pagingParameters } from '../http/paging.ts';
-import { listedTexts, listMetadata } from '../http/query.ts';
+import { commaSeparated, listMetadata } from '../http/query.ts';
 import { waitParameter } from '../http/wait.ts';
 import { described, UUID_PATTERN, uuid } from '../schema.ts';
 import { NAME_BOUNDS, name, timestamp } from './catalogue.ts';
@@ -26,7 +26,7 @@ function valueList(value: z.ZodType<string, string>, max: number, noun: string) 
     // As a problem of an entry: the parameter as a whole may be repeated.
     context.addIssue({ code: 'custom', path: [max], message: `must be at most ${max} ${noun}` });
   });
-  return listedTexts
+  return commaSeparated
     .pipe(values)
     .transform((listed) => JSON.stringify([...new Set(listed)].sort()));
 }

@@ -6,15 +6,15 @@ import * as z from 'zod';
 import { type JsonObject, MAX_BODY_BYTES } from '../http/json-body.ts';
 import { type Parsed, parseWith } from '../http/validate.ts';
 import { described } from '../schema.ts';
-import { CATALOGUE, name } from './catalogue.ts';
+import { EVENT_TYPES, name } from './catalogue.ts';
 
 export const IDEMPOTENCY_KEY_HEADER = 'Idempotency-Key';
 
 /** The namespace of the ids. It is published in docs/reference/events.md and must never change. */
 const KEY_NAMESPACE = parse('3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4');
 
-type EventType = keyof typeof CATALOGUE;
-export const eventType = z.enum(Object.keys(CATALOGUE) as EventType[]);
+type EventType = keyof typeof EVENT_TYPES;
+export const eventType = z.enum(Object.keys(EVENT_TYPES) as EventType[]);
 
 export const aggregateFields = {
   aggregate_id: name.meta({
@@ -38,7 +38,7 @@ export function requestOf(type: EventType) {
 
 function createRequest(type: EventType) {
   const event_type = described(z.literal(type), 'Type of the event.');
-  return z.strictObject({ event_type, ...aggregateFields, payload: CATALOGUE[type]() });
+  return z.strictObject({ event_type, ...aggregateFields, payload: EVENT_TYPES[type]() });
 }
 
 /** Rejects an event type that the catalogue lacks, and finds the other problems of its request. */
@@ -83,7 +83,7 @@ export type Identity = {
   /** SHA-256 of the body's canonical JSON (RFC 8785), in lower-case hexadecimal. */
   fingerprint: string;
   /** UUID version 5 of the fingerprint under `keyId`: the id of a later event of the key. */
-  laterId: string;
+  reusedKeyEventId: string;
 };
 
 /** Returns the canonical JSON (RFC 8785) of a body in UTF-8, or a problem if it is too large. */
@@ -94,10 +94,10 @@ export function canonicalBody(body: JsonObject): Parsed<Uint8Array> {
   return { ok: false, problems: [{ path: '', message }] };
 }
 
-/** Ingest, 3: identifies a request by its key and its body. Callers can compute the same ids. */
+/** Identifies a request by its key and its body. Callers can compute the same ids. */
 export async function identityOf(key: string, canonical: Uint8Array): Promise<Identity> {
   const digest = await crypto.subtle.digest('SHA-256', canonical);
   const fingerprint = new Uint8Array(digest).toHex();
   const keyId = v5(key, KEY_NAMESPACE);
-  return { keyId, fingerprint, laterId: v5(fingerprint, keyId) };
+  return { keyId, fingerprint, reusedKeyEventId: v5(fingerprint, keyId) };
 }

@@ -18,7 +18,7 @@ import {
 } from '../http/paging.ts';
 import { validQuery } from '../http/query.ts';
 import { parseWith } from '../http/validate.ts';
-import { lookUntil } from '../http/wait.ts';
+import { pollUntil } from '../http/wait.ts';
 import { isUuid } from '../schema.ts';
 import { BATCH_BODY, ingestBatch } from './batch.ts';
 import { keyInUse } from './conflict.ts';
@@ -31,7 +31,7 @@ import {
   identityOf,
   parseIngestRequest,
 } from './request.ts';
-import { findEvent, findEvents, noSuchEvent } from './store.ts';
+import { type EventPage, findEvent, findEvents, noSuchEvent } from './store.ts';
 
 /** The names below the payload of an event are the caller's own. */
 const EVENT_BODY = { fields: ['payload'] };
@@ -46,7 +46,6 @@ const position = z.tuple([z.string(), z.int().min(0)]);
 export function ingestRoutes() {
   return new Hono<AppEnv>()
     .post('/ingest', requireScope('events:write'), jsonObject(EVENT_BODY), async (c) => {
-      // Ingest, 2.
       const body = c.req.valid('json');
       const key = c.req.header(IDEMPOTENCY_KEY_HEADER);
       const canonical = canonicalBody(body);
@@ -87,20 +86,16 @@ export function eventRoutes() {
         const { limit, cursor, wait, ...filters } = c.req.valid('query');
         const size = limit ?? (filters.id === undefined ? DEFAULT_PAGE_SIZE : MAX_PAGE_SIZE);
         const scope = { list: 'events', filters };
-        let [generation, after_seq] = (await decodeCursor(cursor, scope, position)) ?? [];
-        const { result: page, headers } = await lookUntil(
-          c,
-          async () => {
-            const page = await findEvents(c.env.DB, { ...filters, limit: size, after_seq });
-            generation ??= page.generation;
-            if (generation !== page.generation) throw invalidCursor();
-            // The next poll continues here.
-            after_seq = page.resume;
-            return page;
-          },
-          ({ documents }) => documents.length === 0,
-          wait,
-        );
+        const [generation, seq] = (await decodeCursor(cursor, scope, position)) ?? [];
+        const readNext = async (last?: EventPage) => {
+          const after_seq = last?.resume ?? seq;
+          const page = await findEvents(c.env.DB, { ...filters, limit: size, after_seq });
+          const known = last?.generation ?? generation ?? page.generation;
+          if (page.generation !== known) throw invalidCursor();
+          return page;
+        };
+        const isEmpty = ({ documents }: EventPage) => documents.length === 0;
+        const { result: page, headers } = await pollUntil(c, readNext, isEmpty, wait);
         const resume_cursor = await encodeCursor(scope, [page.generation, page.resume]);
         const next = page.hasMore ? resume_cursor : null;
         return json(listJson(page.documents, next, { resume_cursor }), { headers });
@@ -120,7 +115,7 @@ function contextOf(c: Context<AppEnv>): IngestContext {
     database: c.env.DB,
     cache: c.env.IDEMPOTENCY,
     background: c.executionCtx,
-    receipt: crypto.randomUUID(),
+    attemptId: crypto.randomUUID(),
     receivedFrom: caller === undefined || caller === FULL_ACCESS_CALLER ? null : caller,
     mayReadEvents: c.get('scopes')?.includes('events:read') ?? false,
     now: Date.now(),
@@ -128,7 +123,6 @@ function contextOf(c: Context<AppEnv>): IngestContext {
   };
 }
 
-/** Ingest, 6. */
 function responseTo(outcome: Outcome): Response {
   if (outcome.kind === 'invalid') throw validationError(outcome.problems);
   note({ outcome: outcome.kind });

@@ -6,13 +6,15 @@
  * event of its 202.
  */
 
-import { and, type SQL, sql } from 'drizzle-orm';
+import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { type ApiError, resourceMissing, validationError } from '../http/errors.ts';
 import { readD1, writeD1 } from '../storage/d1.ts';
 import {
+  insertInto,
   keysetPage,
   placeholder,
   readPage,
+  selecting,
   statementOf,
   statementsOf,
   withinShare,
@@ -25,8 +27,8 @@ import { events } from './table.ts';
 
 /** The request that sends the events. */
 export type IngestCall = {
-  /** Random, unique to this request, and stored with each of its events. */
-  receipt: string;
+  /** Random. Each event of this request keeps it as its `receipt`. */
+  attemptId: string;
   /** The name of the API key; null for the key that opens everything. */
   receivedFrom: string | null;
   /** Whether the API key has the scope `events:read`. */
@@ -57,8 +59,8 @@ export async function acceptKeyed(
   call: IngestCall,
   comparedBytes = 0,
 ): Promise<Decision[]> {
-  const { receipt, receivedFrom, now, retentionMs } = call;
-  const values = { receipt, receivedFrom, now, heldSince: now - retentionMs };
+  const { attemptId, receivedFrom, now, retentionMs } = call;
+  const values = { attemptId, receivedFrom, now, heldSince: now - retentionMs };
   const [, found] = await writeD1(() =>
     database.batch<EventOfKey>([
       INSERT_UNLESS_HELD.bindTo(database, { ...values, events: JSON.stringify(events) }),
@@ -79,7 +81,7 @@ export async function lookUpKeys(
   return decide(identities, found, call);
 }
 
-/** Ingest, 5: decides about each event. `found` has the events of the keys, newest first. Pure. */
+/** Decides about each event. `found` has the events of the keys, newest first. Pure. */
 function decide(
   identities: readonly Identity[],
   found: readonly EventOfKey[],
@@ -90,7 +92,7 @@ function decide(
     const ofKey = byKey.get(keyId) ?? [];
     const same = ofKey.find((event) => event.fingerprint === fingerprint);
     // Stored by this request, perhaps in an attempt whose response was lost.
-    if (same?.receipt === call.receipt) return { kind: 'accepted', event: same };
+    if (same?.receipt === call.attemptId) return { kind: 'accepted', event: same };
     const [newest] = ofKey;
     if (newest !== undefined && newest !== same && holdsKey(newest.created_at, call)) {
       return { kind: 'conflict', holder: newest };
@@ -130,21 +132,27 @@ export function bodyOf(event: EventOfKey): unknown {
   return { event_type: type, aggregate_id, aggregate_type, payload: JSON.parse(payload) };
 }
 
-const INSERT = statementOf(sql`
-  insert into events (id, type, aggregate_type, aggregate_id, created_at, payload, received_from)
-  values (${placeholder('id')}, ${placeholder('event_type')}, ${placeholder('aggregate_type')}, ${placeholder('aggregate_id')},
-    ${placeholder('now')}, ${placeholder('payload')}, ${placeholder('receivedFrom')})
-  on conflict do nothing
-`);
+const INSERT = statementOf(
+  insertInto(events)
+    .values({
+      id: sql.placeholder('id'),
+      type: sql.placeholder('event_type'),
+      aggregate_type: sql.placeholder('aggregate_type'),
+      aggregate_id: sql.placeholder('aggregate_id'),
+      created_at: sql.placeholder('now'),
+      payload: sql.placeholder('payload'),
+      received_from: sql.placeholder('receivedFrom'),
+    })
+    .onConflictDoNothing(),
+);
 
 function lookUpOf(
   identities: readonly Identity[],
   { receivedFrom, mayReadEvents }: IngestCall,
   comparedBytes: number,
 ) {
-  const fields = ['keyId', 'fingerprint'] satisfies (keyof Identity)[];
   return {
-    keys: JSON.stringify(identities, fields),
+    keys: JSON.stringify(identities.map(({ keyId, fingerprint }) => ({ keyId, fingerprint }))),
     receivedFrom,
     mayRead: Number(mayReadEvents),
     maxBytes: MAX_COMPARED_BYTES - comparedBytes,
@@ -158,7 +166,7 @@ function lookUpOf(
  */
 const INSERT_UNLESS_HELD = statementOf(sql`
   with event as materialized (
-    select key as place, value->>'keyId' as key_id, value->>'laterId' as later_id,
+    select key as place, value->>'keyId' as key_id, value->>'reusedKeyEventId' as reused_key_event_id,
       value->>'fingerprint' as fingerprint, value->>'event_type' as type,
       value->>'aggregate_type' as aggregate_type, value->>'aggregate_id' as aggregate_id,
       value->'payload' as payload
@@ -169,8 +177,8 @@ const INSERT_UNLESS_HELD = statementOf(sql`
       received_from)
   select
     case when exists (select 1 from events as known where known.key_id = event.key_id)
-      then later_id else key_id end,
-    key_id, fingerprint, ${placeholder('receipt')}, type, aggregate_type, aggregate_id, ${placeholder('now')},
+      then reused_key_event_id else key_id end,
+    key_id, fingerprint, ${placeholder('attemptId')}, type, aggregate_type, aggregate_id, ${placeholder('now')},
     payload, ${placeholder('receivedFrom')}
   from event
   where not exists (
@@ -227,7 +235,8 @@ type EventPageRequest = EventFilters & {
 /** Before every position of the order. */
 const BEGINNING = { asc: 0, desc: Number.MAX_SAFE_INTEGER };
 
-type EventPage = {
+/** One page of the list, as JSON texts. */
+export type EventPage = {
   documents: string[];
   hasMore: boolean;
   /** The position of `resume_cursor`. No event between the page and it passes the filters. */
@@ -295,21 +304,37 @@ type EventPageRow = Omit<
 
 const { seq, payload } = events;
 
-const columns = sql`${events.id}, ${events.type}, ${events.aggregate_type},
-  ${events.aggregate_id}, ${events.created_at}, ${events.received_from}, ${events.erased_at}`;
+const { id, type, aggregate_type, aggregate_id, created_at, received_from, erased_at } = events;
+const shownColumns = {
+  id,
+  type,
+  aggregate_type,
+  aggregate_id,
+  created_at,
+  received_from,
+  erased_at,
+};
+const columns = sql.join(Object.values(shownColumns), sql`, `);
 
 type StreamState = { generation: string; anchor: number | null; newest: number };
 
 /** The generation of the database, and the positions of `after_id` and of the newest event. */
 const STATE = statementOf(
-  sql<StreamState>`select ${databaseIdentity.generation},
-    (select ${seq} from ${events} where ${events.id} = ${placeholder('after_id')}) as anchor,
-    (select coalesce(max(${seq}), 0) from ${events}) as newest
-    from ${databaseIdentity}`,
+  selecting
+    .select({
+      generation: databaseIdentity.generation,
+      anchor: sql<number | null>`(select ${seq} from ${events}
+        where ${events.id} = ${placeholder('after_id')})`.as('anchor'),
+      newest: sql<number>`(select coalesce(max(${seq}), 0) from ${events})`.as('newest'),
+    })
+    .from(databaseIdentity),
 );
 
 const EVENT = statementOf(
-  sql<EventPageRow>`select ${seq}, ${columns}, ${payload} from ${events} where ${events.id} = ${placeholder('id')}`,
+  selecting
+    .select({ seq, ...shownColumns, payload })
+    .from(events)
+    .where(eq(events.id, sql.placeholder('id'))),
 );
 
 type Shape = Pick<EventPageRequest, 'order'> & { filters: EventFilters };

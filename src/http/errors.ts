@@ -1,7 +1,7 @@
 /** Errors: their catalogue, their class, and the paths of problems. */
 
 /** Error code → HTTP status and category. A new code is one line here. */
-export const CATALOGUE = {
+export const ERROR_CODES = {
   validation_error: { status: 400, type: 'invalid_request_error' },
   invalid_cursor: { status: 400, type: 'invalid_request_error' },
   authentication_required: { status: 401, type: 'authentication_error' },
@@ -17,8 +17,8 @@ export const CATALOGUE = {
   service_unavailable: { status: 503, type: 'api_error' },
 } as const satisfies Record<string, { status: number; type: string }>;
 
-export type ErrorCode = keyof typeof CATALOGUE;
-type ErrorType = (typeof CATALOGUE)[ErrorCode]['type'];
+export type ErrorCode = keyof typeof ERROR_CODES;
+type ErrorType = (typeof ERROR_CODES)[ErrorCode]['type'];
 
 /**
  * One problem of a request. `path` is dotted (`payload.items.0.id`); `""` is the whole body.
@@ -46,7 +46,7 @@ type ErrorOptions = {
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly code: ErrorCode;
-  readonly status: (typeof CATALOGUE)[ErrorCode]['status'];
+  readonly status: (typeof ERROR_CODES)[ErrorCode]['status'];
   readonly type: ErrorType;
   readonly param: string | undefined;
   readonly details: readonly Problem[] | undefined;
@@ -56,8 +56,8 @@ export class ApiError extends Error {
   constructor(code: ErrorCode, message: string, options: ErrorOptions = {}) {
     super(message, { cause: options.cause });
     this.code = code;
-    this.status = CATALOGUE[code].status;
-    this.type = CATALOGUE[code].type;
+    this.status = ERROR_CODES[code].status;
+    this.type = ERROR_CODES[code].type;
     this.param = options.param;
     this.details = options.details?.slice(0, MAX_PROBLEMS);
     this.field = options.field;

@@ -4,46 +4,53 @@ import { zValidator } from '@hono/zod-validator';
 import * as z from 'zod';
 import { type Problem, pathOf, validationError } from './errors.ts';
 import { isIntact } from './paging.ts';
-import { isNonEmpty } from './validate.ts';
+import { isNonEmpty, safeParse } from './validate.ts';
+
+type Aliases = Readonly<Record<string, string>>;
+/** Parameter → its values, as they were sent. */
+type SentQuery = Readonly<Record<string, string[]>>;
 
 /**
  * Validates the query. `aliases` maps names from other parts of the API to parameters.
  *
- * Throws a `validation_error` with every bad parameter in `details`, unknown ones included. If only
- * the cursor is bad, it passes: the handler throws `invalid_cursor`.
+ * Throws a `validation_error` with every bad parameter in `details`, unknown ones included. A
+ * cursor that is bad by itself passes: the handler decodes it, and throws `invalid_cursor`.
  *
  * @example .get('/', validQuery(z.object(pagingParameters)), (c) => c.req.valid('query').limit)
  */
-export function validQuery<S extends z.ZodObject>(
-  schema: S,
-  aliases: Readonly<Record<string, string>> = {},
+export function validQuery<Shape extends z.ZodRawShape>(
+  schema: z.ZodObject<Shape>,
+  aliases: Aliases = {},
 ) {
-  return zValidator('query', schema, async (result, c) => {
-    const sent = c.req.queries();
-    const isKnown = Object.keys(sent).every((name) => Object.hasOwn(schema.shape, name));
-    if (result.success && isKnown) return;
-    const problems = queryProblems(schema, sent, aliases);
-    if (!isNonEmpty(problems)) return;
-    const cursorName = cursorParameterOf(schema.shape);
-    const [cursor] = (cursorName && sent[cursorName]) ?? [];
-    const isNamed = problems.some(({ path }) => path === cursorName);
-    if (cursor !== undefined && cursorName && !isNamed && !(await isIntact(cursor))) {
-      const message = 'is not a cursor of this list';
-      problems.push({ path: cursorName, field: cursorName, message });
-    }
-    throw validationError(problems);
-  });
+  return zValidator(
+    'query',
+    schema,
+    async (result, c) => {
+      const sent = c.req.queries();
+      const issues = result.success ? [] : result.error.issues;
+      const problems = queryProblems(schema, sent, issues, aliases);
+      if (!isNonEmpty(problems)) return;
+      const cursorName = findCursorParameter(schema.shape) ?? '';
+      const [cursor] = sent[cursorName] ?? [];
+      const isNamed = problems.some(({ path }) => path === cursorName);
+      if (cursor !== undefined && !isNamed && !(await isIntact(cursor))) {
+        const message = 'is not a cursor of this list';
+        problems.push({ path: cursorName, field: cursorName, message });
+      }
+      throw validationError(problems);
+    },
+    { validationFunction: safeParse },
+  );
 }
 
-/** Unknown parameters come first. */
+/** Returns the problems of a query: of its unknown parameters first, then zod's `issues`. */
 export function queryProblems(
   schema: z.ZodObject,
-  sent: Readonly<Record<string, string[]>>,
-  aliases: Readonly<Record<string, string>> = {},
+  sent: SentQuery,
+  issues: readonly z.core.$ZodIssue[],
+  aliases: Aliases = {},
 ): Problem[] {
   const unknown = Object.keys(sent).filter((name) => !Object.hasOwn(schema.shape, name));
-  const values = Object.entries(sent).map(([name, all]) => [name, all.length > 1 ? all : all[0]]);
-  const issues = schema.safeParse(Object.fromEntries(values)).error?.issues ?? [];
   return [
     ...unknown.flatMap((name) => unknownParameter(name, schema, aliases) ?? []),
     ...parameterProblems(issues, sent),
@@ -59,9 +66,9 @@ const PAGING_NAMES =
 
 const USUAL_NAMES = { lang: 'locale', language: 'locale' };
 
-/** Parameters that links and caches append. */
+/** Parameters that links append, and that scripts append against caches. */
 const APPENDED =
-  /^((utm|gad|pk|mtm|matomo|hsa|ref)?_.*|[a-z]*cl(k|ick)?id|gclsrc|[gw]braid|igsh(id)?|srsltid|li_fat_id|mc_[ce]id|epik|mkt_tok|ref)$/i;
+  /^((utm|gad|pk|mtm|matomo|hsa|ref)?_.*|[a-z]*cl(k|ick)?id|gclsrc|[gw]braid|igsh(id)?|srsltid|li_fat_id|mc_[ce]id|epik|mkt_tok|ref|t|v|cb|ts|(no)?cache)$/i;
 
 /** A name with brackets at its end. Anchored at both ends, a long name takes linear time. */
 const IN_BRACKETS = /^([^[]*)(?:\[[^[\]]*\])+$/;
@@ -73,11 +80,11 @@ const IN_BRACKETS = /^([^[]*)(?:\[[^[\]]*\])+$/;
 function unknownParameter(
   name: string,
   { shape }: z.ZodObject,
-  aliases: Readonly<Record<string, string>>,
+  aliases: Aliases,
 ): Problem | undefined {
   if (APPENDED.test(name)) return undefined;
   const known = Object.keys(shape);
-  const cursorName = cursorParameterOf(shape);
+  const cursorName = findCursorParameter(shape);
   const plain = name.replace(IN_BRACKETS, '$1').toLowerCase();
   const meant = PAGING_NAMES.test(plain)
     ? cursorName
@@ -89,15 +96,12 @@ function unknownParameter(
   return { path: pathOf([name]), field: 'query', message: `is not a parameter here: ${advice}` };
 }
 
-function cursorParameterOf(shape: object): string | undefined {
+function findCursorParameter(shape: object): string | undefined {
   return CURSOR_PARAMETERS.find((name) => Object.hasOwn(shape, name));
 }
 
 /** Returns one problem per parameter, under its name. */
-function parameterProblems(
-  issues: readonly z.core.$ZodIssue[],
-  sent: Readonly<Record<string, string[]>>,
-): Problem[] {
+function parameterProblems(issues: readonly z.core.$ZodIssue[], sent: SentQuery): Problem[] {
   const first = new Map<string, Problem>();
   for (const issue of issues) {
     const [parameter, index] = issue.path;
@@ -106,7 +110,7 @@ function parameterProblems(
     const values = sent[name] ?? [];
     // A path has an index if an entry of a list is bad.
     const isRepeated = index === undefined && values.length > 1;
-    const value = index === undefined ? values[0] : values.join().split(',')[Number(index)];
+    const value = index === undefined ? values[0] : splitAtCommas(values)[Number(index)];
     first.set(name, {
       path: name,
       field: name,
@@ -123,14 +127,20 @@ function messageFor(issue: z.core.$ZodIssue, value: string | undefined): string 
   return `${shown} is none of ${issue.values.map(String).join(', ')}`;
 }
 
-/** A list, comma-separated or repeated. E.g. `status=listed&status=sold_out` → two texts. */
-export const listedTexts = z
+/** E.g. `status=listed, sold_out` and `status=listed&status=sold_out` → two texts. */
+export const commaSeparated = z
   .union([z.string(), z.array(z.string())])
-  .transform((sent) => [sent].flat().join(',').split(','));
+  .transform((sent) => splitAtCommas([sent].flat()));
+
+/** Returns the values of a list, without the spaces around them. */
+function splitAtCommas(sent: readonly string[]): string[] {
+  const values = sent.join().split(',');
+  return values.map((value) => value.replace(/^ +| +$/g, ''));
+}
 
 /** Makes the schema of a list of some `names`. The output is deduplicated, in their order. */
-export function namesIn<const Known extends readonly [string, ...string[]]>(names: Known) {
-  return listedTexts.pipe(z.array(z.enum(names))).transform((chosen): Known[number][] => {
+export function enumList<const Known extends readonly [string, ...string[]]>(names: Known) {
+  return commaSeparated.pipe(z.array(z.enum(names))).transform((chosen): Known[number][] => {
     const listed = new Set<string>(chosen);
     return names.filter((known) => listed.has(known));
   });

@@ -77,7 +77,8 @@ const EXPOSED_HEADERS = [
 ];
 const PREFLIGHT_MAX_AGE_SECONDS = 86_400;
 
-const LOCAL_ORIGIN = /^http:\/\/localhost(:\d+)?$/;
+/** A site under development has its own port. */
+const LOCAL_ORIGIN = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/;
 
 /**
  * Responds to preflights, and sets the headers of CORS on other responses. An OPTIONS without

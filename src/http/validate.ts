@@ -1,17 +1,22 @@
 /** Parses values of callers with zod, and turns zod's issues into this API's problems. */
 
-import * as z from 'zod';
+import type * as z from 'zod';
 import { fieldOf, type Problem, pathOf } from './errors.ts';
 
 /** A value that fits its schema, or every problem of one that does not. */
 export type Parsed<T> = { ok: true; value: T } | { ok: false; problems: [Problem, ...Problem[]] };
 
 export function parseWith<S extends z.ZodType>(schema: S, value: unknown): Parsed<z.output<S>> {
-  const parsed = schema.safeParse(value);
+  const parsed = safeParse(schema, value);
   if (parsed.success) return { ok: true, value: parsed.data };
   const problems = parsed.error.issues.flatMap(problemsOf);
   if (isNonEmpty(problems)) return { ok: false, problems };
   throw new Error('zod rejected a value without an issue', { cause: parsed.error });
+}
+
+/** zod's `safeParse`, with the messages of this API. */
+export function safeParse<S extends z.ZodType>(schema: S, value: unknown) {
+  return schema.safeParse(value, { error: wording });
 }
 
 export function isNonEmpty<T>(list: T[]): list is [T, ...T[]] {
@@ -32,8 +37,6 @@ function problemsOf(issue: z.core.$ZodIssue): Problem[] {
     ...field,
   }));
 }
-
-z.config({ customError: wording });
 
 /** Replaces zod's messages about TypeScript's types; `undefined` keeps zod's message. */
 function wording(issue: z.core.$ZodRawIssue): string | undefined {

@@ -23,45 +23,53 @@ export function waitParameter(needed: string, awaited: string) {
   return described(wholeNumber(1, MAX_WAIT_SECONDS).exactOptional(), description);
 }
 
-/** The waits of this isolate. `endsAt` is the latest end, in milliseconds since the epoch. */
-const waits = new Set<{ owner: string; endsAt: number }>();
+/** `owner` is a client and its list. `endsAt` is the latest end, in ms since the epoch. */
+type Wait = { owner: string; endsAt: number };
+
+/** The waits of this isolate. */
+const waits = new Set<Wait>();
 
 /** `headers` has `Retry-After` if the request could not wait. */
 type Waited<Result> = { result: Result; headers: Record<string, string> };
 
 /**
  * Reads at once, and then once a second until the result is not empty, `seconds` have passed or the
- * client disconnects. A later read that fails is repeated.
+ * client disconnects. `read` gets the previous result. A later read that fails is repeated.
  *
- * @example await lookUntil(c, () => readPage(cursor), (page) => page.items.length === 0, 20)
+ * @example await pollUntil(c, (last) => readPage(last?.end ?? start), (page) => page.isEmpty, 20)
  */
-export async function lookUntil<Result>(
+export async function pollUntil<Result>(
   c: Context<AppEnv>,
-  look: () => Promise<Result>,
+  read: (last?: Result) => Promise<Result>,
   isEmpty: (result: Result) => boolean,
   seconds = 0,
 ): Promise<Waited<Result>> {
-  let result = await look();
+  let result = await read();
   if (seconds === 0 || !isEmpty(result)) return { result, headers: {} };
-  const now = Date.now();
-  for (const other of waits) if (other.endsAt <= now) waits.delete(other);
-  const own = { owner: `${c.get('client')} ${c.req.path}`, endsAt: now + seconds * 1_000 };
-  const ofClient = [...waits].filter(({ owner }) => owner === own.owner).length;
-  if (waits.size >= MAX_WAITING || ofClient >= MAX_WAITING_PER_CLIENT) {
-    return { result, headers: { 'Retry-After': '1' } };
-  }
-  waits.add(own);
+  const wait = startWait(c, seconds);
+  if (wait === undefined) return { result, headers: { 'Retry-After': '1' } };
   const { signal } = c.req.raw;
   try {
     for (let left = seconds * 1_000; left > 0 && isEmpty(result) && !signal.aborted; ) {
       await new Promise((resolve) => setTimeout(resolve, Math.min(left, POLL_MS)));
-      if (!signal.aborted) result = await look().catch((error) => unlessFault(error, result));
-      left = own.endsAt - Date.now();
+      if (!signal.aborted) result = await read(result).catch((error) => unlessFault(error, result));
+      left = wait.endsAt - Date.now();
     }
     return { result, headers: {} };
   } finally {
-    waits.delete(own);
+    waits.delete(wait);
   }
+}
+
+/** Counts a wait; undefined if as many as may wait do so already. */
+function startWait(c: Context<AppEnv>, seconds: number): Wait | undefined {
+  const now = Date.now();
+  for (const other of waits) if (other.endsAt <= now) waits.delete(other);
+  const wait = { owner: `${c.get('client')} ${c.req.path}`, endsAt: now + seconds * 1_000 };
+  const ofOwner = [...waits].filter(({ owner }) => owner === wait.owner).length;
+  if (waits.size >= MAX_WAITING || ofOwner >= MAX_WAITING_PER_CLIENT) return undefined;
+  waits.add(wait);
+  return wait;
 }
 
 /** Returns the result of the last read if this one failed by a fault. Throws any other error. */

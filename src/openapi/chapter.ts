@@ -15,7 +15,7 @@ import { type ApiError, internalError, validationError } from '../http/errors.ts
 import { listJson } from '../http/paging.ts';
 import { queryProblems } from '../http/query.ts';
 import { errorBody } from '../http/render-error.ts';
-import { isNonEmpty } from '../http/validate.ts';
+import { isNonEmpty, safeParse } from '../http/validate.ts';
 import { rateLimitExceeded } from '../rate-limit/middleware.ts';
 import { errorResource, requestIdText } from './error-resource.ts';
 import { commonHeaders, errorHeaders, headersOfErrors, noStore } from './headers.ts';
@@ -186,7 +186,9 @@ export function badParameter(...errors: ErrorResponse['errors']): ErrorResponse 
  * @example queryError(listParameters, { limit: ['101'] })
  */
 export function queryError(query: z.ZodObject, sent: Record<string, string[]>): ApiError {
-  const problems = queryProblems(query, sent);
+  const values = Object.entries(sent).map(([name, [value]]) => [name, value]);
+  const { error } = safeParse(query, Object.fromEntries(values));
+  const problems = queryProblems(query, sent, error?.issues ?? []);
   if (!isNonEmpty(problems)) throw new Error('the query of the example is valid');
   return validationError(problems);
 }

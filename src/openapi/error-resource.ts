@@ -1,13 +1,13 @@
 /** The schema of the error envelope. http/render-error.ts writes the envelope. */
 
 import * as z from 'zod';
-import { CATALOGUE, type ErrorCode, MAX_PATH_CHARACTERS, MAX_PROBLEMS } from '../http/errors.ts';
+import { ERROR_CODES, type ErrorCode, MAX_PATH_CHARACTERS, MAX_PROBLEMS } from '../http/errors.ts';
 import { described } from '../schema.ts';
 
 /** A field value (RFC 9110 section 5.5), in a form that every dialect of patterns reads. */
 const FIELD_VALUE = '^[^\\x00-\\x08\\x0a-\\x1f\\x7f]*$';
 
-const CODES = Object.keys(CATALOGUE) as ErrorCode[];
+const CODES = Object.keys(ERROR_CODES) as ErrorCode[];
 
 export function patternText(pattern: RegExp, maxCharacters: number): z.ZodString {
   return z.string().max(maxCharacters).regex(pattern);
@@ -40,7 +40,7 @@ export const problem = z
 const error = z
   .strictObject({
     type: z
-      .enum(CODES.map((code) => CATALOGUE[code].type))
+      .enum(CODES.map((code) => ERROR_CODES[code].type))
       .meta({ id: 'ErrorType', description: 'Category of the error.' }),
     code: z
       .enum(CODES)

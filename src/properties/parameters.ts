@@ -5,7 +5,7 @@
 
 import * as z from 'zod';
 import { pagingParameters } from '../http/paging.ts';
-import { listMetadata, namesIn } from '../http/query.ts';
+import { enumList, listMetadata } from '../http/query.ts';
 import { waitParameter } from '../http/wait.ts';
 import { described, uuid } from '../schema.ts';
 import { LOCALES } from './locale-map.ts';
@@ -26,7 +26,7 @@ const propertyType = z
 /** A listing must fit each filter, and have any of the statuses. */
 const filterParameters = {
   type: described(propertyType.optional(), 'Only listings of this type.'),
-  status: namesIn(PUBLIC_STATUSES)
+  status: enumList(PUBLIC_STATUSES)
     .default(['listed'])
     .register(z.globalRegistry, {
       description: 'Only listings with these web statuses, comma-separated. `hidden` is rejected.',
@@ -44,7 +44,7 @@ const filterParameters = {
 export type FeedFilters = z.infer<z.ZodObject<typeof filterParameters>>;
 
 /** The languages, deduplicated and sorted; undefined for all of them. */
-const locale = namesIn(LOCALES)
+const locale = enumList(LOCALES)
   .transform((chosen) => (chosen.length < LOCALES.length ? chosen : undefined))
   .optional()
   .register(z.globalRegistry, {

@@ -5,7 +5,7 @@ import type * as z from 'zod';
 import { requireFeedAccess } from '../auth/require.ts';
 import { type AppEnv, configOf } from '../config.ts';
 import { validQuery } from '../http/query.ts';
-import { lookUntil } from '../http/wait.ts';
+import { pollUntil } from '../http/wait.ts';
 import { isUuid } from '../schema.ts';
 import { decodeChangePlace, readChanges } from './changes.ts';
 import { Feed, noSuchProperty } from './feed.ts';
@@ -62,13 +62,12 @@ async function respondWithChanges(
   { limit, after: cursor, locale, wait }: z.output<typeof changeParameters>,
 ): Promise<Response> {
   const { publicSiteUrl } = configOf(c.env);
-  let after = await decodeChangePlace(cursor);
-  const readNext = async () => {
-    const changes = await readChanges(c.env.DB, publicSiteUrl, { limit, after, locale });
-    after = changes.place;
-    return changes;
+  const start = await decodeChangePlace(cursor);
+  const readNext = (last?: Awaited<ReturnType<typeof readChanges>>) => {
+    const after = last === undefined ? start : last.place;
+    return readChanges(c.env.DB, publicSiteUrl, { limit, after, locale });
   };
-  const { result, headers } = await lookUntil(c, readNext, ({ isEmpty }) => isEmpty, wait);
+  const { result, headers } = await pollUntil(c, readNext, ({ isEmpty }) => isEmpty, wait);
   const type = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' };
   return new Response(result.json, { headers: { ...type, ...headers } });
 }

@@ -39,7 +39,7 @@ export function rateLimit({ ingestPaths }: { ingestPaths: readonly string[] }) {
       windows.set(key, window, { size: 1 });
     }
 
-    // Feed read, 1, and ingest, 1.
+    // Feed read, 1.
     const verdict = await window.count(c, now);
     if (verdict === 'passed') {
       await next();

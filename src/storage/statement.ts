@@ -13,11 +13,27 @@
  */
 
 import { fillPlaceholders, type Query, SQL, type SQLWrapper, sql } from 'drizzle-orm';
-import { SQLiteAsyncDialect, type SQLiteColumn } from 'drizzle-orm/sqlite-core';
+import {
+  QueryBuilder,
+  SQLiteAsyncDialect,
+  type SQLiteColumn,
+  SQLiteInsertBuilder,
+  type SQLiteTable,
+} from 'drizzle-orm/sqlite-core';
 
 const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 const MAX_SELECTED_BYTES = 8 * 1024 * 1024;
 const encoder = new TextEncoder();
+
+const dialect = new SQLiteAsyncDialect();
+
+/** Drizzle's query builder, for `statementOf`. */
+export const selecting = new QueryBuilder(dialect);
+
+/** Drizzle's builder of an insert, for `statementOf`. It runs nothing, so it needs no session. */
+export function insertInto<Table extends SQLiteTable>(table: Table) {
+  return new SQLiteInsertBuilder<Table, 'async', never[]>(table, undefined as never, dialect);
+}
 
 export const placeholder = (name: string) => sql`${sql.placeholder(name)}`;
 
@@ -41,8 +57,7 @@ type Statement<Row> = {
 type TypedQuery<Row> = SQL<Row> | { toSQL(): Query; readonly _: { readonly result: Row[] } };
 
 export function statementOf<Row>(query: TypedQuery<Row>): Statement<Row> {
-  const { sql: text, params } =
-    query instanceof SQL ? new SQLiteAsyncDialect().sqlToQuery(query) : query.toSQL();
+  const { sql: text, params } = query instanceof SQL ? dialect.sqlToQuery(query) : query.toSQL();
   const bindTo = (connection: Connection, values: Values) =>
     connection.prepare(text).bind(...fillPlaceholders(params, values));
   return {

@@ -6,8 +6,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { SCOPES } from '../../src/auth/named-keys.ts';
-import { CATALOGUE as EVENT_TYPES } from '../../src/events/catalogue.ts';
-import { CATALOGUE as ERRORS } from '../../src/http/errors.ts';
+import { EVENT_TYPES } from '../../src/events/catalogue.ts';
+import { ERROR_CODES as ERRORS } from '../../src/http/errors.ts';
 import { createOpenApiDocument } from '../../src/openapi/document.ts';
 import { property } from '../../src/properties/resource.ts';
 import { TEST_VARS } from '../support/vars.ts';
@@ -59,7 +59,6 @@ it('the code refers to documents that exist', () => {
 
 it.each([
   ['Feed read', 'A feed read'],
-  ['Ingest', 'A keyed ingest'],
   ['Import', 'An import'],
 ])('the code marks each step of a walk, e.g. `%s, 3`', (mark, heading) => {
   const [, section = ''] = textOf('docs/explain/architecture.md').split(`\n## ${heading}\n`);

@@ -60,26 +60,6 @@ describe('POST /api/public/events/ingest', () => {
     },
   );
 
-  it('rejects a body that differs only in the case of a UUID, and says so', async () => {
-    const lower = bookingCreated({
-      payload: { property_id: 'abcdef00-0000-4000-8000-000000000001' },
-    });
-    const upper = bookingCreated({
-      payload: { property_id: 'ABCDEF00-0000-4000-8000-000000000001' },
-    });
-    const [one, other] = [freshKey(), freshKey()];
-    await ingest(lower, one);
-    const capitalsNow = await expectError(await ingest(upper, one), 409, 'idempotency_key_in_use');
-    expect(capitalsNow.details?.map(({ path }) => path)).toEqual(['payload.property_id']);
-    await ingest(upper, other);
-    const capitalsThen = await expectError(
-      await ingest(lower, other),
-      409,
-      'idempotency_key_in_use',
-    );
-    expect(capitalsThen.details).toEqual([{ path: '', message: expect.stringContaining('case') }]);
-  });
-
   it('gives a keyed event the UUID version 5 of its key', async () => {
     for (const key of ['"Quoted"', 'quoted', ' with  SPACES ', 'ünïcödé', 'k'.repeat(255)]) {
       const { id } = await expectEvent(await ingest(bookingCreated(), key), 202);
@@ -108,17 +88,22 @@ describe('POST /api/public/events/ingest', () => {
     expect(JSON.stringify(cached)).not.toContain('a-very-recognisable-key');
   });
 
-  it('stores unknown fields of the payload as sent, and UUIDs in lower case', async () => {
+  it('stores a payload as it was sent, where null is not the same as a field left out', async () => {
     const payload = {
-      property_id: '5f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42',
+      property_id: 'ABCDEF00-0000-4000-8000-000000000001',
+      guests: null,
       note: 'a\u0000b \u{1F600}',
       nested: { '': [null, true, 1.5] },
       constructor: 'x',
     };
-    const sent = { ...payload, property_id: payload.property_id.toUpperCase() };
-    const { id } = await expectEvent(await ingest(bookingCreated({ payload: sent })), 202);
+    const key = freshKey();
+    const { id } = await expectEvent(await ingest(bookingCreated({ payload }), key), 202);
     const stored = await (await get(`/api/v1/events/${id}`)).json<{ payload: unknown }>();
     expect(stored.payload).toEqual(payload);
+    const { guests: _, ...absent } = payload;
+    const response = await ingest(bookingCreated({ payload: absent }), key);
+    const { details } = await expectError(response, 409, 'idempotency_key_in_use');
+    expect(details?.map(({ path }) => path)).toEqual(['payload.guests']);
   });
 });
 
@@ -135,13 +120,13 @@ describe('the schema of a request', () => {
     ['payload', { payload: [] }],
     ['payload', { payload: null }],
     ['extra', { extra: 1 }],
-    ['payload.property_id', { payload: { property_id: 'x' } }],
+    ['payload.property_id', { payload: { property_id: '' } }],
+    ['payload.property_id', { payload: { property_id: 'x'.repeat(256) } }],
     ['payload.check_in', { payload: { check_in: '2027-02-29' } }],
     ['payload.check_in', { payload: { check_in: '2027-02-01T00:00:00Z' } }],
     ['payload.check_out', { payload: { check_in: '2027-06-01', check_out: '2027-06-01' } }],
     ['payload.guests', { payload: { guests: 0 } }],
     ['payload.guests', { payload: { guests: 1.5 } }],
-    ['payload.guests', { payload: { guests: null } }],
     ['payload.currency', { payload: { currency: 'eur' } }],
     ['payload.currency', { payload: { currency: 'ZZZ' } }],
     ['payload.total_amount', { payload: { total_amount: -0.01 } }],

@@ -175,8 +175,10 @@ describe('CORS', () => {
       const response = await sendWith({ ENVIRONMENT: 'development' }, LIST, init);
       return response.headers.get('Access-Control-Allow-Origin');
     };
-    expect(await allowedFor('http://localhost:5173')).toBe('http://localhost:5173');
-    expect(await allowedFor('http://localhost')).toBe('http://localhost');
+    for (const host of ['localhost:5173', 'localhost', '127.0.0.1:4321', '[::1]:8080']) {
+      expect(await allowedFor(`http://${host}`)).toBe(`http://${host}`);
+      expect(await allowedFor(`https://${host}`)).toBe(`https://${host}`);
+    }
     expect(await allowedFor('http://localhost.evil.example')).toBeNull();
     expect(await allowedFor('https://site.example.com')).toBeNull();
   });

@@ -45,12 +45,25 @@ it.each([
 const APPENDED = [
   'utm_source UTM_Campaign _ga __proto__[] gclid fbclid msclkid dclid gbraid mc_eid',
   'gad_source gad_campaignid clickid igsh epik mkt_tok pk_campaign mtm_source ref',
+  't v cb ts cache nocache',
 ];
 
 it.each(APPENDED.flatMap((names) => names.split(' ')))(
-  '%s, which links append, is ignored',
+  '%s, which links and scripts append, is ignored',
   async (name) => {
     await expectStatus(await get(`${LIST}?${name}=1&${name}=2`), 200);
     await expectError(await get(`${EVENTS}/no-event?${name}=1`), 404, 'resource_missing');
   },
 );
+
+it.each([
+  [LIST, 'status=listed,%20sold_out&locale=en%20,+fr', 'status=listed,sold_out&locale=en,fr'],
+  [EVENTS, 'type=%20a%20,b&order=asc', 'type=a,b&order=asc'],
+])('spaces around the values of a list are ignored: %s?%s', async (path, spaced, plain) => {
+  const [one, other] = [await get(`${path}?${spaced}`), await get(`${path}?${plain}`)];
+  await expectStatus(one, 200);
+  expect(await one.json()).toEqual(await other.json());
+  for (const query of ['status=listed,%20', 'status=%20', 'status=lis%20ted']) {
+    await expectError(await get(`${LIST}?${query}`), 400, 'validation_error');
+  }
+});

@@ -41,7 +41,7 @@ export const BAD_EVENTS: Variants = {
     ],
   ],
   'a request does not recognize its own event': [
-    [STORE, 'same?.receipt === call.receipt', 'false'],
+    [STORE, 'same?.receipt === call.attemptId', 'false'],
     [STORE, 'const [, found]', 'const [inserted, found]'],
     [
       STORE,
@@ -61,13 +61,13 @@ export const BAD_EVENTS: Variants = {
   'the events of a batch are stored one by one': [
     [
       STORE,
-      '  const { receipt, receivedFrom, now, retentionMs } = call;',
+      '  const { attemptId, receivedFrom, now, retentionMs } = call;',
       `  if (events.length > 1) {
     const decisions = [];
     for (const event of events) decisions.push(...(await acceptKeyed(database, [event], call)));
     return decisions;
   }
-  const { receipt, receivedFrom, now, retentionMs } = call;`,
+  const { attemptId, receivedFrom, now, retentionMs } = call;`,
     ],
   ],
   'a cursor continues after events that its page has not shown': [

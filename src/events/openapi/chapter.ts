@@ -183,7 +183,7 @@ export const eventChapter = chapter(tag, {
       {
         description:
           'The key was used for another body within the last 24 hours. `details` names up to 50 paths at which the bodies differ, if the caller sent the stored event or may read events.',
-        errors: [keyInUse(conflictDetails(EXAMPLE_BODY, OTHER_BODY, OTHER_BODY))],
+        errors: [keyInUse(conflictDetails(EXAMPLE_BODY, OTHER_BODY))],
       },
       ...bodyErrors(MAX_BODY_BYTES),
     ],

@@ -4,6 +4,7 @@
  */
 
 import * as z from 'zod';
+import { safeParse } from '../../../src/http/validate.ts';
 import { publicStatus } from '../../../src/properties/parameters.ts';
 import { amenity, location, photoSection, property } from '../../../src/properties/resource.ts';
 import { plainTextOf, type RichText } from '../../../src/properties/rich-text.ts';
@@ -67,9 +68,9 @@ function richTextProblems(value: unknown): { path: PropertyKey[]; message: strin
     texts.push(...containers.flatMap((each) => Object.keys(each)));
     level = containers.flatMap((each) => Object.values(each));
   }
-  const { error } = typeof value === 'string' ? text.safeParse(value) : document.safeParse(value);
+  const { error } = safeParse(typeof value === 'string' ? text : document, value);
   if (error) return error.issues;
-  const [hidden] = texts.flatMap((each) => text.safeParse(each).error?.issues ?? []);
+  const [hidden] = texts.flatMap((each) => safeParse(text, each).error?.issues ?? []);
   return hidden === undefined ? [] : [{ path: [], message: hidden.message }];
 }
 

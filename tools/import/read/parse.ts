@@ -2,8 +2,7 @@
 
 import type * as z from 'zod';
 import { pathOf } from '../../../src/http/errors.ts';
-// Gives zod's issues the sentences of this service.
-import '../../../src/http/validate.ts';
+import { safeParse } from '../../../src/http/validate.ts';
 import { isMap } from './listing-schemas.ts';
 import type { Fault } from './problem.ts';
 
@@ -13,7 +12,7 @@ export function parsed<T>(
   value: unknown,
   raw = value,
 ): { value?: T; faults: Fault[] } {
-  const { data, error } = schema.safeParse(value);
+  const { data, error } = safeParse(schema, value);
   if (error === undefined) return { value: data, faults: [] };
   const fields = 'shape' in schema && isMap(schema.shape) ? Object.keys(schema.shape) : [];
   return { faults: error.issues.flatMap((issue) => faultsOfIssue(issue, raw, fields)) };
