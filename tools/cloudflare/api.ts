@@ -11,7 +11,6 @@ const MAX_PAUSE_MS = 10_000;
 const ATTEMPT_DEADLINE_MS = 60_000;
 /** The most that every list takes. */
 const ITEMS_PER_PAGE = 50;
-
 /** The codes for a malformed token, for an unknown one, and for one without the right. */
 const NOT_ACCEPTED = [6_003, 6_111, 9_106, 9_109, 10_000];
 
@@ -20,7 +19,6 @@ const envelope = z.looseObject({
   errors: z.array(z.looseObject({ code: z.number(), message: z.string() })).nullish(),
   result: z.unknown(),
 });
-type Envelope = z.infer<typeof envelope>;
 
 /** Cloudflare rejected a request, with this message. */
 class Rejected extends UserError {
@@ -39,8 +37,8 @@ type CallOptions = {
   attempts?: number;
 };
 
-/** A response, or a fault after which the request is sent again. */
-type Attempt = { response: Envelope } | { fault: string; waitMs: number };
+/** The result of a response, or a fault after which the request is sent again. */
+type Attempt = { result: unknown } | { fault: string; waitMs: number };
 
 export class CloudflareApi {
   readonly #token: string;
@@ -60,10 +58,26 @@ export class CloudflareApi {
     path: string,
     options: CallOptions = {},
   ): Promise<T> {
-    const { result } = await this.#send(method, path, options);
-    const parsed = schema.safeParse(result);
-    if (parsed.success) return parsed.data;
-    throw new UserError(`Cloudflare's response to ${path} has an unknown form`);
+    const attempts = options.attempts ?? this.#pausesMs.length + 1;
+    for (let number = 1; ; number += 1) {
+      const attempt = await this.#attempt(method, path, options);
+      if ('result' in attempt) {
+        const parsed = schema.safeParse(attempt.result);
+        if (parsed.success) return parsed.data;
+        throw new UserError(`Cloudflare's response to ${path} has an unknown form`);
+      }
+      const { fault, waitMs } = attempt;
+      if (number >= attempts) {
+        const tried = number === 1 ? '' : `, ${number} times`;
+        throw new UserError(
+          `Cloudflare gave no usable response to ${method} ${path}${tried}: ${fault}`,
+        );
+      }
+      if (!this.#hasReported) console.error(`Cloudflare: ${fault}. The request is repeated.`);
+      this.#hasReported = true;
+      const pauseMs = (this.#pausesMs[number - 1] ?? 0) * (1 + Math.random() / 4);
+      await new Promise((resolve) => setTimeout(resolve, Math.max(pauseMs, waitMs)));
+    }
   }
 
   /** Returns the result of a read; undefined if there is no such resource. */
@@ -87,41 +101,21 @@ export class CloudflareApi {
     }
   }
 
-  async #send(method: string, path: string, options: CallOptions): Promise<Envelope> {
-    const attempts = options.attempts ?? this.#pausesMs.length + 1;
-    for (let number = 1; ; number += 1) {
-      const attempt = await this.#attempt(method, path, options);
-      if ('response' in attempt) return attempt.response;
-      if (number >= attempts) {
-        const tried = number === 1 ? '' : `, ${number} times`;
-        throw new UserError(
-          `Cloudflare gave no usable response to ${method} ${path}${tried}: ${attempt.fault}`,
-        );
-      }
-      if (!this.#hasReported)
-        console.error(`Cloudflare: ${attempt.fault}. The request is repeated.`);
-      this.#hasReported = true;
-      const pauseMs = (this.#pausesMs[number - 1] ?? 0) * (1 + Math.random() / 4);
-      await new Promise((resolve) => setTimeout(resolve, Math.max(pauseMs, attempt.waitMs)));
-    }
-  }
-
   /** Throws `Rejected`. */
   async #attempt(method: string, path: string, { query, body }: CallOptions): Promise<Attempt> {
     const search = query === undefined ? '' : `?${new URLSearchParams(query)}`;
-    const headers = { Authorization: `Bearer ${this.#token}`, 'Content-Type': 'application/json' };
+    let response: Response;
     try {
-      const response = await fetch(`${this.#base}${path}${search}`, {
+      response = await fetch(`${this.#base}${path}${search}`, {
         method,
-        headers,
+        headers: { Authorization: `Bearer ${this.#token}`, 'Content-Type': 'application/json' },
         ...(body !== undefined && { body: JSON.stringify(body) }),
         signal: AbortSignal.timeout(ATTEMPT_DEADLINE_MS),
       });
-      return judge(path, response, await response.json().catch(() => undefined));
     } catch (error) {
-      if (error instanceof Rejected) throw error;
       return { fault: `its API cannot be reached (${causeOf(error)})`, waitMs: 0 };
     }
+    return judge(path, response, await response.json().catch(() => undefined));
   }
 }
 
@@ -130,7 +124,7 @@ const isOfD1 = (code: number) => code >= 7_400 && code < 7_600;
 
 function judge(path: string, { ok, status, headers }: Response, body: unknown): Attempt {
   const { data } = envelope.safeParse(body);
-  if (ok && data?.success) return { response: data };
+  if (ok && data?.success) return { result: data.result };
   const errors = data?.errors ?? [];
   const isTransient = ({ message }: { message: string }) => isTransientFault(new Error(message));
   const isPassing =
