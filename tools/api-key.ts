@@ -4,12 +4,9 @@ import { hash, randomBytes } from 'node:crypto';
 import * as z from 'zod';
 import { endOfDay, keyFields, SCOPES } from '../src/auth/named-keys.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
+import { resolveEnvironment } from './command-line/environment.ts';
 import { UserError } from './command-line/user-error.ts';
-import {
-  chosenEnvironment,
-  readWranglerConfig,
-  type WranglerConfig,
-} from './command-line/wrangler-config.ts';
+import { readWranglerConfig, type WranglerConfig } from './configuration/wrangler-config.ts';
 
 const USAGE = `Usage: npm run -s api-key -- --name NAME --scope SCOPE... [--expires DATE] [--env NAME]
 
@@ -48,7 +45,7 @@ function parseKeyOptions(args: string[], config = readWranglerConfig()) {
     expires: { type: 'string' },
     env: { type: 'string' },
   });
-  const environment = chosenEnvironment(values.env);
+  const environment = resolveEnvironment(values.env);
   const { name, scope = [], expires } = values;
   const scopes = scope.flatMap((each) => each.split(','));
   if (name === undefined) throw new UserError('--name is missing');

@@ -2,15 +2,15 @@
 
 import { existsSync, mkdirSync, renameSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
+import { dump } from './backup/dump.ts';
+import { loadDump } from './backup/load-dump.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { userPath } from './command-line/npm.ts';
 import { PROJECT_DIRECTORY } from './command-line/project.ts';
 import { inScratchFolder } from './command-line/scratch.ts';
 import { TARGET_OPTIONS, TARGET_USAGE, targetOf } from './command-line/target.ts';
 import { messageOf, UserError } from './command-line/user-error.ts';
-import { dump } from './database/dump.ts';
 import { requireIdentity } from './database/identity.ts';
-import { loadDump } from './database/load-dump.ts';
 import { nameOfDatabase, withDatabase } from './database/open.ts';
 
 const USAGE = `Usage: npm run backup [-- [--remote] [--env NAME] [--out FILE]]

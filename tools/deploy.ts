@@ -12,14 +12,10 @@ import { restDatabase } from './cloudflare/rest-database.ts';
 import { awaitHealth, describeCommit, findServed } from './cloudflare/version.ts';
 import { runForDeployment, runWrangler } from './cloudflare/wrangler.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
+import { formatCommand, resolveEnvironment } from './command-line/environment.ts';
 import { PROJECT_DIRECTORY } from './command-line/project.ts';
 import { messageOf, needsNoStack, UserError } from './command-line/user-error.ts';
-import {
-  chosenEnvironment,
-  commandFor,
-  type Deployment,
-  loadValidDeployment,
-} from './command-line/wrangler-config.ts';
+import { type Deployment, loadValidDeployment } from './configuration/wrangler-config.ts';
 import { rejectOtherTables, rejectUnfinishedRestore } from './database/identity.ts';
 import { faultsOfMigrations, migrate } from './database/migrations.ts';
 
@@ -73,7 +69,7 @@ function parseRequest(args: string[]) {
     throw new UserError(`--location ${location}: must be one of ${LOCATIONS.join(', ')}`);
   }
   const wantsReplicas = !values['no-replicas'];
-  return { environment: chosenEnvironment(env), location, mayCreate, wantsReplicas };
+  return { environment: resolveEnvironment(env), location, mayCreate, wantsReplicas };
 }
 
 async function run(
@@ -89,7 +85,7 @@ async function run(
     if (!needsNoStack(error)) throw error;
     const failed = `The deployment to ${environment ?? 'production'} failed at the ${progress.step}`;
     const known = KNOWN[progress.step].replace('--env=', `--env=${environment ?? ''}`);
-    const again = `\`${commandFor(environment, 'deploy')}\` may be repeated.`;
+    const again = `\`${formatCommand(environment, 'deploy')}\` may be repeated.`;
     console.error(`${failed}: ${messageOf(error)}.\n${known} ${again}`);
     return 1;
   }
@@ -163,7 +159,7 @@ function requireNames(
 ): void {
   if (missing.length === 0 || mayCreate) return;
   throw new UserError(
-    `the account has no ${missing.join(' and no ')}, and the Worker ${worker} serves already. Is a name in wrangler.toml misspelt? To make a new and empty one: \`${commandFor(environment, 'deploy', '--create')}\``,
+    `the account has no ${missing.join(' and no ')}, and the Worker ${worker} serves already. Is a name in wrangler.toml misspelt? To make a new and empty one: \`${formatCommand(environment, 'deploy', '--create')}\``,
   );
 }
 

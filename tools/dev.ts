@@ -11,7 +11,7 @@ import {
   WRANGLER_ENVIRONMENT,
   wranglerCommand,
 } from './command-line/project.ts';
-import { readVars } from './development/dev-vars.ts';
+import { readVars } from './configuration/dev-vars.ts';
 import { isNoise, requestLine, welcome } from './development/messages.ts';
 import { findDebuggerPort, portOf, requireFreePort } from './development/port.ts';
 import { prepareDevelopment } from './development/prepare.ts';

@@ -2,14 +2,14 @@
 
 import { accessSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { loadDump } from './backup/load-dump.ts';
+import { requireRestorable, restore } from './backup/restore.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { userPath } from './command-line/npm.ts';
 import { inScratchFolder } from './command-line/scratch.ts';
 import { TARGET_OPTIONS, TARGET_USAGE, targetOf } from './command-line/target.ts';
 import { messageOf, UserError } from './command-line/user-error.ts';
-import { loadDump } from './database/load-dump.ts';
 import { nameOfDatabase, withDatabase } from './database/open.ts';
-import { requireRestorable, restore } from './database/restore.ts';
 import { formatEvents } from './erasure/erase.ts';
 import { LEDGER_OPTIONS, LEDGER_USAGE, ledgerPath, readRequiredLedger } from './erasure/ledger.ts';
 

@@ -4,7 +4,7 @@ import { importJWK, SignJWT } from 'jose';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { PROJECT_DIRECTORY } from './command-line/project.ts';
 import { UserError } from './command-line/user-error.ts';
-import { createDevVars, readVars } from './development/dev-vars.ts';
+import { createDevVars, readVars } from './configuration/dev-vars.ts';
 import { ensureDevelopmentKeys, type SigningKey } from './development/key-pair.ts';
 
 const USAGE = `Usage: npm run -s token [-- [--permission AREA:LEVEL]... [--expires 30s|15m|1h|7d]]

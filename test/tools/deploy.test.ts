@@ -8,7 +8,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { loadValidDeployment } from '../../tools/command-line/wrangler-config.ts';
+import { loadValidDeployment } from '../../tools/configuration/wrangler-config.ts';
 import { migrationNames } from '../../tools/database/migrations.ts';
 import { command } from '../../tools/deploy.ts';
 import { CloudflareStandIn, type Fault } from '../support/cloudflare/stand-in.ts';

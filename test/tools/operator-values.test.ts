@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, stringify } from 'smol-toml';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readWranglerConfig } from '../../tools/command-line/wrangler-config.ts';
+import { readWranglerConfig } from '../../tools/configuration/wrangler-config.ts';
 import { neutralConfig } from '../support/node/neutral-config.ts';
 import type { ProjectCopy } from '../support/node/project-copy.ts';
 import { copyWithStore } from '../support/node/stores.ts';

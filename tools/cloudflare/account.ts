@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 import { UserError } from '../command-line/user-error.ts';
-import type { Deployment } from '../command-line/wrangler-config.ts';
+import type { Deployment } from '../configuration/wrangler-config.ts';
 import { CloudflareApi } from './api.ts';
 import { runWrangler } from './wrangler.ts';
 

@@ -2,8 +2,9 @@
 
 import * as z from 'zod';
 import { MAX_DATABASE_BYTES } from '../../src/storage/d1.ts';
+import { formatCommand } from '../command-line/environment.ts';
 import { UserError } from '../command-line/user-error.ts';
-import { commandFor, type Deployment } from '../command-line/wrangler-config.ts';
+import type { Deployment } from '../configuration/wrangler-config.ts';
 import type { Account } from './account.ts';
 
 const DATABASES = '/d1/database';
@@ -39,7 +40,7 @@ export async function getDatabase(account: Account, deployment: Deployment): Pro
   const id = await findDatabase(account, deployment);
   if (id !== undefined) return id;
   throw new UserError(
-    `the account has no D1 database ${deployment.databaseName}: run \`${commandFor(deployment.environment, 'deploy')}\` first`,
+    `the account has no D1 database ${deployment.databaseName}: run \`${formatCommand(deployment.environment, 'deploy')}\` first`,
   );
 }
 

@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import * as z from 'zod';
 import { UserError } from '../command-line/user-error.ts';
-import type { Deployment } from '../command-line/wrangler-config.ts';
+import type { Deployment } from '../configuration/wrangler-config.ts';
 import type { Account } from './account.ts';
 import { causeOf } from './api.ts';
 

@@ -14,7 +14,7 @@ import {
   fillIds,
   type Ids,
   readWranglerConfig,
-} from '../command-line/wrangler-config.ts';
+} from '../configuration/wrangler-config.ts';
 
 type RunOptions = {
   /** Environment variables for wrangler. */

@@ -1,10 +1,10 @@
 /** Runs a command. It outlives the reader of its output (`| head`). */
 
 import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { resolveEnvironment } from './environment.ts';
 import { nearest } from './nearest.ts';
 import { isKeptByNpm, watchNpm } from './npm.ts';
 import { messageOf, needsNoStack, UserError } from './user-error.ts';
-import { chosenEnvironment } from './wrangler-config.ts';
 
 type Options = NonNullable<ParseArgsConfig['options']>;
 
@@ -43,7 +43,7 @@ export async function exitCodeOf<Request>(
   }
   let request: Request;
   try {
-    chosenEnvironment();
+    resolveEnvironment();
     request = parse(args);
   } catch (error) {
     const [line, call] = /^Usage: (npm (?:run (?:-s )?)?\S+).*/.exec(usage) ?? [usage];

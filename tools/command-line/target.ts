@@ -1,7 +1,7 @@
 /** The database that a command works on: the local database, or a deployed one. */
 
+import { resolveEnvironment } from './environment.ts';
 import { UserError } from './user-error.ts';
-import { chosenEnvironment } from './wrangler-config.ts';
 
 export type Target = {
   kind: 'local' | 'remote';
@@ -19,7 +19,7 @@ export const TARGET_USAGE = `--remote       the deployed database instead of the
 
 /** Throws a `UserError` for an unknown environment, and for `--env` without `--remote`. */
 export function targetOf({ remote, env }: { remote: boolean; env?: string | undefined }): Target {
-  const environment = chosenEnvironment(env);
+  const environment = resolveEnvironment(env);
   if (env !== undefined && !remote) throw new UserError('--env needs --remote');
   return { kind: remote ? 'remote' : 'local', environment };
 }

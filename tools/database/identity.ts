@@ -2,9 +2,9 @@
 
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod';
+import { formatCommand } from '../command-line/environment.ts';
 import type { Target } from '../command-line/target.ts';
 import { UserError } from '../command-line/user-error.ts';
-import { commandFor } from '../command-line/wrangler-config.ts';
 import { hasRows, readTables } from './tables.ts';
 
 export const IDENTITY = 'database_identity';
@@ -40,7 +40,7 @@ export async function requireIdentity(database: D1Database, target: Target): Pro
   await rejectUnfinishedRestore(database);
   if ((await readTables(database)).includes(IDENTITY)) return;
   const { kind, environment } = target;
-  const command = kind === 'remote' ? commandFor(environment, 'deploy') : 'npm run dev';
+  const command = kind === 'remote' ? formatCommand(environment, 'deploy') : 'npm run dev';
   throw new UserError(`the database has no tables: run \`${command}\` first`);
 }
 

@@ -5,7 +5,7 @@ import { getDatabase } from '../cloudflare/resources.ts';
 import { restDatabase } from '../cloudflare/rest-database.ts';
 import { withLocalLock } from '../command-line/local-lock.ts';
 import type { Target } from '../command-line/target.ts';
-import { deploymentOf } from '../command-line/wrangler-config.ts';
+import { loadDeployment } from '../configuration/wrangler-config.ts';
 import { type OpenDatabase, openInMemory, openLocal } from './local.ts';
 
 /** Opens the database that `dev` serves, one in memory or a deployed one. The caller closes it. */
@@ -38,7 +38,7 @@ export async function withDatabase<T>(
 }
 
 async function openRemote(environment: string | undefined): Promise<OpenDatabase> {
-  const deployment = deploymentOf(environment);
+  const deployment = loadDeployment(environment);
   const account = await openAccount(deployment);
   const database = restDatabase(account, await getDatabase(account, deployment));
   return { database, close: async () => {} };
@@ -46,5 +46,5 @@ async function openRemote(environment: string | undefined): Promise<OpenDatabase
 
 /** Returns the name of a database in its backups. */
 export function nameOfDatabase({ kind, environment }: Target): string {
-  return kind === 'local' ? 'local' : deploymentOf(environment).databaseName;
+  return kind === 'local' ? 'local' : loadDeployment(environment).databaseName;
 }

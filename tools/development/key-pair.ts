@@ -6,7 +6,7 @@ import { exportJWK, generateKeyPair } from 'jose';
 import * as z from 'zod';
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
 import { UserError } from '../command-line/user-error.ts';
-import { readDevVars, setKeySet } from './dev-vars.ts';
+import { readDevVars, setKeySet } from '../configuration/dev-vars.ts';
 
 const KEY_FILE = '.dev.key.json';
 /** Keys with another id are never replaced. */

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
 import { UserError } from '../command-line/user-error.ts';
+import { createDevVars } from '../configuration/dev-vars.ts';
 import { migrate } from '../database/migrations.ts';
 import { openDatabase } from '../database/open.ts';
 import { readListingsFile } from '../import/file.ts';
 import { loadListings } from '../import/load-listings.ts';
-import { createDevVars } from './dev-vars.ts';
 import { ensureDevelopmentKeys } from './key-pair.ts';
 
 const SAMPLES = join(PROJECT_DIRECTORY, 'tools', 'samples', 'listings.json');

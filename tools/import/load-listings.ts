@@ -1,15 +1,16 @@
 /** Loads a listings file into the local or the remote database, for `import-listings` and `dev`. */
 
 import { publicSiteUrl } from '../../src/config.ts';
+import { formatCommand } from '../command-line/environment.ts';
 import { withLocalLock } from '../command-line/local-lock.ts';
 import { showProgress } from '../command-line/progress.ts';
 import { UserError } from '../command-line/user-error.ts';
-import { commandFor, readWranglerConfig, varsOf } from '../command-line/wrangler-config.ts';
+import { readVars } from '../configuration/dev-vars.ts';
+import { readWranglerConfig, resolveVars } from '../configuration/wrangler-config.ts';
 import { rejectUnfinishedRestore } from '../database/identity.ts';
 import type { OpenDatabase } from '../database/local.ts';
 import { findPendingMigrations, migrate, migrationNames } from '../database/migrations.ts';
 import { openDatabase } from '../database/open.ts';
-import { readVars } from '../development/dev-vars.ts';
 import { importListings } from './import.ts';
 import type { ImportOptions, ImportOutcome } from './plan/types.ts';
 import type { ReadableFile } from './read/types.ts';
@@ -32,7 +33,7 @@ export async function loadListings(
   options: LoadOptions,
 ): Promise<ImportOutcome> {
   const { isRemote, environment } = options;
-  const vars = isRemote ? varsOf(readWranglerConfig(), environment) : readVars();
+  const vars = isRemote ? resolveVars(readWranglerConfig(), environment) : readVars();
   const site = publicSiteUrl().safeParse(vars.get('PUBLIC_SITE_URL'));
   if (!site.success) throw new UserError(`PUBLIC_SITE_URL ${site.error.issues[0]?.message}`);
   return loadInto(await openMigrated(options), read, site.data, options);
@@ -75,7 +76,7 @@ export async function openMigrated(
     if (pending.length === 0) return open;
     if (isRemote) {
       throw new UserError(
-        `the remote database lacks migrations: run \`${commandFor(environment, 'deploy')}\` first`,
+        `the remote database lacks migrations: run \`${formatCommand(environment, 'deploy')}\` first`,
       );
     }
     if (isDryRun && pending.length < migrationNames().length) {

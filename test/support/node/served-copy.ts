@@ -6,7 +6,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildBundle, startRuntime } from '../../../tools/bench/runtime.ts';
-import { createDevVars, readVars } from '../../../tools/development/dev-vars.ts';
+import { createDevVars, readVars } from '../../../tools/configuration/dev-vars.ts';
 import { ensureDevelopmentKeys } from '../../../tools/development/key-pair.ts';
 import { madeOnce } from './made-once.ts';
 

@@ -165,7 +165,7 @@ describe('arguments', () => {
 
 it('the environment is that of --env, else of CLOUDFLARE_ENV, and only of a deployed database', () => {
   // Vitest, which `watch` runs, checks it too.
-  expect(readFileSync('vitest.config.ts', 'utf8')).toMatch(/^ {2}chosenEnvironment\(\)/m);
+  expect(readFileSync('vitest.config.ts', 'utf8')).toMatch(/^ {2}resolveEnvironment\(\)/m);
   const staging = { kind: 'remote', environment: 'staging' };
   expect(targetOf({ remote: false })).toEqual({ kind: 'local', environment: undefined });
   expect(targetOf({ remote: true, env: 'staging' })).toEqual(staging);

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import * as z from 'zod';
 import { messageOf, UserError } from '../command-line/user-error.ts';
+import { databaseOf } from '../database/local.ts';
 import { HEAD } from './dump.ts';
-import { databaseOf } from './local.ts';
 
 const counts = z.record(z.string(), z.int());
 

@@ -1,14 +1,11 @@
-/** Reads wrangler.toml: its top level is production. Wrangler's reader takes a second. */
+/** What wrangler.toml says of the Worker and of its resources. */
 
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { parse as parseToml } from 'smol-toml';
 import * as z from 'zod';
 import { faultsOf } from '../../src/config.ts';
-import { DATABASE_BINDING, PROJECT_DIRECTORY } from './project.ts';
-import { messageOf, UserError } from './user-error.ts';
+import { readWranglerToml } from '../command-line/environment.ts';
+import { DATABASE_BINDING, PROJECT_DIRECTORY } from '../command-line/project.ts';
+import { UserError } from '../command-line/user-error.ts';
 
-export const CONFIG_FILE = 'wrangler.toml';
 const NAMESPACE_BINDING = 'IDEMPOTENCY';
 
 const text = z.string().optional();
@@ -41,46 +38,19 @@ const wranglerConfig = deployment.extend({
 export type WranglerConfig = z.infer<typeof wranglerConfig>;
 type Route = z.infer<typeof route>;
 
-export type Deployment = ReturnType<typeof deploymentOf>;
+export type Deployment = ReturnType<typeof loadDeployment>;
 export type Ids = { database: { id: string }; namespaceId: string };
 
 export function readWranglerConfig(directory = PROJECT_DIRECTORY): WranglerConfig {
-  try {
-    return wranglerConfig.parse(parseToml(readFileSync(join(directory, CONFIG_FILE), 'utf8')));
-  } catch (error) {
-    const [reason] =
-      error instanceof z.ZodError
-        ? error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
-        : messageOf(error).split('\n');
-    throw new UserError(`${CONFIG_FILE} cannot be read: ${reason}`);
-  }
-}
-
-/** Returns the environment of `--env` or `CLOUDFLARE_ENV`. Throws for an unknown one. */
-export function chosenEnvironment(
-  option?: string,
-  directory = PROJECT_DIRECTORY,
-): string | undefined {
-  const name = option ?? process.env.CLOUDFLARE_ENV ?? '';
-  // `--env=` is production, as in wrangler's own commands.
-  if (name === '') return undefined;
-  const known = Object.keys(readWranglerConfig(directory).env);
-  if (known.includes(name)) return name;
-  const origin = option === undefined ? 'CLOUDFLARE_ENV' : '--env';
-  throw new UserError(
-    `${origin} ${JSON.stringify(name)}: wrangler.toml defines no such environment (it defines: ${known.join(', ') || 'none'})`,
-  );
-}
-
-/** Returns a command as it is typed for an environment, e.g. `npm run deploy -- --env staging`. */
-export function commandFor(environment: string | undefined, command: string, ...args: string[]) {
-  const all = [...args, ...(environment === undefined ? [] : ['--env', environment])];
-  return [`npm run ${command}`, ...(all.length > 0 ? ['--', ...all] : [])].join(' ');
+  return readWranglerToml(wranglerConfig, directory);
 }
 
 /** Returns the vars of an environment. */
-export function varsOf(config: WranglerConfig, environment?: string): ReadonlyMap<string, string> {
-  const { vars } = ownOf(config, environment);
+export function resolveVars(
+  config: WranglerConfig,
+  environment?: string,
+): ReadonlyMap<string, string> {
+  const { vars } = getOwn(config, environment);
   const textOf = (value: unknown) =>
     typeof value === 'object' ? JSON.stringify(value) : String(value);
   return new Map(Object.entries(vars).map(([name, value]) => [name, textOf(value)]));
@@ -93,16 +63,16 @@ export function loadValidDeployment(
 ): Deployment {
   const config = readWranglerConfig(directory);
   requireOwnResources(config, environment);
-  const faults = faultsOf(ownOf(config, environment).vars);
-  if (faults.length === 0) return deploymentOf(environment, directory);
+  const faults = faultsOf(getOwn(config, environment).vars);
+  if (faults.length === 0) return loadDeployment(environment, directory);
   const table = environment === undefined ? '[vars]' : `[env.${environment}.vars]`;
   throw new UserError(`${table} of wrangler.toml: ${faults.join('; ')}`);
 }
 
 /** As `loadValidDeployment`, but checks the names only. */
-export function deploymentOf(environment: string | undefined, directory = PROJECT_DIRECTORY) {
+export function loadDeployment(environment: string | undefined, directory = PROJECT_DIRECTORY) {
   const config = readWranglerConfig(directory);
-  const { name, d1_databases, kv_namespaces, ...own } = ownOf(config, environment);
+  const { name, d1_databases, kv_namespaces, ...own } = getOwn(config, environment);
   const databaseName = d1_databases.find(isDatabase)?.database_name;
   if (name === undefined || databaseName === undefined || !kv_namespaces.some(isNamespace)) {
     const table = environment === undefined ? '' : `[env.${environment}] of `;
@@ -118,33 +88,33 @@ export function deploymentOf(environment: string | undefined, directory = PROJEC
     // The title that wrangler gives to a namespace that it makes.
     namespaceTitle: `${name}-${NAMESPACE_BINDING.toLowerCase()}`,
     accountId: own.account_id ?? config.account_id,
-    routes: routesOf(config, environment),
-    jurisdiction: varsOf(config, environment).get('JURISDICTION') ?? '',
+    routes: resolveRoutes(config, environment),
+    jurisdiction: resolveVars(config, environment).get('JURISDICTION') ?? '',
   };
 }
 
 const isDatabase = ({ binding }: { binding: string }) => binding === DATABASE_BINDING;
 const isNamespace = ({ binding }: { binding: string }) => binding === NAMESPACE_BINDING;
 
-function ownOf(config: WranglerConfig, environment: string | undefined) {
+function getOwn(config: WranglerConfig, environment: string | undefined) {
   const own = environment === undefined ? config : config.env[environment];
   if (own === undefined) throw new UserError(`wrangler.toml defines no environment ${environment}`);
   return own;
 }
 
 /** Wrangler's environments inherit the routes of the top level. */
-function routesOf(config: WranglerConfig, environment: string | undefined): Route[] {
+function resolveRoutes(config: WranglerConfig, environment: string | undefined): Route[] {
   const listed = ({ route, routes }: Pick<WranglerConfig, 'route' | 'routes'>) =>
     routes ?? (route === undefined ? undefined : [route]);
-  const all = listed(ownOf(config, environment)) ?? listed(config) ?? [];
+  const all = listed(getOwn(config, environment)) ?? listed(config) ?? [];
   return all.map((each) => (typeof each === 'string' ? { pattern: each } : each));
 }
 
 function requireOwnResources(config: WranglerConfig, environment?: string): void {
-  const own = resourcesOf(config, environment);
+  const own = listResources(config, environment);
   for (const other of [undefined, ...Object.keys(config.env)]) {
     if (other === environment) continue;
-    const shared = resourcesOf(config, other).find((resource) => own.includes(resource));
+    const shared = listResources(config, other).find((resource) => own.includes(resource));
     if (shared === undefined) continue;
     const [one, another] = [environment ?? 'production', other ?? 'production'];
     throw new UserError(
@@ -154,21 +124,21 @@ function requireOwnResources(config: WranglerConfig, environment?: string): void
 }
 
 /** Returns the names of an environment's resources, e.g. `the database feed`. */
-function resourcesOf(config: WranglerConfig, environment: string | undefined): string[] {
-  const { name, d1_databases, kv_namespaces } = ownOf(config, environment);
+function listResources(config: WranglerConfig, environment: string | undefined): string[] {
+  const { name, d1_databases, kv_namespaces } = getOwn(config, environment);
   const named = (kind: string, ...names: (string | undefined)[]) =>
     names.filter((each) => each !== undefined).map((each) => `${kind} ${each}`);
   return [
     ...named('the Worker', name),
     ...d1_databases.flatMap((each) => named('the database', each.database_name, each.database_id)),
     ...kv_namespaces.flatMap(({ id }) => named('the namespace', id)),
-    ...routesOf(config, environment).map(({ pattern }) => `the route ${pattern}`),
+    ...resolveRoutes(config, environment).map(({ pattern }) => `the route ${pattern}`),
   ];
 }
 
 /** Sets the ids of an environment's resources in its configuration. */
 export function fillIds(config: WranglerConfig, environment: string | undefined, ids: Ids): void {
-  const { d1_databases, kv_namespaces } = ownOf(config, environment);
+  const { d1_databases, kv_namespaces } = getOwn(config, environment);
   for (const each of d1_databases.filter(isDatabase)) each.database_id = ids.database.id;
   for (const each of kv_namespaces.filter(isNamespace)) each.id = ids.namespaceId;
 }

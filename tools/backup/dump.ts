@@ -13,8 +13,8 @@
 import { createHash } from 'node:crypto';
 import { appendFileSync, closeSync, openSync } from 'node:fs';
 import { UserError, withPath } from '../command-line/user-error.ts';
-import { IDENTITY, rejectUnfinishedRestore } from './identity.ts';
-import { readColumns, readPages, readSchema, type SqlValue } from './tables.ts';
+import { IDENTITY, rejectUnfinishedRestore } from '../database/identity.ts';
+import { readColumns, readPages, readSchema, type SqlValue } from '../database/tables.ts';
 
 export const HEAD = '-- backup of ';
 

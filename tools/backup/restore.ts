@@ -12,14 +12,13 @@
  */
 
 import { UserError } from '../command-line/user-error.ts';
-import { applyLedger, type Erasure } from '../erasure/ledger.ts';
 import {
   beginGeneration,
   IDENTITY,
   isUnfinished,
   readLineage,
   rejectOtherTables,
-} from './identity.ts';
+} from '../database/identity.ts';
 import {
   batchesOf,
   hasRows,
@@ -28,7 +27,8 @@ import {
   readSchema,
   readTables,
   rowBytes,
-} from './tables.ts';
+} from '../database/tables.ts';
+import { applyLedger, type Erasure } from '../erasure/ledger.ts';
 
 /** Tables that have rows in a new database. */
 const NOT_DATA = ['d1_migrations', IDENTITY];

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { unstable_getVarsForDev, unstable_readConfig } from 'wrangler';
-import { readVars } from '../../../tools/development/dev-vars.ts';
+import { readVars } from '../../../tools/configuration/dev-vars.ts';
 
 const TOML = `name = "feed"
 compatibility_date = "2026-11-01"
