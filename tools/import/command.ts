@@ -4,6 +4,7 @@
  */
 
 import { readFileSync } from 'node:fs';
+import { relative } from 'node:path';
 import { type Command, readArguments } from '../command-line/command.ts';
 import { userPath } from '../command-line/npm.ts';
 import { TARGET_OPTIONS, TARGET_USAGE, targetOf } from '../command-line/target.ts';
@@ -16,13 +17,16 @@ import { readRecords } from './read/sections.ts';
 import type { ReadFile } from './read/types.ts';
 import { parseHook } from './report/notify.ts';
 import { type ReportOptions, report } from './report/report.ts';
+import { datedUndoPath, type UndoFile, undoFileAt } from './undo-file.ts';
 import { OutcomeUnknown } from './write/apply.ts';
 
-const TARGET_AND_HOOK = `  ${TARGET_USAGE}
+const SHARED_USAGE = `  --undo FILE    where to write the file that undoes this import; else in backups/
+  --no-undo      write no such file
+  ${TARGET_USAGE}
   --notify URL   notify a build hook when the feed shows something new, signed with the
                  PUBLISH_HOOK_SECRET of the environment`;
 
-const IMPORT_USAGE = `Usage: npm run import-listings -- FILE [--dry-run [--all]] [--patch] [--prune[=all]] [--allow-emptied] [--notify URL [--notify-always]] [--remote] [--env NAME]
+const IMPORT_USAGE = `Usage: npm run import-listings -- FILE [--dry-run [--all]] [--patch] [--prune[=all]] [--allow-emptied] [--undo FILE] [--no-undo] [--notify URL [--notify-always]] [--remote] [--env NAME]
 
 Loads a listings file, JSON or CSV: all of it, or nothing if it has a problem.
 
@@ -31,30 +35,33 @@ Loads a listings file, JSON or CSV: all of it, or nothing if it has a problem.
   --prune        hide the public listings that the file does not name: at most a fifth of them,
                  with --prune=all any number
   --allow-emptied  empty fields of more than a fifth of the public listings
-${TARGET_AND_HOOK}
+${SHARED_USAGE}
   --notify-always  notify it also when the feed shows nothing new
 
-Changes: the listings, locations and amenities in the local database, or with --remote in the deployed one.
+Changes: the listings, locations and amenities in the local database, or with --remote in the deployed one,
+and the file in backups/.
 Exit codes: 0 the file is in the database (or would be), 1 it is not or that is not known, 2 invalid arguments.
 Example: npm run import-listings -- homes.csv --dry-run`;
 
-const STATUS_USAGE = `Usage: npm run set-status -- STATUS SLUG... [--dry-run] [--notify URL] [--remote] [--env NAME]
+const STATUS_USAGE = `Usage: npm run set-status -- STATUS SLUG... [--dry-run] [--undo FILE] [--no-undo] [--notify URL] [--remote] [--env NAME]
 
 Sets the web status of listings: listed, coming_soon, sold_out or hidden.
 
   --dry-run      say what would change, and write nothing
-${TARGET_AND_HOOK}
+${SHARED_USAGE}
 
-Changes: the status of these listings in the local database, or with --remote in the deployed one.
+Changes: the status of these listings in the local database, or with --remote in the deployed one, and
+the file in backups/.
 Exit codes: 0 the status is set (or would be), 1 it is not or that is not known, 2 invalid arguments.
 Example: npm run set-status -- hidden casa-marea --dry-run`;
 
 const UNKNOWN =
   'It is not known whether the listings were changed. Run the same command again: it ends in the same state either way.';
 
-type ImportRequest = Required<Omit<LoadOptions, 'environment'>> &
+type ImportRequest = Required<Omit<LoadOptions, 'environment' | 'saveUndo'>> &
   ReportOptions & {
     environment: string | undefined;
+    undo: UndoFile | undefined;
     read: () => ReadFile;
   };
 
@@ -71,6 +78,8 @@ const OPTIONS = {
   ...TARGET_OPTIONS,
   'dry-run': { type: 'boolean', default: false },
   notify: { type: 'string' },
+  undo: { type: 'string' },
+  'no-undo': { type: 'boolean', default: false },
 } as const;
 
 function parseImport(args: string[]): ImportRequest {
@@ -93,7 +102,7 @@ function parseImport(args: string[]): ImportRequest {
   const [path = '', ...rest] = positionals;
   if (path === '') throw new Error('Name a listings file.');
   if (rest.length > 0) throw new Error('Name one listings file only.');
-  const shared = sharedOptions(values);
+  const shared = sharedOptions('import-listings', values);
   if (values.all && !shared.isDryRun) throw new UserError('--all needs --dry-run');
   if (values['notify-always'] && !shared.hook)
     throw new UserError('--notify-always needs --notify');
@@ -114,7 +123,7 @@ function parseStatus(args: string[]): ImportRequest {
   const [status, ...slugs] = positionals;
   if (status === undefined || slugs.length === 0) throw new Error('Name a status and a slug.');
   return {
-    ...sharedOptions(values),
+    ...sharedOptions('set-status', values),
     pruning: 'none',
     allowEmptied: false,
     listsAll: true,
@@ -123,11 +132,17 @@ function parseStatus(args: string[]): ImportRequest {
   };
 }
 
-function sharedOptions(values: ReturnType<typeof readArguments<typeof OPTIONS>>['values']) {
+function sharedOptions(
+  script: string,
+  values: ReturnType<typeof readArguments<typeof OPTIONS>>['values'],
+) {
   const { kind, environment } = targetOf(values);
   const { notify } = values;
   const hook = notify === undefined ? notify : parseHook(notify, process.env.PUBLISH_HOOK_SECRET);
-  return { isDryRun: values['dry-run'], isRemote: kind === 'remote', environment, hook };
+  if (values.undo === '') throw new UserError('--undo needs the name of a file');
+  const path = values.undo === undefined ? datedUndoPath() : userPath(script, values.undo);
+  const undo = values['no-undo'] ? undefined : undoFileAt(path);
+  return { isDryRun: values['dry-run'], isRemote: kind === 'remote', environment, hook, undo };
 }
 
 function readFile(path: string, isPatch: boolean): ReadFile {
@@ -150,14 +165,23 @@ async function run(request: ImportRequest, load = loadInTurn): Promise<number> {
     const read = request.read();
     const outcome: ImportOutcome =
       read.kind === 'read'
-        ? await load(read, request)
+        ? await load(read, { ...request, saveUndo: request.undo?.save })
         : { kind: 'rejected', problems: read.problems };
-    await report(outcome, request);
+    await report(outcome, request, undoCommandOf(request));
     return outcome.kind === 'accepted' ? 0 : 1;
   } catch (error) {
+    if (!(error instanceof OutcomeUnknown)) request.undo?.discard();
     const message = messageOf(error);
     console.error(needsNoStack(error) ? message : `The import failed: ${message}`);
     console.error(error instanceof OutcomeUnknown ? UNKNOWN : 'Nothing was changed.');
     return 1;
   }
+}
+
+/** Returns the command that undoes an import, if there is a file for it. */
+function undoCommandOf({ undo, isRemote, environment }: ImportRequest): string | undefined {
+  if (!undo?.isSaved()) return undefined;
+  const path = relative(process.cwd(), undo.path);
+  const target = [isRemote && '--remote', environment && `--env ${environment}`].filter(Boolean);
+  return ['npm run import-listings --', path, '--allow-emptied', ...target].join(' ');
 }

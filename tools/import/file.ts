@@ -13,7 +13,13 @@ import type { RawRecord, ReadFile, Section } from './read/types.ts';
 const KINDS = { locations: 'location', amenities: 'amenity', properties: 'listing' } as const;
 
 const records = z.array(z.unknown()).default([]);
-const sections = z.strictObject({ locations: records, amenities: records, properties: records });
+const keys = z.array(z.string());
+const sections = z.strictObject({
+  locations: records,
+  amenities: records,
+  properties: records,
+  removed: z.strictObject({ locations: keys, amenities: keys }).exactOptional(),
+});
 
 /** Reads the bytes of a listings file in JSON. */
 export function readListingsFile(bytes: Uint8Array, { isPatch = false } = {}): ReadFile {
@@ -25,7 +31,8 @@ export function readListingsFile(bytes: Uint8Array, { isPatch = false } = {}): R
   if (lostSections.length > 0) {
     return unreadable(lostSections.map((loss) => ({ ...loss, path: pathOf(loss.path) })));
   }
-  const ofFile = parsed(sections, value).faults.map((fault) => ({ ...fault, value: undefined }));
+  const { value: whole, faults } = parsed(sections, value);
+  const ofFile = faults.map((fault) => ({ ...fault, value: undefined }));
   if (!isMap(value)) return unreadable(ofFile);
 
   const raw = (section: Section): RawRecord[] =>
@@ -47,6 +54,7 @@ export function readListingsFile(bytes: Uint8Array, { isPatch = false } = {}): R
   return {
     kind: ofFile.some(({ path }) => isSection(path)) ? 'unreadable' : 'read',
     file,
+    removed: whole?.removed,
     problems: [...unreadable(ofFile).problems, ...lost, ...problems],
   };
 }

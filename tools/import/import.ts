@@ -6,7 +6,8 @@
  *     plan/    plan     the rows to write, and every problem
  *              compare  what changes, also for listings outside the file
  *              limits   rejects an import that empties too many listings
- *     write/   stage    writes the rows into the staging table, batch by batch
+ *     write/   undo     the file that undoes the import, for the caller to keep
+ *              stage    writes the rows into the staging table, batch by batch
  *              apply    one transaction, which fails if another import was applied since `read`
  *     report/  report   command.ts prints the outcome, and notifies the build hook
  *
@@ -32,6 +33,7 @@ import type { Catalogue } from './read/store.ts';
 import type { ReadableFile } from './read/types.ts';
 import { apply } from './write/apply.ts';
 import { stage } from './write/stage.ts';
+import { undoFile } from './write/undo.ts';
 
 const MAX_ATTEMPTS = 10;
 
@@ -66,7 +68,8 @@ async function attemptImport(
 
   // Import, 5.
   if (!options.isDryRun) {
-    const staged = await stage(planned.records, effect.writes, stored.newestChange, options);
+    if (effect.writes.length + effect.records.length > 0) options.saveUndo?.(undoFile(effect));
+    const staged = await stage(effect, stored.newestChange, options);
     const ending = await apply(options.database, staged, stored.lastImport);
     if (ending === 'overtaken') return ending;
   }
@@ -74,14 +77,15 @@ async function attemptImport(
 }
 
 async function acceptedImport(
-  { file, records, rows, unchanged }: Plan,
-  { findings, writes }: Effect,
+  { file, rows, unchanged }: Plan,
+  { findings, records, writes }: Effect,
   { summaries, newestChange, generation }: Catalogue,
 ): Promise<AcceptedImport> {
   const changes = writes.filter(({ change }) => change.isNew);
   const seq = newestChange + changes.length;
   const resumeCursor = await changeCursor({ generation, seq, start: seq });
-  const recordsOf = (each: RecordChange['kind']) => records.filter(({ kind }) => kind === each);
+  const recordsOf = (each: RecordChange['kind']) =>
+    records.filter(({ kind, now }) => kind === each && now !== undefined);
   const listings = rows.map(({ columns }) => ({ old: summaries.get(columns.id) }));
   return {
     kind: 'accepted',

@@ -15,7 +15,10 @@ import { importListings } from './import.ts';
 import type { ImportOptions, ImportOutcome } from './plan/types.ts';
 import type { ReadableFile } from './read/types.ts';
 
-export type LoadOptions = Pick<ImportOptions, 'isDryRun' | 'pruning' | 'allowEmptied'> & {
+export type LoadOptions = Pick<
+  ImportOptions,
+  'isDryRun' | 'pruning' | 'allowEmptied' | 'saveUndo'
+> & {
   isRemote: boolean;
   /** An environment of wrangler.toml, for the remote database; undefined for production. */
   environment?: string | undefined;

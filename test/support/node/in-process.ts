@@ -61,7 +61,10 @@ export function runOn<Request>(
   return runWith((_target, work) => work(database), command, ...args);
 }
 
-/** Runs `import-listings` or `set-status` to its end on a database that has every table. */
+/**
+ * Runs `import-listings` or `set-status` to its end on a database that has every table. Without
+ * `--undo` there is no file to undo it.
+ */
 export function runImportOn(
   database: D1Database,
   command: ImportCommand,
@@ -77,5 +80,6 @@ export function runImportOn(
         ),
     },
     ...args,
+    ...(args.includes('--undo') ? [] : ['--no-undo']),
   );
 }

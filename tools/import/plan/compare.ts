@@ -8,7 +8,15 @@ import { differencesOf, recordDifferences } from './differences.ts';
 import { limitSize } from './limits.ts';
 import { warningsOf } from './quality.ts';
 import { changeOf, type ListingRow, rowOf } from './rows.ts';
-import type { ChangedRecord, Effect, Findings, ImportOptions, Plan, PlannedRow } from './types.ts';
+import type {
+  ChangedRecord,
+  Effect,
+  Findings,
+  ImportOptions,
+  Plan,
+  PlannedRow,
+  RecordChange,
+} from './types.ts';
 
 const RENAMED = 'another slug, and so another address';
 const HERO_TAKEN = 'the first photo of the sheet is its hero photo now';
@@ -31,18 +39,28 @@ export async function compare(
   const total = rows.length + unchanged.length;
   const findings: Findings = {
     added: [],
+    removed: [],
     changed: [],
     emptied: new Map(),
     warnings: new Map(),
     warnedBefore: unchanged.filter((each) => warningsOf(each).length > 0).length,
   };
-  const emptiedRecords = addRecords(findings, plan);
-  const effect: Effect = { writes: [], findings, problems: [], emptiedListings: 0 };
+  const records = await withoutUsed(plan, options.database);
+  const emptiedRecords = addRecords(findings, records);
+  const effect: Effect = {
+    records,
+    writes: [],
+    replaced: [],
+    added: [],
+    findings,
+    problems: [],
+    emptiedListings: 0,
+  };
   let compared = unchanged.length;
   options.onProgress('checked', compared, total);
   // A database may close an idle connection during the plan. Node notices it in this turn.
   await new Promise((resolve) => setTimeout(resolve, 0));
-  for await (const each of replacementsOf(plan, stored, options)) {
+  for await (const each of replacementsOf({ ...plan, records }, stored, options)) {
     if (each.reason === 'file') {
       compared += 1;
       options.onProgress('checked', compared, total);
@@ -56,12 +74,30 @@ export async function compare(
   return effect;
 }
 
+/** Leaves out the removal of records that listings outside the file show. */
+async function withoutUsed(
+  { records, rows, unchanged }: Plan,
+  database: D1Database,
+): Promise<RecordChange[]> {
+  const inFile = new Set([...rows.map(({ listing }) => listing), ...unchanged].map(({ id }) => id));
+  const kept: RecordChange[] = [];
+  for (const each of records) {
+    const users = each.now === undefined ? await findUsers(database, [each.key]) : [];
+    if (users.every((id) => inFile.has(id))) kept.push(each);
+  }
+  return kept;
+}
+
 /** Adds the changed records. Returns the key of each emptied one, with its head in `emptied`. */
-function addRecords({ changed, emptied }: Findings, { records }: Plan): Map<string, string> {
+function addRecords(
+  { changed, removed, emptied }: Findings,
+  records: readonly RecordChange[],
+): Map<string, string> {
   const heads = new Map<string, string>();
   for (const { kind, key, old, now } of records) {
     if (old === undefined) continue;
     const name = `${kind} ${old.slug ?? key}`;
+    if (now === undefined) removed.push(name);
     const differences = recordDifferences(old, now);
     changed.push({ name, reason: 'shared', changes: differences.changes });
     if (differences.emptied.length === 0) continue;
@@ -124,9 +160,11 @@ function add(
   }
   if (old === undefined) {
     findings.added.push(listing.slug);
+    effect.added.push(listing);
     return;
   }
   const { slug, status } = old;
+  if (reason !== 'outside') effect.replaced.push(old.listing);
   const { changes, emptied } = differencesOf(old.listing, listing);
   findings.changed.push({ name: slug, reason, changes });
   const shown = [listing.location?.id ?? '', ...listing.amenities.map((each) => each.slug)];

@@ -30,7 +30,11 @@ export function differencesOf(old: Source, now: Source): Differences {
   return { changes: found.changes, emptied: [...new Set(found.emptied)] };
 }
 
-export function recordDifferences(old: Location | Amenity, now: Location | Amenity): Differences {
+export function recordDifferences(
+  old: Location | Amenity,
+  now: Location | Amenity | undefined,
+): Differences {
+  if (now === undefined) return { changes: ['removed'], emptied: [] };
   const found: Differences = { changes: [], emptied: [] };
   compareFields(old, now, '', found);
   return found;

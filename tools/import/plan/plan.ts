@@ -15,7 +15,7 @@ import type { ImportOptions, Known, Plan, PlannedRow, Pruning, RecordChange } fr
 
 /** Resolves the file against the store. `publicSiteUrl` has no trailing slash. */
 export function plan(
-  { file, isPatch, fileProblems, mergeProblems }: CompleteRecords,
+  { file, isPatch, removed, fileProblems, mergeProblems }: CompleteRecords,
   stored: Catalogue,
   { publicSiteUrl, pruning = 'none' }: Pick<ImportOptions, 'publicSiteUrl' | 'pruning'>,
 ): Plan {
@@ -23,6 +23,8 @@ export function plan(
   const amenities = new Map(stored.amenities.map((each) => [each.slug, each]));
   const known = { locations, amenities };
   const records = [
+    ...removeFrom(locations, 'location', removed.locations),
+    ...removeFrom(amenities, 'amenity', removed.amenities),
     ...replaceIn(locations, 'location', file.locations, ({ id }) => id),
     ...replaceIn(amenities, 'amenity', file.amenities, ({ slug }) => slug),
   ];
@@ -33,10 +35,11 @@ export function plan(
     if (record.value === undefined) return [];
     return [{ ...rowOf(sourceOf(record.value, known), publicSiteUrl), record }];
   });
+  const isKept = ({ id }: Location) => !removed.locations.includes(id);
   const pruned = prunedIds(file, stored, pruning);
   const problems = distinct(fileProblems, [
     ...mergeProblems,
-    ...keyProblems(file.locations, stored.locations, isPatch),
+    ...keyProblems(file.locations, stored.locations.filter(isKept), isPatch),
     ...keyProblems(file.properties, [...stored.summaries.values()], isPatch),
     ...unknownReferences(file, known),
     ...file.properties.flatMap(heroProblems),
@@ -72,6 +75,18 @@ function replaceIn<T extends Location | Amenity>(
     if (JSON.stringify(old) === JSON.stringify(now)) return [];
     known.set(key, now);
     return [{ kind, key, old, now }];
+  });
+}
+
+/** Removes stored records from `known`. */
+function removeFrom<T extends Location | Amenity>(
+  known: Map<string, T>,
+  kind: RecordChange['kind'],
+  keys: readonly string[],
+): RecordChange[] {
+  return keys.flatMap((key) => {
+    const old = known.get(key);
+    return known.delete(key) ? [{ kind, key, old, now: undefined }] : [];
   });
 }
 

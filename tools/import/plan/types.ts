@@ -15,6 +15,8 @@ export type ImportOptions = {
   isDryRun: boolean;
   pruning?: Pruning;
   allowEmptied?: boolean;
+  /** Keeps the file that undoes the import. Called before an import that changes something. */
+  saveUndo?: ((content: string) => void) | undefined;
   /** Called after each batch with the number of listings that have been through a phase. */
   onProgress: (phase: 'checked' | 'staged', done: number, total: number) => void;
 };
@@ -22,13 +24,14 @@ export type ImportOptions = {
 /** A row with the record that it is made of. */
 export type PlannedRow = ListingRow & { record: FileRecord<unknown> };
 
-/** A location or amenity that the store has differently, or lacks: then `old` is undefined. */
+/** A location or amenity that an import changes. `old` is undefined if the store lacks it. */
 export type RecordChange = {
   kind: 'location' | 'amenity';
   /** The id of the location, or the slug of the amenity. */
   key: string;
   old: Location | Amenity | undefined;
-  now: Location | Amenity;
+  /** undefined: the import removes the record. */
+  now: Location | Amenity | undefined;
 };
 
 /** The locations (by id and by slug) and amenities (by slug) that listings may name. */
@@ -59,6 +62,8 @@ export type ChangedRecord = {
 
 export type Findings = {
   added: string[];
+  /** `location mallorca` */
+  removed: string[];
   changed: ChangedRecord[];
   /** `title.fr of`, or `label.es of amenity wifi, shown by` → the slugs of listings. */
   emptied: Map<string, string[]>;
@@ -69,7 +74,11 @@ export type Findings = {
 };
 
 export type Effect = {
+  records: RecordChange[];
   writes: Write[];
+  /** The stored listings that the file changes or prunes, as they are before. */
+  replaced: Source[];
+  added: Source[];
   findings: Findings;
   problems: ImportProblem[];
   /** The number of public listings of which something is emptied. */

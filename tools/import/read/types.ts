@@ -33,12 +33,16 @@ export type WholeFile = Records<Location, Amenity, FileListing> & { isPatch: fal
 /** A file whose records are merged into the stored ones, and validated then. */
 export type PatchFile = Records<Patch, Patch, Patch> & { isPatch: true };
 
+/** The locations (by id) and amenities (by slug) that a file removes if no listing has them. */
+export type Removed = { locations: string[]; amenities: string[] };
+
 export type ReadableFile = {
   kind: 'read';
   file: WholeFile | PatchFile;
   problems: ImportProblem[];
   /** Whether a record of a patch that names no stored listing is a problem, and no new listing. */
   mustBeStored?: boolean;
+  removed?: Removed | undefined;
 };
 
 /** `unreadable`: some records could not be read, so the file is not compared with the store. */

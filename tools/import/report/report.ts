@@ -26,18 +26,23 @@ const KNOWN_ONES =
   'The first lines of `npm run -s export-listings` are the known locations and amenities; docs/guides/listings-file.md says how to add one.';
 
 /** Prints the outcome, and notifies the hook of an accepted import. */
-export async function report(outcome: ImportOutcome, options: ReportOptions): Promise<void> {
-  printOutcome(outcome, options);
+export async function report(
+  outcome: ImportOutcome,
+  options: ReportOptions,
+  undoCommand?: string,
+): Promise<void> {
+  printOutcome(outcome, options, undoCommand);
   if (outcome.kind === 'accepted' && options.hook) await notifyHook(options.hook, outcome, options);
 }
 
 /** Prints results to stdout, warnings and problems to stderr. */
-function printOutcome(outcome: ImportOutcome, options: ReportOptions): void {
+function printOutcome(outcome: ImportOutcome, options: ReportOptions, undoCommand?: string): void {
   const { findings } = outcome;
   const { isDryRun } = options;
   const isAccepted = outcome.kind === 'accepted';
   if (isAccepted && isDryRun) console.log('Dry run: nothing was written. An import would give:');
   if (isAccepted) for (const line of summaryLines(outcome, options)) console.log(line);
+  if (undoCommand !== undefined) console.log(`To undo it: ${undoCommand}`);
   if (findings && isDryRun) for (const line of changeLines(findings, options)) console.log(line);
   if (findings)
     for (const line of emptiedLines(findings, isAccepted && !isDryRun)) printError('yellow', line);
@@ -62,8 +67,10 @@ function summaryLines(outcome: AcceptedImport, { pruning }: ReportOptions): stri
     const others = counted(changedFor('outside'), 'other listing');
     lines.push(`Rendered again, because their location or amenities changed: ${others}`);
   }
+  const { removed } = findings;
+  if (removed.length > 0) lines.push(`Removed: ${removed.join(', ')}`);
   const isSame = [listings, locations, amenities].every((each) => each.added + each.changed === 0);
-  if (isSame && changedFor('pruned') === 0) {
+  if (isSame && removed.length + changedFor('pruned') === 0) {
     lines.push('Nothing changed: the store already holds all of it.');
   }
   for (const [warning, slugs] of findings.warnings) {

@@ -27,10 +27,10 @@ const APPLY = [
      (SELECT key FROM import_staging WHERE import_id = ?1 AND kind = 'listing')`,
   `INSERT INTO locations (id, slug, name)
    SELECT key, row->>'slug', row->>'name'
-   FROM import_staging WHERE import_id = ?1 AND kind = 'location'`,
+   FROM import_staging WHERE import_id = ?1 AND kind = 'location' AND row <> '{}'`,
   `INSERT INTO amenities (slug, label)
    SELECT key, row->>'label'
-   FROM import_staging WHERE import_id = ?1 AND kind = 'amenity'`,
+   FROM import_staging WHERE import_id = ?1 AND kind = 'amenity' AND row <> '{}'`,
   `INSERT INTO properties (id, slug, status, type, location_id, display_order, rendering, source_hash,
                            change_seq, changed_at, removed_slug, former_slugs, card, document, source)
    SELECT key, row->>'slug', row->>'status', row->>'type', row->>'location_id',

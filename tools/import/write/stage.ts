@@ -2,7 +2,7 @@
 
 import { batchesOf } from '../../database/tables.ts';
 import type { Write } from '../plan/rows.ts';
-import type { ImportOptions, Plan } from '../plan/types.ts';
+import type { Effect, ImportOptions } from '../plan/types.ts';
 
 const STAGE = `
   INSERT INTO import_staging (import_id, kind, key, row, source, document, card)
@@ -14,8 +14,7 @@ export type Staged = { importId: string; rows: number };
 
 /** Stages the rows of an import. */
 export async function stage(
-  records: Plan['records'],
-  listings: readonly Write[],
+  { records, writes: listings }: Pick<Effect, 'records' | 'writes'>,
   newestChange: number,
   { database, onProgress }: Pick<ImportOptions, 'database' | 'onProgress'>,
 ): Promise<Staged> {
@@ -33,12 +32,13 @@ export async function stage(
 
 /** Changes follow `newestChange`, removals first: a slug is free before it is taken. */
 function* stagedRows(
-  records: Plan['records'],
+  records: Effect['records'],
   listings: readonly Write[],
   newestChange: number,
   now: number,
 ): Generator<string> {
-  for (const { kind, key, now: row } of records) yield stagedRow(kind, key, row);
+  // A record without a value is removed.
+  for (const { kind, key, now: row = {} } of records) yield stagedRow(kind, key, row);
   const removalsFirst = listings.toSorted((a, b) => orderOf(a) - orderOf(b));
   let place = newestChange;
   for (const { columns, change } of removalsFirst) {

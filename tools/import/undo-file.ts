@@ -1,0 +1,39 @@
+/** The file on disk that undoes an import. */
+
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { PROJECT_DIRECTORY } from '../command-line/project.ts';
+import { messageOf, UserError } from '../command-line/user-error.ts';
+
+export type UndoFile = ReturnType<typeof undoFileAt>;
+
+/** Returns a path with the current time, e.g. `backups/listings-2026-11-21T12-00-00-000Z.json`. */
+export function datedUndoPath(): string {
+  const time = new Date().toISOString().replaceAll(/[:.]/g, '-');
+  return join(PROJECT_DIRECTORY, 'backups', `listings-${time}.json`);
+}
+
+/** A file that exists before is never replaced. */
+export function undoFileAt(path: string) {
+  let isSaved = false;
+  return {
+    path,
+    isSaved: () => isSaved,
+    save(content: string): void {
+      try {
+        mkdirSync(dirname(path), { recursive: true });
+        // An import that begins again saves its file again.
+        writeFileSync(path, content, { flag: isSaved ? 'w' : 'wx' });
+        isSaved = true;
+      } catch (error) {
+        throw new UserError(
+          `The file that would undo the import is not written: ${messageOf(error)}. With --no-undo there is none.`,
+        );
+      }
+    },
+    discard(): void {
+      if (isSaved) rmSync(path, { force: true });
+      isSaved = false;
+    },
+  };
+}
