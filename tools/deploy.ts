@@ -14,6 +14,7 @@ import { runForDeployment, runWrangler } from './cloudflare/wrangler.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { formatCommand, resolveEnvironment } from './command-line/environment.ts';
 import { PROJECT_DIRECTORY } from './command-line/project.ts';
+import { SIGNALS } from './command-line/scratch.ts';
 import { messageOf, needsNoStack, UserError } from './command-line/user-error.ts';
 import { type Deployment, loadValidDeployment } from './configuration/wrangler-config.ts';
 import { rejectOtherTables, rejectUnfinishedRestore } from './database/identity.ts';
@@ -78,16 +79,26 @@ async function run(
 ): Promise<number> {
   const { environment } = request;
   const progress: Progress = { step: 'checks' };
+  const report = (reason: string) => {
+    const failed = `The deployment to ${environment ?? 'production'} failed at the ${progress.step}`;
+    const known = KNOWN[progress.step].replace('--env=', `--env=${environment ?? ''}`);
+    const again = `\`${formatCommand(environment, 'deploy')}\` may be repeated.`;
+    console.error(`${failed}: ${reason}.\n${known} ${again}`);
+  };
+  const reportAndEnd = (signal: NodeJS.Signals) => {
+    report('it was interrupted');
+    process.kill(process.pid, signal);
+  };
+  for (const signal of SIGNALS) process.once(signal, reportAndEnd);
   try {
     await deploy(request, surroundings, progress);
     return 0;
   } catch (error) {
     if (!needsNoStack(error)) throw error;
-    const failed = `The deployment to ${environment ?? 'production'} failed at the ${progress.step}`;
-    const known = KNOWN[progress.step].replace('--env=', `--env=${environment ?? ''}`);
-    const again = `\`${formatCommand(environment, 'deploy')}\` may be repeated.`;
-    console.error(`${failed}: ${messageOf(error)}.\n${known} ${again}`);
+    report(messageOf(error));
     return 1;
+  } finally {
+    for (const signal of SIGNALS) process.off(signal, reportAndEnd);
   }
 }
 

@@ -3,10 +3,14 @@
  * takes the stand-in for the real one, and in this process for its decisions.
  */
 
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { loadValidDeployment } from '../../tools/configuration/wrangler-config.ts';
 import { migrationNames } from '../../tools/database/migrations.ts';
@@ -84,8 +88,8 @@ describe('the program, with the real wrangler', () => {
     expect(served.script).toMatch(/"sources":\[[^\]]*src\/app\.ts/);
     expect(served.script).toContain('"CF_VERSION_METADATA","type":"version_metadata"');
     // Nothing of the account is left in the working copy.
-    expect(execFileSync('ls', ['-A', project.directory], { encoding: 'utf8' })).not.toMatch(
-      /\.wrangler\./,
+    expect(execFileSync('ls', ['-A', project.directory], { encoding: 'utf8' })).not.toContain(
+      '.scratch-',
     );
     expect(
       requests.filter((request) => /(POST|PUT) .*\/workers\/subdomain$/.test(request)),
@@ -116,6 +120,23 @@ describe('the program, with the real wrangler', () => {
         'The deployment to production failed at the checks: a migration does more than add: 9999_gone.sql has ALTER TABLE events DROP payload.\nNothing has changed. `npm run deploy` may be repeated.\n',
     });
     expect(cloudflare.requests).toEqual([]);
+  });
+
+  it('says where it was interrupted, and leaves no file', async () => {
+    const child = spawn(process.execPath, ['tools/deploy.ts'], {
+      cwd: project.directory,
+      env: { ...process.env, ...cloudflare.environment },
+      stdio: ['ignore', 'ignore', 'pipe'],
+      detached: true,
+    });
+    const scratch = () => readdirSync(project.directory).filter((name) => /^\.scratch/.test(name));
+    await vi.waitUntil(() => scratch().length > 0, { timeout: 20_000, interval: 20 });
+    // As a terminal does: to wrangler too.
+    process.kill(-Number(child.pid), 'SIGINT');
+    const [stderr, [, signal]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+    expect(signal).toBe('SIGINT');
+    expect(stderr).toContain('failed at the checks: it was interrupted.\nNothing has changed.');
+    expect(scratch()).toEqual([]);
   });
 
   it.runIf(isFull)('says how to get credentials when there are none', async () => {
@@ -245,6 +266,11 @@ describe('deploy', () => {
         'a route that staging shares',
         () => configure(sharedDomain),
         'production would share the route',
+      ],
+      [
+        'a folder in which it may not write',
+        () => mkdirSync(join(directory, `.scratch-${process.pid}-wrangler.json`)),
+        'cannot open ',
       ],
       [
         'a bundle that does not build',
@@ -419,6 +445,12 @@ describe('deploy', () => {
     vi.stubEnv('SERVICE_ORIGIN', '');
     const silent = await deploy();
     expect(silent.code).toBe(1);
+    const hanging = createServer(() => {}).listen(0, '127.0.0.1');
+    await once(hanging, 'listening');
+    vi.stubEnv('SERVICE_ORIGIN', `http://127.0.0.1:${(hanging.address() as AddressInfo).port}`);
+    expect((await deploy()).stderr).toContain('nothing that is usable (TimeoutError)');
+    hanging.closeAllConnections();
+    hanging.close();
     expect(silent.stderr).toMatch(
       /failed at the health check: version \S+ is deployed, and https:\/\/api\.example\.invalid\/api\/health\/detailed gets its responses from nothing that is usable \(\w+\)\. Request it again in some minutes/,
     );
@@ -456,5 +488,9 @@ describe('deploy', () => {
     expect(readFileSync(join(directory, 'src/index.ts'), 'utf8')).toBe('good code');
     expect(readFileSync(join(directory, 'wrangler.toml'), 'utf8')).toContain('# no leaked key');
     expect(await expectDeployed()).toContain('-dirty) at ');
+
+    // As in the folder of another user.
+    vi.stubEnv('GIT_TEST_ASSUME_DIFFERENT_OWNER', '1');
+    expect(await expectDeployed()).toContain('names no commit: fatal: detected dubious ownership');
   });
 });

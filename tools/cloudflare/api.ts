@@ -144,9 +144,9 @@ function judge(path: string, { ok, status, headers }: Response, body: unknown): 
   throw new Rejected(`the credentials are not accepted, or lack ${needed}: ${message}`, status);
 }
 
-/** Returns why no response came, e.g. `ECONNREFUSED`. */
+/** Returns why no response came, e.g. `ECONNREFUSED` or `TimeoutError`. */
 export function causeOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   if (!(cause instanceof Error)) return String(cause);
-  return 'code' in cause ? String(cause.code) : cause.name;
+  return 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.name;
 }

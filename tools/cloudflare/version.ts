@@ -38,14 +38,17 @@ export async function findServed({ api, path }: Account, { worker }: Deployment)
 
 /** Returns the short id of the commit, `-dirty` if files differ, and its subject line. */
 export function describeCommit(directory: string): { tag: string; message: string } {
-  const git = (...args: string[]) => {
-    const { status, stdout } = spawnSync('git', args, { cwd: directory, encoding: 'utf8' });
-    return status === 0 ? stdout.trim() : undefined;
-  };
-  const id = git('rev-parse', 'HEAD')?.slice(0, TAG_CHARACTERS);
-  if (id === undefined) return { tag: 'no-commit', message: 'deployed without git' };
-  const isDirty = git('status', '--porcelain') !== '';
-  const message = `${id} ${git('log', '-1', '--format=%s')}`.slice(0, MESSAGE_CHARACTERS);
+  const git = (...args: string[]) => spawnSync('git', args, { cwd: directory, encoding: 'utf8' });
+  const { status, stdout, stderr } = git('rev-parse', 'HEAD');
+  if (status !== 0) {
+    // e.g. in the folder of another user, which git does not read.
+    console.log(`The version names no commit: ${stderr?.split('\n')[0] || 'git cannot be run'}`);
+    return { tag: 'no-commit', message: 'deployed without git' };
+  }
+  const id = stdout.slice(0, TAG_CHARACTERS);
+  const isDirty = git('status', '--porcelain').stdout !== '';
+  const subject = git('log', '-1', '--format=%s').stdout.trim();
+  const message = `${id} ${subject}`.slice(0, MESSAGE_CHARACTERS);
   return { tag: isDirty ? `${id}-dirty` : id, message };
 }
 
@@ -59,7 +62,8 @@ export async function awaitHealth(
   const url = `${origin}/api/health/detailed`;
   const deadline = Date.now() + patienceMs;
   for (;;) {
-    const { status, responder, down } = await readHealth(url, version, worker);
+    const waitMs = Math.max(deadline - Date.now(), PAUSE_MS);
+    const { status, responder, down } = await readHealth(url, version, worker, waitMs);
     if (responder === version && status !== 'down') {
       return status === 'ok' ? 'all is up' : `degraded: ${down} is down`;
     }
@@ -75,12 +79,12 @@ export async function awaitHealth(
 }
 
 /** `responder` is the id of the version that responded, or the reason why none did. */
-async function readHealth(url: string, version: string, worker: string) {
+async function readHealth(url: string, version: string, worker: string, waitMs: number) {
   try {
     const response = await fetch(url, {
       // Cloudflare sends this request to the new version, even before it serves everywhere.
       headers: { 'Cloudflare-Workers-Version-Overrides': `${worker}="${version}"` },
-      signal: AbortSignal.timeout(RESPONSE_DEADLINE_MS),
+      signal: AbortSignal.timeout(Math.min(waitMs, RESPONSE_DEADLINE_MS)),
     });
     const { status, deployment, dependencies } = health.parse(await response.json());
     const names = Object.keys(dependencies).filter((name) => dependencies[name]?.status === 'down');

@@ -2,13 +2,12 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import {
   PROJECT_DIRECTORY,
   WRANGLER_ENVIRONMENT,
   wranglerCommand,
 } from '../command-line/project.ts';
+import { withScratchFile } from '../command-line/scratch.ts';
 import {
   type Deployment,
   fillIds,
@@ -54,12 +53,10 @@ export async function runForDeployment(
   const config = readWranglerConfig(deployment.directory);
   if (ids !== undefined) fillIds(config, deployment.environment, ids);
   // Beside wrangler.toml, because of its relative paths.
-  const file = join(deployment.directory, `.wrangler.${process.pid}.json`);
-  const target = ['--config', file, `--env=${deployment.environment ?? ''}`];
-  try {
-    writeFileSync(file, JSON.stringify(config));
-    return await wrangler([...args, ...target], { environment, isShown: ids !== undefined });
-  } finally {
-    rmSync(file, { force: true });
-  }
+  return withScratchFile(deployment.directory, 'wrangler.json', JSON.stringify(config), (file) =>
+    wrangler([...args, '--config', file, `--env=${deployment.environment ?? ''}`], {
+      environment,
+      isShown: ids !== undefined,
+    }),
+  );
 }

@@ -1,9 +1,10 @@
-/** A temporary folder, which an interrupted command does not leave behind. */
+/** Temporary files, which an interrupted command does not leave behind. */
 
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+/** The signals that end a command. */
+export const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /** e.g. `.scratch-4711-x3Fq9z`, with the id of the program that made it. */
 const NAME = /^\.scratch-(\d+)-/;
 
@@ -12,23 +13,47 @@ export async function inScratchFolder<T>(
   parent: string,
   work: (folder: string) => Promise<T>,
 ): Promise<T> {
-  const remove = (path: string) => rmSync(path, { recursive: true, force: true });
-  for (const name of readdirSync(parent)) {
-    const [, pid] = NAME.exec(name) ?? [];
-    if (pid !== undefined && !isRunning(Number(pid))) remove(join(parent, name));
-  }
+  removeLeftovers(parent);
   const folder = mkdtempSync(join(parent, `.scratch-${process.pid}-`));
+  return removeAfter(folder, () => work(folder));
+}
+
+/** As `inScratchFolder`, with a file that has the text, e.g. `.scratch-4711-config.json`. */
+export async function withScratchFile<T>(
+  parent: string,
+  name: string,
+  text: string,
+  work: (file: string) => Promise<T>,
+): Promise<T> {
+  removeLeftovers(parent);
+  const file = join(parent, `.scratch-${process.pid}-${name}`);
+  writeFileSync(file, text);
+  return removeAfter(file, () => work(file));
+}
+
+async function removeAfter<T>(path: string, work: () => Promise<T>): Promise<T> {
   const removeAndEnd = (signal: NodeJS.Signals) => {
-    remove(folder);
+    remove(path);
     process.kill(process.pid, signal);
   };
   for (const signal of SIGNALS) process.once(signal, removeAndEnd);
   try {
-    return await work(folder);
+    return await work();
   } finally {
-    remove(folder);
+    remove(path);
     for (const signal of SIGNALS) process.off(signal, removeAndEnd);
   }
+}
+
+function removeLeftovers(parent: string): void {
+  for (const name of readdirSync(parent)) {
+    const [, pid] = NAME.exec(name) ?? [];
+    if (pid !== undefined && !isRunning(Number(pid))) remove(join(parent, name));
+  }
+}
+
+function remove(path: string): void {
+  rmSync(path, { recursive: true, force: true });
 }
 
 function isRunning(pid: number): boolean {
