@@ -9,21 +9,24 @@ import { showProgress } from './command-line/progress.ts';
 import { inScratchFolder } from './command-line/scratch.ts';
 import { TARGET_OPTIONS, TARGET_USAGE, type Target, targetOf } from './command-line/target.ts';
 import { messageOf, UserError } from './command-line/user-error.ts';
-import { exportListings } from './import/export.ts';
+import { exportListings, exportNames, type Form } from './import/export.ts';
 import { openMigrated } from './import/load-listings.ts';
 
-const USAGE = `Usage: npm run -s export-listings -- [--out FILE] [--remote] [--env NAME]
+const USAGE = `Usage: npm run -s export-listings -- [--out FILE] [--csv] [--separator CHARACTER] [--names] [--remote] [--env NAME]
 
-Writes the whole catalogue as a listings file: imported again it changes nothing.
+Writes the whole catalogue as a listings file, JSON or CSV: imported again it changes nothing.
 
   --out FILE     instead of stdout; a file that exists is replaced when the new one is whole
+  --csv          a sheet of the fields that a cell can hold, as for a FILE with the ending .csv
+  --separator CHARACTER  between the cells of the sheet: , or ; (else ,)
+  --names        instead print the known locations and amenities, one per line
   ${TARGET_USAGE}
 
 Changes: nothing but FILE.
 Exit codes: 0 the file is whole, 1 it is not, 2 invalid arguments.
-Example: npm run -s export-listings -- --out catalogue.json`;
+Example: npm run -s export-listings -- --out homes.csv`;
 
-type Request = { target: Target; out: string | undefined };
+type Request = { target: Target; out: string | undefined; form: Form; isNames: boolean };
 
 /** `npm run export-listings`. `run` may be given another function that opens the database. */
 export const command = { usage: USAGE, parse, run } satisfies Command<Request>;
@@ -31,10 +34,21 @@ export const command = { usage: USAGE, parse, run } satisfies Command<Request>;
 if (import.meta.main) await runCommand(command, () => process.exit(1));
 
 function parse(args: string[]): Request {
-  const options = { ...TARGET_OPTIONS, out: { type: 'string' } } as const;
+  const options = {
+    ...TARGET_OPTIONS,
+    out: { type: 'string' },
+    csv: { type: 'boolean', default: false },
+    separator: { type: 'string' },
+    names: { type: 'boolean', default: false },
+  } as const;
   const { values } = readArguments('export-listings', args, options);
-  if (values.out === '') throw new UserError('--out needs the name of a file');
-  return { target: targetOf(values), out: values.out };
+  const { out, csv, separator = ',', names } = values;
+  if (out === '') throw new UserError('--out needs the name of a file');
+  if (separator !== ',' && separator !== ';') throw new UserError('--separator must be , or ;');
+  const isSheet = csv || /\.csv$/i.test(out ?? '');
+  if (values.separator !== undefined && !isSheet) throw new UserError('--separator needs --csv');
+  if (names && isSheet) throw new UserError('--names is no sheet: leave --csv out');
+  return { target: targetOf(values), out, form: isSheet ? separator : undefined, isNames: names };
 }
 
 async function run(request: Request, open = openMigrated): Promise<number> {
@@ -47,14 +61,16 @@ async function run(request: Request, open = openMigrated): Promise<number> {
   }
 }
 
-async function writeCatalogue({ target, out }: Request, open: typeof openMigrated): Promise<void> {
+async function writeCatalogue(
+  { target, out, form, isNames }: Request,
+  open: typeof openMigrated,
+): Promise<void> {
   const isRemote = target.kind === 'remote';
   const { environment } = target;
   const { database, close } = await open({ isRemote, environment, isDryRun: true });
   const progress = showProgress(process.stderr);
-  const pieces = exportListings(database, (done, total) =>
-    progress.update('listings read', done, total),
-  );
+  const onProgress = (done: number, total: number) => progress.update('listings read', done, total);
+  const pieces = isNames ? exportNames(database) : exportListings(database, onProgress, form);
   try {
     if (out === undefined) await pipeline(pieces, process.stdout, { end: false });
     else await writeFile(userPath('export-listings', out), pieces);

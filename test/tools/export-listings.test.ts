@@ -46,6 +46,36 @@ describe('export-listings', () => {
     expect(imports.rows('SELECT * FROM properties ORDER BY id')).toEqual(before);
   });
 
+  it('writes a sheet, in which an editor changes a price', async () => {
+    const out = join(folder, 'homes.csv');
+    expect(await exportHere(['--out', out, '--separator', ';'])).toMatchObject({ code: 0 });
+    const sheet = readFileSync(out, 'utf8');
+    expect(sheet).toMatch(
+      /^\ufeffslug;hid;id;name;status;.*;location;amenities;photos;hero_photo\r\n/,
+    );
+    expect(sheet).toContain('\r\ncasa-ginebrera;H-1042;38e41363-4d59-46f1-9e09-b6848ac0a8df;Casa ');
+    writeFileSync(out, sheet.replace(';289000;', ';295000;'));
+    const changed = await imports.run(out, '--dry-run');
+    expect(changed.stdout).toContain('71 listings: 0 added, 1 changed, 70 unchanged\n');
+    expect(changed.stdout).toContain('casa-ginebrera: price_from 289000 → 295000\n');
+    const { stdout } = await exportHere(['--csv']);
+    expect(stdout).toBe(await imports.exported(','));
+    for (const args of [
+      ['--separator', ';'],
+      ['--csv', '--separator', 'x'],
+      ['--csv', '--names'],
+    ]) {
+      expect(await exportHere(args)).toMatchObject({ code: 2, stdout: '' });
+    }
+  });
+
+  it('prints the names of locations and amenities, one per line', async () => {
+    const { stdout } = await exportHere(['--names']);
+    expect(stdout).toMatch(/^(location [a-z-]+: .+\n)+(amenity [a-z-]+: .+\n)+$/);
+    expect(stdout).toContain('location mallorca: Mallorca\n');
+    expect(stdout).toContain('amenity private-pool: ');
+  });
+
   it('replaces a file only by a whole one, through a symbolic link too', async () => {
     const out = join(folder, 'before.json');
     const link = join(folder, 'link.json');

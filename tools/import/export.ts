@@ -1,15 +1,22 @@
 /** The whole catalogue as a listings file: imported again it changes nothing. */
 
-import type { Source } from '../../src/properties/source.ts';
+import type { Location, Source } from '../../src/properties/source.ts';
+import { printable } from './read/problem.ts';
 import { fileListingOf } from './read/records.ts';
 import { readCatalogue, readListings, readState } from './read/store.ts';
+import { type Separator, sheetLines } from './sheet.ts';
+
+/** A sheet with this separator; undefined for JSON. */
+export type Form = Separator | undefined;
 
 /** Returns the file in pieces, a record per line. An import meanwhile begins it again. */
 export async function* exportListings(
   database: D1Database,
   onProgress: (done: number, total: number) => void,
+  form?: Form,
 ): AsyncGenerator<string> {
   const { locations, amenities, listings } = await readWhole(database, onProgress);
+  if (form !== undefined) return yield* sheetLines(listings, form);
   yield `{\n"locations": [${linesOf(locations)}],\n"amenities": [${linesOf(amenities)}],\n"properties": [`;
   for (const [index, listing] of listings.entries()) {
     yield `${index === 0 ? '' : ','}\n${JSON.stringify(fileListingOf(listing))}`;
@@ -29,6 +36,17 @@ async function readWhole(database: D1Database, onProgress: (done: number, total:
     listings.sort((a, b) => a.display_order - b.display_order || (a.id < b.id ? -1 : 1));
     return { ...stored, listings };
   }
+}
+
+/** Returns the locations and amenities that a sheet may name: `amenity pool: Swimming pool`. */
+export async function* exportNames(database: D1Database): AsyncGenerator<string> {
+  const { locations, amenities } = await readCatalogue(database);
+  for (const { id, slug, name } of locations) yield `location ${slug ?? id}: ${firstOf(name)}\n`;
+  for (const { slug, label } of amenities) yield `amenity ${slug}: ${firstOf(label)}\n`;
+}
+
+function firstOf(texts: Location['name']): string {
+  return printable(texts.en ?? texts.es ?? texts.fr ?? '');
 }
 
 function linesOf(records: readonly unknown[]): string {

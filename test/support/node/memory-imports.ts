@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import type { Source } from '../../../src/properties/source.ts';
 import { importListings, setStatus } from '../../../tools/import/command.ts';
-import { exportListings } from '../../../tools/import/export.ts';
+import { exportListings, type Form } from '../../../tools/import/export.ts';
 import { source } from '../../../tools/import/read/listing-schemas.ts';
 import { Database } from '../cloudflare/database.ts';
 import { runImportOn } from './in-process.ts';
@@ -26,8 +26,8 @@ export type MemoryImports = {
   rows: (query: string) => Record<string, unknown>[];
   /** Returns the stored row of a listing. */
   stored: (slug: string) => Promise<Source | undefined>;
-  /** Returns the whole catalogue as a listings file. */
-  exported: () => Promise<string>;
+  /** Returns the whole catalogue as a listings file, JSON or a sheet. */
+  exported: (form?: Form) => Promise<string>;
   /** Empties the database. */
   clear: () => void;
 };
@@ -60,9 +60,9 @@ export function openMemoryImports(): MemoryImports {
       const row = await select.bind(slug).first<{ source: string }>();
       return row === null ? undefined : source.parse(JSON.parse(row.source));
     },
-    async exported() {
+    async exported(form) {
       let text = '';
-      for await (const piece of exportListings(database, () => {})) text += piece;
+      for await (const piece of exportListings(database, () => {}, form)) text += piece;
       return text;
     },
     clear() {

@@ -7,7 +7,7 @@ import type { Finished } from '../../support/node/project-copy.ts';
 
 const ID = '6f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42';
 const OTHER_ID = '7f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42';
-const HELP = 'The first lines of `npm run -s export-listings` are the known locations';
+const HELP = '`npm run -s export-listings -- --names` lists the known locations and amenities; ';
 /** As long as three texts in one listing may be. */
 const LONG = Object.fromEntries(['en', 'es', 'fr'].map((each) => [each, 'x'.repeat(100_000)]));
 

@@ -4,6 +4,7 @@
  */
 
 import naughtyStrings from 'big-list-of-naughty-strings/blns.json' with { type: 'json' };
+import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readListingsFile } from '../../../tools/import/file.ts';
@@ -14,6 +15,15 @@ const runs = (usual: number) => ({ numRuns: process.env.FULL ? usual * 8 : usual
 const read = (text: string) => readListingsFile(Buffer.from(text)).kind;
 
 const imports = openMemoryImports();
+
+/** A sheet after it was opened and saved: the cells are quoted only where they must be. */
+function savedByExcel(sheet: string): string {
+  const delimiter = sheet.includes(';') && /^[^,]*;/.test(sheet) ? ';' : ',';
+  const rows: string[][] = parse(sheet, { delimiter, bom: true });
+  const quoted = (cell: string) =>
+    /[";,\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
+  return `\ufeff${rows.map((row) => row.map(quoted).join(delimiter)).join('\r\n')}\r\n`;
+}
 
 describe('a listings file', () => {
   it('of any JSON or bytes is read or rejected without an exception', () => {
@@ -46,7 +56,10 @@ describe('a listings file', () => {
     for (const { name, description } of shown) expect(description).toEqual({ fr: name });
   });
 
-  const text = fc.constantFrom('', ' ', 'a', 'é', '😀\n', '<b>', '0');
+  const text = fc.constantFrom(
+    ...['', ' ', 'a', 'é', '😀\n', '<b>', '0', ' b', 'a;"b",c', 'd\r\ne'],
+    ...['=1+1', "'=1", '-5', '@x', "'quoted'", 'sep=;', '295.000'],
+  );
   const texts = fc.record({ en: text, es: text, fr: text }, { requiredKeys: [] });
   const paths = ['Can Roig é', 'Can%20Roig%20%C3%A9', '1', 'a/../1', '2', '3'];
   const url = fc.constantFrom(...paths).map((path) => `HTTPS://images.example.com/${path}.jpg`);
@@ -64,6 +77,8 @@ describe('a listings file', () => {
       amenities: fc.subarray(['wifi']),
       location: fc.constantFrom('bay', null),
       size: fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }),
+      price_from: fc.constantFrom(118000, 118000.5, 295.125, 1e21, null),
+      is_early_access: fc.boolean(),
     },
     { requiredKeys: ['slug'] },
   );
@@ -82,7 +97,7 @@ describe('a listings file', () => {
     const urls = photos.map((photo) => photo.url).join('|');
     const texts = [each.title?.en, each.description?.fr, urls, each.amenities?.join('|')];
     const cells = [each.slug, each.hid, each.city, Math.round(size % 9e9), each.location, ...texts];
-    return `${cells.map((cell) => `"${cell ?? ''}"`).join(',')}\n`;
+    return `${cells.map((cell) => `"${String(cell ?? '').replaceAll('"', '""')}"`).join(',')}\n`;
   };
 
   it.each([
@@ -103,9 +118,14 @@ describe('a listings file', () => {
         const { code, stdout } = await load(list);
         if (code !== 0) return;
         accepted += stdout.includes('Nothing changed') ? 0 : 1;
-        const again = await imports.load(await imports.exported());
-        expect(again.stderr).toBe('');
-        expect(again.stdout).toContain('Nothing changed');
+        const sheets = [await imports.exported(','), await imports.exported(';')];
+        const again = [await imports.load(await imports.exported())];
+        for (const sheet of [...sheets, ...sheets.map(savedByExcel)]) {
+          again.push(await imports.loadSheet(sheet));
+        }
+        for (const { stdout, stderr } of again) {
+          expect([stdout, stderr]).toEqual([expect.stringContaining('Nothing changed'), '']);
+        }
       }),
       runs(40),
     );

@@ -15,7 +15,8 @@ type ReadCell = { value: unknown } | Pick<Fault, 'code' | 'details'>;
 
 /** The kinds of cells. Spreadsheets begin a cell in upper case, which a `word` ignores. */
 const CELLS = {
-  text: (cell) => ({ value: cell }),
+  // An apostrophe keeps a spreadsheet from reading `=1+1` as a formula.
+  text: (cell) => ({ value: /^'+[=+\-@]/.test(cell) ? cell.slice(1) : cell }),
   word: (cell) => ({ value: cell.toLowerCase() }),
   words: (cell) => ({ value: entriesOf(cell.toLowerCase()) }),
   photos: (cell) => ({ value: entriesOf(cell).map((url) => ({ url })) }),
@@ -33,7 +34,7 @@ const WORDS: readonly string[] = ['slug', 'status', 'type', 'location'];
 const DECIMALS: readonly string[] = ['latitude', 'longitude', 'size'];
 
 /** The columns of a sheet: the fields of a listing, a text in a language as `title.en`. */
-const COLUMNS: ReadonlyMap<string, keyof typeof CELLS> = new Map(
+export const COLUMNS: ReadonlyMap<string, keyof typeof CELLS> = new Map(
   Object.entries(writtenListing.shape).flatMap(([name, schema]) => columnsOf(name, schema)),
 );
 
@@ -83,7 +84,7 @@ export function readSheet(bytes: Uint8Array): ReadFile {
   const problems = headerProblems(header);
   const properties = others.flatMap((cells, index) => {
     if (cells.join('') === '') return [];
-    const { value, faults } = recordOf(header, cells);
+    const { value, faults } = readRow(header, cells);
     // A spreadsheet counts from 1, and the header is its first row.
     const name = recordName(rowName(index + 2), value);
     for (const fault of faults) problems.push({ record: name, ...fault });
@@ -121,7 +122,7 @@ function headerProblems(header: readonly string[]): ImportProblem[] {
 }
 
 /** Returns the record of a row, and its faulty cells. An empty cell changes nothing. */
-function recordOf(header: readonly string[], cells: readonly string[]) {
+export function readRow(header: readonly string[], cells: readonly string[]) {
   const value: Patch = {};
   const faults: Fault[] = [];
   for (const [index, cell] of cells.entries()) {

@@ -23,7 +23,7 @@ const NAMED = 3;
 const LISTED = 50;
 
 const KNOWN_ONES =
-  'The first lines of `npm run -s export-listings` are the known locations and amenities; docs/guides/listings-file.md says how to add one.';
+  '`npm run -s export-listings -- --names` lists the known locations and amenities; docs/guides/listings-file.md says how to add one.';
 
 /** Prints the outcome, and notifies the hook of an accepted import. */
 export async function report(
