@@ -114,3 +114,16 @@ describe('an event that was erased since the backup stays erased', () => {
     expect(identity()?.generation).not.toBe(before?.generation);
   });
 });
+
+it('old payloads are emptied by the statement for a full database, and the keys stay', () => {
+  const [, statement = ''] =
+    /--command "(UPDATE [^"]+)"/.exec(readFileSync('docs/operate/growing.md', 'utf8')) ?? [];
+  const { sqlite } = account.database(NAME);
+  sqlite.exec("UPDATE events SET created_at = 1800000000000 WHERE aggregate_id = 'carl'");
+  const keys = () => account.database(NAME).rows('SELECT seq, id, key_id, fingerprint FROM events');
+  const before = keys();
+  sqlite.exec(statement);
+  expect(known(NAME)).toEqual(['carl']);
+  expect(keys()).toEqual(before);
+  expect(sqlite.prepare(statement).run().changes).toBe(0);
+});
