@@ -1,13 +1,13 @@
 /** The service: its middleware in order, then its capabilities. The order is the policy. */
 
 import { Hono } from 'hono';
-import type { AppEnv } from './config.ts';
+import { type AppEnv, requireValidConfig } from './config.ts';
 import { eventRoutes, ingestRoutes } from './events/routes.ts';
 import { events } from './events/table.ts';
 import { healthRoutes } from './health/routes.ts';
 import { resourceMissing } from './http/errors.ts';
 import { accessLog } from './http/log.ts';
-import { guard, rejectOtherMethods, renderError, renderThrown } from './http/render-error.ts';
+import { rejectOtherMethods, renderError, renderThrown } from './http/render-error.ts';
 import { cors, responseHeaders } from './http/response-headers.ts';
 import { propertyRoutes } from './properties/routes.ts';
 import { amenities, importStaging, locations, properties } from './properties/table.ts';
@@ -30,7 +30,7 @@ export function createApp({ docs }: { docs?: Hono<AppEnv> } = {}) {
   app.use(responseHeaders());
   app.use(cors());
   app.use(rateLimit({ ingestPaths: ingest.routes.map(({ path }) => path) }));
-  app.use(guard());
+  app.use(requireValidConfig());
 
   app.route('/', ingest);
   app.route('/api/v1/events', eventRoutes());

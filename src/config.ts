@@ -1,13 +1,15 @@
 /**
  * The Worker's vars and secrets, parsed once per isolate.
  *
- * `wrangler.toml` has every default. While a var is malformed or missing, `guard` rejects every
- * request with a 500, and the log names the var. A missing `API_KEY` or key set only closes the
+ * `wrangler.toml` has every default. While a var is malformed or missing, every request gets a 500,
+ * and the log names the var. A missing `API_KEY` or key set only closes the
  * routes that need it.
  */
 
+import { createMiddleware } from 'hono/factory';
 import * as z from 'zod';
 import { namedKeys, type Scope } from './auth/named-keys.ts';
+import { ApiError } from './http/errors.ts';
 import { wholeNumber } from './schema.ts';
 
 export type AppEnv = {
@@ -139,6 +141,28 @@ export function configOf(env: Env): Config {
   const config = { ...values, faults: sentencesOf(error) };
   configs.set(env, config);
   return config;
+}
+
+/**
+ * Throws 500 `internal_error` while any var is malformed. Wraps a thrown value that is no `Error`,
+ * because Hono's error handler takes only an `Error`.
+ */
+export function requireValidConfig() {
+  return createMiddleware<AppEnv>(async function requireValidConfig(c, next) {
+    const { faults } = configOf(c.env);
+    if (faults.length > 0) {
+      throw new ApiError('internal_error', 'The service is misconfigured.', {
+        cause: new Error(`malformed configuration: ${faults.join('; ')}`),
+      });
+    }
+    try {
+      await next();
+    } catch (thrown) {
+      throw thrown instanceof Error
+        ? thrown
+        : new Error(`a ${typeof thrown} was thrown`, { cause: thrown });
+    }
+  });
 }
 
 /** Returns a sentence about each malformed var. `deploy` checks them. */

@@ -36,6 +36,9 @@ import { type EventPage, findEvent, findEvents, noSuchEvent } from './store.ts';
 /** The names below the payload of an event are the caller's own. */
 const EVENT_BODY = { fields: ['payload'] };
 
+/** No cache may store an event. */
+const NO_STORE = { 'Cache-Control': 'no-store' };
+
 /** The header of a single event. The path of its problems is the header's name. */
 const keyHeader = z.object({ [IDEMPOTENCY_KEY_HEADER]: idempotencyKey.optional() });
 
@@ -63,7 +66,7 @@ export function ingestRoutes() {
           : ingestWithKey(body, await identityOf(key, canonical.value), context);
       // The work continues if the client hangs up.
       c.executionCtx.waitUntil(work.catch(() => undefined));
-      return responseTo(await work);
+      return responseTo(await work, c);
     })
     .post('/ingest/batch', requireScope('events:write'), jsonObject(BATCH_BODY), async (c) => {
       const header = c.req.header(IDEMPOTENCY_KEY_HEADER);
@@ -98,7 +101,7 @@ export function eventRoutes() {
         const { result: page, headers } = await pollUntil(c, readNext, isEmpty, wait);
         const resume_cursor = await encodeCursor(scope, [page.generation, page.resume]);
         const next = page.hasMore ? resume_cursor : null;
-        return json(listJson(page.documents, next, { resume_cursor }), { headers });
+        return json(listJson(page.documents, next, { resume_cursor }), headers);
       },
     )
     .get('/:id', requireScope('events:read'), validQuery(z.object({})), async (c) => {
@@ -123,25 +126,21 @@ function contextOf(c: Context<AppEnv>): IngestContext {
   };
 }
 
-function responseTo(outcome: Outcome): Response {
+function responseTo(outcome: Outcome, c: Context<AppEnv>): Response {
   if (outcome.kind === 'invalid') throw validationError(outcome.problems);
   note({ outcome: outcome.kind });
   switch (outcome.kind) {
     case 'accepted':
-      return json(JSON.stringify(outcome.event), { status: 202 });
+      return c.json(outcome.event, 202, NO_STORE);
     case 'replayed':
-      return json(JSON.stringify(outcome.event), { headers: { 'Idempotent-Replayed': 'true' } });
+      return c.json(outcome.event, 200, { ...NO_STORE, 'Idempotent-Replayed': 'true' });
     case 'conflict':
       throw keyInUse(outcome.details);
   }
 }
 
-/** Sends JSON text. No cache may store an event. */
-function json(text: string, init: { status?: number; headers?: Record<string, string> } = {}) {
-  const headers = {
-    'Content-Type': 'application/json',
-    'Cache-Control': 'no-store',
-    ...init.headers,
-  };
-  return new Response(text, { status: init.status ?? 200, headers });
+/** Sends JSON text. */
+function json(text: string, headers?: Record<string, string>): Response {
+  const type = { 'Content-Type': 'application/json' };
+  return new Response(text, { headers: { ...type, ...NO_STORE, ...headers } });
 }

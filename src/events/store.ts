@@ -87,18 +87,18 @@ function decide(
   found: readonly EventOfKey[],
   call: IngestCall,
 ): Decision[] {
-  const byKey = Map.groupBy(found, (event) => event.key_id);
-  return identities.map(({ keyId, fingerprint }) => {
-    const ofKey = byKey.get(keyId) ?? [];
-    const same = ofKey.find((event) => event.fingerprint === fingerprint);
+  const decisions: Decision[] = [];
+  for (const { keyId, fingerprint } of identities) {
+    const newest = found.find(({ key_id }) => key_id === keyId);
+    const same = found.find((row) => row.key_id === keyId && row.fingerprint === fingerprint);
     // Stored by this request, perhaps in an attempt whose response was lost.
-    if (same?.receipt === call.attemptId) return { kind: 'accepted', event: same };
-    const [newest] = ofKey;
-    if (newest !== undefined && newest !== same && holdsKey(newest.created_at, call)) {
-      return { kind: 'conflict', holder: newest };
-    }
-    return same === undefined ? { kind: 'free' } : { kind: 'replayed', event: same };
-  });
+    if (same?.receipt === call.attemptId) decisions.push({ kind: 'accepted', event: same });
+    else if (newest !== undefined && newest !== same && holdsKey(newest.created_at, call)) {
+      decisions.push({ kind: 'conflict', holder: newest });
+    } else
+      decisions.push(same === undefined ? { kind: 'free' } : { kind: 'replayed', event: same });
+  }
+  return decisions;
 }
 
 /** Reports whether an event of that time still holds its key. */

@@ -42,6 +42,7 @@ export function jsonObject({
   extraDepth = 0,
   fields = [],
 }: BodyOptions = {}): MiddlewareHandler<AppEnv, string, { out: { json: JsonObject } }> {
+  const maxDepth = MAX_BODY_DEPTH + extraDepth;
   return async function jsonObject(c, next) {
     const { headers } = c.req.raw;
     // Parameters are ignored, and no content coding is decoded (RFC 9110 sections 8.3 and 8.4).
@@ -53,7 +54,7 @@ export function jsonObject({
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       throw unreadable('The body must be a JSON object.');
     }
-    const [first, ...rest] = limitProblemsOf(value, MAX_BODY_DEPTH + extraDepth, fields);
+    const [first, ...rest] = limitProblemsOf(value, { maxDepth, fields });
     if (first !== undefined) throw validationError([first, ...rest]);
     c.req.addValidatedData('json', value);
     await next();
@@ -121,30 +122,30 @@ function unreadable(message: string, cause?: unknown): ApiError {
   return validationError([{ path: '', message }], { cause });
 }
 
-/** In the order of the document, at most `MAX_PROBLEMS`. */
-function limitProblemsOf(body: JsonObject, maxDepth: number, fields: readonly string[]): Problem[] {
-  const problems: Problem[] = [];
-  const path: (string | number)[] = [];
+type Limits = { maxDepth: number; fields: readonly string[] };
 
-  const visit = (container: JsonValue[] | JsonObject, depth: number): void => {
-    const entries = Array.isArray(container) ? container.entries() : Object.entries(container);
-    for (const [name, value] of entries) {
-      if (problems.length >= MAX_PROBLEMS) return;
-      path.push(name);
-      const isContainer = typeof value === 'object' && value !== null;
-      const message =
-        isContainer && depth >= maxDepth
-          ? `is nested deeper than ${MAX_BODY_DEPTH} levels`
-          : limitBrokenBy(name, value);
-      if (message !== undefined) {
-        const field = fields.find((each) => `${fieldOf(path)}.`.startsWith(`${each}.`));
-        problems.push({ path: pathOf(path), message, ...(field && { field }) });
-      } else if (isContainer) visit(value, depth + 1);
-      path.pop();
-    }
-  };
-
-  visit(body, 1);
+/** In the order of the document, at most `MAX_PROBLEMS`. `path` leads from the body to `container`. */
+function limitProblemsOf(
+  container: JsonValue[] | JsonObject,
+  limits: Limits,
+  path: (string | number)[] = [],
+  problems: Problem[] = [],
+): Problem[] {
+  const entries = Array.isArray(container) ? container.entries() : Object.entries(container);
+  for (const [name, value] of entries) {
+    if (problems.length >= MAX_PROBLEMS) break;
+    path.push(name);
+    const isContainer = typeof value === 'object' && value !== null;
+    const message =
+      isContainer && path.length >= limits.maxDepth
+        ? `is nested deeper than ${MAX_BODY_DEPTH} levels`
+        : limitBrokenBy(name, value);
+    if (message !== undefined) {
+      const field = limits.fields.find((each) => `${fieldOf(path)}.`.startsWith(`${each}.`));
+      problems.push({ path: pathOf(path), message, ...(field && { field }) });
+    } else if (isContainer) limitProblemsOf(value, limits, path, problems);
+    path.pop();
+  }
   return problems;
 }
 

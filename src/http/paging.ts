@@ -121,10 +121,10 @@ function parseJson(text: Uint8Array): unknown {
   }
 }
 
-/** Returns the head of the filters' SHA-256 as decimal numbers; `""` without filters. */
+/** Returns the head of the filters' SHA-256 in hexadecimal; `""` without filters. */
 async function digestOfFilters({ filters }: CursorScope): Promise<string> {
   if (filters === undefined) return '';
-  return (await checkOf(encoder.encode(JSON.stringify(filters)))).join();
+  return (await checkOf(encoder.encode(JSON.stringify(filters)))).toHex();
 }
 
 async function checkOf(text: Uint8Array): Promise<Uint8Array> {

@@ -4,7 +4,7 @@ import { zValidator } from '@hono/zod-validator';
 import * as z from 'zod';
 import { type Problem, pathOf, validationError } from './errors.ts';
 import { isIntact } from './paging.ts';
-import { isNonEmpty, safeParse } from './validate.ts';
+import { IN_WORDS, isNonEmpty } from './validate.ts';
 
 type Aliases = Readonly<Record<string, string>>;
 /** Parameter → its values, as they were sent. */
@@ -27,6 +27,8 @@ export function validQuery<Shape extends z.ZodRawShape>(
     schema,
     async (result, c) => {
       const sent = c.req.queries();
+      const isKnown = Object.keys(sent).every((name) => Object.hasOwn(schema.shape, name));
+      if (result.success && isKnown) return;
       const issues = result.success ? [] : result.error.issues;
       const problems = queryProblems(schema, sent, issues, aliases);
       if (!isNonEmpty(problems)) return;
@@ -39,7 +41,7 @@ export function validQuery<Shape extends z.ZodRawShape>(
       }
       throw validationError(problems);
     },
-    { validationFunction: safeParse },
+    { validationFunction: (schema, values) => schema.safeParse(values, IN_WORDS) },
   );
 }
 

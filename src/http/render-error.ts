@@ -1,9 +1,8 @@
 /** The one renderer of errors. It needs nothing of other middleware, and never throws. */
 
 import type { Context, Hono } from 'hono';
-import { createMiddleware } from 'hono/factory';
 import { HTTPException } from 'hono/http-exception';
-import { type AppEnv, configOf } from '../config.ts';
+import type { AppEnv } from '../config.ts';
 import { ApiError, internalError, validationError } from './errors.ts';
 import { logFault, note } from './log.ts';
 import { requestIdOf } from './response-headers.ts';
@@ -87,28 +86,6 @@ function isSetUp(c: Context, error: unknown): boolean {
   }
   const { API_KEY } = (c.env ?? {}) as { API_KEY?: unknown };
   return API_KEY !== undefined;
-}
-
-/**
- * Throws 500 `internal_error` while any var is malformed. Wraps a thrown value that is no `Error`,
- * because Hono's error handler takes only an `Error`.
- */
-export function guard() {
-  return createMiddleware<AppEnv>(async function guard(c, next) {
-    const { faults } = configOf(c.env);
-    if (faults.length > 0) {
-      throw new ApiError('internal_error', 'The service is misconfigured.', {
-        cause: new Error(`malformed configuration: ${faults.join('; ')}`),
-      });
-    }
-    try {
-      await next();
-    } catch (thrown) {
-      throw thrown instanceof Error
-        ? thrown
-        : new Error(`a ${typeof thrown} was thrown`, { cause: thrown });
-    }
-  });
 }
 
 /** Rejects other methods of each path with 405 `method_not_allowed`. Call it last. */

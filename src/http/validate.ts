@@ -7,17 +7,15 @@ import { fieldOf, type Problem, pathOf } from './errors.ts';
 export type Parsed<T> = { ok: true; value: T } | { ok: false; problems: [Problem, ...Problem[]] };
 
 export function parseWith<S extends z.ZodType>(schema: S, value: unknown): Parsed<z.output<S>> {
-  const parsed = safeParse(schema, value);
+  const parsed = schema.safeParse(value, IN_WORDS);
   if (parsed.success) return { ok: true, value: parsed.data };
   const problems = parsed.error.issues.flatMap(problemsOf);
   if (isNonEmpty(problems)) return { ok: false, problems };
   throw new Error('zod rejected a value without an issue', { cause: parsed.error });
 }
 
-/** zod's `safeParse`, with the messages of this API. */
-export function safeParse<S extends z.ZodType>(schema: S, value: unknown) {
-  return schema.safeParse(value, { error: wording });
-}
+/** For zod's `safeParse`: the messages of this API. */
+export const IN_WORDS = { error: wording };
 
 export function isNonEmpty<T>(list: T[]): list is [T, ...T[]] {
   return list.length > 0;

@@ -15,7 +15,7 @@ import { type ApiError, internalError, validationError } from '../http/errors.ts
 import { listJson } from '../http/paging.ts';
 import { queryProblems } from '../http/query.ts';
 import { errorBody } from '../http/render-error.ts';
-import { isNonEmpty, safeParse } from '../http/validate.ts';
+import { IN_WORDS, isNonEmpty } from '../http/validate.ts';
 import { rateLimitExceeded } from '../rate-limit/middleware.ts';
 import { errorResource, requestIdText } from './error-resource.ts';
 import { commonHeaders, errorHeaders, headersOfErrors, noStore } from './headers.ts';
@@ -187,7 +187,7 @@ export function badParameter(...errors: ErrorResponse['errors']): ErrorResponse 
  */
 export function queryError(query: z.ZodObject, sent: Record<string, string[]>): ApiError {
   const values = Object.entries(sent).map(([name, [value]]) => [name, value]);
-  const { error } = safeParse(query, Object.fromEntries(values));
+  const { error } = query.safeParse(Object.fromEntries(values), IN_WORDS);
   const problems = queryProblems(query, sent, error?.issues ?? []);
   if (!isNonEmpty(problems)) throw new Error('the query of the example is valid');
   return validationError(problems);

@@ -51,17 +51,17 @@ describe('a stack of the deployed bundle', () => {
     const [, program = ''] =
       /npx node -p "(.*)"/.exec(readFileSync('docs/operate/operations.md', 'utf8')) ?? [];
     const lines = readFileSync(join(directory, 'index.js'), 'utf8').split('\n');
-    // A text that only src/http/render-error.ts has, where the error is made.
+    // A text that only src/config.ts has, where the error is made.
     const line = lines.findIndex((each) => each.includes('malformed configuration: '));
     const column = lines[line]?.indexOf('malformed configuration: ') ?? -1;
     const asked = program
       .replace('dist', directory)
       .replace('77, 3173', `${line + 1}, ${column + 1}`);
     const { stdout, stderr } = spawnSync(process.execPath, ['-p', asked], { encoding: 'utf8' });
-    const source = readFileSync('src/http/render-error.ts', 'utf8').split('\n');
+    const source = readFileSync('src/config.ts', 'utf8').split('\n');
     const expected = source.findIndex((each) => each.includes('malformed configuration: ')) + 1;
     expect(stderr).toBe('');
-    expect(stdout).toMatch(/fileName: '[^']*src\/http\/render-error\.ts'/);
+    expect(stdout).toMatch(/fileName: '[^']*src\/config\.ts'/);
     expect(stdout).toContain(`lineNumber: ${expected},`);
   });
 });

@@ -65,10 +65,10 @@ const EXAMPLE_STORED_EVENT = {
 };
 /** The `resume_cursor` of the last page of `aggregate_id=bk_1001&order=asc`. */
 const LAST_CURSOR =
-  'vvym67lTd79bMiwiZXZlbnRzIiwiMjAzLDE5NCwxMTMsMTUxLDYxLDU5LDIzNSw4MyIsWyIwZjRjMWQ5YTZiN2U0YzJmOGEzNWQxZTA3YjkyYzY0OCIsMl1d';
+  '8_TbOUZ3miJbMiwiZXZlbnRzIiwiY2JjMjcxOTczZDNiZWI1MyIsWyIwZjRjMWQ5YTZiN2U0YzJmOGEzNWQxZTA3YjkyYzY0OCIsMl1d';
 /** The `next_cursor` of the first page of `limit=1`. */
 const NEXT_CURSOR =
-  'X5FLyOhigf1bMiwiZXZlbnRzIiwiMywxNzUsMTYwLDM3LDMxLDIyNiwxNjgsMTA0IixbIjBmNGMxZDlhNmI3ZTRjMmY4YTM1ZDFlMDdiOTJjNjQ4IiwyXV0';
+  'vQG-YZXYETxbMiwiZXZlbnRzIiwiMDNhZmEwMjUxZmUyYTg2OCIsWyIwZjRjMWQ5YTZiN2U0YzJmOGEzNWQxZTA3YjkyYzY0OCIsMl1d';
 
 /** The error of a stay that ends before it begins. */
 function stayError() {

@@ -43,11 +43,11 @@ export const EXAMPLES = {
   listing,
   page: pageExample(
     [listing],
-    'aFinM9H9dRlbMiwicHJvcGVydGllcyIsIjI0NCwxODQsMTk1LDE4MCw4MSwxMjcsMTAyLDEwNiIsWzEwLCIzOGU0MTM2My00ZDU5LTQ2ZjEtOWUwOS1iNjg0OGFjMGE4ZGYiXV0',
+    'KIIsmHO-KuhbMiwicHJvcGVydGllcyIsImY0YjhjM2I0NTE3ZjY2NmEiLFsxMCwiMzhlNDEzNjMtNGQ1OS00NmYxLTllMDktYjY4NDhhYzBhOGRmIl1d',
   ),
   cards: pageExample(
     [cardOf(listing)],
-    '0EZeIrPxrwtbMiwicHJvcGVydHktY2FyZHMiLCIyNDQsMTg0LDE5NSwxODAsODEsMTI3LDEwMiwxMDYiLFsxMCwiMzhlNDEzNjMtNGQ1OS00NmYxLTllMDktYjY4NDhhYzBhOGRmIl1d',
+    'ML675I23uEtbMiwicHJvcGVydHktY2FyZHMiLCJmNGI4YzNiNDUxN2Y2NjZhIixbMTAsIjM4ZTQxMzYzLTRkNTktNDZmMS05ZTA5LWI2ODQ4YWMwYThkZiJdXQ',
   ),
   firstChanges: pageExample([change], CURSOR_AFTER_THE_FIRST, {
     resume_cursor: CURSOR_AFTER_THE_FIRST,

@@ -4,7 +4,7 @@
  */
 
 import * as z from 'zod';
-import { safeParse } from '../../../src/http/validate.ts';
+import { IN_WORDS } from '../../../src/http/validate.ts';
 import { publicStatus } from '../../../src/properties/parameters.ts';
 import { amenity, location, photoSection, property } from '../../../src/properties/resource.ts';
 import { plainTextOf, type RichText } from '../../../src/properties/rich-text.ts';
@@ -68,9 +68,9 @@ function richTextProblems(value: unknown): { path: PropertyKey[]; message: strin
     texts.push(...containers.flatMap((each) => Object.keys(each)));
     level = containers.flatMap((each) => Object.values(each));
   }
-  const { error } = safeParse(typeof value === 'string' ? text : document, value);
+  const { error } = (typeof value === 'string' ? text : document).safeParse(value, IN_WORDS);
   if (error) return error.issues;
-  const [hidden] = texts.flatMap((each) => safeParse(text, each).error?.issues ?? []);
+  const [hidden] = texts.flatMap((each) => text.safeParse(each, IN_WORDS).error?.issues ?? []);
   return hidden === undefined ? [] : [{ path: [], message: hidden.message }];
 }
 

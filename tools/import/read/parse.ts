@@ -2,7 +2,7 @@
 
 import type * as z from 'zod';
 import { pathOf } from '../../../src/http/errors.ts';
-import { safeParse } from '../../../src/http/validate.ts';
+import { IN_WORDS } from '../../../src/http/validate.ts';
 import { isMap } from './listing-schemas.ts';
 import type { Fault } from './problem.ts';
 
@@ -12,7 +12,7 @@ export function parsed<T>(
   value: unknown,
   raw = value,
 ): { value?: T; faults: Fault[] } {
-  const { data, error } = safeParse(schema, value);
+  const { data, error } = schema.safeParse(value, IN_WORDS);
   if (error === undefined) return { value: data, faults: [] };
   const fields = 'shape' in schema && isMap(schema.shape) ? Object.keys(schema.shape) : [];
   return { faults: error.issues.flatMap((issue) => faultsOfIssue(issue, raw, fields)) };
