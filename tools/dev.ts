@@ -1,8 +1,10 @@
 /** `npm run dev`: sets the working copy up, and serves it until a signal. */
 
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { accessSync, constants, existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import * as z from 'zod';
 import { faultsOf } from '../src/config.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { withLocalLock } from './command-line/local-lock.ts';
@@ -11,12 +13,15 @@ import {
   WRANGLER_ENVIRONMENT,
   wranglerCommand,
 } from './command-line/project.ts';
+import { UserError } from './command-line/user-error.ts';
 import { readVars } from './configuration/dev-vars.ts';
+import type { ChildNote } from './development/end-with-dev.ts';
 import { isNoise, requestLine, welcome } from './development/messages.ts';
 import { findDebuggerPort, portOf, requireFreePort } from './development/port.ts';
 import { prepareDevelopment } from './development/prepare.ts';
 
 const ENTRY = 'src/development/dev-worker.ts';
+const END_WITH_DEV = new URL('development/end-with-dev.ts', import.meta.url).href;
 /** After this time the service is killed. */
 const STOP_DEADLINE_MS = 5_000;
 
@@ -32,9 +37,13 @@ Example: PORT=4000 npm run dev`;
 
 /** The running service, once the set-up is done. */
 let service: ChildProcess | undefined;
+/** The processes that the service has started. */
+const runtimes = new Set<number>();
 let isStopping = false;
 /** Whether the first response has come. */
 let isAnnounced = false;
+
+const childNote: z.ZodType<ChildNote> = z.object({ pid: z.int(), isRunning: z.boolean() });
 
 export const command: Command<unknown> = {
   usage: USAGE,
@@ -48,10 +57,10 @@ async function develop(): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
   const port = portOf(process.env.PORT, readVars().get('PORT'));
   await requireFreePort(port);
-  accessSync(PROJECT_DIRECTORY, constants.W_OK);
+  requireOwnFolder();
   const ended = Promise.withResolvers<number | null>();
   await withLocalLock(async () => {
-    await prepareDevelopment(`http://localhost:${port}`);
+    await prepareDevelopment();
     const isReady = Promise.withResolvers<void>();
     const debuggerPort = await findDebuggerPort(port);
     service = serve(port, debuggerPort, isReady.resolve).once('exit', ended.resolve);
@@ -59,7 +68,31 @@ async function develop(): Promise<number> {
     await Promise.race([isReady.promise, ended.promise]);
   });
   const code = await ended.promise;
-  return isStopping ? 0 : code || 1;
+  if (isStopping) return 0;
+  console.error('The service has ended.');
+  return code || 1;
+}
+
+/** `dev` writes into the working copy, which may be read-only or another user's. */
+function requireOwnFolder(): void {
+  const written = ['.', '.dev.vars', '.dev.key.json', '.wrangler', '.wrangler/lock.sqlite'];
+  const path = written
+    .map((name) => join(PROJECT_DIRECTORY, name))
+    .filter((each) => existsSync(each))
+    .find((each) => !isWritable(each));
+  if (path === undefined) return;
+  throw new UserError(
+    `this user may not write to ${path}: run dev as its owner, in a working copy that is not read-only`,
+  );
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function serve(port: number, debuggerPort: number, onReady: () => void): ChildProcess {
@@ -68,12 +101,18 @@ function serve(port: number, debuggerPort: number, onReady: () => void): ChildPr
     // Stacks name functions.
     ...['--log-level', 'log', '--show-interactive-dev-session=false', '--minify=false'],
   );
-  const started = spawn(process.execPath, args, {
+  const started = spawn(process.execPath, [`--import=${END_WITH_DEV}`, ...args], {
     cwd: PROJECT_DIRECTORY,
     env: { ...process.env, ...WRANGLER_ENVIRONMENT, FORCE_COLOR: '0' },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
-  createInterface({ input: started.stdout }).on('line', (line) => {
+  started.on('message', (message) => {
+    const { data } = childNote.safeParse(message);
+    if (data?.isRunning) runtimes.add(data.pid);
+    else if (data) runtimes.delete(data.pid);
+  });
+  started.once('exit', killRuntimes);
+  createInterface({ input: started.stdout ?? process.stdin }).on('line', (line) => {
     show(line);
     if (isAnnounced || !line.startsWith('[wrangler:info] Ready')) return;
     onReady();
@@ -111,9 +150,10 @@ function stop(): void {
   if (isStopping) return;
   isStopping = true;
   service.kill('SIGTERM');
-  setTimeout(() => {
-    // Its runtime would survive it.
-    spawnSync('pkill', ['-KILL', '-P', String(service?.pid)]);
-    service?.kill('SIGKILL');
-  }, STOP_DEADLINE_MS).unref();
+  setTimeout(() => service?.kill('SIGKILL'), STOP_DEADLINE_MS).unref();
+}
+
+/** A runtime would survive a killed wrangler. */
+function killRuntimes(): void {
+  for (const pid of runtimes) process.kill(pid, 'SIGKILL');
 }

@@ -13,6 +13,10 @@ import { startRoutes } from './start-page.tsx';
 
 export { RateCounter } from '../rate-limit/counter.ts';
 
+/** Where the sample listings have their photos: no site, so the store never names this machine. */
+const SAMPLE_PHOTOS = 'https://images.example.com/';
+const WITH_PHOTOS = /^\/(preview|api\/v1\/web)\b/;
+
 const service = createApp();
 const pages = new Hono<AppEnv>()
   .route('/', startRoutes())
@@ -21,6 +25,13 @@ const pages = new Hono<AppEnv>()
 const documented = createApp({ docs: pages });
 
 export default {
-  fetch: (request, env, ctx) =>
-    (configOf(env).isDevelopment ? documented : service).fetch(request, env, ctx),
+  async fetch(request, env, ctx) {
+    if (!configOf(env).isDevelopment) return service.fetch(request, env, ctx);
+    const response = await documented.fetch(request, env, ctx);
+    const { origin, pathname } = new URL(request.url);
+    if (response.body === null || !WITH_PHOTOS.test(pathname)) return response;
+    // Drawings take the place of these photos, on whichever port this runs.
+    const text = (await response.text()).replaceAll(SAMPLE_PHOTOS, `${origin}/sample-photos/`);
+    return new Response(text, response);
+  },
 } satisfies ExportedHandler<Env>;

@@ -18,6 +18,7 @@ export function Frame({ title, style, languages, children }: FrameProps) {
         <title>{title}</title>
         <link rel="icon" href="data:," />
         <link rel="stylesheet" href={style} />
+        <script type="module" src="/preview/pages.js" />
       </head>
       <body>
         <a class="skip" href="#main">
@@ -36,12 +37,30 @@ export function Frame({ title, style, languages, children }: FrameProps) {
   );
 }
 
+export function NotFoundPage() {
+  return (
+    <Frame title="Not found" style="/preview/preview.css">
+      <main id="main">
+        <h1>There is no such page</h1>
+        <p>
+          <a href="/preview">Catalogue</a> of all listings
+        </p>
+      </main>
+    </Frame>
+  );
+}
+
 /** Responds with a page that loads from the origins in `sources` only, and that no cache stores. */
-export function respond(c: Context<AppEnv>, page: JSX.Element, sources: string) {
+export function respond(
+  c: Context<AppEnv>,
+  page: JSX.Element,
+  sources: string,
+  status: 200 | 404 = 200,
+) {
   const policy = `default-src 'none'; ${sources}; base-uri 'none'; frame-ancestors 'none'`;
   c.header('Content-Security-Policy', policy);
   c.header('Cache-Control', 'no-store');
-  return c.html(html`<!doctype html>${page}`);
+  return c.html(html`<!doctype html>${page}`, status);
 }
 
 export function textFile(c: Context<AppEnv>, text: string, type: string): Response {

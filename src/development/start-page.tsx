@@ -1,48 +1,86 @@
-/** The start page of `npm run dev`, and the drawings that it serves as sample photos. */
+/** The start page of `npm run dev`, the guides, and the drawings that are the sample photos. */
 
 import { Hono } from 'hono';
+import apps from '../../docs/guides/apps.md';
+import site from '../../docs/guides/building-a-site.md';
+import sheet from '../../docs/guides/listings-file.md';
+import quickstart from '../../docs/guides/quickstart.md';
+import events from '../../docs/guides/sending-events.md';
+import copy from '../../docs/guides/staying-in-sync.md';
 import { type AppEnv, configOf } from '../config.ts';
-import { Frame, respond } from './frame.tsx';
+import { firstRequests } from './first-requests.ts';
+import { Frame, NotFoundPage, respond } from './frame.tsx';
 
-const GUIDES = {
-  quickstart: 'the first requests',
-  'building-a-site': 'a marketing site from the listings',
-  apps: 'a mobile app that shows the listings',
-  'sending-events': 'a booking system that sends its events',
-  'staying-in-sync': 'a copy of the listings, and each event once',
-  'listings-file': 'the file that loads and changes the listings',
-};
+const GUIDES = [
+  { name: 'quickstart', subject: 'The first requests', text: quickstart },
+  { name: 'building-a-site', subject: 'A marketing site from the listings', text: site },
+  { name: 'apps', subject: 'A mobile app that shows the listings', text: apps },
+  { name: 'sending-events', subject: 'A booking system that sends its events', text: events },
+  { name: 'staying-in-sync', subject: 'A copy of the listings, and each event once', text: copy },
+  { name: 'listings-file', subject: 'The file that loads and changes the listings', text: sheet },
+];
 
-const SOURCES = "style-src 'self'; img-src data:";
+const PARTS = [
+  { path: '/api/health/detailed', name: 'Service', subject: 'its health' },
+  { path: '/preview', name: 'Preview', subject: 'the listings as a site shows them' },
+  { path: '/api/docs', name: 'API page', subject: 'every operation, with requests to try' },
+  { path: '/api/docs/openapi.json', name: 'openapi.json', subject: 'for generated clients' },
+];
 
-/** Serves the start page at `/`, and a drawing at each path of a sample photo. */
+const SOURCES = "script-src 'self'; connect-src 'self'; style-src 'self'; img-src data:";
+const STYLE = '/preview/preview.css';
+
+/** Serves the start page at `/`, the guides, and a drawing at each path of a sample photo. */
 export function startRoutes() {
   return new Hono<AppEnv>()
-    .get('/', (c) => respond(c, <StartPage apiKeys={configOf(c.env).apiKeys} />, SOURCES))
+    .get('/', (c) => {
+      const { origin } = new URL(c.req.url);
+      const [apiKey] = configOf(c.env).apiKeys;
+      return respond(c, <StartPage apiKey={apiKey} origin={origin} />, SOURCES);
+    })
+    .get('/guides/:name', (c) => {
+      const guide = GUIDES.find(({ name }) => name === c.req.param('name'));
+      if (guide === undefined) return respond(c, <NotFoundPage />, SOURCES, 404);
+      return respond(c, <GuidePage {...guide} />, SOURCES);
+    })
     .get('/sample-photos/*', (c) =>
       c.body(drawing(c.req.path), { headers: { 'Content-Type': 'image/svg+xml' } }),
     );
 }
 
-function StartPage({ apiKeys: [key] }: { apiKeys: readonly string[] }) {
+function StartPage({ apiKey, origin }: { apiKey: string | undefined; origin: string }) {
   return (
-    <Frame title="Events and property feed" style="/preview/preview.css">
+    <Frame title="Events and property feed" style={STYLE}>
       <main id="main">
         <h1>Events and property feed</h1>
-        <p>
-          <a href="/api/docs">API page</a>: every operation, with samples and requests to try
-          <br />
-          <a href="/preview">Preview</a>: the listings as a site shows them, with what is missing
-          <br />
-          <a href="/api/docs/openapi.json">openapi.json</a>: the document for generated clients
-        </p>
-        <h2>Key</h2>
-        <p>{key ? <code>x-api-key: {key}</code> : 'API_KEY is empty in .dev.vars.'}</p>
+        <ul class="grid">
+          {PARTS.map(({ path, name, subject }) => (
+            <li class="card">
+              <h2>
+                <a href={path}>{name}</a> <span data-state={path}>…</span>
+              </h2>
+              <p>{subject}</p>
+            </li>
+          ))}
+        </ul>
+        <h2>First requests</h2>
+        {apiKey === undefined && <p>API_KEY is empty in .dev.vars.</p>}
+        {firstRequests(origin, apiKey ?? '').map((line) => (
+          <p class="box row">
+            <code>{line}</code>
+            <button type="button" class="copy">
+              Copy
+            </button>
+          </p>
+        ))}
         <h2>Guides</h2>
-        <ul>
-          {Object.entries(GUIDES).map(([name, subject]) => (
-            <li>
-              <code>docs/guides/{name}.md</code>: {subject}
+        <ul class="grid">
+          {GUIDES.map(({ name, subject }) => (
+            <li class="card">
+              <h3>
+                <a href={`/guides/${name}`}>{subject}</a>
+              </h3>
+              <p>docs/guides/{name}.md</p>
             </li>
           ))}
         </ul>
@@ -51,13 +89,33 @@ function StartPage({ apiKeys: [key] }: { apiKeys: readonly string[] }) {
   );
 }
 
-/** Draws hills under a sun. The path chooses the colour. */
+function GuidePage({ subject, text }: { subject: string; text: string }) {
+  return (
+    <Frame title={subject} style={STYLE}>
+      <main id="main">
+        <h1>{subject}</h1>
+        <pre class="box paragraphs">{text}</pre>
+      </main>
+    </Frame>
+  );
+}
+
+/** What a drawing shows, by the section of the photo: `03-gallery.jpg` is a kitchen. */
+const SHAPES = {
+  front:
+    '<path d="M250 800V430l350-230 350 230v370z" fill="#f4efe6"/><path d="M210 450l390-260 390 260z" fill="#8c5a44"/><path d="M540 800V600h120v200zM330 520h130v120H330zM740 520h130v120H740z" fill="#4a5a66"/>',
+  room: '<path d="M0 650h1200v250H0z" fill="#c9a27a"/><path d="M180 480h560v190H180zM140 560h90v170h-90zM700 560h90v170h-90z" fill="#f4efe6"/><path d="M880 200h200v260H880z" fill="#4a5a66"/>',
+  kitchen:
+    '<path d="M0 720h1200v180H0z" fill="#c9a27a"/><path d="M100 500h1000v250H100zM100 130h640v170H100z" fill="#f4efe6"/><path d="M80 480h1040v30H80z" fill="#4a5a66"/><path d="M830 480V200l170 60v40l-130-40v220z" fill="#8c5a44"/>',
+  view: '<circle cx="800" cy="390" r="75" fill="#fff4d6"/><ellipse cx="950" cy="950" rx="800" ry="420" fill="#8fa98a"/><ellipse cx="180" cy="980" rx="760" ry="360" fill="#6d8a76"/>',
+};
+
+/** Draws a home. The path chooses the colour of the background. */
 function drawing(path: string): string {
   const hue = [...path].reduce((sum, character) => (sum * 31 + character.charCodeAt(0)) % 360, 0);
+  const [, number = '', section = ''] = /(\d+)-([\w-]+)\.jpg$/.exec(path) ?? [];
+  const inside = Number(number) % 2 === 0 ? 'room' : 'kitchen';
+  const shape = section === 'hero' ? 'front' : /gallery|studio/.test(section) ? inside : 'view';
   return `<svg xmlns="http://www.w3.org/2000/svg" width="1200" height="900">
-<rect width="1200" height="900" fill="hsl(${hue} 45% 84%)"/>
-<circle cx="800" cy="390" r="75" fill="#fff4d6"/>
-<ellipse cx="950" cy="950" rx="800" ry="420" fill="hsl(${hue} 30% 64%)"/>
-<ellipse cx="180" cy="980" rx="760" ry="360" fill="hsl(${hue} 30% 50%)"/>
-</svg>`;
+<rect width="1200" height="900" fill="hsl(${hue} 45% 84%)"/>${SHAPES[shape]}</svg>`;
 }

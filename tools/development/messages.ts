@@ -2,13 +2,7 @@
 
 import { styleText } from 'node:util';
 import * as z from 'zod';
-
-const EVENT = {
-  event_type: 'booking.created',
-  aggregate_id: 'booking-1',
-  aggregate_type: 'booking',
-  payload: { check_in: '2027-07-03', check_out: '2027-07-10', guests: 4 },
-};
+import { firstRequests } from '../../src/development/first-requests.ts';
 
 /** The bindings that wrangler lists, and its own line for each request. */
 const NOISE =
@@ -32,14 +26,13 @@ export function welcome(origin: string, debuggerPort: number, vars: ReadonlyMap<
     ['API key', apiKey || 'API_KEY is empty in .dev.vars: only health will respond'],
     ['Debugger', link(`ws://127.0.0.1:${debuggerPort}/ws`)],
   ];
-  const key = `-H ${quoted(`x-api-key: ${apiKey}`)}`;
   return [
     `\nReady on ${link(origin)}\n`,
     ...rows.map(([name = '', value]) => `  ${name.padEnd(12)}${value}`),
     '\nTry:\n',
     `curl -s ${origin}/api/health`,
-    `curl -s ${key} ${quoted(`${origin}/api/v1/web/properties?limit=2`)}`,
-    `curl -s ${key} -H 'Content-Type: application/json' -H 'Idempotency-Key: booking-1' -d ${quoted(JSON.stringify(EVENT))} ${origin}/api/public/events/ingest\n`,
+    ...firstRequests(origin, apiKey),
+    '',
   ].join('\n');
 }
 
@@ -55,8 +48,3 @@ export function requestLine(line: string): string | undefined {
 }
 
 const link = (url: string) => styleText(['cyan', 'underline'], url);
-
-/** Quotes a text for a POSIX shell. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
-}

@@ -14,11 +14,10 @@ import { ensureDevelopmentKeys } from './key-pair.ts';
 
 const SAMPLES = join(PROJECT_DIRECTORY, 'tools', 'samples', 'listings.json');
 
-/** Sets up the working copy that `origin` will serve. */
-export async function prepareDevelopment(origin: string): Promise<void> {
+export async function prepareDevelopment(): Promise<void> {
   if (createDevVars()) console.log('Created .dev.vars from .dev.vars.example.');
   await ensureDevelopmentKeys();
-  if (await migrateLocal()) await loadSampleListings(origin);
+  if (await migrateLocal()) await loadSampleListings();
 }
 
 /** Migrates the local database. Returns whether it has no listings. */
@@ -34,11 +33,8 @@ async function migrateLocal(): Promise<boolean> {
   }
 }
 
-/** Loads the sample listings. Their photos are drawings, which the development Worker serves. */
-async function loadSampleListings(origin: string): Promise<void> {
-  const samples = readFileSync(SAMPLES, 'utf8');
-  const file = samples.replaceAll('https://images.example.com/', `${origin}/sample-photos/`);
-  const read = readListingsFile(Buffer.from(file));
+async function loadSampleListings(): Promise<void> {
+  const read = readListingsFile(readFileSync(SAMPLES));
   const outcome =
     read.kind === 'read' && (await loadListings(read, { isRemote: false, isDryRun: false }));
   if (!outcome || outcome.kind === 'rejected')

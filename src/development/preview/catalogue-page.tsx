@@ -7,6 +7,7 @@ import {
   counted,
   Localized,
   Marks,
+  MissingBox,
   Picture,
   PreviewFrame,
   placeOf,
@@ -17,8 +18,7 @@ import {
 } from './parts.tsx';
 import { addressOf, type View } from './view.ts';
 
-/** A catalogue may have 10,000 listings. */
-const CARDS_PER_PAGE = 100;
+const CARDS_PER_PAGE = 24;
 
 type Props = { listings: readonly Listing[]; view: View };
 
@@ -89,10 +89,11 @@ function MissingParts({ listings, view }: Props) {
   const missing = listings.map(missingOf);
   const incomplete = missing.filter(({ length }) => length > 0).length;
   return (
-    <details class="box" open={view.missing !== ''}>
-      <summary>
-        <h2>What is missing</h2> {incomplete} of {counted(listings.length, 'listing')}
-      </summary>
+    <MissingBox
+      length={incomplete}
+      summary={`${incomplete} of ${counted(listings.length, 'listing')}`}
+      isOpen={view.missing !== ''}
+    >
       <p class="pills row">
         {PART_NAMES.map((name) => {
           const isChosen = name === view.missing;
@@ -104,7 +105,7 @@ function MissingParts({ listings, view }: Props) {
           );
         })}
       </p>
-    </details>
+    </MissingBox>
   );
 }
 
@@ -147,7 +148,7 @@ function Card({ listing, view }: { listing: Listing; view: View }) {
   );
   return (
     <li class="card">
-      {hero_image && <Picture photo={hero_image} view={view} />}
+      {hero_image ? <Picture photo={hero_image} view={view} /> : <div class="picture" />}
       <Badges listing={listing} />
       <h3>
         <a id={`listing-${slug}`} href={addressOf(view, `/preview/listings/${slug}`)}>

@@ -8,6 +8,7 @@ import {
   joined,
   Localized,
   Marks,
+  MissingBox,
   Picture,
   PreviewFrame,
   placeOf,
@@ -30,43 +31,53 @@ export function ListingPage({ listing, view }: Props) {
       <h1>
         <Localized map={title} view={view} instead={name} />
       </h1>
+      <MissingOf part="title" listing={listing} />
       <p>{joined([placeOf(listing, view), name, hid, slug])}</p>
-      {hero && <Figure photo={hero} view={view} />}
-      {photos.length > 0 && (
-        <Section title={counted(photos.length, 'more photo')}>
-          <div class="grid">
-            {photos.map((photo) => (
-              <Figure photo={photo} view={view} />
-            ))}
-          </div>
-        </Section>
-      )}
-      <details class="box">
-        <summary>
-          <h2>What is missing</h2> {counted(missing.length, 'part')} of this listing
-        </summary>
-        <Marks missing={missing} />
-      </details>
       <div class="columns">
         <div>
-          <Description listing={listing} view={view} />
-          <Labels title="What sets it apart" view={view} labels={features} />
-          <Labels title="Amenities" view={view} labels={amenities} />
+          {hero ? <Figure photo={hero} view={view} /> : <div class="picture" />}
+          <MissingOf part="photo" listing={listing} />
         </div>
         <div class="box">
           <Facts listing={listing} view={view} />
           <Place listing={listing} view={view} />
         </div>
       </div>
+      <MissingBox
+        length={missing.length}
+        summary={`${counted(missing.length, 'part')} of this listing`}
+      >
+        <Marks missing={missing} />
+      </MissingBox>
+      {photos.length > 0 && (
+        <Section title={counted(photos.length, 'more photo')}>
+          <div class="grid gallery">
+            {photos.map((photo) => (
+              <Figure photo={photo} view={view} />
+            ))}
+          </div>
+        </Section>
+      )}
+      <Description listing={listing} view={view} />
+      <Labels title="What sets it apart" view={view} labels={features} />
+      <Labels title="Amenities" view={view} labels={amenities} />
     </PreviewFrame>
   );
 }
 
+/** Marks what is missing of one kind, in any language. */
+function MissingOf({ part, listing }: { part: string; listing: Listing }) {
+  return <Marks missing={missingOf(listing).filter((name) => name.endsWith(part))} />;
+}
+
+/** The photo leads to itself in full size. */
 function Figure({ photo, view }: { photo: Photo; view: View }) {
   const alt = photo.alt[view.lang];
   return (
     <figure>
-      <Picture photo={photo} view={view} />
+      <a href={photo.url} aria-label={joined(['Open large', alt ?? null], ': ')}>
+        <Picture photo={photo} view={view} />
+      </a>
       <figcaption>
         <b>{photo.section?.replaceAll('_', ' ')}</b> <span lang={view.lang}>{alt}</span>
         {!alt && <Marks missing={[`${LANGUAGES[view.lang]} alt text`]} />}
@@ -78,11 +89,16 @@ function Figure({ photo, view }: { photo: Photo; view: View }) {
 function Description({ listing, view }: Props) {
   const found = textIn(listing.description, view.lang);
   return (
-    <Section title="About this home">
-      <p class="paragraphs" lang={found?.language}>
-        {found?.text}
-      </p>
-    </Section>
+    <>
+      {found && (
+        <Section title="About this home">
+          <p class="paragraphs" lang={found.language}>
+            {found.text}
+          </p>
+        </Section>
+      )}
+      <MissingOf part="description" listing={listing} />
+    </>
   );
 }
 
@@ -104,15 +120,18 @@ function Labels({ title, view, labels }: LabelsProps) {
 }
 
 function Facts({ listing }: Props) {
-  const { beds, bathtubs, weeks_per_year } = listing;
+  const { slug, status, beds, bathtubs, weeks_per_year } = listing;
+  const isPublic = status !== 'hidden';
   const links = [
-    ['Its page on the site', listing.url],
+    ['Its page on the site', isPublic && listing.url],
+    ['Its JSON in the feed', isPublic && `/preview/listings/${slug}/feed.json`],
     ['Video', listing.video_url],
     ['Financial analysis', listing.financial_analysis_url],
   ] as const;
   return (
     <Section title="At a glance">
       <b>{priceOf(listing)}</b>
+      <MissingOf part="price" listing={listing} />
       <p>
         {joined([
           sizeOf(listing),
@@ -131,6 +150,7 @@ function Place({ listing, view }: Props) {
   return (
     <Section title="Where it is">
       <p>{joined([address, placeOf(listing, view)], ', ')}</p>
+      <MissingOf part="location" listing={listing} />
       {textIn(location_text, view.lang) && (
         <p>
           <Localized map={location_text} view={view} />

@@ -48,11 +48,12 @@ export function Localized({ map, view, instead = '' }: LocalizedProps) {
   );
 }
 
-export function Badges({ listing }: { listing: Listing }) {
-  const { status, is_early_access } = listing;
+/** Most listings are listed, so that is no badge. */
+export function Badges({ listing: { status, is_early_access } }: { listing: Listing }) {
+  if (status === 'listed' && !is_early_access) return null;
   return (
     <p class="row">
-      <span class={`badge ${status}`}>{STATUSES[status]}</span>
+      {status !== 'listed' && <span class={`badge ${status}`}>{STATUSES[status]}</span>}
       {is_early_access && <span class="badge early">Early access</span>}
     </p>
   );
@@ -69,9 +70,23 @@ export function Marks({ missing }: { missing: readonly string[] }) {
   );
 }
 
+type MissingBoxProps = PropsWithChildren<{ length: number; summary: string; isOpen?: boolean }>;
+
+/** The script adds the photos that are not loaded. */
+export function MissingBox({ length, summary, isOpen, children }: MissingBoxProps) {
+  return (
+    <details class="box" open={isOpen} hidden={length === 0}>
+      <summary>
+        <h2>What is missing</h2> {summary} <span id="not-loaded" class="mark" hidden />
+      </summary>
+      {children}
+    </details>
+  );
+}
+
 type PictureProps = { photo: Photo; view: View };
 
-/** A photo over a drawing. Without it, the style sheet shows the drawing and the alt text. */
+/** A photo. If it cannot be loaded, the style sheet shows its alt text and its address. */
 export function Picture({ photo, view }: PictureProps) {
   return (
     <img

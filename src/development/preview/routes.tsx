@@ -6,17 +6,19 @@
 import { Hono } from 'hono';
 import type { AppEnv } from '../../config.ts';
 import frameStyle from '../frame.css';
-import { respond, textFile } from '../frame.tsx';
+import { NotFoundPage, respond, textFile } from '../frame.tsx';
+import script from '../pages.browser.js';
 import { readListings } from './catalogue.ts';
 import { CataloguePage } from './catalogue-page.tsx';
 import { ListingPage } from './listing-page.tsx';
 import style from './preview.css';
 import { view } from './view.ts';
 
-/** The page has no script. Photos come from any origin. */
-const SOURCES = "style-src 'self'; img-src http: https: data:; form-action 'self'";
+/** Photos come from any origin. */
+const SOURCES =
+  "script-src 'self'; style-src 'self'; img-src http: https: data:; form-action 'self'";
 
-/** Serves the catalogue, the page of each listing, and their style sheet under /preview. */
+/** Serves the catalogue, the page of each listing with its JSON, and their files under /preview. */
 export function previewRoutes() {
   return new Hono<AppEnv>()
     .get('/preview', async (c) => {
@@ -26,9 +28,15 @@ export function previewRoutes() {
     })
     .get('/preview/listings/:slug', async (c) => {
       const [listing] = await readListings(c.env, c.req.param('slug'));
-      if (listing === undefined) return c.notFound();
+      if (listing === undefined) return respond(c, <NotFoundPage />, SOURCES, 404);
       const page = <ListingPage listing={listing} view={view.parse(c.req.query())} />;
       return respond(c, page, SOURCES);
     })
-    .get('/preview/preview.css', (c) => textFile(c, frameStyle + style, 'text/css'));
+    .get('/preview/listings/:slug/feed.json', async (c) => {
+      const [listing] = await readListings(c.env, c.req.param('slug'));
+      return listing === undefined || listing.status === 'hidden' ? c.notFound() : c.json(listing);
+    })
+    .get('/preview/preview.css', (c) => textFile(c, frameStyle + style, 'text/css'))
+    .get('/preview/pages.js', (c) => textFile(c, script, 'text/javascript'))
+    .get('/preview/*', (c) => respond(c, <NotFoundPage />, SOURCES, 404));
 }

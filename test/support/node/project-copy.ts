@@ -20,7 +20,15 @@ import { neutralConfig } from './neutral-config.ts';
 import { type ServedCopy, serveCopy } from './served-copy.ts';
 
 const ROOT = process.cwd();
-const COPIED = ['src', 'tools', 'migrations', 'package.json', 'tsconfig.json', '.dev.vars.example'];
+const COPIED = [
+  'src',
+  'tools',
+  'migrations',
+  'docs/guides',
+  'package.json',
+  'tsconfig.json',
+  '.dev.vars.example',
+];
 const COMMAND_DEADLINE_MS = 90_000;
 const READY_DEADLINE_MS = 60_000;
 const POLL_MS = 100;
@@ -33,6 +41,8 @@ type Program = ChildProcessByStdio<null, Readable, Readable>;
 
 export type Service = {
   origin: string;
+  /** The process group of all that it has started. */
+  group: number;
   /** Returns all that has been printed so far. */
   output: () => string;
   /** Sends a signal to the program alone and returns its exit code. */
@@ -145,6 +155,7 @@ export class ProjectCopy {
     const origin = /(http:\/\/localhost:\d+)/.exec(output)?.[1] ?? '';
     return {
       origin,
+      group: child.pid ?? 0,
       output: () => output,
       stop: async (signal) => {
         child.kill(signal);

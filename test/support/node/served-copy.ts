@@ -48,7 +48,7 @@ async function developmentBundle() {
   });
   const read = (name: string) => readFileSync(join(folder, name), 'utf8');
   const names = readdirSync(folder).filter((name) =>
-    /\.(browser\.js|css)$|-standalone\.js$/.test(name),
+    /\.(browser\.js|css|md)$|-standalone\.js$/.test(name),
   );
   return {
     script: read('dev-worker.js'),

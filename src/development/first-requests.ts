@@ -1,0 +1,22 @@
+/** The first requests, for the start page and for the terminal of `npm run dev`. Pure. */
+
+const EVENT = {
+  event_type: 'booking.created',
+  aggregate_id: 'booking-1',
+  aggregate_type: 'booking',
+  payload: { check_in: '2027-07-03', check_out: '2027-07-10', guests: 4 },
+};
+
+/** Returns a read of the feed and an ingest, which can be pasted into a shell. */
+export function firstRequests(origin: string, apiKey: string): string[] {
+  const key = `-H ${quoted(`x-api-key: ${apiKey}`)}`;
+  return [
+    `curl -s ${key} ${quoted(`${origin}/api/v1/web/properties?limit=2`)}`,
+    `curl -s ${key} -H 'Content-Type: application/json' -H 'Idempotency-Key: booking-1' -d ${quoted(JSON.stringify(EVENT))} ${origin}/api/public/events/ingest`,
+  ];
+}
+
+/** Quotes a text for a POSIX shell. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
