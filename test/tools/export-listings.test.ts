@@ -71,7 +71,7 @@ describe('export-listings', () => {
 
   it('prints the names of locations and amenities, one per line', async () => {
     const { stdout } = await exportHere(['--names']);
-    expect(stdout).toMatch(/^(location [a-z-]+: .+\n)+(amenity [a-z-]+: .+\n)+$/);
+    expect(stdout).toMatch(/^(location [0-9a-z-]+: .+\n)+(amenity [a-z-]+: .+\n)+$/);
     expect(stdout).toContain('location mallorca: Mallorca\n');
     expect(stdout).toContain('amenity private-pool: ');
   });
