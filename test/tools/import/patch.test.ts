@@ -1,8 +1,6 @@
 /** `--patch` and `set-status`: only the fields in the file are changed. */
 
-import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { codeBlocksOf } from '../../docs/markdown.ts';
 import { BAY, fileOf, propertyOf } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
 
@@ -198,18 +196,6 @@ describe('a patch', () => {
       location: { slug: 'coast' },
       amenities: [{ slug: 'pool' }, { slug: 'wifi' }],
     });
-  });
-
-  it('of docs/guides/listings-file.md is accepted', async () => {
-    const [example = ''] = codeBlocksOf('docs/guides/listings-file.md', 'json');
-    imports.clear();
-    await imports.load(readFileSync('docs/examples/listings.json', 'utf8'));
-    const others = ['h-2002', 'casa-ginebrera'].map((slug) =>
-      propertyOf({ slug, hid: slug.toUpperCase() }),
-    );
-    await imports.load({ properties: others });
-    expect((await imports.load(example, '--patch')).code).toBe(0);
-    expect(await imports.stored('casa-marea')).toMatchObject({ price_from: 121000 });
   });
 });
 
