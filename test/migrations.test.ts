@@ -7,7 +7,7 @@
 import { applyD1Migrations, reset } from 'cloudflare:test';
 import { env } from 'cloudflare:workers';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { faultsOfMigration } from '../tools/database/migrations.ts';
+import { findNonAdditions } from '../tools/database/migrations.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 type Contents = Readonly<Record<string, readonly Row[]>>;
@@ -85,7 +85,7 @@ describe('the check of migrations', () => {
     "INSERT INTO a (b) VALUES ('c');",
     "INSERT INTO a (b) VALUES ('on conflict do update') ON CONFLICT DO NOTHING;",
   ])('lets %j pass', (sql) => {
-    expect(faultsOfMigration(sql)).toEqual([]);
+    expect(findNonAdditions(sql)).toEqual([]);
   });
 
   it.each([
@@ -107,6 +107,6 @@ describe('the check of migrations', () => {
   ])('finds %j among other statements', (statement) => {
     const added = 'CREATE TABLE c (id text)';
     const sql = `${added}\n--> statement-breakpoint\n${statement.replace(' ', '\n')};\n${added};`;
-    expect(faultsOfMigration(sql)).toEqual([statement]);
+    expect(findNonAdditions(sql)).toEqual([statement]);
   });
 });

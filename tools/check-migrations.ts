@@ -3,9 +3,9 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { faultsOfMigrations, migrationNames } from './database/migrations.ts';
+import { findMigrationFaults, migrationNames } from './database/migrations.ts';
 
-const lossy = faultsOfMigrations().map((fault) => `${fault}. Add the new beside the old instead.`);
+const lossy = findMigrationFaults().map((fault) => `${fault}. Add the new beside the old instead.`);
 const faults = [...lossy, ...missingMigrations()];
 for (const fault of faults) console.error(fault);
 process.exit(faults.length === 0 ? 0 : 1);

@@ -18,7 +18,7 @@ import { SIGNALS } from './command-line/scratch.ts';
 import { messageOf, needsNoStack, UserError } from './command-line/user-error.ts';
 import { type Deployment, loadValidDeployment } from './configuration/wrangler-config.ts';
 import { rejectOtherTables, rejectUnfinishedRestore } from './database/identity.ts';
-import { faultsOfMigrations, migrate } from './database/migrations.ts';
+import { findMigrationFaults, migrate } from './database/migrations.ts';
 
 const USAGE = `Usage: npm run deploy [-- [--env NAME] [--location HINT] [--create] [--no-replicas]]
 
@@ -143,7 +143,7 @@ async function deploy(
 /** Everything that can be known before something changes. `before` is the version that serves. */
 async function check({ environment, mayCreate }: Request, { directory, wrangler }: Surroundings) {
   const deployment = loadValidDeployment(environment, directory);
-  const faults = faultsOfMigrations();
+  const faults = findMigrationFaults();
   if (faults.length > 0) {
     throw new UserError(`a migration does more than add: ${faults.join('; ')}`);
   }

@@ -12,7 +12,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { loadValidDeployment } from '../../tools/configuration/wrangler-config.ts';
 import { migrationNames } from '../../tools/database/migrations.ts';
 import { command } from '../../tools/deploy.ts';
 import { CloudflareStandIn, type Fault } from '../support/cloudflare/stand-in.ts';
@@ -37,35 +36,26 @@ afterEach(async () => {
   await cloudflare.stop();
 });
 
-type Change = (config: string) => string;
-
-const unchanged: Change = (config) => config;
 /** Staging inherits the route. */
-const sharedDomain: Change = (config) =>
-  `routes = [{ pattern = "api.example.com", custom_domain = true }]\n${config}`;
-const domain: Change = (config) =>
-  sharedDomain(config).replace('[env.staging]', '[env.staging]\nroutes = []');
-const replacing =
-  (from: string, to: string): Change =>
-  (config) =>
-    config.replaceAll(from, to);
-const misspelt = replacing(`database_name = "${NAME}"`, `database_name = "${NAME}s"`);
-const jurisdiction = (name: string) =>
-  replacing('JURISDICTION = ""', `JURISDICTION = ${JSON.stringify(name)}`);
+const SHARED_DOMAIN = `routes = [{ pattern = "api.example.com", custom_domain = true }]\n${CONFIG}`;
+const WITH_DOMAIN = SHARED_DOMAIN.replace('[env.staging]', '[env.staging]\nroutes = []');
+const set = (from: string, to: string) => CONFIG.replaceAll(from, to);
+const MISSPELT = set(`database_name = "${NAME}"`, `database_name = "${NAME}s"`);
+const inJurisdiction = (name: string) => set('JURISDICTION = ""', `JURISDICTION = "${name}"`);
 
 describe('the program, with the real wrangler', () => {
   let project: ProjectCopy;
   beforeEach(() => {
     project = new ProjectCopy();
     project.environment = cloudflare.environment;
-    project.write('wrangler.toml', domain(CONFIG));
+    project.write('wrangler.toml', WITH_DOMAIN);
   });
   afterEach(() => project.remove());
 
   it('brings the service up from nothing', async () => {
     const first = await project.run('deploy.ts', '--location', 'weur');
     expect(first).toMatchObject({ code: 0, stderr: '' });
-    const { account, requests } = cloudflare;
+    const { account } = cloudflare;
     const database = account.database(NAME);
     const served = account.served(NAME);
     for (const line of [
@@ -88,12 +78,7 @@ describe('the program, with the real wrangler', () => {
     expect(served.script).toMatch(/"sources":\[[^\]]*src\/app\.ts/);
     expect(served.script).toContain('"CF_VERSION_METADATA","type":"version_metadata"');
     // Nothing of the account is left in the working copy.
-    expect(execFileSync('ls', ['-A', project.directory], { encoding: 'utf8' })).not.toContain(
-      '.scratch-',
-    );
-    expect(
-      requests.filter((request) => /(POST|PUT) .*\/workers\/subdomain$/.test(request)),
-    ).toEqual([]);
+    expect(readdirSync(project.directory).filter((name) => /^\.scratch/.test(name))).toEqual([]);
   });
 
   it.runIf(isFull)('deploys over a Worker, and keeps staging apart', async () => {
@@ -156,14 +141,12 @@ describe('deploy', () => {
   beforeEach(() => {
     directory = mkdtempSync(join(tmpdir(), 'deploy-'));
     wranglerFails = undefined;
-    configure(unchanged);
+    configure(CONFIG);
     for (const [name, value] of Object.entries(cloudflare.environment)) vi.stubEnv(name, value);
   });
   afterEach(() => rmSync(directory, { recursive: true }));
 
-  function configure(change: Change): void {
-    writeFileSync(join(directory, 'wrangler.toml'), change(CONFIG));
-  }
+  const configure = (config: string) => writeFileSync(join(directory, 'wrangler.toml'), config);
 
   /** Leaves the account as wrangler leaves it, and prints the lines of wrangler that `deploy` reads. */
   async function wrangler(args: readonly string[]) {
@@ -210,121 +193,88 @@ describe('deploy', () => {
     return structuredClone({ tables, namespaces, workers, domains });
   }
 
-  describe('rejects a wrangler.toml in which', () => {
-    const ROUTE = 'would share the route api.example.com with';
+  describe('stops before it changes anything:', () => {
+    const place = (tables: string) => cloudflare.account.createDatabase(NAME).sqlite.exec(tables);
+    const STAGED = ['--env', 'staging'];
 
-    it.each<[what: string, change: Change, environment: string | undefined, message: string]>([
+    it.each<[message: string, arrange: () => unknown, args?: string[]]>([
+      ['production would share the route api.example.com with', () => configure(SHARED_DOMAIN)],
       [
-        'staging has a route of production',
-        sharedDomain,
-        'staging',
-        `staging ${ROUTE} production: give`,
-      ],
-      ['staging inherits a route', sharedDomain, undefined, `production ${ROUTE} staging: `],
-      [
-        'staging has the database of production',
-        replacing(`database_name = "${STAGING}"`, `database_name = "${NAME}"`),
-        'staging',
-        `staging would share the database ${NAME} with production: `,
+        'staging would share the route api.example.com with',
+        () => configure(SHARED_DOMAIN),
+        STAGED,
       ],
       [
-        'staging has the Worker of production',
-        replacing(`name = "${STAGING}"`, `name = "${NAME}"`),
-        'staging',
+        `staging would share the database ${NAME} with production: give each its own in wrangler.toml`,
+        () => configure(set(`database_name = "${STAGING}"`, `database_name = "${NAME}"`)),
+        STAGED,
+      ],
+      [
         `staging would share the Worker ${NAME} with production: `,
+        () => configure(set(`name = "${STAGING}"`, `name = "${NAME}"`)),
+        STAGED,
       ],
       [
-        'both have one namespace',
-        replacing('preview_id', 'id = "f00d"\npreview_id'),
-        'staging',
         'staging would share the namespace f00d with production: ',
+        () => configure(set('preview_id', 'id = "f00d"\npreview_id')),
+        STAGED,
       ],
       [
-        'the jurisdiction is unknown',
-        jurisdiction('europe'),
-        'staging',
         '[env.staging.vars] of wrangler.toml: JURISDICTION must be eu, us, fedramp or empty',
+        () => configure(inJurisdiction('europe')),
+        STAGED,
       ],
       [
-        'there is no database',
-        replacing('binding = "DB"', 'binding = "D"'),
-        undefined,
         'wrangler.toml lacks a name, a D1 database DB with a database_name, or a KV namespace',
+        () => configure(set('binding = "DB"', 'binding = "D"')),
       ],
-    ])('%s', (_, change, environment, message) => {
-      expect(loadValidDeployment(environment, directory).environment).toBe(environment);
-      configure(change);
-      expect(() => loadValidDeployment(environment, directory)).toThrow(message);
-    });
-  });
-
-  describe('stops before it changes anything at', () => {
-    const place = (name: string) => cloudflare.account.createDatabase(name);
-
-    it.each<[what: string, arrange: () => unknown, message: string]>([
+      ['cannot open ', () => mkdirSync(join(directory, `.scratch-${process.pid}-wrangler.json`))],
       [
-        'a route that staging shares',
-        () => configure(sharedDomain),
-        'production would share the route',
-      ],
-      [
-        'a folder in which it may not write',
-        () => mkdirSync(join(directory, `.scratch-${process.pid}-wrangler.json`)),
-        'cannot open ',
-      ],
-      [
-        'a bundle that does not build',
+        'the bundle cannot be built\nCould not resolve "./missing.ts"',
         () => {
           wranglerFails = 'build';
         },
-        'the bundle cannot be built\nCould not resolve "./missing.ts"',
       ],
       [
-        'credentials that Cloudflare does not accept',
+        'the credentials are not accepted, or lack a permission of "What you need" in docs/operate',
         () => cloudflare.faults.push({ request: /./, status: 403 }),
-        'the credentials are not accepted, or lack a permission of "What you need" in docs/operate/runbook.md: code 10000',
       ],
       [
-        'a custom domain that leads to another Worker',
+        'the custom domain api.example.com leads to the Worker shop',
         () => {
-          configure(domain);
+          configure(WITH_DOMAIN);
           cloudflare.account.domains.push({ hostname: 'api.example.com', service: 'shop' });
         },
-        'the custom domain api.example.com leads to the Worker shop',
       ],
       [
-        'a misspelt name of the database of a Worker',
-        async () => {
-          await expectDeployed();
-          configure(misspelt);
-        },
-        `the account has no D1 database ${NAME}s, and the Worker ${NAME} serves already. Is a name in wrangler.toml misspelt?`,
+        `the account has no D1 database ${NAME}s, and the Worker ${NAME} serves already. Is a name`,
+        () => expectDeployed().then(() => configure(MISSPELT)),
       ],
       [
-        'a database that a restore has not filled',
-        () => place(NAME).sqlite.exec('CREATE TABLE database_identity (lineage text)'),
         'a restore of this database is not finished',
+        () => place('CREATE TABLE database_identity (lineage text)'),
       ],
       [
-        'a database with the tables of another application',
-        () => place(NAME).sqlite.exec('CREATE TABLE orders (id text)'),
-        `the database ${NAME} has the tables of another application (orders): is database_name in wrangler.toml misspelt?`,
+        `the database ${NAME} has the tables of another application (orders): is database_name in`,
+        () => place('CREATE TABLE orders (id text)'),
       ],
       [
-        'a database in another jurisdiction',
-        () => {
-          place(NAME);
-          configure(jurisdiction('eu'));
-        },
         `the database ${NAME} is in no jurisdiction, and JURISDICTION in wrangler.toml asks for the jurisdiction eu.`,
+        () => {
+          place('');
+          configure(inJurisdiction('eu'));
+        },
       ],
-    ])('%s', async (_, arrange, message) => {
+    ])('%s', async (message, arrange, args = []) => {
       await arrange();
       const before = contents();
-      const { code, stderr } = await deploy();
+      const { code, stderr } = await deploy(...args);
+      const [title, command] = args.includes('staging')
+        ? ['staging', 'npm run deploy -- --env staging']
+        : ['production', 'npm run deploy'];
       expect(code).toBe(1);
-      expect(stderr).toContain(`The deployment to production failed at the checks: ${message}`);
-      expect(stderr).toMatch(/\.\nNothing has changed\. `npm run deploy` may be repeated\.\n$/);
+      expect(stderr).toContain(`The deployment to ${title} failed at the checks: ${message}`);
+      expect(stderr).toContain(`.\nNothing has changed. \`${command}\` may be repeated.\n`);
       expect(contents()).toEqual(before);
     });
   });
@@ -334,25 +284,15 @@ describe('deploy', () => {
     const NAMESPACE = /^POST .*\/namespaces$/;
     const BATCH = { request: /^POST .*\/query$/, body: /batch/ };
     const LOST = { status: 502, isAfter: true, times: 1 };
-    const RESOURCES = 'No data was touched, and nothing that serves has changed.';
+    const CREATED = 'No data was touched, and nothing that serves has changed.';
     const MIGRATED = 'Migrations that were applied stay. Nothing that serves has changed.';
     const LIST = '`npx wrangler deployments list --env=staging` lists what serves.';
 
     it.each<[string, Fault | 'before' | 'after', string, string]>([
-      ['the database', { request: CREATION, status: 400 }, 'resources: code 10001', RESOURCES],
-      [
-        'its lost creation',
-        { ...LOST, request: CREATION },
-        'resources: Cloudflare gave',
-        RESOURCES,
-      ],
-      [
-        'a lost namespace',
-        { ...LOST, request: NAMESPACE },
-        'resources: Cloudflare gave',
-        RESOURCES,
-      ],
-      ['the bookmark', { request: /bookmark$/, status: 400 }, 'resources: code', RESOURCES],
+      ['the database', { request: CREATION, status: 400 }, 'resources: code 10001', CREATED],
+      ['its lost creation', { ...LOST, request: CREATION }, 'resources: Cloudflare gave', CREATED],
+      ['a lost namespace', { ...LOST, request: NAMESPACE }, 'resources: Cloudflare', CREATED],
+      ['the bookmark', { request: /bookmark$/, status: 400 }, 'resources: code', CREATED],
       ['the migration', { ...BATCH, status: 400 }, 'migrations: the migration 0000', MIGRATED],
       [
         'the replicas',
@@ -406,7 +346,7 @@ describe('deploy', () => {
 
   it('makes the missing resources of a Worker with --create, in the jurisdiction, and names the size of a full database', async () => {
     await expectDeployed();
-    configure((config) => jurisdiction('eu')(misspelt(config)));
+    configure(MISSPELT.replaceAll('JURISDICTION = ""', 'JURISDICTION = "eu"'));
     cloudflare.account.namespaces.length = 0;
     await expectDeployed('--create');
     const created = cloudflare.account.database(`${NAME}s`);
@@ -441,19 +381,19 @@ describe('deploy', () => {
     expect(down.stderr).toContain(
       '/api/health/detailed says that it is down: database, rate_limiter.\n',
     );
-    configure((config) => domain(config).replace('api.example.com', 'api.example.invalid'));
+    configure(WITH_DOMAIN.replace('api.example.com', 'api.example.invalid'));
     vi.stubEnv('SERVICE_ORIGIN', '');
-    const silent = await deploy();
-    expect(silent.code).toBe(1);
+    expect((await deploy()).stderr).toMatch(
+      /failed at the health check: version \S+ is deployed, and https:\/\/api\.example\.invalid\/api\/health\/detailed gets its responses from nothing that is usable \(\w+\)\. Request it again in some minutes/,
+    );
     const hanging = createServer(() => {}).listen(0, '127.0.0.1');
     await once(hanging, 'listening');
     vi.stubEnv('SERVICE_ORIGIN', `http://127.0.0.1:${(hanging.address() as AddressInfo).port}`);
-    expect((await deploy()).stderr).toContain('nothing that is usable (TimeoutError)');
+    const silent = await deploy();
+    expect(silent.code).toBe(1);
+    expect(silent.stderr).toContain('nothing that is usable (TimeoutError)');
     hanging.closeAllConnections();
     hanging.close();
-    expect(silent.stderr).toMatch(
-      /failed at the health check: version \S+ is deployed, and https:\/\/api\.example\.invalid\/api\/health\/detailed gets its responses from nothing that is usable \(\w+\)\. Request it again in some minutes/,
-    );
   });
 
   it('names the commit, and is undone as the runbook says: the earlier code under the settings of today', async () => {
@@ -466,7 +406,7 @@ describe('deploy', () => {
       for (const name of ['src/index.ts', 'package.json', 'package-lock.json']) {
         writeFileSync(join(directory, name), code);
       }
-      configure((config) => `${config}\n# ${settings}\n`);
+      configure(`${CONFIG}\n# ${settings}\n`);
       git('add', '-A');
       git('commit', '-qm', subject);
     };

@@ -113,7 +113,7 @@ export class CloudflareApi {
         signal: AbortSignal.timeout(ATTEMPT_DEADLINE_MS),
       });
     } catch (error) {
-      return { fault: `its API cannot be reached (${causeOf(error)})`, waitMs: 0 };
+      return { fault: `its API cannot be reached (${describeCause(error)})`, waitMs: 0 };
     }
     return judge(path, response, await response.json().catch(() => undefined));
   }
@@ -145,7 +145,7 @@ function judge(path: string, { ok, status, headers }: Response, body: unknown): 
 }
 
 /** Returns why no response came, e.g. `ECONNREFUSED` or `TimeoutError`. */
-export function causeOf(error: unknown): string {
+export function describeCause(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   if (!(cause instanceof Error)) return String(cause);
   return 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.name;

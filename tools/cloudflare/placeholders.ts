@@ -10,7 +10,7 @@ export function withTextParameters(
 ): { sql: string; params: string[] } {
   const params: string[] = [];
   const literals = values.map((value) =>
-    typeof value === 'string' ? `?${params.push(value)}` : literalOf(value),
+    typeof value === 'string' ? `?${params.push(value)}` : formatLiteral(value),
   );
   let last = 0;
   const written = sql.replace(TOKEN, (token, digits: string | undefined) => {
@@ -23,7 +23,7 @@ export function withTextParameters(
   return { sql: written, params };
 }
 
-function literalOf(value: unknown): string {
+function formatLiteral(value: unknown): string {
   if (value === null) return 'NULL';
   if (typeof value === 'boolean') return value ? '1' : '0';
   // In parentheses: a minus sign after another one would begin a comment.

@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { UserError } from '../command-line/user-error.ts';
 import type { Deployment } from '../configuration/wrangler-config.ts';
 import type { Account } from './account.ts';
-import { causeOf } from './api.ts';
+import { describeCause } from './api.ts';
 
 /** Cloudflare takes tags of 25 and messages of 100 characters. */
 const TAG_CHARACTERS = 12;
@@ -90,6 +90,6 @@ async function readHealth(url: string, version: string, worker: string, waitMs: 
     const names = Object.keys(dependencies).filter((name) => dependencies[name]?.status === 'down');
     return { status, responder: deployment?.id ?? 'an unknown version', down: names.join(', ') };
   } catch (error) {
-    return { responder: `nothing that is usable (${causeOf(error)})` };
+    return { responder: `nothing that is usable (${describeCause(error)})` };
   }
 }

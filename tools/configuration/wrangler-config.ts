@@ -51,9 +51,9 @@ export function resolveVars(
   environment?: string,
 ): ReadonlyMap<string, string> {
   const { vars } = getOwn(config, environment);
-  const textOf = (value: unknown) =>
+  const format = (value: unknown) =>
     typeof value === 'object' ? JSON.stringify(value) : String(value);
-  return new Map(Object.entries(vars).map(([name, value]) => [name, textOf(value)]));
+  return new Map(Object.entries(vars).map(([name, value]) => [name, format(value)]));
 }
 
 /** Rejects vars that the Worker rejects, and names of another environment. */

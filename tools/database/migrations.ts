@@ -43,7 +43,7 @@ export async function migrate(database: D1Database): Promise<string[]> {
   await database.prepare(RECORDS).run();
   const record = database.prepare('INSERT INTO d1_migrations (name) VALUES (?)');
   for (const name of pending) {
-    const statements = textOf(name).split(BREAKPOINT);
+    const statements = readMigration(name).split(BREAKPOINT);
     const prepared = statements.map((statement) => database.prepare(statement));
     try {
       await database.batch([...prepared, record.bind(name)]);
@@ -63,14 +63,14 @@ export function migrationNames(): string[] {
 }
 
 /** Returns the faults of all migrations, each with the name of its file. */
-export function faultsOfMigrations(): string[] {
+export function findMigrationFaults(): string[] {
   return migrationNames().flatMap((name) =>
-    faultsOfMigration(textOf(name)).map((fault) => `${name} has ${fault}`),
+    findNonAdditions(readMigration(name)).map((fault) => `${name} has ${fault}`),
   );
 }
 
 /** Returns the statements that do more than add: the version before must work too. */
-export function faultsOfMigration(sql: string): string[] {
+export function findNonAdditions(sql: string): string[] {
   const statements = sql
     .replaceAll(BREAKPOINT, ';')
     .replaceAll(TEXT_OR_COMMENT, (match) => (match.startsWith("'") ? "''" : ' '))
@@ -86,6 +86,6 @@ export function faultsOfMigration(sql: string): string[] {
   });
 }
 
-function textOf(name: string): string {
+function readMigration(name: string): string {
   return readFileSync(join(FOLDER, name), 'utf8');
 }
