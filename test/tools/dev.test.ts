@@ -149,7 +149,7 @@ it.each(VICTIMS)(
     expect(readFileSync(join(project.directory, '.dev.vars'), 'utf8')).toBe(vars);
     // The bundle is not minified: its stack names functions. The log comes through wrangler, which
     // may take longer than Vitest's second.
-    const stack = /"cause":"[^"]*\bat guard\w* \(file:[^)]*\/dev-worker\.js:\d+:\d+\)/;
+    const stack = /"cause":"[^"]*\bat [a-zA-Z]{8,} \(file:[^)]*\/dev-worker\.js:\d+:\d+\)/;
     await expect.poll(faulty.output, { timeout: 20_000 }).toMatch(stack);
     await killAlone(faulty, victim);
   },
