@@ -8,7 +8,6 @@ import {
   requireOwnDomains,
   switchReplicasOn,
 } from './cloudflare/resources.ts';
-import { restDatabase } from './cloudflare/rest-database.ts';
 import { awaitHealth, describeCommit, findServed } from './cloudflare/version.ts';
 import { runForDeployment, runWrangler } from './cloudflare/wrangler.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
@@ -19,6 +18,7 @@ import { messageOf, needsNoStack, UserError } from './command-line/user-error.ts
 import { type Deployment, loadValidDeployment } from './configuration/wrangler-config.ts';
 import { rejectOtherTables, rejectUnfinishedRestore } from './database/identity.ts';
 import { findMigrationFaults, migrate } from './database/migrations.ts';
+import { restDatabase } from './database/rest-database.ts';
 
 const USAGE = `Usage: npm run deploy [-- [--env NAME] [--location HINT] [--create] [--no-replicas]]
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import * as z from 'zod';
 import { messageOf, UserError } from '../command-line/user-error.ts';
-import { databaseOf } from '../database/local.ts';
+import { wrapSqlite } from '../database/local.ts';
 import { HEAD } from './dump.ts';
 
 const counts = z.record(z.string(), z.int());
@@ -24,7 +24,7 @@ export async function loadDump(file: string, folder: string) {
       }
       rows += count;
     }
-    return { title, rows, scratch: databaseOf(sqlite), [Symbol.dispose]: () => sqlite.close() };
+    return { title, rows, scratch: wrapSqlite(sqlite), [Symbol.dispose]: () => sqlite.close() };
   } catch (error) {
     sqlite.close();
     const message = messageOf(error);

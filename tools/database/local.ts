@@ -1,44 +1,67 @@
 /** The local database: the SQLite file that `dev` uses too, or a database in memory. */
 
+import { createHash, createHmac } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
-import { databaseOver, type Query } from '../cloudflare/rest-database.ts';
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
+import { databaseOver } from './d1.ts';
 
 export type OpenDatabase = { database: D1Database; close: () => Promise<void> };
 
-const FOLDER = join(PROJECT_DIRECTORY, '.wrangler/state/v3/d1/miniflare-D1DatabaseObject');
-/** The runtime names the file by a hash of `DB`, the `preview_database_id` of wrangler.toml. */
-const FILE = 'e7352547963de7050bd7d94658afc4fe78b61811b7815da12d90be8e863abf4d.sqlite';
+/** The class of the runtime's D1 databases, which are Durable Objects. */
+const CLASS = 'miniflare-D1DatabaseObject';
+const FOLDER = join(PROJECT_DIRECTORY, '.wrangler/state/v3/d1', CLASS);
+/** The `preview_database_id` of wrangler.toml. */
+const NAME = 'DB';
 const MAX_BUSY_MS = 60_000;
 
 /** Opens the database of `dev`. The caller closes it. */
 export function openLocal(folder = FOLDER): OpenDatabase {
   mkdirSync(folder, { recursive: true });
-  const sqlite = new DatabaseSync(join(folder, FILE), { timeout: MAX_BUSY_MS });
+  const file = join(folder, `${hashObjectName(CLASS, NAME)}.sqlite`);
+  const sqlite = new DatabaseSync(file, { timeout: MAX_BUSY_MS });
   sqlite.exec('PRAGMA journal_mode = WAL');
-  return { database: databaseOf(sqlite), close: async () => sqlite.close() };
+  return { database: wrapSqlite(sqlite), close: async () => sqlite.close() };
 }
 
 export function openInMemory(): OpenDatabase {
   const sqlite = new DatabaseSync(':memory:');
-  return { database: databaseOf(sqlite), close: async () => sqlite.close() };
+  return { database: wrapSqlite(sqlite), close: async () => sqlite.close() };
 }
 
-/** Gives a SQLite database the interface of D1. A batch is one transaction. */
-export function databaseOf(sqlite: DatabaseSync): D1Database {
-  const run = ({ sql, params }: Query) => ({ results: sqlite.prepare(sql).all(...params) });
-  return databaseOver(async (body) => {
+/** Gives a SQLite database the interface of D1. */
+export function wrapSqlite(sqlite: DatabaseSync): D1Database {
+  return databaseOver(async (queries) => {
     await new Promise(setImmediate); // Lets signals and timers in during a long import.
-    if (!('batch' in body)) return [run(body)];
-    sqlite.exec('BEGIN IMMEDIATE');
+    // A read alone waits for no lock.
+    const isBatch = queries.length > 1;
+    if (isBatch) sqlite.exec('BEGIN IMMEDIATE');
     try {
-      const results = body.batch.map(run);
-      sqlite.exec('COMMIT');
+      const results = queries.map(({ sql, values }) =>
+        sqlite.prepare(sql).all(...values.map(convertValue)),
+      );
+      if (isBatch) sqlite.exec('COMMIT');
       return results;
     } finally {
       if (sqlite.isTransaction) sqlite.exec('ROLLBACK');
     }
   });
+}
+
+/** SQLite's integers are bound as `bigint`: Node binds every number as a real one. */
+function convertValue(value: unknown): SQLInputValue {
+  if (typeof value === 'boolean') return value ? 1n : 0n;
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value;
+  if (typeof value === 'string' || value === null) return value;
+  throw new Error(`D1 cannot bind a ${typeof value}`);
+}
+
+/** Returns the id of a Durable Object, by which the runtime names its file. */
+function hashObjectName(className: string, name: string): string {
+  const key = createHash('sha256').update(className).digest();
+  const sign = (data: string | Buffer) =>
+    createHmac('sha256', key).update(data).digest().subarray(0, 16);
+  const half = sign(name);
+  return Buffer.concat([half, sign(half)]).toString('hex');
 }

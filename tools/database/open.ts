@@ -2,11 +2,11 @@
 
 import { openAccount } from '../cloudflare/account.ts';
 import { getDatabase } from '../cloudflare/resources.ts';
-import { restDatabase } from '../cloudflare/rest-database.ts';
 import { withLocalLock } from '../command-line/local-lock.ts';
 import type { Target } from '../command-line/target.ts';
 import { loadDeployment } from '../configuration/wrangler-config.ts';
 import { type OpenDatabase, openInMemory, openLocal } from './local.ts';
+import { restDatabase } from './rest-database.ts';
 
 /** Opens the database that `dev` serves, one in memory or a deployed one. The caller closes it. */
 export async function openDatabase(

@@ -4,8 +4,9 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import * as z from 'zod';
-import { databaseOver } from '../../../tools/cloudflare/rest-database.ts';
+import { databaseOver } from '../../../tools/database/d1.ts';
 import { migrationNames } from '../../../tools/database/migrations.ts';
+import { withTextParameters } from '../../../tools/database/placeholders.ts';
 
 /** D1's published schema: parameters are strings. */
 const query = z.object({ sql: z.string(), params: z.array(z.string()).optional() });
@@ -74,7 +75,10 @@ export class Database {
 
   /** Returns the interface of D1 that commands have with `--remote`, without the requests. */
   get binding(): D1Database {
-    return databaseOver(async (body) => this.#run(body));
+    return databaseOver(async (queries) => {
+      const batch = queries.map(({ sql, values }) => withTextParameters(sql, values));
+      return this.#run({ batch }).map(({ results }) => results);
+    });
   }
 
   /** Returns the result of a request of D1's REST interface. */

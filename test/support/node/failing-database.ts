@@ -1,4 +1,4 @@
-import { databaseOver } from '../../../tools/cloudflare/rest-database.ts';
+import { databaseOver } from '../../../tools/database/d1.ts';
 
 /** The message of a call that fails. */
 export const GONE = 'the connection is gone';
@@ -10,13 +10,12 @@ export function failingDatabase(
   database: D1Database,
   fateOf: (sql: string) => 'before' | 'after' | undefined,
 ): D1Database {
-  return databaseOver(async (body) => {
-    const queries = 'batch' in body ? body.batch : [body];
+  return databaseOver(async (queries) => {
     const fate = fateOf(queries.map(({ sql }) => sql).join(';\n'));
     if (fate === 'before') throw new Error(GONE);
-    const statements = queries.map(({ sql, params }) => database.prepare(sql).bind(...params));
-    const results = await database.batch<Record<string, unknown>>(statements);
+    const statements = queries.map(({ sql, values }) => database.prepare(sql).bind(...values));
+    const all = await database.batch<Record<string, unknown>>(statements);
     if (fate === 'after') throw new Error(GONE);
-    return results;
+    return all.map(({ results }) => results);
   });
 }

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { openLocal } from '../../../tools/database/local.ts';
+import { openInMemory, openLocal } from '../../../tools/database/local.ts';
 
 /** Locks the database file of a folder for 300 ms, and says when. */
 const LOCK = `
@@ -28,5 +28,12 @@ it('a batch is applied as a whole, or not at all, when another program has unloc
   await database.batch([add.bind(1), add.bind(2)]);
   await expect(database.batch([add.bind(3), add.bind(null)])).rejects.toThrow('NOT NULL');
   expect(await database.prepare('SELECT sum(a) AS sum FROM t').first('sum')).toBe(3);
+  await close();
+});
+
+it('values have the types that D1 gives them in the statements of its REST interface', async () => {
+  const { database, close } = openInMemory();
+  const types = database.prepare('SELECT typeof(?2) || typeof(?1) || typeof(?3) AS types');
+  expect(await types.bind(1.5, 1, true).first('types')).toBe('integerrealinteger');
   await close();
 });

@@ -1,7 +1,7 @@
 /** `import-listings --remote` against a stand-in of Cloudflare that fails at each call. */
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { restDatabase } from '../../../tools/cloudflare/rest-database.ts';
+import { restDatabase } from '../../../tools/database/rest-database.ts';
 import { importListings } from '../../../tools/import/command.ts';
 import { CloudflareStandIn } from '../../support/cloudflare/stand-in.ts';
 import { runImportOn } from '../../support/node/in-process.ts';

@@ -1,0 +1,24 @@
+/**
+ * A deployed database over Cloudflare's REST API. A batch is one request and one transaction. It
+ * needs the right to D1 alone: wrangler's remote bindings would put a Worker on the account.
+ */
+
+import * as z from 'zod';
+import type { Account } from '../cloudflare/account.ts';
+import { databaseOver } from './d1.ts';
+import { withTextParameters } from './placeholders.ts';
+
+/** Of a response, only the rows are used. */
+const response = z.array(
+  z.looseObject({ results: z.array(z.record(z.string(), z.unknown())).default([]) }),
+);
+
+export function restDatabase(account: Account, databaseId: string): D1Database {
+  const path = `${account.path}/d1/database/${databaseId}/query`;
+  return databaseOver(async (queries) => {
+    const batch = queries.map(({ sql, values }) => withTextParameters(sql, values));
+    const body = batch.length === 1 ? batch[0] : { batch };
+    const all = await account.api.call(response, 'POST', path, { body });
+    return all.map(({ results }) => results);
+  });
+}
