@@ -104,6 +104,8 @@ export class CloudflareApi {
   /** Throws `Rejected`. */
   async #attempt(method: string, path: string, { query, body }: CallOptions): Promise<Attempt> {
     const search = query === undefined ? '' : `?${new URLSearchParams(query)}`;
+    // The server may have closed an idle connection meanwhile. Node notices it in this turn.
+    await new Promise(setImmediate);
     let response: Response;
     try {
       response = await fetch(`${this.#base}${path}${search}`, {

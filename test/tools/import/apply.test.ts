@@ -176,6 +176,26 @@ it('the heads of a large catalogue are read page by page, each once', async () =
   expect(stderr).toContain('leaves out 10000 of the 10000 public listings');
 });
 
+it('an import that fills the disk leaves no staged row', async () => {
+  const pragma = async (name: string) => {
+    const row = await imports.database.prepare(`PRAGMA ${name}`).first<Record<string, number>>();
+    return Object.values(row ?? {})[0] ?? 0;
+  };
+  await loadHomes(propertyOf({ slug: 'before' }));
+  await pragma(`max_page_count = ${(await pragma('page_count')) + 300}`);
+  const description = { en: 'x'.repeat(20_000) };
+  const many = Array.from({ length: 100 }, (_, at) =>
+    propertyOf({ slug: `many-${at}`, description }),
+  );
+  const { code, stderr } = await imports.load({ properties: many });
+  await pragma(`max_page_count = ${2 ** 30}`);
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringMatching(/ is full.*\nNothing was changed\.\n$/),
+  ]);
+  expect(imports.rows('SELECT kind FROM import_staging')).toEqual([{ kind: 'applied' }]);
+});
+
 describe('an import that another one overtakes', () => {
   const first = propertyOf({ slug: 'first', location_id: BAY });
   const second = propertyOf({ slug: 'second', location_id: BAY });

@@ -70,8 +70,10 @@ const PROGRAMS = {
   npm: ['npm', 'run', 'import-listings', '--', 'many.json'],
 };
 
-/** Starts a program as the leader of a process group; resolves when it has printed a count. */
-async function startImport([command = '', ...args]: readonly string[]) {
+type Phase = 'checked' | 'staged';
+
+/** Starts a program as the leader of a process group; resolves when it is in the phase. */
+async function startImport([command = '', ...args]: readonly string[], phase: Phase) {
   // Another text each time, so that there is always something to write.
   const name = crypto.randomUUID();
   const properties = Array.from({ length: LISTINGS }, (_, index) =>
@@ -92,7 +94,7 @@ async function startImport([command = '', ...args]: readonly string[]) {
   await new Promise<void>((resolve, reject) => {
     child.stdout.on('data', (data: Buffer) => {
       output += data.toString();
-      if (output.includes(` of ${LISTINGS} listings`)) resolve();
+      if (output.includes(` of ${LISTINGS} listings ${phase}`)) resolve();
     });
     child.on('exit', () => reject(new Error(`the import ended before it was killed:\n${output}`)));
   });
@@ -109,22 +111,19 @@ function survivorsOf({ pid }: ChildProcess): string[] {
 }
 
 /** The signal that no program can see coming, and Ctrl+C. `FULL=1` tries the others too. */
-const KILLS = [
-  ['SIGKILL', 'program'],
-  ['SIGINT', 'npm'],
-  ...(process.env.FULL
-    ? ([
-        ['SIGKILL', 'npm'],
-        ['SIGINT', 'program'],
-        ['SIGTERM', 'program'],
-        ['SIGTERM', 'npm'],
-      ] as const)
-    : []),
-] as const;
+const KILLS: [signal: NodeJS.Signals, to: keyof typeof PROGRAMS, phase: Phase][] = [
+  ['SIGKILL', 'program', 'staged'],
+  ['SIGINT', 'npm', 'checked'],
+];
+if (process.env.FULL) {
+  for (const signal of ['SIGKILL', 'SIGINT', 'SIGTERM'] as const) {
+    KILLS.push([signal, 'npm', 'staged'], [signal, 'program', 'checked']);
+  }
+}
 
 describe('an import leaves nothing running, and no file', () => {
-  it.each(KILLS)('when %s is sent to %s', async (signal, to) => {
-    const { child, output } = await startImport(PROGRAMS[to]);
+  it.each(KILLS)('when %s is sent to %s while rows are %s', async (signal, to, phase) => {
+    const { child, output } = await startImport(PROGRAMS[to], phase);
     try {
       child.kill(signal);
       await expect.poll(() => survivorsOf(child), { timeout: 10_000 }).toEqual([]);
@@ -136,6 +135,26 @@ describe('an import leaves nothing running, and no file', () => {
       if (survivorsOf(child).length > 0 && child.pid) process.kill(-child.pid, 'SIGKILL');
     }
   });
+
+  it.each([
+    ['before', '1 listing: 1 added, 0 changed'],
+    ['after', '1 listing: 0 added, 0 changed, 1 unchanged'],
+  ])(
+    'when it is killed just %s its commit: nothing of it is stored, or all',
+    async (moment, again) => {
+      const kill = `if (sql === 'COMMIT') process.kill(process.pid, 'SIGKILL')`;
+      const [before, after] = moment === 'before' ? [kill, ''] : ['', kill];
+      const code = `import { DatabaseSync } from 'node:sqlite';
+      const { exec } = DatabaseSync.prototype;
+      DatabaseSync.prototype.exec = function (sql) { ${before}; exec.call(this, sql); ${after} };`;
+      const preload = `--import=data:text/javascript,${encodeURIComponent(code)}`;
+      const file = { properties: [propertyOf({ slug: `killed-${moment}` })] };
+      project.environment = { NODE_OPTIONS: `${process.env.NODE_OPTIONS} ${preload}` };
+      expect(await load(file)).toMatchObject({ code: null, stdout: '' });
+      project.environment = {};
+      expect((await load(file)).stdout).toContain(again);
+    },
+  );
 
   it('and the next import does its work', async () => {
     const next = await project.run('import-listings.ts', 'tools/samples/listings.json');

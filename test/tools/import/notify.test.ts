@@ -1,9 +1,9 @@
 /** `--notify` tells a site's build hook that the feed shows something new. */
 
 import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { Webhook } from 'standardwebhooks';
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { propertyOf } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
@@ -16,8 +16,8 @@ const imports = openMemoryImports();
 let hook: Server;
 let address = '';
 let host = '';
-const received: { headers: IncomingHttpHeaders; body: string; method: string | undefined }[] = [];
-/** The statuses of the next responses. 0 closes the connection. */
+const received: (Pick<IncomingMessage, 'headers' | 'method' | 'url'> & { body: string })[] = [];
+/** The statuses of the next responses. 0 closes the connection, and 1 never responds. */
 const statuses: number[] = [];
 
 beforeAll(async () => {
@@ -25,8 +25,10 @@ beforeAll(async () => {
   hook = createServer(async (request, response) => {
     let body = '';
     for await (const chunk of request) body += String(chunk);
-    received.push({ headers: request.headers, body, method: request.method });
+    const { headers, method, url } = request;
+    received.push({ headers, method, url, body });
     const status = statuses.shift() ?? 200;
+    if (status === 1) return;
     if (status === 0) return request.socket.destroy();
     return response.writeHead(status, { location: `${address}/elsewhere` }).end();
   }).listen(0, '127.0.0.1');
@@ -42,6 +44,7 @@ afterEach(() => {
 });
 afterAll(() => {
   hook.close();
+  hook.closeAllConnections();
 });
 
 const event = z.strictObject({
@@ -112,14 +115,18 @@ it('names the slugs of changed listings, former ones too, and of more than a hun
   expect(await slugsOf(...many.map((each) => ({ ...each, name: 'Other' })))).toBeNull();
 });
 
-it('a hook that fails three times under one id is a warning: the import is done', async () => {
-  statuses.push(302, 0, 404);
+it('a hook that fails, hangs and redirects gets three attempts under one id, and a warning', async () => {
+  statuses.push(0, 1, 302);
+  const { timeout } = AbortSignal;
+  const deadlines = vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => timeout(ms / 100));
   const file = { properties: [propertyOf({ slug: 'once-more' })] };
   expect(await imports.load(file, '--notify', address)).toMatchObject({
     code: 0,
-    stderr: `Warning: ${host} was not notified: it responded with 404, three times. The import is done.\n`,
+    stderr: `Warning: ${host} was not notified: it responded with 302 and redirects to ${address}/elsewhere, which is not followed, three times. The import is done.\n`,
   });
-  expect(received).toHaveLength(3);
+  expect(deadlines.mock.calls).toEqual([[10_000], [10_000], [10_000]]);
+  deadlines.mockRestore();
+  expect(received.map(({ url }) => url)).toEqual(['/build', '/build', '/build']);
   expect(new Set(received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
   expect(received[0]?.headers['webhook-signature']).toBeUndefined();
   expect(await imports.stored('once-more')).toMatchObject({ name: 'Home' });

@@ -1,9 +1,14 @@
 /** The report of an import: dry runs, pruned listings, emptied fields, and quality. */
 
-import { readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
+import { importListings } from '../../../tools/import/command.ts';
+import { runImportOn } from '../../support/node/in-process.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
+import { tapD1 } from '../../support/tap.ts';
 
 const SAMPLES = readFileSync('tools/samples/listings.json', 'utf8');
 const HOME = 'casa-ginebrera';
@@ -136,6 +141,26 @@ describe('an import that empties fields', () => {
     const { stderr } = await imports.load(file);
     expect(stderr).toContain(`Warning: emptied ${name} of 1 listing: ${HOME}\n`);
   });
+});
+
+it('a file to undo an import is never replaced, and is gone if the import fails', async () => {
+  const undo = join(mkdtempSync(join(tmpdir(), 'undo-')), 'undo.json');
+  const patch = { properties: [{ slug: HOME, city: 'Inca' }] };
+  writeFileSync(undo, 'mine');
+  const { code, stderr } = await imports.load(patch, '--patch', '--undo', undo);
+  expect([code, readFileSync(undo, 'utf8')]).toEqual([1, 'mine']);
+  expect(stderr).toMatch(
+    /^The file that would undo the import is not written: .*: file already exists\. With --no-undo there is none\.\nNothing was changed\.\n$/,
+  );
+  rmSync(undo);
+  const failing = tapD1(imports.database, (call) => {
+    return existsSync(undo) ? Promise.reject(new Error('D1 has failed')) : call();
+  });
+  const path = join(undo, '../patch.json');
+  writeFileSync(path, JSON.stringify(patch));
+  const failed = await runImportOn(failing, importListings, path, '--patch', '--undo', undo);
+  expect(failed.stderr).toBe('The import failed: D1 has failed\nNothing was changed.\n');
+  expect(existsSync(undo)).toBe(false);
 });
 
 it('problems are red and warnings yellow where there are colours', async () => {

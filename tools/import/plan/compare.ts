@@ -58,8 +58,6 @@ export async function compare(
   };
   let compared = unchanged.length;
   options.onProgress('checked', compared, total);
-  // A database may close an idle connection during the plan. Node notices it in this turn.
-  await new Promise((resolve) => setTimeout(resolve, 0));
   for await (const each of replacementsOf({ ...plan, records }, stored, options)) {
     if (each.reason === 'file') {
       compared += 1;

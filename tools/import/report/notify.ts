@@ -54,7 +54,11 @@ export async function notify(
       });
       await response.body?.cancel();
       if (response.ok) return undefined;
-      failure = `it responded with ${response.status}`;
+      // The signed message is for this address alone.
+      const location = response.headers.get('location');
+      const target =
+        location === null ? '' : ` and redirects to ${location}, which is not followed`;
+      failure = `it responded with ${response.status}${target}`;
     } catch (error) {
       failure =
         error instanceof Error && error.name === 'TimeoutError' ? 'no response' : 'no connection';

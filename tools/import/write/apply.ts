@@ -6,7 +6,7 @@
 
 import { messageOf } from '../../command-line/user-error.ts';
 import { readState } from '../read/store.ts';
-import type { Staged } from './stage.ts';
+import { type Staged, unstage } from './stage.ts';
 
 /** A row of the staging table cannot be null. */
 const GUARD_FAILURE = /NOT NULL constraint failed: import_staging\.row/;
@@ -79,6 +79,7 @@ export async function apply(
       throw new OutcomeUnknown(messageOf(error), { cause: fault });
     });
     if (state.lastImport === importId) return 'applied';
+    await unstage(database, importId);
     const why = messageOf(fault);
     if (GUARD_FAILURE.test(why)) return 'overtaken';
     throw new Error(why, { cause: fault });

@@ -21,13 +21,25 @@ export async function stage(
   const importId = crypto.randomUUID();
   let rows = 0;
   const all = stagedRows(records, listings, newestChange, Date.now());
-  for (const batch of batchesOf(all, (json) => Buffer.byteLength(json))) {
-    await database.prepare(STAGE).bind(`[${batch.join()}]`, importId).run();
-    rows += batch.length;
-    const done = rows - records.length;
-    if (done > 0) onProgress('staged', done, listings.length);
+  try {
+    for (const batch of batchesOf(all, (json) => Buffer.byteLength(json))) {
+      await database.prepare(STAGE).bind(`[${batch.join()}]`, importId).run();
+      rows += batch.length;
+      const done = rows - records.length;
+      if (done > 0) onProgress('staged', done, listings.length);
+    }
+  } catch (error) {
+    await unstage(database, importId);
+    throw error;
   }
   return { importId, rows };
+}
+
+/** Removes the rows of an import that failed: on a full disk, other programs need their room. */
+export async function unstage(database: D1Database, importId: string): Promise<void> {
+  const remove = database.prepare('DELETE FROM import_staging WHERE import_id = ?').bind(importId);
+  // The fault of the import is reported. The next import removes the rows too.
+  await remove.run().catch(() => undefined);
 }
 
 /** Changes follow `newestChange`, removals first: a slug is free before it is taken. */
