@@ -16,8 +16,8 @@ const toolSources = import.meta.glob<string>('../tools/**/*.ts', {
 
 /** The folders of `src` that every capability may import. */
 const SHARED = ['auth', 'http', 'storage'];
-/** The OpenAPI document and the development pages know every capability. */
-const KNOW_ALL = ['openapi', 'development'];
+/** The writer of the OpenAPI document, and the development pages. */
+const NOT_DEPLOYED = ['openapi', 'development'];
 /** The files with which a capability writes its chapter of the document. */
 const CHAPTER_WRITERS = /^openapi\/(chapter|list-resource|headers|error-resource)\.ts$/;
 
@@ -38,7 +38,7 @@ const tools = filesOf(toolSources, '../tools/');
 const folders = new Set(files.flatMap(({ path }) => path.split('/').slice(0, -1).slice(0, 1)));
 /** Every other folder: each may be changed without reading the others. */
 const capabilities = [...folders].filter(
-  (name) => !SHARED.includes(name) && !KNOW_ALL.includes(name),
+  (name) => !SHARED.includes(name) && !NOT_DEPLOYED.includes(name),
 );
 
 function targetsOf(file: (typeof files)[number]): string[] {
@@ -76,7 +76,7 @@ describe('the source tree', () => {
     const crossings = files.flatMap((file) => {
       const own = file.path.split('/')[0] ?? '';
       if (!capabilities.includes(own)) return [];
-      const others = [...capabilities, ...KNOW_ALL].filter((name) => name !== own);
+      const others = [...capabilities, ...NOT_DEPLOYED].filter((name) => name !== own);
       return targetsOf(file)
         .filter((target) => others.includes(target.split('/')[0] ?? ''))
         .filter((target) => !CHAPTER_WRITERS.test(target))
@@ -93,6 +93,7 @@ describe('the source tree', () => {
       /^((http|storage)\/|(config|deadline|schema|version)\.ts|auth\/named-keys\.ts)/,
     ],
     ['auth', /^auth\//, /^((auth|http|storage)\/|(config|deadline)\.ts|openapi\/chapter\.ts)/],
+    ['openapi', /^openapi\//, /^((openapi|http)\/|(schema|version)\.ts|rate-limit\/)/],
     ['deadline and schema', /^(deadline|schema)\.ts/, /^$/],
   ])('lets %s import nothing above them', (_, own, mayImport) => {
     const upward = files
@@ -131,6 +132,21 @@ describe('the source tree', () => {
     expect(targets.filter((target) => /\/(tools|test)\//.test(target))).toEqual([
       '../../../tools/samples/listings.json',
     ]);
+  });
+
+  it('has one kind of room for what describes the API, from which deployed code takes types alone', () => {
+    const deployed = Object.entries(sources).filter(
+      ([path]) => !/\/(openapi|development)\/|\/api-document\.ts/.test(path),
+    );
+    const values = deployed.flatMap(([path, text]) =>
+      [...text.matchAll(/^import (?!type )[^;]*from '[^']*openapi\/[^']*';/gm)].map(
+        ([line]) => `${path}: ${line}`,
+      ),
+    );
+    expect(values).toEqual([]);
+    for (const name of ['events', 'health', 'properties']) {
+      expect(files.some(({ path }) => path === `${name}/openapi/chapter.ts`)).toBe(true);
+    }
   });
 
   it('describes operations without the Worker, so that Node prints the document', () => {

@@ -2,7 +2,7 @@
 
 import { env } from 'cloudflare:workers';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createOpenApiDocument } from '../src/openapi/document.ts';
+import { createOpenApiDocument } from '../src/api-document.ts';
 import { expectError, expectStatus, get } from './support/http.ts';
 import { sourceOf, storeListings } from './support/listings.ts';
 import { type List, lists, storeRow } from './support/lists.ts';

@@ -1,6 +1,6 @@
 /** `npm run -s openapi`: prints the OpenAPI document. */
 
-import { createOpenApiDocument } from '../src/openapi/document.ts';
+import { createOpenApiDocument } from '../src/api-document.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 
 const USAGE = `Usage: npm run -s openapi

@@ -6,8 +6,8 @@
 import { Hono } from 'hono';
 // The package exports this file under no name.
 import scalar from '../../node_modules/@scalar/api-reference/dist/browser/standalone.js';
+import { createOpenApiDocument } from '../api-document.ts';
 import { type AppEnv, configOf } from '../config.ts';
-import { createOpenApiDocument } from '../openapi/document.ts';
 import startScript from './api-page.browser.js';
 import pageStyle from './api-page.css';
 import frameStyle from './frame.css';

@@ -9,6 +9,7 @@ import type { JsonObject } from '../http/json-body.ts';
 import { isNonEmpty, type Parsed, parseWith } from '../http/validate.ts';
 import { keyInUse } from './conflict.ts';
 import { type IngestContext, outcomeOf } from './ingest.ts';
+import type { IngestResult } from './openapi/resource.ts';
 import {
   canonicalBody,
   IDEMPOTENCY_KEY_HEADER,
@@ -18,7 +19,6 @@ import {
   identityOf,
   parseIngestRequest,
 } from './request.ts';
-import type { IngestResult } from './resource.ts';
 import { acceptKeyed, type Decision, lookUpKeys } from './store.ts';
 
 export const MAX_BATCH_EVENTS = 100;

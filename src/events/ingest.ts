@@ -13,9 +13,9 @@ import type { JsonObject } from '../http/json-body.ts';
 import { logFault } from '../http/log.ts';
 import type { Parsed } from '../http/validate.ts';
 import { conflictDetails } from './conflict.ts';
+import type { EventResource } from './openapi/resource.ts';
 import { cacheResponse, findCachedResponse } from './replay-cache.ts';
 import { type Identity, type IngestRequest, parseIngestRequest } from './request.ts';
-import type { EventResource } from './resource.ts';
 import {
   acceptKeyed,
   acceptKeyless,

@@ -9,8 +9,8 @@
 
 import { withDeadline } from '../deadline.ts';
 import { logFault } from '../http/log.ts';
+import type { EventResource } from './openapi/resource.ts';
 import type { Identity } from './request.ts';
-import type { EventResource } from './resource.ts';
 import { holdsKey, type IngestCall } from './store.ts';
 
 const KV_DEADLINE_MS = 1_000;

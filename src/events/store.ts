@@ -20,9 +20,9 @@ import {
   withinShare,
 } from '../storage/statement.ts';
 import { databaseIdentity } from '../storage/table.ts';
+import type { EventResource } from './openapi/resource.ts';
 import { type EventFilters, filters } from './parameters.ts';
 import type { Identity, IngestRequest } from './request.ts';
-import type { EventResource } from './resource.ts';
 import { events } from './table.ts';
 
 /** The request that sends the events. */

@@ -8,7 +8,7 @@ import { ApiError } from '../http/errors.ts';
 import { logFault } from '../http/log.ts';
 import { readD1 } from '../storage/d1.ts';
 import { VERSION } from '../version.ts';
-import type { detailedHealth } from './resource.ts';
+import type { detailedHealth } from './openapi/resource.ts';
 
 type Dependencies = z.infer<typeof detailedHealth>['dependencies'];
 type Dependency = Dependencies[keyof Dependencies];

@@ -124,7 +124,7 @@ function unreadable(message: string, cause?: unknown): ApiError {
 
 type Limits = { maxDepth: number; fields: readonly string[] };
 
-/** In the order of the document, at most `MAX_PROBLEMS`. `path` leads from the body to `container`. */
+/** In the order of the document, at most `MAX_PROBLEMS`. `path` leads to `container`. */
 function limitProblemsOf(
   container: JsonValue[] | JsonObject,
   limits: Limits,

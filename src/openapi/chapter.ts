@@ -63,7 +63,7 @@ type Operation = {
 };
 
 /** The operations of one capability, under a tag that names their reader. */
-type Chapter = {
+export type Chapter = {
   tag: { name: string; description: string };
   paths: ZodOpenApiPathsObject;
   /** The errors that have an `id`, as rows of a table. */

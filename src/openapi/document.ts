@@ -1,32 +1,9 @@
-/** The OpenAPI document, made from the chapters of the capabilities. */
+/** Writes the OpenAPI document from the chapters of capabilities. */
 
-import { createDocument, type ZodOpenApiOverride } from 'zod-openapi';
-import { securitySchemes } from '../auth/openapi/access.ts';
-import { eventChapter } from '../events/openapi/chapter.ts';
-import { healthChapter } from '../health/openapi/chapter.ts';
-import { propertyChapter } from '../properties/openapi/chapter.ts';
-import { WINDOW_SECONDS } from '../rate-limit/window.ts';
+import { createDocument, type ZodOpenApiObject, type ZodOpenApiOverride } from 'zod-openapi';
 import { VERSION } from '../version.ts';
+import type { Chapter } from './chapter.ts';
 import { portablePattern } from './portable-pattern.ts';
-
-const CHAPTERS = [propertyChapter, eventChapter, healthChapter];
-
-const INTRODUCTION = `
-A public feed of property listings, and domain events that are each stored once.
-
-**Credentials.** Send \`x-api-key\`. The feed also accepts an \`Authorization: Bearer\` token. Health needs no credentials.
-
-**Errors.** Every error has the same body: branch on \`error.code\`. \`X-Should-Retry\` says whether to send the same request again, and \`Retry-After\` how many seconds to wait. Send each event with an \`Idempotency-Key\`: then a repeated request stores it once. An unknown path is a 404, and another method is a 405 with \`Allow\`. HEAD is GET without a body.
-
-**Limits.** A client address may send 100 requests in ${WINDOW_SECONDS} seconds, and 200 further requests that send events, unless this deployment has other limits. \`X-RateLimit-Remaining\` is the number of requests left.
-`.trim();
-
-/** The errors that several operations have, as a table. */
-const ERRORS = [
-  '| error | meaning |',
-  '|---|---|',
-  ...new Set(CHAPTERS.flatMap(({ sharedErrors }) => sharedErrors).sort()),
-].join('\n');
 
 /**
  * Writes portable patterns, and the format of numbers: `double`, `int32`, or none for wider
@@ -81,24 +58,39 @@ function writeNullable(context: Parameters<typeof writeSchema>[0]): void {
   delete jsonSchema.anyOf;
 }
 
-/** Makes the document. In its `strict` form, for tests, responses have no unknown fields. */
-export function createOpenApiDocument(form: 'open' | 'strict' = 'open') {
+type Contents = {
+  /** Markdown. The errors that several operations share follow it as a table. */
+  introduction: string;
+  chapters: readonly Chapter[];
+  securitySchemes: NonNullable<ZodOpenApiObject['components']>['securitySchemes'];
+};
+
+/** In the `strict` form, for tests, responses have no unknown fields. */
+export type DocumentForm = 'open' | 'strict';
+
+/** Writes the document. */
+export function writeDocument(
+  { introduction, chapters, securitySchemes }: Contents,
+  form: DocumentForm,
+) {
+  const sharedErrors = new Set(chapters.flatMap((each) => each.sharedErrors).sort());
+  const errors = ['| error | meaning |', '|---|---|', ...sharedErrors].join('\n');
   return createDocument(
     {
       openapi: '3.1.1',
       info: {
         title: 'Events and property feed',
         version: VERSION,
-        description: `${INTRODUCTION}\n\n${ERRORS}`,
+        description: `${introduction}\n\n${errors}`,
         license: { name: 'MIT', url: 'https://spdx.org/licenses/MIT.html' },
         contact: { name: 'The maintainers of this service' },
       },
       servers: [
         { url: '/', description: 'The service that serves this document, local or production.' },
       ],
-      tags: CHAPTERS.map(({ tag }) => tag),
-      paths: Object.assign({}, ...CHAPTERS.map(({ paths }) => paths)),
-      components: { securitySchemes },
+      tags: chapters.map(({ tag }) => tag),
+      paths: Object.assign({}, ...chapters.map(({ paths }) => paths)),
+      components: { ...(securitySchemes && { securitySchemes }) },
     },
     {
       override: (context) => {

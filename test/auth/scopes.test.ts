@@ -7,9 +7,9 @@ import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers';
 import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
 import * as z from 'zod';
+import { createOpenApiDocument } from '../../src/api-document.ts';
 import { createApp } from '../../src/app.ts';
 import { declaredAccess } from '../../src/auth/require.ts';
-import { createOpenApiDocument } from '../../src/openapi/document.ts';
 import { codesIn, tableIn } from '../docs/tables.ts';
 import { API_KEY, expectDocumented, expectError, expectStatus, sendWith } from '../support/http.ts';
 import { namedKey } from '../support/keys.ts';

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { v5 } from 'uuid';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { createOpenApiDocument } from '../../src/openapi/document.ts';
+import { createOpenApiDocument } from '../../src/api-document.ts';
 import { API_KEY, exampleOf, SOON, useRig } from './example-rig.ts';
 
 const NAMESPACE = '3c0f4e0e-7b52-4d0c-9a56-1f2be2d7c9a4';

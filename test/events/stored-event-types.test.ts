@@ -3,7 +3,7 @@
 import { env } from 'cloudflare:workers';
 import { expect, it } from 'vitest';
 import * as z from 'zod';
-import { createOpenApiDocument } from '../../src/openapi/document.ts';
+import { createOpenApiDocument } from '../../src/api-document.ts';
 import { bookingCreated, expectEvent, ingest } from '../support/events.ts';
 import { expectStatus, get } from '../support/http.ts';
 

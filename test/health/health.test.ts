@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } fr
 import * as z from 'zod';
 import packageJson from '../../package.json';
 import { createApp } from '../../src/app.ts';
-import { detailedHealth, downHealth, health } from '../../src/health/resource.ts';
+import { detailedHealth, downHealth, health } from '../../src/health/openapi/resource.ts';
 import { expectStatus, freshAddress, sendWith } from '../support/http.ts';
 
 const DETAILED = '/api/health/detailed';

@@ -6,7 +6,7 @@
 import { env } from 'cloudflare:workers';
 import { beforeAll, expect, it } from 'vitest';
 import * as z from 'zod';
-import { createOpenApiDocument } from '../../src/openapi/document.ts';
+import { createOpenApiDocument } from '../../src/api-document.ts';
 import { expectStatus, get } from '../support/http.ts';
 import { storeListings } from '../support/listings.ts';
 import { sampleSources } from '../support/samples.ts';

@@ -3,7 +3,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { createOpenApiDocument } from '../../src/openapi/document.ts';
+import { createOpenApiDocument } from '../../src/api-document.ts';
 import { axeFindings, hasChromium, type Opened, openSamples } from '../support/node/browser.ts';
 
 const DESK = { width: 1280, height: 900 };

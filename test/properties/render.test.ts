@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { type Property, property } from '../../src/properties/openapi/resource.ts';
 import { render } from '../../src/properties/render.ts';
-import { type Property, property } from '../../src/properties/resource.ts';
 import type { Source } from '../../src/properties/source.ts';
 import { sourceOf } from '../support/listings.ts';
 

@@ -4,8 +4,8 @@
  */
 
 import { describe, expect, it } from 'vitest';
+import { property, propertyCard } from '../../src/properties/openapi/resource.ts';
 import { cardOf, RULES, render } from '../../src/properties/render.ts';
-import { property, propertyCard } from '../../src/properties/resource.ts';
 import type { Source } from '../../src/properties/source.ts';
 import { source } from '../../tools/import/read/listing-schemas.ts';
 

@@ -8,7 +8,7 @@ import { Converter } from '@apiture/openapi-down-convert';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { createOpenApiDocument } from '../../src/openapi/document.ts';
+import { createOpenApiDocument } from '../../src/api-document.ts';
 import { portablePattern } from '../../src/openapi/portable-pattern.ts';
 import { command } from '../../tools/openapi.ts';
 import { runHere } from '../support/node/in-process.ts';

@@ -8,7 +8,6 @@ import { invalidCursor } from '../../http/paging.ts';
 import {
   badParameter,
   chapter,
-  EXAMPLE_TIME,
   listExamples,
   pageExample,
   queryError,
@@ -21,59 +20,18 @@ import { name } from '../catalogue.ts';
 import { conflictDetails, keyInUse } from '../conflict.ts';
 import { listParameters } from '../parameters.ts';
 import { IDEMPOTENCY_KEY_HEADER, parseIngestRequest } from '../request.ts';
-import { type EventResource, event, type IngestResult, ingestResult } from '../resource.ts';
 import { noSuchEvent, unknownAfterId } from '../store.ts';
 import { anyStoredEvent, ingestBatchRequest, ingestRequest } from './event-types.ts';
+import { EXAMPLES } from './examples.ts';
+import { event, ingestResult } from './resource.ts';
 
 const MAX_BODY_KIB = MAX_BODY_BYTES / 1_024;
 const BATCH_KIB = BATCH_BODY.maxBytes / 1_024;
 
-const EXAMPLE_KEY = 'bk_1001-created';
-const EXAMPLE_BODY = {
-  event_type: 'booking.created',
-  aggregate_id: 'bk_1001',
-  aggregate_type: 'booking',
-  payload: {
-    check_in: '2027-06-01',
-    check_out: '2027-06-08',
-    guests: 2,
-    currency: 'EUR',
-    total_amount: 1450,
-  },
-};
-const EXAMPLE_CANCELLATION = {
-  event_type: 'booking.cancelled',
-  aggregate_id: 'bk_1001',
-  aggregate_type: 'booking',
-  payload: { reason: 'Change of plans', cancelled_at: '2027-02-01T10:00:00Z' },
-};
-const OTHER_BODY = { ...EXAMPLE_BODY, payload: { ...EXAMPLE_BODY.payload, guests: 3 } };
-const EXAMPLE_EVENT: EventResource = {
-  object: 'event',
-  id: 'd4a5f609-9495-587f-a981-0999a35626d6',
-  type: EXAMPLE_BODY.event_type,
-  status: 'pending',
-  created_at: EXAMPLE_TIME,
-};
-const EXAMPLE_REPLAY: EventResource = { ...EXAMPLE_EVENT, status: 'idempotent' };
-const { event_type: _, ...EXAMPLE_FIELDS } = EXAMPLE_BODY;
-const EXAMPLE_STORED_EVENT = {
-  ...EXAMPLE_EVENT,
-  ...EXAMPLE_FIELDS,
-  received_from: 'booking-system',
-  erased_at: null,
-};
-/** The `resume_cursor` of the last page of `aggregate_id=bk_1001&order=asc`. */
-const LAST_CURSOR =
-  '8_TbOUZ3miJbMiwiZXZlbnRzIiwiY2JjMjcxOTczZDNiZWI1MyIsWyIwZjRjMWQ5YTZiN2U0YzJmOGEzNWQxZTA3YjkyYzY0OCIsMl1d';
-/** The `next_cursor` of the first page of `limit=1`. */
-const NEXT_CURSOR =
-  'vQG-YZXYETxbMiwiZXZlbnRzIiwiMDNhZmEwMjUxZmUyYTg2OCIsWyIwZjRjMWQ5YTZiN2U0YzJmOGEzNWQxZTA3YjkyYzY0OCIsMl1d';
-
 /** The error of a stay that ends before it begins. */
 function stayError() {
   const payload = { check_in: '2027-06-08', check_out: '2027-06-01' };
-  const parsed = parseIngestRequest({ ...EXAMPLE_BODY, payload });
+  const parsed = parseIngestRequest({ ...EXAMPLES.body, payload });
   if (parsed.ok) throw new Error('the body of the example is valid');
   return validationError(parsed.problems);
 }
@@ -93,31 +51,6 @@ function bodyErrors(maxBytes: number) {
   ] as const;
 }
 
-const EXAMPLE_CANCELLATION_KEY = 'bk_1001-cancelled';
-const EXAMPLE_BATCH = [
-  { idempotency_key: EXAMPLE_KEY, ...EXAMPLE_BODY },
-  { idempotency_key: EXAMPLE_CANCELLATION_KEY, ...EXAMPLE_CANCELLATION },
-];
-const EXAMPLE_RESULTS: IngestResult[] = [
-  {
-    object: 'ingest_result',
-    idempotency_key: EXAMPLE_KEY,
-    outcome: 'replayed',
-    event: EXAMPLE_REPLAY,
-    error: null,
-  },
-  {
-    object: 'ingest_result',
-    idempotency_key: EXAMPLE_CANCELLATION_KEY,
-    outcome: 'accepted',
-    event: {
-      ...EXAMPLE_EVENT,
-      id: '8297629a-82f5-5eb4-978c-f38305436113',
-      type: EXAMPLE_CANCELLATION.event_type,
-    },
-    error: null,
-  },
-];
 const REPEATED_KEY = { path: 'events.1.idempotency_key', message: 'is the key of events.0 too' };
 
 const tag = {
@@ -143,8 +76,8 @@ export const eventChapter = chapter(tag, {
       description: 'The event.',
       schema: ingestRequest,
       examples: {
-        created: { summary: 'A booking was made', value: EXAMPLE_BODY },
-        cancelled: { summary: 'A booking was cancelled', value: EXAMPLE_CANCELLATION },
+        created: { summary: 'A booking was made', value: EXAMPLES.body },
+        cancelled: { summary: 'A booking was cancelled', value: EXAMPLES.cancellation },
       },
     },
     responses: {
@@ -161,7 +94,7 @@ export const eventChapter = chapter(tag, {
         },
         schema: event,
         examples: {
-          repeat: { summary: `A repeat with the key ${EXAMPLE_KEY}`, value: EXAMPLE_REPLAY },
+          repeat: { summary: `A repeat with the key ${EXAMPLES.key}`, value: EXAMPLES.replay },
         },
       },
       202: {
@@ -169,8 +102,8 @@ export const eventChapter = chapter(tag, {
         schema: event,
         examples: {
           accepted: {
-            summary: `The first request with the key ${EXAMPLE_KEY}`,
-            value: EXAMPLE_EVENT,
+            summary: `The first request with the key ${EXAMPLES.key}`,
+            value: EXAMPLES.event,
           },
         },
       },
@@ -183,7 +116,7 @@ export const eventChapter = chapter(tag, {
       {
         description:
           'The key was used for another body within the last 24 hours. `details` names up to 50 paths at which the bodies differ, if the caller sent the stored event or may read events.',
-        errors: [keyInUse(conflictDetails(EXAMPLE_BODY, OTHER_BODY))],
+        errors: [keyInUse(conflictDetails(EXAMPLES.body, EXAMPLES.otherBody))],
       },
       ...bodyErrors(MAX_BODY_BYTES),
     ],
@@ -197,7 +130,7 @@ export const eventChapter = chapter(tag, {
       description: 'The events.',
       schema: ingestBatchRequest,
       examples: {
-        outbox: { summary: 'Two events of a booking', value: { events: EXAMPLE_BATCH } },
+        outbox: { summary: 'Two events of a booking', value: { events: EXAMPLES.batch } },
       },
     },
     responses: {
@@ -210,7 +143,7 @@ export const eventChapter = chapter(tag, {
         examples: {
           results: {
             summary: 'The first event had been stored before, the second one is stored now',
-            value: pageExample(EXAMPLE_RESULTS, null),
+            value: pageExample(EXAMPLES.results, null),
           },
         },
       },
@@ -240,10 +173,14 @@ export const eventChapter = chapter(tag, {
           description: 'A page of events.',
         }),
         examples: listExamples(
-          pageExample([EXAMPLE_STORED_EVENT], NEXT_CURSOR, { resume_cursor: NEXT_CURSOR }),
+          pageExample([EXAMPLES.storedEvent], EXAMPLES.nextCursor, {
+            resume_cursor: EXAMPLES.nextCursor,
+          }),
           {
             summary: 'The last page of aggregate_id=bk_1001&order=asc',
-            value: pageExample([EXAMPLE_STORED_EVENT], null, { resume_cursor: LAST_CURSOR }),
+            value: pageExample([EXAMPLES.storedEvent], null, {
+              resume_cursor: EXAMPLES.lastCursor,
+            }),
           },
         ),
       },
@@ -258,14 +195,14 @@ export const eventChapter = chapter(tag, {
     path: z.object({
       id: uuid.meta({
         description: 'The id of the event.',
-        param: { example: EXAMPLE_EVENT.id },
+        param: { example: EXAMPLES.event.id },
       }),
     }),
     responses: {
       200: {
         description: 'The event.',
         schema: anyStoredEvent,
-        examples: { event: { summary: 'A booking was made', value: EXAMPLE_STORED_EVENT } },
+        examples: { event: { summary: 'A booking was made', value: EXAMPLES.storedEvent } },
       },
     },
     errors: [

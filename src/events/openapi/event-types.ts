@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { described } from '../../schema.ts';
 import { MAX_BATCH_EVENTS } from '../batch.ts';
 import { eventType, idempotencyKey, requestOf } from '../request.ts';
-import { storedEvent } from '../resource.ts';
+import { storedEvent } from './resource.ts';
 
 const types = eventType.options.map((type) => {
   const request = requestOf(type);

@@ -6,7 +6,7 @@ import { chapter, EXAMPLE_TIME, errorExample } from '../../openapi/chapter.ts';
 import { errorHeaders, headersOfErrors } from '../../openapi/headers.ts';
 import { VERSION } from '../../version.ts';
 import { databaseDown } from '../check.ts';
-import { detailedHealth, downHealth, health } from '../resource.ts';
+import { detailedHealth, downHealth, health } from './resource.ts';
 
 const DETAILED = { method: 'GET', path: '/api/health/detailed' } as const;
 

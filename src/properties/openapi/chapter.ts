@@ -20,8 +20,8 @@ import {
   listParameters,
   locationParameters,
 } from '../parameters.ts';
-import { changeList, locationResource, property, propertyCard } from '../resource.ts';
 import { EXAMPLES } from './examples.ts';
+import { changeList, locationResource, property, propertyCard } from './resource.ts';
 
 /** The request headers of a response that clients may cache. */
 const requestHeaders = {

@@ -4,8 +4,8 @@ import samples from '../../../tools/samples/listings.json' with { type: 'json' }
 import { EXAMPLE_TIME, pageExample } from '../../openapi/chapter.ts';
 import { inLanguages } from '../locale-map.ts';
 import { cardOf, render } from '../render.ts';
-import { type Property, property } from '../resource.ts';
 import type { Source } from '../source.ts';
+import { type Property, property } from './resource.ts';
 
 const { location_id, ...sample } = bySlug(samples.properties, 'casa-ginebrera');
 

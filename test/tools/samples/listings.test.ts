@@ -3,8 +3,8 @@
  */
 
 import { describe, expect, it } from 'vitest';
+import { property } from '../../../src/properties/openapi/resource.ts';
 import { render } from '../../../src/properties/render.ts';
-import { property } from '../../../src/properties/resource.ts';
 import { sampleSources } from '../../support/samples.ts';
 
 const listings = sampleSources()

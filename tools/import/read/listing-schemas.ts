@@ -5,8 +5,13 @@
 
 import * as z from 'zod';
 import { IN_WORDS } from '../../../src/http/validate.ts';
+import {
+  amenity,
+  location,
+  photoSection,
+  property,
+} from '../../../src/properties/openapi/resource.ts';
 import { publicStatus } from '../../../src/properties/parameters.ts';
-import { amenity, location, photoSection, property } from '../../../src/properties/resource.ts';
 import { plainTextOf, type RichText } from '../../../src/properties/rich-text.ts';
 import type { Source } from '../../../src/properties/source.ts';
 import {

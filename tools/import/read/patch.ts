@@ -4,7 +4,7 @@
  */
 
 import type * as z from 'zod';
-import { amenity } from '../../../src/properties/resource.ts';
+import { amenity } from '../../../src/properties/openapi/resource.ts';
 import type { Source } from '../../../src/properties/source.ts';
 import { didYouMean } from '../../command-line/nearest.ts';
 import { isMap } from './listing-schemas.ts';

@@ -2,7 +2,7 @@
 
 import { parse, v5 } from 'uuid';
 import * as z from 'zod';
-import { location } from '../../../src/properties/resource.ts';
+import { location } from '../../../src/properties/openapi/resource.ts';
 import { slug } from '../../../src/properties/slug.ts';
 import type { Source } from '../../../src/properties/source.ts';
 import { MAX_LIST_ENTRIES } from '../../../src/properties/text.ts';

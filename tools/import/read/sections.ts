@@ -1,7 +1,7 @@
 /** Reads the records of a listings file, and finds every problem in the file alone. Pure. */
 
 import * as z from 'zod';
-import { amenity } from '../../../src/properties/resource.ts';
+import { amenity } from '../../../src/properties/openapi/resource.ts';
 import { isMap } from './listing-schemas.ts';
 import { parsed } from './parse.ts';
 import { type Fault, type ImportProblem, nameOf, type RecordName, THE_FILE } from './problem.ts';

@@ -4,11 +4,11 @@
  */
 
 import * as z from 'zod';
-import { followedListOf } from '../openapi/list-resource.ts';
-import { described, lowerCaseUuid } from '../schema.ts';
-import { PROPERTY_TYPES, publicStatus } from './parameters.ts';
-import { slug } from './slug.ts';
-import { httpUrl, localeMap, MAX_LIST_ENTRIES, MAX_TEXT_CHARACTERS, text } from './text.ts';
+import { followedListOf } from '../../openapi/list-resource.ts';
+import { described, lowerCaseUuid } from '../../schema.ts';
+import { PROPERTY_TYPES, publicStatus } from '../parameters.ts';
+import { slug } from '../slug.ts';
+import { httpUrl, localeMap, MAX_LIST_ENTRIES, MAX_TEXT_CHARACTERS, text } from '../text.ts';
 
 export const location = z.strictObject({
   id: lowerCaseUuid.meta({

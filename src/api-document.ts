@@ -1,0 +1,25 @@
+/** The OpenAPI document of the API: beside app.ts, the only file that knows all capabilities. */
+
+import { securitySchemes } from './auth/openapi/access.ts';
+import { eventChapter } from './events/openapi/chapter.ts';
+import { healthChapter } from './health/openapi/chapter.ts';
+import { type DocumentForm, writeDocument } from './openapi/document.ts';
+import { propertyChapter } from './properties/openapi/chapter.ts';
+import { WINDOW_SECONDS } from './rate-limit/window.ts';
+
+const CHAPTERS = [propertyChapter, eventChapter, healthChapter];
+
+const INTRODUCTION = `
+A public feed of property listings, and domain events that are each stored once.
+
+**Credentials.** Send \`x-api-key\`. The feed also accepts an \`Authorization: Bearer\` token. Health needs no credentials.
+
+**Errors.** Every error has the same body: branch on \`error.code\`. \`X-Should-Retry\` says whether to send the same request again, and \`Retry-After\` how many seconds to wait. Send each event with an \`Idempotency-Key\`: then a repeated request stores it once. An unknown path is a 404, and another method is a 405 with \`Allow\`. HEAD is GET without a body.
+
+**Limits.** A client address may send 100 requests in ${WINDOW_SECONDS} seconds, and 200 further requests that send events, unless this deployment has other limits. \`X-RateLimit-Remaining\` is the number of requests left.
+`.trim();
+
+/** Makes the document. */
+export function createOpenApiDocument(form: DocumentForm = 'open') {
+  return writeDocument({ introduction: INTRODUCTION, chapters: CHAPTERS, securitySchemes }, form);
+}
