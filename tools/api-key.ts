@@ -8,12 +8,13 @@ import { resolveEnvironment } from './command-line/environment.ts';
 import { UserError } from './command-line/user-error.ts';
 import { readWranglerConfig, type WranglerConfig } from './configuration/wrangler-config.ts';
 
-const USAGE = `Usage: npm run -s api-key -- --name NAME --scope SCOPE... [--expires DATE] [--env NAME]
+const USAGE = `Usage: npm run -s api-key -- --name NAME --scope SCOPE... [--rate-limit N] [--expires DATE] [--env NAME]
 
 Makes a named API key: prints the key, which is shown this once, and the lines for wrangler.toml.
 
   --name NAME     who has the key: lower-case words joined by hyphens, such as marketing-site
   --scope SCOPE   what it opens, repeated or comma-separated: ${SCOPES.join(', ')}
+  --rate-limit N  its own limit, from 1 to 60000 requests per window, instead of the limits per address
   --expires DATE  the last day on which it is valid, in UTC, such as 2027-06-30
   --env NAME      an environment of wrangler.toml, such as staging, instead of production
 
@@ -23,6 +24,7 @@ Example: npm run -s api-key -- --name marketing-site --scope feed:read`;
 
 /** Begins every key, so that a key which is found can be recognized: "events and property feed". */
 const PREFIX = 'epf';
+const MAX_RATE_LIMIT = 60_000;
 
 type KeyOptions = ReturnType<typeof parseKeyOptions>;
 
@@ -43,10 +45,11 @@ function parseKeyOptions(args: string[], config = readWranglerConfig()) {
     name: { type: 'string' },
     scope: { type: 'string', multiple: true },
     expires: { type: 'string' },
+    'rate-limit': { type: 'string' },
     env: { type: 'string' },
   });
   const environment = resolveEnvironment(values.env);
-  const { name, scope = [], expires } = values;
+  const { name, scope = [], expires, 'rate-limit': rateLimit } = values;
   const scopes = scope.flatMap((each) => each.split(','));
   if (name === undefined) throw new UserError('--name is missing');
   if (scopes.length === 0) throw new UserError('--scope is missing');
@@ -60,7 +63,16 @@ function parseKeyOptions(args: string[], config = readWranglerConfig()) {
   if (namesIn(config, environment).includes(name)) {
     throw new UserError(`--name ${name} is the name of another key in wrangler.toml`);
   }
-  return { name, scopes: SCOPES.filter((each) => scopes.includes(each)), expires, environment };
+  if (
+    rateLimit !== undefined &&
+    !(/^[1-9]\d{0,4}$/.test(rateLimit) && +rateLimit <= MAX_RATE_LIMIT)
+  ) {
+    throw new UserError(
+      `--rate-limit ${rateLimit}: must be a whole number from 1 to ${MAX_RATE_LIMIT}`,
+    );
+  }
+  const inOrder = SCOPES.filter((each) => scopes.includes(each));
+  return { name, scopes: inOrder, expires, rateLimit, environment };
 }
 
 function requireValid(option: string, schema: z.ZodType, value: string): void {
@@ -75,7 +87,7 @@ function namesIn(config: WranglerConfig, environment: string | undefined): strin
   return knownKeys.parse(own?.vars.API_KEYS).map(({ name }) => name);
 }
 
-function printKey({ name, scopes, expires, environment }: KeyOptions): number {
+function printKey({ name, scopes, expires, rateLimit, environment }: KeyOptions): number {
   const key = `${PREFIX}_${name}_${randomBytes(32).toString('base64url')}`;
   const sha256 = hash('sha256', key);
   const table = environment === undefined ? 'vars' : `env.${environment}.vars`;
@@ -85,6 +97,7 @@ function printKey({ name, scopes, expires, environment }: KeyOptions): number {
     `scopes = [${scopes.map((each) => `"${each}"`).join(', ')}]`,
     `sha256 = "${sha256}"`,
     ...(expires === undefined ? [] : [`expires = "${expires}"`]),
+    ...(rateLimit === undefined ? [] : [`rate_limit = ${rateLimit}`]),
   ];
   console.error(
     'The key, shown this once. Below it: lines for the end of wrangler.toml. Then: npm run types\n',

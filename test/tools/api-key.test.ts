@@ -44,6 +44,12 @@ it('takes scopes repeated, comma-separated or both; today as a date; and another
   expect(made?.scopes).toEqual(['events:write', 'events:read']);
 });
 
+it('writes a limit of its own', async () => {
+  const args = ['--name', 'site', '--scope', 'feed:read', '--rate-limit', '6000'];
+  const { toml } = await make(...args);
+  expect(toml.vars.API_KEYS).toEqual([expect.objectContaining({ rate_limit: 6_000 })]);
+});
+
 it('rejects the name of another key in wrangler.toml', async () => {
   const taken = readWranglerConfig();
   taken.vars.API_KEYS = [{ name: 'site' }];

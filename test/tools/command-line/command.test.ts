@@ -86,6 +86,17 @@ it.each<[script: string, args: string[], message: string]>([
   ['api-key', ['--name', 'site', '--scope', 'feed:read,'], '--scope "" '],
   ['api-key', [...KEY, '--expires', '2099-02-30'], '--expires "2099-02-30" must be a date'],
   ['api-key', [...KEY, '--expires', '2020-01-01'], '--expires 2020-01-01 is in the past'],
+  [
+    'api-key',
+    [...KEY, '--rate-limit', '60001'],
+    '--rate-limit 60001: must be a whole number from 1',
+  ],
+  [
+    'api-key',
+    [...KEY, '--rate-limit', '0'],
+    '--rate-limit 0: must be a whole number from 1 to 60000',
+  ],
+  ['openapi', ['--version', '2.0'], '--version 2.0: must be one of 3.0, 3.1'],
   ['backup', ['--out', ''], '--out needs the name of a file'],
   ['restore', [], 'Name one backup'],
   ['restore', ['a.sql', '--env', 'staging'], '--env needs --remote'],
