@@ -97,18 +97,16 @@ async function eraseOne(
   setState: (text: string) => void,
 ): Promise<string> {
   const { aggregate, lineage, isDryRun, ledger } = request;
-  const { total, unerased, lastId, lastAt } = await findAggregate(database, aggregate);
+  const { total, unerased, lastId, now } = await findAggregate(database, aggregate);
   if (lastId === null) return 'The aggregate has no events: there is nothing to erase.';
   const already = `${total - unerased} of its ${formatEvents(total)} had been erased before`;
   if (isDryRun) return `Dry run: ${formatEvents(unerased)} would be erased; ${already}.`;
-  // The clock of this machine may be behind the clock of the service.
-  const erasedAt = Math.max(Date.now(), lastAt);
   setState('It is not known whether anything was erased: run the command again.');
   try {
-    await eraseAggregate(database, aggregate, erasedAt);
+    await eraseAggregate(database, aggregate, now);
   } catch (error) {
     // The response may be lost: count the events that still have their payload.
-    if ((await findAggregate(database, aggregate, erasedAt)).unerased > 0) {
+    if ((await findAggregate(database, aggregate, now)).unerased > 0) {
       setState('Nothing was changed.');
       throw error;
     }
@@ -120,7 +118,7 @@ async function eraseOne(
     lineage,
     aggregate: hashAggregate(aggregate),
     last_event_id: lastId,
-    erased_at: new Date(erasedAt).toISOString(),
+    erased_at: new Date(now).toISOString(),
   });
   return `Erased ${formatEvents(unerased)}; ${already}. The ledger is ${ledger}.`;
 }

@@ -5,6 +5,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
+import { withPath } from '../command-line/user-error.ts';
 import { databaseOver } from './d1.ts';
 
 export type OpenDatabase = { database: D1Database; close: () => Promise<void> };
@@ -20,8 +21,11 @@ const MAX_BUSY_MS = 60_000;
 export function openLocal(folder = FOLDER): OpenDatabase {
   mkdirSync(folder, { recursive: true });
   const file = join(folder, `${hashObjectName(CLASS, NAME)}.sqlite`);
-  const sqlite = new DatabaseSync(file, { timeout: MAX_BUSY_MS });
-  sqlite.exec('PRAGMA journal_mode = WAL');
+  const sqlite = withPath(file, () => {
+    const opened = new DatabaseSync(file, { timeout: MAX_BUSY_MS });
+    opened.exec('PRAGMA journal_mode = WAL');
+    return opened;
+  });
   return { database: wrapSqlite(sqlite), close: async () => sqlite.close() };
 }
 

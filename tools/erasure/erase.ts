@@ -9,8 +9,11 @@ const aggregateEvents = z.object({
   /** The events up to a time that still have their payload. */
   unerased: z.int(),
   lastId: z.string().nullable(),
-  /** When the last event was accepted, in milliseconds since 1970; 0 without events. */
-  lastAt: z.int(),
+  /**
+   * The clock of the database, or the time of the last event if that is later, in milliseconds
+   * since 1970. The clock of this machine may be wrong.
+   */
+  now: z.int(),
 });
 
 const OF_AGGREGATE = 'aggregate_type = ?1 AND aggregate_id = ?2';
@@ -24,7 +27,7 @@ export async function findAggregate(
 ) {
   const statement = database.prepare(
     `SELECT count(*) AS total, count(*) FILTER (WHERE ${UNERASED}) AS unerased,
-       coalesce(max(created_at), 0) AS lastAt,
+       max(coalesce(max(created_at), 0), CAST(1000 * unixepoch('subsec') AS INTEGER)) AS now,
        (SELECT id FROM events WHERE ${OF_AGGREGATE} ORDER BY seq DESC LIMIT 1) AS lastId
      FROM events WHERE ${OF_AGGREGATE}`,
   );

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { globSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { openInMemory, openLocal } from '../../../tools/database/local.ts';
 
@@ -36,4 +36,11 @@ it('values have the types that D1 gives them in the statements of its REST inter
   const types = database.prepare('SELECT typeof(?2) || typeof(?1) || typeof(?3) AS types');
   expect(await types.bind(1.5, 1, true).first('types')).toBe('integerrealinteger');
   await close();
+});
+
+it('a file that cannot be opened is named', () => {
+  const [file] = globSync(join(folder, '*.sqlite'));
+  const other = mkdtempSync(join(folder, 'other-'));
+  mkdirSync(join(other, basename(file ?? '')));
+  expect(() => openLocal(other)).toThrow(`${other}/`);
 });
