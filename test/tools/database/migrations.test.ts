@@ -1,0 +1,46 @@
+/** Every migration only adds, so that nothing stored is lost and the version before works too. */
+
+import { describe, expect, it } from 'vitest';
+import { findMigrationFaults, findNonAdditions } from '../../../tools/database/migrations.ts';
+
+it('the migrations of the project only add', () => {
+  expect(findMigrationFaults()).toEqual([]);
+});
+
+describe('the check of migrations', () => {
+  it.each([
+    'CREATE TABLE a (id text);\n--> statement-breakpoint\nCREATE INDEX b ON a (id);',
+    'ALTER TABLE a ADD COLUMN b text',
+    "ALTER TABLE a ADD b text DEFAULT 'x' NOT NULL",
+    "CREATE TABLE `update` (`delete` text DEFAULT 'a; DROP TABLE a');",
+    'CREATE TABLE a (b text REFERENCES c(id) ON UPDATE no action ON DELETE no action);',
+    "/* no UPDATE; here */ ALTER TABLE a ADD `rename` text; -- it's; one",
+    'CREATE TABLE a (id text);--> statement-breakpoint\nCREATE UNIQUE INDEX b ON a (id);',
+    "INSERT INTO a (b) VALUES ('c');",
+    "INSERT INTO a (b) VALUES ('on conflict do update') ON CONFLICT DO NOTHING;",
+  ])('lets %j pass', (sql) => {
+    expect(findNonAdditions(sql)).toEqual([]);
+  });
+
+  it.each([
+    'DROP TABLE a',
+    'DROP INDEX b',
+    'ALTER TABLE a DROP `table_b`',
+    'ALTER TABLE a ADD `b` text NOT NULL',
+    'ALTER TABLE a RENAME TO b',
+    'ALTER TABLE a RENAME COLUMN b TO c',
+    'UPDATE a SET b = 1',
+    'DELETE FROM a',
+    'REPLACE INTO a (b) VALUES (1)',
+    'INSERT OR REPLACE INTO a (b) VALUES (1)',
+    "INSERT INTO a (b) SELECT '' FROM a WHERE true ON CONFLICT (b) DO UPDATE SET payload = ''",
+    'CREATE TRIGGER t AFTER INSERT ON a BEGIN SELECT 1',
+    'PRAGMA foreign_keys=OFF',
+    'CREATE UNIQUE INDEX `b` ON `a` (`id`)',
+    'CREATE UNIQUE INDEX b ON"a"(id)',
+  ])('finds %j among other statements', (statement) => {
+    const added = 'CREATE TABLE c (id text)';
+    const sql = `${added}\n--> statement-breakpoint\n${statement.replace(' ', '\n')};\n${added};`;
+    expect(findNonAdditions(sql)).toEqual([statement]);
+  });
+});
