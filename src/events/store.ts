@@ -252,23 +252,14 @@ export async function findEvents(
 ): Promise<EventPage> {
   const statement = pageStatement({ order, filters });
   const after0 = after_seq ?? (after_id === undefined ? BEGINNING[order] : null);
-  let state: StreamState | undefined;
-  const { items, next } = await readPage(
+  const { state, items, next } = await readPage({
+    connection: database,
+    state: STATE,
+    page: statement,
+    values: { ...filters, after0, after_id: after_id ?? '' },
     limit,
-    async (size) => {
-      const [first, page] = await readD1(() =>
-        database.batch<StreamState & EventPageRow>([
-          STATE.bindTo(database, { after_id: after_id ?? '' }),
-          statement.bindTo(database, { ...filters, after0, after_id: after_id ?? '', ...size }),
-        ]),
-      );
-      // A later read may see a newer event, which this page does not have.
-      state ??= first?.results[0];
-      return page?.results ?? [];
-    },
     documentOf,
-  );
-  if (state === undefined) throw new Error('The database has no identity.');
+  });
   const { generation, anchor, newest } = state;
   if (after_id !== undefined && anchor === null) throw unknownAfterId();
 
@@ -315,8 +306,6 @@ const shownColumns = {
   erased_at,
 };
 const columns = sql.join(Object.values(shownColumns), sql`, `);
-
-type StreamState = { generation: string; anchor: number | null; newest: number };
 
 /** The generation of the database, and the positions of `after_id` and of the newest event. */
 const STATE = statementOf(

@@ -1,6 +1,7 @@
 /**
  * The headers of any response: `X-Request-ID`, security headers for data that is never a document
- * to run, and CORS for the origins of `CORS_ORIGINS` (WHATWG Fetch, "CORS protocol").
+ * to run, CORS for the origins of `CORS_ORIGINS` (WHATWG Fetch, "CORS protocol"), and conditional
+ * requests.
  */
 
 import type { Context } from 'hono';
@@ -48,6 +49,19 @@ export function requestIdOf(c: Context): string {
       : `req_${crypto.randomUUID().replaceAll('-', '')}`;
   assigned.set(c.req.raw, id);
   return id;
+}
+
+/** Makes a 200, or a 304 if the client has the response already: `If-None-Match` has its `ETag`. */
+export function conditionalResponse(c: Context, body: Blob, headers: Headers): Response {
+  const sent = c.req.header('If-None-Match');
+  const isUnchanged = sent !== undefined && namesTag(sent, headers.get('ETag') ?? '');
+  return new Response(isUnchanged ? null : body, { status: isUnchanged ? 304 : 200, headers });
+}
+
+/** A proxy that compresses marks the tag `W/`: compare weakly (RFC 9110 section 13.1.2). */
+export function namesTag(ifNoneMatch: string, etag: string): boolean {
+  if (ifNoneMatch.trim() === '*') return true;
+  return ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
 }
 
 const REQUEST_HEADERS = [

@@ -1,10 +1,11 @@
 /**
  * The feed's cache: finished responses in two levels, the memory of this isolate and the edge cache
- * of the data centre. Their age counts from the D1 read.
+ * of the data centre. A response is current while it has the version of the catalogue, e.g.
  *
- * Reads of D1 may overtake each other, so both levels keep the times of the reads: an older
- * response never replaces a younger one. A removal, which is a read that found no listing, hides
- * each older response of the listing.
+ *     9b8305d194e26a0a92b55a6485c3e2c7 12 7c1d2c0e-…    generation, number, id of the import
+ *
+ * and while the check of this version is recent. An import that changes a response raises the
+ * number. After a rewind (Time Travel), two imports may have raised it to the same number.
  *
  * The edge cache (Cache API) may evict an entry at any time, has no compare-and-set, and does
  * nothing on a `workers.dev` address. A fault of it is logged, and the request continues without
@@ -17,51 +18,45 @@ import { withDeadline } from '../deadline.ts';
 import { logFault } from '../http/log.ts';
 import { renderingOf } from './render.ts';
 
-/** A response is renewed after this part of its time. */
+/** A check is renewed after this part of its time. */
 const RENEWAL_PART = 3 / 4;
+/** The clocks of two machines differ by less. */
+const MAX_CLOCK_SKEW_MS = 5_000;
 const EDGE_DEADLINE_MS = 1_000;
-/** The time of the D1 read: the edge cache itself counts an age from the put. */
-const READ_AT = 'X-Read-At';
+const EDGE_SECONDS = 604_800;
+/** The header of an edge entry with its check and those of other versions, as JSON. */
+const CHECKS = 'X-Checks';
+/** The key of the edge entry that has no response. */
+const SHARED_CHECK = 'check';
+/** With more imports in an hour, the age of an earlier response counts from its own read. */
+const MAX_CHECKS = 5;
 const TAG_BYTES = 16;
 const ENTRY_OVERHEAD_BYTES = 512;
 /** A larger response is cached at the edge only: it would evict many others. */
 const MAX_ENTRY_PART = 1 / 16;
-const MAX_READS = 5_000;
 
-export type CacheKey = {
-  url: string;
-  response: string;
-  /** The key of a removal, in all languages; undefined for a list. */
-  removal: string | undefined;
-};
+/** A version, and the start of the latest read that found it, in milliseconds since the epoch. */
+type Check = { readonly version: string; at: number };
 
-export type FeedRead = { keys: ReadonlySet<string>; result: FeedResponse | Removal };
-
-type Removal = { readAt: number; etag?: undefined; body?: undefined };
-
-export type FeedResponse = {
-  /** A Blob, because a response copies bytes once more. */
-  body: Blob;
-  /** The headers of a 200 and of a 304. */
-  headers: Headers;
-  etag: string;
-  /** The time of the D1 read, in milliseconds since the epoch. */
-  readAt: number;
-};
+/** All responses of a version share its check. A missing listing, a 404, has no body. */
+export type FeedResponse =
+  /** A Blob, because a response copies bytes once more. The headers are of a 200 and of a 304. */
+  { body: Blob; headers: Headers; check: Check } | { body?: never; headers?: never; check: Check };
 
 export type CachedResponse = {
   response: FeedResponse;
-  level: 'memory' | 'edge';
-  /** `stale`: served only while D1 is slow or failed. `expired`: never served. */
-  state: 'current' | 'renewing' | 'stale' | 'expired';
+  /** Whether the response has the current version. Its check may have ended. */
+  isNewest: boolean;
+  /** `due`: the check is renewed. `stale`: served while D1 is slow or failed. `expired`: never. */
+  state: 'current' | 'due' | 'stale' | 'expired';
   /** The milliseconds until the response is stale; negative afterwards. */
   ttlMs: number;
 };
 
 export class FeedCache {
+  /** The check of the current version, then those of earlier ones. */
+  #checks: Check[] = [];
   readonly #memory: LRUCache<string, FeedResponse>;
-  /** Key of a response or a removal → the time of its newest read. */
-  readonly #readTimes = new LRUCache<string, number>({ max: MAX_READS });
   /** Part of an edge address, because versions with other rules share the edge cache. */
   readonly #rendering: string;
   readonly #currentMs: number;
@@ -72,75 +67,125 @@ export class FeedCache {
       // `FEED_MEMORY_BYTES=0` caches nothing: no entry fits into one byte.
       maxSize: Math.max(1, feedMemoryBytes),
       maxEntrySize: Math.max(1, Math.floor(feedMemoryBytes * MAX_ENTRY_PART)),
-      sizeCalculation: ({ body }, key) => body.size + 2 * key.length + ENTRY_OVERHEAD_BYTES,
+      sizeCalculation: ({ body }, key) => (body?.size ?? 0) + 2 * key.length + ENTRY_OVERHEAD_BYTES,
     });
     this.#rendering = renderingOf(publicSiteUrl);
     this.#currentMs = feedCacheSeconds * 1_000;
     this.#staleMs = feedStaleSeconds * 1_000;
   }
 
-  findInMemory(key: CacheKey): CachedResponse | undefined {
-    const response = this.#memory.get(key.response);
-    return response && this.#withState('memory', key, response);
-  }
-
-  /** Never rejects, and takes about two seconds at most. */
-  async findAtEdge(key: CacheKey): Promise<CachedResponse | undefined> {
-    try {
-      const [found, removal] = await Promise.all([
-        this.#matchAtEdge(key.url, key.response),
-        key.removal && this.#matchAtEdge(key.url, key.removal),
-      ]);
-      if (key.removal && removal) this.remember(key.removal, { readAt: readAtOf(removal) });
-      const etag = found?.headers.get('ETag');
-      if (found === undefined || !etag) return undefined;
-      const body = await withDeadline(found.arrayBuffer(), EDGE_DEADLINE_MS, 'edge cache body');
-      return this.#withState('edge', key, responseOf(body, etag, readAtOf(found)));
-    } catch (error) {
-      logFault('the edge cache could not be read', error);
-      return undefined;
+  /** Finds the newer one of the response in memory and the one that the edge cache has returned. */
+  find(key: string, edge?: FeedResponse): CachedResponse | undefined {
+    const memory = this.#memory.get(key);
+    const isEdgeNewer = edge && (!memory || this.#rankOf(edge.check) < this.#rankOf(memory.check));
+    const response = isEdgeNewer ? edge : memory;
+    if (response === undefined) return undefined;
+    const { check } = response;
+    const isNewest = check === this.#checks[0];
+    const ageMs = Date.now() - check.at;
+    const leftMs = this.#currentMs - ageMs;
+    if (isNewest && !this.#hasEnded(check)) {
+      const state = this.#hasEnded(check, RENEWAL_PART) ? 'due' : 'current';
+      return { response, isNewest, state, ttlMs: leftMs };
     }
+    const state = ageMs <= this.#staleMs ? 'stale' : 'expired';
+    return { response, isNewest, state, ttlMs: Math.min(-1, leftMs) };
   }
 
-  /** Caches a read in both levels. Never rejects. */
-  async put(url: string, { keys, result }: FeedRead): Promise<void> {
+  /** Caches a response in memory, unless a newer one is there. */
+  remember(key: string, response: FeedResponse): void {
+    const known = this.#memory.get(key);
+    if (known && this.#rankOf(known.check) < this.#rankOf(response.check)) return;
+    this.#memory.set(key, response);
+  }
+
+  /** Also learns the shared check, if the own one is due. Never rejects, takes a second at most. */
+  async findAtEdge(url: string, key: string): Promise<FeedResponse | undefined> {
+    const finding = async () => {
+      const isDue = this.#hasEnded(this.#checks[0], RENEWAL_PART);
+      const sharing = isDue && this.#matchAtEdge(url, SHARED_CHECK);
+      const [{ entry, check }] = await Promise.all([this.#matchAtEdge(url, key), sharing]);
+      if (entry === undefined || check === undefined) return undefined;
+      const etag = entry.headers.get('ETag');
+      return etag ? responseOf(await entry.arrayBuffer(), etag, check) : { check };
+    };
+    return withDeadline(finding(), EDGE_DEADLINE_MS, 'edge cache read').catch(logEdgeFault);
+  }
+
+  /** Caches a response in both levels, and shares its check. Never rejects. */
+  async put(url: string, key: string, response: FeedResponse): Promise<void> {
     if (this.#currentMs === 0) return;
-    const newest = [...keys].filter((key) => this.remember(key, result));
-    await Promise.all(newest.map((key) => this.#putAtEdge(url, key, result)));
+    this.remember(key, response);
+    await Promise.all([this.#putAtEdge(url, key, response), this.shareCheck(url, response)]);
   }
 
-  /** Caches a read in memory. Returns whether it is the newest read of the key. */
-  remember(key: string, result: FeedRead['result']): boolean {
-    if (result.readAt < (this.#readTimes.get(key) ?? 0)) return false;
-    this.#readTimes.set(key, result.readAt);
-    if (result.body) this.#memory.set(key, result);
-    return true;
+  /** Never rejects. */
+  shareCheck(url: string, { check }: Pick<FeedResponse, 'check'>): Promise<void> {
+    return this.#putAtEdge(url, SHARED_CHECK, { check });
   }
 
-  async #putAtEdge(url: string, key: string, { readAt, etag, body }: FeedRead['result']) {
-    const seconds = Math.max(this.#currentMs, this.#staleMs) / 1_000;
-    const headers = new Headers({
-      'Cache-Control': `public, max-age=${seconds}`,
-      [READ_AT]: String(readAt),
-    });
-    // An entry without a tag is a removal.
-    if (etag) headers.set('ETag', etag);
-    try {
-      const known = await this.#matchAtEdge(url, key);
-      if (known && readAt < readAtOf(known)) return;
-      const writing = caches.default.put(
-        this.#addressOf(url, key),
-        new Response(body, { headers }),
-      );
-      await withDeadline(writing, EDGE_DEADLINE_MS, 'edge cache write');
-    } catch (error) {
-      logFault('the edge cache could not be written', error);
+  /**
+   * Reads D1, and learns the version of the result. A replica may lag: a read that finds neither
+   * the current version nor a newer one is repeated at the primary, which decides.
+   */
+  async read<Result extends { version: string }>(
+    database: D1Database,
+    find: (session: D1DatabaseSession) => Promise<Result>,
+    constraint: D1SessionConstraint = 'first-unconstrained',
+  ): Promise<Result & { check: Check }> {
+    for (let from = constraint; ; from = 'first-primary') {
+      const [before] = this.#checks;
+      const at = Date.now();
+      const result = await find(database.withSession(from));
+      const { version } = result;
+      const [current] = this.#checks;
+      // Another read may have found a newer version meanwhile.
+      const isDecided = from === 'first-primary' && current === before;
+      if (isDecided || version === current?.version || isNewer(version, this.#checks)) {
+        const check = this.#learn({ version, at }, true);
+        check.at = at;
+        return { ...result, check };
+      }
     }
   }
 
-  #matchAtEdge(url: string, key: string): Promise<Response | undefined> {
-    const looking = caches.default.match(this.#addressOf(url, key));
-    return withDeadline(looking, EDGE_DEADLINE_MS, 'edge cache read');
+  /** Learns a check of another isolate. A rewind may have undone it if its time has ended. */
+  #hear({ version, at }: Check): Check {
+    // A time in the future is from a clock that was set back since.
+    const heard = { version, at: at > Date.now() + MAX_CLOCK_SKEW_MS ? 0 : at };
+    const isUsable = !this.#hasEnded(heard) || this.#hasEnded(this.#checks[0]);
+    const isSame = version === this.#checks[0]?.version;
+    return this.#learn(heard, isSame || (isUsable && isNewer(version, this.#checks)));
+  }
+
+  #learn(found: Check, isCurrent: boolean): Check {
+    const check = this.#checks.find(({ version }) => version === found.version) ?? found;
+    check.at = Math.max(check.at, found.at);
+    const others = this.#checks.filter((each) => each !== check);
+    this.#checks = (isCurrent ? [check, ...others] : [...others, check]).slice(0, MAX_CHECKS);
+    return check;
+  }
+
+  /** Puts a response, unless there is one of a newer version. Never rejects. */
+  async #putAtEdge(url: string, key: string, { body, headers, check }: FeedResponse) {
+    const putting = async () => {
+      const known = await this.#matchAtEdge(url, key);
+      if (known.check && this.#rankOf(known.check) < this.#rankOf(check)) return;
+      const stored = new Headers(headers);
+      stored.set('Cache-Control', `public, max-age=${EDGE_SECONDS}`);
+      stored.set(CHECKS, JSON.stringify([check, ...this.#checks]));
+      const entry = new Response(body ?? null, { headers: stored });
+      await caches.default.put(this.#addressOf(url, key), entry);
+    };
+    await withDeadline(putting(), EDGE_DEADLINE_MS, 'edge cache write').catch(logEdgeFault);
+  }
+
+  /** Also learns the checks of the entry. */
+  async #matchAtEdge(url: string, key: string) {
+    const entry = await caches.default.match(this.#addressOf(url, key));
+    const stored: Check[] = JSON.parse(entry?.headers.get(CHECKS) ?? '[]');
+    const [check] = stored.map((each) => this.#hear(each));
+    return { entry, check };
   }
 
   /** The Cache API takes addresses of the request's zone. No route serves these. */
@@ -150,37 +195,40 @@ export class FeedCache {
     return `${origin}/api/.feed/${encodeURIComponent(`${this.#rendering} ${key}`)}`;
   }
 
-  /** Returns a response with its state; undefined if its listing was removed later. */
-  #withState(
-    level: CachedResponse['level'],
-    { removal }: CacheKey,
-    response: FeedResponse,
-  ): CachedResponse | undefined {
-    const removedAt = removal && this.#readTimes.get(removal);
-    if (removedAt && response.readAt <= removedAt) return undefined;
-    const ageMs = Date.now() - response.readAt;
-    return { response, level, state: this.#stateAt(ageMs), ttlMs: this.#currentMs - ageMs };
+  /** Reports whether a part of the time of a check has ended, or the clock was set back since. */
+  #hasEnded(check: Check | undefined, part = 1): boolean {
+    const ageMs = Date.now() - (check?.at ?? 0);
+    return ageMs < -MAX_CLOCK_SKEW_MS || ageMs >= this.#currentMs * part;
   }
 
-  #stateAt(ageMs: number): CachedResponse['state'] {
-    if (ageMs < this.#currentMs * RENEWAL_PART) return 'current';
-    if (ageMs < this.#currentMs) return 'renewing';
-    return this.#staleMs > 0 && ageMs <= this.#staleMs ? 'stale' : 'expired';
+  /** Returns 0 for the current version, and more for earlier ones. */
+  #rankOf(check: Check): number {
+    const rank = this.#checks.indexOf(check);
+    return rank === -1 ? this.#checks.length : rank;
   }
 }
 
-function readAtOf(found: Response): number {
-  return Number(found.headers.get(READ_AT));
+/** Reports whether a version follows the current one, which is the first, and no later one. */
+function isNewer(version: string, known: readonly Check[]): boolean {
+  const [generation, number] = version.split(' ');
+  const all = known.map((check) => check.version.split(' '));
+  const same = all.filter(([itsGeneration]) => itsGeneration === generation);
+  return same[0] === all[0] && same.every(([, itsNumber]) => Number(itsNumber) < Number(number));
+}
+
+function logEdgeFault(error: unknown): undefined {
+  logFault('the edge cache failed', error);
 }
 
 /** Makes a response with a strong `ETag` (RFC 9110 section 8.8.3): equal texts, equal tags. */
-export async function makeResponse(json: string, readAt: number): Promise<FeedResponse> {
+export async function makeResponse(json: string | undefined, check: Check): Promise<FeedResponse> {
+  if (json === undefined) return { check };
   const bytes = new TextEncoder().encode(json);
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
-  return responseOf(bytes, `"${digest.subarray(0, TAG_BYTES).toHex()}"`, readAt);
+  return responseOf(bytes, `"${digest.subarray(0, TAG_BYTES).toHex()}"`, check);
 }
 
-function responseOf(bytes: Uint8Array | ArrayBuffer, etag: string, readAt: number): FeedResponse {
+function responseOf(bytes: Uint8Array | ArrayBuffer, etag: string, check: Check): FeedResponse {
   const headers = new Headers({ 'Cache-Control': 'private, no-cache', ETag: etag });
-  return { body: new Blob([bytes], { type: 'application/json' }), headers, etag, readAt };
+  return { body: new Blob([bytes], { type: 'application/json' }), headers, check };
 }

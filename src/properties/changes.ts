@@ -13,7 +13,6 @@ import {
   invalidCursor,
   listJson,
 } from '../http/paging.ts';
-import { readD1 } from '../storage/d1.ts';
 import {
   keysetPage,
   placeholder,
@@ -83,29 +82,20 @@ export async function readChanges(
   publicSiteUrl: string,
   { limit, after, locale }: ChangesRequest,
 ): Promise<{ json: string; isEmpty: boolean; place: ChangePlace }> {
-  const session = database.withSession('first-primary');
-  const values = {
-    after0: after?.seq ?? 0,
-    start: after?.start ?? Number.MAX_SAFE_INTEGER,
-    rendering: renderingOf(publicSiteUrl),
-  };
-  let state: ListState | undefined;
-  const { items, next } = await readPage(
-    limit,
-    async (size) => {
-      const [first, page] = await readD1(() =>
-        session.batch<ListState & ChangeRow>([
-          LIST_STATE.bindTo(session, { begins: after === undefined ? 1 : 0 }),
-          CHANGES.bindTo(session, { ...values, ...size }),
-        ]),
-      );
-      // A later read may see a newer change, which this page does not have.
-      state ??= first?.results[0];
-      return page?.results ?? [];
+  const { state, items, next } = await readPage({
+    connection: database.withSession('first-primary'),
+    state: LIST_STATE,
+    page: CHANGES,
+    values: {
+      begins: after === undefined ? 1 : 0,
+      after0: after?.seq ?? 0,
+      start: after?.start ?? Number.MAX_SAFE_INTEGER,
+      rendering: renderingOf(publicSiteUrl),
     },
-    (row) => propertyOf(row, publicSiteUrl),
-  );
-  const { generation = '', newest } = state ?? {};
+    limit,
+    documentOf: (row: ChangeRow) => propertyOf(row, publicSiteUrl),
+  });
+  const { generation, newest } = state;
   // The change at a place of another generation was undone, and the place may be assigned again.
   if (after !== undefined && after.generation !== generation) throw invalidCursor('after');
 

@@ -1,8 +1,8 @@
 /**
  * Serves the feed from a cache or from D1, which may be slow or failed:
  *
- *     0 ms      memory: current → serve it; renewing → serve it, and renew it in the background
- *               edge cache: the same, and keep it in memory
+ *     0 ms      memory: current → serve it, and renew a check that is due in the background
+ *               edge cache: the same, and keep the response in memory
  *     20 ms     D1 failed or stalled in the last 5 s, and a stale response is known → serve it
  *               otherwise read D1 (the edge cache may still respond)
  *     300 ms    D1 is slow → a response stale for at most five minutes;
@@ -14,21 +14,13 @@
  */
 
 import type { Context } from 'hono';
-import { LRUCache } from 'lru-cache';
 import { type AppEnv, configOf } from '../config.ts';
 import { firstWithin } from '../deadline.ts';
-import { resourceMissing } from '../http/errors.ts';
 import { logFault, note } from '../http/log.ts';
-import type { Connection } from '../storage/statement.ts';
-import {
-  type CachedResponse,
-  type CacheKey,
-  FeedCache,
-  type FeedRead,
-  type FeedResponse,
-  makeResponse,
-} from './cache.ts';
+import { conditionalResponse } from '../http/response-headers.ts';
+import { type CachedResponse, FeedCache, type FeedResponse, makeResponse } from './cache.ts';
 import { inLanguages } from './locale-map.ts';
+import { type FeedKind, noSuchProperty, readVersion } from './store.ts';
 
 const EDGE_HEAD_START_MS = 20;
 const D1_HEAD_START_MS = 300;
@@ -40,24 +32,8 @@ const FAULT_PAUSE_MS = 5_000;
 const RECENT_FAULT_MS = 60_000;
 /** While D1 is slow, a response is served for this time after it became stale. */
 const SLOW_GRACE_MS = 300_000;
-/** Then another request may renew a response: the first renewal has failed, or was cancelled. */
+/** Then another request may renew the check: the first renewal has failed, or was cancelled. */
 const RENEWAL_RETRY_MS = 6_000;
-const MAX_RENEWALS = 1_000;
-
-/** A kind of response that is cached under its request: equal requests have equal JSON texts. */
-export type FeedKind<Request> = {
-  name: string;
-  /** Reads the response in all languages from D1, as JSON text. */
-  find(
-    connection: Connection,
-    publicSiteUrl: string,
-    request: Request,
-  ): Promise<string | Missing<Request>>;
-  canBeMissing?: true;
-};
-
-/** No listing was found for these requests, which are 404s. */
-type Missing<Request> = { missing: readonly Request[] };
 
 type FeedOptions = {
   /** The languages that every text is cut to; undefined for all of them. */
@@ -66,22 +42,17 @@ type FeedOptions = {
   fresh?: boolean | undefined;
 };
 
-type FeedCall = {
+type FeedCall = Pick<FeedOptions, 'locale'> & {
   c: Context<AppEnv>;
   kind: FeedKind<unknown>;
   request: unknown;
-  locale: FeedOptions['locale'];
   cache: FeedCache;
-  key: CacheKey;
+  key: string;
   /** What the edge cache has returned so far. */
-  edge: CachedResponse | undefined;
+  edge: FeedResponse | undefined;
 };
 
-type CacheLookup = { memory: CachedResponse | undefined; edge: CachedResponse | undefined };
-
 type D1State = 'running' | 'slow' | 'failed';
-
-type ReadOutcome = { kind: 'read'; read: FeedRead } | { kind: 'failed'; error: unknown };
 
 type ServedResponse = {
   response: FeedResponse;
@@ -89,15 +60,10 @@ type ServedResponse = {
   cacheStatus: string;
 };
 
-/** 404 `resource_missing`, also for a name that no listing can have. */
-export function noSuchProperty() {
-  return resourceMissing('There is no such property.');
-}
-
 export class Feed {
   #cache: FeedCache | undefined;
-  /** Key → the start of its renewal. */
-  readonly #renewals = new LRUCache<string, number>({ max: MAX_RENEWALS });
+  /** The start of the renewal of the check. */
+  #renewalAt = Number.NEGATIVE_INFINITY;
   /** D1's last failure or stall. */
   #faultAt = Number.NEGATIVE_INFINITY;
   #faultLoggedAt = Number.NEGATIVE_INFINITY;
@@ -111,208 +77,159 @@ export class Feed {
   ): Promise<Response> {
     const config = configOf(c.env);
     this.#cache ??= new FeedCache(config);
-    const name = JSON.stringify([kind.name, request]);
-    const key = {
-      url: c.req.url,
-      response: `${name} in ${locale ?? 'all languages'}`,
-      removal: kind.canBeMissing && name,
-    };
+    const key = JSON.stringify([kind.name, request, locale]);
     const call = { c, kind, request, locale, cache: this.#cache, key, edge: undefined };
     const isOff = config.feedCacheSeconds === 0;
     const served = isOff || fresh ? await this.#bypassCache(call, fresh) : await this.#serve(call);
     note({ cache: served.source });
-    return httpResponse(served, c.req.header('If-None-Match'));
+    return httpResponse(c, served);
   }
 
   async #serve(call: FeedCall): Promise<ServedResponse> {
     // Feed read, 3: 0 ms
     const inMemory = this.#serveCached(call, 'running');
     if (inMemory) return inMemory;
-    const edgeLookup = call.cache.findAtEdge(call.key).then((edge) => {
+    const edgeLookup = call.cache.findAtEdge(call.c.req.url, call.key).then((edge) => {
       call.edge = edge;
     });
     await firstWithin(edgeLookup, EDGE_HEAD_START_MS, undefined);
 
     // Feed read, 4: 20 ms
-    const d1 = this.#hadFault(FAULT_PAUSE_MS) ? 'failed' : 'running';
+    const d1 = isWithin(this.#faultAt, FAULT_PAUSE_MS) ? 'failed' : 'running';
     return this.#serveCached(call, d1) ?? this.#serveFromD1(call, edgeLookup);
   }
 
   async #serveFromD1(call: FeedCall, edgeLookup: Promise<void>): Promise<ServedResponse> {
-    const { c, cache, key, edge } = call;
-    const cacheStatus = statusOfBoth({ memory: cache.findInMemory(key), edge });
+    const cacheStatus = `edge; fwd=${call.edge ? 'stale' : 'miss'}, ${forwardedByIsolate(call)}`;
     const reading = this.#readThrough(call);
     // The read continues after a stale response was served, and is cached itself.
-    c.executionCtx.waitUntil(reading);
-    let outcome = await firstWithin(reading, D1_HEAD_START_MS, undefined);
-
-    // 300 ms
-    if (outcome === undefined) {
-      const d1 = this.#hadFault(RECENT_FAULT_MS) ? 'failed' : 'slow';
-      const served = this.#serveCached(call, d1);
-      if (served) return served;
-      outcome = await firstWithin(reading, STALL_MS - D1_HEAD_START_MS, undefined);
-    }
-
-    // 2 s
-    if (outcome === undefined) {
-      const served = this.#serveCached(call, 'failed');
-      if (served) return served;
-      outcome = await reading;
-    }
-
-    // 5 s at most
-    if (outcome.kind === 'failed') {
+    call.c.executionCtx.waitUntil(reading.catch(() => undefined));
+    try {
+      // Until 300 ms, and until 2 s: then D1 has stalled, which `#watch` notes as a fault.
+      for (const waitMs of [D1_HEAD_START_MS, STALL_MS - D1_HEAD_START_MS]) {
+        const response = await firstWithin(reading, waitMs, undefined);
+        if (response) return { response, source: 'database', cacheStatus };
+        const d1 = isWithin(this.#faultAt, RECENT_FAULT_MS) ? 'failed' : 'slow';
+        const served = this.#serveCached(call, d1);
+        if (served) return served;
+      }
+      return { response: await reading, source: 'database', cacheStatus };
+    } catch (error) {
+      // 5 s at most
       await edgeLookup;
       const served = this.#serveCached(call, 'failed');
       if (served) return served;
+      throw error;
     }
-    return { response: resultOf(outcome), source: 'database', cacheStatus };
   }
 
   /** Serves a cached response, if one may be. Another request may have cached one meanwhile. */
   #serveCached(call: FeedCall, d1: D1State): ServedResponse | undefined {
-    const memory = call.cache.findInMemory(call.key);
-    const lookup = { memory, edge: call.edge };
-    const cached = chooseCached(lookup, d1);
-    if (cached === undefined) return undefined;
-    const { response, level, state } = cached;
-    if (level === 'edge') call.cache.remember(call.key.response, response);
-    if (state === 'renewing') this.#renew(call);
-    if (state === 'stale') {
-      const cacheStatus = `${statusOfBoth(lookup)}; detail=${d1}`;
-      return { response, source: 'stale', cacheStatus };
-    }
-    const cacheStatus = level === 'memory' ? statusOf('isolate', cached) : statusOfBoth(lookup);
-    return { response, source: level, cacheStatus };
+    const { c, cache, key, edge } = call;
+    const cached = cache.find(key, edge);
+    if (cached === undefined || !mayServe(cached, d1)) return undefined;
+    const { response, state, ttlMs } = cached;
+    const level = response === edge ? 'edge' : 'memory';
+    const hit = `hit; ttl=${Math.floor(ttlMs / 1_000)}${state === 'stale' ? `; detail=${d1}` : ''}`;
+    const cacheStatus =
+      level === 'edge' ? `edge; ${hit}, ${forwardedByIsolate(call)}` : `isolate; ${hit}`;
+    if (level === 'edge') cache.remember(key, response);
+    if (state === 'due') c.executionCtx.waitUntil(this.#renewCheck(call));
+    return { response, source: state === 'stale' ? state : level, cacheStatus };
   }
 
-  /** Renews a response in the background, unless another request of this isolate does. */
-  #renew(call: FeedCall): void {
-    const now = Date.now();
-    if (now - (this.#renewals.get(call.key.response) ?? 0) < RENEWAL_RETRY_MS) return;
-    this.#renewals.set(call.key.response, now);
-    call.c.executionCtx.waitUntil(this.#renewNow(call));
-  }
-
-  async #renewNow(call: FeedCall): Promise<void> {
-    const { key, cache } = call;
-    // Another isolate may have renewed the response.
-    const edge = await cache.findAtEdge(key);
-    if (edge?.state === 'current') cache.remember(key.response, edge.response);
-    else if ((await this.#readThrough(call)).kind === 'failed') return;
-    this.#renewals.delete(key.response);
+  /** Renews the check, unless another request of this isolate does. Never rejects. */
+  async #renewCheck({ c, cache }: FeedCall): Promise<void> {
+    if (isWithin(this.#renewalAt, RENEWAL_RETRY_MS)) return;
+    this.#renewalAt = Date.now();
+    const read = await this.#watch(cache.read(c.env.DB, readVersion)).catch(() => undefined);
+    if (read === undefined) return;
+    await cache.shareCheck(c.req.url, read);
+    this.#renewalAt = Number.NEGATIVE_INFINITY;
   }
 
   async #bypassCache(call: FeedCall, isFresh: boolean): Promise<ServedResponse> {
-    const outcome = await this.#readThrough(call, isFresh ? 'first-primary' : undefined);
+    const response = await this.#readThrough(call, isFresh ? 'first-primary' : undefined);
     const because = isFresh ? 'request' : 'bypass';
     const cacheStatus = `edge; fwd=${because}, isolate; fwd=${because}`;
-    return { response: resultOf(outcome), source: 'database', cacheStatus };
+    return { response, source: 'database', cacheStatus };
   }
 
-  /** Reads D1 into both levels, and notes a fault of D1. Never rejects. */
-  async #readThrough(call: FeedCall, constraint?: D1SessionConstraint): Promise<ReadOutcome> {
-    const reading = tryRead(call, constraint);
-    const inTime = await firstWithin(reading, STALL_MS, undefined);
-    if (inTime === undefined) this.#noteFault(new Error(`a read took over ${STALL_MS} ms`));
-    const outcome = inTime ?? (await reading);
-    if (outcome.kind === 'failed') this.#noteFault(outcome.error);
-    else call.c.executionCtx.waitUntil(call.cache.put(call.key.url, outcome.read));
-    return outcome;
+  /** Reads D1 into both levels of the cache. */
+  async #readThrough(call: FeedCall, constraint?: D1SessionConstraint): Promise<FeedResponse> {
+    const { c, cache, key } = call;
+    const response = await this.#watch(read(call, constraint));
+    c.executionCtx.waitUntil(cache.put(c.req.url, key, response));
+    return response;
+  }
+
+  /** Notes a fault of D1 during a read. */
+  async #watch<Result>(reading: Promise<Result>): Promise<Result> {
+    const stall = new Error(`a read took over ${STALL_MS} ms`);
+    const timer = setTimeout(() => this.#noteFault(stall), STALL_MS);
+    try {
+      return await reading;
+    } catch (error) {
+      this.#noteFault(error);
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   #noteFault(error: unknown): void {
     this.#faultAt = Date.now();
-    if (this.#faultAt - this.#faultLoggedAt < FAULT_PAUSE_MS) return;
+    if (isWithin(this.#faultLoggedAt, FAULT_PAUSE_MS)) return;
     this.#faultLoggedAt = this.#faultAt;
     logFault('D1 failed or stalled', error);
   }
+}
 
-  #hadFault(withinMs: number): boolean {
-    return Date.now() - this.#faultAt < withinMs;
+/** A time in the future has ended too: the clock was set back. */
+function isWithin(time: number, milliseconds: number): boolean {
+  const ageMs = Date.now() - time;
+  return ageMs >= 0 && ageMs < milliseconds;
+}
+
+/** Reports whether a cached response may be served in this state of D1. Pure. */
+export function mayServe({ state, response, ttlMs }: CachedResponse, d1: D1State): boolean {
+  if (state !== 'stale') return state !== 'expired';
+  // A missing listing may have been published since.
+  if (response.body === undefined) return false;
+  return d1 === 'failed' || (d1 === 'slow' && -ttlMs <= SLOW_GRACE_MS);
+}
+
+/** Returns the part of `Cache-Status` (RFC 9211) of a memory without a current response. */
+function forwardedByIsolate({ cache, key }: FeedCall): string {
+  return `isolate; fwd=${cache.find(key) ? 'stale' : 'miss'}`;
+}
+
+/**
+ * Reads D1. If a cached response has the version that was current, its check is repeated, which
+ * reads one row. A replica may respond: its lag is shorter than the time of a check.
+ */
+async function read(
+  { c, kind, request, locale, cache, key, edge }: FeedCall,
+  constraint?: D1SessionConstraint,
+): Promise<FeedResponse> {
+  const known = cache.find(key, edge);
+  if (known?.isNewest && constraint === undefined) {
+    const { check } = await cache.read(c.env.DB, readVersion);
+    if (check === known.response.check) return known.response;
   }
+  const { publicSiteUrl } = configOf(c.env);
+  const find = (session: D1DatabaseSession) => kind.find(session, publicSiteUrl, request);
+  const { json, check } = await cache.read(c.env.DB, find, constraint);
+  return makeResponse(json && locale ? inLanguages(json, locale) : json, check);
 }
 
-/** Chooses the younger cached response, if it may be served in this state of D1. Pure. */
-export function chooseCached(
-  { memory, edge }: CacheLookup,
-  d1: D1State,
-): CachedResponse | undefined {
-  const isEdgeYounger = edge && (memory === undefined || edge.ttlMs > memory.ttlMs);
-  const cached = isEdgeYounger ? edge : memory;
-  switch (cached?.state) {
-    case 'current':
-    case 'renewing':
-      return cached;
-    case 'stale': {
-      const isWithinGrace = -cached.ttlMs <= SLOW_GRACE_MS;
-      return d1 === 'failed' || (d1 === 'slow' && isWithinGrace) ? cached : undefined;
-    }
-    default:
-      return undefined;
-  }
-}
-
-/** Never rejects. A replica may respond: its lag is shorter than the age of a response. */
-async function tryRead(
-  { c, kind, request, locale, key }: FeedCall,
-  constraint: D1SessionConstraint = 'first-unconstrained',
-): Promise<ReadOutcome> {
-  const readAt = Date.now();
-  try {
-    const session = c.env.DB.withSession(constraint);
-    const found = await kind.find(session, configOf(c.env).publicSiteUrl, request);
-    if (typeof found !== 'string') {
-      const keys = new Set(found.missing.map((each) => JSON.stringify([kind.name, each])));
-      return { kind: 'read', read: { keys, result: { readAt } } };
-    }
-    const result = await makeResponse(locale ? inLanguages(found, locale) : found, readAt);
-    return { kind: 'read', read: { keys: new Set([key.response]), result } };
-  } catch (error) {
-    return { kind: 'failed', error };
-  }
-}
-
-/** Throws the 404 of a missing listing, and D1's error. */
-function resultOf(outcome: ReadOutcome): FeedResponse {
-  if (outcome.kind === 'failed') throw outcome.error;
-  const { result } = outcome.read;
-  if (result.body === undefined) throw noSuchProperty();
-  return result;
-}
-
-/** Makes the value of `Cache-Status` (RFC 9211), the cache nearest the origin first. */
-function statusOfBoth({ memory, edge }: CacheLookup): string {
-  return `${statusOf('edge', edge)}, ${statusOf('isolate', memory)}`;
-}
-
-function statusOf(name: 'isolate' | 'edge', cached: CachedResponse | undefined): string {
-  if (cached === undefined) return `${name}; fwd=miss`;
-  const ttl = Math.floor(cached.ttlMs / 1_000);
-  return cached.ttlMs > 0 ? `${name}; hit; ttl=${ttl}` : `${name}; fwd=stale`;
-}
-
-/** Feed read, 7: makes a 200, or a 304 if the client has the response already. */
-function httpResponse(
-  { response, source, cacheStatus }: ServedResponse,
-  ifNoneMatch: string | undefined,
-): Response {
-  const { body, headers, etag, readAt } = response;
-  const isUnchanged = ifNoneMatch !== undefined && namesTag(ifNoneMatch, etag);
-  const sent = new Response(isUnchanged ? null : body, {
-    status: isUnchanged ? 304 : 200,
-    headers,
-  });
+/** Feed read, 7: makes a 200 or a 304, or throws a 404. */
+function httpResponse(c: Context, { response, source, cacheStatus }: ServedResponse): Response {
+  const { body, headers, check } = response;
+  if (body === undefined) throw noSuchProperty();
+  const sent = conditionalResponse(c, body, headers);
   sent.headers.set('Cache-Status', cacheStatus);
-  if (source === 'stale') {
-    sent.headers.set('Age', String(Math.floor((Date.now() - readAt) / 1_000)));
-  }
+  const ageSeconds = Math.max(0, Math.floor((Date.now() - check.at) / 1_000));
+  if (source === 'stale') sent.headers.set('Age', String(ageSeconds));
   return sent;
-}
-
-/** A proxy that compresses marks the tag `W/`: compare weakly (RFC 9110 section 13.1.2). */
-export function namesTag(ifNoneMatch: string, etag: string): boolean {
-  if (ifNoneMatch.trim() === '*') return true;
-  return ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
 }

@@ -4,9 +4,8 @@ import { sql } from 'drizzle-orm';
 import * as z from 'zod';
 import { type CursorScope, decodeCursor, encodeCursor, listJson } from '../http/paging.ts';
 import { uuid } from '../schema.ts';
-import { readD1 } from '../storage/d1.ts';
 import { keysetPage, readPage, statementOf, withinShare } from '../storage/statement.ts';
-import type { FeedKind } from './feed.ts';
+import { type FeedKind, VERSION } from './store.ts';
 import { locations } from './table.ts';
 
 /** The position of a location in the list: by slug, locations without a slug last, then by id. */
@@ -31,16 +30,18 @@ const BEGINNING: LocationPosition = ['', ''];
 export const LOCATION_PAGE: FeedKind<LocationsRequest> = {
   name: 'locations',
   /** Reads at most `limit + 1` rows. */
-  async find(connection, _, { limit, after = BEGINNING }) {
-    const position = { after0: after[0], after1: after[1] };
-    const { items, next } = await readPage(
+  async find(session, _, { limit, after = BEGINNING }) {
+    const { state, items, next } = await readPage({
+      connection: session,
+      state: VERSION,
+      page: PAGE,
+      values: { after0: after[0], after1: after[1] },
       limit,
-      (size) => readD1(() => PAGE.rows(connection, { ...position, ...size })),
       documentOf,
-    );
+    });
     const documents = items.map(({ document }) => document);
     const cursor = next ? await encodeCursor(SCOPE, [next.sort_slug, next.id]) : null;
-    return listJson(documents, cursor);
+    return { ...state, json: listJson(documents, cursor) };
   },
 };
 

@@ -1,7 +1,8 @@
 /** The feed's reads of listings: one D1 round trip for a page or an item. */
 
-import { type SQL, type SQLWrapper, sql } from 'drizzle-orm';
+import { and, eq, ne, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
 import * as z from 'zod';
+import { resourceMissing } from '../http/errors.ts';
 import { type CursorScope, decodeCursor, encodeCursor, listJson } from '../http/paging.ts';
 import { uuid } from '../schema.ts';
 import { readD1 } from '../storage/d1.ts';
@@ -9,15 +10,46 @@ import {
   keysetPage,
   placeholder,
   readPage,
+  selecting,
   statementOf,
   statementsOf,
   withinShare,
 } from '../storage/statement.ts';
-import type { FeedKind } from './feed.ts';
+import { databaseIdentity } from '../storage/table.ts';
 import type { FeedFilters } from './parameters.ts';
 import { cardOf, render, renderingOf } from './render.ts';
 import type { Source } from './source.ts';
 import { FILTER_COLUMNS, locations, properties } from './table.ts';
+
+/** A kind of response that is cached under its request: equal requests have equal JSON texts. */
+export type FeedKind<Request> = {
+  name: string;
+  /**
+   * Reads the version of the catalogue and the response in all languages, as JSON text, in one
+   * round trip. The text is undefined for a missing listing.
+   */
+  find(
+    session: D1DatabaseSession,
+    publicSiteUrl: string,
+    request: Request,
+  ): Promise<{ version: string; json: string | undefined }>;
+};
+
+/** Selects the version of the catalogue (cache.ts), in the batch of each read: one row. */
+const version = sql<string>`${databaseIdentity.catalogue_version}`.as('version');
+export const VERSION = statementOf(selecting.select({ version }).from(databaseIdentity));
+
+/** Reads the version alone. */
+export async function readVersion(session: D1DatabaseSession): Promise<{ version: string }> {
+  const [row] = await readD1(() => VERSION.rows(session, {}));
+  if (row === undefined) throw new Error('The database has no identity.');
+  return row;
+}
+
+/** 404 `resource_missing`, also for a name that no listing can have. */
+export function noSuchProperty() {
+  return resourceMissing('There is no such property.');
+}
 
 /** A listing's place in the feed: by `display_order`, then `id`. */
 type Position = readonly [displayOrder: number, id: string];
@@ -54,7 +86,7 @@ const BEGINNING: Position = [-2_147_483_649, ''];
 export const LISTING_PAGE: FeedKind<PageRequest> = {
   name: 'page',
   /** Feed read, 5. Reads `limit + 1` rows, one per further status, and per status a `location`. */
-  async find(connection, publicSiteUrl, { shows, filters, limit, after = BEGINNING }) {
+  async find(session, publicSiteUrl, { shows, filters, limit, after = BEGINNING }) {
     const { status, ...exact } = filters;
     const values = {
       ...Object.fromEntries(status.map((each, index) => [`status${index}`, each])),
@@ -63,30 +95,34 @@ export const LISTING_PAGE: FeedKind<PageRequest> = {
       after1: after[1],
       rendering: renderingOf(publicSiteUrl),
     };
-    const statement = pageStatement({ shows, filters });
-    const { items, next } = await readPage(
+    const { state, items, next } = await readPage({
+      connection: session,
+      state: VERSION,
+      page: pageStatement({ shows, filters }),
+      values,
       limit,
-      (size) => readD1(() => statement.rows(connection, { ...values, ...size })),
-      (row) => documentOf(row, publicSiteUrl, shows),
-    );
+      documentOf: (row) => documentOf(row, publicSiteUrl, shows),
+    });
     const documents = items.map(({ document }) => document);
     const scope = scopeOf({ shows, filters });
     const cursor = next ? await encodeCursor(scope, [next.display_order, next.id]) : null;
-    return listJson(documents, cursor);
+    return { ...state, json: listJson(documents, cursor) };
   },
 };
 
-/** One listing. A hidden one is missing under its id and its last public slug too. */
+/** One listing. A hidden one is missing. */
 export const LISTING: FeedKind<ListingKey> = {
   name: 'listing',
-  canBeMissing: true,
-  async find(connection, publicSiteUrl, key) {
-    const statement = 'id' in key ? BY_ID : BY_SLUG;
-    const values = { ...key, rendering: renderingOf(publicSiteUrl) };
-    const [row] = await readD1(() => statement.rows(connection, values));
-    const document = row && documentOf(row, publicSiteUrl, 'document');
-    if (document !== undefined) return document;
-    return { missing: row ? [key, { id: row.id }, { slug: row.removed_slug ?? row.slug }] : [key] };
+  async find(session, publicSiteUrl, key) {
+    const { state, items } = await readPage({
+      connection: session,
+      state: VERSION,
+      page: 'id' in key ? BY_ID : BY_SLUG,
+      values: { ...key, rendering: renderingOf(publicSiteUrl) },
+      limit: 1,
+      documentOf: (row) => documentOf(row, publicSiteUrl, 'document'),
+    });
+    return { ...state, json: items[0]?.document };
   },
 };
 
@@ -122,18 +158,21 @@ export function documentOf(
   return JSON.stringify(listing && shows === 'card' ? cardOf(listing) : listing);
 }
 
-const { display_order, id, status, slug, removed_slug } = properties;
+const { display_order, id, status, document, source } = properties;
 
-type Names = Pick<typeof properties.$inferSelect, 'id' | 'slug' | 'removed_slug'>;
+const listingBy = (name: 'id' | 'slug') =>
+  statementOf(
+    selecting
+      .select({
+        is_current: sql<number>`${currentSql}`.as('is_current'),
+        text: sql<string>`iif(${currentSql}, ${document}, ${source})`.as('text'),
+      })
+      .from(properties)
+      .where(and(eq(properties[name], sql.placeholder(name)), ne(status, 'hidden'))),
+  );
 
-const listingBy = (condition: SQL) =>
-  statementOf(sql<ListingText & Names>`
-    select ${id}, ${slug}, ${removed_slug},
-      ${listingText('document', (column) => sql`iif(${status} <> 'hidden', ${column}, null)`)}
-    from ${properties} where ${condition}`);
-
-const BY_ID = listingBy(sql`${id} = ${placeholder('id')}`);
-const BY_SLUG = listingBy(sql`${slug} = ${placeholder('slug')}`);
+const BY_ID = listingBy('id');
+const BY_SLUG = listingBy('slug');
 
 type ListingRow = ListingText & { display_order: number; id: string };
 

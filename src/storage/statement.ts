@@ -20,6 +20,7 @@ import {
   SQLiteInsertBuilder,
   type SQLiteTable,
 } from 'drizzle-orm/sqlite-core';
+import { readD1 } from './d1.ts';
 
 const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 const MAX_SELECTED_BYTES = 8 * 1024 * 1024;
@@ -85,8 +86,6 @@ type Item<Row> = { row: Row; document: string };
 /** `next` is the row before the next page, if there is one. */
 type Page<Row> = { items: Item<Row>[]; next: Row | undefined };
 
-type PageSize = { rows: number; share: number };
-
 type List = {
   /** The selected columns, besides those of the order. */
   columns: SQL;
@@ -134,18 +133,45 @@ export function withinShare(column: SQLWrapper): SQL {
   return sql`iif(octet_length(${column}) <= ${placeholder('share')}, ${column}, null)`;
 }
 
-/** Reads a page. `documentOf` makes the JSON text of a row; undefined if the text was left out. */
-export async function readPage<Row>(
-  limit: number,
-  read: (size: PageSize) => Promise<readonly Row[]>,
-  documentOf: (row: Row) => string | undefined,
-): Promise<Page<Row>> {
-  const rows = await read({ rows: limit + 1, share: Math.floor(MAX_SELECTED_BYTES / limit) });
-  const page = takePage(rows, limit, documentOf);
-  if (page.items.length > 0 || rows.length === 0) return page;
-  const whole = await read({ rows: 1, share: Number.MAX_SAFE_INTEGER });
-  const { items } = takePage(whole, 1, documentOf);
-  return { items, next: rows.length > 1 ? items[0]?.row : undefined };
+type PageRequest<State, Row> = {
+  connection: Pick<D1Database, 'prepare' | 'batch'>;
+  /** Selects one row about the database, in the batch of the page. */
+  state: Statement<State>;
+  page: Statement<Row>;
+  /** The values of both statements. */
+  values: Values;
+  limit: number;
+  /** Makes the JSON text of a row; undefined if the text was left out. */
+  documentOf: (row: Row) => string | undefined;
+};
+
+/** Reads a page in one round trip, or in two if its first text is too large for its share. */
+export async function readPage<State, Row>({
+  connection,
+  state,
+  page,
+  values,
+  limit,
+  documentOf,
+}: PageRequest<State, Row>): Promise<Page<Row> & { state: State }> {
+  const read = async (rows: number, share: number) => {
+    const [first, list] = await readD1(() =>
+      connection.batch<State & Row>([
+        state.bindTo(connection, values),
+        page.bindTo(connection, { ...values, rows, share }),
+      ]),
+    );
+    return { state: first?.results[0], rows: list?.results ?? [] };
+  };
+  const { state: ofPage, rows } = await read(limit + 1, Math.floor(MAX_SELECTED_BYTES / limit));
+  // An unfinished restore has not written the row yet.
+  if (ofPage === undefined) throw new Error('The database has no identity.');
+  const taken = takePage(rows, limit, documentOf);
+  if (taken.items.length > 0 || rows.length === 0) return { state: ofPage, ...taken };
+  // The state stays that of the first read: a later one may be newer than the page.
+  const whole = await read(1, Number.MAX_SAFE_INTEGER);
+  const { items } = takePage(whole.rows, 1, documentOf);
+  return { state: ofPage, items, next: rows.length > 1 ? items[0]?.row : undefined };
 }
 
 /** Ends the page at `limit` items, or at its bound in bytes. */

@@ -1,6 +1,7 @@
 /** The database's own table, for Drizzle and the migrations. Every capability may read it. */
 
-import { sqliteTable, text } from 'drizzle-orm/sqlite-core';
+import { sql } from 'drizzle-orm';
+import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 
 /** One row, which the migration writes. `restore` writes it last, as a mark of its end. */
 export const databaseIdentity = sqliteTable('database_identity', {
@@ -12,4 +13,14 @@ export const databaseIdentity = sqliteTable('database_identity', {
    * to another row.
    */
   generation: text().notNull(),
+  /** Raised by each import that changes a response of the feed. */
+  catalogue_number: integer().notNull().default(0),
+  /** The id of the import that raised the number: after a rewind, another import may raise it. */
+  catalogue_import: text().notNull().default(''),
+  /** The version of the catalogue, which src/properties/cache.ts describes. */
+  catalogue_version: text()
+    .notNull()
+    .generatedAlwaysAs(sql`generation || ' ' || catalogue_number || ' ' || catalogue_import`, {
+      mode: 'virtual',
+    }),
 });

@@ -46,4 +46,8 @@ export class EdgeCache {
   delete(url: string): boolean {
     return this.#stored.delete(url);
   }
+
+  evictAll(): void {
+    this.#stored.clear();
+  }
 }

@@ -3,17 +3,23 @@
 import { globSync, readFileSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 
-const SCHEMA = globSync('migrations/*.sql').map((file) => readFileSync(file, 'utf8'));
+const SCHEMA = globSync('migrations/*.sql')
+  .sort()
+  .map((file) => readFileSync(file, 'utf8'));
 
-type Statement = { sql: string; values: SQLInputValue[] };
+export type Statement = { sql: string; values: SQLInputValue[] };
 
 /** A database with the schema of the service, in memory. */
 export class Database {
-  readonly #sqlite = new DatabaseSync(':memory:');
+  /** The batches that were committed, so that a replica can repeat them. */
+  readonly log: (readonly Statement[])[] = [];
+  #sqlite = emptyDatabase();
 
-  constructor() {
-    for (const migration of SCHEMA) this.#sqlite.exec(migration);
-    this.#sqlite.exec("update database_identity set generation = 'simulated'");
+  /** Brings back the state after some batches, as Time Travel does. */
+  rewind(batches: number): void {
+    const kept = this.log.splice(0).slice(0, batches);
+    this.#sqlite = emptyDatabase();
+    for (const batch of kept) this.batch(batch);
   }
 
   /** Runs the statements in a transaction. */
@@ -26,6 +32,7 @@ export class Database {
         return { success: true, results, meta: { changes: this.#changes() - before } };
       });
       this.#sqlite.exec('commit');
+      if (results.some(({ meta }) => meta.changes > 0)) this.log.push(statements);
       return results;
     } catch (error) {
       this.#sqlite.exec('rollback');
@@ -40,6 +47,13 @@ export class Database {
   #changes(): number {
     return Number(this.rows('select total_changes() as total')[0]?.total);
   }
+}
+
+function emptyDatabase(): DatabaseSync {
+  const sqlite = new DatabaseSync(':memory:');
+  for (const migration of SCHEMA) sqlite.exec(migration);
+  sqlite.exec("update database_identity set generation = 'simulated'");
+  return sqlite;
 }
 
 /** Makes a round trip. */

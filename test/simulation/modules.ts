@@ -1,5 +1,5 @@
 /**
- * The source of the service, loaded once more for each simulated machine: with its own modules, and
+ * The source of the service and of the import, loaded once more for each simulated machine: with its own modules, and
  * with the clock, the timers, the randomness and the cache of that machine in place of Node's.
  *
  * A variant is the source with some text replaced. It is loaded in the same way.
@@ -9,18 +9,23 @@ import { posix } from 'node:path';
 import { compileFunction } from 'node:vm';
 import ts from 'typescript';
 
-/** Path in `src` → text. */
+/** Path in the project → text. */
 const SOURCES = new Map(
   Object.entries(
-    import.meta.glob<string>('../../src/**/*.ts', {
-      query: '?raw',
-      import: 'default',
-      eager: true,
-    }),
-  ).map(([path, text]) => [path.replace('../../src/', ''), text]),
+    import.meta.glob<string>(
+      [
+        '../../src/**/*.ts',
+        '../../tools/import/{file,import}.ts',
+        '../../tools/import/{plan,read,write}/*.ts',
+        '../../tools/command-line/{nearest,user-error}.ts',
+        '../../tools/database/tables.ts',
+      ],
+      { query: '?raw', import: 'default', eager: true },
+    ),
+  ).map(([path, text]) => [path.replace('../../', ''), text]),
 );
 
-/** Some text of a file of `src`, and its replacement. */
+/** Some text of a file, and its replacement. */
 export type Replacement = readonly [file: string, text: string, by: string];
 
 export type Exports = Record<string, unknown>;

@@ -72,7 +72,7 @@ export class CounterObject {
     if (machine.scheduler.now >= this.#idleFrom) this.evict();
     this.#idleFrom = machine.scheduler.now + IDLE_MS;
     machine.clockOffset = this.#clockOffset;
-    const { RateCounter } = machine.imports('rate-limit/counter.ts') as {
+    const { RateCounter } = machine.imports('src/rate-limit/counter.ts') as {
       RateCounter: new (ctx: object, env: object) => Instance;
     };
     this.#instance ??= new RateCounter(this.#context(), {});

@@ -8,7 +8,7 @@ import type { Replacement } from './modules.ts';
 /** What is done wrong → how. */
 type Variants = Record<string, Replacement[]>;
 
-const STORE = 'events/store.ts';
+const STORE = 'src/events/store.ts';
 
 /** Inserts the event even if its key is held. */
 const UNGUARDED: Replacement = [
@@ -21,7 +21,7 @@ export const BAD_EVENTS: Variants = {
   'KV is the authority': [
     UNGUARDED,
     [
-      'events/ingest.ts',
+      'src/events/ingest.ts',
       `  const storing = storeOrFind(body, identity, context);
   const lookingUp = findCachedResponse(context.cache, identity, context);`,
       `  const lookingUp = findCachedResponse(context.cache, identity, context);
@@ -74,23 +74,47 @@ export const BAD_EVENTS: Variants = {
     [STORE, 'resume: next.seq', 'resume: newest'],
   ],
   'an entry of KV is valid for as long as KV has it': [
-    ['events/replay-cache.ts', 'holdsKey(entry.accepted_at, call)', 'true'],
+    ['src/events/replay-cache.ts', 'holdsKey(entry.accepted_at, call)', 'true'],
   ],
 };
 
 /** The two files of the feed's cache. */
-const CACHE = 'properties/cache.ts';
-const FEED = 'properties/feed.ts';
+const CACHE = 'src/properties/cache.ts';
+const FEED = 'src/properties/feed.ts';
 
 export const BAD_FEED: Variants = {
-  'a response of the edge cache counts as new': [
-    [CACHE, 'responseOf(body, etag, readAtOf(found))', 'responseOf(body, etag, Date.now())'],
+  'the version is read before the rows': [
+    [
+      FEED,
+      '  const { json, check } = await cache.read(c.env.DB, find, constraint);',
+      `  const { check } = await cache.read(c.env.DB, readVersion, 'first-primary');
+  const { json } = await find(c.env.DB.withSession(constraint ?? 'first-unconstrained'));`,
+    ],
+  ],
+  'the version of a replica that lags is believed': [
+    [CACHE, 'if (isDecided || version === current?.version', 'if (version || isDecided'],
+  ],
+  'the number is not raised when only a location changes': [
+    ['tools/import/import.ts', "records.some(({ kind }) => kind === 'location') || ", ''],
+  ],
+  'a check of another generation counts': [
+    [CACHE, 'all.filter(([itsGeneration]) => itsGeneration === generation)', 'all'],
+  ],
+  'a 404 has no version': [
+    [
+      CACHE,
+      '    const { check } = response;',
+      '    const check = (response.body ? undefined : this.#checks[0]) ?? response.check;',
+    ],
+  ],
+  'a check of the edge cache counts as new': [
+    [CACHE, 'at: at > Date.now() + MAX_CLOCK_SKEW_MS ? 0 : at', 'at: Date.now()'],
   ],
   'a stale response is served for ever': [
-    [CACHE, 'this.#staleMs > 0 && ageMs <= this.#staleMs', 'this.#staleMs > 0'],
+    [CACHE, "ageMs <= this.#staleMs ? 'stale' : 'expired'", "'stale' as const"],
   ],
-  'a response is served until it has been renewed': [
-    [CACHE, 'if (ageMs < this.#currentMs) return', 'if (ageMs < 2 * this.#currentMs) return'],
+  'a response is served until its check is renewed': [
+    [CACHE, 'ageMs >= this.#currentMs * part', 'ageMs >= 2 * this.#currentMs * part'],
   ],
   'a read that stalls is awaited': [
     [FEED, 'const D1_HEAD_START_MS = 300;', 'const D1_HEAD_START_MS = 10_000;'],
@@ -99,13 +123,17 @@ export const BAD_FEED: Variants = {
     [FEED, "isFresh ? 'first-primary'", "isFresh ? 'first-unconstrained'"],
   ],
   'a response that came while D1 failed is overlooked': [
-    [FEED, 'const memory = call.cache.findInMemory(call.key);', 'const memory = undefined;'],
+    [
+      FEED,
+      'cache.find(key, edge);\n    if',
+      "cache.find(d1 === 'failed' ? '' : key, edge);\n    if",
+    ],
   ],
 };
 
 /** The count of one isolate, and the arithmetic of the object. */
-const ISOLATE = 'rate-limit/client-window.ts';
-const ARITHMETIC = 'rate-limit/window.ts';
+const ISOLATE = 'src/rate-limit/client-window.ts';
+const ARITHMETIC = 'src/rate-limit/window.ts';
 
 export const BAD_RATE_LIMIT: Variants = {
   'reports carry differences instead of counts': [

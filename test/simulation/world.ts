@@ -5,7 +5,7 @@ import { EdgeCache, Kv } from './caches.ts';
 import { fateOf, type Service } from './calls.ts';
 import { Database, d1Binding } from './d1.ts';
 import { Machine, taskNow, tasks } from './machine.ts';
-import type { Source } from './modules.ts';
+import type { Exports, Source } from './modules.ts';
 import { CounterObject } from './objects.ts';
 import { Random } from './random.ts';
 import { type Owner, Scheduler, START } from './scheduler.ts';
@@ -127,6 +127,17 @@ export class World {
     this.objects.get(client)?.evict();
   }
 
+  /** Evicts all entries of the edge caches. */
+  evictEdges(): void {
+    this.note('the edge caches are evicted');
+    for (const cache of this.#edges.values()) cache.evictAll();
+  }
+
+  /** Imports a module of the project, as the machine of an operator has it. */
+  imports(path: string): Exports {
+    return this.#fleet.objects.imports(path);
+  }
+
   /** Lets trouble begin, which ends after some milliseconds. */
   breakDown(trouble: Trouble, milliseconds: number): void {
     this.note(`${trouble}: out of order for ${milliseconds} ms`);
@@ -166,7 +177,7 @@ export class World {
   }
 
   #start(machine: Machine): void {
-    const createApp = machine.imports('app.ts').createApp as () => App;
+    const createApp = machine.imports('src/app.ts').createApp as () => App;
     this.#isolates += 1;
     const owner = { isAlive: true, name: `isolate ${this.#isolates}` };
     machine.cache = this.#edgeCacheOf(owner, machine.place);

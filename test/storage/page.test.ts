@@ -24,7 +24,13 @@ describe('a page', () => {
     ['one item, however large', [5 * MIB, 1], 1],
   ])('takes %s', async (_, sizes, count) => {
     const documentOf = (bytes: number) => (bytes > 0 ? 'a'.repeat(bytes) : undefined);
-    const { items, next } = await readPage(10, async () => sizes, documentOf);
+    const bindTo = () => env.DB.prepare('');
+    const statement = { bindTo, rows: async () => [] };
+    const batch = async () => [{ results: [{}] }, { results: sizes }];
+    const connection = { prepare: bindTo, batch } as unknown as D1Database;
+    const { items, next } = await readPage<object, number>({
+      ...{ connection, state: statement, page: statement, values: {}, limit: 10, documentOf },
+    });
     expect(items.map(({ row }) => row)).toEqual(sizes.slice(0, count));
     expect(next).toBe(count < sizes.length ? sizes[count - 1] : undefined);
   });

@@ -70,10 +70,20 @@ async function attemptImport(
   if (!options.isDryRun) {
     if (effect.writes.length + effect.records.length > 0) options.saveUndo?.(undoFile(effect));
     const staged = await stage(effect, stored.newestChange, options);
-    const ending = await apply(options.database, staged, stored.lastImport);
+    const ending = await apply(options.database, staged, stored.lastImport, isShown(effect));
     if (ending === 'overtaken') return ending;
   }
   return acceptedImport(planned, effect, stored);
+}
+
+/**
+ * Reports whether the import changes a response of the feed. An amenity is shown by its listings
+ * only, and a location by its list too.
+ */
+function isShown({ records, writes }: Effect): boolean {
+  return (
+    records.some(({ kind }) => kind === 'location') || writes.some((each) => each.change.isNew)
+  );
 }
 
 async function acceptedImport(

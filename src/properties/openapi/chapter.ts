@@ -13,13 +13,13 @@ import {
 import { patternText } from '../../openapi/error-resource.ts';
 import { headersOf, noStore, retryAfter } from '../../openapi/headers.ts';
 import { listOf } from '../../openapi/list-resource.ts';
-import { noSuchProperty } from '../feed.ts';
 import {
   changeParameters,
   itemParameters,
   listParameters,
   locationParameters,
 } from '../parameters.ts';
+import { noSuchProperty } from '../store.ts';
 import { EXAMPLES } from './examples.ts';
 import { changeList, locationResource, property, propertyCard } from './resource.ts';
 
@@ -46,14 +46,14 @@ const headers = headersOf({
   ],
   Age: [
     z.int32().min(0).optional(),
-    'Seconds since the response was read from the database. Only on an older response, which is served while the database fails or is slow.',
+    'Seconds since the response was last known to be current. Only on an older response, which is served while the database fails or is slow.',
   ],
   'Cache-Status': [
     patternText(
-      /^(edge; (hit; ttl=\d+|fwd=[a-z]+), )?isolate; (hit; ttl=\d+|fwd=[a-z]+)(; detail=(slow|failed))?$/,
+      /^(edge; (hit; ttl=-?\d+(; detail=[a-z]+)?|fwd=[a-z]+), )?isolate; (hit; ttl=-?\d+(; detail=[a-z]+)?|fwd=[a-z]+)$/,
       60,
     ),
-    'The cache of the service that the response is from, and the seconds for which the response stays fresh (RFC 9211).',
+    'The cache of the service that the response is from, and the seconds for which the response stays fresh, negative for an older response (RFC 9211).',
   ],
 });
 

@@ -48,6 +48,11 @@ const TAKE_SLUGS = `
   WHERE former_slugs <> '[]' AND EXISTS (
     SELECT 1 FROM json_each(properties.former_slugs) JOIN properties AS other ON other.slug = value)`;
 
+/** See src/properties/cache.ts. */
+const RAISE_VERSION = `
+  UPDATE database_identity
+  SET catalogue_number = catalogue_number + 1, catalogue_import = ?1`;
+
 const MARK_APPLIED = `
   INSERT INTO import_staging (import_id, kind, key, row) VALUES (?1, 'applied', '', '{}')`;
 
@@ -56,17 +61,22 @@ export class OutcomeUnknown extends Error {
   override readonly name = 'OutcomeUnknown';
 }
 
-/** Applies all rows, or none. Throws `OutcomeUnknown`, or the fault that prevented it. */
+/**
+ * Applies all rows, or none. `isShown`: a response of the feed changes. Throws `OutcomeUnknown`, or the
+ * fault that prevented it.
+ */
 export async function apply(
   database: D1Database,
   { importId, rows }: Staged,
   lastImport: string | null,
+  isShown: boolean,
 ): Promise<'applied' | 'overtaken'> {
   if (rows === 0) return 'applied';
   const transaction = [
     database.prepare(GUARD).bind(importId, lastImport, rows),
     ...APPLY.map((statement) => database.prepare(statement).bind(importId)),
     database.prepare(TAKE_SLUGS),
+    ...(isShown ? [database.prepare(RAISE_VERSION).bind(importId)] : []),
     database.prepare('DELETE FROM import_staging'),
     database.prepare(MARK_APPLIED).bind(importId),
   ];
