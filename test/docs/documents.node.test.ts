@@ -41,10 +41,13 @@ describe.each(DOCUMENTS)('%s', (path) => {
   });
 });
 
-it('the README leads to every document', () => {
-  const linked = textOf('README.md');
-  const others = DOCUMENTS.filter((path) => path !== 'README.md');
-  expect(others.filter((path) => !linked.includes(`](${path})`))).toEqual([]);
+it('the README leads to the index of docs, and this to every document', () => {
+  expect(textOf('README.md')).toContain('](docs/README.md)');
+  const linked = [...textOf('docs/README.md').matchAll(/\]\(([^)#]+)\)/g)].map(([, path = '']) =>
+    join('docs', path),
+  );
+  const others = DOCUMENTS.filter((path) => !path.endsWith('README.md'));
+  expect(others.filter((path) => !linked.includes(path))).toEqual([]);
 });
 
 it('the code refers to documents that exist', () => {
