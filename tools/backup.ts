@@ -11,7 +11,7 @@ import { inScratchFolder } from './command-line/scratch.ts';
 import { TARGET_OPTIONS, TARGET_USAGE, targetOf } from './command-line/target.ts';
 import { messageOf, UserError } from './command-line/user-error.ts';
 import { requireIdentity } from './database/identity.ts';
-import { nameOfDatabase, withDatabase } from './database/open.ts';
+import { nameDatabase, withDatabase } from './database/open.ts';
 
 const USAGE = `Usage: npm run backup [-- [--remote] [--env NAME] [--out FILE]]
 
@@ -41,7 +41,7 @@ function parseArguments(args: string[]) {
 /** Writes the backup into a scratch folder, checks it, and moves it. */
 async function run({ target, out }: Request, open = withDatabase): Promise<number> {
   try {
-    const name = nameOfDatabase(target);
+    const name = nameDatabase(target);
     const path = out === undefined ? datedPath(name) : userPath('backup', out);
     if (existsSync(path)) throw new UserError(`${path} exists already`);
     mkdirSync(dirname(path), { recursive: true });

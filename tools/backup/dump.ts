@@ -1,13 +1,12 @@
 /**
- * A database as a text of SQL, one row per line, from which `restore` and the sqlite3 program make
- * it again.
+ * A database as SQL, one row per line, for `restore` and for the sqlite3 program.
  *
  *     -- backup of DATABASE at 2026-11-21T12:00:00.000Z
  *     CREATE TABLE ...;
  *     INSERT INTO "events" (...) VALUES (...);
  *     -- end {"events":2} 5f0c…
  *
- * The last line has the number of rows of each table, and the SHA-256 of the lines before it.
+ * The last line counts the rows of each table, and has the SHA-256 of the lines before it.
  */
 
 import { createHash } from 'node:crypto';
@@ -22,7 +21,7 @@ const MAX_ATTEMPTS = 5;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these would end a line or a text
 const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 
-/** Writes the events of its start. Starts again after an import, a restore or a rewind meanwhile. */
+/** Starts again after an import, a restore or a rewind meanwhile. Later events are left out. */
 export async function dump(database: D1Database, name: string, file: string): Promise<void> {
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
     const before = await findState(database);

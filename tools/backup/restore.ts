@@ -7,8 +7,8 @@
  *                         (c) copy the rows in batches
  *                         (d) write the identity
  *
- * A restore that is interrupted between (b) and (d) leaves a database without an identity. The next
- * restore starts from the beginning. Nothing else may write to the database meanwhile.
+ * Interrupted between (b) and (d), it leaves a database without an identity, and the next restore
+ * starts from the beginning.
  */
 
 import { UserError } from '../command-line/user-error.ts';
@@ -20,13 +20,13 @@ import {
   rejectOtherTables,
 } from '../database/identity.ts';
 import {
-  batchesOf,
   hasRows,
   readColumns,
   readPages,
   readSchema,
   readTables,
   rowBytes,
+  splitIntoBatches,
 } from '../database/tables.ts';
 import { applyLedger, type Erasure } from '../erasure/ledger.ts';
 
@@ -75,7 +75,7 @@ async function copy(scratch: D1Database, target: D1Database, table: string): Pro
   const places = columns.map(() => '?').join(', ');
   const insert = target.prepare(`INSERT OR REPLACE INTO "${table}" (${names}) VALUES (${places})`);
   for await (const page of readPages(scratch, table, columns)) {
-    for (const batch of batchesOf(page, rowBytes)) {
+    for (const batch of splitIntoBatches(page, rowBytes)) {
       await target.batch(batch.map((row) => insert.bind(...columns.map((name) => row[name]))));
     }
   }

@@ -1,7 +1,4 @@
-/**
- * The lock of the local database for commands that write to it: SQLite's lock of a file, which ends
- * with its process.
- */
+/** The lock of commands that write to the local database. It ends with its process. */
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -21,7 +18,7 @@ const SQLITE_BUSY = 5;
 export async function withLocalLock<T>(work: () => Promise<T>, file = LOCK_FILE): Promise<T> {
   mkdirSync(dirname(file), { recursive: true });
   using lock = withPath(file, () => new DatabaseSync(file, { timeout: 0 }));
-  // Nobody else can read the locked file.
+  // The locked file cannot be read.
   const holderFile = `${file}.holder`;
   const startedAt = performance.now();
   let isReported = false;

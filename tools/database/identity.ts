@@ -16,7 +16,7 @@ export async function readLineage(database: D1Database): Promise<string> {
   return lineage.parse(await database.prepare(`SELECT lineage FROM ${IDENTITY}`).first('lineage'));
 }
 
-/** Begins a new generation of a restored or rewound database: earlier cursors are rejected. */
+/** After a restore or a rewind: earlier cursors are rejected. */
 export async function beginGeneration(database: D1Database, lineage: string): Promise<void> {
   await database
     .prepare(`INSERT OR REPLACE INTO ${IDENTITY} (lineage, generation) VALUES (?, ?)`)
@@ -29,7 +29,6 @@ export async function isUnfinished(database: D1Database): Promise<boolean> {
   return tables.includes(IDENTITY) && !(await hasRows(database, IDENTITY));
 }
 
-/** Throws a `UserError` if a restore of the database was interrupted. */
 export async function rejectUnfinishedRestore(database: D1Database): Promise<void> {
   if (!(await isUnfinished(database))) return;
   throw new UserError('a restore of this database is not finished: run `npm run restore` again');

@@ -10,7 +10,7 @@ import { databaseOver } from './d1.ts';
 
 export type OpenDatabase = { database: D1Database; close: () => Promise<void> };
 
-/** The class of the runtime's D1 databases, which are Durable Objects. */
+/** The runtime's D1 databases are Durable Objects of this class. */
 const CLASS = 'miniflare-D1DatabaseObject';
 const FOLDER = join(PROJECT_DIRECTORY, '.wrangler/state/v3/d1', CLASS);
 /** The `preview_database_id` of wrangler.toml. */
@@ -34,7 +34,6 @@ export function openInMemory(): OpenDatabase {
   return { database: wrapSqlite(sqlite), close: async () => sqlite.close() };
 }
 
-/** Gives a SQLite database the interface of D1. */
 export function wrapSqlite(sqlite: DatabaseSync): D1Database {
   return databaseOver(async (queries) => {
     await new Promise(setImmediate); // Lets signals and timers in during a long import.
@@ -53,7 +52,7 @@ export function wrapSqlite(sqlite: DatabaseSync): D1Database {
   });
 }
 
-/** SQLite's integers are bound as `bigint`: Node binds every number as a real one. */
+/** Node binds every `number` as a real one. */
 function convertValue(value: unknown): SQLInputValue {
   if (typeof value === 'boolean') return value ? 1n : 0n;
   if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value;
@@ -61,7 +60,7 @@ function convertValue(value: unknown): SQLInputValue {
   throw new Error(`D1 cannot bind a ${typeof value}`);
 }
 
-/** Returns the id of a Durable Object, by which the runtime names its file. */
+/** Returns the id of a Durable Object, which names its file. */
 function hashObjectName(className: string, name: string): string {
   const key = createHash('sha256').update(className).digest();
   const sign = (data: string | Buffer) =>

@@ -8,7 +8,7 @@ import { loadDeployment } from '../configuration/wrangler-config.ts';
 import { type OpenDatabase, openInMemory, openLocal } from './local.ts';
 import { restDatabase } from './rest-database.ts';
 
-/** Opens the database that `dev` serves, one in memory or a deployed one. The caller closes it. */
+/** Opens the local database, an empty one or a deployed one. The caller closes it. */
 export async function openDatabase(
   kind: 'local' | 'empty' | 'remote',
   environment?: string,
@@ -19,7 +19,7 @@ export async function openDatabase(
 
 export type WithDatabase = typeof withDatabase;
 
-/** Opens the database for the work. Work that writes waits for the lock of the local database. */
+/** Opens the database for the work, the local one under its lock if the work writes. */
 export async function withDatabase<T>(
   { kind, environment }: Target,
   work: (database: D1Database) => Promise<T>,
@@ -30,7 +30,7 @@ export async function withDatabase<T>(
     try {
       return await work(database);
     } finally {
-      // The work has its outcome by now, even if closing fails.
+      // The outcome is known by now.
       await close().catch(() => undefined);
     }
   };
@@ -44,7 +44,7 @@ async function openRemote(environment: string | undefined): Promise<OpenDatabase
   return { database, close: async () => {} };
 }
 
-/** Returns the name of a database in its backups. */
-export function nameOfDatabase({ kind, environment }: Target): string {
+/** The name in backups. */
+export function nameDatabase({ kind, environment }: Target): string {
   return kind === 'local' ? 'local' : loadDeployment(environment).databaseName;
 }

@@ -1,4 +1,4 @@
-/** Makes all parameters texts for D1's REST: `a = ?, b = ?` becomes `a = ?1, b = (5)`. Pure. */
+/** D1's REST takes texts alone: `a = ?, b = ?` becomes `a = ?1, b = (5)`. */
 
 /** Skips texts, quoted names and comments; finds `?` and `?1`. */
 const TOKEN =

@@ -1,7 +1,4 @@
-/**
- * A deployed database over Cloudflare's REST API. A batch is one request and one transaction. It
- * needs the right to D1 alone: wrangler's remote bindings would put a Worker on the account.
- */
+/** A deployed database over Cloudflare's REST API. A batch is one request. */
 
 import * as z from 'zod';
 import type { Account } from '../cloudflare/account.ts';

@@ -1,11 +1,11 @@
-/** Reads any table of a database, and splits rows into the portions that D1 takes. */
+/** Reads any table, and splits rows into the portions that D1 takes. */
 
 import * as z from 'zod';
 
 /** D1 takes at most 2 MB in one value. A larger row is a batch by itself. */
 const ROWS_PER_BATCH = 100;
 const BYTES_PER_BATCH = 1_000_000;
-/** The number of rows in a page follows from the average row of the page before. */
+/** A page has as many rows as the average row of the page before allows. */
 const BYTES_PER_PAGE = 2_000_000;
 const FIRST_PAGE_ROWS = 10;
 const MAX_PAGE_ROWS = 1_000;
@@ -13,21 +13,19 @@ const MAX_PAGE_ROWS = 1_000;
 const sqlValue = z.union([z.string(), z.number(), z.null()]);
 export type SqlValue = z.infer<typeof sqlValue>;
 
-const rowsOfPage = z.array(z.object({ rowid: z.int() }).catchall(sqlValue));
-type Row = z.infer<typeof rowsOfPage>[number];
+const pageRows = z.array(z.object({ rowid: z.int() }).catchall(sqlValue));
+type Row = z.infer<typeof pageRows>[number];
 
-const statementsOfSchema = z.array(
-  z.object({ type: z.string(), name: z.string(), sql: z.string() }),
-);
+const schemaStatements = z.array(z.object({ type: z.string(), name: z.string(), sql: z.string() }));
 
-/** Reads the statements, tables before indexes, without the internal tables of D1 and SQLite. */
+/** Reads the statements, tables first, without the internal tables of D1 and SQLite. */
 export async function readSchema(database: D1Database) {
   const statement = database.prepare(
     `SELECT type, name, sql FROM sqlite_schema
      WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\'
      ORDER BY type = 'index', name`,
   );
-  return statementsOfSchema.parse((await statement.all()).results);
+  return schemaStatements.parse((await statement.all()).results);
 }
 
 export async function readTables(database: D1Database): Promise<string[]> {
@@ -61,7 +59,7 @@ export async function* readPages(
   let size = FIRST_PAGE_ROWS;
   while (after !== undefined) {
     const { results } = await page.bind(after, last, size).all();
-    const rows = rowsOfPage.parse(results);
+    const rows = pageRows.parse(results);
     yield rows;
     after = rows.length < size ? undefined : rows.at(-1)?.rowid;
     const bytes = rows.reduce((sum, row) => sum + rowBytes(row), 0);
@@ -74,12 +72,15 @@ export function rowBytes(row: Row): number {
   return Object.values(row).reduce<number>((sum, value) => sum + String(value).length, 0);
 }
 
-/** Splits rows to be written into batches. `bytesOf` returns the approximate size of a row. */
-export function* batchesOf<T>(rows: Iterable<T>, bytesOf: (row: T) => number): Generator<T[]> {
+/** `measure` returns the approximate bytes of a row. */
+export function* splitIntoBatches<T>(
+  rows: Iterable<T>,
+  measure: (row: T) => number,
+): Generator<T[]> {
   let batch: T[] = [];
   let bytes = 0;
   for (const row of rows) {
-    const size = bytesOf(row);
+    const size = measure(row);
     if (batch.length === ROWS_PER_BATCH || (batch.length > 0 && bytes + size > BYTES_PER_BATCH)) {
       yield batch;
       batch = [];

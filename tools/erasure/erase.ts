@@ -9,15 +9,12 @@ const aggregateEvents = z.object({
   /** The events up to a time that still have their payload. */
   unerased: z.int(),
   lastId: z.string().nullable(),
-  /**
-   * The clock of the database, or the time of the last event if that is later, in milliseconds
-   * since 1970. The clock of this machine may be wrong.
-   */
+  /** By the clock of the database, and no earlier than the last event, in milliseconds since 1970. */
   now: z.int(),
 });
 
 const OF_AGGREGATE = 'aggregate_type = ?1 AND aggregate_id = ?2';
-/** Spares events that came after the erasure `?3`, in milliseconds since 1970. */
+/** Spares events that came after the erasure. */
 const UNERASED = 'erased_at IS NULL AND created_at <= ?3';
 
 export async function findAggregate(

@@ -13,7 +13,6 @@ import { type Aggregate, eraseAggregate } from './erase.ts';
 const LEDGER = 'erasures.jsonl';
 const COLUMNS = ['rowid', 'aggregate_type', 'aggregate_id'];
 
-/** The options of a command that applies the ledger. */
 export const LEDGER_OPTIONS = {
   ledger: { type: 'string' },
   'no-ledger': { type: 'boolean', default: false },
@@ -23,9 +22,8 @@ export const LEDGER_USAGE = `--ledger FILE  instead of erasures.jsonl
   --no-ledger    when nothing was ever erased, or erased payloads may come back`;
 
 const erasure = z.strictObject({
-  /** The lineage of the database, which a restored database keeps under any name. */
+  /** Of the database, and of its copies. */
   lineage: z.string().regex(/^[0-9a-f]{32}$/),
-  /** See `hashAggregate`. */
   aggregate: z.string().regex(/^[0-9a-f]{64}$/),
   last_event_id: z.string().min(1),
   erased_at: z.iso.datetime({ precision: 3 }),
@@ -33,7 +31,7 @@ const erasure = z.strictObject({
 
 export type Erasure = z.infer<typeof erasure>;
 
-/** Returns the ledger's file for an npm script. Throws a `UserError` for an empty name. */
+/** Returns the ledger's file for an npm script. */
 export function resolveLedger(script: string, option: string | undefined): string {
   if (option === '') throw new UserError('--ledger names no file');
   return option === undefined ? join(PROJECT_DIRECTORY, LEDGER) : userPath(script, option);
@@ -44,7 +42,7 @@ export function hashAggregate({ type, id }: Aggregate): string {
   return hash('sha256', JSON.stringify([type, id]));
 }
 
-/** Reads a ledger, if there is one. Throws a `UserError` that names a malformed line. */
+/** Reads a ledger, if there is one. Throws a `UserError` for a malformed line. */
 export function readLedger(file: string): Erasure[] {
   if (!existsSync(file)) return [];
   return readFileSync(file, 'utf8')
@@ -71,7 +69,6 @@ export function readRequiredLedger(file: string | undefined): Erasure[] {
   );
 }
 
-/** Appends an erasure, and waits for the disk. */
 export function appendToLedger(file: string, entry: Erasure): void {
   const isCut = existsSync(file) && !readFileSync(file, 'utf8').endsWith('\n');
   appendFileSync(file, `${isCut ? '\n' : ''}${JSON.stringify(entry)}\n`, { flush: true });

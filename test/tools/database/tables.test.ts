@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { batchesOf, readPages } from '../../../tools/database/tables.ts';
+import { readPages, splitIntoBatches } from '../../../tools/database/tables.ts';
 import { Database } from '../../support/cloudflare/database.ts';
 
 const HUGE = 400_000;
@@ -25,7 +25,7 @@ it('pages have every row once, have at most a few megabytes, and leave out rows 
 
 it('batches have at most 100 rows and a megabyte, unless a row is larger', () => {
   const sizes = [...Array(150).fill(1), HUGE, HUGE, HUGE, 1_500_000, 1];
-  const batches = [...batchesOf(sizes, (size) => size)];
+  const batches = [...splitIntoBatches(sizes, (size) => size)];
   expect(batches.flat()).toEqual(sizes);
   expect(batches.map(({ length }) => length)).toEqual([100, 52, 1, 1, 1]);
 });

@@ -1,6 +1,6 @@
 /** Stages an import: writes its rows into the staging table, which no reader sees. */
 
-import { batchesOf } from '../../database/tables.ts';
+import { splitIntoBatches } from '../../database/tables.ts';
 import type { Write } from '../plan/rows.ts';
 import type { Effect, ImportOptions } from '../plan/types.ts';
 
@@ -22,7 +22,7 @@ export async function stage(
   let rows = 0;
   const all = stagedRows(records, listings, newestChange, Date.now());
   try {
-    for (const batch of batchesOf(all, (json) => Buffer.byteLength(json))) {
+    for (const batch of splitIntoBatches(all, (json) => Buffer.byteLength(json))) {
       await database.prepare(STAGE).bind(`[${batch.join()}]`, importId).run();
       rows += batch.length;
       const done = rows - records.length;
