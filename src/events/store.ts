@@ -1,13 +1,12 @@
 /**
- * Stores and reads events. D1 alone decides which event holds a key.
- *
- * D1 runs one batch at a time, each as a transaction. Its response may be lost after the commit, so
- * every statement here may run twice. Every read goes to the primary, so that a caller finds the
- * event of its 202.
+ * Stores and reads events. D1 alone decides which event holds a key: it runs one batch at a time,
+ * each as a transaction. Its response may be lost after the commit, so every statement may run
+ * twice. Every read goes to the primary, so that a caller finds the event of its 202.
  */
 
 import { and, eq, type SQL, sql } from 'drizzle-orm';
 import { type ApiError, resourceMissing, validationError } from '../http/errors.ts';
+import { jsonWithField } from '../http/paging.ts';
 import { readD1, writeD1 } from '../storage/d1.ts';
 import {
   insertInto,
@@ -49,9 +48,9 @@ export type Decision =
   | { kind: 'free' };
 
 /**
- * Stores each event, or finds the event that its key has stored, in one transaction and in the
- * order of `events`. The keys must differ. A stored event writes 4 rows. `comparedBytes` is what
- * `lookUpKeys` has read of payloads.
+ * Stores each event, or finds the event that its key has stored, in one transaction and in order.
+ * The keys must differ. A stored event writes 4 rows. `lookUpKeys` has read `comparedBytes` of
+ * payloads already.
  */
 export async function acceptKeyed(
   database: D1Database,
@@ -160,9 +159,10 @@ function lookUpOf(
 }
 
 /**
- * Inserts each event unless another one holds its key, or the key has ever stored this body. The
- * first event of a key has the key's UUID as its id. `events` is JSON text: a statement has at most
- * 100 parameters.
+ * Inserts each event unless another one holds its key, or the key has ever stored this body.
+ * `events` is JSON text, because a statement has at most 100 parameters:
+ *
+ *     [{"keyId":"6bf0…","fingerprint":"9c1e…","reusedKeyEventId":"1d7a…","event_type":"booking.…
  */
 const INSERT_UNLESS_HELD = statementOf(sql`
   with event as materialized (
@@ -202,9 +202,13 @@ type EventOfKey = Omit<
 const MAX_COMPARED_BYTES = 1024 * 1024;
 
 /**
- * The newest event of each key, and its event with the fingerprint, newest first. `compared` is the
- * size of a payload that is compared: of an event with another body, unless it was erased or the
- * caller may not read it. Only these payloads are read, up to 1 MiB in all.
+ * The newest event of each key, and its event with the fingerprint, newest first. A payload is read
+ * for the comparison with another body, unless it was erased or the caller may not read it, up to
+ * 1 MiB in all (`compared` is its size):
+ *
+ *     key_id  fingerprint  compared  payload
+ *     6bf0…   9c1e…        230       {"guests":2}   another body, which holds the key
+ *     6bf0…   04d2…        null      null           the body that is sent
  */
 const EVENTS_OF_KEYS = statementOf(sql<EventOfKey>`
   with found as (
@@ -355,6 +359,5 @@ function documentOf({ payload, ...row }: EventPageRow): string | undefined {
   const { aggregate_id, aggregate_type, received_from } = row;
   const erased_at = row.erased_at === null ? null : new Date(row.erased_at).toISOString();
   const stored = { aggregate_id, aggregate_type, received_from, erased_at };
-  const head = JSON.stringify({ ...pendingEvent(row), ...stored });
-  return `${head.slice(0, -1)},"payload":${payload}}`;
+  return jsonWithField({ ...pendingEvent(row), ...stored }, 'payload', payload);
 }

@@ -1,10 +1,7 @@
 /**
- * How lists page: `limit`, opaque cursors and the list resource.
- *
- * A cursor is base64url of an 8-byte check and a JSON text, e.g. `[2,"events","",[41]]`: version,
- * list, filters, position. The check, the head of the text's SHA-256, detects an altered cursor. It
- * is no signature: a forger may list these rows anyway. `filters` is a hash, which keeps URLs
- * short.
+ * How lists page. A cursor is base64url of an 8-byte check and a JSON text: version, list, hash of
+ * the filters, position, e.g. `[2,"events","03afa0251fe2a868",[41]]`. The check detects an altered
+ * cursor. It is no signature: a forger may list these rows anyway.
  */
 
 import { Buffer } from 'node:buffer';
@@ -41,10 +38,7 @@ export const pagingParameters = {
   ),
 };
 
-/**
- * Writes a page of documents, which are JSON texts. `next` is the cursor of the next page, or null.
- * `more` are further fields, such as `resume_cursor`.
- */
+/** Writes a page of JSON texts. `more` are further fields, such as `resume_cursor`. */
 export function listJson(
   documents: readonly string[],
   next: string | null,
@@ -54,10 +48,16 @@ export function listJson(
   return `{"object":"list","data":[${documents.join(',')}],"has_more":${next !== null},"next_cursor":${JSON.stringify(next)}${others.join('')}}`;
 }
 
-/** Any other list, or the list with other filters, rejects the cursor. */
+/** Writes an object with one more field, whose value is JSON text already. */
+export function jsonWithField(object: object, name: string, json: string): string {
+  const fields = JSON.stringify(object).slice(0, -1);
+  return `${fields},"${name}":${json}}`;
+}
+
+/** The list that accepts a cursor. */
 export type CursorScope = {
   list: string;
-  /** The filters in canonical form, without `limit`: equal filters have equal JSON texts. */
+  /** In canonical form, without `limit`: equal filters have equal JSON texts. */
   filters?: object;
 };
 
@@ -68,10 +68,7 @@ export async function encodeCursor(scope: CursorScope, position: unknown): Promi
   return Buffer.concat([await checkOf(text), text]).toString('base64url');
 }
 
-/**
- * Returns the position in a cursor; undefined without a cursor. Throws `invalid_cursor` unless
- * `encodeCursor` made the cursor for this scope. `param` names the cursor's parameter.
- */
+/** Returns the position in a cursor. Throws `invalid_cursor` for one that has another scope. */
 export async function decodeCursor<Position>(
   cursor: string | undefined,
   scope: CursorScope,
@@ -103,7 +100,7 @@ export function invalidCursor(param = 'cursor'): ApiError {
   );
 }
 
-/** Returns the text of a cursor; undefined when it is not exactly what `encodeCursor` writes. */
+/** Undefined for a text that `encodeCursor` cannot have written. */
 async function readText(cursor: string): Promise<Uint8Array | undefined> {
   if (cursor.length > MAX_CURSOR_CHARACTERS) return undefined;
   const bytes = Buffer.from(cursor, 'base64url');

@@ -1,9 +1,6 @@
 /**
- * Calls D1 within a time limit, and retries a call after a transient fault. Every call must be safe
- * to run twice.
- *
- * D1 itself retries reads but never writes, reports its faults as text only, and sometimes stalls
- * for seconds.
+ * Calls D1 within a time limit, and retries after a transient fault: every call must be safe to run
+ * twice. D1 itself never retries writes, reports its faults as text only, and sometimes stalls.
  */
 
 import { withDeadline } from '../deadline.ts';
@@ -12,7 +9,7 @@ import { logFault, noteMore } from '../http/log.ts';
 
 const D1_READ_DEADLINE_MS = 5_000;
 const D1_WRITE_DEADLINE_MS = 10_000;
-/** Each up to a tenth longer or shorter. The last retry begins within `RETRY_WINDOW_MS`. */
+/** Each up to a tenth longer or shorter. */
 const PAUSES_MS = [50, 150, 400, 700];
 const RETRY_WINDOW_MS = 1_500;
 /** An import may lock the local database for as long as this. Deployed databases have no locks. */
@@ -21,13 +18,12 @@ const LOCKED_WINDOW_MS = 60_000;
 const LOCKED_PAUSE_MS = 200;
 
 /**
- * D1's list of errors (developers.cloudflare.com/d1/observability/debug-d1, as of August 2026) says
- * to retry these. The others are marked as seen in the field.
+ * D1's list of errors says to retry these (developers.cloudflare.com/d1/observability/debug-d1, as
+ * of August 2026), unless they are marked as seen in the field.
  */
 const TRANSIENT_FAULTS = [
   'Network connection lost',
   'reset because its code was updated',
-  // The end of two texts: of the storage, and of a starting database.
   'storage caused object to be reset',
   'Cannot resolve D1 DB due to transient issue on remote node',
   // Seen in the field, of a read replica.
@@ -62,10 +58,9 @@ export async function writeD1<T extends D1Result | D1Result[]>(call: () => Promi
   return results;
 }
 
-/** The first and the latest failed call since the last successful one. */
+/** The first and the latest failed call since the last successful one, unless it is too old. */
 let failingSince = 0;
 let failedAt = Number.NEGATIVE_INFINITY;
-/** Older failures do not count. */
 const FORGOTTEN_AFTER_MS = 60_000;
 
 async function callWithin<T>(deadlineMs: number, name: string, call: () => Promise<T>): Promise<T> {
