@@ -1,9 +1,7 @@
 /**
- * The Worker's vars and secrets, parsed once per isolate.
- *
- * `wrangler.toml` has every default. While a var is malformed or missing, every request gets a 500,
- * and the log names the var. A missing `API_KEY` or key set only closes the
- * routes that need it.
+ * The Worker's vars and secrets, parsed once per isolate. `wrangler.toml` has every default. While
+ * a var is malformed or missing, every request gets a 500, and the log names the var. A missing
+ * `API_KEY` or key set only closes the routes that need it.
  */
 
 import { createMiddleware } from 'hono/factory';
@@ -15,11 +13,9 @@ import { wholeNumber } from './schema.ts';
 export type AppEnv = {
   Bindings: Env;
   Variables: {
-    /** The client that the rate limit counts. */
     client?: string;
     /** The recognized caller, also in the log: the key's name, `api-key` or `bearer`. */
     caller?: string;
-    /** The origin of a rejected preflight, for the log. */
     rejectedOrigin?: string | undefined;
     scopes?: readonly Scope[];
   };
@@ -30,7 +26,7 @@ const DEVELOPMENT = 'development';
 /** The largest number that every client can read in a header. */
 const MAX_INT32 = 2_147_483_647;
 
-/** An http(s) URL with exactly two slashes before its host: the URL parser accepts any number. */
+/** With exactly two slashes before its host: the URL parser accepts any number. */
 const httpUrl = () =>
   z
     .url({ protocol: /^https?$/, error: 'must be an http(s) URL', abort: true })
@@ -116,7 +112,7 @@ type RequiredVar = {
   [Name in keyof Vars]: undefined extends z.input<Vars[Name]> ? never : Name;
 }[keyof Vars];
 
-/** Values in place of malformed vars, so that the 500 still has its headers. */
+/** In place of malformed vars, so that the 500 still has its headers. */
 const REPLACEMENTS: Readonly<Record<string, string>> = {
   PUBLIC_SITE_URL: 'https://unknown.invalid',
   RATE_LIMIT_DEFAULT: '100',

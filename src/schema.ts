@@ -3,9 +3,8 @@
 import * as z from 'zod';
 
 /**
- * Describes a schema, with examples, and returns it. It makes no copy, and throws for a schema that
- * is described already: if several fields share a schema, describe it with zod's `meta`, which
- * makes a copy.
+ * Describes a schema, and returns it. Throws for a schema that is described already: if several
+ * fields share a schema, use zod's `meta`, which makes a copy.
  *
  * @example described(text.nullable(), 'Town.', 'Bosa')
  */
@@ -41,7 +40,7 @@ export function wholeNumber(minimum: number, maximum: number) {
     });
 }
 
-/** A UUID in either case (RFC 9562 section 4). It is in the OpenAPI document: no flags. */
+/** A UUID in either case. Without flags, because the OpenAPI document has it. */
 const UUID_FORM = /^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/;
 export const UUID_PATTERN = UUID_FORM.source;
 const LOWER_CASE_FORM = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -57,7 +56,7 @@ const METADATA = {
   examples: ['5f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42'],
 };
 
-/** A UUID of any version, as a caller may write it. Its output is in lower case. */
+/** A UUID as a caller may write it. Its output is in lower case. */
 export const uuid = z
   .string()
   .regex(UUID_FORM, 'must be a UUID')

@@ -1,6 +1,5 @@
 /**
- * Ingests an event: from the body and the key of a request to an outcome. D1 and KV are called in
- * parallel.
+ * Ingests an event. D1 and KV are called in parallel:
  *
  *     KV has the key, with this body       replayed at once
  *     otherwise                            D1 decides: accepted, replayed, conflict or invalid
@@ -78,10 +77,7 @@ export async function ingestWithKey(
 
 type Failure = { kind: 'failed'; error: unknown };
 
-/**
- * Stores the event in D1, or finds the event that the key has stored. An invalid body is
- * looked up too: it is invalid only if its key is free. Never rejects.
- */
+/** Asks D1, for an invalid body too: it is invalid only if its key is free. Never rejects. */
 async function storeOrFind(
   body: JsonObject,
   identity: Identity,
@@ -104,7 +100,7 @@ async function storeOrFind(
   }
 }
 
-/** Returns the outcome of D1's decision about a body. Pure. */
+/** Turns D1's decision into an outcome. Pure. */
 export function outcomeOf(
   decision: Decision,
   body: JsonObject,
@@ -126,7 +122,6 @@ export function outcomeOf(
   }
 }
 
-/** Logs a failure of D1 that the caller does not see. */
 function logFailure(result: Outcome | Failure): void {
   if (result.kind === 'failed') logFault('D1 failed; KV responded', result.error);
 }

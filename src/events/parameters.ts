@@ -16,10 +16,7 @@ const eventOrder = described(
   '`desc`: newest first. `asc`: in the order of acceptance, to follow the stream.',
 );
 
-/**
- * Makes the schema of a list. Its output is JSON text, which a statement binds as one value,
- * deduplicated and sorted.
- */
+/** Makes the schema of a list. A statement binds its output, JSON text, as one value. */
 function valueList(value: z.ZodType<string, string>, max: number, noun: string) {
   const values = z.array(value).superRefine((values, context) => {
     if (values.length <= max) return;
@@ -49,9 +46,8 @@ function millisecondFrom(text: string): number {
 type Filter = {
   /** Two values with the same meaning have the same output. */
   schema: z.ZodType<string | number | undefined>;
-  /** The table that is joined before the events. */
   from?: SQL;
-  /** The condition that a row must meet. `value` is a placeholder. */
+  /** `value` is a placeholder. */
   condition(value: SQL): SQL;
 };
 

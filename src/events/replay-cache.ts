@@ -1,10 +1,8 @@
 /**
- * Caches the first response of each key in KV, so that a retry gets it while D1 is slow or failing.
- *
- * KV has no compare-and-set, shows a write elsewhere after a minute or more, caches misses, and
- * takes one write per second and key. So KV never decides: an entry is written once, after the
- * commit in D1. It is valid by its own `accepted_at`, not by KV's expiry. It outlives a rewind of
- * the database: see docs/operate/runbook.md.
+ * Caches the first response of each key in KV, for retries while D1 is slow or failing. KV has no
+ * compare-and-set, shows a write elsewhere after a minute or more, and caches misses, so it never
+ * decides. An entry is written once, after the commit in D1, and is valid by its own `accepted_at`.
+ * It outlives a rewind of the database: see docs/operate/runbook.md.
  */
 
 import { withDeadline } from '../deadline.ts';

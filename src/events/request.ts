@@ -1,4 +1,4 @@
-/** An ingest request: its schema, its key, and the identity that a retry has too. Pure. */
+/** An ingest request: its schema, its key, and its identity, which a retry has too. Pure. */
 
 import canonicalize from 'canonicalize';
 import { parse, v5 } from 'uuid';
@@ -41,7 +41,7 @@ function createRequest(type: EventType) {
   return z.strictObject({ event_type, ...aggregateFields, payload: EVENT_TYPES[type]() });
 }
 
-/** Rejects an event type that the catalogue lacks, and finds the other problems of its request. */
+/** Finds the other problems of a request with an unknown event type. */
 const requestOfUnknownType = z.strictObject({
   event_type: eventType,
   ...aggregateFields,
@@ -74,13 +74,13 @@ const HEADER_VALUE = /^(?![ \t])[^\x01-\x08\x0a-\x1f\x7f\ufffd]*(?<![ \t])$/;
 const HEADER_VALUE_RULE =
   'must be UTF-8 text (some clients send Latin-1: use ASCII), without controls, and without spaces or tabs at its ends';
 
-/** The schema of a key, in the header and in a batch. */
+/** A key, in the header or in a batch. */
 export const idempotencyKey = name.refine((key) => HEADER_VALUE.test(key), HEADER_VALUE_RULE);
 
 export type Identity = {
-  /** UUID version 5 (RFC 9562 section 5.5) of the key: the id of its first event. */
+  /** UUID version 5 of the key: the id of its first event. */
   keyId: string;
-  /** SHA-256 of the body's canonical JSON (RFC 8785), in lower-case hexadecimal. */
+  /** SHA-256 of the body's canonical JSON (RFC 8785), in hexadecimal. */
   fingerprint: string;
   /** UUID version 5 of the fingerprint under `keyId`: the id of a later event of the key. */
   reusedKeyEventId: string;

@@ -1,4 +1,4 @@
-/** Errors: their catalogue, their class, and the paths of problems. */
+/** Errors: their codes, their class, and the paths of problems. */
 
 /** Error code → HTTP status and category. A new code is one line here. */
 export const ERROR_CODES = {
@@ -22,8 +22,7 @@ type ErrorType = (typeof ERROR_CODES)[ErrorCode]['type'];
 
 /**
  * One problem of a request. `path` is dotted (`payload.items.0.id`); `""` is the whole body.
- * `field` is for the log: the path's names from a schema, without indices, so that the log has no
- * text of the caller. Without it, the log says `body`.
+ * `field` is the path for the log, without any text of the caller; by default `body`.
  */
 export type Problem = { path: string; message: string; field?: string };
 
@@ -34,11 +33,9 @@ type ErrorOptions = {
   /** The bad field, by the caller's name for it. */
   param?: string;
   details?: readonly Problem[];
-  /** The field of the first problem, for the log. */
   field?: string | undefined;
-  /** Headers of the status: `Allow`, `Retry-After`, `WWW-Authenticate`. */
   headers?: Readonly<Record<string, string>>;
-  /** The fault that caused the error. It is logged and never shown. */
+  /** Logged and never shown. */
   cause?: unknown;
 };
 

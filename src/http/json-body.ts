@@ -1,7 +1,6 @@
 /**
  * Reads a JSON request body within bounds. The bytes are counted as they arrive, because
- * `Content-Length` may be wrong or missing. A value that JavaScript would alter, or that RFC 8785
- * cannot write, is rejected.
+ * `Content-Length` may be wrong. A value is rejected if JavaScript would alter it.
  */
 
 import { Buffer } from 'node:buffer';
@@ -33,9 +32,8 @@ type BodyOptions = {
 };
 
 /**
- * Reads the body as a JSON object, for `c.req.valid('json')`. Throws the first error in this order:
- * media type (415), size (413), then as 400 `validation_error` UTF-8, JSON, being an object, and
- * all places that break a limit.
+ * Reads the body as a JSON object, for `c.req.valid('json')`. Checks in this order: media type
+ * (415), size (413), and as 400 `validation_error` UTF-8, JSON, being an object, the limits.
  */
 export function jsonObject({
   maxBytes = MAX_BODY_BYTES,
@@ -117,7 +115,6 @@ function parse(bytes: Uint8Array): JsonValue {
   }
 }
 
-/** 400 `validation_error`, for a problem of the whole body. */
 function unreadable(message: string, cause?: unknown): ApiError {
   return validationError([{ path: '', message }], { cause });
 }
@@ -149,7 +146,6 @@ function limitProblemsOf(
   return problems;
 }
 
-/** `value` is no object and no list. */
 function limitBrokenBy(name: string | number, value: JsonValue): string | undefined {
   if (name === '__proto__') return 'is a name that must not be used';
   if (typeof name === 'string' && !name.isWellFormed()) {

@@ -1,10 +1,7 @@
 /**
- * The service's log: one JSON object per line, as Workers Logs indexes it, and one line per
- * request.
- *
- * The log has no credential, key, query or payload. AsyncLocalStorage carries the request into
- * `waitUntil` too. All code may log a fault under the id of its request, or add a field to the
- * request's line.
+ * The service's log: one JSON object per line, without any credential, key, query or payload. All
+ * code may log a fault under the id of its request, or add a field to the request's line:
+ * AsyncLocalStorage carries the request into `waitUntil` too.
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
@@ -16,21 +13,17 @@ import { VERSION } from '../version.ts';
 import type { ErrorCode } from './errors.ts';
 import { requestIdOf } from './response-headers.ts';
 
-/** The fields of a request's line that `note` and `noteMore` add. */
 type Notes = {
   error_code?: ErrorCode;
-  /** The first bad field, by its name in a schema. */
   error_param?: string;
   /** Why a bearer token was rejected: jose's code, and the bad claim. */
   token_fault?: string;
   key_fault?: string;
   cache?: 'memory' | 'edge' | 'database' | 'stale';
   outcome?: 'accepted' | 'replayed' | 'conflict';
-  /** Milliseconds of waiting for the rate counter. */
   counter_ms?: number;
-  /** Milliseconds of all calls of D1 together, parallel ones too. */
+  /** Of all calls of D1 together, parallel ones too. */
   database_ms?: number;
-  /** Calls of D1, each retry included. */
   database_attempts?: number;
 };
 

@@ -7,7 +7,7 @@ import { isIntact } from './paging.ts';
 import { IN_WORDS, isNonEmpty } from './validate.ts';
 
 type Aliases = Readonly<Record<string, string>>;
-/** Parameter → its values, as they were sent. */
+/** Parameter → its values. */
 type SentQuery = Readonly<Record<string, string[]>>;
 
 /**
@@ -62,7 +62,7 @@ export function queryProblems(
 /** A list has one of them. */
 const CURSOR_PARAMETERS = ['cursor', 'after'];
 
-/** Names that other APIs page by. If one was ignored, its client would read page one for ever. */
+/** Names that other APIs page by. */
 const PAGING_NAMES =
   /^(cursor|after|resume_cursor|next_cursor|starting_after|ending_before|page|offset|page_token)$/;
 
@@ -102,7 +102,7 @@ function findCursorParameter(shape: object): string | undefined {
   return CURSOR_PARAMETERS.find((name) => Object.hasOwn(shape, name));
 }
 
-/** Returns one problem per parameter, under its name. */
+/** Returns the first problem of each parameter. */
 function parameterProblems(issues: readonly z.core.$ZodIssue[], sent: SentQuery): Problem[] {
   const first = new Map<string, Problem>();
   for (const issue of issues) {
@@ -134,7 +134,6 @@ export const commaSeparated = z
   .union([z.string(), z.array(z.string())])
   .transform((sent) => splitAtCommas([sent].flat()));
 
-/** Returns the values of a list, without the spaces around them. */
 function splitAtCommas(sent: readonly string[]): string[] {
   const values = sent.join().split(',');
   return values.map((value) => value.replace(/^ +| +$/g, ''));

@@ -55,7 +55,7 @@ export function renderError(error: ApiError, c: Context, resource: object = {}):
 /** `path` has no query. `respondedAt` is an ISO 8601 timestamp. */
 type ErrorRequest = { id: string; method: string; path: string; respondedAt: string };
 
-/** Makes the envelope: `error` for new clients, and the top level for older clients. */
+/** Makes the envelope. Older clients read its top level. */
 export function errorBody(error: ApiError, request: ErrorRequest, hint = '') {
   const message = `${error.message}${hint}`;
   return {
@@ -79,7 +79,7 @@ export function errorBody(error: ApiError, request: ErrorRequest, hint = '') {
 const LOCAL_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
 const SET_UP_HINT = ' This working copy is not set up: run `npm run dev` once.';
 
-/** Reports whether the working copy is set up: it has an `API_KEY`, and its database the tables. */
+/** A working copy that is set up has an `API_KEY`, and its database the tables. */
 function isSetUp(c: Context, error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (/no such table/i.test(cause.message)) return false;

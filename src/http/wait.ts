@@ -1,8 +1,7 @@
 /**
- * The query parameter `wait`: a request reads its list once a second until the list has an item.
- * When its client disconnects, the platform cancels the request, which then runs no `finally`
- * (developers.cloudflare.com/workers/platform/limits, "Duration"). So each wait is counted until
- * its latest end.
+ * The query parameter `wait`: a request reads its list once a second until the list has an item. If
+ * its client disconnects, the platform cancels the request without running any `finally`
+ * (developers.cloudflare.com/workers/platform/limits, "Duration"). So a wait also has a latest end.
  */
 
 import type { Context } from 'hono';
@@ -17,16 +16,15 @@ const POLL_MS = 1_000;
 const MAX_WAITING = 50;
 const MAX_WAITING_PER_CLIENT = 5;
 
-/** Makes the query parameter, in whole seconds. It needs `needed`, and waits for `awaited`. */
+/** `wait` needs the parameter `needed`, and waits for `awaited`. */
 export function waitParameter(needed: string, awaited: string) {
   const description = `Whole seconds, only with \`${needed}\`. If the response would be empty, the service waits for ${awaited}, for at most this time.`;
   return described(wholeNumber(1, MAX_WAIT_SECONDS).exactOptional(), description);
 }
 
-/** `owner` is a client and its list. `endsAt` is the latest end, in ms since the epoch. */
+/** `owner` is a client and its list. `endsAt` is in milliseconds since the epoch. */
 type Wait = { owner: string; endsAt: number };
 
-/** The waits of this isolate. */
 const waits = new Set<Wait>();
 
 /** `headers` has `Retry-After` if the request could not wait. */
@@ -61,7 +59,7 @@ export async function pollUntil<Result>(
   }
 }
 
-/** Counts a wait; undefined if as many as may wait do so already. */
+/** Counts a wait; undefined if too many wait already. */
 function startWait(c: Context<AppEnv>, seconds: number): Wait | undefined {
   const now = Date.now();
   for (const other of waits) if (other.endsAt <= now) waits.delete(other);
@@ -72,7 +70,6 @@ function startWait(c: Context<AppEnv>, seconds: number): Wait | undefined {
   return wait;
 }
 
-/** Returns the result of the last read if this one failed by a fault. Throws any other error. */
 function unlessFault<Result>(error: unknown, result: Result): Result {
   if (error instanceof ApiError && error.status < 500) throw error;
   logFault('a waiting request reads again after a failure', error);

@@ -9,8 +9,7 @@ export const databaseIdentity = sqliteTable('database_identity', {
   lineage: text().primaryKey(),
   /**
    * Names an uninterrupted history: 32 random hexadecimal digits. `restore` and `after-time-travel`
-   * begin a new one. A resume cursor contains it: another history may assign the cursor's position
-   * to another row.
+   * begin a new one, in which a position may be another row's: resume cursors contain it.
    */
   generation: text().notNull(),
   /** Raised by each import that changes a response of the feed. */
