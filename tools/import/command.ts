@@ -13,7 +13,6 @@ import { readListingsFile } from './file.ts';
 import { type LoadOptions, loadInTurn } from './load-listings.ts';
 import type { ImportOutcome } from './plan/types.ts';
 import { readSheet } from './read/csv.ts';
-import { readRecords } from './read/sections.ts';
 import type { ReadFile } from './read/types.ts';
 import { parseHook } from './report/notify.ts';
 import { type ReportOptions, report } from './report/report.ts';
@@ -155,8 +154,8 @@ function statusPatch(status: string, slugs: readonly string[]): ReadFile {
     name: { kind: 'listing', place: slug } as const,
     value: { slug, status },
   }));
-  const { file, problems } = readRecords({ locations: [], amenities: [], properties }, true);
-  return { kind: 'read', file, problems, mustBeStored: true };
+  const file = { isPatch: true, locations: [], amenities: [], properties };
+  return { kind: 'read', file, problems: [], mustBeStored: true };
 }
 
 async function run(request: ImportRequest, load = loadInTurn): Promise<number> {

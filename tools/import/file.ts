@@ -1,14 +1,14 @@
-/** Reads a listings file in JSON: its records, their keys, and every problem in the file alone. */
+/** Reads a listings file in JSON: its records, and content that JSON.parse would lose. */
 
 import * as z from 'zod';
 import { pathOf } from '../../src/http/errors.ts';
+import { completeFile } from './read/complete.ts';
 import { parseJson } from './read/json.ts';
 import { isMap } from './read/listing-schemas.ts';
-import { parsed } from './read/parse.ts';
+import { decodeText, parsed, recordName, unreadable } from './read/parse.ts';
 import { type ImportProblem, THE_FILE } from './read/problem.ts';
 import { listOf } from './read/records.ts';
-import { decodeText, readRecords, recordName, unreadable } from './read/sections.ts';
-import type { RawRecord, ReadFile, Section } from './read/types.ts';
+import type { RawFile, RawRecord, ReadableFile, ReadFile, Section } from './read/types.ts';
 
 const KINDS = { locations: 'location', amenities: 'amenity', properties: 'listing' } as const;
 
@@ -20,6 +20,8 @@ const sections = z.strictObject({
   properties: records,
   removed: z.strictObject({ locations: keys, amenities: keys }).exactOptional(),
 });
+
+const EMPTY_STORE = { locations: [], amenities: [], summaries: new Map() };
 
 /** Reads the bytes of a listings file in JSON. */
 export function readListingsFile(bytes: Uint8Array, { isPatch = false } = {}): ReadFile {
@@ -40,10 +42,12 @@ export function readListingsFile(bytes: Uint8Array, { isPatch = false } = {}): R
       name: recordName({ kind: KINDS[section], place: `${section}[${index}]` }, each),
       value: each,
     }));
-  const { file, problems } = readRecords(
-    { locations: raw('locations'), amenities: raw('amenities'), properties: raw('properties') },
+  const file: RawFile = {
     isPatch,
-  );
+    locations: raw('locations'),
+    amenities: raw('amenities'),
+    properties: raw('properties'),
+  };
   const lost = losses.map(({ path, ...fault }): ImportProblem => {
     const [section, index, ...rest] = path;
     const record = isSection(section) ? file[section][Number(index)] : undefined;
@@ -51,12 +55,11 @@ export function readListingsFile(bytes: Uint8Array, { isPatch = false } = {}): R
       ? { record: THE_FILE, path: pathOf(path), ...fault }
       : { record: record.name, path: pathOf(rest), ...fault };
   });
-  return {
-    kind: ofFile.some(({ path }) => isSection(path)) ? 'unreadable' : 'read',
-    file,
-    removed: whole?.removed,
-    problems: [...unreadable(ofFile).problems, ...lost, ...problems],
-  };
+  const problems = [...unreadable(ofFile).problems, ...lost];
+  const readable: ReadableFile = { kind: 'read', file, problems, removed: whole?.removed };
+  if (!ofFile.some(({ path }) => isSection(path))) return readable;
+  const alone = completeFile(readable, EMPTY_STORE, () => [], new Map());
+  return { kind: 'unreadable', problems: isPatch ? problems : [...problems, ...alone.problems] };
 }
 
 function isSection(name: unknown): name is Section {

@@ -5,7 +5,7 @@
 
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
 import type { ImportProblem } from '../read/problem.ts';
-import type { CompleteRecords } from '../read/read.ts';
+import { type CompleteRecords, distinct } from '../read/read.ts';
 import type { FileListing } from '../read/records.ts';
 import type { Catalogue } from '../read/store.ts';
 import type { FileRecord, WholeFile } from '../read/types.ts';
@@ -15,7 +15,7 @@ import type { ImportOptions, Known, Plan, PlannedRow, Pruning, RecordChange } fr
 
 /** Resolves the file against the store. `publicSiteUrl` has no trailing slash. */
 export function plan(
-  { file, isPatch, removed, fileProblems, mergeProblems }: CompleteRecords,
+  { file, isPatch, removed, problems: ofFile }: CompleteRecords,
   stored: Catalogue,
   { publicSiteUrl, pruning = 'none' }: Pick<ImportOptions, 'publicSiteUrl' | 'pruning'>,
 ): Plan {
@@ -37,8 +37,7 @@ export function plan(
   });
   const isKept = ({ id }: Location) => !removed.locations.includes(id);
   const pruned = prunedIds(file, stored, pruning);
-  const problems = distinct(fileProblems, [
-    ...mergeProblems,
+  const problems = distinct(ofFile, [
     ...keyProblems(file.locations, stored.locations.filter(isKept), isPatch),
     ...keyProblems(file.properties, [...stored.summaries.values()], isPatch),
     ...unknownReferences(file, known),
@@ -51,13 +50,6 @@ export function plan(
   );
   const unchanged = same.map(({ listing }) => listing);
   return { file, problems, known, records, rows, unchanged, pruned };
-}
-
-/** Leaves out later problems of a value: an unreadable cell is a wrong value too. */
-function distinct(first: ImportProblem[], later: ImportProblem[]): ImportProblem[] {
-  const placeOf = ({ record, path }: ImportProblem) => `${record.place} ${path}`;
-  const known = new Set(first.map(placeOf));
-  return [...first, ...later.filter((each) => each.path === '' || !known.has(placeOf(each)))];
 }
 
 /** Puts the records of a file into `known`. Returns the changed ones. */

@@ -5,9 +5,9 @@ import type * as z from 'zod';
 import { LOCALES } from '../../../src/properties/locale-map.ts';
 import { nearest } from '../../command-line/nearest.ts';
 import { isMap } from './listing-schemas.ts';
+import { decodeText, recordName, unreadable } from './parse.ts';
 import type { Fault, ImportProblem, RecordName } from './problem.ts';
 import { type Patch, writtenListing } from './records.ts';
-import { decodeText, readRecords, recordName, unreadable } from './sections.ts';
 import type { ReadFile } from './types.ts';
 
 /** A cell as it is read: its value, or the code of its fault. */
@@ -90,8 +90,8 @@ export function readSheet(bytes: Uint8Array): ReadFile {
     for (const fault of faults) problems.push({ record: name, ...fault });
     return [{ name, value }];
   });
-  const read = readRecords({ locations: [], amenities: [], properties }, true);
-  return { kind: 'read', file: read.file, problems: [...problems, ...read.problems] };
+  const file = { isPatch: true, locations: [], amenities: [], properties };
+  return { kind: 'read', file, problems };
 }
 
 function rowsOf(text: string): string[][] {

@@ -1,21 +1,18 @@
-/** Parses a value by its schema, or finds every fault of the value. Pure. */
+/** From bytes to texts, and from values to records: or every fault of them. Pure. */
 
 import type * as z from 'zod';
 import { pathOf } from '../../../src/http/errors.ts';
 import { IN_WORDS } from '../../../src/http/validate.ts';
 import { isMap } from './listing-schemas.ts';
-import type { Fault } from './problem.ts';
+import { type Fault, type RecordName, THE_FILE } from './problem.ts';
+import type { ReadFile } from './types.ts';
 
-/** Returns the parsed value, or every fault of it. The faults show the values in `raw`. */
-export function parsed<T>(
-  schema: z.ZodType<T>,
-  value: unknown,
-  raw = value,
-): { value?: T; faults: Fault[] } {
+/** Returns the parsed value, or every fault of it. */
+export function parsed<T>(schema: z.ZodType<T>, value: unknown): { value?: T; faults: Fault[] } {
   const { data, error } = schema.safeParse(value, IN_WORDS);
   if (error === undefined) return { value: data, faults: [] };
   const fields = 'shape' in schema && isMap(schema.shape) ? Object.keys(schema.shape) : [];
-  return { faults: error.issues.flatMap((issue) => faultsOfIssue(issue, raw, fields)) };
+  return { faults: error.issues.flatMap((issue) => faultsOfIssue(issue, value, fields)) };
 }
 
 function faultsOfIssue(issue: z.core.$ZodIssue, root: unknown, fields: readonly string[]): Fault[] {
@@ -39,4 +36,31 @@ function faultsOfIssue(issue: z.core.$ZodIssue, root: unknown, fields: readonly 
 
 function fieldOf(value: unknown, name: PropertyKey): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+}
+
+/** Names a record by its place and by the first of its keys, valid or not. */
+export function recordName(name: RecordName, record: unknown): RecordName {
+  if (!isMap(record)) return name;
+  for (const field of ['slug', 'hid', 'name', 'id']) {
+    const value = record[field];
+    if (typeof value === 'string' && value !== '') return { ...name, key: { field, value } };
+  }
+  return name;
+}
+
+export function unreadable(faults: readonly Fault[]): ReadFile {
+  return { kind: 'unreadable', problems: faults.map((fault) => ({ record: THE_FILE, ...fault })) };
+}
+
+/** Decodes UTF-8 without its byte order mark, or says which `form` a file must have. */
+export function decodeText(bytes: Uint8Array, form: string): { text: string } | { fault: Fault } {
+  // Of the first two bytes of UTF-16, one is zero, or both are its byte order mark.
+  const isUtf16 = /^(00|..00|fffe|feff)/.test(Buffer.from(bytes.subarray(0, 2)).toString('hex'));
+  const fault: Fault = { path: '', code: isUtf16 ? 'utf16' : 'not_utf8', details: [form] };
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes);
+    return isUtf16 ? { fault } : { text };
+  } catch {
+    return { fault };
+  }
 }

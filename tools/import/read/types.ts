@@ -1,14 +1,32 @@
-/** A listings file as it is read: its records, with their names and keys. */
+/** The records of a listings file: as they are read, and completed. */
 
 import type { Amenity, Location } from '../../../src/properties/source.ts';
 import type { ImportProblem, RecordName } from './problem.ts';
-import type { FileListing, Patch, RecordKeys } from './records.ts';
+import type { FileListing, RecordKeys } from './records.ts';
 
 export type Section = 'locations' | 'amenities' | 'properties';
 
 export type RawRecord = { name: RecordName; value: unknown };
 
-/** A record: its name in messages, the keys in it, and its value when the record is valid. */
+/** `isPatch`: the records are merged into the stored ones, and do not replace them. */
+export type RawFile = Record<Section, RawRecord[]> & { isPatch: boolean };
+
+/** The locations (by id) and amenities (by slug) that a file removes if no listing has them. */
+export type Removed = { locations: string[]; amenities: string[] };
+
+export type ReadableFile = {
+  kind: 'read';
+  file: RawFile;
+  problems: ImportProblem[];
+  /** Whether a record of a patch that names no stored listing is a problem, and no new listing. */
+  mustBeStored?: boolean;
+  removed?: Removed | undefined;
+};
+
+/** `unreadable`: some records could not be read, so the file is not compared with the store. */
+export type ReadFile = { kind: 'unreadable'; problems: ImportProblem[] } | ReadableFile;
+
+/** A whole record: its name in messages, the keys in it, and its value when it is valid. */
 export type FileRecord<T> = {
   name: RecordName;
   keys: RecordKeys;
@@ -21,29 +39,8 @@ export type FileRecord<T> = {
   value: T | undefined;
 };
 
-type Records<L, A, P> = {
-  locations: FileRecord<L>[];
-  amenities: FileRecord<A>[];
-  properties: FileRecord<P>[];
+export type WholeFile = {
+  locations: FileRecord<Location>[];
+  amenities: FileRecord<Amenity>[];
+  properties: FileRecord<FileListing>[];
 };
-
-/** A file whose records replace the stored ones. */
-export type WholeFile = Records<Location, Amenity, FileListing> & { isPatch: false };
-
-/** A file whose records are merged into the stored ones, and validated then. */
-export type PatchFile = Records<Patch, Patch, Patch> & { isPatch: true };
-
-/** The locations (by id) and amenities (by slug) that a file removes if no listing has them. */
-export type Removed = { locations: string[]; amenities: string[] };
-
-export type ReadableFile = {
-  kind: 'read';
-  file: WholeFile | PatchFile;
-  problems: ImportProblem[];
-  /** Whether a record of a patch that names no stored listing is a problem, and no new listing. */
-  mustBeStored?: boolean;
-  removed?: Removed | undefined;
-};
-
-/** `unreadable`: some records could not be read, so the file is not compared with the store. */
-export type ReadFile = { kind: 'unreadable'; problems: ImportProblem[] } | ReadableFile;
