@@ -58,9 +58,10 @@ async function startRig(vars: readonly string[]) {
   const service = await project.serve();
   const servers: Server[] = [];
   const programs: ChildProcess[] = [];
-  /** Of the current test: requests, their statuses, and faults of the next requests. */
+  /** Of the current test: requests, their statuses and ports, and faults of the next requests. */
   const requests: string[] = [];
   const statuses: number[] = [];
+  const ports = new Set<number | undefined>();
   const faults: (Fault | undefined)[] = [];
   let tests = 0;
 
@@ -79,6 +80,7 @@ async function startRig(vars: readonly string[]) {
 
   const origin = await listen(servers, async (request, response) => {
     if (request.method !== 'OPTIONS') requests.push(`${request.method} ${request.url}`);
+    ports.add(request.socket.remotePort);
     const fault = faults.shift();
     const client = new AbortController();
     response.on('close', () => client.abort());
@@ -106,12 +108,14 @@ async function startRig(vars: readonly string[]) {
     origin,
     requests,
     statuses,
+    ports,
     faults,
     folderOf,
 
     beginTest() {
       tests += 1;
       for (const list of [requests, statuses, faults]) list.length = 0;
+      ports.clear();
     },
     killPrograms() {
       for (const child of programs.splice(0)) child.kill('SIGKILL');

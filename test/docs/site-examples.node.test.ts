@@ -163,6 +163,7 @@ it('live-page.ts shows each page as it is now, and the latest one while the feed
   expect(first).toMatch(/^200 <h1>/);
   expect(await visit(`/${SLUG}`)).toBe(first);
   expect(rig().statuses).toEqual([200, 200, 304]);
+  expect(rig().ports.size, 'connections').toBe(1);
   fail(2);
   expect(await visit(`/${SLUG}`)).toBe(first);
   expect(await visit('/not-visited-yet')).toMatch(/^503 /);
