@@ -316,12 +316,12 @@ describe('deploy', () => {
       expect([databases.length, namespaces.length]).toEqual([1, 1]);
     });
 
-    it('a lost response to the migration is no failure', async () => {
-      cloudflare.faults = [{ ...LOST, ...BATCH }];
+    it.each([502, 429])('a %i after the migration is no failure', async (status) => {
+      cloudflare.faults = [{ ...LOST, ...BATCH, status }];
       const { code, stderr } = await deploy();
       expect({ code, stderr }).toEqual({
         code: 0,
-        stderr: 'Cloudflare: its API responded with HTTP 502. The request is repeated.\n',
+        stderr: `Cloudflare: its API responded with HTTP ${status}. The request is repeated.\n`,
       });
     });
   });
