@@ -13,7 +13,6 @@ import {
   WRANGLER_ENVIRONMENT,
   wranglerCommand,
 } from './command-line/project.ts';
-import { UserError } from './command-line/user-error.ts';
 import { readVars } from './configuration/dev-vars.ts';
 import type { ChildNote } from './development/end-with-dev.ts';
 import { isNoise, requestLine, welcome } from './development/messages.ts';
@@ -55,9 +54,9 @@ if (import.meta.main) await runCommand(command, stop);
 
 async function develop(): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
+  requireOwnFolder();
   const port = portOf(process.env.PORT, readVars().get('PORT'));
   await requireFreePort(port);
-  requireOwnFolder();
   const ended = Promise.withResolvers<number | null>();
   await withLocalLock(async () => {
     await prepareDevelopment();
@@ -73,25 +72,12 @@ async function develop(): Promise<number> {
   return code || 1;
 }
 
-/** `dev` writes into the working copy, which may be read-only or another user's. */
+/** The working copy may be read-only, or another user's. Throws a system error with the path. */
 function requireOwnFolder(): void {
-  const written = ['.', '.dev.vars', '.dev.key.json', '.wrangler', '.wrangler/lock.sqlite'];
-  const path = written
-    .map((name) => join(PROJECT_DIRECTORY, name))
-    .filter((each) => existsSync(each))
-    .find((each) => !isWritable(each));
-  if (path === undefined) return;
-  throw new UserError(
-    `this user may not write to ${path}: run dev as its owner, in a working copy that is not read-only`,
-  );
-}
-
-function isWritable(path: string): boolean {
-  try {
-    accessSync(path, constants.W_OK);
-    return true;
-  } catch {
-    return false;
+  accessSync(PROJECT_DIRECTORY, constants.W_OK);
+  const written = ['.dev.vars', '.dev.key.json', '.wrangler', '.wrangler/lock.sqlite'];
+  for (const path of written.map((name) => join(PROJECT_DIRECTORY, name))) {
+    if (existsSync(path)) accessSync(path, constants.W_OK);
   }
 }
 

