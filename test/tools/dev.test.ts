@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { chmodSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -158,9 +158,9 @@ it.each(VICTIMS)(
 it.skipIf(process.getuid?.() !== 0)('says which file another user may not write', () => {
   const script = `
     const { command } = await import('./tools/dev.ts');
-    const { runToExitCode } = await import('./tools/command-line/command.ts');
+    const { exitCodeOf } = await import('./tools/command-line/command.ts');
     process.setuid(65534);
-    process.exitCode = await runToExitCode(command, []);`;
+    process.exitCode = await exitCodeOf(command, []);`;
   const options = { cwd: project.directory, encoding: 'utf8' } as const;
   const { stderr, status } = spawnSync(process.execPath, ['--eval', script], options);
   const message = `cannot access ${project.directory}: permission denied\n`;
