@@ -133,4 +133,18 @@ describe('export-listings', () => {
     ]);
     await project.remove();
   });
+
+  it('begins again when an import is applied while it reads', async () => {
+    let calls = 0;
+    const database = tapD1(imports.database, (call) => {
+      calls += 1;
+      // The amenities have been read by then.
+      if (calls === 5) {
+        imports.rows(`UPDATE import_staging SET import_id = 'other' WHERE kind = 'applied'`);
+        imports.rows(`UPDATE amenities SET label = '{"en":"Changed meanwhile"}'`);
+      }
+      return call();
+    });
+    expect((await exportHere([], database)).stdout).toContain('"label":{"en":"Changed meanwhile"}');
+  });
 });
