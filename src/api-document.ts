@@ -16,7 +16,7 @@ A public feed of property listings, and domain events that are each stored once.
 
 **Errors.** Every error has the same body: branch on \`error.code\`. \`X-Should-Retry\` says whether to send the same request again, and \`Retry-After\` how many seconds to wait. Send each event with an \`Idempotency-Key\`: then a repeated request stores it once. An unknown path is a 404, and another method is a 405 with \`Allow\`. HEAD is GET without a body.
 
-**Limits.** A client address may send 100 requests in ${WINDOW_SECONDS} seconds, and 200 further requests that send events, unless this deployment has other limits. \`X-RateLimit-Remaining\` is the number of requests left.
+**Limits.** A client address may send 100 requests in ${WINDOW_SECONDS} seconds, and 200 further requests that send events, unless this deployment has other limits or the key has a limit of its own. \`X-RateLimit-Remaining\` is the number of requests left.
 `.trim();
 
 /** Makes the document. */

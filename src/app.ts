@@ -1,6 +1,7 @@
 /** The service: its middleware in order, then its capabilities. The order is the policy. */
 
 import { Hono } from 'hono';
+import { findOwnLimit } from './auth/api-key.ts';
 import { type AppEnv, requireValidConfig } from './config.ts';
 import { eventRoutes, ingestRoutes } from './events/routes.ts';
 import { events } from './events/table.ts';
@@ -29,7 +30,7 @@ export function createApp({ docs }: { docs?: Hono<AppEnv> } = {}) {
   app.use(accessLog());
   app.use(responseHeaders());
   app.use(cors());
-  app.use(rateLimit({ ingestPaths: ingest.routes.map(({ path }) => path) }));
+  app.use(rateLimit({ ingestPaths: ingest.routes.map(({ path }) => path), findOwnLimit }));
   app.use(requireValidConfig());
 
   app.route('/', ingest);

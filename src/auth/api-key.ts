@@ -1,8 +1,11 @@
 /** The `x-api-key` credential. */
 
-import type { Config } from '../config.ts';
+import type { Context } from 'hono';
+import { type AppEnv, type Config, configOf } from '../config.ts';
 import { logFault } from '../http/log.ts';
 import { endOfDay, FULL_ACCESS_CALLER, SCOPES, type Scope } from './named-keys.ts';
+
+export const API_KEY_HEADER = 'x-api-key';
 
 /** The key in .dev.vars.example begins with it. Such keys are valid in development only. */
 const DEVELOPMENT_PREFIX = 'dev_';
@@ -11,7 +14,7 @@ type KeyConfig = Pick<Config, 'apiKeys' | 'namedKeys' | 'isDevelopment'>;
 
 /** `fault` is for the log: why the key is not valid. */
 export type SentKey =
-  | { outcome: 'valid'; caller: string; scopes: readonly Scope[] }
+  | { outcome: 'valid'; caller: string; scopes: readonly Scope[]; rateLimit: number | undefined }
   | { outcome: 'expired'; caller: string; fault: 'expired' }
   | { outcome: 'unknown'; fault: 'unknown' | 'empty' | 'a development key' };
 
@@ -22,6 +25,8 @@ type KnownKey = {
   scopes: readonly Scope[];
   /** Milliseconds since the epoch; infinite for a key that does not expire. */
   validBefore: number;
+  /** Requests per window, if the key has a limit of its own. */
+  rateLimit?: number | undefined;
 };
 
 const knownKeys = new WeakMap<KeyConfig, readonly KnownKey[]>();
@@ -39,32 +44,40 @@ export async function identifyKey(
 ): Promise<SentKey | undefined> {
   if (sent === undefined) return undefined;
   const known = knownKeys.get(config) ?? (await digestKeys(config));
-  const digest = await digestOf(sent);
+  const sentDigest = await digest(sent);
   let found: KnownKey | undefined;
   for (const key of known) {
-    if (crypto.subtle.timingSafeEqual(digest, key.digest)) found = key;
+    if (crypto.subtle.timingSafeEqual(sentDigest, key.digest)) found = key;
   }
   if (sent === '') return { outcome: 'unknown', fault: 'empty' };
   if (sent.startsWith(DEVELOPMENT_PREFIX) && !config.isDevelopment) {
     return { outcome: 'unknown', fault: 'a development key' };
   }
   if (found === undefined) return { outcome: 'unknown', fault: 'unknown' };
-  const { caller, scopes, validBefore } = found;
+  const { caller, scopes, validBefore, rateLimit } = found;
   if (now >= validBefore) return { outcome: 'expired', caller, fault: 'expired' };
-  return { outcome: 'valid', caller, scopes };
+  return { outcome: 'valid', caller, scopes, rateLimit };
+}
+
+/** Finds the rate limit of the valid key that was sent, if the key has one. Rejects no request. */
+export async function findOwnLimit({ req, env }: Context<AppEnv>) {
+  const key = await identifyKey(req.header(API_KEY_HEADER), configOf(env), Date.now());
+  if (key?.outcome !== 'valid' || key.rateLimit === undefined) return undefined;
+  return { name: key.caller, limit: key.rateLimit };
 }
 
 /** Keys that open everything are last, because `identifyKey` takes the last match. */
 async function digestKeys(config: KeyConfig): Promise<readonly KnownKey[]> {
   const { apiKeys, namedKeys, isDevelopment } = config;
-  const named = namedKeys.map(({ name, scopes, sha256, expires }) => ({
+  const named = namedKeys.map(({ name, scopes, sha256, expires, rate_limit }) => ({
     digest: Uint8Array.fromHex(sha256),
     caller: name,
     scopes,
     validBefore: expires === undefined ? Number.POSITIVE_INFINITY : endOfDay(expires),
+    rateLimit: rate_limit,
   }));
   const openingAll = apiKeys.map(async (key) => ({
-    digest: await digestOf(key),
+    digest: await digest(key),
     caller: FULL_ACCESS_CALLER,
     scopes: SCOPES,
     validBefore: Number.POSITIVE_INFINITY,
@@ -83,6 +96,6 @@ async function digestKeys(config: KeyConfig): Promise<readonly KnownKey[]> {
   return known;
 }
 
-async function digestOf(key: string): Promise<Uint8Array> {
+async function digest(key: string): Promise<Uint8Array> {
   return new Uint8Array(await crypto.subtle.digest('SHA-256', encoder.encode(key)));
 }

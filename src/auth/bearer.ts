@@ -4,7 +4,7 @@
  *
  * The key set (RFC 7517) is a var, or jose fetches and caches it. While a fetch fails, the isolate
  * uses its last good key set. On Workers jose fetches for each request that finds no fresh keys
- * (`isCloudflareWorkers` in its jwks/remote.js).
+ * (`isCloudflareWorkers` in its jwks/remote.js), so the fetches of an isolate are bounded.
  */
 
 import {
@@ -15,6 +15,7 @@ import {
   errors,
   type FlattenedJWSInput,
   type JWSHeaderParameters,
+  type JWTClaimVerificationOptions,
   type JWTPayload,
   type JWTVerifyOptions,
   jwtVerify,
@@ -30,6 +31,9 @@ const FETCH_DEADLINE_MS = 5_000;
 const FRESH_MS = 600_000;
 /** The pause between two fetches for an unknown `kid`, or after a failed fetch. */
 const COOL_DOWN_MS = 30_000;
+/** Fetches within `FETCH_DEADLINE_MS`. Further tokens are judged by the known keys. */
+const MAX_FETCHES = 4;
+const TOO_MANY_FETCHES = new Error(`${MAX_FETCHES} fetches of the key set are running`);
 
 /** The key set cannot be fetched, and the isolate has no earlier one. */
 class KeySetUnavailable extends Error {
@@ -42,7 +46,7 @@ type FindKey = (header: JWSHeaderParameters, token: FlattenedJWSInput) => Promis
 const localSets = new WeakMap<object, FindKey>();
 const remoteSets = new Map<string, FindKey>();
 
-function keySetOf({ jwks, jwksUrl }: Config['jwt']): FindKey | undefined {
+function findKeySet({ jwks, jwksUrl }: Config['jwt']): FindKey | undefined {
   if (jwks !== null) {
     const findKey = localSets.get(jwks) ?? createLocalJWKSet(jwks);
     localSets.set(jwks, findKey);
@@ -56,11 +60,17 @@ function keySetOf({ jwks, jwksUrl }: Config['jwt']): FindKey | undefined {
 
 /** Returns the key set at an address. It throws `KeySetUnavailable`. */
 function remoteSetAt(url: string): FindKey {
+  let fetchedAt: readonly number[] = [];
   const find = createRemoteJWKSet(new URL(url), {
     timeoutDuration: FETCH_DEADLINE_MS,
     cooldownDuration: COOL_DOWN_MS,
     cacheMaxAge: FRESH_MS,
-    [customFetch]: fetchUsableKeys,
+    [customFetch]: async (address, init) => {
+      const isBusy = Date.now() - (fetchedAt.at(-MAX_FETCHES) ?? 0) < FETCH_DEADLINE_MS;
+      if (isBusy && find.jwks() !== undefined) throw TOO_MANY_FETCHES;
+      fetchedAt = [...fetchedAt, Date.now()].slice(-MAX_FETCHES);
+      return fetchUsableKeys(address, init);
+    },
   });
   let pausedUntil = 0;
   return async (header, token) => {
@@ -69,7 +79,7 @@ function remoteSetAt(url: string): FindKey {
         return await withDeadline(find(header, token), FETCH_DEADLINE_MS, 'key set');
       } catch (error) {
         if (isAboutToken(error)) throw error;
-        logFault('the key set could not be renewed', error);
+        if (error !== TOO_MANY_FETCHES) logFault('the key set could not be renewed', error);
         if (find.jwks() === undefined) {
           throw new KeySetUnavailable('no key set is known', { cause: error });
         }
@@ -113,9 +123,6 @@ const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA 
 const BEARER_JWT =
   /^[Bb][Ee][Aa][Rr][Ee][Rr] +([\w-]+\.[\w-]+\.(?:[\w-]{4})+(?:[\w-][AQgw]|[\w-]{2}[AEIMQUYcgkosw048])?)$/;
 
-/** The header of an unsecured JWT (RFC 7519 section 6): `{"alg":"none"}`. */
-const UNSECURED_HEADER = 'eyJhbGciOiJub25lIn0';
-
 /** Each level includes the levels before it. */
 const LEVELS = ['viewer', 'editor', 'admin'] as const;
 
@@ -138,7 +145,7 @@ export async function judgeBearer(
   permission: Permission,
 ): Promise<Bearer> {
   const [, token] = BEARER_JWT.exec(authorization) ?? [];
-  const findKey = keySetOf(jwt);
+  const findKey = findKeySet(jwt);
   if (token === undefined) return invalid('not a bearer token in compact form');
   if (findKey === undefined) return invalid('no key set is configured');
   if (jwt.issuer === '' || jwt.audience === '')
@@ -150,8 +157,7 @@ export async function judgeBearer(
     clockTolerance: CLOCK_TOLERANCE_SECONDS,
   };
   try {
-    // A token with a bad claim is rejected without keys.
-    UnsecuredJWT.decode(`${UNSECURED_HEADER}.${token.split('.')[1]}.`, options);
+    checkClaims(token, options);
     const verifying = { ...options, algorithms: ALGORITHMS };
     const claims = await verify(token, findKey, verifying);
     return { outcome: hasPermission(claims.permissions, permission) ? 'valid' : 'denied' };
@@ -169,6 +175,19 @@ export async function judgeBearer(
 
 function invalid(fault: string): Bearer {
   return { outcome: 'invalid', fault };
+}
+
+/** The header of an unsecured JWT (RFC 7519 section 6): `{"alg":"none"}`. */
+const UNSECURED_HEADER = 'eyJhbGciOiJub25lIn0';
+
+/**
+ * Throws jose's errors for a bad claim, before keys are fetched. So a token that is expired is a
+ * 401 also while the provider fails. It proves nothing: the signature is verified later. jose
+ * checks claims alone only in an unsecured JWT, so the payload gets the header of one.
+ */
+function checkClaims(token: string, options: JWTClaimVerificationOptions): void {
+  const [, payload] = token.split('.');
+  UnsecuredJWT.decode(`${UNSECURED_HEADER}.${payload}.`, options);
 }
 
 /** Verifies a token. A token without a `kid` is tried with each key that fits its algorithm. */

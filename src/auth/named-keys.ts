@@ -18,9 +18,14 @@ export const TOKEN_CALLER = 'bearer';
 const RESERVED_NAMES: readonly string[] = [FULL_ACCESS_CALLER, TOKEN_CALLER];
 
 const MAX_NAME_CHARACTERS = 40;
+const MAX_RATE_LIMIT = 60_000;
 
-/** `expires` is the last day of the key, in UTC. */
+/**
+ * `expires` is the last day of the key, in UTC. `rate_limit` is the number of requests per window
+ * that the key may send, in place of the limits of its address.
+ */
 export function keyFields() {
+  const rateLimit = `must be a whole number from 1 to ${MAX_RATE_LIMIT}`;
   return {
     name: z
       .string()
@@ -38,6 +43,7 @@ export function keyFields() {
       .min(1, 'must have at least one scope'),
     sha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hexadecimal digits'),
     expires: z.iso.date({ error: 'must be a date such as 2027-06-30' }).optional(),
+    rate_limit: z.int(rateLimit).min(1, rateLimit).max(MAX_RATE_LIMIT, rateLimit).optional(),
   };
 }
 

@@ -8,7 +8,7 @@ import { createMiddleware } from 'hono/factory';
 import { type AppEnv, configOf } from '../config.ts';
 import { ApiError, type ErrorCode } from '../http/errors.ts';
 import { note } from '../http/log.ts';
-import { identifyKey, type SentKey } from './api-key.ts';
+import { API_KEY_HEADER, identifyKey, type SentKey } from './api-key.ts';
 import { judgeBearer } from './bearer.ts';
 import { type Scope, TOKEN_CALLER } from './named-keys.ts';
 
@@ -52,6 +52,7 @@ export function requireScope(scope: Scope) {
         return next();
       }
       noteInvalidKey(c, key);
+      if (key?.fault === 'empty') throw REJECTIONS.apiKey.empty();
       const isAnySent = key !== undefined || c.req.header('Authorization') !== undefined;
       throw isAnySent ? REJECTIONS.apiKey.invalid() : REJECTIONS.apiKey.required();
     }),
@@ -92,6 +93,7 @@ export function requireFeedAccess() {
       }
       noteInvalidKey(c, key);
       if (bearer !== undefined) throw REJECTIONS.feed.invalidToken();
+      if (key?.fault === 'empty') throw REJECTIONS.feed.empty();
       throw key === undefined ? REJECTIONS.feed.required() : REJECTIONS.feed.invalid();
     }),
   );
@@ -110,7 +112,6 @@ function noteInvalidKey(c: Context<AppEnv>, key: InvalidKey | undefined): void {
   if (key !== undefined) note({ key_fault: key.fault });
 }
 
-const API_KEY_HEADER = 'x-api-key';
 const FEED_PERMISSION = { area: 'tool-web', level: 'viewer' } as const;
 
 const FEED_SCOPE = 'feed:read' satisfies Scope;
@@ -118,6 +119,8 @@ const FEED_SCOPE = 'feed:read' satisfies Scope;
 const API_KEY_CHALLENGE = 'ApiKey realm="api", header="x-api-key"';
 const BEARER_CHALLENGE = 'Bearer realm="api"';
 const FEED_CHALLENGES = `${BEARER_CHALLENGE}, ${API_KEY_CHALLENGE}`;
+const INVALID_CREDENTIALS = 'The credentials sent are not valid here.';
+const EMPTY_KEY = 'The header X-API-Key is empty.';
 const FEED_PERMISSION_TEXT = `${FEED_PERMISSION.area}:${FEED_PERMISSION.level}`;
 
 /** The errors of access. A 401 names the accepted credentials (RFC 9110 section 11.6.1). */
@@ -125,6 +128,7 @@ export const REJECTIONS = {
   apiKey: {
     required: () => required('Send an API key in the x-api-key header.', API_KEY_CHALLENGE),
     invalid: () => invalid(API_KEY_CHALLENGE),
+    empty: () => invalid(API_KEY_CHALLENGE, EMPTY_KEY),
     denied: (scope: Scope) => keyDenied(scope, API_KEY_CHALLENGE),
   },
 
@@ -132,6 +136,7 @@ export const REJECTIONS = {
     required: () =>
       required('Send an API key in the x-api-key header, or a bearer token.', FEED_CHALLENGES),
     invalid: () => invalid(FEED_CHALLENGES),
+    empty: () => invalid(FEED_CHALLENGES, EMPTY_KEY),
     /** The challenge has the error code of RFC 6750 section 3.1. */
     invalidToken: () => invalid(`${BEARER_CHALLENGE}, error="invalid_token", ${API_KEY_CHALLENGE}`),
     denied: () =>
@@ -154,8 +159,7 @@ function required(message: string, challenges: string): ApiError {
   return rejection('authentication_required', message, challenges);
 }
 
-function invalid(challenges: string): ApiError {
-  const message = 'The credentials sent are not valid here.';
+function invalid(challenges: string, message = INVALID_CREDENTIALS): ApiError {
   return rejection('authentication_invalid', message, challenges);
 }
 

@@ -30,11 +30,11 @@ export const commonHeaders = headersOf({
   'X-RateLimit-Remaining': [count, 'Requests left in the current window.'],
   'X-RateLimit-Reset': [count, 'Seconds until the window ends.'],
   'RateLimit-Policy': [
-    patternText(/^"(default|ingest)";q=\d+;w=\d+$/, 60).optional(),
-    `The limit and its window, as the IETF draft writes them: \`"default";q=100;w=${WINDOW_SECONDS}\`.`,
+    patternText(/^"[a-z0-9-]+";q=\d+;w=\d+$/, 80).optional(),
+    `The limit and its window, as the IETF draft writes them: \`"default";q=100;w=${WINDOW_SECONDS}\`. A key with a limit of its own is named in place of \`default\`.`,
   ],
   RateLimit: [
-    patternText(/^"(default|ingest)";r=\d+;t=\d+$/, 60).optional(),
+    patternText(/^"[a-z0-9-]+";r=\d+;t=\d+$/, 80).optional(),
     'The requests left and the seconds until the window ends, as the IETF draft writes them: `"default";r=99;t=60`.',
   ],
   'Server-Timing': [

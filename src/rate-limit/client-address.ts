@@ -10,16 +10,19 @@ const IPV6_CHARACTERS = /^[\da-f:.]{2,45}$/i;
 const MAX_ZONE_CHARACTERS = 255;
 
 /** Returns an IPv4 address, an IPv6 /64 (one subscriber), `worker ZONE`, or `unknown`. */
-export function clientOf(connectingIp: string | undefined, worker: string | undefined): string {
+export function resolveClient(
+  connectingIp: string | undefined,
+  worker: string | undefined,
+): string {
   if (connectingIp === undefined) return UNKNOWN;
   if (z.regexes.ipv4.test(connectingIp)) return connectingIp;
-  const network = networkOf(connectingIp);
+  const network = parseNetwork(connectingIp);
   if (network !== OTHER_ZONES_WORKERS || worker === undefined) return network ?? UNKNOWN;
   return `worker ${worker.slice(0, MAX_ZONE_CHARACTERS).toLowerCase()}`;
 }
 
 /** Returns the /64 of an IPv6 address; the IPv4 address in one (RFC 4291 section 2.5.5.2). */
-function networkOf(address: string): string | undefined {
+function parseNetwork(address: string): string | undefined {
   const url = IPV6_CHARACTERS.test(address) ? URL.parse(`http://[${address}]`) : null;
   if (url === null) return undefined;
   // E.g. `[2001:db8::1]`: the URL parser writes each group in its shortest form.

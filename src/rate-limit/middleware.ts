@@ -1,11 +1,12 @@
 /** The rate limit of all of /api, its headers and its 429. Counting comes before the work. */
 
+import type { Context } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { LRUCache } from 'lru-cache';
 import { type AppEnv, configOf } from '../config.ts';
 import { ApiError } from '../http/errors.ts';
 import { renderError } from '../http/render-error.ts';
-import { clientOf } from './client-address.ts';
+import { resolveClient } from './client-address.ts';
 import { ClientWindow } from './client-window.ts';
 import { WINDOW_SECONDS } from './window.ts';
 
@@ -14,23 +15,38 @@ const MAX_CLIENTS = 10_000;
 /** `Retry-After` of a client that overloads its own object. */
 const OVERLOADED_RESET_SECONDS = 1;
 
+type Options = {
+  /** A POST to one of these counts as `ingest`, all else as `default`. */
+  ingestPaths: readonly string[];
+  /** Finds the limit that a valid key has of its own. */
+  findOwnLimit: (c: Context<AppEnv>) => Promise<{ name: string; limit: number } | undefined>;
+};
+
 /**
  * Rejects with 429 `rate_limit_exceeded`, and sets both header families on every counted response:
  * `X-RateLimit-*`, and the IETF draft's (draft-ietf-httpapi-ratelimit-headers-10).
  *
- * @param options.ingestPaths a POST to one of these counts as `ingest`, all else as `default`
- * @example app.use(rateLimit({ ingestPaths: ['/api/public/events/ingest'] }))
+ * A key with a limit of its own has one counter for all routes. All other requests are counted by
+ * address, those with an invalid key too.
+ *
+ * @example app.use(rateLimit({ ingestPaths: ['/api/public/events/ingest'], findOwnLimit }))
  */
-export function rateLimit({ ingestPaths }: { ingestPaths: readonly string[] }) {
+export function rateLimit({ ingestPaths, findOwnLimit }: Options) {
   // With `max`, the cache would allocate the place of every client at the start of the isolate.
   const windows = new LRUCache<string, ClientWindow>({ maxSize: MAX_CLIENTS });
   return createMiddleware<AppEnv>(async function rateLimit(c, next) {
     const { method, path } = c.req;
     if (path !== '/api' && !path.startsWith('/api/')) return next();
-    const counter = method === 'POST' && ingestPaths.includes(path) ? 'ingest' : 'default';
-    const limit = configOf(c.env).rateLimits[counter];
-    const client = clientOf(c.req.header('CF-Connecting-IP'), c.req.header('CF-Worker'));
+    const { rateLimits, hasOwnLimits } = configOf(c.env);
+    const own = hasOwnLimits ? await findOwnLimit(c) : undefined;
+    const isIngest = method === 'POST' && ingestPaths.includes(path) && own === undefined;
+    const counter = isIngest ? 'ingest' : 'default';
+    const limit = own?.limit ?? rateLimits[counter];
+    const client = own
+      ? `key ${own.name}`
+      : resolveClient(c.req.header('CF-Connecting-IP'), c.req.header('CF-Worker'));
     c.set('client', client);
+    if (own) c.set('caller', own.name);
     const key = `${counter} ${client}`;
     const now = Date.now();
     let window = windows.get(key);
@@ -55,8 +71,9 @@ export function rateLimit({ ingestPaths }: { ingestPaths: readonly string[] }) {
     headers.set('X-RateLimit-Limit', String(limit));
     headers.set('X-RateLimit-Remaining', String(remaining));
     headers.set('X-RateLimit-Reset', String(resetSeconds));
-    headers.set('RateLimit-Policy', `"${counter}";q=${limit};w=${WINDOW_SECONDS}`);
-    headers.set('RateLimit', `"${counter}";r=${remaining};t=${resetSeconds}`);
+    const policy = own?.name ?? counter;
+    headers.set('RateLimit-Policy', `"${policy}";q=${limit};w=${WINDOW_SECONDS}`);
+    headers.set('RateLimit', `"${policy}";r=${remaining};t=${resetSeconds}`);
     return undefined;
   });
 }

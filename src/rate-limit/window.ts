@@ -14,7 +14,8 @@ export type Report = {
   record: string;
   /** The record of the isolate's previous window. */
   formerRecord?: string | undefined;
-  passed: number;
+  /** The requests of the record so far. A request that wants a place has its own number here. */
+  count: number;
   /** The age of the window. Clocks differ. */
   ageMs: number;
   /** Whether a request waits for a place. */
@@ -35,52 +36,71 @@ export type ObjectWindow = {
   changes: number;
 };
 
-/** Adds a report to its window. Grants a place while the total is below the limit. */
+/**
+ * Adds a report to its window. Grants a place while the total with its number is within the limit.
+ * A late call for a place counts nothing twice, because the greatest number is kept.
+ */
 export function addReport(
   known: ObjectWindow | undefined,
   report: Report,
   limit: number,
   now: number,
 ): { window: ObjectWindow | undefined; reply: Reply } {
-  const window = windowOf(known, report, now);
-  if (window === undefined) {
+  const found = findWindow(known, report, now);
+  if (found.kind === 'late') {
     // With this age, the isolate begins its next window.
-    const reply = { isGranted: true, own: report.passed, others: 0, ageMs: WINDOW_MS };
+    const reply = { isGranted: true, own: report.count, others: 0, ageMs: WINDOW_MS };
     return { window: known, reply };
   }
+  const { window } = found;
   const before = window.counts.get(report.record) ?? 0;
   const others = [...window.counts.values()].reduce((sum, count) => sum + count, 0) - before;
-  const passed = Math.max(before, report.passed);
-  const isGranted = report.wantsPlace && passed + others < limit;
-  const own = isGranted ? passed + 1 : passed;
+  // A number that is counted already has its place: a later number has overtaken it.
+  const isGranted = report.wantsPlace && (report.count <= before || report.count + others <= limit);
+  const isCounted = isGranted || !report.wantsPlace;
+  const own = isCounted ? Math.max(before, report.count) : before;
   const reply = { isGranted, own, others, ageMs: now - window.beganAt };
   if (own === before) return { window, reply };
   const counts = new Map(window.counts).set(report.record, own);
   return { window: { ...window, counts, changes: window.changes + 1 }, reply };
 }
 
+/** A late report and the difference between two clocks are far less than half a window. */
+const HALF_WINDOW_MS = WINDOW_MS / 2;
+
+type WindowOfReport = { kind: 'current' | 'next'; window: ObjectWindow } | { kind: 'late' };
+
 /**
- * Returns the window of a report; undefined when it has ended. Reports take time, so the object's
- * window ends later than an isolate's. A report whose former record was counted in it begins the
- * next window.
+ * Finds the window that a report belongs to. Reports take time, so the object's window ends later
+ * than an isolate's. An example with a known window that began at 0 s:
+ *
+ *     at 59 s   a record that the window has, or that began at 20 s: current
+ *     at 59 s   a record whose former record the window has: next
+ *     at 61 s   a record that the window has, or that began at 20 s: late
+ *     at 61 s   a record that began at 60 s: next
+ *     at 62 s   a new record that began at 20 s: late, because the window from 60 s is known by now
  */
-function windowOf(
+function findWindow(
   known: ObjectWindow | undefined,
   { record, formerRecord, ageMs }: Report,
   now: number,
-): ObjectWindow | undefined {
+): WindowOfReport {
   const beganAt = now - ageMs;
-  const isFirst = known === undefined && formerRecord === undefined;
-  const notBefore = isFirst ? Number.NEGATIVE_INFINITY : beganAt - WINDOW_MS / 2;
-  const next = { beganAt, notBefore, counts: new Map(), changes: 0 };
-  if (known === undefined) return next;
-  const isNext = formerRecord !== undefined && known.counts.has(formerRecord);
-  const hasEnded = isNext || Math.abs(now - known.beganAt) >= WINDOW_MS;
-  // A record that was not counted yet is late if it began in an earlier window.
-  const earliest = hasEnded ? known.beganAt + WINDOW_MS / 2 : known.notBefore;
-  const isLate = known.counts.has(record) ? hasEnded : beganAt < earliest;
-  if (isLate) return undefined;
-  if (hasEnded) return next;
+  // A window that begins much later is of a clock that was set back.
+  const isUnknown = known === undefined || known.beganAt - now >= WINDOW_MS;
+  const isFirst = isUnknown && formerRecord === undefined;
+  const notBefore = isFirst ? Number.NEGATIVE_INFINITY : beganAt - HALF_WINDOW_MS;
+  const next: ObjectWindow = { beganAt, notBefore, counts: new Map(), changes: 0 };
+  if (isUnknown) return { kind: 'next', window: next };
+  const isKnown = known.counts.has(record);
+  const hasFormer = formerRecord !== undefined && known.counts.has(formerRecord);
+  if (hasFormer && !isKnown) return { kind: 'next', window: next };
+  if (now - known.beganAt >= WINDOW_MS) {
+    const isOfKnown = isKnown || beganAt < known.beganAt + HALF_WINDOW_MS;
+    return isOfKnown ? { kind: 'late' } : { kind: 'next', window: next };
+  }
+  if (!isKnown && beganAt < known.notBefore) return { kind: 'late' };
   // The window began with the client's first request in any isolate.
-  return { ...known, beganAt: Math.min(known.beganAt, beganAt) };
+  const window = { ...known, beganAt: Math.min(known.beganAt, beganAt) };
+  return { kind: 'current', window };
 }

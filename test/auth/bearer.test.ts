@@ -188,6 +188,20 @@ describe('a provider that responds', () => {
     }
   });
 
+  it('is asked four times at most for a storm of unknown kids, and known keys stay valid', async () => {
+    await expectValid(await provider.sign(), remote);
+    passSeconds(31);
+    const gate = Promise.withResolvers<Response>();
+    respond = () => gate.promise.then((response) => response.clone());
+    const kids = Array.from({ length: 100 }, () => crypto.randomUUID());
+    const storm = kids.map(async (kid) => expectInvalid(await provider.sign({}, { kid }), remote));
+    await vi.waitFor(() => expect(fetched).toHaveLength(1 + 4));
+    await expectValid(await provider.sign(), remote);
+    gate.resolve(new Response(provider.jwks));
+    await Promise.all(storm);
+    expect(fetched).toHaveLength(1 + 4);
+  });
+
   it('may publish keys of kinds that are not known here', async () => {
     const keys = [{ kty: 'future' }, { kty: 'oct', k: 'AA', kid: 'key-1' }, provider.jwk];
     respond = () => new Response(JSON.stringify({ keys }));

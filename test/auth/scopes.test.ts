@@ -160,6 +160,9 @@ describe.each(routes)('$name', (route) => {
       const received = [...response.headers.values(), await response.clone().text()].join();
       if (key.sent) expect(received).not.toContain(key.sent);
       const { message, type } = await expectError(response, status, code);
+      const isEmpty = message === 'The header X-API-Key is empty.';
+      const isTokenJudged = scope === 'feed:read' && token !== undefined;
+      expect(isEmpty, what).toBe(key.sent === '' && !isTokenJudged);
       expect(challenge, what).toMatch(scope === 'feed:read' ? /^Bearer / : /^ApiKey /);
       expect(line.error_code).toBe(code);
       if (status === 401) {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { clientOf } from '../../src/rate-limit/client-address.ts';
+import { resolveClient } from '../../src/rate-limit/client-address.ts';
 
 const OTHER_ZONES = '2a06:98c0:3600::103';
 
@@ -16,21 +16,21 @@ it.each([
   ['64:ff9b::203.0.113.7', '64:ff9b:0:0::/64'],
   [OTHER_ZONES, '2a06:98c0:3600:0::/64'],
 ])('%s is counted as %s', (address, client) => {
-  expect(clientOf(address, undefined)).toBe(client);
+  expect(resolveClient(address, undefined)).toBe(client);
 });
 
 it('a missing or unreadable address is counted with all such addresses', () => {
   const unreadable = '203.0.113 203.0.113.256 203.0.113.07 0x7f.1 203.0.113.7:443 [2001:db8::1]';
   const addresses = `${unreadable} 2001:db8::1%eth0 2001:db8:::1 1:2:3:4:5:6:7 ::]/[`.split(' ');
   for (const address of [undefined, '', '203.0.113.7, 198.51.100.1', ...addresses]) {
-    expect([address, clientOf(address, undefined)]).toEqual([address, 'unknown']);
+    expect([address, resolveClient(address, undefined)]).toEqual([address, 'unknown']);
   }
 });
 
 it('counts the Workers of other zones by their zone, which no other address can name', () => {
-  expect(clientOf(OTHER_ZONES, 'One.example')).toBe('worker one.example');
-  expect(clientOf(OTHER_ZONES, 'two.example')).toBe('worker two.example');
-  expect(clientOf('203.0.113.7', 'one.example')).toBe('203.0.113.7');
-  expect(clientOf('2001:db8:1:2::1', 'one.example')).toBe('2001:db8:1:2::/64');
-  expect(clientOf(undefined, 'one.example')).toBe('unknown');
+  expect(resolveClient(OTHER_ZONES, 'One.example')).toBe('worker one.example');
+  expect(resolveClient(OTHER_ZONES, 'two.example')).toBe('worker two.example');
+  expect(resolveClient('203.0.113.7', 'one.example')).toBe('203.0.113.7');
+  expect(resolveClient('2001:db8:1:2::1', 'one.example')).toBe('2001:db8:1:2::/64');
+  expect(resolveClient(undefined, 'one.example')).toBe('unknown');
 });

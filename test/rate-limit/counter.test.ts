@@ -26,8 +26,8 @@ afterEach(() => {
 const setTime = (ms: number) => vi.setSystemTime(START + ms);
 
 /** Reports a count of a record. Returns the reply as data. */
-async function report(record: string, passed: number, more: object = {}, isIngest = false) {
-  const message = { record, passed, ageMs: 0, wantsPlace: false, ...more };
+async function report(record: string, count: number, more: object = {}, isIngest = false) {
+  const message = { record, count, ageMs: 0, wantsPlace: false, ...more };
   using reply = await object.report(isIngest ? 'ingest' : 'default', LIMIT, message);
   const { isGranted, own, others, ageMs } = reply;
   return { isGranted, own, others, ageMs };
@@ -60,10 +60,17 @@ describe('the total of a window', () => {
 
   it('has a place while it is below the limit', async () => {
     await report('a', 70);
-    const granted = await report('b', 29, { wantsPlace: true });
-    expect(granted).toMatchObject({ isGranted: true, own: 30 });
-    const denied = await report('b', 30, { wantsPlace: true });
-    expect(denied).toMatchObject({ isGranted: false, own: 30 });
+    const place = (number: number) => report('b', number, { wantsPlace: true });
+    expect(await place(29)).toMatchObject({ isGranted: true, own: 29 });
+    expect(await place(30)).toMatchObject({ isGranted: true, own: 30 });
+    expect(await place(31)).toMatchObject({ isGranted: false, own: 30 });
+  });
+
+  it('counts a place that was asked for late once: its request has been reported', async () => {
+    await report('a', 10);
+    const late = await report('a', 6, { wantsPlace: true });
+    expect(late).toMatchObject({ isGranted: true, own: 10 });
+    expect(await report('b', 0)).toMatchObject({ others: 10 });
   });
 });
 
@@ -124,7 +131,7 @@ describe('the storage of a counter', () => {
 
 describe('the alarm', () => {
   async function fill(record: string, isIngest = false) {
-    for (const passed of [8, 16]) await report(record, passed, {}, isIngest);
+    for (const count of [8, 16]) await report(record, count, {}, isIngest);
   }
 
   it('deletes nothing while a window runs, and is set again for the end of this window', async () => {

@@ -30,16 +30,17 @@ afterEach(() => {
 type Fate = number | Error;
 
 /**
- * The object of one client, which adds up as the real one does. `fateOf` decides about each call.
+ * The object of one client, which adds up as the real one does. `fateOf` decides about each call,
+ * and `clock.aheadMs` is the difference of its clock.
  */
-function objectWith(fateOf: (call: number) => Fate = () => 10) {
+function objectWith(fateOf: (call: number) => Fate = () => 10, clock = { aheadMs: 0 }) {
   const reports: Report[] = [];
   let known: ObjectWindow | undefined;
   const stub = {
     async report(_counter: string, limit: number, report: Report) {
       const fate = fateOf(reports.push(report));
       if (fate instanceof Error) throw fate;
-      const { window, reply } = addReport(known, report, limit, Date.now());
+      const { window, reply } = addReport(known, report, limit, Date.now() + clock.aheadMs);
       known = window;
       await new Promise((resolve) => setTimeout(resolve, fate));
       return { ...reply, [Symbol.dispose]: () => {} };
@@ -138,7 +139,7 @@ describe('the calls of the object', () => {
     vi.setSystemTime(START + WINDOW_MS);
     await sendInTurn(isolate, 8);
     const [first, second, next] = object.reports;
-    expect(object.reports.map(({ passed }) => passed)).toEqual([8, 16, 8]);
+    expect(object.reports.map(({ count }) => count)).toEqual([8, 16, 8]);
     expect(first?.ageMs).toBeGreaterThanOrEqual(5_000);
     expect(second?.record).toBe(first?.record);
     expect(next?.record).not.toBe(first?.record);
@@ -170,6 +171,36 @@ it('a client of several isolates shares one window, which began with its first r
   expect(passedOf(await sendInTurn(one, 8))).toBe(8);
 });
 
+describe('a clock that jumps while a window runs', () => {
+  it.each([
+    // The window has ended for the object, which alone knows when it began.
+    [100_000, 200],
+    [30_000, 100],
+    [-30_000, 100],
+    [-100_000, 100],
+  ])('by %i ms in the object lets %i of 350 requests pass', async (jumpMs, passed) => {
+    const clock = { aheadMs: 0 };
+    const isolate = isolateOf(objectWith(() => 10, clock));
+    await sendInTurn(isolate, 50);
+    clock.aheadMs = jumpMs;
+    for (const count of [150, 150]) await sendAtOnce(isolate, count);
+    expect(isolate.begun).toBe(passed);
+  });
+
+  it.each([
+    [WINDOW_MS, 150],
+    [20_000, 100],
+    [-20_000, 100],
+    [-2 * WINDOW_MS, 150],
+  ])('by %i ms in the isolate lets %i of 350 requests pass', async (jumpMs, passed) => {
+    const isolate = isolateOf(objectWith());
+    await sendInTurn(isolate, 50);
+    vi.setSystemTime(Date.now() + jumpMs);
+    for (const count of [150, 150]) await sendAtOnce(isolate, count);
+    expect(isolate.begun).toBe(passed);
+  });
+});
+
 describe('an object that fails', () => {
   it('makes no request wait, is probed once a second, and is logged once', async () => {
     const object = objectWith(() => outOfOrder);
@@ -179,7 +210,7 @@ describe('an object that fails', () => {
     expect(object.reports).toHaveLength(1);
     await vi.advanceTimersByTimeAsync(1_000);
     await sendInTurn(isolate, 10);
-    expect(object.reports.map(({ passed }) => passed)).toEqual([8, 41]);
+    expect(object.reports.map(({ count }) => count)).toEqual([8, 41]);
     expect(error).toHaveBeenCalledOnce();
     expect(error.mock.calls[0]?.[0]).toContain('rate counter failed');
   });

@@ -112,10 +112,14 @@ class DurableObject {
   }
 }
 
-/** A method of workerd's byte arrays that Node does not have yet. */
+/** Methods of workerd's byte arrays that Node does not have yet. */
 Object.defineProperty(Uint8Array.prototype, 'toHex', {
   configurable: true,
   value(this: Uint8Array) {
     return Buffer.from(this).toString('hex');
   },
+});
+Object.defineProperty(Uint8Array, 'fromHex', {
+  configurable: true,
+  value: (text: string) => Uint8Array.from(Buffer.from(text, 'hex')),
 });

@@ -4,12 +4,16 @@
  * its limit, and while the object responds, little more.
  */
 
+import { namedKey } from '../support/keys.ts';
 import { WINDOW_SECONDS } from '../support/vars.ts';
 import { Random } from './random.ts';
 import { machinesOf, type Operation, type Plan, type Violation } from './simulation.ts';
 import { type Exchange, timeOf, type World } from './world.ts';
 
 const LIMIT = 50;
+/** The limit of the key, and the isolates that its requests reach. */
+const KEY_LIMIT = 6_000;
+const ISOLATES = 20;
 const WINDOW_MS = WINDOW_SECONDS * 1_000;
 /** The latest start of a burst that ends in the first window. */
 const IN_WINDOW_MS = (WINDOW_MS * 2) / 3;
@@ -18,6 +22,8 @@ const IN_WINDOW_MS = (WINDOW_MS * 2) / 3;
  * add two.
  */
 const ALLOWANCE = 10 + 2;
+/** The same for the key, whose limit is large. */
+const KEY_ALLOWANCE = 60 + 2;
 /** The longest that a request waits for its counter. */
 const LONGEST_WAIT_MS = 300;
 /**
@@ -31,6 +37,12 @@ const LATEST_REPORT_MS = 3_500;
  */
 type Kind = 'spread' | 'one' | 'any';
 const KINDS: readonly Kind[] = ['spread', 'one', 'any'];
+/** The requests of a burst. */
+const SIZES: Record<Kind, readonly number[]> = {
+  spread: [3, 9, 40, 120],
+  one: [1, 3, 5, 9, 20, 40, 120],
+  any: [1, 3, 5, 9, 20, 40, 120],
+};
 
 export function rateLimit(seed: string): Plan {
   const random = new Random(`rate limit ${seed}`);
@@ -49,7 +61,7 @@ export function rateLimit(seed: string): Plan {
     for (const [burst, startMs] of starts.entries()) {
       const spreadMs = random.pick([0, 20, 500, 4_000]);
       const own = random.chance(0.4) ? anyMachine() : undefined;
-      for (let index = random.pick([1, 3, 5, 9, 20, 40, 120]); index > 0; index -= 1) {
+      for (let index = random.pick(SIZES[kind]); index > 0; index -= 1) {
         const machine = kind === 'one' ? client : (own ?? anyMachine());
         operations.push({
           atMs: startMs + random.between(0, spreadMs),
@@ -60,10 +72,12 @@ export function rateLimit(seed: string): Plan {
       }
     }
   }
-  // Clients whose next window begins before their object has ended the last one.
+  // Clients whose next window begins before their object has ended the last one, and whose last
+  // report of the one may come after the first of the other.
   for (const client of kind === 'one' ? [7, 8, 9] : []) {
     for (let index = 0; index < 100; index += 1) {
-      const atMs = index < 10 ? 0 : random.between(WINDOW_MS, WINDOW_MS + 20);
+      const early = client === 7 || index === 0 ? 0 : random.between(WINDOW_MS - 5, WINDOW_MS - 1);
+      const atMs = index < 10 ? early : random.between(WINDOW_MS, WINDOW_MS + 20);
       operations.push({ atMs, name: `next ${client}.${index}`, perform: requestOf(client, 0) });
     }
   }
@@ -81,9 +95,10 @@ export function rateLimit(seed: string): Plan {
     const ofClients = Map.groupBy(exchanges, ({ request }) => request.client);
     return [
       ...[...ofClients.values()].flatMap((own) => {
-        if (kind === 'one') return exactlyTheLimit(own);
-        const most = kind === 'spread' ? littleMore(own, machines.length) : [];
-        return [...most, ...atLeastTheLimit(own)];
+        if (kind === 'one') return exactlyTheLimit(own, LIMIT);
+        const most =
+          kind === 'spread' ? littleMore(own, LIMIT + (machines.length - 1) * ALLOWANCE) : [];
+        return [...most, ...atLeastTheLimit(own, LIMIT)];
       }),
       ...neverWaitsLong(exchanges),
       ...[...objects]
@@ -95,6 +110,56 @@ export function rateLimit(seed: string): Plan {
   return { seed, machines, vars, operations, isSwift, endMs: 400_000, violationsIn };
 }
 
+const SITE = await namedKey('site', ['feed:read']);
+
+/**
+ * A site that renders on its server, from one address, with a key that has a limit of its own. Its
+ * requests come in waves, so that a run has few events.
+ */
+export function keyLimit(seed: string): Plan {
+  const random = new Random(`key limit ${seed}`);
+  const kind = KINDS[Number(seed) % 3] ?? 'any';
+  const machines = machinesOf(random, kind === 'one' ? 1 : ISOLATES);
+  const headers = { 'x-api-key': SITE.key };
+  const request = { path: '/api/health', client: addressOf(0), headers };
+  const operations: Operation[] = Array.from({ length: (KEY_LIMIT * 1.3) / 20 }, (_, wave) => ({
+    atMs: random.between(0, IN_WINDOW_MS),
+    name: `wave ${wave}`,
+    roughness: kind === 'any' ? random.pick([0, 0.2, 0.5]) : 0,
+    perform: (world) => {
+      for (let index = 0; index < 20; index += 1) {
+        void world.send(random.between(0, machines.length - 1), request);
+      }
+    },
+  }));
+  if (kind !== 'spread') {
+    const perform = (world: World) => world.breakDown('counter', 5_000);
+    operations.push({ atMs: random.between(0, IN_WINDOW_MS), name: 'outage', perform });
+  }
+  const violationsIn = ({ exchanges, objects }: World) => {
+    const most = KEY_LIMIT + (ISOLATES - 1) * KEY_ALLOWANCE;
+    const policies = new Set(exchanges.map((each) => each.headers?.get('RateLimit-Policy')));
+    const isNamed = [...objects.keys(), ...policies].join() === 'key site,"site";q=6000;w=60';
+    return [
+      ...(kind === 'one' ? exactlyTheLimit(exchanges, KEY_LIMIT) : []),
+      ...(kind === 'spread' ? littleMore(exchanges, most) : []),
+      ...atLeastTheLimit(exchanges, KEY_LIMIT),
+      ...neverWaitsLong(exchanges),
+      ...(isNamed ? [] : [{ promise: 'all count under the name of the key', how: 'another' }]),
+    ];
+  };
+  const API_KEYS = JSON.stringify([{ ...SITE.entry, rate_limit: KEY_LIMIT }]);
+  return {
+    seed,
+    machines,
+    vars: { API_KEYS },
+    operations,
+    isSwift: true,
+    endMs: 200_000,
+    violationsIn,
+  };
+}
+
 const addressOf = (client: number) => `203.0.113.${client}`;
 
 function requestOf(client: number, machine: number): Operation['perform'] {
@@ -104,14 +169,14 @@ function requestOf(client: number, machine: number): Operation['perform'] {
 const hasPassed = ({ status }: Exchange) => status !== 429;
 
 /** Windows follow each other: each begins with the first request after the one before. */
-function exactlyTheLimit(exchanges: readonly Exchange[]): Violation[] {
+function exactlyTheLimit(exchanges: readonly Exchange[], limit: number): Violation[] {
   const rest = exchanges.toSorted((a, b) => a.start - b.start);
   const violations: Violation[] = [];
   for (let first = rest[0]; first !== undefined; first = rest[0]) {
     const endAt = first.start + WINDOW_MS;
     const own = rest.splice(0, rest.filter(({ start }) => start < endAt).length);
     const passed = own.filter(hasPassed).length;
-    if (passed !== Math.min(LIMIT, own.length)) {
+    if (passed !== Math.min(limit, own.length)) {
       const how = `${passed} of ${own.length} passed from ${timeOf(first.start)} on`;
       violations.push({ promise: 'a client of one isolate gets exactly its limit', how });
     }
@@ -127,10 +192,10 @@ function exactlyTheLimit(exchanges: readonly Exchange[]): Violation[] {
 }
 
 /** All requests are of one window. */
-function littleMore(exchanges: readonly Exchange[], isolates: number): Violation[] {
+function littleMore(exchanges: readonly Exchange[], most: number): Violation[] {
   const passed = exchanges.filter(hasPassed).length;
-  if (passed <= LIMIT + (isolates - 1) * ALLOWANCE) return [];
-  const how = `${passed} passed in ${isolates} isolates`;
+  if (passed <= most) return [];
+  const how = `${passed} of at most ${most} passed`;
   return [{ promise: 'each further isolate adds at most a fifth of the limit', how }];
 }
 
@@ -139,7 +204,7 @@ function littleMore(exchanges: readonly Exchange[], isolates: number): Violation
  * reserved place may go to another isolate's request, which comes while the object is called for
  * the place.
  */
-function atLeastTheLimit(exchanges: readonly Exchange[]): Violation[] {
+function atLeastTheLimit(exchanges: readonly Exchange[], limit: number): Violation[] {
   return exchanges
     .filter(({ status }) => status === 429)
     .flatMap((rejected) => {
@@ -148,7 +213,7 @@ function atLeastTheLimit(exchanges: readonly Exchange[]): Violation[] {
       const before = exchanges.filter(
         (each) => hasPassed(each) && each.start >= from && each.start <= until,
       );
-      if (before.length >= LIMIT) return [];
+      if (before.length >= limit) return [];
       const how = `${rejected.task} at ${timeOf(rejected.end)}, when ${before.length} had passed`;
       return [{ promise: 'a client of several isolates gets at least its limit', how }];
     });

@@ -139,13 +139,13 @@ export const BAD_RATE_LIMIT: Variants = {
   'reports carry differences instead of counts': [
     [
       ISOLATE,
-      'const report = { record, formerRecord, passed, ageMs, wantsPlace };',
-      'const report = { record, formerRecord, passed: passed - this.#tally.reported, ageMs, wantsPlace };',
+      'const report = { record, formerRecord, count, ageMs, wantsPlace };',
+      'const report = { record, formerRecord, count: count - this.#tally.reported, ageMs, wantsPlace };',
     ],
     [
       ARITHMETIC,
-      'const passed = Math.max(before, report.passed);',
-      'const passed = before + Math.max(0, report.passed);',
+      'Math.max(before, report.count) : before',
+      'before + Math.max(0, report.count) : before',
     ],
   ],
   'no place is reserved': [
@@ -155,20 +155,14 @@ export const BAD_RATE_LIMIT: Variants = {
   'nothing is reported': [
     [
       ISOLATE,
-      "if (unreported >= mayBeUnreported && !isFailing) return 'reserve';",
+      "if (unreported >= Math.min(fifth, MAX_UNREPORTED) && !isFailing) return 'reserve';",
       "if (limit > 0) return 'pass';",
     ],
   ],
   'a smaller count is news': [
-    [
-      ARITHMETIC,
-      'const passed = Math.max(before, report.passed);',
-      'const passed = report.passed;',
-    ],
+    [ARITHMETIC, 'Math.max(before, report.count) : before', 'report.count : before'],
   ],
-  'any number may be unreported': [
-    [ISOLATE, 'unreported >= mayBeUnreported', 'unreported >= limit'],
-  ],
+  'any number may be unreported': [[ISOLATE, 'Math.min(fifth, MAX_UNREPORTED)', 'limit']],
   'requests are not counted while the object fails': [
     [
       ISOLATE,
@@ -185,7 +179,20 @@ export const BAD_RATE_LIMIT: Variants = {
   'the next window of an isolate is counted in the last one': [
     [ARITHMETIC, 'known.counts.has(formerRecord);', 'known.counts.has(`the one before`);'],
   ],
+  'a call for a place has the number of another request': [
+    [ISOLATE, 'this.#tally.passed + this.#tally.reserved', 'this.#tally.passed + 1'],
+  ],
+  'a place is denied because a later number has overtaken it': [
+    [ARITHMETIC, 'report.count <= before || ', ''],
+  ],
   'the object alone ends the wait': [
     [ISOLATE, 'const CALL_DEADLINE_MS = 300;', 'const CALL_DEADLINE_MS = 1_000;'],
+  ],
+};
+
+export const BAD_KEY_LIMIT: Variants = {
+  'the divisors alone bound what is not reported': [
+    [ISOLATE, 'const MAX_UNSENT = 25;', 'const MAX_UNSENT = 6_000;'],
+    [ISOLATE, 'const MAX_UNREPORTED = 60;', 'const MAX_UNREPORTED = 6_000;'],
   ],
 };

@@ -22,7 +22,6 @@ const VARS = {
   FEED_MEMORY_BYTES: '1048576',
   API_KEY,
 };
-const MACHINES = 4;
 
 /** A share of the writes that KV and the edge cache accept and lose. */
 const LOST_WRITES = 0.05;
@@ -35,12 +34,18 @@ type Trouble = Service | 'D1 stalls';
 
 /** The machines that runs share, because loading the source takes time. */
 export class Fleet {
-  readonly machines: readonly Machine[];
   readonly objects: Machine;
+  readonly #source: Source;
+  readonly #machines: Machine[] = [];
 
   constructor(source: Source) {
-    this.machines = Array.from({ length: MACHINES }, () => new Machine(source));
+    this.#source = source;
     this.objects = new Machine(source);
+  }
+
+  machine(index: number): Machine {
+    this.#machines[index] ??= new Machine(this.#source);
+    return this.#machines[index];
   }
 }
 
@@ -100,7 +105,7 @@ export class World {
     const { scheduler } = this;
     fleet.objects.scheduler = scheduler;
     for (const [index, own] of options.machines.entries()) {
-      this.#start(Object.assign(this.#machine(index), { ...own, scheduler }));
+      this.#start(Object.assign(fleet.machine(index), { ...own, scheduler }));
     }
   }
 
@@ -115,7 +120,7 @@ export class World {
 
   /** Kills the isolate of a machine and starts another. */
   kill(index: number): void {
-    const machine = this.#machine(index);
+    const machine = this.#fleet.machine(index);
     this.note(`${machine.isolate.name} is killed`);
     machine.isolate.isAlive = false;
     this.#start(machine);
@@ -146,7 +151,7 @@ export class World {
 
   /** Sends a request to the isolate of a machine. A client that hangs up gets no response. */
   async send(index: number, request: SimulatedRequest): Promise<Exchange> {
-    const { isolate } = this.#machine(index);
+    const { isolate } = this.#fleet.machine(index);
     const { path, client = '203.0.113.1', headers, body, hangUpMs } = request;
     const [start, task] = [this.scheduler.now, taskNow().name];
     const end = Number.POSITIVE_INFINITY;
@@ -168,12 +173,6 @@ export class World {
     exchange.body = text === '' ? undefined : JSON.parse(text);
     this.note(`${isolate.name} responds to ${task}: ${response.status} ${text.slice(0, 150)}`);
     return exchange;
-  }
-
-  #machine(index: number): Machine {
-    const machine = this.#fleet.machines[index];
-    if (machine === undefined) throw new Error(`there is no machine ${index}`);
-    return machine;
   }
 
   #start(machine: Machine): void {

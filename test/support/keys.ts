@@ -1,7 +1,13 @@
 /** Named API keys in tests. */
 
 /** An entry of the var `API_KEYS`. */
-export type KeyEntry = { name: string; scopes: string[]; sha256: string; expires?: string };
+export type KeyEntry = {
+  name: string;
+  scopes: string[];
+  sha256: string;
+  expires?: string;
+  rate_limit?: number;
+};
 
 /** Returns the SHA-256 of a text in lower-case hexadecimal. */
 export async function sha256(text: string): Promise<string> {

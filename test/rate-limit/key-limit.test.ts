@@ -1,0 +1,114 @@
+/** The limit that a named key has of its own. */
+
+import { env } from 'cloudflare:workers';
+import { afterEach, beforeEach, expect, it, type MockInstance, vi } from 'vitest';
+import { createApp } from '../../src/app.ts';
+import { expectError, expectStatus, freshAddress, sendWith } from '../support/http.ts';
+import { namedKey } from '../support/keys.ts';
+import { tapObjects } from '../support/tap.ts';
+import { WINDOW_SECONDS } from '../support/vars.ts';
+
+const LIST = '/api/v1/web/properties';
+const INGEST = '/api/public/events/ingest';
+
+const site = await namedKey('marketing-site', ['feed:read']);
+const small = await namedKey('small-site', ['feed:read']);
+const plain = await namedKey('plain', ['feed:read']);
+const old = await namedKey('old-site', ['feed:read'], '2020-02-29');
+const API_KEYS = [
+  { ...site.entry, rate_limit: 6_000 },
+  { ...small.entry, rate_limit: 3 },
+  plain.entry,
+  { ...old.entry, rate_limit: 6_000 },
+];
+
+let app: ReturnType<typeof createApp>;
+let log: MockInstance<typeof console.log>;
+
+beforeEach(() => {
+  app = createApp();
+  log = vi.spyOn(console, 'log').mockReturnValue(undefined);
+});
+afterEach(() => vi.restoreAllMocks());
+
+/** Sends a key, from a new address unless one is given. */
+function request(key: string, path = LIST, { address = freshAddress(), method = 'GET' } = {}) {
+  const headers = { 'x-api-key': key, 'CF-Connecting-IP': address };
+  return sendWith({ API_KEYS }, path, { method, headers }, app);
+}
+
+it('is one counter under the name of the key, for all addresses and routes', async () => {
+  const responses = [
+    await request(site.key),
+    await request(site.key, INGEST, { method: 'POST' }),
+    await request(site.key, '/api/health'),
+    await request(site.key, '/api/none'),
+  ];
+  expect(responses.map(({ status }) => status)).toEqual([200, 403, 200, 404]);
+  for (const [index, { headers }] of responses.entries()) {
+    const left = 5_999 - index;
+    expect(headers.get('X-RateLimit-Limit')).toBe('6000');
+    expect(headers.get('X-RateLimit-Remaining')).toBe(`${left}`);
+    expect(headers.get('RateLimit-Policy')).toBe(`"marketing-site";q=6000;w=${WINDOW_SECONDS}`);
+    expect(headers.get('RateLimit')).toBe(`"marketing-site";r=${left};t=${WINDOW_SECONDS}`);
+  }
+});
+
+it('uses up nothing of its address, and another key nothing of it', async () => {
+  const address = freshAddress();
+  for (const key of [small.key, small.key, small.key]) {
+    await expectStatus(await request(key, LIST, { address }), 200);
+  }
+  const error = await expectError(
+    await request(small.key, LIST, { address }),
+    429,
+    'rate_limit_exceeded',
+  );
+  expect(error.message).toMatch(/^More than 3 requests in 60 seconds\. Retry in \d+ s\.$/);
+  expect(JSON.parse(String(log.mock.lastCall?.[0]))).toMatchObject({ caller: 'small-site' });
+  const { headers } = await request(plain.key, LIST, { address });
+  expect(headers.get('RateLimit')).toBe(`"default";r=99;t=${WINDOW_SECONDS}`);
+  const other = await request(site.key, LIST, { address });
+  expect(other.headers.get('X-RateLimit-Remaining')).toBe('5999');
+});
+
+it.each([
+  ['an unknown key', 'epf_marketing-site_invented'],
+  ['an expired key', old.key],
+  ['an empty key', ''],
+])('%s never gets it: 300 requests at once are 100 x 401 and 200 x 429', async (_, key) => {
+  const address = freshAddress();
+  const responses = await Promise.all(
+    Array.from({ length: 300 }, () => request(key, LIST, { address })),
+  );
+  const counts = [401, 429].map((each) => responses.filter(({ status }) => status === each).length);
+  expect(counts).toEqual([100, 200]);
+  const policies = new Set(responses.map(({ headers }) => headers.get('RateLimit-Policy')));
+  expect([...policies]).toEqual([`"default";q=100;w=${WINDOW_SECONDS}`]);
+});
+
+it('is reported each 25 requests, and at most 60 are unreported, to the object of the key', async () => {
+  const names = vi.fn();
+  const gate = Promise.withResolvers<void>();
+  const objects = tapObjects(env.RATE_COUNTER, async (call) => {
+    await gate.promise;
+    return call();
+  });
+  const RATE_COUNTER = new Proxy(objects, {
+    get: (target, name) => {
+      const value = Reflect.get(target, name);
+      if (name !== 'idFromName') return value;
+      return (own: string) => {
+        names(own);
+        return target.idFromName(own);
+      };
+    },
+  });
+  const headers = { 'x-api-key': site.key };
+  const sent = Array.from({ length: 61 }, () =>
+    sendWith({ API_KEYS, RATE_COUNTER }, '/api/health', { headers }, app),
+  );
+  await vi.waitFor(() => expect(names.mock.calls).toEqual(Array(3).fill(['key marketing-site'])));
+  gate.resolve();
+  await Promise.all(sent);
+});
