@@ -1,7 +1,7 @@
 /** `npm run after-time-travel`: see its usage below. */
 
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
-import { TARGET_OPTIONS, TARGET_USAGE, targetOf } from './command-line/target.ts';
+import { resolveTarget, TARGET_OPTIONS, TARGET_USAGE } from './command-line/target.ts';
 import { messageOf } from './command-line/user-error.ts';
 import { beginGeneration, readLineage, requireIdentity } from './database/identity.ts';
 import { withDatabase } from './database/open.ts';
@@ -35,7 +35,7 @@ if (import.meta.main) await runCommand(command);
 function parseArguments(args: string[]) {
   const options = { ...TARGET_OPTIONS, ...LEDGER_OPTIONS };
   const { values } = readArguments('after-time-travel', args, options);
-  return { target: targetOf(values), ledger: ledgerPath('after-time-travel', values) };
+  return { target: resolveTarget(values), ledger: ledgerPath('after-time-travel', values) };
 }
 
 async function run({ target, ledger }: Request, open = withDatabase): Promise<number> {

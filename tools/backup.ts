@@ -8,7 +8,7 @@ import { type Command, readArguments, runCommand } from './command-line/command.
 import { userPath } from './command-line/npm.ts';
 import { PROJECT_DIRECTORY } from './command-line/project.ts';
 import { inScratchFolder } from './command-line/scratch.ts';
-import { TARGET_OPTIONS, TARGET_USAGE, targetOf } from './command-line/target.ts';
+import { resolveTarget, TARGET_OPTIONS, TARGET_USAGE } from './command-line/target.ts';
 import { messageOf, UserError } from './command-line/user-error.ts';
 import { requireIdentity } from './database/identity.ts';
 import { nameDatabase, withDatabase } from './database/open.ts';
@@ -33,7 +33,7 @@ if (import.meta.main) await runCommand(command);
 
 function parseArguments(args: string[]) {
   const { values } = readArguments('backup', args, { ...TARGET_OPTIONS, out: { type: 'string' } });
-  const target = targetOf(values);
+  const target = resolveTarget(values);
   if (values.out === '') throw new UserError('--out needs the name of a file');
   return { target, out: values.out };
 }

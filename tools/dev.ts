@@ -16,7 +16,7 @@ import {
 import { readVars } from './configuration/dev-vars.ts';
 import type { ChildNote } from './development/end-with-dev.ts';
 import { isNoise, requestLine, welcome } from './development/messages.ts';
-import { findDebuggerPort, portOf, requireFreePort } from './development/port.ts';
+import { findDebuggerPort, requireFreePort, resolvePort } from './development/port.ts';
 import { prepareDevelopment } from './development/prepare.ts';
 
 const ENTRY = 'src/development/dev-worker.ts';
@@ -55,7 +55,7 @@ if (import.meta.main) await runCommand(command, stop);
 async function develop(): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
   requireOwnFolder();
-  const port = portOf(process.env.PORT, readVars().get('PORT'));
+  const port = resolvePort(process.env.PORT, readVars().get('PORT'));
   await requireFreePort(port);
   const ended = Promise.withResolvers<number | null>();
   await withLocalLock(async () => {

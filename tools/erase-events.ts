@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
-import { TARGET_OPTIONS, TARGET_USAGE, targetOf } from './command-line/target.ts';
+import { resolveTarget, TARGET_OPTIONS, TARGET_USAGE } from './command-line/target.ts';
 import { messageOf, UserError } from './command-line/user-error.ts';
 import { readLineage, requireIdentity } from './database/identity.ts';
 import { withDatabase } from './database/open.ts';
@@ -46,7 +46,7 @@ function parseArguments(args: string[]) {
   });
   const { 'aggregate-type': type, 'aggregate-id': id, 'dry-run': isDryRun } = values;
   const ledger = resolveLedger('erase-events', values.ledger);
-  const request = { target: targetOf(values), ledger, isDryRun };
+  const request = { target: resolveTarget(values), ledger, isDryRun };
   if (values.again) {
     if (type === undefined && id === undefined && !isDryRun) {
       return { ...request, aggregate: undefined };

@@ -7,7 +7,7 @@ import { type Command, readArguments, runCommand } from './command-line/command.
 import { userPath } from './command-line/npm.ts';
 import { showProgress } from './command-line/progress.ts';
 import { inScratchFolder } from './command-line/scratch.ts';
-import { TARGET_OPTIONS, TARGET_USAGE, type Target, targetOf } from './command-line/target.ts';
+import { resolveTarget, TARGET_OPTIONS, TARGET_USAGE, type Target } from './command-line/target.ts';
 import { messageOf, UserError } from './command-line/user-error.ts';
 import { exportListings, exportNames, type Form } from './import/export.ts';
 import { openMigrated } from './import/load-listings.ts';
@@ -48,7 +48,12 @@ function parse(args: string[]): Request {
   const isSheet = csv || /\.csv$/i.test(out ?? '');
   if (values.separator !== undefined && !isSheet) throw new UserError('--separator needs --csv');
   if (names && isSheet) throw new UserError('--names is no sheet: leave --csv out');
-  return { target: targetOf(values), out, form: isSheet ? separator : undefined, isNames: names };
+  return {
+    target: resolveTarget(values),
+    out,
+    form: isSheet ? separator : undefined,
+    isNames: names,
+  };
 }
 
 async function run(request: Request, open = openMigrated): Promise<number> {

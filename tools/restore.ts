@@ -7,7 +7,7 @@ import { requireRestorable, restore } from './backup/restore.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { userPath } from './command-line/npm.ts';
 import { inScratchFolder } from './command-line/scratch.ts';
-import { TARGET_OPTIONS, TARGET_USAGE, targetOf } from './command-line/target.ts';
+import { resolveTarget, TARGET_OPTIONS, TARGET_USAGE } from './command-line/target.ts';
 import { messageOf, UserError } from './command-line/user-error.ts';
 import { nameDatabase, withDatabase } from './database/open.ts';
 import { formatEvents } from './erasure/erase.ts';
@@ -37,7 +37,7 @@ function parseArguments(args: string[]) {
   const options = { ...TARGET_OPTIONS, ...LEDGER_OPTIONS };
   const more = { allowPositionals: true };
   const { values, positionals } = readArguments('restore', args, options, more);
-  const target = targetOf(values);
+  const target = resolveTarget(values);
   const [file, ...rest] = positionals;
   if (!file || rest.length > 0) throw new UserError('Name one backup');
   return { file: userPath('restore', file), target, ledger: ledgerPath('restore', values) };

@@ -158,9 +158,9 @@ it.each(VICTIMS)(
 it.skipIf(process.getuid?.() !== 0)('says which file another user may not write', () => {
   const script = `
     const { command } = await import('./tools/dev.ts');
-    const { exitCodeOf } = await import('./tools/command-line/command.ts');
+    const { runToExitCode } = await import('./tools/command-line/command.ts');
     process.setuid(65534);
-    process.exitCode = await exitCodeOf(command, []);`;
+    process.exitCode = await runToExitCode(command, []);`;
   const options = { cwd: project.directory, encoding: 'utf8' } as const;
   const { stderr, status } = spawnSync(process.execPath, ['--eval', script], options);
   const message = `cannot access ${project.directory}: permission denied\n`;

@@ -8,10 +8,9 @@ import type { Delays, Hop } from './latency.ts';
 
 type DelayedEnv = Env & { DELAYS: string };
 
-/** The calls since the last `GET /calls`. */
 const calls = { counter: 0, d1: 0, kv: 0, edge: 0 };
 
-/** Methods that call the store. Other methods return an object that has such methods. */
+/** Other methods return an object that has such methods. */
 const REMOTE = /^(report|all|run|first|raw|batch|exec|get|put|delete|list|match)$/;
 
 function delayed<T extends object>(object: T, hop: Hop, milliseconds: number): T {

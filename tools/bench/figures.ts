@@ -4,8 +4,8 @@ export function median(values: readonly number[]): number {
   return percentile(values, 50);
 }
 
-/** Returns the range of the middle half of the values, as a share of their median. */
-export function spreadOf(values: readonly number[]): number {
+/** The middle half of the values, as a share of their median. */
+export function computeSpread(values: readonly number[]): number {
   return (percentile(values, 75) - percentile(values, 25)) / median(values);
 }
 
@@ -15,7 +15,7 @@ export function percentile(values: readonly number[], percent: number): number {
 }
 
 /** Prints tables whose columns are as wide as their titles, e.g. `name     |   rate`. */
-export function tableOf(titles: string) {
+export function createTable(titles: string) {
   const widths = titles.split(' | ').map(({ length }) => length);
   const dashes = widths.map((width, column) => (column === 0 ? '-' : ':').padStart(width, '-'));
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;

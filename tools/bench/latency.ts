@@ -5,7 +5,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
-import { percentile, tableOf } from './figures.ts';
+import { createTable, percentile } from './figures.ts';
 import { startFilled } from './fill.ts';
 import { nextAddress, send } from './load.ts';
 import { buildBundle, type Runtime } from './runtime.ts';
@@ -17,24 +17,23 @@ const HOPS = { counter: 15, d1: 30, kv: 20, edge: 7 } as const;
 const START_MS = 1_500;
 
 export type Hop = keyof typeof HOPS;
-/** The milliseconds added to each call, and to the start of a counter object. */
+/** In milliseconds. */
 export type Delays = Record<Hop | 'start', number>;
 
 /** Requests of a client → number of such clients. */
 type Clients = Readonly<Record<number, number>>;
 
 const SIZE = { listings: 200, events: 0 };
-/** Reads that pass per client and window. */
 const READ_LIMIT = 100;
 
 const count = z.int().min(0);
 const callCounts = z.object({ counter: count, d1: count, kv: count, edge: count });
 
-const table = tableOf(
+const table = createTable(
   'milliseconds                       |   object |    p50 |    p95 | longest | counter |    D1 |    KV |  edge',
 );
 
-/** Each client begins when the one before has ended. */
+/** The clients come one after the other. */
 type Visit = {
   name: string;
   call: Call;

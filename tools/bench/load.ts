@@ -3,7 +3,6 @@
 import { Agent, request } from 'node:http';
 import type { Call } from './scenarios.ts';
 
-/** Fewer would leave the Worker idle between two requests. */
 const CONNECTIONS = 16;
 /** The client's address changes after this many requests. */
 const REQUESTS_PER_CLIENT = 10;
@@ -18,7 +17,7 @@ export function nextAddress(): string {
 }
 
 /** Returns the requests per second of the Worker at `url`. Throws unless all succeed. */
-export async function rateOf(url: URL, call: Call, seconds: number): Promise<number> {
+export async function measureRate(url: URL, call: Call, seconds: number): Promise<number> {
   const startedAt = performance.now();
   let responses = 0;
   const sendInTurn = async () => {

@@ -1,8 +1,8 @@
 /** Compares requests per second with large and with small tables, in rounds that alternate. */
 
-import { median, spreadOf, tableOf } from './figures.ts';
+import { computeSpread, createTable, median } from './figures.ts';
 import { type Size, startFilled } from './fill.ts';
-import { rateOf } from './load.ts';
+import { measureRate } from './load.ts';
 import { buildBundle } from './runtime.ts';
 import { type Call, EVENT, FRESH_INGEST, feedCall, ingestCall, readCall } from './scenarios.ts';
 
@@ -30,7 +30,9 @@ const OPERATIONS: Readonly<Record<string, Call>> = {
   'events of an aggregate': readCall(`/api/v1/events?aggregate_id=${EVENT.aggregate_id}`),
 };
 
-const table = tableOf('requests per second                   |   small |   large | ratio | spread');
+const table = createTable(
+  'requests per second                   |   small |   large | ratio | spread',
+);
 
 /** Measures each operation in `rounds` rounds of `seconds` on both sides, and prints the table. */
 export async function measureRates(rounds: number, seconds: number): Promise<void> {
@@ -40,12 +42,12 @@ export async function measureRates(rounds: number, seconds: number): Promise<voi
   console.log('A ratio whose spread over the rounds exceeds 20 % says nothing.\n');
   table.printHead();
   for (const [name, call] of Object.entries(OPERATIONS)) {
-    for (const { url } of [small, large]) await rateOf(url, call, WARM_UP_SECONDS);
+    for (const { url } of [small, large]) await measureRate(url, call, WARM_UP_SECONDS);
     const [rates, ratesOfLarge]: [number[], number[]] = [[], []];
     for (let round = 0; round < rounds; round += 1) {
-      if (round % 2 === 0) rates.push(await rateOf(small.url, call, seconds));
-      ratesOfLarge.push(await rateOf(large.url, call, seconds));
-      if (round % 2 === 1) rates.push(await rateOf(small.url, call, seconds));
+      if (round % 2 === 0) rates.push(await measureRate(small.url, call, seconds));
+      ratesOfLarge.push(await measureRate(large.url, call, seconds));
+      if (round % 2 === 1) rates.push(await measureRate(small.url, call, seconds));
     }
     const { ratio, spread } = compareRates(rates, ratesOfLarge);
     const [ownMedian, largeMedian] = [median(rates), median(ratesOfLarge)];
@@ -58,5 +60,5 @@ export async function measureRates(rounds: number, seconds: number): Promise<voi
 /** Returns the median ratio of the rounds, and the spread of the ratios. Pure. */
 export function compareRates(small: readonly number[], large: readonly number[]) {
   const ratios = large.map((rate, round) => rate / (small[round] ?? Number.NaN));
-  return { ratio: median(ratios), spread: spreadOf(ratios) };
+  return { ratio: median(ratios), spread: computeSpread(ratios) };
 }

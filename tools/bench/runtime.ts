@@ -10,7 +10,6 @@ const HOST = '127.0.0.1';
 
 export type Database = Awaited<ReturnType<Miniflare['getD1Database']>>;
 
-/** A running Worker, and its database as Node sees it. */
 export type Runtime = {
   url: URL;
   /** The address of each service. */

@@ -28,12 +28,12 @@ export async function runCommand<Request>(
 ): Promise<void> {
   if (onNpmGone !== undefined) watchNpm(onNpmGone);
   for (const output of [process.stdout, process.stderr]) output.on('error', failUnlessClosed);
-  const code = await exitCodeOf(command, process.argv.slice(2));
+  const code = await runToExitCode(command, process.argv.slice(2));
   process.exitCode ||= code;
 }
 
-/** Returns 0 for `--help`, `invalidArguments` (2), 1 for a `UserError`, or `run`'s result. */
-export async function exitCodeOf<Request>(
+/** Returns 0 for `--help`, 1 for a `UserError`, or `run`'s result. */
+export async function runToExitCode<Request>(
   { usage, invalidArguments = 2, parse, run }: Command<Request>,
   args: string[],
 ): Promise<number> {
@@ -86,7 +86,6 @@ function asksForHelp(args: readonly string[]): boolean {
   return args.slice(0, end === -1 ? args.length : end).some((arg) => /^(--help|-h)$/.test(arg));
 }
 
-/** Adds the nearest of the known options to the error for an unknown one. */
 function withSuggestion<T>(known: readonly string[], parse: () => T): T {
   try {
     return parse();
@@ -98,7 +97,7 @@ function withSuggestion<T>(known: readonly string[], parse: () => T): T {
   }
 }
 
-/** Returns the first line of a message as a sentence, without what Node advises programmers. */
+/** Returns the first line of a message, without what Node advises programmers. */
 function sentenceOf(error: unknown): string {
   const [line = ''] = messageOf(error).split('\n');
   const sentence = line.replace(/\. (?=This command|To specify).*$/, '');

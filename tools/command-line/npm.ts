@@ -12,7 +12,7 @@ export function userPath(script: string, path: string): string {
   return resolve(npm_lifecycle_event === script && INIT_CWD ? INIT_CWD : process.cwd(), path);
 }
 
-/** Calls `onGone` once npm has ended. The script begins with `exec`, so that npm is the parent. */
+/** Calls `onGone` once npm has ended, which `exec` in the script makes the parent. */
 export function watchNpm(onGone: () => void): void {
   if (process.env.npm_lifecycle_event === undefined) return;
   const npm = process.ppid;
@@ -24,7 +24,7 @@ export function watchNpm(onGone: () => void): void {
   watch.unref();
 }
 
-/** Reports whether npm kept an option. The settings of npm's own files do not count. */
+/** Reports whether npm kept an option. Settings in npm's own files do not count. */
 export function isKeptByNpm(script: string, name: string, type: 'boolean' | 'string'): boolean {
   const { env } = process;
   const value = env[`npm_config_${name.replaceAll('-', '_')}`];

@@ -1,16 +1,15 @@
-/** The progress of a long job: a bar on a terminal, elsewhere a line at least every 1,000 steps. */
+/** Progress: a bar on a terminal, elsewhere a line at least every 1,000 steps. */
 
 /** A shorter job shows nothing. */
 const SHOWN_FROM = 200;
 /** The update after these steps may come 100 steps later. */
 const STEPS_PER_LINE = 900;
-/** A bar is drawn again after this part of the job. */
 const STEPS_PER_BAR = 100;
 const BAR_CHARACTERS = 30;
 
 type Output = { isTTY?: boolean; write: (text: string) => boolean };
 
-/** A phase, e.g. `listings rendered`, has one bar or line. `end` ends the line of a bar. */
+/** A phase, e.g. `listings rendered`, has one bar. `end` ends its line. */
 export function showProgress(output: Output) {
   let shown: { phase: string; done: number } | undefined;
   const end = () => {

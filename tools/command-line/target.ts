@@ -18,7 +18,13 @@ export const TARGET_USAGE = `--remote       the deployed database instead of the
   --env NAME     the deployed database of an environment in wrangler.toml, such as staging`;
 
 /** Throws a `UserError` for an unknown environment, and for `--env` without `--remote`. */
-export function targetOf({ remote, env }: { remote: boolean; env?: string | undefined }): Target {
+export function resolveTarget({
+  remote,
+  env,
+}: {
+  remote: boolean;
+  env?: string | undefined;
+}): Target {
   const environment = resolveEnvironment(env);
   if (env !== undefined && !remote) throw new UserError('--env needs --remote');
   return { kind: remote ? 'remote' : 'local', environment };

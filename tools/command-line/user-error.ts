@@ -2,17 +2,16 @@
 
 import { getSystemErrorMessage } from 'node:util';
 
-/** A fault that the user can correct. Programs print its message without a stack. */
+/** A fault that the user can correct, printed without a stack. */
 export class UserError extends Error {
   override readonly name = 'UserError';
 }
 
-/** Whether the message is enough: for a `UserError`, and for errors of the system. */
 export function needsNoStack(error: unknown): boolean {
   return error instanceof UserError || isSystemError(error);
 }
 
-/** Returns the message of an error, e.g. `cannot open notes.csv: no such file or directory`. */
+/** e.g. `cannot open notes.csv: no such file or directory` */
 export function messageOf(error: unknown): string {
   if (!isSystemError(error)) return error instanceof Error ? error.message : String(error);
   const { errno, syscall, path, dest } = error;
@@ -20,7 +19,7 @@ export function messageOf(error: unknown): string {
   return `cannot ${syscall}${files && ` ${files}`}: ${getSystemErrorMessage(errno)}`;
 }
 
-/** Does work with a file. Adds its path to errors that lack it, such as SQLite's. */
+/** Adds the path to errors that lack it, such as SQLite's. */
 export function withPath<T>(path: string, work: () => T): T {
   try {
     return work();

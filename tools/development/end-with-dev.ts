@@ -1,7 +1,6 @@
 /**
- * Loaded first by the wrangler of `dev`, so that no process of `dev` survives another one. It ends
- * wrangler when `dev` is gone, or a process that wrangler needs. It tells `dev` which processes
- * these are, for the case that wrangler itself is killed.
+ * Loaded first by the wrangler of `dev`: ends it when `dev` or a runtime is gone. `dev` learns which
+ * runtimes there are, and ends them if wrangler is killed. So no process survives another one.
  */
 
 import childProcess, { type ChildProcess } from 'node:child_process';
@@ -21,7 +20,7 @@ childProcess.spawn = new Proxy(childProcess.spawn, {
 });
 syncBuiltinESMExports();
 
-// The channel to `dev` closes with `dev`, even if that is killed.
+// A kill closes the channel too.
 process.once('disconnect', end);
 process.channel?.unref();
 
@@ -33,7 +32,7 @@ function follow(child: ChildProcess): void {
   child.once('exit', () => {
     running.delete(child);
     tell({ pid, isRunning: false });
-    // Wrangler kills a runtime only to start another one, or at its own end.
+    // Wrangler kills a runtime to start another one.
     if (!child.killed) end();
   });
 }

@@ -4,17 +4,15 @@ import { styleText } from 'node:util';
 import * as z from 'zod';
 import { firstRequests } from '../../src/development/first-requests.ts';
 
-/** The bindings that wrangler lists, and its own line for each request. */
+/** Wrangler's list of bindings, and its lines of requests. */
 const NOISE =
   /^(Using secrets|Your Worker has access|Binding |env\.|⎔ Starting|\[wrangler:info\]|$)/;
 
-/** The fields that the short form of a request's line ends with. */
 const NOTES = ['cache', 'outcome', 'caller', 'error_code', 'error_param'];
 const logged = z.looseObject({ status: z.int(), rejected_origin: z.string().optional() });
 
 export const isNoise = (line: string) => NOISE.test(line);
 
-/** Returns the addresses, the key and the first requests, which can be pasted into a shell. */
 export function welcome(origin: string, debuggerPort: number, vars: ReadonlyMap<string, string>) {
   const keys = (vars.get('API_KEY') ?? '').split(',').map((key) => key.trim());
   const apiKey = keys.find((key) => key !== '') ?? '';

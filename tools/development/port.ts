@@ -5,13 +5,13 @@ import { UserError } from '../command-line/user-error.ts';
 
 const DEFAULT_PORT = 3001;
 const MAX_PORT = 65_535;
-/** Added to the service's port: 9229, where debuggers look by default, belongs to 3001. */
+/** 9229, where debuggers look, belongs to 3001. */
 const DEBUGGER_OFFSET = 6_228;
 /** The hosts that wrangler listens on for `localhost`. */
 const LOOPBACK = ['127.0.0.1', '::1'];
 
-/** Returns `PORT` of the environment or .dev.vars, or 3001. Throws for a value that is no port. */
-export function portOf(environment: string | undefined, devVars: string | undefined): number {
+/** Throws for a value that is no port. */
+export function resolvePort(environment: string | undefined, devVars: string | undefined): number {
   const text = environment || devVars || String(DEFAULT_PORT);
   const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
   if (port < 1 || port > MAX_PORT) {
@@ -32,7 +32,7 @@ export async function requireFreePort(port: number): Promise<void> {
   }
 }
 
-/** Returns a fixed port for each `servicePort`, or any free port if that is taken. */
+/** Returns a fixed port for each `servicePort`, or any if that is taken. */
 export async function findDebuggerPort(servicePort: number): Promise<number> {
   const preferred = servicePort + DEBUGGER_OFFSET;
   for (const wanted of [preferred > MAX_PORT ? 0 : preferred, 0]) {
@@ -42,7 +42,7 @@ export async function findDebuggerPort(servicePort: number): Promise<number> {
   throw new Error('no port is free');
 }
 
-/** Returns the port, or the error's code, which differs for a host that the machine lacks. */
+/** Returns the port, or the error's code. */
 function listenOnce(port: number, host: string): Promise<number | string | undefined> {
   return new Promise((resolve) => {
     const server = createServer();

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { type Command, readArguments } from '../command-line/command.ts';
 import { userPath } from '../command-line/npm.ts';
-import { TARGET_OPTIONS, TARGET_USAGE, targetOf } from '../command-line/target.ts';
+import { resolveTarget, TARGET_OPTIONS, TARGET_USAGE } from '../command-line/target.ts';
 import { messageOf, needsNoStack, UserError, withPath } from '../command-line/user-error.ts';
 import { readListingsFile } from './file.ts';
 import { type LoadOptions, loadInTurn } from './load-listings.ts';
@@ -135,7 +135,7 @@ function sharedOptions(
   script: string,
   values: ReturnType<typeof readArguments<typeof OPTIONS>>['values'],
 ) {
-  const { kind, environment } = targetOf(values);
+  const { kind, environment } = resolveTarget(values);
   const { notify } = values;
   const hook = notify === undefined ? notify : parseHook(notify, process.env.PUBLISH_HOOK_SECRET);
   if (values.undo === '') throw new UserError('--undo needs the name of a file');

@@ -1,22 +1,22 @@
 /** The catalogue: filters, what is missing, and a page of cards. */
 
 import { LOCALES } from '../../properties/locale-map.ts';
-import { LANGUAGES, type Listing, missingOf, PART_NAMES, textIn } from './catalogue.ts';
+import { findMissing, LANGUAGES, type Listing, PART_NAMES, textIn } from './catalogue.ts';
 import {
   Badges,
   counted,
+  formatPlace,
+  formatPrice,
+  formatSize,
   Localized,
   Marks,
   MissingBox,
   Picture,
   PreviewFrame,
-  placeOf,
-  priceOf,
   STATUSES,
-  sizeOf,
   TYPES,
 } from './parts.tsx';
-import { addressOf, type View } from './view.ts';
+import { formatAddress, type View } from './view.ts';
 
 const CARDS_PER_PAGE = 24;
 
@@ -86,7 +86,7 @@ function Choice({ name, options, view }: ChoiceProps) {
 
 /** Counts what is missing. Each count leads to its listings, the chosen one back to all. */
 function MissingParts({ listings, view }: Props) {
-  const missing = listings.map(missingOf);
+  const missing = listings.map(findMissing);
   const incomplete = missing.filter(({ length }) => length > 0).length;
   return (
     <MissingBox
@@ -97,7 +97,7 @@ function MissingParts({ listings, view }: Props) {
       <p class="pills row">
         {PART_NAMES.map((name) => {
           const isChosen = name === view.missing;
-          const address = addressOf({ ...view, missing: isChosen ? '' : name, page: 1 });
+          const address = formatAddress({ ...view, missing: isChosen ? '' : name, page: 1 });
           return (
             <a href={address} aria-current={`${isChosen}`}>
               No {name} <b>{missing.filter((names) => names.includes(name)).length}</b>
@@ -131,9 +131,9 @@ function Cards({ listings, view }: Props) {
       </ul>
       {pages > 1 && (
         <nav class="row" aria-label="Pages of cards">
-          {page > 1 && <a href={addressOf({ ...view, page: page - 1 })}>Previous</a>}
+          {page > 1 && <a href={formatAddress({ ...view, page: page - 1 })}>Previous</a>}
           Page {page} of {pages}
-          {page < pages && <a href={addressOf({ ...view, page: page + 1 })}>Next</a>}
+          {page < pages && <a href={formatAddress({ ...view, page: page + 1 })}>Next</a>}
         </nav>
       )}
     </section>
@@ -143,7 +143,7 @@ function Cards({ listings, view }: Props) {
 /** Its marks name what the listing lacks in this language, and what the filter looks for. */
 function Card({ listing, view }: { listing: Listing; view: View }) {
   const { slug, name, title, hero_image } = listing;
-  const missing = missingOf(listing).filter(
+  const missing = findMissing(listing).filter(
     (part) => part === view.missing || !isInOtherLanguage(part, view.lang),
   );
   return (
@@ -151,13 +151,13 @@ function Card({ listing, view }: { listing: Listing; view: View }) {
       {hero_image ? <Picture photo={hero_image} view={view} /> : <div class="picture" />}
       <Badges listing={listing} />
       <h3>
-        <a id={`listing-${slug}`} href={addressOf(view, `/preview/listings/${slug}`)}>
+        <a id={`listing-${slug}`} href={formatAddress(view, `/preview/listings/${slug}`)}>
           <Localized map={title} view={view} instead={name} />
         </a>
       </h3>
-      <p lang={view.lang}>{placeOf(listing, view)}</p>
-      <p>{sizeOf(listing)}</p>
-      <b>{priceOf(listing)}</b>
+      <p lang={view.lang}>{formatPlace(listing, view)}</p>
+      <p>{formatSize(listing)}</p>
+      <b>{formatPrice(listing)}</b>
       <Marks missing={missing} />
     </li>
   );
@@ -174,7 +174,7 @@ function isShown(listing: Listing, view: View): boolean {
   if (status && listing.status !== status) return false;
   if (type && listing.type !== type) return false;
   if (location && listing.location?.id !== location) return false;
-  if (missing && !missingOf(listing).includes(missing)) return false;
+  if (missing && !findMissing(listing).includes(missing)) return false;
   const { name, slug, hid, city, title } = listing;
   const texts = [name, slug, hid ?? '', city ?? '', ...Object.values(title)];
   return texts.some((text) => plain(text).includes(plain(find)));

@@ -26,11 +26,11 @@ export async function readListings(env: Env, slug?: string): Promise<Listing[]> 
     .where(slug === undefined ? undefined : eq(properties.slug, slug))
     .orderBy(asc(properties.display_order), asc(properties.id));
   const rows = await readD1(() => query.all());
-  return rows.map((row) => listingOf(JSON.parse(row.source), publicSiteUrl));
+  return rows.map((row) => renderListing(JSON.parse(row.source), publicSiteUrl));
 }
 
 /** Renders a listing by the feed's own rules, a hidden one as if it was listed. */
-function listingOf(source: Source, publicSiteUrl: string): Listing {
+function renderListing(source: Source, publicSiteUrl: string): Listing {
   const rendered = render({ ...source, status: 'listed' }, publicSiteUrl);
   if (rendered === null) throw new Error(`the listing ${source.id} is rendered to nothing`);
   return { ...rendered, status: source.status };
@@ -45,7 +45,7 @@ export function textIn(map: LocaleMap, chosen: Language) {
 export type Photo = { url: string; alt: LocaleMap; section?: string };
 
 /** Returns the visible photos, the hero first. The hero may be outside the gallery. */
-export function photosOf({ gallery, hero_image }: Listing): Photo[] {
+export function orderPhotos({ gallery, hero_image }: Listing): Photo[] {
   if (hero_image === null) return gallery;
   const hero = gallery.find(({ url }) => url === hero_image.url) ?? hero_image;
   return [hero, ...gallery.filter((photo) => photo !== hero)];
@@ -53,12 +53,12 @@ export function photosOf({ gallery, hero_image }: Listing): Photo[] {
 
 /** What a listing may lack. */
 const PARTS: Record<string, (listing: Listing) => boolean> = {
-  photo: (listing) => photosOf(listing).length === 0,
+  photo: (listing) => orderPhotos(listing).length === 0,
   // A listing without any photo lacks a photo, and not a cover as well.
-  'cover photo': (listing) => photosOf(listing).length > 0 && listing.hero_image === null,
+  'cover photo': (listing) => orderPhotos(listing).length > 0 && listing.hero_image === null,
   ...inEachLanguage('title', ({ title }) => [title]),
   ...inEachLanguage('description', ({ description }) => [description]),
-  ...inEachLanguage('alt text', (listing) => photosOf(listing).map(({ alt }) => alt)),
+  ...inEachLanguage('alt text', (listing) => orderPhotos(listing).map(({ alt }) => alt)),
   location: ({ location }) => location === null,
   price: ({ price_from }) => price_from === null,
 };
@@ -67,7 +67,7 @@ const PARTS: Record<string, (listing: Listing) => boolean> = {
 export const PART_NAMES = Object.keys(PARTS);
 
 /** Returns the names of the parts that a listing lacks. */
-export function missingOf(listing: Listing): string[] {
+export function findMissing(listing: Listing): string[] {
   return PART_NAMES.filter((name) => PARTS[name]?.(listing));
 }
 

@@ -1,38 +1,45 @@
 /** The page of one listing, with each missing part marked at its place. */
 
 import type { PropsWithChildren } from 'hono/jsx';
-import { LANGUAGES, type Listing, missingOf, type Photo, photosOf, textIn } from './catalogue.ts';
+import {
+  findMissing,
+  LANGUAGES,
+  type Listing,
+  orderPhotos,
+  type Photo,
+  textIn,
+} from './catalogue.ts';
 import {
   Badges,
   counted,
+  formatPlace,
+  formatPrice,
+  formatSize,
   joined,
   Localized,
   Marks,
   MissingBox,
   Picture,
   PreviewFrame,
-  placeOf,
-  priceOf,
-  sizeOf,
 } from './parts.tsx';
-import { addressOf, type View } from './view.ts';
+import { formatAddress, type View } from './view.ts';
 
 type Props = { listing: Listing; view: View };
 
 export function ListingPage({ listing, view }: Props) {
   const { slug, name, hid, title, amenities } = listing;
   const features = listing.unique_features.map((each) => ({ ...each, slug: each.icon_slug }));
-  const [hero, ...photos] = photosOf(listing);
-  const missing = missingOf(listing);
+  const [hero, ...photos] = orderPhotos(listing);
+  const missing = findMissing(listing);
   return (
     <PreviewFrame title={textIn(title, view.lang)?.text ?? name} view={view}>
-      <a href={`${addressOf(view)}#listing-${slug}`}>← Catalogue</a>
+      <a href={`${formatAddress(view)}#listing-${slug}`}>← Catalogue</a>
       <Badges listing={listing} />
       <h1>
         <Localized map={title} view={view} instead={name} />
       </h1>
       <MissingOf part="title" listing={listing} />
-      <p>{joined([placeOf(listing, view), name, hid, slug])}</p>
+      <p>{joined([formatPlace(listing, view), name, hid, slug])}</p>
       <div class="columns">
         <div>
           {hero ? <Figure photo={hero} view={view} /> : <div class="picture" />}
@@ -67,7 +74,7 @@ export function ListingPage({ listing, view }: Props) {
 
 /** Marks what is missing of one kind, in any language. */
 function MissingOf({ part, listing }: { part: string; listing: Listing }) {
-  return <Marks missing={missingOf(listing).filter((name) => name.endsWith(part))} />;
+  return <Marks missing={findMissing(listing).filter((name) => name.endsWith(part))} />;
 }
 
 /** The photo leads to itself in full size. */
@@ -130,11 +137,11 @@ function Facts({ listing }: Props) {
   ] as const;
   return (
     <Section title="At a glance">
-      <b>{priceOf(listing)}</b>
+      <b>{formatPrice(listing)}</b>
       <MissingOf part="price" listing={listing} />
       <p>
         {joined([
-          sizeOf(listing),
+          formatSize(listing),
           beds !== null && counted(beds, 'bed'),
           bathtubs !== null && counted(bathtubs, 'bathtub'),
           weeks_per_year !== null && `${counted(weeks_per_year, 'week')} per year`,
@@ -149,7 +156,7 @@ function Place({ listing, view }: Props) {
   const { address, location_text, latitude, longitude } = listing;
   return (
     <Section title="Where it is">
-      <p>{joined([address, placeOf(listing, view)], ', ')}</p>
+      <p>{joined([address, formatPlace(listing, view)], ', ')}</p>
       <MissingOf part="location" listing={listing} />
       {textIn(location_text, view.lang) && (
         <p>

@@ -4,7 +4,7 @@ import type { PropsWithChildren } from 'hono/jsx';
 import { LOCALES, type LocaleMap } from '../../properties/locale-map.ts';
 import { Frame } from '../frame.tsx';
 import { LANGUAGES, type Listing, type Photo, textIn } from './catalogue.ts';
-import { addressOf, type View } from './view.ts';
+import { formatAddress, type View } from './view.ts';
 
 export const STATUSES = {
   listed: 'Listed',
@@ -21,7 +21,7 @@ export function PreviewFrame({ title, view, children }: PreviewFrameProps) {
   const languages = (
     <nav class="pills row" aria-label="Language of the listings">
       {LOCALES.map((lang) => (
-        <a href={addressOf({ ...view, lang }, '')} aria-current={`${lang === view.lang}`}>
+        <a href={formatAddress({ ...view, lang }, '')} aria-current={`${lang === view.lang}`}>
           {LANGUAGES[lang]}
         </a>
       ))}
@@ -101,13 +101,13 @@ export function Picture({ photo, view }: PictureProps) {
 }
 
 /** Writes where a listing is: Deià, Mallorca. */
-export function placeOf({ city, location }: Listing, { lang }: View): string {
+export function formatPlace({ city, location }: Listing, { lang }: View): string {
   const name = location && (textIn(location.name, lang)?.text ?? location.slug);
   return joined([...new Set([city, name])], ', ');
 }
 
 /** Writes the size of a listing: Beach · 3 bedrooms · 6 guests. */
-export function sizeOf({ type, bedrooms, bathrooms, capacity, size }: Listing): string {
+export function formatSize({ type, bedrooms, bathrooms, capacity, size }: Listing): string {
   return joined([
     type && TYPES[type],
     bedrooms !== null && counted(bedrooms, 'bedroom'),
@@ -118,7 +118,7 @@ export function sizeOf({ type, bedrooms, bathrooms, capacity, size }: Listing): 
 }
 
 /** Writes the price: from 118,000 · share 1/8. The feed names no currency. */
-export function priceOf({ price_from, fraction_from }: Listing): string {
+export function formatPrice({ price_from, fraction_from }: Listing): string {
   return joined([
     price_from !== null && `from ${price_from.toLocaleString('en')}`,
     fraction_from !== null && `share ${fraction_from}`,

@@ -22,7 +22,7 @@ export const view = z.object({
 export type View = z.infer<typeof view>;
 
 /** Returns the address of the catalogue, or of another path, that chooses a view. */
-export function addressOf(view: View, path = '/preview'): string {
+export function formatAddress(view: View, path = '/preview'): string {
   const query = Object.entries(view).filter(([, value]) => value !== '' && value !== 1);
   return `${path}?${new URLSearchParams(query.map(([name, value]) => [name, String(value)]))}`;
 }

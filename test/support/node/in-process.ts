@@ -5,7 +5,7 @@
 
 import { format } from 'node:util';
 import { vi } from 'vitest';
-import { type Command, exitCodeOf } from '../../../tools/command-line/command.ts';
+import { type Command, runToExitCode } from '../../../tools/command-line/command.ts';
 import type { WithDatabase } from '../../../tools/database/open.ts';
 import type { ImportCommand } from '../../../tools/import/command.ts';
 import { loadInto } from '../../../tools/import/load-listings.ts';
@@ -33,7 +33,7 @@ export async function runHere<Request>(
   };
   const spies = [...collect('stdout', 'log'), ...collect('stderr', 'error')];
   try {
-    return { code: await exitCodeOf(command, args), ...printed };
+    return { code: await runToExitCode(command, args), ...printed };
   } finally {
     for (const spy of spies) spy.mockRestore();
   }

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { readArguments } from '../../../tools/command-line/command.ts';
-import { targetOf } from '../../../tools/command-line/target.ts';
+import { resolveTarget } from '../../../tools/command-line/target.ts';
 import { runHere } from '../../support/node/in-process.ts';
 import { copyWithStore } from '../../support/node/stores.ts';
 
@@ -178,12 +178,12 @@ it('the environment is that of --env, else of CLOUDFLARE_ENV, and only of a depl
   // Vitest, which `watch` runs, checks it too.
   expect(readFileSync('vitest.config.ts', 'utf8')).toMatch(/^ {2}resolveEnvironment\(\)/m);
   const staging = { kind: 'remote', environment: 'staging' };
-  expect(targetOf({ remote: false })).toEqual({ kind: 'local', environment: undefined });
-  expect(targetOf({ remote: true, env: 'staging' })).toEqual(staging);
-  expect(() => targetOf({ remote: true, env: 'prod' })).toThrow('--env "prod": wrangler.toml');
-  expect(() => targetOf({ remote: false, env: 'staging' })).toThrow('--env needs --remote');
+  expect(resolveTarget({ remote: false })).toEqual({ kind: 'local', environment: undefined });
+  expect(resolveTarget({ remote: true, env: 'staging' })).toEqual(staging);
+  expect(() => resolveTarget({ remote: true, env: 'prod' })).toThrow('--env "prod": wrangler.toml');
+  expect(() => resolveTarget({ remote: false, env: 'staging' })).toThrow('--env needs --remote');
   vi.stubEnv('CLOUDFLARE_ENV', 'staging');
-  expect(targetOf({ remote: true })).toEqual(staging);
+  expect(resolveTarget({ remote: true })).toEqual(staging);
   // As in wrangler, an empty name is production.
-  expect(targetOf({ remote: true, env: '' }).environment).toBeUndefined();
+  expect(resolveTarget({ remote: true, env: '' }).environment).toBeUndefined();
 });

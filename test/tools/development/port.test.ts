@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { expect, it } from 'vitest';
-import { findDebuggerPort, portOf } from '../../../tools/development/port.ts';
+import { findDebuggerPort, resolvePort } from '../../../tools/development/port.ts';
 
 it.each([
   [undefined, undefined, 3001],
@@ -8,12 +8,12 @@ it.each([
   ['5000', '4000', 5000],
   ['65535', undefined, 65_535],
 ])('the port is, with %j in the environment and %j in .dev.vars, %i', (environment, vars, port) => {
-  expect(portOf(environment, vars)).toBe(port);
+  expect(resolvePort(environment, vars)).toBe(port);
 });
 
 it.each(['0', '65536', '-1', '80.5', '1e3', 'http', ' 80'])('the port cannot be %j', (text) => {
   const message = `PORT must be a whole number from 1 to 65535, not "${text}"`;
-  expect(() => portOf(text, undefined)).toThrow(message);
+  expect(() => resolvePort(text, undefined)).toThrow(message);
 });
 
 it("the debugger's port is 6228 above, or another one if that is in use or is no port", async () => {
