@@ -3,12 +3,12 @@
 import * as z from 'zod';
 
 /**
- * Describes a schema, and returns it. Throws for a schema that is described already: if several
- * fields share a schema, use zod's `meta`, which makes a copy.
+ * Attaches OpenAPI metadata to a schema, and returns the schema. Throws for a schema that has
+ * metadata already: if several fields share a schema, use zod's `meta`, which makes a copy.
  *
- * @example described(text.nullable(), 'Town.', 'Bosa')
+ * @example withMetadata(text.nullable(), 'Town.', 'Bosa')
  */
-export function described<Schema extends z.ZodType>(
+export function withMetadata<Schema extends z.ZodType>(
   schema: Schema,
   description: string,
   ...examples: unknown[]

@@ -7,7 +7,7 @@ import type { Context, MiddlewareHandler } from 'hono';
 import { createMiddleware } from 'hono/factory';
 import { type AppEnv, configOf } from '../config.ts';
 import { ApiError, type ErrorCode } from '../http/errors.ts';
-import { note } from '../http/log.ts';
+import { setLogFields } from '../http/log.ts';
 import { API_KEY_HEADER, identifyKey, type SentKey } from './api-key.ts';
 import { judgeBearer } from './bearer.ts';
 import { type Scope, TOKEN_CALLER } from './named-keys.ts';
@@ -82,7 +82,7 @@ export function requireFeedAccess() {
         c.set('caller', TOKEN_CALLER);
         return next();
       }
-      if (bearer?.outcome === 'invalid') note({ token_fault: bearer.fault });
+      if (bearer?.outcome === 'invalid') setLogFields({ token_fault: bearer.fault });
       if (key?.outcome === 'valid') {
         c.set('caller', key.caller);
         throw REJECTIONS.feed.keyDenied();
@@ -109,7 +109,7 @@ function declare(
 
 function noteInvalidKey(c: Context<AppEnv>, key: InvalidKey | undefined): void {
   if (key?.outcome === 'expired') c.set('caller', key.caller);
-  if (key !== undefined) note({ key_fault: key.fault });
+  if (key !== undefined) setLogFields({ key_fault: key.fault });
 }
 
 const FEED_PERMISSION = { area: 'tool-web', level: 'viewer' } as const;

@@ -8,7 +8,7 @@
  */
 
 import * as z from 'zod';
-import { described } from '../schema.ts';
+import { withMetadata } from '../schema.ts';
 
 /** The bounds of a name. SQLite's functions cut a text at NUL. */
 export const NAME_BOUNDS = { minLength: 1, maxLength: 255, pattern: '^[^\\x00]*$' };
@@ -75,7 +75,7 @@ const stay = z.looseObject({ check_in: date, check_out: date });
 /** A known field. `null` means that the sender has no value. */
 function field<Schema extends z.ZodType>(schema: Schema, description: string, example?: unknown) {
   const examples = example === undefined ? [] : [example];
-  return described(schema.nullish(), description, ...examples);
+  return withMetadata(schema.nullish(), description, ...examples);
 }
 
 const makeCommonFields = () => ({

@@ -5,13 +5,13 @@ import * as z from 'zod';
 import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, pagingParameters } from '../http/paging.ts';
 import { commaSeparated, listMetadata } from '../http/query.ts';
 import { waitParameter } from '../http/wait.ts';
-import { described, UUID_PATTERN, uuid } from '../schema.ts';
+import { UUID_PATTERN, uuid, withMetadata } from '../schema.ts';
 import { NAME_BOUNDS, name, timestamp } from './catalogue.ts';
 import { events } from './table.ts';
 
 const MAX_EVENT_TYPES = 50;
 
-const eventOrder = described(
+const eventOrder = withMetadata(
   z.enum(['asc', 'desc']).default('desc'),
   '`desc`: newest first. `asc`: in the order of acceptance, to follow the stream.',
 );
@@ -78,22 +78,22 @@ const FILTERS = {
     condition: (types) => sql`${events.type} in (select value from json_each(${types}))`,
   },
   aggregate_type: {
-    schema: described(name.exactOptional(), 'Only events about entities of this type.'),
+    schema: withMetadata(name.exactOptional(), 'Only events about entities of this type.'),
     condition: (type) => eq(events.aggregate_type, type),
   },
   aggregate_id: {
-    schema: described(name.exactOptional(), 'Only events about this entity.'),
+    schema: withMetadata(name.exactOptional(), 'Only events about this entity.'),
     condition: (id) => eq(events.aggregate_id, id),
   },
   created_after: {
-    schema: described(
+    schema: withMetadata(
       timestamp.transform((text) => Date.parse(text)).exactOptional(),
       'Only events accepted after this time.',
     ),
     condition: (time) => gt(events.created_at, time),
   },
   created_before: {
-    schema: described(
+    schema: withMetadata(
       timestamp.transform(millisecondFrom).exactOptional(),
       'Only events accepted before this time.',
     ),
@@ -116,7 +116,7 @@ export const listParameters = z
   .object({
     order: eventOrder,
     ...filterParameters,
-    after_id: described(
+    after_id: withMetadata(
       uuid.exactOptional(),
       'Only events after the event with this id, in the chosen order.',
     ),
@@ -127,7 +127,7 @@ export const listParameters = z
         description: 'Items per page; with `id` the default is 100.',
         override: { default: DEFAULT_PAGE_SIZE },
       }),
-    cursor: described(
+    cursor: withMetadata(
       pagingParameters.cursor.unwrap().optional(),
       'The `next_cursor` or the `resume_cursor` of an earlier response, unchanged and with the same filters; `limit` and `wait` may change.',
     ),

@@ -5,7 +5,7 @@ import { parse, v5 } from 'uuid';
 import * as z from 'zod';
 import { type JsonObject, MAX_BODY_BYTES } from '../http/json-body.ts';
 import { type Parsed, parseWith } from '../http/validate.ts';
-import { described } from '../schema.ts';
+import { withMetadata } from '../schema.ts';
 import { EVENT_TYPES, name } from './catalogue.ts';
 
 export const IDEMPOTENCY_KEY_HEADER = 'Idempotency-Key';
@@ -37,7 +37,7 @@ export function requestOf(type: EventType) {
 }
 
 function createRequest(type: EventType) {
-  const event_type = described(z.literal(type), 'Type of the event.');
+  const event_type = withMetadata(z.literal(type), 'Type of the event.');
   return z.strictObject({ event_type, ...aggregateFields, payload: EVENT_TYPES[type]() });
 }
 

@@ -7,7 +7,7 @@ import { requireScope } from '../auth/require.ts';
 import { type AppEnv, configOf } from '../config.ts';
 import { validationError } from '../http/errors.ts';
 import { jsonObject } from '../http/json-body.ts';
-import { note } from '../http/log.ts';
+import { setLogFields } from '../http/log.ts';
 import {
   DEFAULT_PAGE_SIZE,
   decodeCursor,
@@ -128,7 +128,7 @@ function contextOf(c: Context<AppEnv>): IngestContext {
 
 function responseTo(outcome: Outcome, c: Context<AppEnv>): Response {
   if (outcome.kind === 'invalid') throw validationError(outcome.problems);
-  note({ outcome: outcome.kind });
+  setLogFields({ outcome: outcome.kind });
   switch (outcome.kind) {
     case 'accepted':
       return c.json(outcome.event, 202, NO_STORE);

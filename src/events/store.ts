@@ -11,12 +11,12 @@ import { readD1, writeD1 } from '../storage/d1.ts';
 import {
   insertInto,
   keysetPage,
+  nullIfOversized,
   placeholder,
   readPage,
   selecting,
   statementOf,
   statementsOf,
-  withinShare,
 } from '../storage/statement.ts';
 import { databaseIdentity } from '../storage/table.ts';
 import type { EventResource } from './openapi/resource.ts';
@@ -343,7 +343,7 @@ function pageQuery({ order, filters: wanted }: Shape): SQL<EventPageRow> {
   const tables = own.flatMap(([, { from }]) => from ?? []);
   const conditions = own.map(([name, { condition }]) => condition(placeholder(name)));
   return keysetPage<EventPageRow>({
-    columns: sql`${columns}, ${withinShare(payload)} as payload`,
+    columns: sql`${columns}, ${nullIfOversized(payload)} as payload`,
     from: sql`${sql.join(tables)}${events}`,
     ranges: [and(...conditions) ?? sql`true`],
     order: [seq],

@@ -70,13 +70,13 @@ export function accessLog() {
 }
 
 /** Adds fields to the current request's line. */
-export function note(notes: Notes): void {
+export function setLogFields(notes: Notes): void {
   const request = requests.getStore();
   if (request !== undefined) Object.assign(request.notes, notes);
 }
 
 /** Adds `more` to a sum in the current request's line. Worker clocks advance on I/O only. */
-export function noteMore(sum: Sum, more: number): void {
+export function addToLogField(sum: Sum, more: number): void {
   const request = requests.getStore();
   if (request !== undefined) request.notes[sum] = (request.notes[sum] ?? 0) + more;
 }

@@ -6,7 +6,7 @@
 
 import { Buffer } from 'node:buffer';
 import * as z from 'zod';
-import { described, wholeNumber } from '../schema.ts';
+import { wholeNumber, withMetadata } from '../schema.ts';
 import { ApiError } from './errors.ts';
 
 /** Raise it when the meaning of a position changes, to reject older cursors. */
@@ -32,7 +32,7 @@ export const pagingParameters = {
       description: 'Items per page.',
       override: { default: DEFAULT_PAGE_SIZE },
     }),
-  cursor: described(
+  cursor: withMetadata(
     z.string().register(z.globalRegistry, CURSOR_METADATA).optional(),
     'The `next_cursor` of the previous page, unchanged and with the same filters; `limit` may change. Without it, you get the first page.',
   ),

@@ -4,7 +4,7 @@ import type { Context, Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import type { AppEnv } from '../config.ts';
 import { ApiError, internalError, validationError } from './errors.ts';
-import { logFault, note } from './log.ts';
+import { logFault, setLogFields } from './log.ts';
 import { requestIdOf } from './response-headers.ts';
 
 /** Renders a thrown value, for `app.onError`. The cause of a 5xx is logged and never shown. */
@@ -26,7 +26,7 @@ function apiErrorOf(thrown: unknown): ApiError {
 
 /** Renders an error. `resource` has fields of the body beside the envelope. */
 export function renderError(error: ApiError, c: Context, resource: object = {}): Response {
-  note({ error_code: error.code, ...(error.field && { error_param: error.field }) });
+  setLogFields({ error_code: error.code, ...(error.field && { error_param: error.field }) });
   // A URL cannot be parsed when the Host header is no valid authority.
   const url = URL.parse(c.req.url);
   const isLocal = LOCAL_HOSTS.includes(url?.hostname ?? '');

@@ -6,7 +6,7 @@
 
 import type { Context } from 'hono';
 import type { AppEnv } from '../config.ts';
-import { described, wholeNumber } from '../schema.ts';
+import { wholeNumber, withMetadata } from '../schema.ts';
 import { ApiError } from './errors.ts';
 import { logFault } from './log.ts';
 
@@ -19,7 +19,7 @@ const MAX_WAITING_PER_CLIENT = 5;
 /** `wait` needs the parameter `needed`, and waits for `awaited`. */
 export function waitParameter(needed: string, awaited: string) {
   const description = `Whole seconds, only with \`${needed}\`. If the response would be empty, the service waits for ${awaited}, for at most this time.`;
-  return described(wholeNumber(1, MAX_WAIT_SECONDS).exactOptional(), description);
+  return withMetadata(wholeNumber(1, MAX_WAIT_SECONDS).exactOptional(), description);
 }
 
 /** `owner` is a client and its list. `endsAt` is in milliseconds since the epoch. */

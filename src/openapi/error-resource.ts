@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 import { ERROR_CODES, type ErrorCode, MAX_PATH_CHARACTERS, MAX_PROBLEMS } from '../http/errors.ts';
-import { described } from '../schema.ts';
+import { withMetadata } from '../schema.ts';
 
 /** A field value (RFC 9110 section 5.5), in a form that every dialect of patterns reads. */
 const FIELD_VALUE = '^[^\\x00-\\x08\\x0a-\\x1f\\x7f]*$';
@@ -25,7 +25,7 @@ const message = echo.min(1).meta({
 
 export const problem = z
   .strictObject({
-    path: described(
+    path: withMetadata(
       z.string().max(MAX_PATH_CHARACTERS),
       'Path of the problem, in dots: `payload.items.0.id`. Empty for the body as a whole.',
       'payload.check_in',
@@ -46,7 +46,7 @@ const error = z
       .enum(CODES)
       .meta({ id: 'ErrorCode', description: 'The error, for programs to branch on.' }),
     message,
-    param: described(
+    param: withMetadata(
       z.string().min(1).max(MAX_PATH_CHARACTERS).optional(),
       'The field, parameter or header with the first problem.',
       'limit',
@@ -54,7 +54,7 @@ const error = z
     request_id: requestIdText.meta({
       description: 'The `X-Request-ID` of this response. Name it when you report a problem.',
     }),
-    details: described(
+    details: withMetadata(
       z.array(problem).min(1).max(MAX_PROBLEMS).optional(),
       `Every problem of the request, up to ${MAX_PROBLEMS}.`,
     ),

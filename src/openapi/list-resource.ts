@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 import { MAX_CURSOR_CHARACTERS, MAX_PAGE_SIZE } from '../http/paging.ts';
-import { described } from '../schema.ts';
+import { withMetadata } from '../schema.ts';
 
 /** Base64url without padding. */
 const cursorText = z
@@ -13,9 +13,9 @@ const cursorText = z
 export function listOf<Item extends z.ZodType>(item: Item) {
   return z.strictObject({
     object: z.literal('list'),
-    data: described(z.array(item).max(MAX_PAGE_SIZE), 'The items of the page.'),
-    has_more: described(z.boolean(), 'Whether more items follow.'),
-    next_cursor: described(cursorText.nullable(), 'Opaque; null on the last page.', null),
+    data: withMetadata(z.array(item).max(MAX_PAGE_SIZE), 'The items of the page.'),
+    has_more: withMetadata(z.boolean(), 'Whether more items follow.'),
+    next_cursor: withMetadata(cursorText.nullable(), 'Opaque; null on the last page.', null),
   });
 }
 

@@ -11,14 +11,15 @@ import {
   decodeCursor,
   encodeCursor,
   invalidCursor,
+  jsonWithField,
   listJson,
 } from '../http/paging.ts';
 import {
   keysetPage,
+  nullIfOversized,
   placeholder,
   readPage,
   statementOf,
-  withinShare,
 } from '../storage/statement.ts';
 import { databaseIdentity } from '../storage/table.ts';
 import { inLanguages } from './locale-map.ts';
@@ -129,7 +130,7 @@ function changeJson(
     changed_at: new Date(row.changed_at).toISOString(),
   };
   const property = locale ? inLanguages(document, locale) : document;
-  return `${JSON.stringify(change).slice(0, -1)},"property":${property}}`;
+  return jsonWithField(change, 'property', property);
 }
 
 const { change_seq, id, slug, status, changed_at, removed_slug, former_slugs } = properties;
@@ -143,7 +144,7 @@ const { change_seq, id, slug, status, changed_at, removed_slug, former_slugs } =
 const CHANGES = statementOf(
   keysetPage<ChangeRow>({
     columns: sql`${id}, ${slug}, ${status}, ${changed_at}, ${removed_slug}, ${former_slugs},
-      ${listingText('document', withinShare)}`,
+      ${listingText('document', nullIfOversized)}`,
     from: properties,
     ranges: [sql`(${status} <> 'hidden' or ${change_seq} > ${placeholder('start')})`],
     order: [change_seq],

@@ -16,7 +16,7 @@
 import type { Context } from 'hono';
 import { type AppEnv, configOf } from '../config.ts';
 import { firstWithin } from '../deadline.ts';
-import { logFault, note } from '../http/log.ts';
+import { logFault, setLogFields } from '../http/log.ts';
 import { conditionalResponse } from '../http/response-headers.ts';
 import { type CachedResponse, FeedCache, type FeedResponse, makeResponse } from './cache.ts';
 import { inLanguages } from './locale-map.ts';
@@ -81,7 +81,7 @@ export class Feed {
     const call = { c, kind, request, locale, cache: this.#cache, key, edge: undefined };
     const isOff = config.feedCacheSeconds === 0;
     const served = isOff || fresh ? await this.#bypassCache(call, fresh) : await this.#serve(call);
-    note({ cache: served.source });
+    setLogFields({ cache: served.source });
     return httpResponse(c, served);
   }
 

@@ -2,9 +2,15 @@
 
 import { sql } from 'drizzle-orm';
 import * as z from 'zod';
-import { type CursorScope, decodeCursor, encodeCursor, listJson } from '../http/paging.ts';
+import {
+  type CursorScope,
+  decodeCursor,
+  encodeCursor,
+  jsonWithField,
+  listJson,
+} from '../http/paging.ts';
 import { uuid } from '../schema.ts';
-import { keysetPage, readPage, statementOf, withinShare } from '../storage/statement.ts';
+import { keysetPage, nullIfOversized, readPage, statementOf } from '../storage/statement.ts';
 import { type FeedKind, VERSION } from './store.ts';
 import { locations } from './table.ts';
 
@@ -47,13 +53,12 @@ export const LOCATION_PAGE: FeedKind<LocationsRequest> = {
 
 function documentOf({ id, slug, name }: LocationRow): string | undefined {
   if (name === null) return undefined;
-  const head = JSON.stringify({ object: 'location', id, slug });
-  return `${head.slice(0, -1)},"name":${name}}`;
+  return jsonWithField({ object: 'location', id, slug }, 'name', name);
 }
 
 const PAGE = statementOf(
   keysetPage<LocationRow>({
-    columns: sql`${locations.slug}, ${withinShare(locations.name)} as name`,
+    columns: sql`${locations.slug}, ${nullIfOversized(locations.name)} as name`,
     from: locations,
     ranges: [sql`true`],
     order: [locations.sort_slug, locations.id],

@@ -7,7 +7,7 @@ import * as z from 'zod';
 import { pagingParameters } from '../http/paging.ts';
 import { enumList, listMetadata } from '../http/query.ts';
 import { waitParameter } from '../http/wait.ts';
-import { described, uuid } from '../schema.ts';
+import { uuid, withMetadata } from '../schema.ts';
 import { LOCALES } from './locale-map.ts';
 import { slug } from './slug.ts';
 import type { FILTER_COLUMNS } from './table.ts';
@@ -25,15 +25,15 @@ const propertyType = z
 
 /** A listing must fit each filter, and have any of the statuses. */
 const filterParameters = {
-  type: described(propertyType.optional(), 'Only listings of this type.'),
+  type: withMetadata(propertyType.optional(), 'Only listings of this type.'),
   status: enumList(PUBLIC_STATUSES)
     .default(['listed'])
     .register(z.globalRegistry, {
       description: 'Only listings with these web statuses, comma-separated. `hidden` is rejected.',
       ...listMetadata({ $ref: '#/components/schemas/PropertyStatus' }, PUBLIC_STATUSES.length),
     }),
-  location_id: described(uuid.optional(), 'Only listings at the location with this id.'),
-  location: described(
+  location_id: withMetadata(uuid.optional(), 'Only listings at the location with this id.'),
+  location: withMetadata(
     slug.optional(),
     'Only listings at the location with this slug. Not beside `location_id`.',
     'sardinia',
@@ -82,7 +82,7 @@ export const changeParameters = z
   .object({
     locale,
     limit: pagingParameters.limit,
-    after: described(
+    after: withMetadata(
       pagingParameters.cursor.unwrap().optional(),
       'The `next_cursor` or the `resume_cursor` of any earlier response, unchanged. Without it, the list begins with the whole public catalogue.',
     ),

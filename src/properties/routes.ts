@@ -47,11 +47,11 @@ export function propertyRoutes() {
 async function respondWithPage(
   c: Context<AppEnv>,
   feed: Feed,
-  shows: 'document' | 'card',
+  representation: 'document' | 'card',
   query: z.output<typeof listParameters>,
 ): Promise<Response> {
   const { limit, cursor, locale, fresh, ...filters } = query;
-  const list = { shows, filters };
+  const list = { representation, filters };
   // Feed read, 2. Most requests have no cursor.
   const after = cursor === undefined ? undefined : await decodeListingPosition(cursor, list);
   return feed.respond(c, LISTING_PAGE, { ...list, limit, after }, { locale, fresh });

@@ -8,12 +8,12 @@ import { uuid } from '../schema.ts';
 import { readD1 } from '../storage/d1.ts';
 import {
   keysetPage,
+  nullIfOversized,
   placeholder,
   readPage,
   selecting,
   statementOf,
   statementsOf,
-  withinShare,
 } from '../storage/statement.ts';
 import { databaseIdentity } from '../storage/table.ts';
 import type { FeedFilters } from './parameters.ts';
@@ -57,7 +57,7 @@ type Position = readonly [displayOrder: number, id: string];
 const position: z.ZodType<Position> = z.tuple([z.int32(), uuid]).readonly();
 
 type PageRequest = {
-  shows: 'document' | 'card';
+  representation: 'document' | 'card';
   filters: FeedFilters;
   limit: number;
   after?: Position | undefined;
@@ -66,10 +66,10 @@ type PageRequest = {
 type ListingKey = { id: string } | { slug: string };
 
 /** One list of the feed, at any position. */
-type FeedList = Pick<PageRequest, 'shows' | 'filters'>;
+type FeedList = Pick<PageRequest, 'representation' | 'filters'>;
 
-function scopeOf({ shows, filters }: FeedList): CursorScope {
-  return { list: shows === 'card' ? 'property-cards' : 'properties', filters };
+function scopeOf({ representation, filters }: FeedList): CursorScope {
+  return { list: representation === 'card' ? 'property-cards' : 'properties', filters };
 }
 
 /** Throws `invalid_cursor` unless the cursor is of this list. */
@@ -86,7 +86,7 @@ const BEGINNING: Position = [-2_147_483_649, ''];
 export const LISTING_PAGE: FeedKind<PageRequest> = {
   name: 'page',
   /** Feed read, 5. Reads `limit + 1` rows, one per further status, and per status a `location`. */
-  async find(session, publicSiteUrl, { shows, filters, limit, after = BEGINNING }) {
+  async find(session, publicSiteUrl, { representation, filters, limit, after = BEGINNING }) {
     const { status, ...exact } = filters;
     const values = {
       ...Object.fromEntries(status.map((each, index) => [`status${index}`, each])),
@@ -98,13 +98,13 @@ export const LISTING_PAGE: FeedKind<PageRequest> = {
     const { state, items, next } = await readPage({
       connection: session,
       state: VERSION,
-      page: pageStatement({ shows, filters }),
+      page: pageStatement({ representation, filters }),
       values,
       limit,
-      documentOf: (row) => documentOf(row, publicSiteUrl, shows),
+      documentOf: (row) => documentOf(row, publicSiteUrl, representation),
     });
     const documents = items.map(({ document }) => document);
-    const scope = scopeOf({ shows, filters });
+    const scope = scopeOf({ representation, filters });
     const cursor = next ? await encodeCursor(scope, [next.display_order, next.id]) : null;
     return { ...state, json: listJson(documents, cursor) };
   },
@@ -129,7 +129,7 @@ export const LISTING: FeedKind<ListingKey> = {
 /** The document or card as JSON text, if it is rendered by these rules, else the `Source`. */
 export type ListingText = { text: string | null; is_current: number };
 
-type Shown = PageRequest['shows'];
+type Representation = PageRequest['representation'];
 
 const currentSql = sql`${properties.rendering} = ${placeholder('rendering')}`;
 
@@ -140,22 +140,22 @@ const currentSql = sql`${properties.rendering} = ${placeholder('rendering')}`;
  *     rendering = ? as is_current, iif(rendering = ?, document, source) as text
  */
 export const listingText = (
-  shows: Shown,
+  representation: Representation,
   boundSql: (column: SQLWrapper) => SQLWrapper,
 ) => sql`${currentSql} as is_current,
-  iif(${currentSql}, ${boundSql(properties[shows])}, ${boundSql(properties.source)}) as text`;
+  iif(${currentSql}, ${boundSql(properties[representation])}, ${boundSql(properties.source)}) as text`;
 
 /** Feed read, 6: returns a listing as JSON text; undefined if its text was left out. */
 export function documentOf(
   { text, is_current }: ListingText,
   publicSiteUrl: string,
-  shows: Shown,
+  representation: Representation,
 ): string | undefined {
   if (text === null) return undefined;
   if (is_current) return text;
   const source: Source = JSON.parse(text);
   const listing = render(source, publicSiteUrl);
-  return JSON.stringify(listing && shows === 'card' ? cardOf(listing) : listing);
+  return JSON.stringify(listing && representation === 'card' ? cardOf(listing) : listing);
 }
 
 const { display_order, id, status, document, source } = properties;
@@ -176,8 +176,8 @@ const BY_SLUG = listingBy('slug');
 
 type ListingRow = ListingText & { display_order: number; id: string };
 
-const pageStatement = statementsOf(pageQuery, ({ shows, filters }) =>
-  [shows, filters.status.length, ...namesOf(filters)].join(),
+const pageStatement = statementsOf(pageQuery, ({ representation, filters }) =>
+  [representation, filters.status.length, ...namesOf(filters)].join(),
 );
 
 /** The filters that compare a column with one value. */
@@ -200,7 +200,7 @@ const LOCATION_ID = sql`
  *     where (display_order, id) > (?, ? || ' ') and status = ? and type = ?
  *     union all … order by display_order, id limit ?
  */
-function pageQuery({ shows, filters }: FeedList): SQL<ListingRow> {
+function pageQuery({ representation, filters }: FeedList): SQL<ListingRow> {
   const exact = namesOf(filters).map((name) =>
     name === 'location'
       ? sql`and ${properties.location_id} = ${LOCATION_ID} `
@@ -209,7 +209,7 @@ function pageQuery({ shows, filters }: FeedList): SQL<ListingRow> {
   const range = (index: number) =>
     sql`${status} = ${placeholder(`status${index}`)} ${sql.join(exact)}`;
   return keysetPage<ListingRow>({
-    columns: listingText(shows, withinShare),
+    columns: listingText(representation, nullIfOversized),
     from: properties,
     ranges: [range(0), ...filters.status.slice(1).map((_, index) => range(index + 1))],
     order: [display_order, id],

@@ -7,7 +7,7 @@
 import type { Context } from 'hono';
 import { type AppEnv, configOf } from '../config.ts';
 import { firstWithin } from '../deadline.ts';
-import { logFault, noteMore } from '../http/log.ts';
+import { addToLogField, logFault } from '../http/log.ts';
 import { type CounterName, WINDOW_MS } from './window.ts';
 
 /** An isolate reports each twelfth of the limit. From an unreported fifth on, requests reserve. */
@@ -114,7 +114,7 @@ export class ClientWindow {
     const calling = this.#report(env, this.#tally.passed + this.#tally.reserved, true);
     const inTime = await firstWithin(calling, CALL_DEADLINE_MS, undefined);
     const verdict = inTime ?? this.#fail(new Error(`no reply within ${CALL_DEADLINE_MS} ms`));
-    noteMore('counter_ms', Date.now() - startedAt);
+    addToLogField('counter_ms', Date.now() - startedAt);
     this.#tally.reserved -= 1;
     if (verdict === 'passed') this.#tally.passed += 1;
     return verdict;

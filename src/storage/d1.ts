@@ -5,7 +5,7 @@
 
 import { withDeadline } from '../deadline.ts';
 import { internalError } from '../http/errors.ts';
-import { logFault, noteMore } from '../http/log.ts';
+import { addToLogField, logFault } from '../http/log.ts';
 
 const D1_READ_DEADLINE_MS = 5_000;
 const D1_WRITE_DEADLINE_MS = 10_000;
@@ -75,7 +75,7 @@ async function callWithin<T>(deadlineMs: number, name: string, call: () => Promi
     failedAt = now;
     throw internalError(error, retryAfterSeconds(now - failingSince));
   } finally {
-    noteMore('database_ms', Date.now() - startedAt);
+    addToLogField('database_ms', Date.now() - startedAt);
   }
 }
 
@@ -113,7 +113,7 @@ async function retryTransientFaults<T>(
   const startedAt = Date.now();
   let deadline = startedAt + deadlineMs;
   for (let attempt = 1; ; attempt += 1) {
-    noteMore('database_attempts', 1);
+    addToLogField('database_attempts', 1);
     try {
       return await withDeadline(call(), deadline - Date.now(), name);
     } catch (error) {

@@ -128,9 +128,9 @@ export function keysetPage<Row>({
     order by ${sql.join(names, sql`, `)} limit ${placeholder('rows')} + 0`;
 }
 
-/** Selects a text, or null if it is larger than its share of a page. */
-export function withinShare(column: SQLWrapper): SQL {
-  return sql`iif(octet_length(${column}) <= ${placeholder('share')}, ${column}, null)`;
+/** Selects a text, or null if it is larger than the request's `maxItemBytes`. */
+export function nullIfOversized(column: SQLWrapper): SQL {
+  return sql`iif(octet_length(${column}) <= ${placeholder('maxItemBytes')}, ${column}, null)`;
 }
 
 type PageRequest<State, Row> = {
@@ -145,33 +145,28 @@ type PageRequest<State, Row> = {
   documentOf: (row: Row) => string | undefined;
 };
 
-/** Reads a page in one round trip, or in two if its first text is too large for its share. */
-export async function readPage<State, Row>({
-  connection,
-  state,
-  page,
-  values,
-  limit,
-  documentOf,
-}: PageRequest<State, Row>): Promise<Page<Row> & { state: State }> {
-  const read = async (rows: number, share: number) => {
-    const [first, list] = await readD1(() =>
-      connection.batch<State & Row>([
-        state.bindTo(connection, values),
-        page.bindTo(connection, { ...values, rows, share }),
-      ]),
-    );
-    return { state: first?.results[0], rows: list?.results ?? [] };
-  };
-  const { state: ofPage, rows } = await read(limit + 1, Math.floor(MAX_SELECTED_BYTES / limit));
+/** Reads a page in one round trip, or in two if its first text is too large for a page. */
+export async function readPage<State, Row>(
+  request: PageRequest<State, Row>,
+  rows = request.limit + 1,
+  maxItemBytes = Math.floor(MAX_SELECTED_BYTES / request.limit),
+): Promise<Page<Row> & { state: State }> {
+  const { connection, values, documentOf } = request;
+  const [first, list] = await readD1(() =>
+    connection.batch<State & Row>([
+      request.state.bindTo(connection, values),
+      request.page.bindTo(connection, { ...values, rows, maxItemBytes }),
+    ]),
+  );
+  const state = first?.results[0];
   // An unfinished restore has not written the row yet.
-  if (ofPage === undefined) throw new Error('The database has no identity.');
-  const taken = takePage(rows, limit, documentOf);
-  if (taken.items.length > 0 || rows.length === 0) return { state: ofPage, ...taken };
+  if (state === undefined) throw new Error('The database has no identity.');
+  const found = list?.results ?? [];
+  const page = takePage(found, request.limit, documentOf);
+  if (page.items.length > 0 || found.length === 0 || rows === 1) return { state, ...page };
+  const { items } = await readPage(request, 1, Number.MAX_SAFE_INTEGER);
   // The state stays that of the first read: a later one may be newer than the page.
-  const whole = await read(1, Number.MAX_SAFE_INTEGER);
-  const { items } = takePage(whole.rows, 1, documentOf);
-  return { state: ofPage, items, next: rows.length > 1 ? items[0]?.row : undefined };
+  return { state, items, next: found.length > 1 ? items[0]?.row : undefined };
 }
 
 /** Ends the page at `limit` items, or at its bound in bytes. */

@@ -100,12 +100,12 @@ function isolate(settings: Partial<Env> = {}) {
   }
   /** Returns the name in the response, and the caches that it came from. */
   async function read(changes: Partial<Env> = {}): Promise<string> {
-    return described(await get(changes));
+    return withMetadata(await get(changes));
   }
   return { counted, send, get, read };
 }
 
-async function described(response: Response): Promise<string> {
+async function withMetadata(response: Response): Promise<string> {
   await expectStatus(response, 200);
   const { name } = await response.json<{ name: string }>();
   const age = response.headers.get('Age');
@@ -183,7 +183,7 @@ describe('a cached response', () => {
         const asked = index === 0 ? one : isolate({ FEED_STALE_SECONDS });
         const response = await asked.get(d1 === 'fails' ? FAILING : {});
         if (status === undefined) await expectError(response, 500, 'internal_error');
-        else expect(await described(response)).toBe(status);
+        else expect(await withMetadata(response)).toBe(status);
       }
     },
   );
@@ -373,7 +373,7 @@ describe('an older version', () => {
       const end = await startLate(which === 'this' ? one : isolate(), [`${LIST}/${slug}?`]);
       await rename('After');
       const fresh = await one.get({}, { path: `${LIST}/${slug}?fresh=true` });
-      expect(await described(fresh)).toBe('After: edge; fwd=request, isolate; fwd=request');
+      expect(await withMetadata(fresh)).toBe('After: edge; fwd=request, isolate; fwd=request');
       await end();
       for (const again of [one, isolate()])
         expect(await again.read(FAILING)).toMatch(/^After: .*hit; ttl=60/);
@@ -493,7 +493,7 @@ describe('while D1 is slow or stalls', () => {
     const { DB, called, open } = stalling();
     let served: string | undefined;
     const sending = one.send({ DB }).then(async ({ response }) => {
-      served = await described(response);
+      served = await withMetadata(response);
     });
     await called;
     await vi.advanceTimersByTimeAsync(ms - 1);
@@ -523,7 +523,7 @@ describe('while D1 is slow or stalls', () => {
     await vi.advanceTimersByTimeAsync(1_900);
     open();
     const { response } = await sending;
-    expect(await described(response)).toBe('After: edge; fwd=stale, isolate; fwd=stale');
+    expect(await withMetadata(response)).toBe('After: edge; fwd=stale, isolate; fwd=stale');
     expect(faultsOfD1()).toEqual([]);
   });
 
@@ -563,7 +563,7 @@ describe('an edge cache that takes more than 20 ms', () => {
       edge.resolve();
       await vi.advanceTimersByTimeAsync(300);
       const { response } = await sending;
-      expect(await described(response)).toBe('Before: edge; hit; ttl=29, isolate; fwd=miss');
+      expect(await withMetadata(response)).toBe('Before: edge; hit; ttl=29, isolate; fwd=miss');
       vi.restoreAllMocks();
     }
   });
@@ -586,7 +586,7 @@ describe('fresh=true', () => {
     expect((await expectError(response, 400, 'validation_error')).param).toBe('fresh');
     await one.read();
     const cached = await one.get(FAILING, { path: `${path}=false` });
-    expect(await described(cached)).toBe('Before: isolate; hit; ttl=60');
+    expect(await withMetadata(cached)).toBe('Before: isolate; hit; ttl=60');
   });
 });
 

@@ -1,7 +1,7 @@
 /** Schemas with a member for each event type: generated clients know each payload. */
 
 import * as z from 'zod';
-import { described } from '../../schema.ts';
+import { withMetadata } from '../../schema.ts';
 import { MAX_BATCH_EVENTS } from '../batch.ts';
 import { eventType, idempotencyKey, requestOf } from '../request.ts';
 import { storedEvent } from './resource.ts';
@@ -43,7 +43,7 @@ const batchItem = unionByType(
 /** The body of a batch. */
 export const ingestBatchRequest = z
   .strictObject({
-    events: described(
+    events: withMetadata(
       z.array(batchItem).min(1).max(MAX_BATCH_EVENTS),
       'The events, each with a different key.',
     ),
@@ -70,7 +70,7 @@ export function storedEventOf(payloads: Readonly<Record<string, z.ZodObject>>) {
           'The data of the event as it was accepted, unknown fields included. A value may lie outside the present bounds, because bounds may have changed since.',
         override: ({ jsonSchema }) => removeBounds(jsonSchema),
       });
-    const type = described(z.literal(eventType), 'Type of the event.');
+    const type = withMetadata(z.literal(eventType), 'Type of the event.');
     return storedEvent
       .extend({ type, payload })
       .meta({ id, description: `A stored event of the type \`${eventType}\`.` });

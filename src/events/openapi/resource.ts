@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { keyFields } from '../../auth/named-keys.ts';
 import { MAX_PROBLEMS } from '../../http/errors.ts';
 import { problem } from '../../openapi/error-resource.ts';
-import { described, lowerCaseUuid } from '../../schema.ts';
+import { lowerCaseUuid, withMetadata } from '../../schema.ts';
 import { name } from '../catalogue.ts';
 import { aggregateFields } from '../request.ts';
 
@@ -33,7 +33,7 @@ export type EventResource = z.infer<typeof event>;
 /** The event as the list returns it, of any type. */
 export const storedEvent = z.strictObject({
   ...event.shape,
-  status: described(z.literal('pending'), 'Always `pending`: the service never changes it.'),
+  status: withMetadata(z.literal('pending'), 'Always `pending`: the service never changes it.'),
   ...aggregateFields,
   received_from: keyFields()
     .name.nullable()
@@ -42,7 +42,7 @@ export const storedEvent = z.strictObject({
         'Name of the API key that posted the event; null for the key that opens everything.',
       examples: ['booking-system'],
     }),
-  erased_at: described(
+  erased_at: withMetadata(
     timestamp.nullable(),
     'When the payload was erased, which made it `{}`; null if it was not.',
   ),
@@ -51,13 +51,16 @@ export const storedEvent = z.strictObject({
 
 const conflict = z
   .strictObject({
-    code: described(z.literal('idempotency_key_in_use'), 'The error, for programs to branch on.'),
-    message: described(
+    code: withMetadata(
+      z.literal('idempotency_key_in_use'),
+      'The error, for programs to branch on.',
+    ),
+    message: withMetadata(
       z.string().min(1).max(500),
       'The problem, for people to read.',
       'This Idempotency-Key was used for another body.',
     ),
-    details: described(
+    details: withMetadata(
       z.array(problem).min(1).max(MAX_PROBLEMS).optional(),
       'Up to 50 paths at which the body differs from the body that holds the key.',
     ),

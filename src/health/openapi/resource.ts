@@ -2,22 +2,22 @@
 
 import * as z from 'zod';
 import { errorFields, patternText } from '../../openapi/error-resource.ts';
-import { described } from '../../schema.ts';
+import { withMetadata } from '../../schema.ts';
 
 const common = {
   object: z.literal('health'),
-  timestamp: described(z.iso.datetime({ precision: 3 }).max(24), 'When this response was made.'),
-  version: described(patternText(/^\d+\.\d+\.\d+$/, 30), 'Version of the service.', '1.0.0'),
+  timestamp: withMetadata(z.iso.datetime({ precision: 3 }).max(24), 'When this response was made.'),
+  version: withMetadata(patternText(/^\d+\.\d+\.\d+$/, 30), 'Version of the service.', '1.0.0'),
 };
 
 const deployment = z
   .strictObject({
-    id: described(
+    id: withMetadata(
       z.string().max(100),
       "Cloudflare's id of the version.",
       '85618485-0318-4883-ac9d-45220dd7cc37',
     ),
-    tag: described(
+    tag: withMetadata(
       z.string().max(100),
       'The commit from which the version was built; empty if the version has no tag.',
       '8ee1a43',
@@ -30,7 +30,7 @@ const dependency = z
     status: z
       .enum(['ok', 'down'])
       .meta({ id: 'DependencyStatus', description: 'Whether the dependency is up.' }),
-    latency_ms: described(z.int32().min(0), 'How long the check took, in milliseconds.'),
+    latency_ms: withMetadata(z.int32().min(0), 'How long the check took, in milliseconds.'),
   })
   .meta({ id: 'Dependency', description: 'State of a dependency.' });
 

@@ -5,7 +5,7 @@
 
 import * as z from 'zod';
 import { followedListOf } from '../../openapi/list-resource.ts';
-import { described, lowerCaseUuid } from '../../schema.ts';
+import { lowerCaseUuid, withMetadata } from '../../schema.ts';
 import { PROPERTY_TYPES, publicStatus } from '../parameters.ts';
 import { slug } from '../slug.ts';
 import { httpUrl, localeMap, MAX_LIST_ENTRIES, MAX_TEXT_CHARACTERS, text } from '../text.ts';
@@ -14,7 +14,7 @@ export const location = z.strictObject({
   id: lowerCaseUuid.meta({
     description: 'Identifies the location: a value for the filter `location_id`.',
   }),
-  slug: described(
+  slug: withMetadata(
     slug.nullable(),
     'Public key of the location: a value for the filter `location`.',
     'sardinia',
@@ -69,13 +69,13 @@ export const property = z
   .strictObject({
     object: z.literal('property'),
     id: lowerCaseUuid.meta({ description: 'Identifies the property.' }),
-    hid: described(
+    hid: withMetadata(
       text.nullable(),
       'External home id; null when the property is not synchronised from upstream.',
       'H-1042',
     ),
     slug: slug.meta({ description: 'Stable public key.', examples: ['casa-marea'] }),
-    name: described(text.min(1), 'Internal name, not localized.', 'Casa Marea'),
+    name: withMetadata(text.min(1), 'Internal name, not localized.', 'Casa Marea'),
     status: publicStatus,
     title: localeMap.meta({ description: 'Localized web title.' }),
     type: z
@@ -85,22 +85,26 @@ export const property = z
     description: localeMap.meta({
       description: 'Plain text in each language; paragraphs are separated by a blank line.',
     }),
-    unique_features: described(
+    unique_features: withMetadata(
       z.array(feature).max(MAX_LIST_ENTRIES),
       'Features that few other homes have; may be empty.',
     ),
-    bedrooms: described(count.nullable(), 'Number of bedrooms.', 3),
-    beds: described(count.nullable(), 'Number of beds.', 4),
-    bathrooms: described(amount.nullable(), 'Number of bathrooms; a half bathroom counts 0.5.', 2),
-    bathtubs: described(count.nullable(), 'Number of bathtubs.', 1),
-    capacity: described(count.nullable(), 'Number of people who can stay.', 6),
-    size: described(amount.nullable(), 'Square metres.', 104),
-    address: described(text.nullable(), 'Street and number.', 'Via delle Concerie 27'),
-    city: described(text.nullable(), 'Town.', 'Bosa'),
-    latitude: described(z.number().min(-90).max(90).nullable(), 'Degrees, WGS 84.'),
-    longitude: described(z.number().min(-180).max(180).nullable(), 'Degrees, WGS 84.'),
-    price_from: described(amount.nullable(), 'Price of the smallest share.', 118000),
-    fraction_from: described(
+    bedrooms: withMetadata(count.nullable(), 'Number of bedrooms.', 3),
+    beds: withMetadata(count.nullable(), 'Number of beds.', 4),
+    bathrooms: withMetadata(
+      amount.nullable(),
+      'Number of bathrooms; a half bathroom counts 0.5.',
+      2,
+    ),
+    bathtubs: withMetadata(count.nullable(), 'Number of bathtubs.', 1),
+    capacity: withMetadata(count.nullable(), 'Number of people who can stay.', 6),
+    size: withMetadata(amount.nullable(), 'Square metres.', 104),
+    address: withMetadata(text.nullable(), 'Street and number.', 'Via delle Concerie 27'),
+    city: withMetadata(text.nullable(), 'Town.', 'Bosa'),
+    latitude: withMetadata(z.number().min(-90).max(90).nullable(), 'Degrees, WGS 84.'),
+    longitude: withMetadata(z.number().min(-180).max(180).nullable(), 'Degrees, WGS 84.'),
+    price_from: withMetadata(amount.nullable(), 'Price of the smallest share.', 118000),
+    fraction_from: withMetadata(
       z
         .string()
         .max(MAX_TEXT_CHARACTERS)
@@ -109,14 +113,18 @@ export const property = z
       'Smallest ownership fraction.',
       '1/8',
     ),
-    weeks_per_year: described(amount.nullable(), 'Weeks of use per year that the share gives.', 6),
+    weeks_per_year: withMetadata(
+      amount.nullable(),
+      'Weeks of use per year that the share gives.',
+      6,
+    ),
     financial_analysis_url: httpUrl.nullable(),
     hero_image: heroImage,
-    gallery: described(
+    gallery: withMetadata(
       z.array(galleryPhoto).max(MAX_LIST_ENTRIES),
       'Every photo that is visible on the web, by `sort_order`.',
     ),
-    video_url: described(httpUrl.nullable(), 'Main web video.'),
+    video_url: withMetadata(httpUrl.nullable(), 'Main web video.'),
     location: location
       .nullable()
       .meta({ id: 'PropertyLocation', description: 'The location of the listing.' }),
@@ -170,7 +178,7 @@ const propertyChange = z
       description: 'The slug of the property. For a removed property, its last public slug.',
       examples: ['casa-marea'],
     }),
-    former_slugs: described(
+    former_slugs: withMetadata(
       z.array(slug).max(20),
       'The slugs under which the property was public before, newest first, for redirects. A slug that another property has now is left out.',
     ),
@@ -179,7 +187,7 @@ const propertyChange = z
       description:
         '`published`: the property is public, and is new or has changed. `removed`: the property is hidden now.',
     }),
-    changed_at: described(
+    changed_at: withMetadata(
       z.iso.datetime().max(30),
       'When an import made the change. The list is not ordered by this time.',
       '2027-01-15T09:30:00.000Z',
