@@ -1,7 +1,7 @@
 /** Listings for tests: made from a few fields, and stored as an import stores them. */
 
 import type { Source } from '../../src/properties/source.ts';
-import { rowOf } from '../../tools/import/plan/rows.ts';
+import { renderRow } from '../../tools/import/plan/rows.ts';
 import { source } from '../../tools/import/read/listing-schemas.ts';
 
 export const PUBLIC_SITE_URL = 'https://www.example.com';
@@ -43,7 +43,7 @@ export async function raiseVersion(database: D1Database) {
 export async function storeListings(database: D1Database, sources: readonly Source[]) {
   for (let start = 0; start < sources.length; start += 100) {
     const batch = sources.slice(start, start + 100);
-    const rows = batch.map((listing) => rowOf(listing, PUBLIC_SITE_URL).columns);
+    const rows = batch.map((listing) => renderRow(listing, PUBLIC_SITE_URL).columns);
     const columns = Object.keys(rows[0] ?? {});
     await database
       .prepare(

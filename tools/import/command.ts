@@ -166,7 +166,7 @@ async function run(request: ImportRequest, load = loadInTurn): Promise<number> {
       read.kind === 'read'
         ? await load(read, { ...request, saveUndo: request.undo?.save })
         : { kind: 'rejected', problems: read.problems };
-    await report(outcome, request, undoCommandOf(request));
+    await report(outcome, request, formatUndoCommand(request));
     return outcome.kind === 'accepted' ? 0 : 1;
   } catch (error) {
     if (!(error instanceof OutcomeUnknown)) request.undo?.discard();
@@ -178,7 +178,7 @@ async function run(request: ImportRequest, load = loadInTurn): Promise<number> {
 }
 
 /** Returns the command that undoes an import, if there is a file for it. */
-function undoCommandOf({ undo, isRemote, environment }: ImportRequest): string | undefined {
+function formatUndoCommand({ undo, isRemote, environment }: ImportRequest): string | undefined {
   if (!undo?.isSaved()) return undefined;
   const path = relative(process.cwd(), undo.path);
   const target = [isRemote && '--remote', environment && `--env ${environment}`].filter(Boolean);

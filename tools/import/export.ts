@@ -2,7 +2,7 @@
 
 import type { Location, Source } from '../../src/properties/source.ts';
 import { printable } from './read/problem.ts';
-import { fileListingOf } from './read/records.ts';
+import { toFileListing } from './read/records.ts';
 import { readCatalogue, readListings, readState } from './read/store.ts';
 import { type Separator, sheetLines } from './sheet.ts';
 
@@ -17,9 +17,9 @@ export async function* exportListings(
 ): AsyncGenerator<string> {
   const { locations, amenities, listings } = await readWhole(database, onProgress);
   if (form !== undefined) return yield* sheetLines(listings, form);
-  yield `{\n"locations": [${linesOf(locations)}],\n"amenities": [${linesOf(amenities)}],\n"properties": [`;
+  yield `{\n"locations": [${formatRecords(locations)}],\n"amenities": [${formatRecords(amenities)}],\n"properties": [`;
   for (const [index, listing] of listings.entries()) {
-    yield `${index === 0 ? '' : ','}\n${JSON.stringify(fileListingOf(listing))}`;
+    yield `${index === 0 ? '' : ','}\n${JSON.stringify(toFileListing(listing))}`;
   }
   yield '\n]\n}\n';
 }
@@ -41,14 +41,14 @@ async function readWhole(database: D1Database, onProgress: (done: number, total:
 /** Returns the locations and amenities that a sheet may name: `amenity pool: Swimming pool`. */
 export async function* exportNames(database: D1Database): AsyncGenerator<string> {
   const { locations, amenities } = await readCatalogue(database);
-  for (const { id, slug, name } of locations) yield `location ${slug ?? id}: ${firstOf(name)}\n`;
-  for (const { slug, label } of amenities) yield `amenity ${slug}: ${firstOf(label)}\n`;
+  for (const { id, slug, name } of locations) yield `location ${slug ?? id}: ${chooseText(name)}\n`;
+  for (const { slug, label } of amenities) yield `amenity ${slug}: ${chooseText(label)}\n`;
 }
 
-function firstOf(texts: Location['name']): string {
+function chooseText(texts: Location['name']): string {
   return printable(texts.en ?? texts.es ?? texts.fr ?? '');
 }
 
-function linesOf(records: readonly unknown[]): string {
+function formatRecords(records: readonly unknown[]): string {
   return records.map((each) => `\n${JSON.stringify(each)}`).join(',');
 }

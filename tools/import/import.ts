@@ -99,23 +99,23 @@ async function acceptedImport(
   const listings = rows.map(({ columns }) => ({ old: summaries.get(columns.id) }));
   return {
     kind: 'accepted',
-    listings: countsOf(rows.length + unchanged.length, listings),
-    locations: countsOf(file.locations.length, recordsOf('location')),
-    amenities: countsOf(file.amenities.length, recordsOf('amenity')),
+    listings: countChanges(rows.length + unchanged.length, listings),
+    locations: countChanges(file.locations.length, recordsOf('location')),
+    amenities: countChanges(file.amenities.length, recordsOf('amenity')),
     findings,
     changes: changes.length,
-    slugs: new Set(changes.flatMap(slugsOf)),
+    slugs: new Set(changes.flatMap(listSlugs)),
     resumeCursor,
   };
 }
 
 /** Returns the public slugs of a changed listing, former ones too. */
-function slugsOf({ listing, change }: Write): string[] {
+function listSlugs({ listing, change }: Write): string[] {
   const last = listing.status === 'hidden' ? change.removed_slug : listing.slug;
   return [...(last === null ? [] : [last]), ...change.former_slugs];
 }
 
-function countsOf(total: number, changes: readonly { old?: unknown }[]): Counts {
+function countChanges(total: number, changes: readonly { old?: unknown }[]): Counts {
   const added = changes.filter(({ old }) => old === undefined).length;
   return { added, changed: changes.length - added, unchanged: total - changes.length };
 }

@@ -5,7 +5,7 @@ import { COLUMNS, readRow } from './read/csv.ts';
 import { isMap } from './read/listing-schemas.ts';
 import { mergedListing } from './read/merge.ts';
 import { parsed } from './read/parse.ts';
-import { fileListingOf, type Patch, writtenListing } from './read/records.ts';
+import { type Patch, toFileListing, writtenListing } from './read/records.ts';
 
 const KEYS = ['slug', 'hid', 'id'];
 const LISTS = ['location', 'amenities', 'photos', 'hero_photo'];
@@ -26,28 +26,28 @@ export type Separator = ',' | ';';
 
 /** Returns the lines of a sheet, with the byte order mark by which Excel knows UTF-8. */
 export function* sheetLines(listings: Iterable<Source>, separator: Separator): Generator<string> {
-  yield `\ufeff${lineOf(HEADER, separator)}`;
-  for (const listing of listings) yield lineOf(cellsOf(listing), separator);
+  yield `\ufeff${formatLine(HEADER, separator)}`;
+  for (const listing of listings) yield formatLine(formatCells(listing), separator);
 }
 
-function lineOf(cells: readonly string[], separator: Separator): string {
+function formatLine(cells: readonly string[], separator: Separator): string {
   const isPlain = (cell: string) => !/["\r\n]/.test(cell) && !cell.includes(separator);
   const quoted = cells.map((cell) => (isPlain(cell) ? cell : `"${cell.replaceAll('"', '""')}"`));
   return `${quoted.join(separator)}\r\n`;
 }
 
 /** Returns the cells of a row. A value that no cell can hold has an empty one, and stays. */
-function cellsOf(listing: Source): string[] {
+function formatCells(listing: Source): string[] {
   const { photos, hero_photo_id, location } = listing;
   const hero_photo = photos.find(({ id }) => id === hero_photo_id)?.url;
-  const record = fileListingOf(listing);
+  const record = toFileListing(listing);
   const values: Patch = { ...record, location: location?.slug, hero_photo };
-  const cells = HEADER.map((name) => cellOf(name, values));
+  const cells = HEADER.map((name) => formatCell(name, values));
   if (isSame(record, values, HEADER, cells)) return cells;
   return cells.map((cell, at) => (isSame(record, values, [HEADER[at] ?? ''], [cell]) ? cell : ''));
 }
 
-function cellOf(name: string, values: Patch): string {
+function formatCell(name: string, values: Patch): string {
   const [field = '', locale = ''] = name.split('.');
   const own = values[field];
   const value = isText(name) && isMap(own) ? own[locale] : own;

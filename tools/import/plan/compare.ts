@@ -4,10 +4,10 @@ import type { Source } from '../../../src/properties/source.ts';
 import type { ImportProblem } from '../read/problem.ts';
 import type { Catalogue, StoredListing } from '../read/store.ts';
 import { findUsers, readListings } from '../read/store.ts';
-import { differencesOf, recordDifferences } from './differences.ts';
+import { compareListings, compareRecords } from './differences.ts';
 import { limitSize } from './limits.ts';
-import { warningsOf } from './quality.ts';
-import { changeOf, type ListingRow, rowOf } from './rows.ts';
+import { findWarnings } from './quality.ts';
+import { type ListingRow, renderRow, resolveChange } from './rows.ts';
 import type {
   ChangedRecord,
   Effect,
@@ -43,7 +43,7 @@ export async function compare(
     changed: [],
     emptied: new Map(),
     warnings: new Map(),
-    warnedBefore: unchanged.filter((each) => warningsOf(each).length > 0).length,
+    warnedBefore: unchanged.filter((each) => findWarnings(each).length > 0).length,
   };
   const records = await withoutUsed(plan, options.database);
   const emptiedRecords = addRecords(findings, records);
@@ -58,7 +58,7 @@ export async function compare(
   };
   let compared = unchanged.length;
   options.onProgress('checked', compared, total);
-  for await (const each of replacementsOf({ ...plan, records }, stored, options)) {
+  for await (const each of findReplacements({ ...plan, records }, stored, options)) {
     if (each.reason === 'file') {
       compared += 1;
       options.onProgress('checked', compared, total);
@@ -96,7 +96,7 @@ function addRecords(
     if (old === undefined) continue;
     const name = `${kind} ${old.slug ?? key}`;
     if (now === undefined) removed.push(name);
-    const differences = recordDifferences(old, now);
+    const differences = compareRecords(old, now);
     changed.push({ name, reason: 'shared', changes: differences.changes });
     if (differences.emptied.length === 0) continue;
     const head = `${differences.emptied.join(', ')} of ${name}, shown by`;
@@ -107,7 +107,7 @@ function addRecords(
 }
 
 /** The rows of the file, and of listings that show a changed record or are pruned. */
-async function* replacementsOf(
+async function* findReplacements(
   { records, known, rows, unchanged, pruned }: Plan,
   { summaries }: Catalogue,
   { database, publicSiteUrl }: Pick<ImportOptions, 'database' | 'publicSiteUrl'>,
@@ -123,7 +123,7 @@ async function* replacementsOf(
   const ids = new Set([...replaced, ...[...outside].sort()]);
   for await (const old of readListings(database, [...ids])) {
     const row = inFile.get(old.id);
-    const now = row ?? rowOf(renewed(old.listing, known, hidden.has(old.id)), publicSiteUrl);
+    const now = row ?? renderRow(renewed(old.listing, known, hidden.has(old.id)), publicSiteUrl);
     const reason = row ? 'file' : hidden.has(old.id) ? 'pruned' : 'outside';
     yield { old, row: now, reason };
   }
@@ -150,7 +150,7 @@ function add(
 ): void {
   const { findings } = effect;
   const { listing } = row;
-  effect.writes.push({ ...row, change: changeOf(old, row.columns) });
+  effect.writes.push({ ...row, change: resolveChange(old, row.columns) });
   if (reason === 'file') addWarnings(findings, old?.listing, listing);
   if ('record' in row) {
     if (row.record.takesHero) append(findings.warnings, HERO_TAKEN, listing.slug);
@@ -163,7 +163,7 @@ function add(
   }
   const { slug, status } = old;
   if (reason !== 'outside') effect.replaced.push(old.listing);
-  const { changes, emptied } = differencesOf(old.listing, listing);
+  const { changes, emptied } = compareListings(old.listing, listing);
   findings.changed.push({ name: slug, reason, changes });
   const shown = [listing.location?.id ?? '', ...listing.amenities.map((each) => each.slug)];
   const heads = [
@@ -195,8 +195,8 @@ function mediaProblems(old: Source, now: Source, { name, mediaIds }: PlannedRow[
 }
 
 function addWarnings(findings: Findings, old: Source | undefined, now: Source): void {
-  const before = new Set(old && warningsOf(old));
-  const warnings = warningsOf(now);
+  const before = new Set(old && findWarnings(old));
+  const warnings = findWarnings(now);
   for (const warning of warnings) {
     if (!before.has(warning)) append(findings.warnings, warning, now.slug);
   }

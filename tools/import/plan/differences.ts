@@ -4,7 +4,7 @@ import { LOCALES } from '../../../src/properties/locale-map.ts';
 import { plainTextOf } from '../../../src/properties/rich-text.ts';
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
 import { isMap } from '../read/listing-schemas.ts';
-import { counted, pluralOf, shown } from '../read/problem.ts';
+import { counted, pluralize, shown } from '../read/problem.ts';
 
 export type Differences = {
   /** `price_from 118000 → 121000`, `title.fr removed`, `3 photos removed`. */
@@ -18,9 +18,9 @@ const CONTEXT_CHARACTERS = 15;
 /** This many changed entries of a list are shown with their differences. The others are counted. */
 const SHOWN_ENTRIES = 2;
 
-export function differencesOf(old: Source, now: Source): Differences {
+export function compareListings(old: Source, now: Source): Differences {
   const found: Differences = { changes: [], emptied: [] };
-  compareFields(fieldsOf(old), fieldsOf(now), '', found);
+  compareFields(flattenFields(old), flattenFields(now), '', found);
   if (found.changes.length === 0 && !isSame(old.description, now.description)) {
     found.changes.push('description has other markup');
   }
@@ -30,7 +30,7 @@ export function differencesOf(old: Source, now: Source): Differences {
   return { changes: found.changes, emptied: [...new Set(found.emptied)] };
 }
 
-export function recordDifferences(
+export function compareRecords(
   old: Location | Amenity,
   now: Location | Amenity | undefined,
 ): Differences {
@@ -63,7 +63,7 @@ function withIds(features: readonly Feature[], others: readonly Feature[]) {
 }
 
 /** Returns the fields that are compared by their values. */
-function fieldsOf(listing: Source): Record<string, unknown> {
+function flattenFields(listing: Source): Record<string, unknown> {
   const { id, photos, videos, unique_features, amenities, hero_photo_id, ...fields } = listing;
   const texts = LOCALES.flatMap((locale) => {
     const text = listing.description[locale];
@@ -85,7 +85,7 @@ function compare(name: string, old: unknown, now: unknown, found: Differences): 
     return;
   }
   if (isEmpty(now)) found.emptied.push(name);
-  found.changes.push(`${name} ${changeOf(old, now)}`);
+  found.changes.push(`${name} ${formatChange(old, now)}`);
 }
 
 function compareFields(
@@ -99,10 +99,11 @@ function compareFields(
   }
 }
 
-function changeOf(old: unknown, now: unknown): string {
+function formatChange(old: unknown, now: unknown): string {
   if (now === undefined) return 'removed';
   if (old === undefined) return `added: ${shown(now)}`;
-  if (typeof old !== 'string' || typeof now !== 'string') return `${nameOf(old)} → ${nameOf(now)}`;
+  if (typeof old !== 'string' || typeof now !== 'string')
+    return `${formatValue(old)} → ${formatValue(now)}`;
   let common = 0;
   while (common < old.length && old[common] === now[common]) common += 1;
   const first = Math.max(0, common - CONTEXT_CHARACTERS);
@@ -113,7 +114,7 @@ function changeOf(old: unknown, now: unknown): string {
 }
 
 /** Shows a value. A location is shown by its slug. */
-function nameOf(value: unknown): string {
+function formatValue(value: unknown): string {
   if (isMap(value)) return shown(value.slug ?? value.id);
   return isEmpty(value) ? 'none' : shown(value);
 }
@@ -157,5 +158,5 @@ function compareList<T extends { id: string }>(
     ...(more > 0 ? [`${counted(more, `more ${one}`)} changed`] : []),
   ];
   if (old.length > 0 && now.length === 0) found.emptied.push(field);
-  found.changes.push(...(changes.length === 0 ? [`${pluralOf(one)} in another order`] : changes));
+  found.changes.push(...(changes.length === 0 ? [`${pluralize(one)} in another order`] : changes));
 }

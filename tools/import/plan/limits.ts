@@ -12,13 +12,13 @@ export function limitShare(
   count: number,
   stored: Catalogue,
 ): ImportProblem[] {
-  const all = publicIdsOf(stored).length;
+  const all = listPublicIds(stored).length;
   if (count <= all * MAX_SHARE) return [];
   const details = [count, counted(all, 'public listing')];
   return [{ record: THE_FILE, path: '', code, details }];
 }
 
-export function publicIdsOf({ summaries }: Catalogue): string[] {
+export function listPublicIds({ summaries }: Catalogue): string[] {
   return [...summaries.values()].filter(({ status }) => status !== 'hidden').map(({ id }) => id);
 }
 

@@ -9,8 +9,8 @@ import { type CompleteRecords, distinct } from '../read/read.ts';
 import type { FileListing } from '../read/records.ts';
 import type { Catalogue } from '../read/store.ts';
 import type { FileRecord, WholeFile } from '../read/types.ts';
-import { limitShare, limitSize, publicIdsOf } from './limits.ts';
-import { type ListingRow, rowOf } from './rows.ts';
+import { limitShare, limitSize, listPublicIds } from './limits.ts';
+import { type ListingRow, renderRow } from './rows.ts';
 import type { ImportOptions, Known, Plan, PlannedRow, Pruning, RecordChange } from './types.ts';
 
 /** Resolves the file against the store. `publicSiteUrl` has no trailing slash. */
@@ -33,7 +33,7 @@ export function plan(
   }
   const planned = file.properties.flatMap((record): PlannedRow[] => {
     if (record.value === undefined) return [];
-    return [{ ...rowOf(sourceOf(record.value, known), publicSiteUrl), record }];
+    return [{ ...renderRow(resolveSource(record.value, known), publicSiteUrl), record }];
   });
   const isKept = ({ id }: Location) => !removed.locations.includes(id);
   const pruned = prunedIds(file, stored, pruning);
@@ -155,7 +155,7 @@ function heroProblems({ name, value }: FileRecord<FileListing>): ImportProblem[]
   return [{ record: name, path: 'hero_photo', code: 'hero_address', value: hero_photo }];
 }
 
-function sourceOf(listing: FileListing, { locations, amenities }: Known): Source {
+function resolveSource(listing: FileListing, { locations, amenities }: Known): Source {
   const { location_id, location = location_id, hero_photo, amenities: slugs, ...own } = listing;
   return {
     ...own,
@@ -170,5 +170,5 @@ function sourceOf(listing: FileListing, { locations, amenities }: Known): Source
 function prunedIds(file: WholeFile, stored: Catalogue, pruning: Pruning): string[] {
   if (pruning === 'none') return [];
   const named = new Set(file.properties.map(({ keys }) => keys.id));
-  return publicIdsOf(stored).filter((id) => !named.has(id));
+  return listPublicIds(stored).filter((id) => !named.has(id));
 }

@@ -12,7 +12,7 @@ const VIDEO_FILE = /\.(mp4|m4v|webm|mov|m3u8|ogv)$/i;
 /** Warning → whether it is about a listing. */
 const CHECKS: Readonly<Record<string, (listing: Source) => boolean>> = {
   'HTML tags in a text, which visitors would see': (listing) =>
-    textsOf(listing).some((text) => HTML_TAG.test(text)),
+    listTexts(listing).some((text) => HTML_TAG.test(text)),
   'public without a photo': (listing) =>
     listing.status !== 'hidden' && photosOnWeb(listing).length === 0,
   'public without a hero image': ({ status, photos, hero_photo_id }) =>
@@ -29,11 +29,18 @@ const CHECKS: Readonly<Record<string, (listing: Source) => boolean>> = {
     videos.some(({ url }) => VIDEO_PAGE.test(url) && !VIDEO_FILE.test(new URL(url).pathname)),
 };
 
-export function warningsOf(listing: Source): string[] {
+export function findWarnings(listing: Source): string[] {
   return Object.keys(CHECKS).filter((warning) => CHECKS[warning]?.(listing));
 }
 
-function textsOf({ name, title, description, location_text, photos, ...others }: Source): string[] {
+function listTexts({
+  name,
+  title,
+  description,
+  location_text,
+  photos,
+  ...others
+}: Source): string[] {
   const maps = [title, location_text, ...photos.map(({ alt }) => alt)];
   const labels = others.unique_features.map(({ label }) => label);
   return [

@@ -7,7 +7,7 @@ import type { properties } from '../../../src/properties/table.ts';
 import type { StoredListing } from '../read/store.ts';
 
 /** Returns the row of a listing, without the columns of its latest change. */
-export function rowOf(listing: Source, publicSiteUrl: string) {
+export function renderRow(listing: Source, publicSiteUrl: string) {
   const document = render(listing, publicSiteUrl);
   const source = JSON.stringify(listing);
   const columns = {
@@ -26,7 +26,7 @@ export function rowOf(listing: Source, publicSiteUrl: string) {
   return { listing, columns };
 }
 
-export type ListingRow = ReturnType<typeof rowOf>;
+export type ListingRow = ReturnType<typeof renderRow>;
 
 /** The latest change of a listing. A new one gets its place and time when it is staged. */
 export type Change = Pick<StoredListing, 'change_seq' | 'changed_at' | 'removed_slug'> & {
@@ -39,7 +39,10 @@ export type Write = ListingRow & { change: Change };
 const MAX_FORMER_SLUGS = 20;
 
 /** Returns the latest change after `columns` have replaced `old`. */
-export function changeOf(old: StoredListing | undefined, columns: ListingRow['columns']): Change {
+export function resolveChange(
+  old: StoredListing | undefined,
+  columns: ListingRow['columns'],
+): Change {
   const isHidden = columns.status === 'hidden';
   const { change_seq = null, changed_at = null } = old ?? {};
   const lastPublicSlug = old?.status === 'hidden' ? old.removed_slug : (old?.slug ?? null);
@@ -48,11 +51,11 @@ export function changeOf(old: StoredListing | undefined, columns: ListingRow['co
     change_seq,
     changed_at,
     removed_slug: isHidden ? lastPublicSlug : null,
-    former_slugs: formerSlugsOf(old, lastPublicSlug, columns),
+    former_slugs: resolveFormerSlugs(old, lastPublicSlug, columns),
   };
 }
 
-function formerSlugsOf(
+function resolveFormerSlugs(
   old: StoredListing | undefined,
   lastPublicSlug: string | null,
   { slug, status }: ListingRow['columns'],

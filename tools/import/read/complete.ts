@@ -13,11 +13,11 @@ import { merged, mergedListing } from './merge.ts';
 import { parsed } from './parse.ts';
 import type { Fault, ImportProblem } from './problem.ts';
 import {
-  fileListingOf,
-  keysOf,
   listOf,
   type Patch,
   type RecordKeys,
+  readKeys,
+  toFileListing,
   withId,
   withMediaIds,
   writtenListing,
@@ -31,7 +31,7 @@ type Stored = Pick<Catalogue, 'locations' | 'amenities' | 'summaries'>;
 /** Returns the ids of the listings that a record names: several only by `hid`. */
 export type Finder = (keys: RecordKeys) => string[];
 
-export function finderOf({ summaries }: Stored): Finder {
+export function indexListings({ summaries }: Stored): Finder {
   const byHid = Map.groupBy(summaries.values(), ({ hid }) => hid);
   const bySlug = new Map([...summaries.values()].map((each) => [each.slug, each]));
   return ({ id, hid, slug }) => {
@@ -59,7 +59,7 @@ export function completeFile(
     return record;
   };
   const locations = file.locations.map((raw) => {
-    const { id, slug } = keysOf(raw.value);
+    const { id, slug } = readKeys(raw.value);
     const old = stored.locations.find((each) => each[id ? 'id' : 'slug'] === (id ?? slug));
     const merge = (own: Patch) => merged(old ?? {}, own, writtenLocation);
     const identify = (whole: Patch) => withId(whole, 'slug');
@@ -67,7 +67,7 @@ export function completeFile(
     return complete(raw, old, { schema: writtenLocation, merge, identify, faults });
   });
   const amenities = file.amenities.map((raw) => {
-    const old = stored.amenities.find(({ slug }) => slug === keysOf(raw.value).slug);
+    const old = stored.amenities.find(({ slug }) => slug === readKeys(raw.value).slug);
     return complete(raw, old, {
       schema: amenity,
       merge: (own) => merged(old ?? {}, own, amenity),
@@ -75,16 +75,16 @@ export function completeFile(
     });
   });
   const properties = file.properties.map((raw) => {
-    const keys = keysOf(raw.value);
+    const keys = readKeys(raw.value);
     const ids = isPatch ? find(keys) : [];
     const old = sources.get(ids[0] ?? '');
-    const before = old === undefined ? {} : fileListingOf(old);
-    const nameFault = isPatch ? nameFaultOf(keys, ids, stored, mustBeStored) : undefined;
+    const before = old === undefined ? {} : toFileListing(old);
+    const nameFault = isPatch ? findNameFault(keys, ids, stored, mustBeStored) : undefined;
     let takesHero = false;
     const merge = (own: Patch) => {
       const whole = mergedListing(before, own);
       takesHero = raw.name.isSheet === true && lacksHero(before, whole, own);
-      return takesHero ? { ...whole, hero_photo_id: keysOf(whole).photos[0] } : whole;
+      return takesHero ? { ...whole, hero_photo_id: readKeys(whole).photos[0] } : whole;
     };
     const identify = (whole: Patch) => withMediaIds(withId(whole, 'hid', 'slug'));
     const faults = doubleReferences(raw.value);
@@ -114,11 +114,11 @@ function completed<T>(
   old: object | undefined,
   { schema, merge, identify, faults: others = [], nameFault }: Form<T>,
 ): { record: FileRecord<T>; faults: Fault[] } {
-  const ownKeys = keysOf(own);
+  const ownKeys = readKeys(own);
   const hasId = isMap(own) && own.id !== undefined;
   const idField = hasId ? 'id' : ownKeys.hid === undefined ? 'slug' : 'hid';
   const whole = isMap(own) ? identify(isPatch ? merge(own) : own) : own;
-  const keys = keysOf(whole);
+  const keys = readKeys(whole);
   const { value, faults } = parsed(schema, whole);
   const isNew = isPatch && isMap(own) && old === undefined;
   const { lacking = [], wrong = [] } = Object.groupBy(faults, ({ code }) =>
@@ -139,7 +139,7 @@ function completed<T>(
 
 /** Reports whether a patch brings photos to a listing, and none of them is its hero image. */
 function lacksHero(before: Patch, after: Patch, patch: Patch): boolean {
-  const [old, { photos, hero_photo_id }] = [keysOf(before), keysOf(after)];
+  const [old, { photos, hero_photo_id }] = [readKeys(before), readKeys(after)];
   if (hero_photo_id !== undefined || patch.hero_photo !== undefined || photos[0] === undefined) {
     return false;
   }
@@ -148,7 +148,7 @@ function lacksHero(before: Patch, after: Patch, patch: Patch): boolean {
 }
 
 /** Returns the fault of the keys that name a listing. `ids` are of the listings found. */
-function nameFaultOf(
+function findNameFault(
   { id, hid, slug }: RecordKeys,
   ids: readonly string[],
   { summaries }: Stored,

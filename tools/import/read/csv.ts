@@ -18,8 +18,8 @@ const CELLS = {
   // An apostrophe keeps a spreadsheet from reading `=1+1` as a formula.
   text: (cell) => ({ value: /^'+[=+\-@]/.test(cell) ? cell.slice(1) : cell }),
   word: (cell) => ({ value: cell.toLowerCase() }),
-  words: (cell) => ({ value: entriesOf(cell.toLowerCase()) }),
-  photos: (cell) => ({ value: entriesOf(cell).map((url) => ({ url })) }),
+  words: (cell) => ({ value: splitEntries(cell.toLowerCase()) }),
+  photos: (cell) => ({ value: splitEntries(cell).map((url) => ({ url })) }),
   decimal: (cell) => readNumber(cell, 'not_a_number'),
   number: (cell) => readThousands(cell) ?? readNumber(cell, 'not_a_number'),
   whole: (cell) => readThousands(cell) ?? readNumber(cell, 'not_whole'),
@@ -35,11 +35,11 @@ const DECIMALS: readonly string[] = ['latitude', 'longitude', 'size'];
 
 /** The columns of a sheet: the fields of a listing, a text in a language as `title.en`. */
 export const COLUMNS: ReadonlyMap<string, keyof typeof CELLS> = new Map(
-  Object.entries(writtenListing.shape).flatMap(([name, schema]) => columnsOf(name, schema)),
+  Object.entries(writtenListing.shape).flatMap(([name, schema]) => listColumns(name, schema)),
 );
 
 /** Lists have `|` or line breaks between their entries. */
-function entriesOf(cell: string): string[] {
+function splitEntries(cell: string): string[] {
   return cell.split(/[|\r\n]+/).flatMap((entry) => entry.trim() || []);
 }
 
@@ -55,7 +55,7 @@ function readNumber(cell: string, code: 'not_a_number' | 'not_whole'): ReadCell 
   return Math.abs(value) > Number.MAX_SAFE_INTEGER ? { code: 'too_large_number' } : { value };
 }
 
-function columnsOf(name: string, schema: z.ZodType): [string, keyof typeof CELLS][] {
+function listColumns(name: string, schema: z.ZodType): [string, keyof typeof CELLS][] {
   const accepts = (value: unknown) => schema.safeParse(value).success;
   if (name === 'photos') return [[name, 'photos']];
   if (name === 'amenities') return [[name, 'words']];
@@ -73,7 +73,7 @@ export function readSheet(bytes: Uint8Array): ReadFile {
   if ('fault' in decoded) return unreadable([decoded.fault]);
   let rows: string[][];
   try {
-    rows = rowsOf(decoded.text);
+    rows = parseRows(decoded.text);
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     return unreadable([{ path: '', code: 'not_csv', details: [error.message] }]);
@@ -94,7 +94,7 @@ export function readSheet(bytes: Uint8Array): ReadFile {
   return { kind: 'read', file, problems };
 }
 
-function rowsOf(text: string): string[][] {
+function parseRows(text: string): string[][] {
   // Excel writes the separator into an extra first line, and does not show it as a row.
   const [line = '', separator] = /^sep=(.)(?:\r\n|\r|\n)/i.exec(text) ?? [];
   const sheet = text.slice(line.length);

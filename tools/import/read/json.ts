@@ -12,7 +12,7 @@ export type Loss = Pick<Fault, 'code' | 'details'> & { path: (string | number)[]
 /** Losses are in the order of the text. A text that cannot be read is a loss. */
 export function parseJson(text: string): { value?: unknown; losses: Loss[] } {
   try {
-    return { value: JSON.parse(text), losses: lossesOf(text) };
+    return { value: JSON.parse(text), losses: findLosses(text) };
   } catch (error) {
     // `visit` calls itself for each level of a text.
     if (error instanceof RangeError) return { losses: [{ path: [], code: 'too_deep' }] };
@@ -21,7 +21,7 @@ export function parseJson(text: string): { value?: unknown; losses: Loss[] } {
   }
 }
 
-function lossesOf(text: string): Loss[] {
+function findLosses(text: string): Loss[] {
   const losses: Loss[] = [];
   const objects: Set<string>[] = [];
   visit(text, {
@@ -36,7 +36,7 @@ function lossesOf(text: string): Loss[] {
       if (typeof value !== 'number' || Math.abs(value) <= Number.MAX_SAFE_INTEGER) return;
       const number = text.slice(offset, offset + length);
       if (!Number.isFinite(value)) losses.push({ path: path(), code: 'too_large_number' });
-      else if (![BigInt(value), integerOf(String(value))].includes(integerOf(number))) {
+      else if (![BigInt(value), parseInteger(String(value))].includes(parseInteger(number))) {
         losses.push({ path: path(), code: 'rounded', details: [value] });
       }
     },
@@ -45,7 +45,7 @@ function lossesOf(text: string): Loss[] {
 }
 
 /** Returns an integer of JSON, e.g. `1.5e20`; undefined for a number with a fraction. */
-function integerOf(number: string): bigint | undefined {
+function parseInteger(number: string): bigint | undefined {
   const [, whole = '', fraction = '', exponent = ''] =
     /^(-?\d+)\.?(\d*)e?(.*)$/i.exec(number) ?? [];
   const shift = Number(exponent) - fraction.length;

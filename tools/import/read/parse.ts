@@ -12,10 +12,10 @@ export function parsed<T>(schema: z.ZodType<T>, value: unknown): { value?: T; fa
   const { data, error } = schema.safeParse(value, IN_WORDS);
   if (error === undefined) return { value: data, faults: [] };
   const fields = 'shape' in schema && isMap(schema.shape) ? Object.keys(schema.shape) : [];
-  return { faults: error.issues.flatMap((issue) => faultsOfIssue(issue, value, fields)) };
+  return { faults: error.issues.flatMap((issue) => readIssue(issue, value, fields)) };
 }
 
-function faultsOfIssue(issue: z.core.$ZodIssue, root: unknown, fields: readonly string[]): Fault[] {
+function readIssue(issue: z.core.$ZodIssue, root: unknown, fields: readonly string[]): Fault[] {
   if (issue.code === 'unrecognized_keys') {
     const known = issue.path.length === 0 ? fields : [];
     return issue.keys.map((key) => {

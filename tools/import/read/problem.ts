@@ -81,7 +81,7 @@ const SHOWN_VALUES = 5;
 
 /** Returns a line for each cause: the problem, its number, and its first place. */
 export function problemLines(problems: readonly ImportProblem[]): string[] {
-  const causes = Map.groupBy(problems, causeOf);
+  const causes = Map.groupBy(problems, groupKey);
   return [...causes.values()].map((same) => printable(causeLine(same)));
 }
 
@@ -89,15 +89,15 @@ export function problemLines(problems: readonly ImportProblem[]): string[] {
 export function problemLine(problem: ImportProblem): string {
   const { record, path, value, subject } = problem;
   const about = record.isSheet ? [shown(value)] : [path, shown(value)];
-  const sentence = [...(subject === undefined ? about : [subject]), sentenceOf(problem)];
-  return `${whereOf(problem)}: ${sentence.filter(Boolean).join(' ')}${suggestionOf(problem)}`;
+  const sentence = [...(subject === undefined ? about : [subject]), formatSentence(problem)];
+  return `${formatPlace(problem)}: ${sentence.filter(Boolean).join(' ')}${suggest(problem)}`;
 }
 
-function suggestionOf({ unknown }: Fault): string {
+function suggest({ unknown }: Fault): string {
   return unknown === undefined ? '' : didYouMean(unknown.name, unknown.known);
 }
 
-function sentenceOf({ code, details = [] }: Fault): string {
+function formatSentence({ code, details = [] }: Fault): string {
   const rest = details.values();
   return SENTENCES[code].replaceAll('%', () => String(rest.next().value));
 }
@@ -116,10 +116,10 @@ export function shown(value: unknown): string {
 
 /** Returns `1 listing`, `2 listings`, `2 amenities`. */
 export function counted(count: number, one: string): string {
-  return `${count} ${count === 1 ? one : pluralOf(one)}`;
+  return `${count} ${count === 1 ? one : pluralize(one)}`;
 }
 
-export function pluralOf(one: string): string {
+export function pluralize(one: string): string {
   return `${one.replace(/y$/, 'ie')}s`;
 }
 
@@ -132,9 +132,9 @@ export function printable(text: string): string {
 }
 
 /** Problems of one cause have the same text but for the record, the index and the value. */
-function causeOf(problem: ImportProblem): string {
+function groupKey(problem: ImportProblem): string {
   const { record, path, subject } = problem;
-  return JSON.stringify([record.kind, subject ?? anyEntry(path), sentenceOf(problem)]);
+  return JSON.stringify([record.kind, subject ?? anyEntry(path), formatSentence(problem)]);
 }
 
 /** e.g. `photos.0.url` → `photos.*.url` */
@@ -148,31 +148,31 @@ function causeLine(problems: readonly ImportProblem[]): string {
   if (problems.length === 1) return problemLine(first);
   const { record, subject } = first;
   const field = anyEntry(pathIn(first));
-  const cause = [subject ?? field, sentenceOf(first)].filter(Boolean).join(' ');
+  const cause = [subject ?? field, formatSentence(first)].filter(Boolean).join(' ');
   const records = new Set(problems.map((each) => nameOf(each.record))).size;
   const times = problems.length === records ? '' : `${problems.length} times in `;
   const often = `${times}${counted(records, record.kind)}`;
   const where =
-    record.key === undefined ? whereOf(first) : `${record.key.value} (${placeOf(first)})`;
-  const examples = subject === undefined ? examplesOf(problems) : '';
-  return `${cause}: ${often}, first ${where}${examples}${suggestionOf(first)}`;
+    record.key === undefined ? formatPlace(first) : `${record.key.value} (${describePlace(first)})`;
+  const examples = subject === undefined ? formatExamples(problems) : '';
+  return `${cause}: ${often}, first ${where}${examples}${suggest(first)}`;
 }
 
-function examplesOf(problems: readonly ImportProblem[]): string {
+function formatExamples(problems: readonly ImportProblem[]): string {
   const all = [...new Set(problems.map(({ value }) => shown(value)))].filter(Boolean);
   const more = all.length > SHOWN_VALUES ? ' and others' : '';
   return all.length === 0 ? '' : `: ${all.slice(0, SHOWN_VALUES).join(', ')}${more}`;
 }
 
-function placeOf(problem: ImportProblem): string {
+function describePlace(problem: ImportProblem): string {
   const { place } = problem.record;
   const path = pathIn(problem);
   return path === '' ? place : `${place}, ${path}`;
 }
 
-function whereOf(problem: ImportProblem): string {
+function formatPlace(problem: ImportProblem): string {
   const { record } = problem;
-  return nameOf(record.isSheet ? { ...record, place: placeOf(problem) } : record);
+  return nameOf(record.isSheet ? { ...record, place: describePlace(problem) } : record);
 }
 
 /** Returns the column of a sheet, e.g. `photos` for `photos.0.url`, or the path. */

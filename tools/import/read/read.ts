@@ -1,9 +1,9 @@
 /** Reads the stored records, and completes the file with them. */
 
 import type { Source } from '../../../src/properties/source.ts';
-import { completeFile, finderOf } from './complete.ts';
+import { completeFile, indexListings } from './complete.ts';
 import type { ImportProblem } from './problem.ts';
-import { keysOf } from './records.ts';
+import { readKeys } from './records.ts';
 import { type Catalogue, readCatalogue, readListings } from './store.ts';
 import type { ReadableFile, Removed, WholeFile } from './types.ts';
 
@@ -21,10 +21,10 @@ export async function read(
 ): Promise<CompleteRecords & { stored: Catalogue }> {
   const { isPatch, properties } = input.file;
   const stored = await readCatalogue(database);
-  const find = finderOf(stored);
+  const find = indexListings(stored);
   const sources = new Map<string, Source>();
   if (isPatch) {
-    const named = new Set(properties.flatMap(({ value }) => find(keysOf(value)).slice(0, 1)));
+    const named = new Set(properties.flatMap(({ value }) => find(readKeys(value)).slice(0, 1)));
     for await (const { id, listing } of readListings(database, [...named]))
       sources.set(id, listing);
   }
@@ -35,7 +35,7 @@ export async function read(
 
 /** Leaves out later problems of a value: an unreadable cell is a wrong value too. */
 export function distinct(first: ImportProblem[], later: ImportProblem[]): ImportProblem[] {
-  const placeOf = ({ record, path }: ImportProblem) => `${record.place} ${path}`;
-  const known = new Set(first.map(placeOf));
-  return [...first, ...later.filter((each) => each.path === '' || !known.has(placeOf(each)))];
+  const describePlace = ({ record, path }: ImportProblem) => `${record.place} ${path}`;
+  const known = new Set(first.map(describePlace));
+  return [...first, ...later.filter((each) => each.path === '' || !known.has(describePlace(each)))];
 }

@@ -29,7 +29,7 @@ export const writtenLocation = location.extend({
   slug: location.shape.slug.default(null),
 });
 
-export function fileListingOf({ location, amenities, ...own }: Source): FileListing {
+export function toFileListing({ location, amenities, ...own }: Source): FileListing {
   return {
     ...own,
     location_id: location?.id ?? null,
@@ -41,7 +41,7 @@ export function fileListingOf({ location, amenities, ...own }: Source): FileList
 export type Patch = Record<string, unknown>;
 
 /** Returns the keys in a record, and of its references. A malformed key is undefined. */
-export function keysOf(record: unknown) {
+export function readKeys(record: unknown) {
   const fields = isMap(record) ? record : {};
   const idOf = (value: unknown) => uuid.safeParse(value).data;
   const slugOf = (value: unknown) => slug.safeParse(value).data;
@@ -60,7 +60,7 @@ export function keysOf(record: unknown) {
   };
 }
 
-export type RecordKeys = ReturnType<typeof keysOf>;
+export type RecordKeys = ReturnType<typeof readKeys>;
 
 export function listOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];

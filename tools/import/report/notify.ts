@@ -47,7 +47,7 @@ export async function notify(
     try {
       const response = await fetch(url, {
         method: 'POST',
-        headers: headersOf(id, body, signer),
+        headers: signHeaders(id, body, signer),
         body,
         redirect: 'manual',
         signal: AbortSignal.timeout(DEADLINE_MS),
@@ -69,7 +69,11 @@ export async function notify(
 }
 
 /** All attempts have one id for the receiver. Each has its own time and signature. */
-function headersOf(id: string, body: string, signer: Webhook | undefined): Record<string, string> {
+function signHeaders(
+  id: string,
+  body: string,
+  signer: Webhook | undefined,
+): Record<string, string> {
   const now = new Date();
   return {
     'Content-Type': 'application/json',

@@ -51,7 +51,7 @@ function* stagedRows(
 ): Generator<string> {
   // A record without a value is removed.
   for (const { kind, key, now: row = {} } of records) yield stagedRow(kind, key, row);
-  const removalsFirst = listings.toSorted((a, b) => orderOf(a) - orderOf(b));
+  const removalsFirst = listings.toSorted((a, b) => rankWrite(a) - rankWrite(b));
   let place = newestChange;
   for (const { columns, change } of removalsFirst) {
     const { isNew, ...last } = change;
@@ -64,7 +64,7 @@ function* stagedRows(
   }
 }
 
-function orderOf({ listing }: Write): number {
+function rankWrite({ listing }: Write): number {
   return listing.status === 'hidden' ? 0 : 1;
 }
 

@@ -2,7 +2,7 @@
 
 import type { Source } from '../../../src/properties/source.ts';
 import type { Effect, RecordChange } from '../plan/types.ts';
-import { fileListingOf } from '../read/records.ts';
+import { toFileListing } from '../read/records.ts';
 
 /** Returns the text of the file. It hides the added listings, and removes the added records. */
 export function undoFile({ records, replaced, added }: Effect): string {
@@ -17,7 +17,7 @@ export function undoFile({ records, replaced, added }: Effect): string {
   return JSON.stringify({
     locations: restored('location'),
     amenities: restored('amenity'),
-    properties: [...replaced.map(fileListingOf), ...hidden],
+    properties: [...replaced.map(toFileListing), ...hidden],
     removed: gone,
   });
 }
@@ -31,7 +31,7 @@ function hiddenListing(
   restoredSlugs: ReadonlySet<string>,
   gone: { locations: readonly string[]; amenities: readonly string[] },
 ) {
-  const own = fileListingOf(listing);
+  const own = toFileListing(listing);
   const { id, slug, location_id } = own;
   return {
     ...own,
