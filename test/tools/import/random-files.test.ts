@@ -1,141 +1,237 @@
 /**
- * Random listings files: each is read without an exception, and an accepted one leaves a catalogue
- * that can be exported.
+ * Random listings files. Each is read without an exception. An accepted one changes no record
+ * outside it, leaves a catalogue whose exports change nothing, and can be undone.
  */
 
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import naughtyStrings from 'big-list-of-naughty-strings/blns.json' with { type: 'json' };
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { readListingsFile } from '../../../tools/import/file.ts';
 import { completeFile } from '../../../tools/import/read/complete.ts';
-import { fileOf, propertyOf } from '../../support/node/listings-file.ts';
+import { propertyOf } from '../../support/node/listings-file.ts';
 import { openMemoryImports } from '../../support/node/memory-imports.ts';
 
 const runs = (usual: number) => ({ numRuns: process.env.FULL ? usual * 8 : usual });
+
+const imports = openMemoryImports();
+const folder = mkdtempSync(join(tmpdir(), 'undo-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
 /** Reads a file, and completes its records without a store. */
-function read(text: string): string {
-  const file = readListingsFile(Buffer.from(text));
+function read(bytes: Uint8Array): string {
+  const file = readListingsFile(bytes);
   const stored = { locations: [], amenities: [], summaries: new Map() };
   if (file.kind === 'read') completeFile(file, stored, () => [], new Map());
   return file.kind;
 }
 
-const imports = openMemoryImports();
+it('any JSON and any bytes are read or rejected without an exception', () => {
+  const home = propertyOf({ slug: 'home' });
+  fc.assert(
+    fc.property(
+      fc.jsonValue({ maxDepth: 5 }),
+      fc.uint8Array({ maxLength: 100 }),
+      (value, bytes) => {
+        const documents = [{ ...home, description: { en: value } }, value];
+        for (const content of [value, { properties: documents }]) {
+          expect(['read', 'unreadable']).toContain(read(Buffer.from(JSON.stringify(content))));
+        }
+        expect(['read', 'unreadable']).toContain(read(new Uint8Array(bytes)));
+      },
+    ),
+    runs(150),
+  );
+});
+
+it('every naughty string stays unchanged, from the file to the feed', async () => {
+  const texts = naughtyStrings.filter((each) => each.trim() !== '');
+  const homes = texts.map((text, index) =>
+    propertyOf({ slug: `naughty-${index}`, name: text, description: { fr: text } }),
+  );
+  expect(await imports.load({ properties: homes })).toMatchObject({ code: 0, stderr: '' });
+  const rows = imports.rows(`SELECT document FROM properties WHERE slug LIKE 'naughty-%'`);
+  const shown = rows.map(({ document }) => JSON.parse(String(document)));
+  expect(new Set(shown.map(({ name }) => name))).toEqual(new Set(texts));
+  for (const { name, description } of shown) expect(description).toEqual({ fr: name });
+});
+
+const text = fc.constantFrom(
+  ...['', ' ', 'a', 'é', '😀\n', '<b>', '0', ' b', 'a;"b",c', 'd\r\ne'],
+  ...['=1+1', "'=1", '-5', '@x', "'quoted'", 'sep=;', '295.000'],
+);
+const texts = fc.record({ en: text, es: text, fr: text }, { requiredKeys: [] });
+const paths = ['Can Roig é', 'Can%20Roig%20%C3%A9', '1', 'a/../1', '2', 'a|b'];
+const url = fc.constantFrom(...paths).map((path) => `HTTPS://images.example.com/${path}.jpg`);
+const section = fc.constantFrom('hero', 'gallery');
+const photo = fc.record({ url, alt: texts, section }, { requiredKeys: ['url'] });
+const place = fc.constantFrom('bay', 'coast', 'hills');
+const amenity = fc.constantFrom('wifi', 'pool');
+const home = fc.record(
+  {
+    slug: fc.constantFrom('one', 'two', 'three'),
+    hid: fc.constantFrom('H-1', 'H-2', ''),
+    status: fc.constantFrom('listed', 'hidden'),
+    title: texts,
+    description: texts,
+    city: text,
+    photos: fc.array(photo, { maxLength: 2 }),
+    unique_features: fc.array(fc.record({ icon_slug: text, label: texts }), { maxLength: 2 }),
+    amenities: fc.uniqueArray(amenity),
+    location: place,
+    size: fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }),
+    price_from: fc.constantFrom(118000, 118000.5, 295.125, 1e21, null),
+    is_early_access: fc.boolean(),
+  },
+  { requiredKeys: ['slug', 'hid'] },
+);
+const edit = fc.record({
+  form: fc.constantFrom('file', 'pruned', 'patch', 'correction', 'sheet', 'status'),
+  homes: fc.uniqueArray(home, { selector: ({ slug }) => slug, minLength: 1, maxLength: 2 }),
+  places: fc.uniqueArray(place, { maxLength: 2 }),
+  amenities: fc.uniqueArray(amenity),
+  name: fc.constantFrom('One', 'Other'),
+  /** The stored record that a correction names by its id. */
+  pick: fc.nat(3),
+});
+type Edit = typeof edit extends fc.Arbitrary<infer E> ? E : never;
+
+type Row = { id: string; slug: string; hid: string | null };
+/** The listings without their locations and amenities, which have records of their own. */
+const rows = () =>
+  imports.rows(
+    `SELECT id, slug, source->>'$.hid' AS hid,
+       json_remove(source, '$.location', '$.amenities') AS source FROM properties`,
+  ) as Row[];
+const locations = () => imports.rows('SELECT * FROM locations') as Row[];
+
+/** Returns a file without ids, or one whose first records give new keys to stored ones by their ids. */
+function fileOf({ form, homes, places, amenities, name, pick }: Edit) {
+  const stored = { properties: rows(), locations: locations() };
+  const idOf = (kind: keyof typeof stored, index: number) =>
+    form === 'correction' && index === 0
+      ? { id: stored[kind][(index + pick) % stored[kind].length]?.id }
+      : {};
+  const required = { name, status: 'listed', display_order: 1 };
+  const entry = { section: 'gallery', web_visible: true, web_sort_order: 1 };
+  const shown = new Set([...places, ...homes.flatMap(({ location }) => location ?? [])]);
+  const had = new Set([...amenities, ...homes.flatMap((each) => each.amenities ?? [])]);
+  return {
+    locations: [...shown].map((slug, at) => ({
+      ...idOf('locations', at),
+      slug,
+      name: { en: name },
+    })),
+    amenities: [...had].map((slug) => ({ slug, label: { en: name } })),
+    properties: homes.map(({ photos = [], ...each }, index) => ({
+      ...required,
+      ...each,
+      ...idOf('properties', index),
+      photos: photos.map((one) => ({ ...(form !== 'patch' && entry), ...one })),
+    })),
+  };
+}
+
+function sheetOf({ homes }: Edit): string {
+  const lines = homes.map(({ size = 1, photos = [], ...each }) => {
+    const urls = photos.map((one) => one.url).join('|');
+    const cells = [each.slug, each.hid, each.city, Math.round(size % 9e9), each.title?.en, urls];
+    return cells.map((cell) => `"${String(cell ?? '').replaceAll('"', '""')}"`).join();
+  });
+  return ['slug,hid,city,size,title.en,photos', ...lines].join('\n');
+}
+
+/** Imports an edit. `file` is what it names. */
+function apply(each: Edit, ...options: string[]) {
+  const file = fileOf(each);
+  const patch = [...options, '--patch'];
+  const whole = [...options, '--allow-emptied'];
+  switch (each.form) {
+    case 'sheet':
+      return imports.loadSheet(sheetOf(each), ...options);
+    case 'status':
+      return imports.setStatus('sold_out', each.homes[0]?.slug ?? '', ...options);
+    case 'pruned':
+      return imports.load(file, ...whole, '--prune=all');
+    case 'correction':
+      return imports.load(file, ...(each.name === 'One' ? whole : patch));
+    default:
+      return imports.load(file, ...(each.form === 'file' ? whole : patch));
+  }
+}
 
 /** A sheet after it was opened and saved: the cells are quoted only where they must be. */
 function savedByExcel(sheet: string): string {
-  const delimiter = sheet.includes(';') && /^[^,]*;/.test(sheet) ? ';' : ',';
-  const rows: string[][] = parse(sheet, { delimiter, bom: true });
+  const delimiter = /^[^,]*;/.test(sheet) ? ';' : ',';
+  const cells: string[][] = parse(sheet, { delimiter, bom: true });
   const quoted = (cell: string) =>
     /[";,\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
-  return `\ufeff${rows.map((row) => row.map(quoted).join(delimiter)).join('\r\n')}\r\n`;
+  return `\ufeff${cells.map((row) => row.map(quoted).join(delimiter)).join('\r\n')}\r\n`;
 }
 
-describe('a listings file', () => {
-  it('of any JSON or bytes is read or rejected without an exception', () => {
-    const home = propertyOf({ slug: 'home' });
-    fc.assert(
-      fc.property(
-        fc.jsonValue({ maxDepth: 5 }),
-        fc.uint8Array({ maxLength: 100 }),
-        (value, bytes) => {
-          const documents = [{ ...home, description: { en: value } }, value];
-          for (const content of [value, { properties: documents }]) {
-            expect(['read', 'unreadable']).toContain(read(JSON.stringify(content)));
-          }
-          expect(['read', 'unreadable']).toContain(readListingsFile(new Uint8Array(bytes)).kind);
-        },
-      ),
-      runs(150),
+function expectOutsideUnchanged(each: Edit, file: ReturnType<typeof fileOf>, before: Row[]) {
+  const after = new Map(rows().map((row) => [row.id, row]));
+  const isNamed = (row: Row) =>
+    each.form === 'pruned' ||
+    file.properties.some((named) =>
+      'id' in named && named.id
+        ? named.id === row.id
+        : named.slug === row.slug || (named.hid !== undefined && named.hid === row.hid),
     );
-  });
+  for (const row of before) if (!isNamed(row)) expect(after.get(row.id)).toEqual(row);
+}
 
-  it('keeps every naughty string unchanged, from the file to the feed', async () => {
-    const texts = naughtyStrings.filter((each) => each.trim() !== '');
-    const homes = texts.map((text, index) =>
-      propertyOf({ slug: `naughty-${index}`, name: text, description: { fr: text } }),
-    );
-    expect(await imports.load({ properties: homes })).toMatchObject({ code: 0, stderr: '' });
-    const rows = imports.rows(`SELECT document FROM properties WHERE slug LIKE 'naughty-%'`);
-    const shown = rows.map(({ document }) => JSON.parse(String(document)));
-    expect(new Set(shown.map(({ name }) => name))).toEqual(new Set(texts));
-    for (const { name, description } of shown) expect(description).toEqual({ fr: name });
-  });
+async function expectExportsChangeNothing() {
+  const sheets = [await imports.exported(','), await imports.exported(';')];
+  const again = [await imports.load(await imports.exported())];
+  for (const sheet of [...sheets, ...sheets.map(savedByExcel)]) {
+    again.push(await imports.loadSheet(sheet));
+  }
+  for (const { stdout, stderr } of again) {
+    expect([stdout, stderr]).toEqual([expect.stringContaining('Nothing changed'), '']);
+  }
+}
 
-  const text = fc.constantFrom(
-    ...['', ' ', 'a', 'é', '😀\n', '<b>', '0', ' b', 'a;"b",c', 'd\r\ne'],
-    ...['=1+1', "'=1", '-5', '@x', "'quoted'", 'sep=;', '295.000'],
+const exported = async () => JSON.parse(await imports.exported());
+
+it('an edit changes no record outside it, can be exported, and is undone by the command that it prints', async () => {
+  const undo = join(folder, 'undo.json');
+  let undone = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(edit, { minLength: 3, maxLength: 4 }), async (edits) => {
+      imports.clear();
+      for (const [index, any] of edits.entries()) {
+        // Ids follow from keys at first, and a key is corrected then.
+        const each: Edit = { ...any, form: (['file', 'correction'] as const)[index] ?? any.form };
+        const [before, stored, places] = [await exported(), rows(), locations()];
+        const file = fileOf(each);
+        const { code, stdout } = await apply(each, '--undo', undo);
+        const command = /^To undo it: npm run import-listings -- (.*)$/m.exec(stdout)?.[1];
+        expect(command === undefined).toBe(code !== 0 || stdout.includes('Nothing changed'));
+        if (command === undefined) continue;
+        expectOutsideUnchanged(each, file, stored);
+        const named = file.locations.map((own) => ('id' in own ? own.id : own.slug));
+        const others = places.filter(
+          ({ id, slug }) => !named.includes(id) && !named.includes(slug),
+        );
+        expect(locations()).toEqual(expect.arrayContaining(others));
+        await expectExportsChangeNothing();
+        undone += 1;
+        expect(await imports.run(...command.split(' '))).toMatchObject({ code: 0 });
+        rmSync(undo);
+        const { properties, ...records } = await exported();
+        const ids = new Set(stored.map(({ id }) => id));
+        const isAdded = ({ id }: Row) => !ids.has(id);
+        const kept = properties.filter((row: Row) => !isAdded(row));
+        expect({ ...records, properties: kept }).toEqual(before);
+        for (const added of properties.filter(isAdded)) expect(added.status).toBe('hidden');
+        await apply(each);
+      }
+    }),
+    runs(30),
   );
-  const texts = fc.record({ en: text, es: text, fr: text }, { requiredKeys: [] });
-  const paths = ['Can Roig é', 'Can%20Roig%20%C3%A9', '1', 'a/../1', '2', '3'];
-  const url = fc.constantFrom(...paths).map((path) => `HTTPS://images.example.com/${path}.jpg`);
-  const section = fc.constantFrom('hero', 'gallery');
-  const photo = fc.record({ url, alt: texts, section }, { requiredKeys: ['url'] });
-  const listing = fc.record(
-    {
-      slug: fc.constantFrom('a', 'b', 'c'),
-      hid: fc.constantFrom('H-1', 'H-2', ''),
-      title: texts,
-      description: texts,
-      city: text,
-      photos: fc.array(photo, { maxLength: 2 }),
-      unique_features: fc.array(fc.record({ icon_slug: text, label: texts }), { maxLength: 3 }),
-      amenities: fc.subarray(['wifi']),
-      location: fc.constantFrom('bay', null),
-      size: fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }),
-      price_from: fc.constantFrom(118000, 118000.5, 295.125, 1e21, null),
-      is_early_access: fc.boolean(),
-    },
-    { requiredKeys: ['slug'] },
-  );
-
-  const listings = fc.uniqueArray(listing, { selector: ({ slug }) => slug, minLength: 1 });
-  const required = { name: 'Home', status: 'listed', display_order: 1 };
-  const entry = { section: 'gallery', web_visible: true, web_sort_order: 1 };
-  type Listing = typeof listing extends fc.Arbitrary<infer L> ? L : never;
-  const wholeOf = ({ hid: _, photos = [], ...each }: Listing) => ({
-    ...required,
-    ...each,
-    photos: photos.map((photo) => ({ ...entry, ...photo })),
-  });
-  const COLUMNS = 'slug,hid,city,size,location,title.en,description.fr,photos,amenities\n';
-  const rowOf = ({ size = 1, photos = [], ...each }: Listing) => {
-    const urls = photos.map((photo) => photo.url).join('|');
-    const texts = [each.title?.en, each.description?.fr, urls, each.amenities?.join('|')];
-    const cells = [each.slug, each.hid, each.city, Math.round(size % 9e9), each.location, ...texts];
-    return `${cells.map((cell) => `"${String(cell ?? '').replaceAll('"', '""')}"`).join(',')}\n`;
-  };
-
-  it.each([
-    [
-      'file',
-      (list: Listing[]) => imports.load({ properties: list.map(wholeOf) }, '--allow-emptied'),
-    ],
-    ['patch', (list: Listing[]) => imports.load({ properties: list }, '--patch')],
-    ['sheet', (list: Listing[]) => imports.loadSheet(COLUMNS + list.map(rowOf).join(''))],
-  ])('or %s that is accepted leaves a catalogue whose export changes nothing', async (_, load) => {
-    imports.clear();
-    const { properties: _none, ...records } = fileOf([]);
-    const homes = ['a', 'b', 'c'].map((slug) => ({ ...required, slug }));
-    await imports.load({ ...records, properties: homes });
-    let accepted = 0;
-    await fc.assert(
-      fc.asyncProperty(listings, async (list) => {
-        const { code, stdout } = await load(list);
-        if (code !== 0) return;
-        accepted += stdout.includes('Nothing changed') ? 0 : 1;
-        const sheets = [await imports.exported(','), await imports.exported(';')];
-        const again = [await imports.load(await imports.exported())];
-        for (const sheet of [...sheets, ...sheets.map(savedByExcel)]) {
-          again.push(await imports.loadSheet(sheet));
-        }
-        for (const { stdout, stderr } of again) {
-          expect([stdout, stderr]).toEqual([expect.stringContaining('Nothing changed'), '']);
-        }
-      }),
-      runs(40),
-    );
-    expect(accepted).toBeGreaterThan(5);
-  });
+  expect(undone).toBeGreaterThan(runs(30).numRuns);
 });
