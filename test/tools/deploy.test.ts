@@ -1,6 +1,6 @@
 /**
- * `npm run deploy` against a stand-in of Cloudflare: once as a program with the real wrangler, which
- * takes the stand-in for the real one, and in this process for its decisions.
+ * `npm run deploy` against a stand-in of Cloudflare: once with the real wrangler, which takes the
+ * stand-in for the real one, and with a replaced wrangler for its decisions.
  */
 
 import { execFileSync, spawn } from 'node:child_process';
@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { runWrangler } from '../../tools/cloudflare/wrangler.ts';
 import { migrationNames } from '../../tools/database/migrations.ts';
 import { command } from '../../tools/deploy.ts';
 import { CloudflareStandIn, type Fault } from '../support/cloudflare/stand-in.ts';
@@ -43,7 +44,12 @@ const set = (from: string, to: string) => CONFIG.replaceAll(from, to);
 const MISSPELT = set(`database_name = "${NAME}"`, `database_name = "${NAME}s"`);
 const inJurisdiction = (name: string) => set('JURISDICTION = ""', `JURISDICTION = "${name}"`);
 
-describe('the program, with the real wrangler', () => {
+/** Makes the programs and the API client of this process take the stand-in for Cloudflare. */
+function stubEnvironment(): void {
+  for (const [name, value] of Object.entries(cloudflare.environment)) vi.stubEnv(name, value);
+}
+
+describe('in a copy of the project', () => {
   let project: ProjectCopy;
   beforeEach(() => {
     project = new ProjectCopy();
@@ -52,8 +58,14 @@ describe('the program, with the real wrangler', () => {
   });
   afterEach(() => project.remove());
 
-  it('brings the service up from nothing', async () => {
-    const first = await project.run('deploy.ts', '--location', 'weur');
+  it('the real wrangler brings the service up from nothing', async () => {
+    stubEnvironment();
+    const { directory } = project;
+    // Its build, which takes as long, is that of `productionBundle`.
+    const wrangler: typeof runWrangler = async (args, options) =>
+      args.includes('--dry-run') ? { isDone: true, output: '' } : runWrangler(args, options);
+    const run: typeof command.run = (request) => command.run(request, { directory, wrangler });
+    const first = await runHere({ ...command, run }, '--location', 'weur');
     expect(first).toMatchObject({ code: 0, stderr: '' });
     const { account } = cloudflare;
     const database = account.database(NAME);
@@ -81,7 +93,7 @@ describe('the program, with the real wrangler', () => {
     expect(readdirSync(project.directory).filter((name) => /^\.scratch/.test(name))).toEqual([]);
   });
 
-  it.runIf(isFull)('deploys over a Worker, and keeps staging apart', async () => {
+  it.runIf(isFull)('the program deploys over a Worker, and keeps staging apart', async () => {
     const { account } = cloudflare;
     expect(await project.run('deploy.ts')).toMatchObject({ code: 0, stderr: '' });
     const first = account.served(NAME);
@@ -96,7 +108,7 @@ describe('the program, with the real wrangler', () => {
     expect(account.domains.every(({ service }) => service === NAME)).toBe(true);
   });
 
-  it('stops at a migration that does more than add, before any request', async () => {
+  it('the program stops at a migration that does more than add, before any request', async () => {
     project.write('migrations/9999_gone.sql', 'ALTER TABLE events DROP payload;');
     const { code, stderr } = await project.run('deploy.ts');
     expect({ code, stderr }).toEqual({
@@ -107,7 +119,7 @@ describe('the program, with the real wrangler', () => {
     expect(cloudflare.requests).toEqual([]);
   });
 
-  it('says where it was interrupted, and leaves no file', async () => {
+  it('the program says where it was interrupted, and leaves no file', async () => {
     const child = spawn(process.execPath, ['tools/deploy.ts'], {
       cwd: project.directory,
       env: { ...process.env, ...cloudflare.environment },
@@ -124,7 +136,7 @@ describe('the program, with the real wrangler', () => {
     expect(scratch()).toEqual([]);
   });
 
-  it.runIf(isFull)('says how to get credentials when there are none', async () => {
+  it.runIf(isFull)('the program says how to get credentials when there are none', async () => {
     const nowhere = { HOME: project.directory, XDG_CONFIG_HOME: project.directory };
     project.environment = { ...cloudflare.environment, CLOUDFLARE_API_TOKEN: '', ...nowhere };
     const { code, stderr } = await project.run('deploy.ts');
@@ -142,7 +154,7 @@ describe('deploy', () => {
     directory = mkdtempSync(join(tmpdir(), 'deploy-'));
     wranglerFails = undefined;
     configure(CONFIG);
-    for (const [name, value] of Object.entries(cloudflare.environment)) vi.stubEnv(name, value);
+    stubEnvironment();
   });
   afterEach(() => rmSync(directory, { recursive: true }));
 
