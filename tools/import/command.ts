@@ -1,7 +1,4 @@
-/**
- * `import-listings` and `set-status`, from their arguments to their exit code: each reads records,
- * imports them, and reports the outcome.
- */
+/** `import-listings` and `set-status`, from their arguments to their exit code. */
 
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';

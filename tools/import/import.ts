@@ -1,17 +1,17 @@
 /**
  * An import brings a listings file into the store, all of it or nothing, while the service keeps
- * serving. Its phases are functions, in folders of the same order:
+ * serving. Its phases are in folders of the same order:
  *
- *     read/    read     the stored records; a patch is merged into them
+ *     read/    read     the stored records; completes the file with them
  *     plan/    plan     the rows to write, and every problem
  *              compare  what changes, also for listings outside the file
- *              limits   rejects an import that empties too many listings
- *     write/   undo     the file that undoes the import, for the caller to keep
- *              stage    writes the rows into the staging table, batch by batch
+ *              limits   reject an import that empties too many listings
+ *     write/   undo     the file that undoes the import
+ *              stage    writes the rows into the staging table, in batches
  *              apply    one transaction, which fails if another import was applied since `read`
  *     report/  report   command.ts prints the outcome, and notifies the build hook
  *
- * A dry run skips `stage` and `apply`. An overtaken import begins again at `read`.
+ * A dry run ends after `limits`. An overtaken import begins again at `read`.
  */
 
 import { changeCursor } from '../../src/properties/changes.ts';
@@ -76,10 +76,7 @@ async function attemptImport(
   return acceptedImport(planned, effect, stored);
 }
 
-/**
- * Reports whether the import changes a response of the feed. An amenity is shown by its listings
- * only, and a location by its list too.
- */
+/** Reports whether a response of the feed changes. Locations have a list of their own. */
 function isShown({ records, writes }: Effect): boolean {
   return (
     records.some(({ kind }) => kind === 'location') || writes.some((each) => each.change.isNew)

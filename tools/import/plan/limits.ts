@@ -1,4 +1,4 @@
-/** The limits of an import: how many listings it may hide or empty, and how large one may be. Pure. */
+/** How many listings an import may hide or empty, and how large one may be. Pure. */
 
 import { counted, type ImportProblem, type RecordName, THE_FILE } from '../read/problem.ts';
 import type { Catalogue } from '../read/store.ts';

@@ -15,13 +15,12 @@ export type ImportOptions = {
   isDryRun: boolean;
   pruning?: Pruning;
   allowEmptied?: boolean;
-  /** Keeps the file that undoes the import. Called before an import that changes something. */
+  /** Keeps the file that undoes the import, before the import changes something. */
   saveUndo?: ((content: string) => void) | undefined;
   /** Called after each batch with the number of listings that have been through a phase. */
   onProgress: (phase: 'checked' | 'staged', done: number, total: number) => void;
 };
 
-/** A row with the record that it is made of. */
 export type PlannedRow = ListingRow & { record: FileRecord<unknown> };
 
 /** A location or amenity that an import changes. `old` is undefined if the store lacks it. */
@@ -39,9 +38,7 @@ export type Known = { locations: Map<string, Location>; amenities: Map<string, A
 
 export type Plan = {
   file: WholeFile;
-  /** All problems: of the file alone, of a merged patch, and against the store. */
   problems: ImportProblem[];
-  /** The records of the store, with those of the file in their place. */
   known: Known;
   records: RecordChange[];
   /** The rows of listings that the store lacks, or has from another source or other rules. */
@@ -51,7 +48,7 @@ export type Plan = {
   pruned: string[];
 };
 
-/** A stored record that the import changes, with its changes: `price_from 118000 → 121000`. */
+/** e.g. `price_from 118000 → 121000` of `casa-marea` */
 export type ChangedRecord = {
   /** The slug of a listing, or `location mallorca`. */
   name: string;
@@ -69,14 +66,14 @@ export type Findings = {
   emptied: Map<string, string[]>;
   /** A warning that the import causes → the slugs of its listings. */
   warnings: Map<string, string[]>;
-  /** The listings of the file that have a warning which they had before. */
+  /** The listings of the file whose warnings are not new. */
   warnedBefore: number;
 };
 
 export type Effect = {
   records: RecordChange[];
   writes: Write[];
-  /** The stored listings that the file changes or prunes, as they are before. */
+  /** The listings that the file changes or prunes, as they are stored before. */
   replaced: Source[];
   added: Source[];
   findings: Findings;

@@ -1,7 +1,4 @@
-/**
- * Completes the records of a file. A record of a patch is merged into the stored record that it
- * names by id, `hid` or slug; a record that names none is new. Every other record is whole. Pure.
- */
+/** Completes the records of a file. Those of a patch are merged into the stored ones. Pure. */
 
 import type * as z from 'zod';
 import { amenity } from '../../../src/properties/openapi/resource.ts';

@@ -1,7 +1,4 @@
-/**
- * Reads JSON, and finds the values that JSON.parse loses silently: the first of two fields with one
- * name, and the last digits of a large integer. Pure.
- */
+/** Reads JSON, and finds repeated fields and rounded integers, which JSON.parse loses. Pure. */
 
 import { visit } from 'jsonc-parser';
 import type { Fault } from './problem.ts';

@@ -1,4 +1,4 @@
-/** From bytes to texts, and from values to records: or every fault of them. Pure. */
+/** Parses texts and values, or finds their faults. Pure. */
 
 import type * as z from 'zod';
 import { pathOf } from '../../../src/http/errors.ts';

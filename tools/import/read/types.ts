@@ -1,4 +1,4 @@
-/** The records of a listings file: as they are read, and completed. */
+/** The records of a listings file. */
 
 import type { Amenity, Location } from '../../../src/properties/source.ts';
 import type { ImportProblem, RecordName } from './problem.ts';
@@ -18,7 +18,7 @@ export type ReadableFile = {
   kind: 'read';
   file: RawFile;
   problems: ImportProblem[];
-  /** Whether a record of a patch that names no stored listing is a problem, and no new listing. */
+  /** Whether a record that names no stored listing is a problem, and no new listing. */
   mustBeStored?: boolean;
   removed?: Removed | undefined;
 };
@@ -26,7 +26,7 @@ export type ReadableFile = {
 /** `unreadable`: some records could not be read, so the file is not compared with the store. */
 export type ReadFile = { kind: 'unreadable'; problems: ImportProblem[] } | ReadableFile;
 
-/** A whole record: its name in messages, the keys in it, and its value when it is valid. */
+/** A whole record, with its value when it is valid. */
 export type FileRecord<T> = {
   name: RecordName;
   keys: RecordKeys;

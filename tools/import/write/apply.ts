@@ -61,14 +61,12 @@ export class OutcomeUnknown extends Error {
   override readonly name = 'OutcomeUnknown';
 }
 
-/**
- * Applies all rows, or none. `isShown`: a response of the feed changes. Throws `OutcomeUnknown`, or the
- * fault that prevented it.
- */
+/** Applies all rows, or none. Throws `OutcomeUnknown`, or the fault that prevented it. */
 export async function apply(
   database: D1Database,
   { importId, rows }: Staged,
   lastImport: string | null,
+  /** Whether a response of the feed changes. */
   isShown: boolean,
 ): Promise<'applied' | 'overtaken'> {
   if (rows === 0) return 'applied';

@@ -35,10 +35,10 @@ export async function stage(
   return { importId, rows };
 }
 
-/** Removes the rows of an import that failed: on a full disk, other programs need their room. */
+/** Removes the rows of an import that failed, which would keep a full disk full. */
 export async function unstage(database: D1Database, importId: string): Promise<void> {
   const remove = database.prepare('DELETE FROM import_staging WHERE import_id = ?').bind(importId);
-  // The fault of the import is reported. The next import removes the rows too.
+  // The import's own fault is reported.
   await remove.run().catch(() => undefined);
 }
 
