@@ -83,7 +83,7 @@ async function run(
     const failed = `The deployment to ${environment ?? 'production'} failed at the ${progress.step}`;
     const known = KNOWN[progress.step].replace('--env=', `--env=${environment ?? ''}`);
     const again = `\`${formatCommand(environment, 'deploy')}\` may be repeated.`;
-    console.error(`${failed}: ${reason}.\n${known} ${again}`);
+    console.error(`${failed}: ${reason}${reason.endsWith('\n') ? '' : '.\n'}${known} ${again}`);
   };
   const reportAndEnd = (signal: NodeJS.Signals) => {
     report('it was interrupted');
@@ -184,9 +184,10 @@ async function getUploaded(
   const [, version] = /^Current Version ID: (\S+)$/m.exec(output) ?? [];
   if (isDone && version !== undefined) return version;
   const now = await findServed(account, deployment);
+  const earlier = before === undefined ? '' : `, and version ${before} still serves`;
   throw new UserError(
     now === before
-      ? 'wrangler has deployed no version, and the version before still serves'
+      ? `wrangler has deployed no version${earlier}`
       : `version ${now} is deployed, and a later step of wrangler failed: its domains may not lead to it`,
   );
 }

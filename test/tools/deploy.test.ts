@@ -242,7 +242,7 @@ describe('deploy', () => {
       ],
       ['cannot open ', () => mkdirSync(join(directory, `.scratch-${process.pid}-wrangler.json`))],
       [
-        'the bundle cannot be built\nCould not resolve "./missing.ts"',
+        'the bundle cannot be built\nCould not resolve "./missing.ts"\nNothing has changed.',
         () => {
           wranglerFails = 'build';
         },
@@ -286,7 +286,7 @@ describe('deploy', () => {
         : ['production', 'npm run deploy'];
       expect(code).toBe(1);
       expect(stderr).toContain(`The deployment to ${title} failed at the checks: ${message}`);
-      expect(stderr).toContain(`.\nNothing has changed. \`${command}\` may be repeated.\n`);
+      expect(stderr).toContain(`\nNothing has changed. \`${command}\` may be repeated.\n`);
       expect(contents()).toEqual(before);
     });
   });
@@ -312,7 +312,7 @@ describe('deploy', () => {
         'migrations: read replicas cannot be switched on (--no-replicas leaves them): code',
         MIGRATED,
       ],
-      ['the upload', 'before', 'upload: wrangler has deployed no version, and the', LIST],
+      ['the upload', 'before', 'upload: wrangler has deployed no version.', LIST],
       ['a step after the upload', 'after', 'upload: version ', LIST],
     ])('%s', async (_, fault, message, known) => {
       if (typeof fault === 'string') wranglerFails = fault;
@@ -336,6 +336,15 @@ describe('deploy', () => {
         stderr: `Cloudflare: its API responded with HTTP ${status}. The request is repeated.\n`,
       });
     });
+  });
+
+  it('names the version that still serves after a failed upload', async () => {
+    await expectDeployed();
+    wranglerFails = 'before';
+    const { id } = cloudflare.account.served(NAME);
+    expect((await deploy()).stderr).toContain(
+      `deployed no version, and version ${id} still serves.`,
+    );
   });
 
   it('finds its resources beside others of their names, and creates no second one', async () => {
