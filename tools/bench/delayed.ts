@@ -8,7 +8,8 @@ import type { Delays, Hop } from './latency.ts';
 
 type DelayedEnv = Env & { DELAYS: string };
 
-const calls = { counter: 0, d1: 0, kv: 0, edge: 0 };
+/** The calls since the last `GET /calls`, and the rows that D1 has read. */
+const calls = { counter: 0, d1: 0, rows: 0, kv: 0, edge: 0 };
 
 /** Other methods return an object that has such methods. */
 const REMOTE = /^(report|all|run|first|raw|batch|exec|get|put|delete|list|match)$/;
@@ -34,7 +35,11 @@ function delayed<T extends object>(object: T, hop: Hop, milliseconds: number): T
 async function wait(hop: Hop, milliseconds: number, call: () => unknown): Promise<unknown> {
   calls[hop] += 1;
   await scheduler.wait(milliseconds);
-  return call();
+  const result = await call();
+  for (const { meta } of hop === 'd1' ? [result as D1Result | D1Result[]].flat() : []) {
+    calls.rows += meta.rows_read;
+  }
+  return result;
 }
 
 /** The counter of the service, which starts late. */
@@ -64,7 +69,7 @@ export default {
   fetch(request: Request, env: DelayedEnv, ctx: ExecutionContext) {
     if (new URL(request.url).pathname === '/calls') {
       const counted = { ...calls };
-      Object.assign(calls, { counter: 0, d1: 0, kv: 0, edge: 0 });
+      Object.assign(calls, { counter: 0, d1: 0, rows: 0, kv: 0, edge: 0 });
       return Response.json(counted);
     }
     bindings ??= withDelays(env);

@@ -9,7 +9,7 @@ import { createTable, percentile } from './figures.ts';
 import { startFilled } from './fill.ts';
 import { nextAddress, send } from './load.ts';
 import { buildBundle, type Runtime } from './runtime.ts';
-import { type Call, FRESH_INGEST, feedCall, ingestCall } from './scenarios.ts';
+import { type Call, FRESH_INGEST, feedCall, ingestCall, readCall } from './scenarios.ts';
 
 /** The milliseconds of each hop: docs/explain/performance.md has the sources. */
 const HOPS = { counter: 15, d1: 30, kv: 20, edge: 7 } as const;
@@ -27,10 +27,10 @@ const SIZE = { listings: 200, events: 0 };
 const READ_LIMIT = 100;
 
 const count = z.int().min(0);
-const callCounts = z.object({ counter: count, d1: count, kv: count, edge: count });
+const callCounts = z.object({ counter: count, d1: count, rows: count, kv: count, edge: count });
 
 const table = createTable(
-  'milliseconds                       |   object |    p50 |    p95 | longest | counter |    D1 |    KV |  edge',
+  'milliseconds                       |   object |    p50 |    p95 | longest | counter |    D1 |  rows |    KV |  edge',
 );
 
 /** The clients come one after the other. */
@@ -51,13 +51,51 @@ export async function measureLatency(clients: Clients): Promise<void> {
   const hops = Object.entries(HOPS).map(([hop, milliseconds]) => `${hop} ${milliseconds}`);
   console.log(`Milliseconds added to each call: ${hops.join(', ')}.`);
   console.log(`A starting object takes ${START_MS} ms to start.`);
-  console.log('The last four columns are calls per request.\n');
+  console.log('The last columns are calls, and rows that D1 read, per request.\n');
   table.printHead();
   for (const visit of listVisits(clients)) {
     await measureVisit(visit, running, 0);
     await measureVisit(visit, starting, START_MS);
   }
   await Promise.all([running.stop(), starting.stop()]);
+  await measureSite(script);
+}
+
+/** The pages of an ordinary site, each requested again when its check would have ended. */
+const SITE = {
+  calls: [
+    ...['', '?type=beach', '/home-3?locale=en'].map((path) => feedCall(path)),
+    readCall('/api/v1/web/locations'),
+    ...Array.from({ length: 22 }, (_, index) => feedCall(`/home-${5 * index}`)),
+  ],
+  checkSeconds: 4,
+  roundMs: 5_200,
+  rounds: 4,
+};
+
+/** Measures a site's pages after a round of warming, with the memory of an isolate or without. */
+async function measureSite(script: string): Promise<void> {
+  for (const [name, vars] of [
+    ['pages of an ordinary site', {}],
+    ['the same, edge cache alone', { FEED_MEMORY_BYTES: '0' }],
+  ] as const) {
+    const seconds = { FEED_CACHE_SECONDS: String(SITE.checkSeconds) };
+    const runtime = await startDelayed(script, 0, { ...seconds, ...vars });
+    for (const call of SITE.calls) await sendVisit(runtime, { call, requests: 1 });
+    await takeCalls(runtime);
+    const replies: Awaited<ReturnType<typeof sendVisit>> = [];
+    for (let sent = 0; sent < SITE.rounds * SITE.calls.length; sent += 1) {
+      const call = SITE.calls[sent % SITE.calls.length] ?? feedCall('');
+      const pause = sleep(SITE.roundMs / SITE.calls.length);
+      replies.push(...(await sendVisit(runtime, { call, requests: 1 })));
+      await pause;
+    }
+    const times = replies.map(({ milliseconds }) => milliseconds);
+    printLine(name, 'running', times, await takeCalls(runtime));
+    const waiting = replies.filter(({ timings }) => timings.includes('database')).length;
+    console.log(`${((100 * waiting) / replies.length).toFixed(1)} % of them waited for D1.`);
+    await runtime.stop();
+  }
 }
 
 /** `fresh=true` bypasses the caches. */
@@ -129,7 +167,10 @@ function printLine(
 }
 
 /** Sends the requests of a new client. */
-async function sendVisit({ url }: Runtime, { call, requests, isAtOnce }: Visit) {
+async function sendVisit(
+  { url }: Runtime,
+  { call, requests, isAtOnce }: Pick<Visit, 'call' | 'requests' | 'isAtOnce'>,
+) {
   const address = nextAddress();
   const sendOne = () => send(url, call, address);
   if (isAtOnce) return Promise.all(Array.from({ length: requests }, sendOne));

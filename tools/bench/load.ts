@@ -34,6 +34,9 @@ export async function measureRate(url: URL, call: Call, seconds: number): Promis
   return (responses * 1_000) / (performance.now() - startedAt);
 }
 
+/** `timings` is the header `Server-Timing`. */
+type Reply = { status: number; milliseconds: number; timings: string };
+
 /** Sends one request of a client, and reads the response to its end. */
 export function send(
   url: URL,
@@ -43,10 +46,12 @@ export function send(
   const key = hasFreshKeys && { 'Idempotency-Key': crypto.randomUUID() };
   const headers = { ...call.headers, ...key, 'CF-Connecting-IP': address };
   const startedAt = performance.now();
-  return new Promise<{ status: number; milliseconds: number }>((resolve, reject) => {
+  return new Promise<Reply>((resolve, reject) => {
     const sent = request(`${url.origin}${path}`, { agent, method, headers }, (response) => {
-      const { statusCode: status = 0 } = response.resume();
-      response.on('end', () => resolve({ status, milliseconds: performance.now() - startedAt }));
+      const { statusCode: status = 0, headers } = response.resume();
+      const timings = String(headers['server-timing']);
+      const end = () => ({ status, milliseconds: performance.now() - startedAt, timings });
+      response.on('end', () => resolve(end()));
     });
     sent.on('error', reject).end(body);
   });
