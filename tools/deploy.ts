@@ -153,25 +153,17 @@ async function check({ environment, mayCreate }: Request, { directory, wrangler 
   await requireOwnDomains(account, deployment);
   const found = await findResources(account, deployment);
   const before = await findServed(account, deployment);
-  requireNames(deployment, found.missing, before === undefined || mayCreate);
+  if (found.missing.length > 0 && before !== undefined && !mayCreate) {
+    throw new UserError(
+      `the account has no ${found.missing.join(' and no ')}, and the Worker ${deployment.worker} serves already. Is a name in wrangler.toml misspelt? To make a new and empty one: \`${formatCommand(environment, 'deploy', '--create')}\``,
+    );
+  }
   if (found.database !== undefined) {
     const database = restDatabase(account, found.database.id);
     await rejectUnfinishedRestore(database);
     await rejectOtherTables(database, deployment.databaseName);
   }
   return { deployment, account, found, before };
-}
-
-/** A misspelt name must not make a second, empty database or namespace. */
-function requireNames(
-  { environment, worker }: Deployment,
-  missing: readonly string[],
-  mayCreate: boolean,
-): void {
-  if (missing.length === 0 || mayCreate) return;
-  throw new UserError(
-    `the account has no ${missing.join(' and no ')}, and the Worker ${worker} serves already. Is a name in wrangler.toml misspelt? To make a new and empty one: \`${formatCommand(environment, 'deploy', '--create')}\``,
-  );
 }
 
 /** Returns the id of the uploaded version. Throws a `UserError` that says what serves instead. */
