@@ -32,7 +32,7 @@ const httpUrl = () =>
     .url({ protocol: /^https?$/, error: 'must be an http(s) URL', abort: true })
     .refine((url) => /^https?:\/\/[^/\\]/i.test(url), { error: 'must be an http(s) URL' });
 
-/** The site that shows the listings, without a trailing slash. The import reads it too. */
+/** The site that shows the listings, without a trailing slash. */
 export const publicSiteUrl = () =>
   httpUrl()
     .refine((url) => !/[?#]/.test(url), { error: 'must have no query and no fragment' })
@@ -127,7 +127,7 @@ const REPLACEMENTS: Readonly<Record<string, string>> = {
 
 const configs = new WeakMap<Env, Config>();
 
-/** Returns the configuration. Never throws: malformed vars are among its `faults`. */
+/** Never throws: malformed vars are among its `faults`. */
 export function configOf(env: Env): Config {
   const known = configs.get(env);
   if (known !== undefined) return known;
@@ -172,7 +172,7 @@ function sentencesOf(error: z.ZodError | undefined): string[] {
   return (error?.issues ?? []).map(({ path, message }) => `${path.join('.')} ${message}`);
 }
 
-/** Parses a JSON Web Key Set (RFC 7517 section 5). A private key is malformed. */
+/** A private key is malformed (RFC 7517 section 5). */
 function parseJwks(text: string, context: z.RefinementCtx) {
   const publicKey = z
     .looseObject({ kty: z.enum(['RSA', 'EC', 'OKP']) })
@@ -185,10 +185,7 @@ function parseJwks(text: string, context: z.RefinementCtx) {
   }
 }
 
-/**
- * Reports whether a browser may send this origin (RFC 6454 section 6.2). Hybrid apps have other
- * schemes, e.g. `capacitor://localhost`.
- */
+/** RFC 6454 section 6.2. Hybrid apps have other schemes, e.g. `capacitor://localhost`. */
 function isOrigin(text: string): boolean {
   if (/^https?:/.test(text)) {
     return URL.canParse(text) && new URL(text).origin === text && !text.includes('*');

@@ -1,10 +1,8 @@
 /**
  * The `Authorization: Bearer` credential: a JWT of the identity provider (RFC 6750, RFC 7519), the
- * keys that verify it, and its permissions.
- *
- * The key set (RFC 7517) is a var, or jose fetches and caches it. While a fetch fails, the isolate
- * uses its last good key set. On Workers jose fetches for each request that finds no fresh keys
- * (`isCloudflareWorkers` in its jwks/remote.js), so the fetches of an isolate are bounded.
+ * keys that verify it, and its permissions. The key set (RFC 7517) is a var, or fetched: while a
+ * fetch fails, the isolate uses its last good one. On Workers jose fetches for each request that
+ * finds no fresh keys (`isCloudflareWorkers` in its jwks/remote.js), so fetches are bounded.
  */
 
 import {
@@ -29,7 +27,7 @@ import { logFault } from '../http/log.ts';
 const FETCH_DEADLINE_MS = 5_000;
 /** Then keys are fetched again, and a withdrawn key is rejected. */
 const FRESH_MS = 600_000;
-/** The pause between two fetches for an unknown `kid`, or after a failed fetch. */
+/** Between two fetches for an unknown `kid`, or after a failed fetch. */
 const COOL_DOWN_MS = 30_000;
 /** Fetches within `FETCH_DEADLINE_MS`. Further tokens are judged by the known keys. */
 const MAX_FETCHES = 4;
@@ -58,7 +56,7 @@ function findKeySet({ jwks, jwksUrl }: Config['jwt']): FindKey | undefined {
   return findKey;
 }
 
-/** Returns the key set at an address. It throws `KeySetUnavailable`. */
+/** The key set throws `KeySetUnavailable`. */
 function remoteSetAt(url: string): FindKey {
   let fetchedAt: readonly number[] = [];
   const find = createRemoteJWKSet(new URL(url), {
@@ -113,7 +111,7 @@ async function fetchUsableKeys(url: string, init: RequestInit): Promise<Response
 /** The allowed difference between the provider's clock and this one. */
 const CLOCK_TOLERANCE_SECONDS = 30;
 
-/** Asymmetric algorithms only: with a symmetric one, the published key could sign a token. */
+/** With a symmetric algorithm, the published key could sign a token. */
 const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
 
 /**
@@ -135,9 +133,8 @@ type Bearer =
   | { outcome: 'invalid'; fault: string };
 
 /**
- * Judges the `Authorization` header of a request. No token is valid unless issuer, audience and key
- * set are configured. Throws `KeySetUnavailable` when a token with valid claims needs keys that
- * cannot be fetched.
+ * Judges the `Authorization` header. No token is valid unless issuer, audience and key set are
+ * configured. Throws `KeySetUnavailable` if the keys for valid claims cannot be fetched.
  */
 export async function judgeBearer(
   authorization: string,
@@ -181,16 +178,16 @@ function invalid(fault: string): Bearer {
 const UNSECURED_HEADER = 'eyJhbGciOiJub25lIn0';
 
 /**
- * Throws jose's errors for a bad claim, before keys are fetched. So a token that is expired is a
- * 401 also while the provider fails. It proves nothing: the signature is verified later. jose
- * checks claims alone only in an unsecured JWT, so the payload gets the header of one.
+ * Throws jose's errors for a bad claim, before keys are fetched: an expired token is a 401 also
+ * while the provider fails. It proves nothing, because the signature is verified later. jose checks
+ * claims alone only in an unsecured JWT, so the payload gets the header of one.
  */
 function checkClaims(token: string, options: JWTClaimVerificationOptions): void {
   const [, payload] = token.split('.');
   UnsecuredJWT.decode(`${UNSECURED_HEADER}.${payload}.`, options);
 }
 
-/** Verifies a token. A token without a `kid` is tried with each key that fits its algorithm. */
+/** A token without a `kid` is tried with each key that fits its algorithm. */
 async function verify(
   token: string,
   findKey: FindKey,

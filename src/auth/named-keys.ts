@@ -1,8 +1,6 @@
 /**
- * The var `API_KEYS`: the configured keys, each with a name and scopes. `npm run api-key` makes
- * them.
- *
- * The var contains the SHA-256 of a key. A key has 256 random bits, so its hash does not reveal it.
+ * The var `API_KEYS`: the configured keys, which `npm run api-key` makes. It has the SHA-256 of a
+ * key. A key has 256 random bits, so its hash does not reveal it.
  */
 
 import * as z from 'zod';
@@ -20,10 +18,7 @@ const RESERVED_NAMES: readonly string[] = [FULL_ACCESS_CALLER, TOKEN_CALLER];
 const MAX_NAME_CHARACTERS = 40;
 const MAX_RATE_LIMIT = 60_000;
 
-/**
- * `expires` is the last day of the key, in UTC. `rate_limit` is the number of requests per window
- * that the key may send, in place of the limits of its address.
- */
+/** `expires` is the last day, in UTC. `rate_limit` counts in place of the limits by address. */
 export function keyFields() {
   const rateLimit = `must be a whole number from 1 to ${MAX_RATE_LIMIT}`;
   return {

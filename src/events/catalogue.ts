@@ -62,7 +62,7 @@ const currency = z
 
 /**
  * A dot-atom at a domain name (RFC 5321 section 4.1.2), in ASCII. zod's own pattern rejects some
- * characters of an atom, and domains whose last label begins with `xn--` (RFC 5891).
+ * atoms, and domains that end in `xn--…`.
  */
 const email = z.email({
   pattern:

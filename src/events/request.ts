@@ -66,8 +66,8 @@ export function parseIngestRequest(body: JsonObject): Parsed<IngestRequest> {
 const EVENT_ID_ADVICE = `is no longer a field: send the ${IDEMPOTENCY_KEY_HEADER} header, which sets the event's id`;
 
 /**
- * Text that a header can carry (RFC 9110 section 5.5). The runtime decodes bytes that are not UTF-8
- * to U+FFFD, so two such keys could be equal.
+ * Text that a header can carry (RFC 9110 section 5.5). Bytes that are not UTF-8 become U+FFFD, so
+ * two such keys could be equal.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it excludes them, as a field value does.
 const HEADER_VALUE = /^(?![ \t])[^\x01-\x08\x0a-\x1f\x7f\ufffd]*(?<![ \t])$/;
@@ -86,7 +86,7 @@ export type Identity = {
   reusedKeyEventId: string;
 };
 
-/** Returns the canonical JSON (RFC 8785) of a body in UTF-8, or a problem if it is too large. */
+/** Returns the canonical JSON (RFC 8785) in UTF-8, or a problem if it is too large. */
 export function canonicalBody(body: JsonObject): Parsed<Uint8Array> {
   const value = new TextEncoder().encode(canonicalize(body));
   if (value.length <= MAX_BODY_BYTES) return { ok: true, value };

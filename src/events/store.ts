@@ -124,7 +124,7 @@ export function pendingEvent(
   return { object: 'event', id: row.id, type: row.type, status: 'pending', created_at };
 }
 
-/** Returns the body of an event; undefined without its payload. */
+/** Undefined without its payload. */
 export function bodyOf(event: EventOfKey): unknown {
   const { type, aggregate_id, aggregate_type, payload } = event;
   if (payload === null) return undefined;
@@ -245,7 +245,7 @@ export type EventPage = {
   hasMore: boolean;
   /** The position of `resume_cursor`. No event between the page and it passes the filters. */
   resume: number;
-  /** The generation of the database, in which the positions are valid. */
+  /** The positions are valid in this generation. */
   generation: string;
 };
 
@@ -291,7 +291,7 @@ export function unknownAfterId(): ApiError {
   return validationError([{ path, field: path, message: 'must be the id of an existing event' }]);
 }
 
-/** `payload` is null if it is larger than its share of the page. */
+/** `payload` is null if it was left out. */
 type EventPageRow = Omit<
   typeof events.$inferSelect,
   'key_id' | 'fingerprint' | 'receipt' | 'payload'
@@ -332,12 +332,10 @@ const EVENT = statementOf(
 
 type Shape = Pick<EventPageRequest, 'order'> & { filters: EventFilters };
 
-/** Requests with the same order and the same names of filters share a statement. */
 const pageStatement = statementsOf(pageQuery, ({ order, filters }) =>
   [order, ...Object.keys(filters)].join(),
 );
 
-/** Binds each filter's value under the name of the filter. */
 function pageQuery({ order, filters: wanted }: Shape): SQL<EventPageRow> {
   const own = filters.filter(([name]) => name in wanted);
   const tables = own.flatMap(([, { from }]) => from ?? []);
@@ -353,7 +351,6 @@ function pageQuery({ order, filters: wanted }: Shape): SQL<EventPageRow> {
   });
 }
 
-/** Returns an event as JSON text; undefined without its payload. */
 function documentOf({ payload, ...row }: EventPageRow): string | undefined {
   if (payload === null) return undefined;
   const { aggregate_id, aggregate_type, received_from } = row;

@@ -18,7 +18,6 @@ export const events = sqliteTable(
     /** Milliseconds since the epoch. */
     created_at: integer().notNull(),
     received_from: text(),
-    /** Milliseconds since the epoch. */
     erased_at: integer(),
     /** JSON text. Last, because SQLite reads through a large text to reach a later column. */
     payload: text().notNull(),

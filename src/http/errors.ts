@@ -62,7 +62,7 @@ export class ApiError extends Error {
   }
 }
 
-/** 400 `validation_error`. `param` is the path of the first problem, if it has one. */
+/** 400 `validation_error`, about the first problem. */
 export function validationError(
   problems: readonly [Problem, ...Problem[]],
   options: { cause?: unknown } = {},
@@ -89,7 +89,7 @@ export function internalError(cause?: unknown, retryAfterSeconds?: number): ApiE
   });
 }
 
-/** Returns the names of a path without its indices, for `Problem.field`. */
+/** Leaves out the indices of a path, for `Problem.field`. */
 export function fieldOf(segments: readonly PropertyKey[]): string | undefined {
   return segments.filter((segment) => typeof segment === 'string').join('.') || undefined;
 }
@@ -97,7 +97,7 @@ export function fieldOf(segments: readonly PropertyKey[]): string | undefined {
 /** A name comes from the caller, and may be as long as the body. */
 export const MAX_PATH_CHARACTERS = 501;
 
-/** Joins a path with dots, and cuts a long one. */
+/** Cuts a long path. */
 export function pathOf(segments: readonly (string | number)[]): string {
   const path = segments.join('.').toWellFormed();
   return path.length < MAX_PATH_CHARACTERS

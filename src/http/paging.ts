@@ -9,7 +9,7 @@ import * as z from 'zod';
 import { wholeNumber, withMetadata } from '../schema.ts';
 import { ApiError } from './errors.ts';
 
-/** Raise it when the meaning of a position changes, to reject older cursors. */
+/** Raise it when the meaning of a position changes. */
 const VERSION = 2;
 const CHECK_BYTES = 8;
 /** The longest cursor has about 500 characters. */
@@ -118,7 +118,6 @@ function parseJson(text: Uint8Array): unknown {
   }
 }
 
-/** Returns the head of the filters' SHA-256 in hexadecimal; `""` without filters. */
 async function digestOfFilters({ filters }: CursorScope): Promise<string> {
   if (filters === undefined) return '';
   return (await checkOf(encoder.encode(JSON.stringify(filters)))).toHex();

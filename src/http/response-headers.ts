@@ -29,10 +29,7 @@ export function responseHeaders() {
   });
 }
 
-/**
- * A request id that can be sent back unchanged (RFC 9110 section 5.5). The runtime reads a value as
- * UTF-8, and replaces other bytes by U+FFFD.
- */
+/** Can be sent back unchanged: the runtime replaces bytes that are not UTF-8 by U+FFFD. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it excludes them, as a field value does.
 const REPEATABLE_ID = /^[^\x00-\x08\x0a-\x1f\x7f\ufffd]{1,200}$/u;
 

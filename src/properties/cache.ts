@@ -8,8 +8,7 @@
  * number. After a rewind (Time Travel), two imports may have raised it to the same number.
  *
  * The edge cache (Cache API) may evict an entry at any time, has no compare-and-set, and does
- * nothing on a `workers.dev` address. A fault of it is logged, and the request continues without
- * it.
+ * nothing on a `workers.dev` address. Its faults are logged.
  */
 
 import { LRUCache } from 'lru-cache';
@@ -24,40 +23,39 @@ const RENEWAL_PART = 3 / 4;
 const MAX_CLOCK_SKEW_MS = 5_000;
 const EDGE_DEADLINE_MS = 1_000;
 const EDGE_SECONDS = 604_800;
-/** The header of an edge entry with its check and those of other versions, as JSON. */
+/** The header of an edge entry with its check and others, as JSON. */
 const CHECKS = 'X-Checks';
 /** The key of the edge entry that has no response. */
 const SHARED_CHECK = 'check';
-/** With more imports in an hour, the age of an earlier response counts from its own read. */
 const MAX_CHECKS = 5;
 const TAG_BYTES = 16;
 const ENTRY_OVERHEAD_BYTES = 512;
-/** A larger response is cached at the edge only: it would evict many others. */
+/** A larger response is cached at the edge only. */
 const MAX_ENTRY_PART = 1 / 16;
 
 /** A version, and the start of the latest read that found it, in milliseconds since the epoch. */
 type Check = { readonly version: string; at: number };
 
-/** All responses of a version share its check. A missing listing, a 404, has no body. */
+/** All responses of a version share its check. A missing listing has no body. */
 export type FeedResponse =
-  /** A Blob, because a response copies bytes once more. The headers are of a 200 and of a 304. */
+  /** A Blob, because a response copies bytes once more. */
   { body: Blob; headers: Headers; check: Check } | { body?: never; headers?: never; check: Check };
 
 export type CachedResponse = {
   response: FeedResponse;
-  /** Whether the response has the current version. Its check may have ended. */
+  /** Whether it has the current version. */
   isNewest: boolean;
   /** `due`: the check is renewed. `stale`: served while D1 is slow or failed. `expired`: never. */
   state: 'current' | 'due' | 'stale' | 'expired';
-  /** The milliseconds until the response is stale; negative afterwards. */
+  /** Until the response is stale; negative afterwards. */
   ttlMs: number;
 };
 
 export class FeedCache {
-  /** The check of the current version, then those of earlier ones. */
+  /** The current version first. */
   #checks: Check[] = [];
   readonly #memory: LRUCache<string, FeedResponse>;
-  /** Part of an edge address, because versions with other rules share the edge cache. */
+  /** Part of an edge address: versions of the Worker share the edge cache. */
   readonly #rendering: string;
   readonly #currentMs: number;
   readonly #staleMs: number;
@@ -74,7 +72,7 @@ export class FeedCache {
     this.#staleMs = feedStaleSeconds * 1_000;
   }
 
-  /** Finds the newer one of the response in memory and the one that the edge cache has returned. */
+  /** Finds the newer one of the responses in memory and at the edge. */
   find(key: string, edge?: FeedResponse): CachedResponse | undefined {
     const memory = this.#memory.get(key);
     const isEdgeNewer = edge && (!memory || this.#rankOf(edge.check) < this.#rankOf(memory.check));
@@ -92,14 +90,13 @@ export class FeedCache {
     return { response, isNewest, state, ttlMs: Math.min(-1, leftMs) };
   }
 
-  /** Caches a response in memory, unless a newer one is there. */
   remember(key: string, response: FeedResponse): void {
     const known = this.#memory.get(key);
     if (known && this.#rankOf(known.check) < this.#rankOf(response.check)) return;
     this.#memory.set(key, response);
   }
 
-  /** Also learns the shared check, if the own one is due. Never rejects, takes a second at most. */
+  /** Also learns the shared check. Never rejects, and takes a second at most. */
   async findAtEdge(url: string, key: string): Promise<FeedResponse | undefined> {
     const finding = async () => {
       const isDue = this.#hasEnded(this.#checks[0], RENEWAL_PART);
@@ -125,8 +122,8 @@ export class FeedCache {
   }
 
   /**
-   * Reads D1, and learns the version of the result. A replica may lag: a read that finds neither
-   * the current version nor a newer one is repeated at the primary, which decides.
+   * Reads D1, and learns the version. A replica may lag: a read that finds neither the current
+   * version nor a newer one is repeated at the primary, which decides.
    */
   async read<Result extends { version: string }>(
     database: D1Database,
@@ -149,7 +146,7 @@ export class FeedCache {
     }
   }
 
-  /** Learns a check of another isolate. A rewind may have undone it if its time has ended. */
+  /** Learns a check of another isolate. After its time a rewind may have undone it. */
   #hear({ version, at }: Check): Check {
     // A time in the future is from a clock that was set back since.
     const heard = { version, at: at > Date.now() + MAX_CLOCK_SKEW_MS ? 0 : at };
@@ -180,7 +177,6 @@ export class FeedCache {
     await withDeadline(putting(), EDGE_DEADLINE_MS, 'edge cache write').catch(logEdgeFault);
   }
 
-  /** Also learns the checks of the entry. */
   async #matchAtEdge(url: string, key: string) {
     const entry = await caches.default.match(this.#addressOf(url, key));
     const stored: Check[] = JSON.parse(entry?.headers.get(CHECKS) ?? '[]');
@@ -188,14 +184,14 @@ export class FeedCache {
     return { entry, check };
   }
 
-  /** The Cache API takes addresses of the request's zone. No route serves these. */
+  /** In the request's zone, as the Cache API asks. No route serves it. */
   #addressOf(url: string, key: string): string {
     // A URL cannot be parsed if the Host header is no valid authority.
     const origin = URL.parse(url)?.origin ?? 'https://unknown.invalid';
     return `${origin}/api/.feed/${encodeURIComponent(`${this.#rendering} ${key}`)}`;
   }
 
-  /** Reports whether a part of the time of a check has ended, or the clock was set back since. */
+  /** Also if the clock was set back since. */
   #hasEnded(check: Check | undefined, part = 1): boolean {
     const ageMs = Date.now() - (check?.at ?? 0);
     return ageMs < -MAX_CLOCK_SKEW_MS || ageMs >= this.#currentMs * part;
@@ -208,7 +204,7 @@ export class FeedCache {
   }
 }
 
-/** Reports whether a version follows the current one, which is the first, and no later one. */
+/** The first of `known` is the current one. */
 function isNewer(version: string, known: readonly Check[]): boolean {
   const [generation, number] = version.split(' ');
   const all = known.map((check) => check.version.split(' '));

@@ -1,7 +1,7 @@
 /**
- * The list of changes. Each read is one round trip to the primary, so that it has every change of
- * an import that has ended. A listing has one place, that of its latest change. A reader without a
- * cursor gets every public listing, and the removals after its start.
+ * The list of changes, read from the primary, so that it has all of an import that has ended. A
+ * listing has one place, that of its latest change. A reader without a cursor gets every public
+ * listing, and the removals after its start.
  */
 
 import { sql } from 'drizzle-orm';

@@ -26,19 +26,19 @@ const EDGE_HEAD_START_MS = 20;
 const D1_HEAD_START_MS = 300;
 /** D1 has been seen to stall for more than a minute. */
 const STALL_MS = 2_000;
-/** For this time after a fault, D1 counts as failed before it is read. */
+/** After a fault, D1 counts as failed before it is read. */
 const FAULT_PAUSE_MS = 5_000;
-/** For this time after a fault, D1 counts as failed once a read is slow. */
+/** After a fault, D1 counts as failed once a read is slow. */
 const RECENT_FAULT_MS = 60_000;
-/** While D1 is slow, a response is served for this time after it became stale. */
+/** While D1 is slow, a response may be stale for this time. */
 const SLOW_GRACE_MS = 300_000;
-/** Then another request may renew the check: the first renewal has failed, or was cancelled. */
+/** Then the renewal was cancelled, and another request renews the check. */
 const RENEWAL_RETRY_MS = 6_000;
 
 type FeedOptions = {
-  /** The languages that every text is cut to; undefined for all of them. */
+  /** Undefined for all languages. */
   locale?: readonly string[] | undefined;
-  /** Reads the primary past both levels of the cache, and serves no stale response. */
+  /** Reads the primary, past the cache. */
   fresh?: boolean | undefined;
 };
 
@@ -62,7 +62,6 @@ type ServedResponse = {
 
 export class Feed {
   #cache: FeedCache | undefined;
-  /** The start of the renewal of the check. */
   #renewalAt = Number.NEGATIVE_INFINITY;
   /** D1's last failure or stall. */
   #faultAt = Number.NEGATIVE_INFINITY;
@@ -102,10 +101,10 @@ export class Feed {
   async #serveFromD1(call: FeedCall, edgeLookup: Promise<void>): Promise<ServedResponse> {
     const cacheStatus = `edge; fwd=${call.edge ? 'stale' : 'miss'}, ${forwardedByIsolate(call)}`;
     const reading = this.#readThrough(call);
-    // The read continues after a stale response was served, and is cached itself.
+    // The read continues after a stale response was served.
     call.c.executionCtx.waitUntil(reading.catch(() => undefined));
     try {
-      // Until 300 ms, and until 2 s: then D1 has stalled, which `#watch` notes as a fault.
+      // Until 300 ms, and until 2 s, when D1 has stalled.
       for (const waitMs of [D1_HEAD_START_MS, STALL_MS - D1_HEAD_START_MS]) {
         const response = await firstWithin(reading, waitMs, undefined);
         if (response) return { response, source: 'database', cacheStatus };
@@ -123,7 +122,7 @@ export class Feed {
     }
   }
 
-  /** Serves a cached response, if one may be. Another request may have cached one meanwhile. */
+  /** Another request may have cached a response meanwhile. */
   #serveCached(call: FeedCall, d1: D1State): ServedResponse | undefined {
     const { c, cache, key, edge } = call;
     const cached = cache.find(key, edge);
@@ -191,7 +190,7 @@ function isWithin(time: number, milliseconds: number): boolean {
   return ageMs >= 0 && ageMs < milliseconds;
 }
 
-/** Reports whether a cached response may be served in this state of D1. Pure. */
+/** Pure. */
 export function mayServe({ state, response, ttlMs }: CachedResponse, d1: D1State): boolean {
   if (state !== 'stale') return state !== 'expired';
   // A missing listing may have been published since.
@@ -199,7 +198,6 @@ export function mayServe({ state, response, ttlMs }: CachedResponse, d1: D1State
   return d1 === 'failed' || (d1 === 'slow' && -ttlMs <= SLOW_GRACE_MS);
 }
 
-/** Returns the part of `Cache-Status` (RFC 9211) of a memory without a current response. */
 function forwardedByIsolate({ cache, key }: FeedCall): string {
   return `isolate; fwd=${cache.find(key) ? 'stale' : 'miss'}`;
 }

@@ -7,7 +7,7 @@ export type Localized<T> = Partial<Record<(typeof LOCALES)[number], T>>;
 
 export type LocaleMap = Localized<string>;
 
-/** Makes a text of the value in each language, and leaves out the languages whose text is blank. */
+/** Leaves out the languages whose text is blank. */
 export function mapLocales<T>(
   map: Readonly<Localized<T>>,
   textOf: (value: T) => string,
@@ -29,7 +29,7 @@ export function inLanguages(document: string, locale: readonly string[]): string
   return JSON.stringify(cutTexts(JSON.parse(document), locale));
 }
 
-/** Cuts each text to the chosen languages, at any depth. Only a text has them as names. */
+/** Only a text has languages as names. */
 function cutTexts(value: unknown, locale: readonly string[]): unknown {
   if (Array.isArray(value)) return value.map((entry: unknown) => cutTexts(entry, locale));
   if (typeof value !== 'object' || value === null) return value;

@@ -7,8 +7,8 @@ import type { Source } from './source.ts';
 
 /**
  * The version of the rules, and a digest of what they make of the listings in
- * test/properties/rules.test.ts. A change of the rules needs a new version, which makes every
- * stored document out of date. Until then that test fails, and prints the line to write here.
+ * test/properties/rules.test.ts. After a change of the rules, that test fails, and prints the line
+ * to write here: a new version makes every stored document out of date.
  */
 export const RULES = { version: 3, digest: '9991b2f9bc2870e6' };
 
@@ -86,7 +86,6 @@ export function cardOf(listing: Property): PropertyCard {
 
 type Photo = Source['photos'][number];
 
-/** Returns the photo selected as hero, else the first visible one of section hero, else null. */
 function heroImageOf(source: Source): Property['hero_image'] {
   const selected = source.photos.find((photo) => photo.id === source.hero_photo_id);
   const hero = selected ?? webPhotosOf(source).find((photo) => photo.section === 'hero');
@@ -102,7 +101,6 @@ function galleryOf(source: Source): Property['gallery'] {
   }));
 }
 
-/** Returns the first web-visible video of type hero, else the first web-visible one, else null. */
 function videoUrlOf(source: Source): string | null {
   const videos = source.videos
     .filter((video) => video.web_visible)

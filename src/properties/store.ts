@@ -24,10 +24,7 @@ import { FILTER_COLUMNS, locations, properties } from './table.ts';
 /** A kind of response that is cached under its request: equal requests have equal JSON texts. */
 export type FeedKind<Request> = {
   name: string;
-  /**
-   * Reads the version of the catalogue and the response in all languages, as JSON text, in one
-   * round trip. The text is undefined for a missing listing.
-   */
+  /** Reads the version of the catalogue and the JSON text, undefined for a missing listing. */
   find(
     session: D1DatabaseSession,
     publicSiteUrl: string,
@@ -180,10 +177,8 @@ const pageStatement = statementsOf(pageQuery, ({ representation, filters }) =>
   [representation, filters.status.length, ...namesOf(filters)].join(),
 );
 
-/** The filters that compare a column with one value. */
 const EXACT_FILTERS = [...FILTER_COLUMNS, 'location'] as const;
 
-/** Returns the names of the exact filters that a request has. */
 function namesOf(filters: FeedFilters) {
   return EXACT_FILTERS.filter((name) => filters[name] !== undefined);
 }
@@ -193,8 +188,7 @@ const LOCATION_ID = sql`
   (select ${locations.id} from ${locations} where ${locations.slug} = ${placeholder('location')})`;
 
 /**
- * Selects a page, and the listing after it. Each status is one range of one index, and SQLite
- * merges the ranges:
+ * Selects a page, and the listing after it. SQLite merges the range of each status:
  *
  *     select display_order, id, … from properties
  *     where (display_order, id) > (?, ? || ' ') and status = ? and type = ?

@@ -1,7 +1,6 @@
 /**
  * One client's requests in one window, counted by this isolate and reported to the client's object.
- * A request reserves its place before it calls the object, so that concurrent requests never exceed
- * the limit.
+ * A request reserves its place before it calls, so that concurrent ones never exceed the limit.
  */
 
 import type { Context } from 'hono';
@@ -16,18 +15,16 @@ const UNREPORTED_DIVISOR = 5;
 /** The most of both. So 20 isolates let 8 % more than a limit of 6,000 pass, not 137 %. */
 const MAX_UNSENT = 25;
 const MAX_UNREPORTED = 60;
-/** The longest wait for the object. Then it counts as failing. */
+/** Then the object counts as failing. */
 const CALL_DEADLINE_MS = 300;
-/** The pause between two reports to an object that fails. */
+/** Between two reports to an object that fails. */
 const PROBE_PAUSE_MS = 1_000;
 
 type Tally = {
   passed: number;
-  /** Requests that wait for the object. */
   reserved: number;
-  /** The count of the last report. */
   sent: number;
-  /** The greatest count that the object has confirmed. */
+  /** The greatest confirmed count. */
   reported: number;
   /** The requests of all other isolates, from the object's replies. */
   others: number;
@@ -48,7 +45,7 @@ function decide(
   return unsent >= Math.min(twelfth, MAX_UNSENT) ? 'report' : 'pass';
 }
 
-/** `client` names the object. `limit` is the number of requests per window. */
+/** `client` names the object. */
 type Quota = { client: string; counter: CounterName; limit: number };
 
 /** `called`: has not replied since the call `at` a time, and counts as failing 300 ms later. */
@@ -75,12 +72,11 @@ export class ClientWindow {
     this.#object = former.#object;
   }
 
-  /** Reports whether the window has ended, or began by a clock that was set back. */
+  /** Also if the clock was set back since. */
   hasEnded(now: number): boolean {
     return Math.abs(now - this.#beganAt) >= WINDOW_MS;
   }
 
-  /** The requests left as far as this isolate knows, and the seconds until the window ends. */
   stateAt(now: number): { remaining: number; resetSeconds: number } {
     const { passed, reserved, others } = this.#tally;
     const remaining = Math.max(0, this.#quota.limit - passed - reserved - others);
@@ -120,7 +116,7 @@ export class ClientWindow {
     return verdict;
   }
 
-  /** Reports the count so far, or the number of a request that wants a place. Never rejects. */
+  /** Never rejects. */
   async #report(env: Env, count: number, wantsPlace: boolean): Promise<Verdict> {
     const { client, counter, limit } = this.#quota;
     const now = Date.now();

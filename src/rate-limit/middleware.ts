@@ -23,11 +23,9 @@ type Options = {
 };
 
 /**
- * Rejects with 429 `rate_limit_exceeded`, and sets both header families on every counted response:
- * `X-RateLimit-*`, and the IETF draft's (draft-ietf-httpapi-ratelimit-headers-10).
- *
- * A key with a limit of its own has one counter for all routes. All other requests are counted by
- * address, those with an invalid key too.
+ * Rejects with 429 `rate_limit_exceeded`. Sets two families of headers: `X-RateLimit-*`, and those
+ * of draft-ietf-httpapi-ratelimit-headers-10. A key with a limit of its own has one counter for all
+ * routes; all other requests are counted by address.
  *
  * @example app.use(rateLimit({ ingestPaths: ['/api/public/events/ingest'], findOwnLimit }))
  */
@@ -54,7 +52,6 @@ export function rateLimit({ ingestPaths, findOwnLimit }: Options) {
       window = new ClientWindow({ client, counter, limit }, now, window);
       windows.set(key, window, { size: 1 });
     }
-
     // Feed read, 1.
     const verdict = await window.count(c, now);
     if (verdict === 'passed') {

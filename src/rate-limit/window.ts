@@ -1,7 +1,6 @@
 /**
- * The arithmetic of a client's object. Each isolate reports its count so far, and the object adds
- * up the greatest count of each isolate (a grow-only counter). So a report may be repeated, late or
- * lost.
+ * The arithmetic of a client's object: a grow-only counter. Each isolate reports its count so far,
+ * and the object adds up the greatest counts, so a report may be repeated, late or lost.
  */
 
 export const WINDOW_SECONDS = 60;
@@ -12,17 +11,14 @@ export type CounterName = 'default' | 'ingest';
 export type Report = {
   /** A random id of the isolate's window: a restarted isolate hides no count. */
   record: string;
-  /** The record of the isolate's previous window. */
   formerRecord?: string | undefined;
-  /** The requests of the record so far. A request that wants a place has its own number here. */
+  /** The requests so far. A request that wants a place has its own number here. */
   count: number;
-  /** The age of the window. Clocks differ. */
+  /** Of the window: clocks differ. */
   ageMs: number;
-  /** Whether a request waits for a place. */
   wantsPlace: boolean;
 };
 
-/** `own` is the count of the reported record. */
 type Reply = { isGranted: boolean; own: number; others: number; ageMs: number };
 
 /** A window in the object. Times are in milliseconds since the epoch, by the object's clock. */
@@ -36,10 +32,7 @@ export type ObjectWindow = {
   changes: number;
 };
 
-/**
- * Adds a report to its window. Grants a place while the total with its number is within the limit.
- * A late call for a place counts nothing twice, because the greatest number is kept.
- */
+/** Adds a report. Grants a place while the total with the request's number is within the limit. */
 export function addReport(
   known: ObjectWindow | undefined,
   report: Report,
@@ -71,8 +64,7 @@ const HALF_WINDOW_MS = WINDOW_MS / 2;
 type WindowOfReport = { kind: 'current' | 'next'; window: ObjectWindow } | { kind: 'late' };
 
 /**
- * Finds the window that a report belongs to. Reports take time, so the object's window ends later
- * than an isolate's. An example with a known window that began at 0 s:
+ * Finds the window of a report. The known one may have begun at 0 s, e.g.
  *
  *     at 59 s   a record that the window has, or that began at 20 s: current
  *     at 59 s   a record whose former record the window has: next

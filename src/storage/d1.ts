@@ -29,7 +29,6 @@ const TRANSIENT_FAULTS = [
   // Seen in the field, of a read replica.
   'Replica disconnected from primary',
   "Can't read from request stream because client disconnected",
-  // Caused by a long queue; a fresh object has none.
   'storage operation exceeded timeout which caused object to be reset',
   // Seen in the field, as `D1_ERROR: internal error; reference = ...`.
   'internal error',
@@ -38,10 +37,10 @@ const TRANSIENT_FAULTS = [
 ];
 const TRANSIENT_FAULT = new RegExp(TRANSIENT_FAULTS.join('|'), 'i');
 
-/** The texts of an overloaded database: a retry would add to the load. */
+/** A retry would add to the load. */
 const OVERLOADED = /overloaded|exceeded its memory limit|exceeded its CPU time limit/i;
 
-/** The texts of a local database, which an import locks for seconds. */
+/** A local database, which an import locks for seconds. */
 const LOCKED = /SQLITE_BUSY|database is locked|Failed to get session commit token/i;
 
 /** Reads within 5 s in all. Throws 500 `internal_error` with `Retry-After` when D1 fails. */
@@ -125,7 +124,7 @@ async function retryTransientFaults<T>(
   }
 }
 
-/** Returns the milliseconds until the retry, or undefined when there is none. */
+/** In milliseconds; undefined for no retry. */
 function pauseAfter(error: unknown, attempt: number, elapsedMs: number): number | undefined {
   if (hasText(error, LOCKED)) {
     const pause = LOCKED_PAUSE_MS * (0.5 + 0.5 * Math.random());
@@ -142,7 +141,6 @@ export function isTransientFault(error: unknown): boolean {
   return hasText(error, LOCKED) || hasText(error, TRANSIENT_FAULT);
 }
 
-/** Searches the causes too: Drizzle wraps the errors of D1. */
 function hasText(error: unknown, text: RegExp): boolean {
   if (!(error instanceof Error)) return false;
   return text.test(error.message) || hasText(error.cause, text);

@@ -1,15 +1,13 @@
 /**
- * SQL statements, compiled once per isolate: Drizzle takes longer to compile a statement than D1
- * takes to bind its values. Lists read keyset pages, the rows after a position in their order, with
- * one statement:
+ * SQL statements, compiled once per isolate: to compile takes longer than to bind. A list reads the
+ * rows after a position:
  *
  *     select display_order, id, … from properties
  *     where status = 'listed' and (display_order, id) > (7, '0b8e…' || ' ')
  *     order by display_order, id limit 25 + 1
  *
- * A page has at most `limit` items and 4 MiB. The statement leaves out each text larger than 8 MiB
- * / `limit`, and the page ends before it. If it is the first text, it is read again, and is alone
- * on its page.
+ * A page has at most `limit` items and 4 MiB. It ends before a text larger than 8 MiB / `limit`. If
+ * that is the first text, it is read again, and is alone on its page.
  */
 
 import { fillPlaceholders, type Query, SQL, type SQLWrapper, sql } from 'drizzle-orm';
@@ -41,20 +39,14 @@ export const placeholder = (name: string) => sql`${sql.placeholder(name)}`;
 /** Name of a `placeholder` → value. A value without a placeholder may be undefined. */
 type Values = Readonly<Record<string, string | number | null | undefined>>;
 
-/** A D1 database, or a session of one. */
 export type Connection = Pick<D1Database, 'prepare'>;
 
-/** A compiled statement. Drizzle infers `Row` from the tables. */
 type Statement<Row> = {
-  /** Binds a value to each placeholder. */
   bindTo(connection: Connection, values: Values): D1PreparedStatement;
   rows(connection: Connection, values: Values): Promise<Row[]>;
 };
 
-/**
- * A query of Drizzle's builder, or whole SQL. Columns have their names of the database, so D1
- * returns rows of the result type.
- */
+/** A query of Drizzle's builder, or whole SQL. Columns have their names of the database. */
 type TypedQuery<Row> = SQL<Row> | { toSQL(): Query; readonly _: { readonly result: Row[] } };
 
 export function statementOf<Row>(query: TypedQuery<Row>): Statement<Row> {
@@ -87,7 +79,6 @@ type Item<Row> = { row: Row; document: string };
 type Page<Row> = { items: Item<Row>[]; next: Row | undefined };
 
 type List = {
-  /** The selected columns, besides those of the order. */
   columns: SQL;
   from: SQLWrapper;
   /** The condition of each range. SQLite reads each from one index, and merges them. */
@@ -99,7 +90,7 @@ type List = {
   after?: SQL;
 };
 
-/** Makes the statement of a page and the next row. `Row` has the columns of the order too. */
+/** Selects a page and the next row. `Row` has the columns of the order too. */
 export function keysetPage<Row>({
   columns,
   from,
@@ -138,10 +129,9 @@ type PageRequest<State, Row> = {
   /** Selects one row about the database, in the batch of the page. */
   state: Statement<State>;
   page: Statement<Row>;
-  /** The values of both statements. */
   values: Values;
   limit: number;
-  /** Makes the JSON text of a row; undefined if the text was left out. */
+  /** Undefined if the text was left out. */
   documentOf: (row: Row) => string | undefined;
 };
 
@@ -169,7 +159,6 @@ export async function readPage<State, Row>(
   return { state, items, next: found.length > 1 ? items[0]?.row : undefined };
 }
 
-/** Ends the page at `limit` items, or at its bound in bytes. */
 function takePage<Row>(
   rows: readonly Row[],
   limit: number,

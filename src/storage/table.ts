@@ -7,14 +7,11 @@ import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 export const databaseIdentity = sqliteTable('database_identity', {
   /** Names the database and its restored copies, which share a ledger: 32 hexadecimal digits. */
   lineage: text().primaryKey(),
-  /**
-   * Names an uninterrupted history: 32 random hexadecimal digits. `restore` and `after-time-travel`
-   * begin a new one, in which a position may be another row's: resume cursors contain it.
-   */
+  /** Names a history: `restore` and `after-time-travel` begin a new one. 32 random digits too. */
   generation: text().notNull(),
   /** Raised by each import that changes a response of the feed. */
   catalogue_number: integer().notNull().default(0),
-  /** The id of the import that raised the number: after a rewind, another import may raise it. */
+  /** The import that raised the number: after a rewind, another one may. */
   catalogue_import: text().notNull().default(''),
   /** The version of the catalogue, which src/properties/cache.ts describes. */
   catalogue_version: text()
