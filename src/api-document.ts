@@ -5,6 +5,7 @@ import { eventChapter } from './events/openapi/chapter.ts';
 import { healthChapter } from './health/openapi/chapter.ts';
 import { type DocumentForm, writeDocument } from './openapi/document.ts';
 import { propertyChapter } from './properties/openapi/chapter.ts';
+import { localeName } from './properties/openapi/resource.ts';
 import { WINDOW_SECONDS } from './rate-limit/window.ts';
 
 const CHAPTERS = [propertyChapter, eventChapter, healthChapter];
@@ -17,9 +18,19 @@ A public feed of property listings, and domain events that are each stored once.
 **Errors.** Every error has the same body: branch on \`error.code\`. \`X-Should-Retry\` says whether to send the same request again, and \`Retry-After\` how many seconds to wait. Send each event with an \`Idempotency-Key\`: then a repeated request stores it once. An unknown path is a 404, and another method is a 405 with \`Allow\`. HEAD is GET without a body.
 
 **Limits.** A client address may send 100 requests in ${WINDOW_SECONDS} seconds, and 200 further requests that send events, unless this deployment has other limits or the key has a limit of its own. \`X-RateLimit-Remaining\` is the number of requests left.
+
+**Other headers.** No cache may store a response (\`Cache-Control: no-store\`) unless the operation says so. Every response has the security headers \`X-Content-Type-Options\`, \`Strict-Transport-Security\`, \`Referrer-Policy\`, \`Content-Security-Policy\` and \`Cross-Origin-Resource-Policy\`. \`Server-Timing\` has the milliseconds of the calls that the service waited for. Origins of \`CORS_ORIGINS\` get the headers of CORS, and \`Vary\`.
 `.trim();
 
 /** Makes the document. */
 export function createOpenApiDocument(form: DocumentForm = 'open') {
-  return writeDocument({ introduction: INTRODUCTION, chapters: CHAPTERS, securitySchemes }, form);
+  return writeDocument(
+    {
+      introduction: INTRODUCTION,
+      chapters: CHAPTERS,
+      securitySchemes,
+      schemas: { Locale: localeName },
+    },
+    form,
+  );
 }

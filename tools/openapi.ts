@@ -16,6 +16,8 @@ Exit codes: 0 the document is printed, 2 invalid arguments.
 Example: npm run -s openapi > docs/openapi.json`;
 const VERSIONS = ['3.0', '3.1'];
 
+type Shape = { components: { schemas: Record<string, { type?: string; enum?: string[] }> } };
+
 export const command: Command<string> = { usage: USAGE, parse: parseVersion, run: printDocument };
 
 if (import.meta.main) await runCommand(command);
@@ -29,8 +31,26 @@ function parseVersion(args: string[]): string {
 }
 
 function printDocument(version: string): number {
-  const document: object = JSON.parse(JSON.stringify(createOpenApiDocument()));
-  const older = () => new Converter(document, { allOfTransform: true }).convert();
+  const document: Shape = JSON.parse(JSON.stringify(createOpenApiDocument()));
+  const older = () => new Converter(withoutUnions(document), { allOfTransform: true }).convert();
   console.log(JSON.stringify(version === '3.0' ? older() : document, null, 2));
   return 0;
+}
+
+/**
+ * Writes a schema that may be null without `anyOf`: OpenAPI 3.0 has no nullable references, so each
+ * is replaced by a copy. The converter takes `type: [T, "null"]`.
+ */
+function withoutUnions(document: Shape): Shape {
+  const { schemas } = document.components;
+  const copy = (_: string, value: { anyOf?: { $ref?: string }[] } | null): unknown => {
+    const name = value?.anyOf?.[0]?.$ref?.split('/').at(-1);
+    const schema = schemas[name ?? ''];
+    if (schema === undefined) return value;
+    const { type, enum: values } = schema;
+    const nullable = { type: [type, 'null'], ...(values && { enum: [...values, null] }) };
+    const whole = { ...schema, ...value, ...nullable, anyOf: undefined };
+    return JSON.parse(JSON.stringify(whole), copy);
+  };
+  return JSON.parse(JSON.stringify(document), copy);
 }

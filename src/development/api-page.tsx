@@ -34,7 +34,7 @@ const INTRODUCTION = `
 
 /**
  * Shortens the document for the page. A last section has the rest of the introduction with the
- * table of errors that several operations share, and the headers of every response.
+ * table of errors, and the headers of every response. Each operation names its errors.
  */
 function pageDocument(whole: ReturnType<typeof createOpenApiDocument>) {
   const document: Shape = JSON.parse(JSON.stringify(whole));

@@ -18,7 +18,7 @@ import { errorBody } from '../http/render-error.ts';
 import { IN_WORDS, isNonEmpty } from '../http/validate.ts';
 import { rateLimitExceeded } from '../rate-limit/middleware.ts';
 import { errorResource, requestIdText } from './error-resource.ts';
-import { commonHeaders, errorHeaders, headersOfErrors, noStore } from './headers.ts';
+import { commonHeaders, errorHeaders, headersOfErrors } from './headers.ts';
 import type { listOf } from './list-resource.ts';
 
 /** The credentials that an operation accepts, and the errors of requests without them. */
@@ -41,7 +41,7 @@ type ErrorResponse = {
 /** Name → example. */
 type Examples = Record<string, { summary: string; value: unknown }>;
 
-/** Without `headers` no cache may store the response. Without `schema` it has no body. */
+/** Without `schema` it has no body. */
 type SuccessResponse = {
   description: string;
   headers?: Record<string, z.ZodType>;
@@ -66,8 +66,6 @@ type Operation = {
 export type Chapter = {
   tag: { name: string; description: string };
   paths: ZodOpenApiPathsObject;
-  /** The errors that have an `id`, as rows of a table. */
-  sharedErrors: string[];
 };
 
 type ExampleRequest = { method: string; path: string };
@@ -98,34 +96,36 @@ const COMMON_ERRORS: readonly ErrorResponse[] = [
 /** Writes the operations of a capability, by method and path: `GET /api/v1/events`. */
 export function chapter(tag: Chapter['tag'], operations: Record<string, Operation>): Chapter {
   const paths: ZodOpenApiPathsObject = {};
-  const errors = Object.values(operations).flatMap(errorsOf);
   for (const [route, operation] of Object.entries(operations)) {
     const [method = '', path = ''] = route.split(' ');
     const written = { tags: [tag.name], ...operationOf(operation, { method, path }) };
     paths[path] = { ...paths[path], [method.toLowerCase()]: written };
   }
-  return { tag, paths, sharedErrors: errors.filter(({ id }) => id).map(rowOf) };
+  return { tag, paths };
 }
 
 function errorsOf({ errors = [], access }: Operation): readonly ErrorResponse[] {
   return [...errors, ...access.errors, ...COMMON_ERRORS];
 }
 
-function rowOf({ errors, description }: ErrorResponse): string {
-  const codes = new Set(errors.map(({ code }) => `\`${code}\``));
-  return `| ${errors[0].status} ${[...codes].join(', ')} | ${description} |`;
+/** Names each error code of an operation once, for readers who see the description alone. */
+function errorSentence(operation: Operation): string {
+  const errors = errorsOf(operation)
+    .flatMap((response) => response.errors)
+    .toSorted((a, b) => a.status - b.status);
+  const codes = new Set(errors.map(({ status, code }) => `\`${code}\` (${status})`));
+  return `Errors: ${[...codes].join(', ')}.`;
 }
 
 function operationOf(operation: Operation, request: ExampleRequest): ZodOpenApiOperationObject {
   const { access, path, query, headers, body } = operation;
   const { operationId, summary, description, responses } = operation;
+  const scopeSentence = access.scope ? ` An API key needs the scope \`${access.scope}\`.` : '';
   const example = { ...request, path: request.path.replace(/\{\w+\}/, 'no-such-thing') };
   return {
     operationId,
     summary,
-    description: access.scope
-      ? `${description} An API key needs the scope \`${access.scope}\`.`
-      : description,
+    description: `${description}${scopeSentence}\n\n${errorSentence(operation)}`,
     security: access.security,
     ...(access.scope && { 'x-scope': access.scope }),
     requestParams: {
@@ -198,7 +198,7 @@ function jsonContent(schema: z.ZodType, examples: Examples) {
 }
 
 function successResponse(response: SuccessResponse): ZodOpenApiResponseObject {
-  const { description, headers = noStore, schema, examples = {} } = response;
+  const { description, headers, schema, examples = {} } = response;
   return {
     description,
     headers: z.object({ ...commonHeaders, ...headers }),
@@ -219,7 +219,7 @@ function errorResponse(
   const examples = errors.map((error, index) => {
     const isFirst = errors.findIndex(({ code }) => code === error.code) === index;
     const name = isFirst ? error.code : `${error.code}_${index + 1}`;
-    return [name, { summary: error.message, value: errorExample(error, request) }];
+    return [name, { value: errorExample(error, request) }];
   });
   const response = {
     ...(id && { id }),

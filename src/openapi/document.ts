@@ -1,6 +1,8 @@
 /** Writes the OpenAPI document from the chapters of capabilities. */
 
+import type * as z from 'zod';
 import { createDocument, type ZodOpenApiObject, type ZodOpenApiOverride } from 'zod-openapi';
+import { ERROR_CODES, type ErrorCode } from '../http/errors.ts';
 import { VERSION } from '../version.ts';
 import type { Chapter } from './chapter.ts';
 import { portablePattern } from './portable-pattern.ts';
@@ -58,11 +60,29 @@ function writeNullable(context: Parameters<typeof writeSchema>[0]): void {
   delete jsonSchema.anyOf;
 }
 
+const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
+  validation_error: 'A parameter, a header or the body is not valid: `details` lists the problems.',
+  invalid_cursor: 'The cursor is of another list or of other filters. Start over without one.',
+  authentication_required: 'The request has no credentials.',
+  authentication_invalid: 'The credentials are not valid here.',
+  permission_denied: 'The key lacks the scope, or the token the permission.',
+  resource_missing: 'There is no such resource, or no such path.',
+  method_not_allowed: 'The path does not have this method. `Allow` lists its methods.',
+  idempotency_key_in_use: 'Another body holds the key.',
+  payload_too_large: 'The body is too large.',
+  unsupported_media_type: 'The body is not sent as plain `application/json`.',
+  rate_limit_exceeded: 'Too many requests: wait for `Retry-After` seconds.',
+  internal_error: 'The service failed. Retry with growing pauses, or after `Retry-After` seconds.',
+  service_unavailable: 'The database is down.',
+};
+
 type Contents = {
-  /** Markdown. The errors that several operations share follow it as a table. */
+  /** Markdown. A table of all errors follows it. */
   introduction: string;
   chapters: readonly Chapter[];
   securitySchemes: NonNullable<ZodOpenApiObject['components']>['securitySchemes'];
+  /** Schemas that the operations name in texts alone. */
+  schemas: Readonly<Record<string, z.ZodType>>;
 };
 
 /** In the `strict` form, for tests, responses have no unknown fields. */
@@ -70,18 +90,20 @@ export type DocumentForm = 'open' | 'strict';
 
 /** Writes the document. */
 export function writeDocument(
-  { introduction, chapters, securitySchemes }: Contents,
+  { introduction, chapters, securitySchemes, schemas }: Contents,
   form: DocumentForm,
 ) {
-  const sharedErrors = new Set(chapters.flatMap((each) => each.sharedErrors).sort());
-  const errors = ['| error | meaning |', '|---|---|', ...sharedErrors].join('\n');
-  return createDocument(
+  const errors = Object.entries(ERROR_CODES).map(
+    ([code, { status }]) => `| ${status} \`${code}\` | ${ERROR_MEANINGS[code as ErrorCode]} |`,
+  );
+  const table = ['| error | meaning |', '|---|---|', ...errors].join('\n');
+  const document = createDocument(
     {
       openapi: '3.1.1',
       info: {
         title: 'Events and property feed',
         version: VERSION,
-        description: `${introduction}\n\n${errors}`,
+        description: `${introduction}\n\n${table}`,
         license: { name: 'MIT', url: 'https://spdx.org/licenses/MIT.html' },
         contact: { name: 'The maintainers of this service' },
       },
@@ -90,7 +112,7 @@ export function writeDocument(
       ],
       tags: chapters.map(({ tag }) => tag),
       paths: Object.assign({}, ...chapters.map(({ paths }) => paths)),
-      components: { ...(securitySchemes && { securitySchemes }) },
+      components: { schemas, ...(securitySchemes && { securitySchemes }) },
     },
     {
       override: (context) => {
@@ -99,4 +121,11 @@ export function writeDocument(
       },
     },
   );
+  for (const operations of Object.values(document.paths ?? {})) {
+    for (const { parameters = [] } of Object.values(operations)) {
+      // The parameter has the description too.
+      for (const { schema } of parameters) delete schema?.description;
+    }
+  }
+  return document;
 }

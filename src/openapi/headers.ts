@@ -18,9 +18,8 @@ export function headersOf(headers: Readonly<Record<string, Header>>): Record<str
 }
 
 const count = z.int32().min(0).optional();
-const names = /^[\w-]+(, ?[\w-]+)*$/;
 
-/** The headers of every response. */
+/** The headers of every response that clients read. The introduction names the others. */
 export const commonHeaders = headersOf({
   'X-Request-ID': [
     requestIdText,
@@ -37,40 +36,6 @@ export const commonHeaders = headersOf({
     patternText(/^"[a-z0-9-]+";r=\d+;t=\d+$/, 80).optional(),
     'The requests left and the seconds until the window ends, as the IETF draft writes them: `"default";r=99;t=60`.',
   ],
-  'Server-Timing': [
-    patternText(/^(counter;dur=\d+, )?(database;dur=\d+, )?total;dur=\d+$/, 100).optional(),
-    'Milliseconds that the rate counter, the database and the whole request took. The clock of the service advances only while it waits for something.',
-  ],
-  'X-Content-Type-Options': [z.literal('nosniff'), 'Browsers must not guess another content type.'],
-  'Strict-Transport-Security': [
-    z.literal('max-age=63072000; includeSubDomains'),
-    'Browsers use only HTTPS for this host and its subdomains, for two years.',
-  ],
-  'Referrer-Policy': [
-    z.literal('no-referrer'),
-    'Browsers send no referrer with links from this response.',
-  ],
-  'Content-Security-Policy': [
-    z.literal("default-src 'none'; frame-ancestors 'none'"),
-    'The response is data: browsers must not run or frame it.',
-  ],
-  'Cross-Origin-Resource-Policy': [
-    z.literal('cross-origin'),
-    'Pages of other origins may load the response; CORS decides whether their scripts can read it.',
-  ],
-  'Access-Control-Allow-Origin': [
-    patternText(/^[!-~]+$/, 300).optional(),
-    'The origin whose scripts may read the response, if `CORS_ORIGINS` lists it.',
-  ],
-  'Access-Control-Expose-Headers': [
-    patternText(names, 600).optional(),
-    'The headers that scripts of this origin may read.',
-  ],
-  Vary: [patternText(names, 100).optional(), 'The request headers that the response depends on.'],
-});
-
-export const noStore = headersOf({
-  'Cache-Control': [z.literal('no-store'), 'No cache may store the response.', 'No-Store'],
 });
 
 export const retryAfter = headersOf({
@@ -82,7 +47,6 @@ export const retryAfter = headersOf({
 
 export const errorHeaders = {
   ...commonHeaders,
-  ...noStore,
   ...headersOf({
     'X-Should-Retry': [
       z.enum(['true', 'false']),

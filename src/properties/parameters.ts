@@ -19,7 +19,7 @@ export const publicStatus = z
   .meta({ id: 'PropertyStatus', description: 'Web status, never `hidden`.' });
 
 export const PROPERTY_TYPES = ['beach', 'ski'] as const;
-const propertyType = z
+export const propertyType = z
   .enum(PROPERTY_TYPES)
   .meta({ id: 'PropertyType', description: 'Type of a home.' });
 
@@ -50,7 +50,7 @@ const locale = enumList(LOCALES)
   .register(z.globalRegistry, {
     description:
       'Only these languages of every text, comma-separated. If a text lacks a language, the language is absent: there is no fallback.',
-    ...listMetadata({ type: 'string', enum: LOCALES }, LOCALES.length),
+    ...listMetadata({ $ref: '#/components/schemas/Locale' }, LOCALES.length),
   });
 
 const fresh = z

@@ -18,7 +18,7 @@ const EVENTS = '/api/v1/events';
 const GENERATION = '5d1f0c2a9b7e4c6d8a3b1f0e2d4c6b8a';
 const GENERATION_OF_EVENTS = '0f4c1d9a6b7e4c2f8a35d1e07b92c648';
 
-const example = z.object({ summary: z.string(), value: z.unknown() });
+const example = z.object({ summary: z.string().default(''), value: z.unknown() });
 const content = z.object({
   'application/json': z.object({ examples: z.record(z.string(), example) }),
 });

@@ -57,6 +57,21 @@ const TRANSPORT_HEADERS = [
   'transfer-encoding',
 ];
 
+/** Headers that the introduction of the document describes, with their values. */
+const IN_THE_TEXT: Readonly<Record<string, RegExp>> = {
+  'cache-control': /^no-store$/,
+  'x-content-type-options': /^nosniff$/,
+  'strict-transport-security': /^max-age=63072000; includeSubDomains$/,
+  'referrer-policy': /^no-referrer$/,
+  'content-security-policy': /^default-src 'none'; frame-ancestors 'none'$/,
+  'cross-origin-resource-policy': /^cross-origin$/,
+  'server-timing': /^(counter;dur=\d+, )?(database;dur=\d+, )?total;dur=\d+$/,
+  'access-control-allow-origin': /^[!-~]+$/,
+  'access-control-expose-headers': /^[\w-]+(,[\w-]+)*$/,
+  vary: /^[\w-]+(, ?[\w-]+)*$/,
+};
+const OPTIONAL = ['server-timing', 'access-control', 'vary'];
+
 /** Returns a line for each difference between the response and the document. */
 export async function differencesFromDocument(
   method: string,
@@ -99,11 +114,17 @@ function headerDifferences(promised: Described, headers: Headers): string[] {
     name: name.toLowerCase(),
     ...spec,
   }));
+  const isSpecified = (name: string) => specs.some((spec) => spec.name === name);
   const unknown = [...headers.keys()].filter(
-    (name) => !TRANSPORT_HEADERS.includes(name) && !specs.some((spec) => spec.name === name),
+    (name) => !TRANSPORT_HEADERS.includes(name) && !(name in IN_THE_TEXT) && !isSpecified(name),
   );
+  const other = Object.entries(IN_THE_TEXT).filter(([name, value]) => {
+    const isMissing = !headers.has(name) && OPTIONAL.some((each) => name.startsWith(each));
+    return !isSpecified(name) && !isMissing && !value.test(headers.get(name) ?? '');
+  });
   return [
     ...unknown.map((name) => `header ${name} is not described`),
+    ...other.map(([name]) => `header ${name} is not as the introduction says`),
     ...specs.flatMap(({ name, required, schema }) => {
       const value = headers.get(name);
       if (value === null) return required ? [`header ${name} is missing`] : [];

@@ -12,7 +12,7 @@ import {
   pageExample,
   queryError,
 } from '../../openapi/chapter.ts';
-import { headersOf, noStore, retryAfter } from '../../openapi/headers.ts';
+import { headersOf, retryAfter } from '../../openapi/headers.ts';
 import { followedListOf, listOf } from '../../openapi/list-resource.ts';
 import { uuid } from '../../schema.ts';
 import { BATCH_BODY } from '../batch.ts';
@@ -69,7 +69,7 @@ export const eventChapter = chapter(tag, {
       [IDEMPOTENCY_KEY_HEADER]: name.optional().meta({
         description:
           'Your own key for this event, 1 to 255 characters. Use the same key for every retry of the event, and for nothing else.',
-        param: { id: IDEMPOTENCY_KEY_HEADER },
+        param: { id: IDEMPOTENCY_KEY_HEADER, example: EXAMPLES.key },
       }),
     },
     body: {
@@ -84,7 +84,6 @@ export const eventChapter = chapter(tag, {
       200: {
         description: 'The event was accepted before, by an identical request.',
         headers: {
-          ...noStore,
           ...headersOf({
             'Idempotent-Replayed': [
               z.literal('true'),
@@ -167,7 +166,7 @@ export const eventChapter = chapter(tag, {
     responses: {
       200: {
         description: 'A page of events.',
-        headers: { ...noStore, ...retryAfter },
+        headers: retryAfter,
         schema: followedListOf(anyStoredEvent, 'cursor').meta({
           id: 'EventList',
           description: 'A page of events.',

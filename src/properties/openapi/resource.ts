@@ -6,9 +6,15 @@
 import * as z from 'zod';
 import { followedListOf } from '../../openapi/list-resource.ts';
 import { lowerCaseUuid, withMetadata } from '../../schema.ts';
-import { PROPERTY_TYPES, publicStatus } from '../parameters.ts';
+import { LOCALES } from '../locale-map.ts';
+import { propertyType, publicStatus } from '../parameters.ts';
 import { slug } from '../slug.ts';
 import { httpUrl, localeMap, MAX_LIST_ENTRIES, MAX_TEXT_CHARACTERS, text } from '../text.ts';
+
+/** A parameter has it. */
+export const localeName = z
+  .enum(LOCALES)
+  .meta({ id: 'Locale', description: 'A language of the texts.' });
 
 export const location = z.strictObject({
   id: lowerCaseUuid.meta({
@@ -78,10 +84,7 @@ export const property = z
     name: withMetadata(text.min(1), 'Internal name, not localized.', 'Casa Marea'),
     status: publicStatus,
     title: localeMap.meta({ description: 'Localized web title.' }),
-    type: z
-      .enum(PROPERTY_TYPES)
-      .nullable()
-      .meta({ id: 'NullablePropertyType', description: 'Type of the home.' }),
+    type: propertyType.nullable().meta({ description: 'Type of the home.' }),
     description: localeMap.meta({
       description: 'Plain text in each language; paragraphs are separated by a blank line.',
     }),
@@ -192,10 +195,9 @@ const propertyChange = z
       'When an import made the change. The list is not ordered by this time.',
       '2027-01-15T09:30:00.000Z',
     ),
-    property: z.strictObject(property.shape).nullable().meta({
-      id: 'ChangedProperty',
-      description: 'The property as it is now; null when it was removed.',
-    }),
+    property: property
+      .nullable()
+      .meta({ description: 'The property as it is now; null when it was removed.' }),
   })
   .meta({ id: 'PropertyChange', description: 'The latest change of a listing.' });
 
