@@ -35,7 +35,7 @@ export async function withLocalLock<T>(work: () => Promise<T>, file = LOCK_FILE)
     }
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
   }
-  writeFileSync(holderFile, `${basename(process.argv[1] ?? '', '.ts')} (process ${process.pid})`);
+  writeHolder(holderFile);
   return await work();
 }
 
@@ -49,11 +49,19 @@ function tryAcquire(lock: DatabaseSync): boolean {
   }
 }
 
+/** On a full disk there is no name, and the work may be what frees the disk. */
+function writeHolder(file: string): void {
+  try {
+    writeFileSync(file, `${basename(process.argv[1] ?? '', '.ts')} (process ${process.pid})`);
+  } catch {}
+}
+
 /** Returns e.g. `import-listings (process 4711)`. */
 function readHolder(file: string): string {
+  const unknown = 'another program';
   try {
-    return readFileSync(file, 'utf8');
+    return readFileSync(file, 'utf8') || unknown;
   } catch {
-    return 'another program';
+    return unknown;
   }
 }

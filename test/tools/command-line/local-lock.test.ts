@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
@@ -19,6 +19,8 @@ afterEach(() => {
 });
 
 it('work begins when the lock is released, and not earlier, also after work that fails', async () => {
+  // The name of the program that has the lock cannot be written, as on a full disk.
+  mkdirSync(`${file}.holder`, { recursive: true });
   const steps: string[] = [];
   const first = Promise.withResolvers<void>();
   const holding = withLocalLock(async () => {
