@@ -37,20 +37,31 @@ export function CataloguePage({ listings, view }: Props) {
 function Filters({ listings, view }: Props) {
   const statuses = Object.entries(STATUSES).map(([status, name]) => {
     const { length } = listings.filter((listing) => listing.status === status);
-    return [status, `${name} (${length})`] as const;
+    return [status, `${name} (${length})`];
   });
   const locations = listings.flatMap(({ location }) =>
     location === null ? [] : [[location.id, textIn(location.name, view.lang)?.text ?? ''] as const],
   );
   const sorted = [...new Map(locations)].sort(([, a], [, b]) => a.localeCompare(b, view.lang));
+  const choices = { status: statuses, type: Object.entries(TYPES), location: sorted };
   return (
     <search>
       <form class="row">
         <input type="hidden" name="lang" value={view.lang} />
         <input type="hidden" name="missing" value={view.missing} />
-        <Choice name="status" options={statuses} view={view} />
-        <Choice name="type" options={Object.entries(TYPES)} view={view} />
-        <Choice name="location" options={sorted} view={view} />
+        {Object.entries(choices).map(([name, options]) => (
+          <label>
+            {name}
+            <select name={name}>
+              <option value="">All</option>
+              {options.map(([value, text]) => (
+                <option value={value} selected={view[name as keyof View] === value}>
+                  {text}
+                </option>
+              ))}
+            </select>
+          </label>
+        ))}
         <label>
           Find
           <input name="find" value={view.find} placeholder="Title, name, city, reference" />
@@ -59,28 +70,6 @@ function Filters({ listings, view }: Props) {
         <a href={`/preview?lang=${view.lang}`}>Show all listings</a>
       </form>
     </search>
-  );
-}
-
-type ChoiceProps = {
-  name: 'status' | 'type' | 'location';
-  options: readonly (readonly [value: string, text: string])[];
-  view: View;
-};
-
-function Choice({ name, options, view }: ChoiceProps) {
-  return (
-    <label>
-      {name}
-      <select name={name}>
-        <option value="">All</option>
-        {options.map(([value, text]) => (
-          <option value={value} selected={value === view[name]}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </label>
   );
 }
 

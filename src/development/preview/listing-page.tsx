@@ -40,7 +40,7 @@ export function ListingPage({ listing, view }: Props) {
       </h1>
       <MissingOf part="title" listing={listing} />
       <p>{joined([formatPlace(listing, view), name, hid, slug])}</p>
-      <div class="columns">
+      <div class="grid columns">
         <div>
           {hero ? <Figure photo={hero} view={view} /> : <div class="picture" />}
           <MissingOf part="photo" listing={listing} />
