@@ -115,7 +115,7 @@ describe('export-listings', () => {
     expect(statSync('/dev/null').isCharacterDevice()).toBe(true);
   });
 
-  it('is a program that prints the local database, locked or not, and says in one line that the disk is full', async () => {
+  it('is a program that prints the local database, locked or not', async () => {
     const project = await copyWithStore('samples');
     const lock = join(project.directory, '.wrangler/lock.sqlite');
     const { code, stdout, stderr } = await withLocalLock(
