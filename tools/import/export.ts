@@ -5,6 +5,7 @@ import { printable } from './read/problem.ts';
 import { toFileListing } from './read/records.ts';
 import { readCatalogue, readListings, readState } from './read/store.ts';
 import { type Separator, sheetLines } from './sheet.ts';
+import { writeListingsFile } from './write/listings-file.ts';
 
 /** A sheet with this separator; undefined for JSON. */
 export type Form = Separator | undefined;
@@ -17,11 +18,7 @@ export async function* exportListings(
 ): AsyncGenerator<string> {
   const { locations, amenities, listings } = await readWhole(database, onProgress);
   if (form !== undefined) return yield* sheetLines(listings, form);
-  yield `{\n"locations": [${formatRecords(locations)}],\n"amenities": [${formatRecords(amenities)}],\n"properties": [`;
-  for (const [index, listing] of listings.entries()) {
-    yield `${index === 0 ? '' : ','}\n${JSON.stringify(toFileListing(listing))}`;
-  }
-  yield '\n]\n}\n';
+  yield* writeListingsFile({ locations, amenities }, listings.map(toFileListing));
 }
 
 async function readWhole(database: D1Database, onProgress: (done: number, total: number) => void) {
@@ -47,8 +44,4 @@ export async function* exportNames(database: D1Database): AsyncGenerator<string>
 
 function chooseText(texts: Location['name']): string {
   return printable(texts.en ?? texts.es ?? texts.fr ?? '');
-}
-
-function formatRecords(records: readonly unknown[]): string {
-  return records.map((each) => `\n${JSON.stringify(each)}`).join(',');
 }

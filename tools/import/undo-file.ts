@@ -1,6 +1,6 @@
 /** The file on disk that undoes an import. */
 
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
 import { messageOf, UserError } from '../command-line/user-error.ts';
@@ -19,12 +19,14 @@ export function undoFileAt(path: string) {
   return {
     path,
     isSaved: () => isSaved,
-    save(content: string): void {
+    save(pieces: Iterable<string>): void {
       try {
         mkdirSync(dirname(path), { recursive: true });
         // An import that begins again saves its file again.
-        writeFileSync(path, content, { flag: isSaved ? 'w' : 'wx' });
+        const file = openSync(path, isSaved ? 'w' : 'wx');
         isSaved = true;
+        for (const piece of pieces) writeSync(file, piece);
+        closeSync(file);
       } catch (error) {
         throw new UserError(
           `The file that would undo the import is not written: ${messageOf(error)}. With --no-undo there is none.`,

@@ -16,7 +16,7 @@ export type ImportOptions = {
   pruning?: Pruning;
   allowEmptied?: boolean;
   /** Keeps the file that undoes the import, before the import changes something. */
-  saveUndo?: ((content: string) => void) | undefined;
+  saveUndo?: ((pieces: Iterable<string>) => void) | undefined;
   /** Called after each batch with the number of listings that have been through a phase. */
   onProgress: (phase: 'checked' | 'staged', done: number, total: number) => void;
 };
