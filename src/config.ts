@@ -6,8 +6,8 @@
 
 import { createMiddleware } from 'hono/factory';
 import * as z from 'zod';
-import { namedKeys, type Scope } from './auth/named-keys.ts';
 import { ApiError } from './http/errors.ts';
+import { namedKeys, type Scope } from './named-keys.ts';
 import { wholeNumber } from './schema.ts';
 
 export type AppEnv = {

@@ -86,15 +86,18 @@ describe('the source tree', () => {
   });
 
   it.each([
-    // The schema of the configured keys is in `auth`.
     [
       'http, storage and config',
       /^(http|storage|config)\b/,
-      /^((http|storage)\/|(config|deadline|schema|version)\.ts|auth\/named-keys\.ts)/,
+      /^((http|storage)\/|(config|deadline|named-keys|schema|version)\.ts)/,
     ],
-    ['auth', /^auth\//, /^((auth|http|storage)\/|(config|deadline)\.ts|openapi\/chapter\.ts)/],
+    [
+      'auth',
+      /^auth\//,
+      /^((auth|http|storage)\/|(config|deadline|named-keys)\.ts|openapi\/chapter\.ts)/,
+    ],
     ['openapi', /^openapi\//, /^((openapi|http)\/|(schema|version)\.ts|rate-limit\/)/],
-    ['deadline and schema', /^(deadline|schema)\.ts/, /^$/],
+    ['deadline, named-keys and schema', /^(deadline|named-keys|schema)\.ts/, /^$/],
   ])('lets %s import nothing above them', (_, own, mayImport) => {
     const upward = files
       .filter(({ path }) => own.test(path))

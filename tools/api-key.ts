@@ -2,7 +2,7 @@
 
 import { hash, randomBytes } from 'node:crypto';
 import * as z from 'zod';
-import { endOfDay, keyFields, SCOPES } from '../src/auth/named-keys.ts';
+import { endOfDay, keyFields, SCOPES } from '../src/named-keys.ts';
 import { type Command, readArguments, runCommand } from './command-line/command.ts';
 import { resolveEnvironment } from './command-line/environment.ts';
 import { UserError } from './command-line/user-error.ts';

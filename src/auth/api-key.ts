@@ -3,7 +3,7 @@
 import type { Context } from 'hono';
 import { type AppEnv, type Config, configOf } from '../config.ts';
 import { logFault } from '../http/log.ts';
-import { endOfDay, FULL_ACCESS_CALLER, SCOPES, type Scope } from './named-keys.ts';
+import { endOfDay, FULL_ACCESS_CALLER, SCOPES, type Scope } from '../named-keys.ts';
 
 export const API_KEY_HEADER = 'x-api-key';
 

@@ -8,9 +8,9 @@ import { createMiddleware } from 'hono/factory';
 import { type AppEnv, configOf } from '../config.ts';
 import { ApiError, type ErrorCode } from '../http/errors.ts';
 import { setLogFields } from '../http/log.ts';
+import { type Scope, TOKEN_CALLER } from '../named-keys.ts';
 import { API_KEY_HEADER, identifyKey, type SentKey } from './api-key.ts';
 import { judgeBearer } from './bearer.ts';
-import { type Scope, TOKEN_CALLER } from './named-keys.ts';
 
 /** Open to all, or the scope that a key needs. */
 type DeclaredAccess = 'open' | Scope;

@@ -2,7 +2,6 @@
 
 import { type Context, Hono } from 'hono';
 import * as z from 'zod';
-import { FULL_ACCESS_CALLER } from '../auth/named-keys.ts';
 import { requireScope } from '../auth/require.ts';
 import { type AppEnv, configOf } from '../config.ts';
 import { validationError } from '../http/errors.ts';
@@ -19,6 +18,7 @@ import {
 import { validQuery } from '../http/query.ts';
 import { parseWith } from '../http/validate.ts';
 import { pollUntil } from '../http/wait.ts';
+import { FULL_ACCESS_CALLER } from '../named-keys.ts';
 import { isUuid } from '../schema.ts';
 import { BATCH_BODY, ingestBatch } from './batch.ts';
 import { keyInUse } from './conflict.ts';

@@ -88,8 +88,9 @@ function decide(
 ): Decision[] {
   const decisions: Decision[] = [];
   for (const { keyId, fingerprint } of identities) {
-    const newest = found.find(({ key_id }) => key_id === keyId);
-    const same = found.find((row) => row.key_id === keyId && row.fingerprint === fingerprint);
+    // The newest event of the key, and before it the one with this body, if that is another.
+    const [newest, earlier] = found.filter(({ key_id }) => key_id === keyId);
+    const same = newest?.fingerprint === fingerprint ? newest : earlier;
     // Stored by this request, perhaps in an attempt whose response was lost.
     if (same?.receipt === call.attemptId) decisions.push({ kind: 'accepted', event: same });
     else if (newest !== undefined && newest !== same && holdsKey(newest.created_at, call)) {

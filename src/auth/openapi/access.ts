@@ -1,7 +1,7 @@
 /** The credentials of operations in the OpenAPI document. */
 
+import type { Scope } from '../../named-keys.ts';
 import type { Access } from '../../openapi/chapter.ts';
-import type { Scope } from '../named-keys.ts';
 import { REJECTIONS } from '../require.ts';
 
 /** The credentials, by the names in `Access`. */
