@@ -65,7 +65,7 @@ export function accessLog() {
       ...notes,
       ...origin,
     };
-    console.log(JSON.stringify(line));
+    console.log(JSON.stringify(line).replace(CONTROLS, escapeControl));
   });
 }
 
@@ -84,7 +84,15 @@ export function addToLogField(sum: Sum, more: number): void {
 /** Logs a fault for an operator, under the id of the current request. */
 export function logFault(message: string, cause: unknown): void {
   const request_id = requests.getStore()?.id;
-  console.error(JSON.stringify({ level: 'error', message, request_id, cause: stackOf(cause) }));
+  const line = { level: 'error', message, request_id, cause: stackOf(cause) };
+  console.error(JSON.stringify(line).replace(CONTROLS, escapeControl));
+}
+
+/** What JSON leaves as it is, and a terminal obeys: a request id may have it. */
+const CONTROLS = /[\x7f-\x9f\u2028\u2029]/g;
+
+function escapeControl(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
 function stackOf(error: unknown): string {

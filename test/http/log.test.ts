@@ -114,6 +114,27 @@ describe('the line of an invalid request', () => {
   });
 });
 
+it('a caller cannot write a line, a colour code or a long name into the log', async () => {
+  const log = vi.spyOn(console, 'log').mockReturnValue(undefined);
+  const name = 'x'.repeat(8_192);
+  const id = 'a\u0085b\u009b31m\u2028{"level":"error"}';
+  for (const headers of [
+    { 'X-Request-ID': id, 'CF-Worker': name },
+    { 'X-Request-ID': name, 'x-api-key': `epf_${name}` },
+    { Origin: `https://${name}.example`, Authorization: `Bearer ${name}` },
+  ]) {
+    await sendWith({}, `${FEED}?${name}=1`, { headers });
+    const preflight = { ...headers, 'Access-Control-Request-Method': 'GET' };
+    await sendWith({}, FEED, { method: 'OPTIONS', headers: preflight });
+  }
+  const lines = log.mock.calls.map(([line]) => String(line));
+  expect(lines).toHaveLength(6);
+  for (const line of lines) {
+    expect(line).toMatch(/^\{[^\p{Cc}\u2028\u2029]{100,700}\}$/u);
+  }
+  expect(JSON.parse(lines[0] ?? '').request_id).toBe(id);
+});
+
 describe('a fault of a request', () => {
   it('of the edge cache is logged under its id, before and after the response', async () => {
     const faults = watchLines('error');
