@@ -102,6 +102,15 @@ describe('a window', () => {
   });
 });
 
+it('a window goes on after its clock was set back, for isolates that it does not know too', async () => {
+  await report('a', 50);
+  setTime(WINDOW_MS);
+  await report('b', 8);
+  setTime(WINDOW_MS - 100_000);
+  await report('b', 9, { ageMs: 10 });
+  expect(await report('c', 1, { ageMs: 5 })).toMatchObject({ own: 1, others: 9 });
+});
+
 describe('the storage of a counter', () => {
   it('has nothing after one report, then the counts after each change, with one alarm at the end', async () => {
     await report('health', 0);
