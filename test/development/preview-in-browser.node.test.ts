@@ -37,7 +37,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
   it('the start page says what runs, copies a first request, and leads to guides', async () => {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await page.goto(opened.service.origin);
-    await expect.poll(() => page.getByText('runs', { exact: true }).count()).toBe(4);
+    await page.getByText('runs', { exact: true }).nth(3).waitFor();
     await page.getByRole('button', { name: 'Copy' }).first().click();
     const key = opened.service.vars.get('API_KEY');
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(
