@@ -97,16 +97,9 @@ export class FeedCache {
   }
 
   /** Also learns the shared check. Never rejects, and takes a second at most. */
-  async findAtEdge(url: string, key: string): Promise<FeedResponse | undefined> {
-    const finding = async () => {
-      const isDue = this.#hasEnded(this.#checks[0], RENEWAL_PART);
-      const sharing = isDue && this.#matchAtEdge(url, SHARED_CHECK);
-      const [{ entry, check }] = await Promise.all([this.#matchAtEdge(url, key), sharing]);
-      if (entry === undefined || check === undefined) return undefined;
-      const etag = entry.headers.get('ETag');
-      return etag ? responseOf(await entry.arrayBuffer(), etag, check) : { check };
-    };
-    return withDeadline(finding(), EDGE_DEADLINE_MS, 'edge cache read').catch(logEdgeFault);
+  findAtEdge(url: string, key: string): Promise<FeedResponse | undefined> {
+    const finding = this.#readAtEdge(url, key);
+    return withDeadline(finding, EDGE_DEADLINE_MS, 'edge cache read').catch(logEdgeFault);
   }
 
   /** Caches a response in both levels, and shares its check. Never rejects. */
@@ -163,18 +156,29 @@ export class FeedCache {
     return check;
   }
 
-  /** Puts a response, unless there is one of a newer version. Never rejects. */
-  async #putAtEdge(url: string, key: string, { body, headers, check }: FeedResponse) {
-    const putting = async () => {
-      const known = await this.#matchAtEdge(url, key);
-      if (known.check && this.#rankOf(known.check) < this.#rankOf(check)) return;
-      const stored = new Headers(headers);
-      stored.set('Cache-Control', `public, max-age=${EDGE_SECONDS}`);
-      stored.set(CHECKS, JSON.stringify([check, ...this.#checks]));
-      const entry = new Response(body ?? null, { headers: stored });
-      await caches.default.put(this.#addressOf(url, key), entry);
-    };
-    await withDeadline(putting(), EDGE_DEADLINE_MS, 'edge cache write').catch(logEdgeFault);
+  async #readAtEdge(url: string, key: string): Promise<FeedResponse | undefined> {
+    const isDue = this.#hasEnded(this.#checks[0], RENEWAL_PART);
+    const sharing = isDue && this.#matchAtEdge(url, SHARED_CHECK);
+    const [{ entry, check }] = await Promise.all([this.#matchAtEdge(url, key), sharing]);
+    if (entry === undefined || check === undefined) return undefined;
+    const etag = entry.headers.get('ETag');
+    return etag ? responseOf(await entry.arrayBuffer(), etag, check) : { check };
+  }
+
+  #putAtEdge(url: string, key: string, response: FeedResponse): Promise<void> {
+    const putting = this.#replaceAtEdge(url, key, response);
+    return withDeadline(putting, EDGE_DEADLINE_MS, 'edge cache write').catch(logEdgeFault);
+  }
+
+  /** Puts a response, unless there is one of a newer version. */
+  async #replaceAtEdge(url: string, key: string, { body, headers, check }: FeedResponse) {
+    const known = await this.#matchAtEdge(url, key);
+    if (known.check && this.#rankOf(known.check) < this.#rankOf(check)) return;
+    const stored = new Headers(headers);
+    stored.set('Cache-Control', `public, max-age=${EDGE_SECONDS}`);
+    stored.set(CHECKS, JSON.stringify([check, ...this.#checks]));
+    const entry = new Response(body ?? null, { headers: stored });
+    await caches.default.put(this.#addressOf(url, key), entry);
   }
 
   async #matchAtEdge(url: string, key: string) {
@@ -204,10 +208,10 @@ export class FeedCache {
   }
 }
 
-/** The first of `known` is the current one. */
-function isNewer(version: string, known: readonly Check[]): boolean {
+/** The first of `checks` is the current one. */
+function isNewer(version: string, checks: readonly Check[]): boolean {
   const [generation, number] = version.split(' ');
-  const all = known.map((check) => check.version.split(' '));
+  const all = checks.map((check) => check.version.split(' '));
   const same = all.filter(([itsGeneration]) => itsGeneration === generation);
   return same[0] === all[0] && same.every(([, itsNumber]) => Number(itsNumber) < Number(number));
 }

@@ -88,14 +88,16 @@ export class Feed {
     // Feed read, 3: 0 ms
     const inMemory = this.#serveCached(call, 'running');
     if (inMemory) return inMemory;
-    const edgeLookup = call.cache.findAtEdge(call.c.req.url, call.key).then((edge) => {
-      call.edge = edge;
-    });
+    const edgeLookup = this.#findAtEdge(call);
     await firstWithin(edgeLookup, EDGE_HEAD_START_MS, undefined);
 
     // Feed read, 4: 20 ms
     const d1 = isWithin(this.#faultAt, FAULT_PAUSE_MS) ? 'failed' : 'running';
     return this.#serveCached(call, d1) ?? this.#serveFromD1(call, edgeLookup);
+  }
+
+  async #findAtEdge(call: FeedCall): Promise<void> {
+    call.edge = await call.cache.findAtEdge(call.c.req.url, call.key);
   }
 
   async #serveFromD1(call: FeedCall, edgeLookup: Promise<void>): Promise<ServedResponse> {
@@ -191,7 +193,7 @@ function isWithin(time: number, milliseconds: number): boolean {
 }
 
 /** Pure. */
-export function mayServe({ state, response, ttlMs }: CachedResponse, d1: D1State): boolean {
+function mayServe({ state, response, ttlMs }: CachedResponse, d1: D1State): boolean {
   if (state !== 'stale') return state !== 'expired';
   // A missing listing may have been published since.
   if (response.body === undefined) return false;
