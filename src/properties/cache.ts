@@ -78,12 +78,11 @@ export class FeedCache {
     const isEdgeNewer = edge && (!memory || this.#rankOf(edge.check) < this.#rankOf(memory.check));
     const response = isEdgeNewer ? edge : memory;
     if (response === undefined) return undefined;
-    const { check } = response;
-    const isNewest = check === this.#checks[0];
-    const ageMs = Date.now() - check.at;
+    const isNewest = response.check === this.#checks[0];
+    const ageMs = Date.now() - response.check.at;
     const leftMs = this.#currentMs - ageMs;
-    if (isNewest && !this.#hasEnded(check)) {
-      const state = this.#hasEnded(check, RENEWAL_PART) ? 'due' : 'current';
+    if (isNewest && !this.#hasEnded(response.check)) {
+      const state = this.#hasEnded(response.check, RENEWAL_PART) ? 'due' : 'current';
       return { response, isNewest, state, ttlMs: leftMs };
     }
     const state = ageMs <= this.#staleMs ? 'stale' : 'expired';
@@ -109,7 +108,6 @@ export class FeedCache {
     await Promise.all([this.#putAtEdge(url, key, response), this.shareCheck(url, response)]);
   }
 
-  /** Never rejects. */
   shareCheck(url: string, { check }: Pick<FeedResponse, 'check'>): Promise<void> {
     return this.#putAtEdge(url, SHARED_CHECK, { check });
   }

@@ -101,7 +101,8 @@ export class Feed {
   }
 
   async #serveFromD1(call: FeedCall, edgeLookup: Promise<void>): Promise<ServedResponse> {
-    const cacheStatus = `edge; fwd=${call.edge ? 'stale' : 'miss'}, ${forwardedByIsolate(call)}`;
+    const isolate = call.cache.find(call.key) ? 'stale' : 'miss';
+    const cacheStatus = `edge; fwd=${call.edge ? 'stale' : 'miss'}, isolate; fwd=${isolate}`;
     const reading = this.#readThrough(call);
     // The read continues after a stale response was served.
     call.c.executionCtx.waitUntil(reading.catch(() => undefined));
@@ -132,8 +133,9 @@ export class Feed {
     const { response, state, ttlMs } = cached;
     const level = response === edge ? 'edge' : 'memory';
     const hit = `hit; ttl=${Math.floor(ttlMs / 1_000)}${state === 'stale' ? `; detail=${d1}` : ''}`;
-    const cacheStatus =
-      level === 'edge' ? `edge; ${hit}, ${forwardedByIsolate(call)}` : `isolate; ${hit}`;
+    // RFC 9211: the cache nearest the origin comes first.
+    const isolate = level === 'memory' ? hit : `fwd=${cache.find(key) ? 'stale' : 'miss'}`;
+    const cacheStatus = `${level === 'edge' ? `edge; ${hit}, ` : ''}isolate; ${isolate}`;
     if (level === 'edge') cache.remember(key, response);
     if (state === 'due') c.executionCtx.waitUntil(this.#renewCheck(call));
     return { response, source: state === 'stale' ? state : level, cacheStatus };
@@ -198,10 +200,6 @@ function mayServe({ state, response, ttlMs }: CachedResponse, d1: D1State): bool
   // A missing listing may have been published since.
   if (response.body === undefined) return false;
   return d1 === 'failed' || (d1 === 'slow' && -ttlMs <= SLOW_GRACE_MS);
-}
-
-function forwardedByIsolate({ cache, key }: FeedCall): string {
-  return `isolate; fwd=${cache.find(key) ? 'stale' : 'miss'}`;
 }
 
 /**

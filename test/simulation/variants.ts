@@ -103,8 +103,10 @@ export const BAD_FEED: Variants = {
   'a 404 has no version': [
     [
       CACHE,
-      '    const { check } = response;',
-      '    const check = (response.body ? undefined : this.#checks[0]) ?? response.check;',
+      'const response = isEdgeNewer ? edge : memory;\n    if (response === undefined) return undefined;',
+      `const found = isEdgeNewer ? edge : memory;
+    if (found === undefined) return undefined;
+    const response = found.body ? found : { check: this.#checks[0] ?? found.check };`,
     ],
   ],
   'a check of the edge cache counts as new': [
