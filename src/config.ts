@@ -136,7 +136,7 @@ export function configOf(env: Env): Config {
   const names = error?.issues.map(({ path: [name] }) => String(name)) ?? [];
   const replacements = Object.fromEntries(names.map((name) => [name, REPLACEMENTS[name]]));
   const values = data ?? schema.parse({ ...env, ...replacements });
-  const config = { ...values, faults: sentencesOf(error) };
+  const config = { ...values, faults: formatFaults(error) };
   configs.set(env, config);
   return config;
 }
@@ -165,10 +165,10 @@ export function requireValidConfig() {
 
 /** Returns a sentence about each malformed var. `deploy` checks them. */
 export function faultsOf(vars: object): string[] {
-  return sentencesOf(makeVarsSchema().safeParse(vars).error);
+  return formatFaults(makeVarsSchema().safeParse(vars).error);
 }
 
-function sentencesOf(error: z.ZodError | undefined): string[] {
+function formatFaults(error: z.ZodError | undefined): string[] {
   return (error?.issues ?? []).map(({ path, message }) => `${path.join('.')} ${message}`);
 }
 

@@ -8,7 +8,7 @@ import { type Problem, pathOf } from '../http/errors.ts';
 import type { JsonObject } from '../http/json-body.ts';
 import { isNonEmpty, type Parsed, parseWith } from '../http/validate.ts';
 import { keyInUse } from './conflict.ts';
-import { type IngestContext, outcomeOf } from './ingest.ts';
+import { type IngestContext, resolveOutcome } from './ingest.ts';
 import type { IngestResult } from './openapi/resource.ts';
 import {
   canonicalBody,
@@ -16,7 +16,7 @@ import {
   type Identity,
   type IngestRequest,
   idempotencyKey,
-  identityOf,
+  identify,
   parseIngestRequest,
 } from './request.ts';
 import { acceptKeyed, type Decision, lookUpKeys } from './store.ts';
@@ -88,12 +88,12 @@ export async function ingestBatch(
   const decisionsOnValid =
     requests.length === 0
       ? []
-      : await acceptKeyed(database, requests, context, comparedBytesOf(decisionsOnInvalid));
+      : await acceptKeyed(database, requests, context, sumComparedBytes(decisionsOnInvalid));
   const results = items.map((item) => {
     const decision =
       decisionsOnValid[valid.indexOf(item)] ?? decisionsOnInvalid[invalid.indexOf(item)];
     if (decision === undefined) throw new Error('D1 decides for each item');
-    return resultOf(item, decision);
+    return makeResult(item, decision);
   });
   return { kind: 'done', results };
 }
@@ -123,7 +123,7 @@ async function readItem(value: JsonObject[string]): Promise<{ item?: Item; probl
   const keyed = parseWith(keyedItem, value);
   if (!keyed.ok) return { problems: [...keyed.problems, ...(parsed.ok ? [] : parsed.problems)] };
   const key = keyed.value.idempotency_key;
-  const identity = await identityOf(key, canonical.value);
+  const identity = await identify(key, canonical.value);
   return { item: { key, body, bytes: canonical.value.length, identity, parsed }, problems: [] };
 }
 
@@ -142,14 +142,14 @@ function within(place: string, { path, message, field }: Problem): Problem {
   };
 }
 
-function comparedBytesOf(decisions: readonly Decision[]): number {
+function sumComparedBytes(decisions: readonly Decision[]): number {
   const holders = decisions.flatMap((each) => (each.kind === 'conflict' ? each.holder : []));
   const read = holders.filter(({ payload }) => payload !== null);
   return read.reduce((sum, { compared }) => sum + (compared ?? 0), 0);
 }
 
-function resultOf({ key, body, parsed }: Item, decision: Decision): IngestResult {
-  const outcome = outcomeOf(decision, body, parsed);
+function makeResult({ key, body, parsed }: Item, decision: Decision): IngestResult {
+  const outcome = resolveOutcome(decision, body, parsed);
   const head = { object: 'ingest_result', idempotency_key: key } as const;
   switch (outcome.kind) {
     case 'accepted':

@@ -18,11 +18,11 @@ import { type Identity, type IngestRequest, parseIngestRequest } from './request
 import {
   acceptKeyed,
   acceptKeyless,
-  bodyOf,
   type Decision,
   type IngestCall,
   lookUpKeys,
   pendingEvent,
+  readBody,
 } from './store.ts';
 
 export type IngestContext = IngestCall & {
@@ -90,7 +90,7 @@ async function storeOrFind(
       ? await acceptKeyed(database, [{ ...identity, ...parsed.value }], context)
       : await lookUpKeys(database, [identity], context);
     if (decision === undefined) throw new Error('D1 decides for each event');
-    const outcome = outcomeOf(decision, body, parsed);
+    const outcome = resolveOutcome(decision, body, parsed);
     if (outcome.kind === 'accepted') {
       background.waitUntil(cacheResponse(cache, identity, outcome.event, context));
     }
@@ -101,7 +101,7 @@ async function storeOrFind(
 }
 
 /** Turns D1's decision into an outcome. Pure. */
-export function outcomeOf(
+export function resolveOutcome(
   decision: Decision,
   body: JsonObject,
   parsed: Parsed<IngestRequest>,
@@ -112,7 +112,7 @@ export function outcomeOf(
     case 'replayed':
       return { kind: 'replayed', event: { ...pendingEvent(decision.event), status: 'idempotent' } };
     case 'conflict': {
-      const stored = bodyOf(decision.holder);
+      const stored = readBody(decision.holder);
       if (stored === undefined) return { kind: 'conflict' };
       return { kind: 'conflict', details: conflictDetails(stored, body) };
     }

@@ -95,7 +95,7 @@ export function canonicalBody(body: JsonObject): Parsed<Uint8Array> {
 }
 
 /** Identifies a request by its key and its body. Callers can compute the same ids. */
-export async function identityOf(key: string, canonical: Uint8Array): Promise<Identity> {
+export async function identify(key: string, canonical: Uint8Array): Promise<Identity> {
   const digest = await crypto.subtle.digest('SHA-256', canonical);
   const fingerprint = new Uint8Array(digest).toHex();
   const keyId = v5(key, KEY_NAMESPACE);

@@ -28,7 +28,7 @@ import {
   canonicalBody,
   IDEMPOTENCY_KEY_HEADER,
   idempotencyKey,
-  identityOf,
+  identify,
   parseIngestRequest,
 } from './request.ts';
 import { type EventPage, findEvent, findEvents, noSuchEvent } from './store.ts';
@@ -59,18 +59,18 @@ export function ingestRoutes() {
         const others = parsedBody.ok ? [] : parsedBody.problems;
         throw validationError([...parsedKey.problems, ...others]);
       }
-      const context = contextOf(c);
+      const context = makeContext(c);
       const work =
         key === undefined
           ? ingestWithoutKey(body, context)
-          : ingestWithKey(body, await identityOf(key, canonical.value), context);
+          : ingestWithKey(body, await identify(key, canonical.value), context);
       // The work continues if the client hangs up.
       c.executionCtx.waitUntil(work.catch(() => undefined));
       return responseTo(await work, c);
     })
     .post('/ingest/batch', requireScope('events:write'), jsonObject(BATCH_BODY), async (c) => {
       const header = c.req.header(IDEMPOTENCY_KEY_HEADER);
-      const work = ingestBatch(c.req.valid('json'), header, contextOf(c));
+      const work = ingestBatch(c.req.valid('json'), header, makeContext(c));
       c.executionCtx.waitUntil(work.catch(() => undefined));
       const outcome = await work;
       if (outcome.kind === 'invalid') throw validationError(outcome.problems);
@@ -112,7 +112,7 @@ export function eventRoutes() {
     });
 }
 
-function contextOf(c: Context<AppEnv>): IngestContext {
+function makeContext(c: Context<AppEnv>): IngestContext {
   const caller = c.get('caller');
   return {
     database: c.env.DB,

@@ -63,7 +63,7 @@ export async function acceptKeyed(
   const [, found] = await writeD1(() =>
     database.batch<EventOfKey>([
       INSERT_UNLESS_HELD.bindTo(database, { ...values, events: JSON.stringify(events) }),
-      EVENTS_OF_KEYS.bindTo(database, lookUpOf(events, call, comparedBytes)),
+      EVENTS_OF_KEYS.bindTo(database, bindLookUp(events, call, comparedBytes)),
     ]),
   );
   return decide(events, found?.results ?? [], call);
@@ -75,7 +75,7 @@ export async function lookUpKeys(
   identities: readonly Identity[],
   call: IngestCall,
 ): Promise<Decision[]> {
-  const values = lookUpOf(identities, call, 0);
+  const values = bindLookUp(identities, call, 0);
   const found = await readD1(() => EVENTS_OF_KEYS.rows(database, values));
   return decide(identities, found, call);
 }
@@ -126,7 +126,7 @@ export function pendingEvent(
 }
 
 /** Undefined without its payload. */
-export function bodyOf(event: EventOfKey): unknown {
+export function readBody(event: EventOfKey): unknown {
   const { type, aggregate_id, aggregate_type, payload } = event;
   if (payload === null) return undefined;
   return { event_type: type, aggregate_id, aggregate_type, payload: JSON.parse(payload) };
@@ -146,7 +146,7 @@ const INSERT = statementOf(
     .onConflictDoNothing(),
 );
 
-function lookUpOf(
+function bindLookUp(
   identities: readonly Identity[],
   { receivedFrom, mayReadEvents }: IngestCall,
   comparedBytes: number,

@@ -56,10 +56,10 @@ async function checkHealth(env: Env, { tables, callCounter }: HealthOptions) {
   // The binding is missing outside of Cloudflare and wrangler.
   const { CF_VERSION_METADATA: metadata }: Partial<Env> = env;
   const deployment = metadata && { id: metadata.id, tag: metadata.tag };
-  return { ...healthOf(status), dependencies, ...(deployment && { deployment }) };
+  return { ...makeHealth(status), dependencies, ...(deployment && { deployment }) };
 }
 
-export function healthOf(status: 'ok' | 'degraded' | 'down') {
+export function makeHealth(status: 'ok' | 'degraded' | 'down') {
   return { object: 'health', status, timestamp: new Date().toISOString(), version: VERSION };
 }
 

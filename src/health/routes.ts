@@ -4,7 +4,7 @@ import { Hono } from 'hono';
 import { openToAll } from '../auth/require.ts';
 import type { AppEnv } from '../config.ts';
 import { renderError } from '../http/render-error.ts';
-import { cachedCheck, databaseDown, type HealthOptions, healthOf } from './check.ts';
+import { cachedCheck, databaseDown, type HealthOptions, makeHealth } from './check.ts';
 
 const NO_STORE = { 'Cache-Control': 'no-store' };
 
@@ -12,7 +12,7 @@ const NO_STORE = { 'Cache-Control': 'no-store' };
 export function healthRoutes(options: HealthOptions) {
   const checkHealth = cachedCheck(options);
   return new Hono<AppEnv>()
-    .get('/', openToAll(), (c) => c.json(healthOf('ok'), 200, NO_STORE))
+    .get('/', openToAll(), (c) => c.json(makeHealth('ok'), 200, NO_STORE))
     .get('/detailed', openToAll(), async (c) => {
       const health = await checkHealth(c.env);
       return health.status === 'down'

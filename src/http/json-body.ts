@@ -52,7 +52,7 @@ export function jsonObject({
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       throw unreadable('The body must be a JSON object.');
     }
-    const [first, ...rest] = limitProblemsOf(value, { maxDepth, fields });
+    const [first, ...rest] = findLimitProblems(value, { maxDepth, fields });
     if (first !== undefined) throw validationError([first, ...rest]);
     c.req.addValidatedData('json', value);
     await next();
@@ -122,7 +122,7 @@ function unreadable(message: string, cause?: unknown): ApiError {
 type Limits = { maxDepth: number; fields: readonly string[] };
 
 /** In the order of the document, at most `MAX_PROBLEMS`. `path` leads to `container`. */
-function limitProblemsOf(
+function findLimitProblems(
   container: JsonValue[] | JsonObject,
   limits: Limits,
   path: (string | number)[] = [],
@@ -140,7 +140,7 @@ function limitProblemsOf(
     if (message !== undefined) {
       const field = limits.fields.find((each) => `${fieldOf(path)}.`.startsWith(`${each}.`));
       problems.push({ path: pathOf(path), message, ...(field && { field }) });
-    } else if (isContainer) limitProblemsOf(value, limits, path, problems);
+    } else if (isContainer) findLimitProblems(value, limits, path, problems);
     path.pop();
   }
   return problems;

@@ -33,7 +33,7 @@ const requests = new AsyncLocalStorage<{ id: string; notes: Notes }>();
 
 /** Logs each request, and sets `Server-Timing` (W3C) with each dependency that was called. */
 export function accessLog() {
-  let origin: ReturnType<typeof originOf> | undefined;
+  let origin: ReturnType<typeof readOrigin> | undefined;
   return createMiddleware<AppEnv>(async function accessLog(c, next) {
     const startedAt = Date.now();
     const id = requestIdOf(c);
@@ -51,7 +51,7 @@ export function accessLog() {
       headers.set('Server-Timing', timings.filter(Boolean).join(', '));
     }
     // Once per isolate: an isolate stays in its data centre, and reading `cf` is slow.
-    origin ??= originOf(c);
+    origin ??= readOrigin(c);
     const line = {
       level: 'info',
       message: 'request',
@@ -84,7 +84,7 @@ export function addToLogField(sum: Sum, more: number): void {
 /** Logs a fault for an operator, under the id of the current request. */
 export function logFault(message: string, cause: unknown): void {
   const request_id = requests.getStore()?.id;
-  const line = { level: 'error', message, request_id, cause: stackOf(cause) };
+  const line = { level: 'error', message, request_id, cause: formatStack(cause) };
   console.error(JSON.stringify(line).replace(CONTROLS, escapeControl));
 }
 
@@ -95,14 +95,14 @@ function escapeControl(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-function stackOf(error: unknown): string {
+function formatStack(error: unknown): string {
   if (!(error instanceof Error)) return `a thrown ${typeof error}`;
   const own = error.stack ?? `${error.name}: ${error.message}`;
-  return error.cause === undefined ? own : `${own}\ncaused by ${stackOf(error.cause)}`;
+  return error.cause === undefined ? own : `${own}\ncaused by ${formatStack(error.cause)}`;
 }
 
 /** `colo` is the data centre. `version` is the id of the deployment, or else the version. */
-function originOf({ req, env }: Context<AppEnv>) {
+function readOrigin({ req, env }: Context<AppEnv>) {
   const { CF_VERSION_METADATA: metadata }: Partial<Env> = env;
   return { colo: req.raw.cf?.colo, version: metadata?.id || VERSION };
 }

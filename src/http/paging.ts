@@ -65,7 +65,7 @@ export type CursorScope = {
 export async function encodeCursor(scope: CursorScope, position: unknown): Promise<string> {
   const filters = await digestOfFilters(scope);
   const text = encoder.encode(JSON.stringify([VERSION, scope.list, filters, position]));
-  return Buffer.concat([await checkOf(text), text]).toString('base64url');
+  return Buffer.concat([await computeCheck(text), text]).toString('base64url');
 }
 
 /** Returns the position in a cursor. Throws `invalid_cursor` for one that has another scope. */
@@ -106,7 +106,7 @@ async function readText(cursor: string): Promise<Uint8Array | undefined> {
   const bytes = Buffer.from(cursor, 'base64url');
   if (bytes.toString('base64url') !== cursor || bytes.length <= CHECK_BYTES) return undefined;
   const text = bytes.subarray(CHECK_BYTES);
-  return bytes.subarray(0, CHECK_BYTES).equals(await checkOf(text)) ? text : undefined;
+  return bytes.subarray(0, CHECK_BYTES).equals(await computeCheck(text)) ? text : undefined;
 }
 
 /** A check can be forged, so the text may be no JSON. */
@@ -120,9 +120,9 @@ function parseJson(text: Uint8Array): unknown {
 
 async function digestOfFilters({ filters }: CursorScope): Promise<string> {
   if (filters === undefined) return '';
-  return (await checkOf(encoder.encode(JSON.stringify(filters)))).toHex();
+  return (await computeCheck(encoder.encode(JSON.stringify(filters)))).toHex();
 }
 
-async function checkOf(text: Uint8Array): Promise<Uint8Array> {
+async function computeCheck(text: Uint8Array): Promise<Uint8Array> {
   return new Uint8Array(await crypto.subtle.digest('SHA-256', text)).subarray(0, CHECK_BYTES);
 }

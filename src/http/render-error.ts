@@ -9,12 +9,12 @@ import { requestIdOf } from './response-headers.ts';
 
 /** Renders a thrown value, for `app.onError`. The cause of a 5xx is logged and never shown. */
 export function renderThrown(thrown: unknown, c: Context): Response {
-  const error = apiErrorOf(thrown);
+  const error = toApiError(thrown);
   if (error.status >= 500) logFault('request failed', error.cause ?? error);
   return renderError(error, c);
 }
 
-function apiErrorOf(thrown: unknown): ApiError {
+function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
   // Hono throws these for a request that it cannot read.
   if (thrown instanceof HTTPException && thrown.status < 500) {

@@ -9,7 +9,7 @@ export type Parsed<T> = { ok: true; value: T } | { ok: false; problems: [Problem
 export function parseWith<S extends z.ZodType>(schema: S, value: unknown): Parsed<z.output<S>> {
   const parsed = schema.safeParse(value, IN_WORDS);
   if (parsed.success) return { ok: true, value: parsed.data };
-  const problems = parsed.error.issues.flatMap(problemsOf);
+  const problems = parsed.error.issues.flatMap(toProblems);
   if (isNonEmpty(problems)) return { ok: false, problems };
   throw new Error('zod rejected a value without an issue', { cause: parsed.error });
 }
@@ -22,7 +22,7 @@ export function isNonEmpty<T>(list: T[]): list is [T, ...T[]] {
 }
 
 /** Returns one problem per field. An issue's `keys` are the caller's names of unknown fields. */
-function problemsOf(issue: z.core.$ZodIssue): Problem[] {
+function toProblems(issue: z.core.$ZodIssue): Problem[] {
   const path = issue.path.map(String);
   const name = fieldOf(issue.path);
   const field = name === undefined ? {} : { field: name };

@@ -48,9 +48,9 @@ export function render(source: Source, publicSiteUrl: string): Property | null {
     fraction_from: source.fraction_from,
     weeks_per_year: source.weeks_per_year,
     financial_analysis_url: source.financial_analysis_url,
-    hero_image: heroImageOf(source),
-    gallery: galleryOf(source),
-    video_url: videoUrlOf(source),
+    hero_image: findHeroImage(source),
+    gallery: makeGallery(source),
+    video_url: findVideoUrl(source),
     location: source.location,
     location_text: source.location_text,
     amenities: source.amenities,
@@ -86,14 +86,14 @@ export function cardOf(listing: Property): PropertyCard {
 
 type Photo = Source['photos'][number];
 
-function heroImageOf(source: Source): Property['hero_image'] {
+function findHeroImage(source: Source): Property['hero_image'] {
   const selected = source.photos.find((photo) => photo.id === source.hero_photo_id);
-  const hero = selected ?? webPhotosOf(source).find((photo) => photo.section === 'hero');
+  const hero = selected ?? listWebPhotos(source).find((photo) => photo.section === 'hero');
   return hero === undefined ? null : { url: hero.url, alt: hero.alt };
 }
 
-function galleryOf(source: Source): Property['gallery'] {
-  return webPhotosOf(source).map(({ url, alt, section, web_sort_order }) => ({
+function makeGallery(source: Source): Property['gallery'] {
+  return listWebPhotos(source).map(({ url, alt, section, web_sort_order }) => ({
     url,
     alt,
     section,
@@ -101,7 +101,7 @@ function galleryOf(source: Source): Property['gallery'] {
   }));
 }
 
-function videoUrlOf(source: Source): string | null {
+function findVideoUrl(source: Source): string | null {
   const videos = source.videos
     .filter((video) => video.web_visible)
     .sort((a, b) => a.sort_order - b.sort_order || byId(a, b));
@@ -109,7 +109,7 @@ function videoUrlOf(source: Source): string | null {
   return main?.url ?? null;
 }
 
-function webPhotosOf(source: Source): Photo[] {
+function listWebPhotos(source: Source): Photo[] {
   return source.photos
     .filter((photo) => photo.web_visible)
     .sort((a, b) => a.web_sort_order - b.web_sort_order || byId(a, b));

@@ -31,7 +31,7 @@ export function propertyRoutes() {
       respondWithPage(c, feed, 'card', c.req.valid('query')),
     )
     .get('/properties/:slugOrId', requireFeedAccess(), validQuery(itemParameters), (c) => {
-      const key = keyOf(c.req.param('slugOrId'));
+      const key = parseKey(c.req.param('slugOrId'));
       return feed.respond(c, LISTING, key, c.req.valid('query'));
     })
     .get('/locations', requireFeedAccess(), validQuery(locationParameters), async (c) => {
@@ -73,7 +73,7 @@ async function respondWithChanges(
 }
 
 /** Returns the key in a path: an id or a slug. Throws a 404 for a name of neither form. */
-function keyOf(slugOrId: string) {
+function parseKey(slugOrId: string) {
   if (isUuid(slugOrId)) return { id: slugOrId.toLowerCase() };
   if (slug.safeParse(slugOrId).success) return { slug: slugOrId };
   throw noSuchProperty();

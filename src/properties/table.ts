@@ -54,7 +54,7 @@ export const properties = sqliteTable(
       .on(table.former_slugs)
       .where(sql`${table.former_slugs} <> '[]'`),
     uniqueIndex('properties_slug').on(table.slug),
-    ...combinationsOf(FILTER_COLUMNS).map((names) => {
+    ...combine(FILTER_COLUMNS).map((names) => {
       const filters = names.map((name) => table[name]);
       const [first, ...rest] = [...filters, table.status, table.display_order, table.id] as const;
       return index(
@@ -100,7 +100,7 @@ export const importStaging = sqliteTable('import_staging', {
   card: text(),
 });
 
-function combinationsOf<Name>(names: readonly Name[]): Name[][] {
+function combine<Name>(names: readonly Name[]): Name[][] {
   const combinations: Name[][] = [[]];
   for (const name of names) {
     for (const others of [...combinations]) combinations.push([...others, name]);
