@@ -57,7 +57,7 @@ async function startRig(vars: readonly string[]) {
   project.write('.dev.vars', `${lines.join('\n')}\n`);
   const service = await project.serve();
   const servers: Server[] = [];
-  const programs: ChildProcess[] = [];
+  const programs: { child: ChildProcess; ended: Promise<unknown> }[] = [];
   /** Of the current test: requests, their statuses and ports, and faults of the next requests. */
   const requests: string[] = [];
   const statuses: number[] = [];
@@ -117,8 +117,12 @@ async function startRig(vars: readonly string[]) {
       for (const list of [requests, statuses, faults]) list.length = 0;
       ports.clear();
     },
-    killPrograms() {
-      for (const child of programs.splice(0)) child.kill('SIGKILL');
+    /** No request of an ended program may meet the faults of the next test. */
+    async killPrograms() {
+      for (const { child, ended } of programs.splice(0)) {
+        child.kill('SIGKILL');
+        await ended;
+      }
     },
     async stop() {
       for (const server of servers) server.close();
@@ -147,11 +151,12 @@ async function startRig(vars: readonly string[]) {
         env: { ...env, ...more },
         stdio: ['ignore', 'pipe', 'pipe'],
       });
-      programs.push(child);
       const [lines, errors]: [string[], string[]] = [[], []];
       createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
       createInterface({ input: child.stderr }).on('line', (line) => errors.push(line));
-      return { child, lines, errors, ended: once(child, 'close') };
+      const ended = once(child, 'close');
+      programs.push({ child, ended });
+      return { child, lines, errors, ended };
     },
     /** Runs a program to its end. */
     runOnce: (program: string, folder: string, ...args: string[]) =>
