@@ -54,6 +54,7 @@ export type CachedResponse = {
 export class FeedCache {
   /** The current version first. */
   #checks: Check[] = [];
+  #lastShared: Check = { version: '', at: 0 };
   readonly #memory: LRUCache<string, FeedResponse>;
   /** Part of an edge address: versions of the Worker share the edge cache. */
   readonly #rendering: string;
@@ -108,8 +109,13 @@ export class FeedCache {
     await Promise.all([this.#putAtEdge(url, key, response), this.shareCheck(url, response)]);
   }
 
-  shareCheck(url: string, { check }: Pick<FeedResponse, 'check'>): Promise<void> {
-    return this.#putAtEdge(url, SHARED_CHECK, { check });
+  /** Shares a check, unless the data centre has the version and nearly this time already. */
+  async shareCheck(url: string, { check }: Pick<FeedResponse, 'check'>): Promise<void> {
+    const { version, at } = this.#lastShared;
+    const isRecent = Math.abs(check.at - at) < this.#currentMs * (1 - RENEWAL_PART);
+    if (version === check.version && isRecent) return;
+    this.#lastShared = { ...check };
+    await this.#putAtEdge(url, SHARED_CHECK, { check });
   }
 
   /**

@@ -158,7 +158,6 @@ export class Feed {
     return { response, source: 'database', cacheStatus };
   }
 
-  /** Reads D1 into both levels of the cache. */
   async #readThrough(call: FeedCall, constraint?: D1SessionConstraint): Promise<FeedResponse> {
     const { c, cache, key } = call;
     const response = await this.#watch(read(call, constraint));
@@ -194,7 +193,6 @@ function isWithin(time: number, milliseconds: number): boolean {
   return ageMs >= 0 && ageMs < milliseconds;
 }
 
-/** Pure. */
 function mayServe({ state, response, ttlMs }: CachedResponse, d1: D1State): boolean {
   if (state !== 'stale') return state !== 'expired';
   // A missing listing may have been published since.
