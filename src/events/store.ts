@@ -257,28 +257,27 @@ export async function findEvents(
 ): Promise<EventPage> {
   const statement = pageStatement({ order, filters });
   const after0 = after_seq ?? (after_id === undefined ? BEGINNING[order] : null);
-  const { state, items, next } = await readPage({
+  const { state, documents, last, next } = await readPage({
     connection: database,
     state: STATE,
     page: statement,
     values: { ...filters, after0, after_id: after_id ?? '' },
     limit,
-    documentOf,
+    format: formatEvent,
   });
   const { generation, anchor, newest } = state;
   if (after_id !== undefined && anchor === null) throw unknownAfterId();
 
-  const documents = items.map(({ document }) => document);
   if (next !== undefined) return { documents, hasMore: true, resume: next.seq, generation };
   const start = after_seq ?? anchor ?? BEGINNING[order];
-  const resume = order === 'asc' ? Math.max(newest, start) : (items.at(-1)?.row.seq ?? start);
+  const resume = order === 'asc' ? Math.max(newest, start) : (last?.seq ?? start);
   return { documents, hasMore: false, resume, generation };
 }
 
 /** Reads an event as JSON text. `id` is in lower case. */
 export async function findEvent(database: D1Database, id: string): Promise<string | undefined> {
   const [row] = await readD1(() => EVENT.rows(database, { id }));
-  return row && documentOf(row);
+  return row && formatEvent(row);
 }
 
 /** 404 `resource_missing`. */
@@ -352,7 +351,7 @@ function pageQuery({ order, filters: wanted }: Shape): SQL<EventPageRow> {
   });
 }
 
-function documentOf({ payload, ...row }: EventPageRow): string | undefined {
+function formatEvent({ payload, ...row }: EventPageRow): string | undefined {
   if (payload === null) return undefined;
   const { aggregate_id, aggregate_type, received_from } = row;
   const erased_at = row.erased_at === null ? null : new Date(row.erased_at).toISOString();

@@ -24,7 +24,7 @@ import {
 import { databaseIdentity } from '../storage/table.ts';
 import { inLanguages } from './locale-map.ts';
 import { renderingOf } from './render.ts';
-import { documentOf, type ListingText, listingText } from './store.ts';
+import { formatListing, type ListingText, listingText } from './store.ts';
 import { properties } from './table.ts';
 
 /** A place in the list of changes, of one generation of the database: see `database_identity`. */
@@ -83,7 +83,7 @@ export async function readChanges(
   publicSiteUrl: string,
   { limit, after, locale }: ChangesRequest,
 ): Promise<{ json: string; isEmpty: boolean; place: ChangePlace }> {
-  const { state, items, next } = await readPage({
+  const { state, documents, last, next } = await readPage({
     connection: database.withSession('first-primary'),
     state: LIST_STATE,
     page: CHANGES,
@@ -94,33 +94,30 @@ export async function readChanges(
       rendering: renderingOf(publicSiteUrl),
     },
     limit,
-    documentOf: (row: ChangeRow) => propertyOf(row, publicSiteUrl),
+    format: (row: ChangeRow) => formatChange(row, publicSiteUrl, locale),
   });
   const { generation, newest } = state;
   // The change at a place of another generation was undone, and the place may be assigned again.
   if (after !== undefined && after.generation !== generation) throw invalidCursor('after');
 
   const start = after?.start ?? newest ?? 0;
-  const last = items.at(-1)?.row.change_seq ?? after?.seq ?? 0;
   // The last page of a first pass ends after the removals that it skipped.
-  const seq = next?.change_seq ?? Math.max(start, last);
+  const seq = next?.change_seq ?? Math.max(start, last?.change_seq ?? after?.seq ?? 0);
   const place = { generation, seq, start };
   const cursor = await changeCursor(place);
-  const documents = items.map((item) => changeJson(item, locale));
   const json = listJson(documents, next ? cursor : null, { resume_cursor: cursor });
-  return { json, isEmpty: items.length === 0, place };
+  return { json, isEmpty: documents.length === 0, place };
 }
 
-/** Returns a change's property as JSON text, `null` for a removal; undefined if left out. */
-function propertyOf(row: ChangeRow, publicSiteUrl: string): string | undefined {
-  return row.status === 'hidden' ? 'null' : documentOf(row, publicSiteUrl, 'document');
-}
-
-function changeJson(
-  { row, document }: { row: ChangeRow; document: string },
+/** The property of a removal is null. */
+function formatChange(
+  row: ChangeRow,
+  publicSiteUrl: string,
   locale: ChangesRequest['locale'],
-): string {
+): string | undefined {
   const isRemoved = row.status === 'hidden';
+  const property = isRemoved ? 'null' : formatListing(row, publicSiteUrl, 'document');
+  if (property === undefined) return undefined;
   const change = {
     object: 'property_change',
     id: row.id,
@@ -129,8 +126,7 @@ function changeJson(
     change: isRemoved ? 'removed' : 'published',
     changed_at: new Date(row.changed_at).toISOString(),
   };
-  const property = locale ? inLanguages(document, locale) : document;
-  return jsonWithField(change, 'property', property);
+  return jsonWithField(change, 'property', locale ? inLanguages(property, locale) : property);
 }
 
 const { change_seq, id, slug, status, changed_at, removed_slug, former_slugs } = properties;

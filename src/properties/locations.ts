@@ -37,21 +37,20 @@ export const LOCATION_PAGE: FeedKind<LocationsRequest> = {
   name: 'locations',
   /** Reads at most `limit + 1` rows. */
   async find(session, _, { limit, after = BEGINNING }) {
-    const { state, items, next } = await readPage({
+    const { state, documents, next } = await readPage({
       connection: session,
       state: VERSION,
       page: PAGE,
       values: { after0: after[0], after1: after[1] },
       limit,
-      documentOf,
+      format: formatLocation,
     });
-    const documents = items.map(({ document }) => document);
     const cursor = next ? await encodeCursor(SCOPE, [next.sort_slug, next.id]) : null;
     return { ...state, json: listJson(documents, cursor) };
   },
 };
 
-function documentOf({ id, slug, name }: LocationRow): string | undefined {
+function formatLocation({ id, slug, name }: LocationRow): string | undefined {
   if (name === null) return undefined;
   return jsonWithField({ object: 'location', id, slug }, 'name', name);
 }

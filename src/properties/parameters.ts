@@ -25,16 +25,16 @@ export const propertyType = z
 
 /** A listing must fit each filter, and have any of the statuses. */
 const filterParameters = {
-  type: withMetadata(propertyType.optional(), 'Only listings of this type.'),
+  type: withMetadata(propertyType.exactOptional(), 'Only listings of this type.'),
   status: enumList(PUBLIC_STATUSES)
     .default(['listed'])
     .register(z.globalRegistry, {
       description: 'Only listings with these web statuses, comma-separated. `hidden` is rejected.',
       ...listMetadata({ $ref: '#/components/schemas/PropertyStatus' }, PUBLIC_STATUSES.length),
     }),
-  location_id: withMetadata(uuid.optional(), 'Only listings at the location with this id.'),
+  location_id: withMetadata(uuid.exactOptional(), 'Only listings at the location with this id.'),
   location: withMetadata(
-    slug.optional(),
+    slug.exactOptional(),
     'Only listings at the location with this slug. Not beside `location_id`.',
     'sardinia',
   ),

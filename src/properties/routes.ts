@@ -17,7 +17,13 @@ import {
   locationParameters,
 } from './parameters.ts';
 import { slug } from './slug.ts';
-import { decodeListingPosition, LISTING, LISTING_PAGE, noSuchProperty } from './store.ts';
+import {
+  decodeListingPosition,
+  type FeedList,
+  LISTING,
+  LISTING_PAGE,
+  noSuchProperty,
+} from './store.ts';
 
 /** Mounted at /api/v1/web. */
 export function propertyRoutes() {
@@ -25,10 +31,10 @@ export function propertyRoutes() {
   const listQuery = validQuery(listParameters, { location_slug: 'location' });
   return new Hono<AppEnv>()
     .get('/properties', requireFeedAccess(), listQuery, (c) =>
-      respondWithPage(c, feed, 'document', c.req.valid('query')),
+      respondWithPage(c, feed, 'properties', c.req.valid('query')),
     )
     .get('/property-cards', requireFeedAccess(), listQuery, (c) =>
-      respondWithPage(c, feed, 'card', c.req.valid('query')),
+      respondWithPage(c, feed, 'property-cards', c.req.valid('query')),
     )
     .get('/properties/:slugOrId', requireFeedAccess(), validQuery(itemParameters), (c) => {
       const key = parseKey(c.req.param('slugOrId'));
@@ -47,14 +53,14 @@ export function propertyRoutes() {
 async function respondWithPage(
   c: Context<AppEnv>,
   feed: Feed,
-  representation: 'document' | 'card',
+  list: FeedList['list'],
   query: z.output<typeof listParameters>,
 ): Promise<Response> {
   const { limit, cursor, locale, fresh, ...filters } = query;
-  const list = { representation, filters };
+  const feedList = { list, filters };
   // Feed read, 2. Most requests have no cursor.
-  const after = cursor === undefined ? undefined : await decodeListingPosition(cursor, list);
-  return feed.respond(c, LISTING_PAGE, { ...list, limit, after }, { locale, fresh });
+  const after = cursor === undefined ? undefined : await decodeListingPosition(cursor, feedList);
+  return feed.respond(c, LISTING_PAGE, { ...feedList, limit, after }, { locale, fresh });
 }
 
 async function respondWithChanges(

@@ -53,28 +53,24 @@ type Position = readonly [displayOrder: number, id: string];
 
 const position: z.ZodType<Position> = z.tuple([z.int32(), uuid]).readonly();
 
-type PageRequest = {
-  representation: 'document' | 'card';
-  filters: FeedFilters;
-  limit: number;
-  after?: Position | undefined;
-};
+/** List → the representation of its listings. */
+const REPRESENTATIONS = { properties: 'document', 'property-cards': 'card' } as const;
 
-type ListingKey = { id: string } | { slug: string };
+type Representation = 'document' | 'card';
 
 /** One list of the feed, at any position. */
-type FeedList = Pick<PageRequest, 'representation' | 'filters'>;
+export type FeedList = CursorScope & { list: keyof typeof REPRESENTATIONS; filters: FeedFilters };
 
-function scopeOf({ representation, filters }: FeedList): CursorScope {
-  return { list: representation === 'card' ? 'property-cards' : 'properties', filters };
-}
+type PageRequest = FeedList & { limit: number; after?: Position | undefined };
+
+type ListingKey = { id: string } | { slug: string };
 
 /** Throws `invalid_cursor` unless the cursor is of this list. */
 export function decodeListingPosition(
   cursor: string,
   list: FeedList,
 ): Promise<Position | undefined> {
-  return decodeCursor(cursor, scopeOf(list), position);
+  return decodeCursor(cursor, list, position);
 }
 
 /** Comes before every position: orders are 32-bit integers. */
@@ -83,7 +79,8 @@ const BEGINNING: Position = [-2_147_483_649, ''];
 export const LISTING_PAGE: FeedKind<PageRequest> = {
   name: 'page',
   /** Feed read, 5. Reads `limit + 1` rows, one per further status, and per status a `location`. */
-  async find(session, publicSiteUrl, { representation, filters, limit, after = BEGINNING }) {
+  async find(session, publicSiteUrl, { list, filters, limit, after = BEGINNING }) {
+    const feedList = { list, filters };
     const { status, ...exact } = filters;
     const values = {
       ...Object.fromEntries(status.map((each, index) => [`status${index}`, each])),
@@ -92,17 +89,15 @@ export const LISTING_PAGE: FeedKind<PageRequest> = {
       after1: after[1],
       rendering: renderingOf(publicSiteUrl),
     };
-    const { state, items, next } = await readPage({
+    const { state, documents, next } = await readPage({
       connection: session,
       state: VERSION,
-      page: pageStatement({ representation, filters }),
+      page: pageStatement(feedList),
       values,
       limit,
-      documentOf: (row) => documentOf(row, publicSiteUrl, representation),
+      format: (row) => formatListing(row, publicSiteUrl, REPRESENTATIONS[list]),
     });
-    const documents = items.map(({ document }) => document);
-    const scope = scopeOf({ representation, filters });
-    const cursor = next ? await encodeCursor(scope, [next.display_order, next.id]) : null;
+    const cursor = next ? await encodeCursor(feedList, [next.display_order, next.id]) : null;
     return { ...state, json: listJson(documents, cursor) };
   },
 };
@@ -111,22 +106,20 @@ export const LISTING_PAGE: FeedKind<PageRequest> = {
 export const LISTING: FeedKind<ListingKey> = {
   name: 'listing',
   async find(session, publicSiteUrl, key) {
-    const { state, items } = await readPage({
+    const { state, documents } = await readPage({
       connection: session,
       state: VERSION,
       page: 'id' in key ? BY_ID : BY_SLUG,
       values: { ...key, rendering: renderingOf(publicSiteUrl) },
       limit: 1,
-      documentOf: (row) => documentOf(row, publicSiteUrl, 'document'),
+      format: (row) => formatListing(row, publicSiteUrl, 'document'),
     });
-    return { ...state, json: items[0]?.document };
+    return { ...state, json: documents[0] };
   },
 };
 
 /** The document or card as JSON text, if it is rendered by these rules, else the `Source`. */
 export type ListingText = { text: string | null; is_current: number };
-
-type Representation = PageRequest['representation'];
 
 const currentSql = sql`${properties.rendering} = ${placeholder('rendering')}`;
 
@@ -143,7 +136,7 @@ export const listingText = (
   iif(${currentSql}, ${boundSql(properties[representation])}, ${boundSql(properties.source)}) as text`;
 
 /** Feed read, 6: returns a listing as JSON text; undefined if its text was left out. */
-export function documentOf(
+export function formatListing(
   { text, is_current }: ListingText,
   publicSiteUrl: string,
   representation: Representation,
@@ -173,15 +166,9 @@ const BY_SLUG = listingBy('slug');
 
 type ListingRow = ListingText & { display_order: number; id: string };
 
-const pageStatement = statementsOf(pageQuery, ({ representation, filters }) =>
-  [representation, filters.status.length, ...namesOf(filters)].join(),
+const pageStatement = statementsOf(pageQuery, ({ list, filters }) =>
+  [list, filters.status.length, ...Object.keys(filters)].join(),
 );
-
-const EXACT_FILTERS = [...FILTER_COLUMNS, 'location'] as const;
-
-function namesOf(filters: FeedFilters) {
-  return EXACT_FILTERS.filter((name) => filters[name] !== undefined);
-}
 
 /** The id of the location with the slug of the request: one row read in each range. */
 const LOCATION_ID = sql`
@@ -194,16 +181,15 @@ const LOCATION_ID = sql`
  *     where (display_order, id) > (?, ? || ' ') and status = ? and type = ?
  *     union all … order by display_order, id limit ?
  */
-function pageQuery({ representation, filters }: FeedList): SQL<ListingRow> {
-  const exact = namesOf(filters).map((name) =>
-    name === 'location'
-      ? sql`and ${properties.location_id} = ${LOCATION_ID} `
-      : sql`and ${properties[name]} = ${placeholder(name)} `,
+function pageQuery({ list, filters }: FeedList): SQL<ListingRow> {
+  const exact = FILTER_COLUMNS.filter((name) => name in filters).map(
+    (name) => sql`and ${properties[name]} = ${placeholder(name)} `,
   );
+  if ('location' in filters) exact.push(sql`and ${properties.location_id} = ${LOCATION_ID} `);
   const range = (index: number) =>
     sql`${status} = ${placeholder(`status${index}`)} ${sql.join(exact)}`;
   return keysetPage<ListingRow>({
-    columns: listingText(representation, nullIfOversized),
+    columns: listingText(REPRESENTATIONS[list], nullIfOversized),
     from: properties,
     ranges: [range(0), ...filters.status.slice(1).map((_, index) => range(index + 1))],
     order: [display_order, id],

@@ -73,10 +73,8 @@ export function statementsOf<Request, Row>(
   };
 }
 
-type Item<Row> = { row: Row; document: string };
-
-/** `next` is the row before the next page, if there is one. */
-type Page<Row> = { items: Item<Row>[]; next: Row | undefined };
+/** The texts of the items, and the row of the last one. `next` is that row if a page follows. */
+type Page<Row> = { documents: string[]; last: Row | undefined; next: Row | undefined };
 
 type List = {
   columns: SQL;
@@ -131,8 +129,8 @@ type PageRequest<State, Row> = {
   page: Statement<Row>;
   values: Values;
   limit: number;
-  /** Undefined if the text was left out. */
-  documentOf: (row: Row) => string | undefined;
+  /** Writes an item as JSON text; undefined if its text was left out. */
+  format: (row: Row) => string | undefined;
 };
 
 /** Reads a page in one round trip, or in two if its first text is too large for a page. */
@@ -141,7 +139,7 @@ export async function readPage<State, Row>(
   rows = request.limit + 1,
   maxItemBytes = Math.floor(MAX_SELECTED_BYTES / request.limit),
 ): Promise<Page<Row> & { state: State }> {
-  const { connection, values, documentOf } = request;
+  const { connection, values } = request;
   const [first, list] = await readD1(() =>
     connection.batch<State & Row>([
       request.state.bindTo(connection, values),
@@ -152,26 +150,27 @@ export async function readPage<State, Row>(
   // An unfinished restore has not written the row yet.
   if (state === undefined) throw new Error('The database has no identity.');
   const found = list?.results ?? [];
-  const page = takePage(found, request.limit, documentOf);
-  if (page.items.length > 0 || found.length === 0 || rows === 1) return { state, ...page };
-  const { items } = await readPage(request, 1, Number.MAX_SAFE_INTEGER);
+  const page = takePage(found, request.limit, request.format);
+  if (page.documents.length > 0 || found.length === 0 || rows === 1) return { state, ...page };
+  const { documents, last } = await readPage(request, 1, Number.MAX_SAFE_INTEGER);
   // The state stays that of the first read: a later one may be newer than the page.
-  return { state, items, next: found.length > 1 ? items[0]?.row : undefined };
+  return { state, documents, last, next: found.length > 1 ? last : undefined };
 }
 
 function takePage<Row>(
   rows: readonly Row[],
   limit: number,
-  documentOf: (row: Row) => string | undefined,
+  format: (row: Row) => string | undefined,
 ): Page<Row> {
-  const items: Item<Row>[] = [];
+  const documents: string[] = [];
   let total = 0;
   for (const row of rows.slice(0, limit)) {
-    const document = documentOf(row);
+    const document = format(row);
     if (document === undefined) break;
     total += encoder.encode(document).length;
-    if (items.length > 0 && total > MAX_PAGE_BYTES) break;
-    items.push({ row, document });
+    if (documents.length > 0 && total > MAX_PAGE_BYTES) break;
+    documents.push(document);
   }
-  return { items, next: items.length < rows.length ? items.at(-1)?.row : undefined };
+  const last = rows[documents.length - 1];
+  return { documents, last, next: documents.length < rows.length ? last : undefined };
 }

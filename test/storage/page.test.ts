@@ -23,15 +23,15 @@ describe('a page', () => {
     ['nothing after one that was left out', [1, Number.NaN, 1], 1],
     ['one item, however large', [5 * MIB, 1], 1],
   ])('takes %s', async (_, sizes, count) => {
-    const documentOf = (bytes: number) => (bytes > 0 ? 'a'.repeat(bytes) : undefined);
+    const format = (bytes: number) => (bytes > 0 ? 'a'.repeat(bytes) : undefined);
     const bindTo = () => env.DB.prepare('');
     const statement = { bindTo, rows: async () => [] };
     const batch = async () => [{ results: [{}] }, { results: sizes }];
     const connection = { prepare: bindTo, batch } as unknown as D1Database;
-    const { items, next } = await readPage<object, number>({
-      ...{ connection, state: statement, page: statement, values: {}, limit: 10, documentOf },
+    const { documents, next } = await readPage<object, number>({
+      ...{ connection, state: statement, page: statement, values: {}, limit: 10, format },
     });
-    expect(items.map(({ row }) => row)).toEqual(sizes.slice(0, count));
+    expect(documents.map(({ length }) => length)).toEqual(sizes.slice(0, count));
     expect(next).toBe(count < sizes.length ? sizes[count - 1] : undefined);
   });
 });
