@@ -22,3 +22,16 @@ Scalar.createApiReference(root, {
   defaultOpenAllTags: true,
   orderSchemaPropertiesBy: 'preserve',
 });
+
+/*
+ * Opens on 202, the response to a new event: Scalar opens on the lowest status, which repeats one.
+ * It draws an operation when it comes into view.
+ */
+const seen = new WeakSet();
+new MutationObserver(() => {
+  for (const tab of root.querySelectorAll('[role=tab]')) {
+    if (!tab.textContent.endsWith('202') || seen.has(tab)) continue;
+    seen.add(tab);
+    tab.click();
+  }
+}).observe(root, { childList: true, subtree: true });

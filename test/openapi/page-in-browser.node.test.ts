@@ -78,11 +78,13 @@ describe.skipIf(!hasChromium)('the API page in Chromium', () => {
     expect(await sendSample(LIST)).toBe(200);
   });
 
-  it('opens at the operation of a deep link, without a line around it, and sends its sample', async () => {
+  it('opens at the operation of a deep link, without a line around it, on 202, and sends its sample', async () => {
     await visit(`#tag/bookings/${INGEST}`, 'Record a domain event');
     await expect.poll(() => page.evaluate('document.activeElement.id')).toContain(INGEST);
     const outline = 'getComputedStyle(document.activeElement).outlineStyle';
     expect(await page.evaluate(outline)).toBe('none');
+    const opensOn = sectionOf(INGEST).getByRole('tab', { selected: true });
+    await expect.poll(() => opensOn.innerText()).toContain('202');
     expect(await sendSample(INGEST)).toBe(202);
   });
 
