@@ -84,7 +84,7 @@ describe.skipIf(!hasChromium)('the API page in Chromium', () => {
     const outline = 'getComputedStyle(document.activeElement).outlineStyle';
     expect(await page.evaluate(outline)).toBe('none');
     const opensOn = sectionOf(INGEST).getByRole('tab', { selected: true });
-    await expect.poll(() => opensOn.innerText()).toContain('202');
+    await expect.poll(() => opensOn.textContent()).toContain('202');
     expect(await sendSample(INGEST)).toBe(202);
   });
 
