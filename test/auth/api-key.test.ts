@@ -35,6 +35,10 @@ it('a key is compared with every configured key, whatever was sent and found', a
   expect(digest).toHaveBeenCalledTimes(4);
 });
 
+it('a key of API_KEY opens everything, also if a named key is the same', async () => {
+  expect(await identifyKey('first-key', config, NOW)).toMatchObject({ caller: 'api-key' });
+});
+
 it('a named key is recognized by its hash, to the end of the day of its date in UTC', async () => {
   const valid = { outcome: 'valid', caller: 'old-site', scopes };
   expect(await identifyKey('old-site-key', config, NOW)).toEqual(valid);
