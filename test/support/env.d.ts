@@ -5,10 +5,7 @@
 declare namespace Cloudflare {
   interface Env {
     TEST_MIGRATIONS: import('cloudflare:test').D1Migration[];
-    /** Two public lists. Node reads them: workerd cannot load the packages that hold them. */
+    /** A public list. Node reads it: workerd cannot load the package that holds it. */
     TEST_NAUGHTY_STRINGS: readonly string[];
-    TEST_JSON_SUITE: readonly { name: string; input: string }[];
-    /** `1` turns on the long forms of tests. */
-    TEST_FULL: string;
   }
 }

@@ -1,0 +1,152 @@
+/**
+ * Malformed and random requests: no response to them is a 5xx, or says anything of the inside. The
+ * responses are compared with the document where they are received.
+ */
+
+import { env } from 'cloudflare:workers';
+import fc from 'fast-check';
+import { expect, it, vi } from 'vitest';
+import * as z from 'zod';
+import { createApp } from '../../src/app.ts';
+import { bookingCreated, ingestInit } from '../support/events.ts';
+import { expectError, expectStatus, get, send } from '../support/http.ts';
+
+const INGEST = '/api/public/events/ingest';
+/** A value that no message of an error may repeat. */
+const CANARY = 'canary-5b1f6e';
+const NAUGHTY = env.TEST_NAUGHTY_STRINGS;
+
+vi.setConfig({ testTimeout: 120_000 });
+
+/** Any text: mostly an attack on parsers of paths, SQL, headers and logs. */
+const hostileText = fc.oneof(
+  fc.constantFrom(...NAUGHTY),
+  fc.constantFrom("' OR '1'='1", '..%2f..%2f', '%ff%fe', 'a\0b', '\ud800', '__proto__', '-0'),
+  fc.constantFrom('1e400', '9007199254740993', '%zz', '[object Object]', 'a'.repeat(5_000)),
+  fc.string({ unit: 'binary' }),
+  fc.string({ unit: 'grapheme', maxLength: 300 }),
+);
+
+/** SQL, stacks, files, libraries and storage: a caller must learn nothing of the inside. */
+const INTERNAL =
+  /SQLITE|D1_|\bselect\b.*\bfrom\b|constraint failed|prepared statement|drizzle|\bzod\b|jose|hono|node_modules|\.(ts|mjs|js|sql)\b|\bat \S+ \(|TypeError|RangeError|SyntaxError|Unexpected token|undefined|\[object/i;
+
+const errorTexts = z.object({
+  error: z.object({
+    code: z.string(),
+    message: z.string(),
+    param: z.string().default(''),
+    details: z.array(z.object({ message: z.string() })).default([]),
+  }),
+});
+
+/** Expects one of the statuses, and no inside and no `CANARY` in the messages of an error. */
+async function expectHarmless(response: Response, statuses: readonly number[]) {
+  const text = await response.clone().text();
+  expect(statuses, `${response.status}: ${text.slice(0, 500)}`).toContain(response.status);
+  if (response.status < 400) return;
+  const { error } = errorTexts.parse(JSON.parse(text));
+  await expectError(response.clone(), response.status, error.code);
+  // The message names the wrong field as the caller wrote it.
+  const summary = error.message.replace(`${error.param}: `, '');
+  for (const written of [summary, ...error.details.map((detail) => detail.message)]) {
+    // A bad value is named as it was sent, in front of the known values.
+    const message = written.replace(/^.* is none of /s, 'is none of ');
+    expect(message).not.toMatch(INTERNAL);
+    expect(message).not.toContain(CANARY);
+  }
+}
+
+const encoded = (text: string) => encodeURIComponent(text.toWellFormed());
+const words = (text: string) => fc.constantFrom(...text.split(' '));
+
+it('a random path, query and header gets a response that is no 5xx', async () => {
+  const routes = createApp().routes.filter(({ method }) => method === 'GET');
+  const known = fc.constantFrom(...routes.map(({ path }) => path.replace(/:\w+/, 'some-name')));
+  const badly = words(
+    '%00 % %zz %c0%ae%c0%ae %2e%2e%2f a%2Fb %252e %0d%0aX:y .. . .env docs api v1',
+  );
+  const segment = fc.oneof(badly, fc.constant(''), hostileText.map(encoded));
+  const segments = fc.array(segment, { maxLength: 6 }).map((names) => `/${names.join('/')}`);
+  const item = segment.map((name) => `/api/v1/web/properties/${name}`);
+  const parameter = words('type status location_id limit cursor after fresh wait id locale order');
+  const value = fc.oneof(
+    words('listed en,fr 25 0 +1 1e1 0x10 9999-12-31T23:59:59+23:59'),
+    hostileText,
+  );
+  const pair = fc.tuple(fc.oneof(parameter, hostileText), value, fc.boolean());
+  const header = words('X-Request-ID x-api-key Authorization If-None-Match Origin Cookie Range');
+  const request = fc.record({
+    method: fc.oneof(fc.constant('GET'), words('GET POST PUT DELETE OPTIONS PROPFIND QUERY')),
+    path: fc.oneof(known, segments, item),
+    pairs: fc.array(pair, { maxLength: 5 }),
+    header: fc.tuple(
+      header,
+      hostileText.map((text) => text.replaceAll(/[^\x20-\x7e]/g, '')),
+    ),
+  });
+  await fc.assert(
+    fc.asyncProperty(request, async ({ method, path, pairs, header: [name, text] }) => {
+      const query = pairs.map(([parameter, sent, isEncoded]) =>
+        [parameter, sent].map((each) => (isEncoded ? encoded(each) : each)).join('='),
+      );
+      const url = `${path}?${[...query, `utm_source=${CANARY}`].join('&')}`;
+      const response = await send(url, { method, headers: { [name]: text } });
+      await expectHarmless(response, [200, 304, 400, 401, 404, 405, 415]);
+    }),
+    { numRuns: 400 },
+  );
+});
+
+it('a body with random values in the fields is stored, or rejected by documented codes', async () => {
+  const value = fc.oneof(fc.jsonValue({ maxDepth: 6, stringUnit: 'binary' }), hostileText);
+  const known = words('check_in check_out guests currency guest_email cancelled_at occurred_at');
+  const fields = fc.record(
+    {
+      event_type: fc.oneof(words('booking.created booking.cancelled'), value),
+      aggregate_id: fc.oneof(fc.constant('bk_1'), value),
+      aggregate_type: fc.oneof(fc.constant('booking'), value),
+      payload: fc.dictionary(fc.oneof(known, hostileText), value),
+    },
+    { requiredKeys: [] },
+  );
+  await fc.assert(
+    fc.asyncProperty(fields, async (body) => {
+      await expectHarmless(await send(INGEST, ingestInit(body)), [202, 400, 413]);
+    }),
+    { numRuns: 125 },
+  );
+});
+
+it('naughty strings are stored and read back exactly', async () => {
+  expect(NAUGHTY.length).toBeGreaterThan(400);
+  for (let start = 0; start < NAUGHTY.length; start += 100) {
+    const sent = NAUGHTY.slice(start, start + 100).map((text) => ({
+      aggregate_id: [...`${text}.`].slice(0, 255).join(''),
+      payload: { [text]: text, list: [text] },
+    }));
+    const events = sent.map((fields, index) => ({
+      ...bookingCreated(fields),
+      idempotency_key: `naughty-${start + index}`,
+    }));
+    await expectStatus(await send(`${INGEST}/batch`, ingestInit({ events })), 200);
+    const stored = await get(`/api/v1/events?limit=${sent.length}`);
+    expect(await stored.json()).toMatchObject({ data: sent.toReversed() });
+  }
+});
+
+const withPayload = (payload: string) =>
+  JSON.stringify(bookingCreated({ payload: {} })).replace('{}', () => payload);
+
+it.each([
+  ['nesting', `${'{"a":'.repeat(40_000)}1${'}'.repeat(40_000)}`],
+  ['nested lists', withPayload(`{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`)],
+  ['many fields', `{${Array.from({ length: 20_000 }, (_, index) => `"f${index}":1`).join(',')}}`],
+  ['many bad values', withPayload(JSON.stringify({ list: Array(10_000).fill(2 ** 60) }))],
+  ['one long name', `{"${'a'.repeat(250_000)}":1}`],
+  ['a repeated name', `{${Array(15_000).fill('"event_type":"x"').join(',')}}`],
+])('a body of %s is rejected in a small response', async (_name, body) => {
+  const response = await send(INGEST, ingestInit(body));
+  await expectHarmless(response, [400]);
+  expect((await response.text()).length).toBeLessThan(60_000);
+});
