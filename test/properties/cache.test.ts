@@ -58,13 +58,11 @@ function stopAtSecond(seconds: number) {
 }
 
 /** Changes the listing as an import does. */
-async function change(assignment: string) {
-  await env.DB.prepare(`UPDATE properties SET ${assignment} WHERE slug = ?`).bind(slug).run();
+async function rename(name: string) {
+  const update = `UPDATE properties SET document = json_set(document, '$.name', ?) WHERE slug = ?`;
+  await env.DB.prepare(update).bind(name, slug).run();
   await raiseVersion(env.DB);
 }
-const rename = (name: string) => change(`document = json_set(document, '$.name', '${name}')`);
-const idOf = (name: string) =>
-  env.DB.prepare('SELECT id FROM properties WHERE slug = ?').bind(name).first<string>('id');
 
 type Sent = { path?: string; headers?: Record<string, string> };
 
@@ -166,8 +164,6 @@ describe('a cached response', () => {
     ['3600', 61, 'fails', stale(61)],
     ['3600', 3_600, 'fails', stale(3_600)],
     ['3600', 3_601, 'fails', error],
-    ['7200', 7_200, 'fails', stale(7_200)],
-    ['0', 59.999, 'fails', hit(0)],
     ['0', 60, 'fails', error],
   ])(
     'with FEED_STALE_SECONDS=%s, %d s after its check, while D1 %s: %s',
@@ -203,14 +199,6 @@ describe('a cached response', () => {
     const other = isolate();
     for (const path of paths) await other.get({}, { path });
     expect(other.counted.reads).toBe(0);
-  });
-
-  it('is confirmed by one row after its check has ended', async () => {
-    atSecond(900);
-    Object.assign(one.counted, { reads: 0, rows: 0 });
-    expect(await one.read()).toBe('Before: edge; fwd=stale, isolate; fwd=stale');
-    expect(one.counted).toEqual({ reads: 1, rows: 1 });
-    expect(await one.read()).toBe('Before: isolate; hit; ttl=60');
   });
 
   it('is read again once when the renewed check finds an import', async () => {
@@ -277,12 +265,10 @@ describe('a cached response', () => {
     }
   });
 
-  it('is used for no other site address, and for no request without credentials', async () => {
+  it('is used for no other site address', async () => {
     const moved = await isolate({ PUBLIC_SITE_URL: 'https://new.example.com/' }).get();
     const { url } = await moved.json<{ url: string }>();
     expect(url).toBe(`https://new.example.com/listings/${slug}`);
-    const denied = await one.get({}, { headers: { 'x-api-key': 'wrong' } });
-    await expectError(denied, 401, 'authentication_invalid');
   });
 
   it('of a missing listing is a 404 until an import publishes the listing', async () => {
@@ -307,22 +293,6 @@ describe('a cached response', () => {
     expect(await large.read()).toBe('Before: isolate; hit; ttl=60');
   });
 
-  it('is evicted if it was used least recently, and not if it is in use', async () => {
-    delayEdge(new Promise(() => {}));
-    const one = isolate({ FEED_MEMORY_BYTES: '16000' });
-    // An empty page takes some 800 bytes.
-    const paths = Array.from({ length: 25 }, (_, index) => `${LIST}?type=ski&limit=${index + 1}`);
-    const [first = '', second = '', ...others] = paths;
-    await one.send({}, { path: second });
-    for (const path of [first, ...others]) {
-      await one.send({}, { path });
-      await one.send({}, { path: second });
-    }
-    expect(one.counted.reads).toBe(25);
-    await one.send({}, { path: first });
-    expect(one.counted.reads).toBe(26);
-  });
-
   it('does not exist if FEED_CACHE_SECONDS is 0', async () => {
     const one = isolate({ FEED_CACHE_SECONDS: '0' });
     await one.read();
@@ -330,23 +300,6 @@ describe('a cached response', () => {
     expect(await one.read()).toBe('After: edge; fwd=bypass, isolate; fwd=bypass');
     await expectError(await one.get(FAILING), 500, 'internal_error');
   });
-});
-
-it('a hidden listing is missing under each name, and another home may have its slug', async () => {
-  const id = await idOf(slug);
-  const paths = [id, slug].flatMap((name) =>
-    ['', '?locale=en'].map((query) => `${LIST}/${name}${query}`),
-  );
-  for (const path of paths) await one.get({}, { path });
-  await change(`removed_slug = slug, slug = 'moved-' || slug, status = 'hidden'`);
-  await storeListings(env.DB, [sourceOf({ slug, name: 'Heir' })]);
-  atSecond(61);
-  expect(await one.read()).toMatch(/^Heir/);
-  for (const path of [`${LIST}/${id}`, `${LIST}/${id}?locale=en`]) {
-    await expectError(await one.get({}, { path }), 404, 'resource_missing');
-  }
-  // The 404 takes nothing from the other home.
-  expect(await one.read(FAILING)).toMatch(/^Heir: isolate; hit/);
 });
 
 describe('a clock that jumps', () => {
@@ -361,17 +314,10 @@ describe('a clock that jumps', () => {
     expect(await one.read()).toBe('Later: isolate; hit; ttl=60');
   });
 
-  it('while a check is renewed leaves later renewals, and later faults, alone', async () => {
-    atSecond(50);
-    const { DB, open } = stalling();
-    const { settled } = await one.send({ DB });
-    atSecond(-3_600);
-    open();
-    await settled;
+  it('backwards ends the pause after a fault', async () => {
     await rename('After');
-    expect(await one.read()).toMatch(/^After/);
-    atSecond(-3_500);
-    await one.get(FAILING);
+    atSecond(61);
+    await one.read(FAILING);
     atSecond(-7_200);
     expect(await one.read()).toBe('After: edge; fwd=stale, isolate; fwd=stale');
   });
@@ -429,19 +375,6 @@ describe('while D1 is slow or stalls', () => {
     await vi.waitFor(async () => expect(await one.read()).toMatch(/^After: isolate; hit/));
   });
 
-  it('a reader of an older page gets the response of a slow D1', async () => {
-    await rename('After');
-    stopAtSecond(3_000);
-    const { DB, called, open } = stalling();
-    const sending = one.send({ DB });
-    await called;
-    await vi.advanceTimersByTimeAsync(1_900);
-    open();
-    const { response } = await sending;
-    expect(await withMetadata(response)).toBe('After: edge; fwd=stale, isolate; fwd=stale');
-    expect(faultsOfD1()).toEqual([]);
-  });
-
   it('a stall is a fault: any stale response is served at once for 5 s, and after 300 ms for a minute', async () => {
     const { DB } = await readStalling(3_000, 2_000);
     expect(faultsOfD1()).toHaveLength(1);
@@ -485,15 +418,10 @@ describe('an edge cache that takes more than 20 ms', () => {
 });
 
 describe('fresh=true', () => {
-  it.each([LIST, '/api/v1/web/property-cards', '/api/v1/web/locations'])(
-    'gets no stale response: %s',
-    async (path) => {
-      await expectStatus(await one.get({}, { path: `${path}?fresh=true` }), 200);
-      const failed = await one.get(FAILING, { path: `${path}?fresh=true` });
-      await expectError(failed, 500, 'internal_error');
-      await expectStatus(await one.get(FAILING, { path }), 200);
-    },
-  );
+  it('gets no stale response', async () => {
+    const failed = await one.get(FAILING, { path: `${LIST}/${slug}?fresh=true` });
+    await expectError(failed, 500, 'internal_error');
+  });
 
   it('is true or false, and fresh=false reads the caches', async () => {
     const path = `${LIST}/${slug}?fresh`;
