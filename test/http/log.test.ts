@@ -1,11 +1,9 @@
-/** The lines of the log. The log of the whole suite is read too: see vitest/watch-log.ts. */
+/** The lines of the log. Every test reads the log too: see vitest/watch-log.ts. */
 
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createApp } from '../../src/app.ts';
-import { logFault } from '../../src/http/log.ts';
 import { bookingCreated, ingestInit } from '../support/events.ts';
-import { get, send, sendWith } from '../support/http.ts';
-import { takeLeaks } from '../vitest/watch-log.ts';
+import { send, sendWith } from '../support/http.ts';
 
 const FEED = '/api/v1/web/properties';
 const EVENTS = '/api/v1/events';
@@ -18,27 +16,6 @@ function watchLines(method: 'log' | 'error' = 'log') {
   const log = vi.spyOn(console, method).mockImplementation(() => {});
   return () => log.mock.calls.map(([line]) => JSON.parse(String(line)));
 }
-
-it('the watch over the log finds each value of a request', async () => {
-  vi.spyOn(console, 'error').mockReturnValue(undefined);
-  const secrets = ['leaked-key', 'leaked.bearer.token', 'leaked-idempotency', 'leaked "value"'];
-  const [apiKey = '', token, idempotencyKey = '', note] = secrets;
-  await send(INGEST, {
-    method: 'POST',
-    headers: {
-      'x-api-key': apiKey,
-      Authorization: `Bearer ${token}`,
-      'Idempotency-Key': idempotencyKey,
-    },
-    body: JSON.stringify({ payload: { list: [{ note }] } }),
-  });
-  expect(takeLeaks()).toEqual([]);
-  for (const secret of secrets) {
-    console.log(JSON.stringify({ note: `it was ${secret}` }));
-    logFault('failed', new Error('outside', { cause: new Error(`inside: ${secret}`) }));
-    expect(takeLeaks(), secret).toHaveLength(2);
-  }
-});
 
 it('a request has one line, with its fields and nothing that was sent', async () => {
   const lines = watchLines();
@@ -90,17 +67,14 @@ describe('the line of an invalid request', () => {
     ['payload.check_in', ...ingest({ payload: { check_in: 'soon' } })],
     ['event_type', ...ingest({ event_type: 'sent.secret' })],
     ['payload', ...ingest({ payload: { sent: { secret: 2 ** 60 } } })],
-    ['payload', ...ingest({ payload: 'sent' })],
     ['Idempotency-Key', ...ingest({}, 'k'.repeat(256))],
     ['body', ...ingest({ sent: 'secret' })],
     ['body', ...ingest({ 'payload.sent': 'secret' })],
-    ['body', ...ingest({ sent: 2 ** 60 })],
     ['events.payload.check_in', ...batch({}, { payload: { check_in: 'soon' } })],
     ['events.payload', ...batch({ payload: { sent: 2 ** 60 } })],
     ['events.idempotency_key', ...batch({ idempotency_key: 7 })],
     ['events', ...batch({ sent: 'secret' })],
     ['limit', `${EVENTS}?limit=0`, {}],
-    ['type', `${EVENTS}?type=a&type=`, {}],
     ['after_id', `${EVENTS}?after_id=${crypto.randomUUID()}`, {}],
     ['query', `${EVENTS}?sent=secret`, {}],
     ['body', INGEST, ingestInit('{"sent')],
@@ -135,28 +109,13 @@ it('a caller cannot write a line, a colour code or a long name into the log', as
   expect(JSON.parse(lines[0] ?? '').request_id).toBe(id);
 });
 
-describe('a fault of a request', () => {
-  it('of the edge cache is logged under its id, before and after the response', async () => {
-    const faults = watchLines('error');
-    vi.spyOn(caches.default, 'match').mockRejectedValue(new Error('no cache'));
-    vi.spyOn(caches.default, 'put').mockRejectedValue(new Error('no cache'));
-    const headers = { 'X-Request-ID': 'edge-1' };
-    await sendWith({ FEED_CACHE_SECONDS: '60' }, `${FEED}?limit=7`, { headers }, createApp());
-    const ids = faults().map(({ request_id }) => request_id);
-    expect(ids.length).toBeGreaterThan(1);
-    expect(new Set(ids)).toEqual(new Set(['edge-1']));
-  });
-
-  it('has the id of its own request, beside concurrent requests', async () => {
-    const lines = watchLines();
-    const ids = Array.from({ length: 20 }, (_, index) => `beside-${index}`);
-    await Promise.all(
-      ids.map((id, index) =>
-        get(index % 2 === 0 ? EVENTS : `${EVENTS}/none`, { headers: { 'X-Request-ID': id } }),
-      ),
-    );
-    const attemptsOf = (id: string) =>
-      lines().find(({ request_id }) => request_id === id)?.database_attempts;
-    expect(ids.map(attemptsOf)).toEqual(ids.map((_, index) => (index % 2 === 0 ? 1 : undefined)));
-  });
+it('a fault of the edge cache is logged under the id of its request, after the response too', async () => {
+  const faults = watchLines('error');
+  vi.spyOn(caches.default, 'match').mockRejectedValue(new Error('no cache'));
+  vi.spyOn(caches.default, 'put').mockRejectedValue(new Error('no cache'));
+  const headers = { 'X-Request-ID': 'edge-1' };
+  await sendWith({ FEED_CACHE_SECONDS: '60' }, `${FEED}?limit=7`, { headers }, createApp());
+  const ids = faults().map(({ request_id }) => request_id);
+  expect(ids.length).toBeGreaterThan(1);
+  expect(new Set(ids)).toEqual(new Set(['edge-1']));
 });

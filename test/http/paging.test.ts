@@ -32,39 +32,15 @@ describe('a cursor', () => {
     }
   });
 
-  it('of an earlier version is rejected', async () => {
-    const text = new TextEncoder().encode(JSON.stringify([1, scope.list, '', [7, 'b']]));
-    const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', text));
-    const cursor = new Uint8Array([...digest.subarray(0, 8), ...text]).toBase64({
-      alphabet: 'base64url',
-      omitPadding: true,
-    });
-    await expect(decode(cursor)).rejects.toMatchObject({ code: 'invalid_cursor' });
-  });
-
   it('is rejected after any change of a single character', async () => {
     const cursor = await encodeCursor(scope, [12, '5f0c2a7e-1f0b-4c67-9a55-3d1f6a1e8b42']);
-    const changed: string[] = [];
-    for (let index = 0; index <= cursor.length; index += 1) {
-      const head = cursor.slice(0, index);
-      changed.push(head + cursor.slice(index + 1));
-      for (const character of ALPHABET) {
-        changed.push(head + character + cursor.slice(index + 1));
-        changed.push(head + character + cursor.slice(index));
-      }
-    }
-    const outcomes = await Promise.all(
-      changed
-        .filter((text) => text !== cursor)
-        .map((text) =>
-          decode(text).then(
-            () => `accepted ${text}`,
-            (error: { code?: string }) => error.code,
-          ),
-        ),
+    const changed = [...cursor].flatMap((_, index) =>
+      ['', ...ALPHABET].map((each) => cursor.slice(0, index) + each + cursor.slice(index + 1)),
     );
-    expect(outcomes.length).toBeGreaterThan(10_000);
-    expect([...new Set(outcomes)]).toEqual(['invalid_cursor']);
+    for (const text of [...changed, `${cursor} `, `${cursor}=`, `${cursor}A`]) {
+      if (text === cursor) continue;
+      await expect(decode(text), text).rejects.toMatchObject({ code: 'invalid_cursor' });
+    }
   });
 
   it.each([

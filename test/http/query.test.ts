@@ -29,7 +29,6 @@ it.each([
   'event_type',
   'status[',
   'status[]x',
-  '[]status',
   'status[[]]',
   'utm[source]',
   'constructor',
@@ -42,13 +41,7 @@ it.each([
   expect(error.details).toEqual([{ path, message: expect.stringMatching(KNOWN) }]);
 });
 
-const APPENDED = [
-  'utm_source UTM_Campaign _ga __proto__[] gclid fbclid msclkid dclid gbraid mc_eid',
-  'gad_source gad_campaignid clickid igsh epik mkt_tok pk_campaign mtm_source ref',
-  't v cb ts cache nocache',
-];
-
-it.each(APPENDED.flatMap((names) => names.split(' ')))(
+it.each('utm_source UTM_Campaign _ga __proto__[] gclid mc_eid gad_source igsh ref t'.split(' '))(
   '%s, which links and scripts append, is ignored',
   async (name) => {
     await expectStatus(await get(`${LIST}?${name}=1&${name}=2`), 200);

