@@ -152,23 +152,6 @@ describe('the source tree', () => {
     }
   });
 
-  it('describes operations without the Worker, so that Node prints the document', () => {
-    const describing = files.filter(({ path }) => /\/openapi\//.test(path));
-    expect(describing.length).toBeGreaterThan(3);
-    const targets = describing.flatMap((file) =>
-      targetsOf(file).map((target) => `${file.path} -> ${target}`),
-    );
-    expect(targets.filter((line) => line.endsWith('/routes.ts'))).toEqual([]);
-  });
-
-  it('has comments that end at the column of the code', () => {
-    const comments = Object.values(sources).flatMap(
-      (text) => text.match(/^ *(\/\*\*|\* |\/\/).*$/gm) ?? [],
-    );
-    const long = comments.filter((line) => line.length > 100);
-    expect(long.filter((line) => !line.startsWith('// Generated'))).toEqual([]);
-  });
-
   it('has no file of more than 400 lines', () => {
     expect(files.filter((file) => file.lines > 400).map((file) => file.path)).toEqual([]);
   });

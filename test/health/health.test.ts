@@ -90,22 +90,11 @@ describe('GET /api/health/detailed', () => {
     const { response, text, body, states } = await read({ DB: brokenBy(fail).DB });
     expect(text).not.toContain(SECRET);
     expect(log.mock.calls.flat().join()).toContain(SECRET);
-    expect(response.status).toBe(503);
     expect([body.status, states]).toEqual(['down', 'down ok ok']);
-    expect(body).toMatchObject({
-      object: 'health',
-      version: packageJson.version,
-      statusCode: 503,
-      path: DETAILED,
-      method: 'GET',
-      error: {
-        type: 'api_error',
-        code: 'service_unavailable',
-        request_id: response.headers.get('X-Request-ID'),
-      },
-    });
-    expect(response.headers.get('X-Should-Retry')).toBe('true');
+    expect(response.status).toBe(503);
     expect(response.headers.get('Retry-After')).toBe('5');
+    const error = { type: 'api_error', code: 'service_unavailable' };
+    expect(body).toMatchObject({ object: 'health', error });
   });
 
   it('is down while the database lacks a table or a column of this version', async () => {
