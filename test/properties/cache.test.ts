@@ -281,6 +281,8 @@ describe('a cached response', () => {
     await expectError(await one.get(FAILING, { path }), 500, 'internal_error');
     await storeListings(env.DB, [sourceOf({ slug: `${slug}-new` })]);
     atSecond(67);
+    // The isolate learns the version by another page.
+    await one.read();
     await expectStatus(await one.get({}, { path }), 200);
   });
 
@@ -299,6 +301,89 @@ describe('a cached response', () => {
     await rename('After');
     expect(await one.read()).toBe('After: edge; fwd=bypass, isolate; fwd=bypass');
     await expectError(await one.get(FAILING), 500, 'internal_error');
+  });
+});
+
+/** Returns a database whose replica has none of the changes after this call. */
+async function laggingReplica(): Promise<D1Database> {
+  const recorded: D1Result[][] = [];
+  const recording = tapD1(env.DB, async (call) => {
+    recorded.push(await call());
+    return recorded.at(-1) ?? [];
+  });
+  await isolate().get({ DB: recording }, { path: `${LIST}/${slug}?fresh=true` });
+  const replica = tapD1(env.DB, async () => recorded[0] ?? []);
+  return new Proxy(env.DB, {
+    get: (target, name) => {
+      if (name !== 'withSession') return Reflect.get(target, name);
+      return (constraint: D1SessionConstraint) =>
+        (constraint === 'first-primary' ? target : replica).withSession(constraint);
+    },
+  });
+}
+
+/** Renames the listing, and changes the version as an import or a rewind does. */
+async function turnInto(name: string, added: number, generation = '') {
+  const sql = `UPDATE database_identity SET catalogue_number = catalogue_number + ?,
+    catalogue_import = 'other', generation = coalesce(nullif(?, ''), generation)`;
+  const rename = `UPDATE properties SET document = json_set(document, '$.name', ?) WHERE slug = ?`;
+  await env.DB.batch([
+    env.DB.prepare(sql).bind(added, generation),
+    env.DB.prepare(rename).bind(name, slug),
+  ]);
+}
+
+describe('an older version', () => {
+  it.each(['this', 'another'])(
+    'read late by %s isolate replaces no newer response',
+    async (which) => {
+      const gate = Promise.withResolvers<void>();
+      const called = Promise.withResolvers<void>();
+      const DB = tapD1(env.DB, async (call) => {
+        const results = await call();
+        called.resolve();
+        await gate.promise;
+        return results;
+      });
+      const reader = which === 'this' ? one : isolate();
+      const late = reader.get({ DB }, { path: `${LIST}/${slug}?fresh=true` });
+      await called.promise;
+      await rename('After');
+      await one.get({}, { path: `${LIST}/${slug}?fresh=true` });
+      gate.resolve();
+      await late;
+      for (const again of [one, isolate()])
+        expect(await again.read(FAILING)).toMatch(/^After: .*hit; ttl=60/);
+    },
+  );
+
+  it.each([
+    ['an import', 1, undefined],
+    ['a rewind', -100, 'another'],
+  ])('of a replica without %s is read again at the primary', async (_, added, generation) => {
+    await rename('Between');
+    const DB = await laggingReplica();
+    await turnInto('After', added, generation);
+    await one.get({ DB }, { path: `${LIST}/${slug}?fresh=true` });
+    for (const second of [50, 60, 200]) {
+      atSecond(second);
+      expect(await one.read({ DB })).toMatch(/^After/);
+    }
+    expect(faultsOfD1()).toEqual([]);
+  });
+
+  it.each([
+    ['the same number again', 0, undefined],
+    ['a smaller number', -1, undefined],
+    ['another generation', -100, 'another'],
+  ])('comes back with a rewind, and the later state does not: %s', async (_, added, generation) => {
+    atSecond(30);
+    await one.read();
+    await turnInto('Rewound', added, generation);
+    for (const second of [61, 107]) {
+      atSecond(second);
+      for (const reader of [one, isolate(), one]) expect(await reader.read()).toMatch(/^Rewound/);
+    }
   });
 });
 
