@@ -3,7 +3,7 @@
 import type { Random } from './random.ts';
 
 /** The services that can be called. */
-export type Service = 'D1' | 'KV' | 'counter' | 'edge cache';
+export type Service = 'D1' | 'KV' | 'counter';
 
 export type Fate = {
   /** Milliseconds until the call takes effect, and from then until its response comes. */
@@ -18,7 +18,6 @@ const LATE_MS: Record<Service, readonly [number, number]> = {
   D1: [1_000, 14_000],
   KV: [500, 4_000],
   counter: [500, 3_000],
-  'edge cache': [100, 3_000],
 };
 
 /**

@@ -199,7 +199,7 @@ function attemptsIn({ task, start, end, request, status, body }: Exchange): Atte
 }
 
 function violationsIn(world: World, seen: readonly string[]): Violation[] {
-  const rows = world.primary.rows('select * from events order by seq') as Row[];
+  const rows = world.database.rows('select * from events order by seq') as Row[];
   const requests = world.exchanges.filter(({ request }) => request.body !== undefined);
   const attempts = requests.flatMap(attemptsIn);
   return [

@@ -1,6 +1,5 @@
 /**
- * A computer of the deployment: the source, loaded once, with a clock, timers, randomness and an
- * edge cache.
+ * A computer of the deployment: the source, loaded once, with a clock, timers and randomness.
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
@@ -39,7 +38,6 @@ export class Machine {
   clockOffset = 0;
   place = '';
   scheduler = new Scheduler();
-  cache: object = {};
   /** Its isolates run one after the other. */
   isolate: Isolate = { isAlive: true, name: 'none', serve: async () => Response.error() };
   /** Imports a module by its path. */
@@ -59,7 +57,6 @@ export class Machine {
         return now();
       }
     }
-    const machine = this;
     return {
       Date: SimulatedDate,
       Math: Object.create(Math, { random: { value: () => taskNow().random.next() } }),
@@ -69,11 +66,6 @@ export class Machine {
         if (timer !== undefined) timer.owner = { isAlive: false };
       },
       crypto: CRYPTO,
-      caches: {
-        get default() {
-          return machine.cache;
-        },
-      },
       console: { log: () => {}, error: notePrograms, warn: () => {} },
     };
   }

@@ -1,6 +1,6 @@
 /**
- * The source of the service and of the import, loaded once more for each simulated machine: with its own modules, and
- * with the clock, the timers, the randomness and the cache of that machine in place of Node's.
+ * The source of the service, loaded once more for each simulated machine: with its own modules, and
+ * with the clock, the timers and the randomness of that machine in place of Node's.
  *
  * A variant is the source with some text replaced. It is loaded in the same way.
  */
@@ -12,16 +12,11 @@ import ts from 'typescript';
 /** Path in the project → text. */
 const SOURCES = new Map(
   Object.entries(
-    import.meta.glob<string>(
-      [
-        '../../src/**/*.ts',
-        '../../tools/import/{file,import}.ts',
-        '../../tools/import/{plan,read,write}/*.ts',
-        '../../tools/command-line/{nearest,user-error}.ts',
-        '../../tools/database/tables.ts',
-      ],
-      { query: '?raw', import: 'default', eager: true },
-    ),
+    import.meta.glob<string>('../../src/**/*.ts', {
+      query: '?raw',
+      import: 'default',
+      eager: true,
+    }),
   ).map(([path, text]) => [path.replace('../../', ''), text]),
 );
 

@@ -16,18 +16,13 @@ const COUNT = process.env.FULL === '1' ? 1_000 : RUNS;
 /** A busy machine takes a minute for five seconds of work. */
 const TIMEOUT_MS = 600_000;
 
-/** Proves a part. A part whose runs are long has few of them. */
-export function prove(
-  part: Part,
-  variants: Record<string, Replacement[]>,
-  { runs = RUNS, count = COUNT } = {},
-): void {
+export function prove(part: Part, variants: Record<string, Replacement[]>): void {
   it(
-    `keeps its promises in each of ${count} runs`,
+    `keeps its promises in each of ${COUNT} runs`,
     async () => {
       const fleet = new Fleet(new Source());
       let [requests, successes] = [0, 0];
-      for (let seed = 1; seed <= count; seed += 1) {
+      for (let seed = 1; seed <= COUNT; seed += 1) {
         const { world, violations } = await run(part, fleet, String(seed));
         for (const { promise } of violations) {
           expect.fail(await explain(part, fleet, String(seed), promise));
@@ -51,14 +46,14 @@ export function prove(
     expect((await run(part, fleet, '7')).world.history).toEqual(first);
   });
 
-  describe(`finds within ${runs} runs that`, () => {
+  describe(`finds within ${RUNS} runs that`, () => {
     it.each(Object.entries(variants))(
       '%s',
       async (_, replacements) => {
         const fleet = new Fleet(new Source(replacements));
         PROGRAM_FAULTS.clear();
         const found: string[] = [];
-        for (let seed = 1; seed <= runs && found.length === 0; seed += 1) {
+        for (let seed = 1; seed <= RUNS && found.length === 0; seed += 1) {
           const { violations } = await run(part, fleet, String(seed));
           found.push(...violations.map(({ promise }) => `seed ${seed}: ${promise}`));
         }

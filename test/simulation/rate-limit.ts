@@ -4,16 +4,12 @@
  * its limit, and while the object responds, little more.
  */
 
-import { namedKey } from '../support/keys.ts';
 import { WINDOW_SECONDS } from '../support/vars.ts';
 import { Random } from './random.ts';
 import { machinesOf, type Operation, type Plan, type Violation } from './simulation.ts';
 import { type Exchange, timeOf, type World } from './world.ts';
 
 const LIMIT = 50;
-/** The limit of the key, and the isolates that its requests reach. */
-const KEY_LIMIT = 6_000;
-const ISOLATES = 20;
 const WINDOW_MS = WINDOW_SECONDS * 1_000;
 /** The latest start of a burst that ends in the first window. */
 const IN_WINDOW_MS = (WINDOW_MS * 2) / 3;
@@ -22,8 +18,6 @@ const IN_WINDOW_MS = (WINDOW_MS * 2) / 3;
  * add two.
  */
 const ALLOWANCE = 10 + 2;
-/** The same for the key, whose limit is large. */
-const KEY_ALLOWANCE = 60 + 2;
 /** The longest that a request waits for its counter. */
 const LONGEST_WAIT_MS = 300;
 /**
@@ -108,56 +102,6 @@ export function rateLimit(seed: string): Plan {
   };
   const vars = { RATE_LIMIT_DEFAULT: String(LIMIT) };
   return { seed, machines, vars, operations, isSwift, endMs: 400_000, violationsIn };
-}
-
-const SITE = await namedKey('site', ['feed:read']);
-
-/**
- * A site that renders on its server, from one address, with a key that has a limit of its own. Its
- * requests come in waves, so that a run has few events.
- */
-export function keyLimit(seed: string): Plan {
-  const random = new Random(`key limit ${seed}`);
-  const kind = KINDS[Number(seed) % 3] ?? 'any';
-  const machines = machinesOf(random, kind === 'one' ? 1 : ISOLATES);
-  const headers = { 'x-api-key': SITE.key };
-  const request = { path: '/api/health', client: addressOf(0), headers };
-  const operations: Operation[] = Array.from({ length: (KEY_LIMIT * 1.3) / 20 }, (_, wave) => ({
-    atMs: random.between(0, IN_WINDOW_MS),
-    name: `wave ${wave}`,
-    roughness: kind === 'any' ? random.pick([0, 0.2, 0.5]) : 0,
-    perform: (world) => {
-      for (let index = 0; index < 20; index += 1) {
-        void world.send(random.between(0, machines.length - 1), request);
-      }
-    },
-  }));
-  if (kind !== 'spread') {
-    const perform = (world: World) => world.breakDown('counter', 5_000);
-    operations.push({ atMs: random.between(0, IN_WINDOW_MS), name: 'outage', perform });
-  }
-  const violationsIn = ({ exchanges, objects }: World) => {
-    const most = KEY_LIMIT + (ISOLATES - 1) * KEY_ALLOWANCE;
-    const policies = new Set(exchanges.map((each) => each.headers?.get('RateLimit-Policy')));
-    const isNamed = [...objects.keys(), ...policies].join() === 'key site,"site";q=6000;w=60';
-    return [
-      ...(kind === 'one' ? exactlyTheLimit(exchanges, KEY_LIMIT) : []),
-      ...(kind === 'spread' ? littleMore(exchanges, most) : []),
-      ...atLeastTheLimit(exchanges, KEY_LIMIT),
-      ...neverWaitsLong(exchanges),
-      ...(isNamed ? [] : [{ promise: 'all count under the name of the key', how: 'another' }]),
-    ];
-  };
-  const API_KEYS = JSON.stringify([{ ...SITE.entry, rate_limit: KEY_LIMIT }]);
-  return {
-    seed,
-    machines,
-    vars: { API_KEYS },
-    operations,
-    isSwift: true,
-    endMs: 200_000,
-    violationsIn,
-  };
 }
 
 const addressOf = (client: number) => `203.0.113.${client}`;

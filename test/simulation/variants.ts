@@ -78,61 +78,6 @@ export const BAD_EVENTS: Variants = {
   ],
 };
 
-/** The two files of the feed's cache. */
-const CACHE = 'src/properties/cache.ts';
-const FEED = 'src/properties/feed.ts';
-
-export const BAD_FEED: Variants = {
-  'the version is read before the rows': [
-    [
-      FEED,
-      '  const { json, check } = await cache.read(c.env.DB, find, constraint);',
-      `  const { check } = await cache.read(c.env.DB, readVersion, 'first-primary');
-  const { json } = await find(c.env.DB.withSession(constraint ?? 'first-unconstrained'));`,
-    ],
-  ],
-  'the version of a replica that lags is believed': [
-    [CACHE, 'if (isDecided || version === current?.version', 'if (version || isDecided'],
-  ],
-  'the number is not raised when only a location changes': [
-    ['tools/import/import.ts', "records.some(({ kind }) => kind === 'location') || ", ''],
-  ],
-  'a check of another generation counts': [
-    [CACHE, 'all.filter(([itsGeneration]) => itsGeneration === generation)', 'all'],
-  ],
-  'a 404 has no version': [
-    [
-      CACHE,
-      'const response = isEdgeNewer ? edge : memory;\n    if (response === undefined) return undefined;',
-      `const found = isEdgeNewer ? edge : memory;
-    if (found === undefined) return undefined;
-    const response = found.body ? found : { check: this.#checks[0] ?? found.check };`,
-    ],
-  ],
-  'a check of the edge cache counts as new': [
-    [CACHE, 'at: at > Date.now() + MAX_CLOCK_SKEW_MS ? 0 : at', 'at: Date.now()'],
-  ],
-  'a stale response is served for ever': [
-    [CACHE, "ageMs <= this.#staleMs ? 'stale' : 'expired'", "'stale' as const"],
-  ],
-  'a response is served until its check is renewed': [
-    [CACHE, 'ageMs >= this.#currentMs * part', 'ageMs >= 2 * this.#currentMs * part'],
-  ],
-  'a read that stalls is awaited': [
-    [FEED, 'const D1_HEAD_START_MS = 300;', 'const D1_HEAD_START_MS = 10_000;'],
-  ],
-  'a fresh response comes from a replica': [
-    [FEED, "isFresh ? 'first-primary'", "isFresh ? 'first-unconstrained'"],
-  ],
-  'a response that came while D1 failed is overlooked': [
-    [
-      FEED,
-      'cache.find(key, edge);\n    if',
-      "cache.find(d1 === 'failed' ? '' : key, edge);\n    if",
-    ],
-  ],
-};
-
 /** The count of one isolate, and the arithmetic of the object. */
 const ISOLATE = 'src/rate-limit/client-window.ts';
 const ARITHMETIC = 'src/rate-limit/window.ts';
@@ -189,12 +134,5 @@ export const BAD_RATE_LIMIT: Variants = {
   ],
   'the object alone ends the wait': [
     [ISOLATE, 'const CALL_DEADLINE_MS = 300;', 'const CALL_DEADLINE_MS = 1_000;'],
-  ],
-};
-
-export const BAD_KEY_LIMIT: Variants = {
-  'the divisors alone bound what is not reported': [
-    [ISOLATE, 'const MAX_UNSENT = 25;', 'const MAX_UNSENT = 6_000;'],
-    [ISOLATE, 'const MAX_UNREPORTED = 60;', 'const MAX_UNREPORTED = 6_000;'],
   ],
 };

@@ -1,11 +1,11 @@
 /** A simulated deployment: isolates of the real service, and all that they call. */
 
 import { TEST_VARS } from '../support/vars.ts';
-import { EdgeCache, Kv } from './caches.ts';
 import { fateOf, type Service } from './calls.ts';
 import { Database, d1Binding } from './d1.ts';
+import { Kv } from './kv.ts';
 import { Machine, taskNow, tasks } from './machine.ts';
-import type { Exports, Source } from './modules.ts';
+import type { Source } from './modules.ts';
 import { CounterObject } from './objects.ts';
 import { Random } from './random.ts';
 import { type Owner, Scheduler, START } from './scheduler.ts';
@@ -19,18 +19,14 @@ const VARS = {
   ...TEST_VARS,
   RATE_LIMIT_DEFAULT: '1000000',
   RATE_LIMIT_INGEST: '1000000',
-  FEED_MEMORY_BYTES: '1048576',
   API_KEY,
 };
 
-/** A share of the writes that KV and the edge cache accept and lose. */
+/** A share of the writes that KV accepts and loses. */
 const LOST_WRITES = 0.05;
 
 type App = { fetch(request: Request, env: object, context: object): Promise<Response> };
 const CONTEXT = { waitUntil: () => {}, passThroughOnException: () => {}, props: {} };
-
-/** A service that fails, or D1 whose calls hang. */
-type Trouble = Service | 'D1 stalls';
 
 /** The machines that runs share, because loading the source takes time. */
 export class Fleet {
@@ -84,8 +80,7 @@ export type WorldOptions = {
 
 export class World {
   readonly scheduler = new Scheduler();
-  readonly primary = new Database();
-  readonly replica = new Database();
+  readonly database = new Database();
   readonly exchanges: Exchange[] = [];
   /** A line for all that happens, for the test that fails. */
   readonly history: string[] = [];
@@ -94,8 +89,7 @@ export class World {
   readonly #options: WorldOptions;
   readonly #random: Random;
   readonly #kv = new Kv();
-  readonly #edges = new Map<string, EdgeCache>();
-  readonly #brokenUntil = new Map<Trouble, number>();
+  readonly #brokenUntil = new Map<Service, number>();
   #isolates = 0;
 
   constructor(fleet: Fleet, options: WorldOptions) {
@@ -132,21 +126,10 @@ export class World {
     this.objects.get(client)?.evict();
   }
 
-  /** Evicts all entries of the edge caches. */
-  evictEdges(): void {
-    this.note('the edge caches are evicted');
-    for (const cache of this.#edges.values()) cache.evictAll();
-  }
-
-  /** Imports a module of the project, as the machine of an operator has it. */
-  imports(path: string): Exports {
-    return this.#fleet.objects.imports(path);
-  }
-
-  /** Lets trouble begin, which ends after some milliseconds. */
-  breakDown(trouble: Trouble, milliseconds: number): void {
-    this.note(`${trouble}: out of order for ${milliseconds} ms`);
-    this.#brokenUntil.set(trouble, this.scheduler.now + milliseconds);
+  /** Lets all calls of a service fail for some milliseconds. */
+  breakDown(service: Service, milliseconds: number): void {
+    this.note(`${service}: out of order for ${milliseconds} ms`);
+    this.#brokenUntil.set(service, this.scheduler.now + milliseconds);
   }
 
   /** Sends a request to the isolate of a machine. A client that hangs up gets no response. */
@@ -179,7 +162,6 @@ export class World {
     const createApp = machine.imports('src/app.ts').createApp as () => App;
     this.#isolates += 1;
     const owner = { isAlive: true, name: `isolate ${this.#isolates}` };
-    machine.cache = this.#edgeCacheOf(owner, machine.place);
     const [app, env] = [createApp(), this.#envOf(owner, machine.place)];
     machine.isolate = Object.assign(owner, {
       serve: (request: Request) => app.fetch(request, env, CONTEXT),
@@ -193,7 +175,6 @@ export class World {
     const { scheduler } = this;
     return new Promise((resolve, reject) => {
       scheduler.schedule(fate.before, () => {
-        if (service === 'D1' && this.#isBroken('D1 stalls')) return;
         let respond = () => reject(new Error('D1_ERROR: Network connection lost.'));
         if (fate.takesEffect && !this.#isBroken(service)) {
           try {
@@ -208,14 +189,8 @@ export class World {
     });
   }
 
-  #isBroken(trouble: Trouble): boolean {
-    return this.scheduler.now < (this.#brokenUntil.get(trouble) ?? 0);
-  }
-
-  /** Stores what KV or the edge cache accepts, unless it is lost. */
-  #write(service: Service, caller: Owner, effect: () => void): Promise<void> {
-    const isLost = taskNow().random.chance(LOST_WRITES);
-    return this.#call(service, caller, isLost ? () => {} : effect);
+  #isBroken(service: Service): boolean {
+    return this.scheduler.now < (this.#brokenUntil.get(service) ?? 0);
   }
 
   #objectOf(client: string): CounterObject {
@@ -231,16 +206,18 @@ export class World {
     return {
       ...VARS,
       ...this.#options.vars,
-      DB: d1Binding(this.primary, this.replica, (effect) => this.#call('D1', isolate, effect)),
+      DB: d1Binding(this.database, (effect) => this.#call('D1', isolate, effect)),
       IDEMPOTENCY: {
         get: async (key: string) => {
           const text = await this.#call('KV', isolate, () => this.#kv.get(place, key, now()));
           return text === null ? null : JSON.parse(text);
         },
-        put: (key: string, value: string, { expirationTtl }: { expirationTtl: number }) =>
-          this.#write('KV', isolate, () =>
-            this.#kv.put(place, key, value, now() + expirationTtl * 1_000),
-          ),
+        put: (key: string, value: string, { expirationTtl }: { expirationTtl: number }) => {
+          const isLost = taskNow().random.chance(LOST_WRITES);
+          return this.#call('KV', isolate, () => {
+            if (!isLost) this.#kv.put(place, key, value, now() + expirationTtl * 1_000);
+          });
+        },
       },
       RATE_COUNTER: {
         idFromName: (name: string) => name,
@@ -253,22 +230,6 @@ export class World {
             }),
         }),
       },
-    };
-  }
-
-  #edgeCacheOf(isolate: Owner, place: string): object {
-    const cache = this.#edges.get(place) ?? new EdgeCache();
-    this.#edges.set(place, cache);
-    const now = () => this.scheduler.now;
-    return {
-      match: (url: string) => this.#call('edge cache', isolate, () => cache.match(url, now())),
-      put: async (url: string, response: Response) => {
-        const bytes = await this.scheduler.reading(response.arrayBuffer());
-        await this.#write('edge cache', isolate, () =>
-          cache.put(url, response.headers, bytes, now()),
-        );
-      },
-      delete: (url: string) => this.#call('edge cache', isolate, () => cache.delete(url)),
     };
   }
 }
