@@ -18,9 +18,7 @@ export class Database {
     this.#sqlite.exec('begin');
     try {
       const results = statements.map(({ sql, values }) => {
-        const before = this.#changes();
-        const results = this.rows(sql, ...values);
-        return { success: true, results, meta: { changes: this.#changes() - before } };
+        return { success: true, results: this.rows(sql, ...values), meta: {} };
       });
       this.#sqlite.exec('commit');
       return results;
@@ -32,10 +30,6 @@ export class Database {
 
   rows(sql: string, ...values: SQLInputValue[]): Record<string, unknown>[] {
     return this.#sqlite.prepare(sql).all(...values);
-  }
-
-  #changes(): number {
-    return Number(this.rows('select total_changes() as total')[0]?.total);
   }
 }
 

@@ -40,17 +40,6 @@ export const BAD_EVENTS: Variants = {
   const [, found] = await writeD1(() =>`,
     ],
   ],
-  'a request does not recognize its own event': [
-    [STORE, 'same?.receipt === call.attemptId', 'false'],
-    [STORE, 'const [, found]', 'const [inserted, found]'],
-    [
-      STORE,
-      'return decide(events, found?.results ?? [], call);',
-      `const decisions = decide(events, found?.results ?? [], call);
-  if (!inserted?.meta.changes) return decisions;
-  return decisions.map((each) => (each.kind === 'replayed' ? { ...each, kind: 'accepted' } : each));`,
-    ],
-  ],
   'each attempt without a key has its own id': [
     [
       STORE,
@@ -98,16 +87,6 @@ export const BAD_RATE_LIMIT: Variants = {
   'no place is reserved': [
     [ISOLATE, 'this.#tally.reserved += 1;', 'this.#tally.reserved += 0;'],
     [ISOLATE, 'this.#tally.reserved -= 1;', 'this.#tally.reserved -= 0;'],
-  ],
-  'nothing is reported': [
-    [
-      ISOLATE,
-      "if (unreported >= Math.min(fifth, MAX_UNREPORTED) && !isFailing) return 'reserve';",
-      "if (limit > 0) return 'pass';",
-    ],
-  ],
-  'a smaller count is news': [
-    [ARITHMETIC, 'Math.max(before, report.count) : before', 'report.count : before'],
   ],
   'any number may be unreported': [[ISOLATE, 'Math.min(fifth, MAX_UNREPORTED)', 'limit']],
   'requests are not counted while the object fails': [

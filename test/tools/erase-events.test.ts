@@ -1,7 +1,6 @@
 /**
  * The story of an erasure: when calls fail, and again in an older state of the database.
- * test/events/erasure.test.ts has the service's responses afterwards, drill.test.ts the restores,
- * model.node.test.ts the requests meanwhile.
+ * test/events/erasure.test.ts has the service's responses afterwards, drill.test.ts the restores.
  */
 
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

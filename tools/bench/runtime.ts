@@ -12,8 +12,6 @@ export type Database = Awaited<ReturnType<Miniflare['getD1Database']>>;
 
 export type Runtime = {
   url: URL;
-  /** The address of each service. */
-  urls: readonly URL[];
   database: Database;
   stop(): Promise<void>;
 };
@@ -27,8 +25,6 @@ export type RuntimeOptions = {
   texts?: Readonly<Record<string, string>>;
   /** The directory of the storage; without it the storage is in memory. */
   state?: string;
-  /** The number of Workers in front of the storage, each in an isolate of its own. */
-  services?: number;
 };
 
 /** Builds `main` with the settings of wrangler.toml into `folder`. Returns its script. */
@@ -42,38 +38,34 @@ export async function buildBundle(main: string, folder: string): Promise<string>
 export async function startRuntime(
   script: string,
   vars: Readonly<Record<string, string>>,
-  { onLog = showFaults, texts = {}, state, services = 1 }: RuntimeOptions = {},
+  { onLog = showFaults, texts = {}, state }: RuntimeOptions = {},
 ): Promise<Runtime> {
   const config = readWranglerConfig();
   const textModules = Object.entries(texts).map(
     ([path, contents]) => ({ type: 'Text', path, contents }) as const,
   );
-  const names = Array.from({ length: services }, (_, index) => `service-${index}`);
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
+      modules: [{ type: 'ESModule', path: 'worker.js', contents: script }, ...textModules],
+      compatibilityDate: config.compatibility_date,
+      // The local runtime knows no jurisdictions.
+      bindings: { ...Object.fromEntries(resolveVars(config)), JURISDICTION: '', ...vars },
+      d1Databases: ['DB'],
+      kvNamespaces: ['IDEMPOTENCY'],
+      durableObjects: { RATE_COUNTER: { className: 'RateCounter', useSQLite: true } },
       host: HOST,
       port: 0,
+      unsafeDirectSockets: [{ host: HOST, port: 0 }],
       handleStructuredLogs: onLog,
       ...(state !== undefined && { resourcePersistencePath: state }),
-      workers: names.map((name) => ({
-        name,
-        modules: [{ type: 'ESModule', path: 'worker.js', contents: script }, ...textModules],
-        compatibilityDate: config.compatibility_date,
-        // The local runtime knows no jurisdictions.
-        bindings: { ...Object.fromEntries(resolveVars(config)), JURISDICTION: '', ...vars },
-        d1Databases: ['DB'],
-        kvNamespaces: ['IDEMPOTENCY'],
-        durableObjects: { RATE_COUNTER: { className: 'RateCounter', useSQLite: true } },
-        unsafeDirectSockets: [{ host: HOST, port: 0 }],
-      })),
     }),
   );
   await miniflare.ready;
-  const urls = await Promise.all(names.map((name) => miniflare.unsafeGetDirectURL(name)));
-  const [url] = urls;
-  if (url === undefined) throw new Error('there is no service');
-  const database = await miniflare.getD1Database('DB', names[0]);
-  return { url, urls, database, stop: () => miniflare.dispose() };
+  return {
+    url: await miniflare.unsafeGetDirectURL(),
+    database: await miniflare.getD1Database('DB'),
+    stop: () => miniflare.dispose(),
+  };
 }
 
 /** Prints faults. The access log is written as in production, but not printed. */
