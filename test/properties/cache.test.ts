@@ -503,6 +503,13 @@ describe('an edge cache that takes more than 20 ms', () => {
 });
 
 describe('fresh=true', () => {
+  it('shows an import at once, and the requests after it show it too', async () => {
+    await rename('After');
+    const fresh = await one.get({}, { path: `${LIST}/${slug}?fresh=true` });
+    expect(await withMetadata(fresh)).toBe('After: edge; fwd=request, isolate; fwd=request');
+    expect(await one.read()).toBe('After: isolate; hit; ttl=60');
+  });
+
   it('gets no stale response', async () => {
     const failed = await one.get(FAILING, { path: `${LIST}/${slug}?fresh=true` });
     await expectError(failed, 500, 'internal_error');
