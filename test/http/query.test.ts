@@ -13,7 +13,6 @@ const KNOWN =
 
 it.each([
   [LIST, 'Location_ID[a b]', 'use location_id'],
-  [LIST, 'page[cursor]', 'page with cursor'],
   [LIST, 'lang', 'use locale'],
   [LIST, 'location_slug', 'use location'],
   [EVENTS, 'event_type', 'use type'],

@@ -3,7 +3,7 @@
  * rules moves.
  */
 
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { property, propertyCard } from '../../src/properties/openapi/resource.ts';
 import { cardOf, RULES, render } from '../../src/properties/render.ts';
 import type { Source } from '../../src/properties/source.ts';
@@ -124,33 +124,18 @@ async function digestOf(value: unknown): Promise<string> {
   return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-describe('the field rules', () => {
-  it('make the documents of the digest of their version', async () => {
-    const digest = await digestOf([
-      Object.keys(property.shape),
-      corpus.map((listing) => render(listing, SITE)),
-      Object.keys(propertyCard.shape),
-      corpus.map((listing) => cardIn(listing)),
-    ]);
-    expect(
-      digest,
-      `The results of render have changed, or the listings of this test. Stored documents stay as they are
+it('the field rules make the documents of the digest of their version', async () => {
+  const digest = await digestOf([
+    Object.keys(property.shape),
+    corpus.map((listing) => render(listing, SITE)),
+    Object.keys(propertyCard.shape),
+    corpus.map((listing) => cardIn(listing)),
+  ]);
+  expect(
+    digest,
+    `The results of render have changed, or the listings of this test. Stored documents stay as they are
 until the version changes. In src/properties/render.ts write:
 export const RULES = { version: ${RULES.version + 1}, digest: '${digest}' };
 (the old version only if nothing but this test has changed)`,
-    ).toBe(RULES.digest);
-  });
-
-  it('give every field in the order of the schema, with and without a value, to cards too', () => {
-    expect(cardIn({ ...full, status: 'hidden' })).toBeNull();
-    for (const listing of [bare, full]) {
-      for (const [schema, made] of [
-        [property, render(listing, SITE)],
-        [propertyCard, cardIn(listing)],
-      ] as const) {
-        expect(Object.keys(made ?? {})).toEqual(Object.keys(schema.shape));
-        expect(schema.parse(made)).toEqual(made);
-      }
-    }
-  });
+  ).toBe(RULES.digest);
 });
