@@ -76,5 +76,5 @@ async function loadSamples(database: Database): Promise<number> {
   const options = { database, publicSiteUrl: PUBLIC_SITE_URL, isDryRun: false, onProgress() {} };
   const outcome = read.kind === 'read' && (await importListings(read, options));
   if (!outcome || outcome.kind === 'rejected') throw new Error('the samples do not fit the store');
-  return outcome.listings.added;
+  return outcome.effect.listings.length;
 }

@@ -4,14 +4,16 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { PROJECT_DIRECTORY } from '../command-line/project.ts';
+import type { Target } from '../command-line/target.ts';
 import { UserError } from '../command-line/user-error.ts';
 import { createDevVars } from '../configuration/dev-vars.ts';
 import { migrate } from '../database/migrations.ts';
-import { openDatabase } from '../database/open.ts';
+import { openDatabase, type WithDatabase, withDatabase } from '../database/open.ts';
 import { readListingsFile } from '../import/file.ts';
 import { loadListings } from '../import/load-listings.ts';
 import { ensureDevelopmentKeys } from './key-pair.ts';
 
+const LOCAL: Target = { kind: 'local', environment: undefined };
 const SAMPLES = join(PROJECT_DIRECTORY, 'tools', 'samples', 'listings.json');
 
 export async function prepareDevelopment(): Promise<void> {
@@ -33,11 +35,14 @@ async function migrateLocal(): Promise<boolean> {
   }
 }
 
+/** `dev` has the lock. */
+const inTurn: WithDatabase = (target, work) => withDatabase(target, work, 'read');
+
 async function loadSampleListings(): Promise<void> {
   const read = readListingsFile(readFileSync(SAMPLES));
   const outcome =
-    read.kind === 'read' && (await loadListings(read, { isRemote: false, isDryRun: false }));
+    read.kind === 'read' && (await loadListings(read, { target: LOCAL, isDryRun: false }, inTurn));
   if (!outcome || outcome.kind === 'rejected')
     throw new UserError('the sample listings do not fit the store');
-  console.log(`Loaded ${outcome.listings.added} sample listings.`);
+  console.log(`Loaded ${outcome.effect.listings.length} sample listings.`);
 }

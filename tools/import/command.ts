@@ -6,8 +6,9 @@ import { type Command, readArguments } from '../command-line/command.ts';
 import { userPath } from '../command-line/npm.ts';
 import { resolveTarget, TARGET_OPTIONS, TARGET_USAGE } from '../command-line/target.ts';
 import { messageOf, needsNoStack, UserError, withPath } from '../command-line/user-error.ts';
+import { withDatabase } from '../database/open.ts';
 import { readListingsFile } from './file.ts';
-import { type LoadOptions, loadInTurn } from './load-listings.ts';
+import { type LoadOptions, loadListings } from './load-listings.ts';
 import type { ImportOutcome } from './plan/types.ts';
 import { readSheet } from './read/csv.ts';
 import type { ReadFile } from './read/types.ts';
@@ -54,21 +55,20 @@ Example: npm run set-status -- hidden casa-marea --dry-run`;
 const UNKNOWN =
   'It is not known whether the listings were changed. Run the same command again: it ends in the same state either way.';
 
-type ImportRequest = Required<Omit<LoadOptions, 'environment' | 'saveUndo'>> &
-  ReportOptions & {
-    environment: string | undefined;
-    undo: UndoFile | undefined;
-    read: () => ReadFile;
-  };
+type ImportRequest = LoadOptions &
+  ReportOptions & { undo: UndoFile | undefined; read: () => ReadFile };
 
-/** A command that imports records. Tests pass `run` another function that loads them. */
-export type ImportCommand = Command<ImportRequest> & {
-  run: (request: ImportRequest, load?: typeof loadInTurn) => Promise<number>;
-};
+export const importListings = {
+  usage: IMPORT_USAGE,
+  parse: parseImport,
+  run,
+} satisfies Command<ImportRequest>;
 
-export const importListings: ImportCommand = { usage: IMPORT_USAGE, parse: parseImport, run };
-
-export const setStatus: ImportCommand = { usage: STATUS_USAGE, parse: parseStatus, run };
+export const setStatus = {
+  usage: STATUS_USAGE,
+  parse: parseStatus,
+  run,
+} satisfies Command<ImportRequest>;
 
 const OPTIONS = {
   ...TARGET_OPTIONS,
@@ -132,13 +132,12 @@ function sharedOptions(
   script: string,
   values: ReturnType<typeof readArguments<typeof OPTIONS>>['values'],
 ) {
-  const { kind, environment } = resolveTarget(values);
   const { notify } = values;
   const hook = notify === undefined ? notify : parseHook(notify, process.env.PUBLISH_HOOK_SECRET);
   if (values.undo === '') throw new UserError('--undo needs the name of a file');
   const path = values.undo === undefined ? datedUndoPath() : userPath(script, values.undo);
   const undo = values['no-undo'] ? undefined : undoFileAt(path);
-  return { isDryRun: values['dry-run'], isRemote: kind === 'remote', environment, hook, undo };
+  return { target: resolveTarget(values), isDryRun: values['dry-run'], hook, undo };
 }
 
 function readFile(path: string, isPatch: boolean): ReadFile {
@@ -155,13 +154,13 @@ function statusPatch(status: string, slugs: readonly string[]): ReadFile {
   return { kind: 'read', file, problems: [], mustBeStored: true };
 }
 
-async function run(request: ImportRequest, load = loadInTurn): Promise<number> {
+async function run(request: ImportRequest, open = withDatabase): Promise<number> {
   try {
     // Import, 1.
     const read = request.read();
     const outcome: ImportOutcome =
       read.kind === 'read'
-        ? await load(read, { ...request, saveUndo: request.undo?.save })
+        ? await loadListings(read, { ...request, saveUndo: request.undo?.save }, open)
         : { kind: 'rejected', problems: read.problems };
     await report(outcome, request, formatUndoCommand(request));
     return outcome.kind === 'accepted' ? 0 : 1;
@@ -175,9 +174,12 @@ async function run(request: ImportRequest, load = loadInTurn): Promise<number> {
 }
 
 /** Returns the command that undoes an import, if there is a file for it. */
-function formatUndoCommand({ undo, isRemote, environment }: ImportRequest): string | undefined {
+function formatUndoCommand({ undo, target }: ImportRequest): string | undefined {
   if (!undo?.isSaved()) return undefined;
+  const { kind, environment } = target;
   const path = relative(process.cwd(), undo.path);
-  const target = [isRemote && '--remote', environment && `--env ${environment}`].filter(Boolean);
-  return ['npm run import-listings --', path, '--allow-emptied', ...target].join(' ');
+  const options = [kind === 'remote' && '--remote', environment && `--env ${environment}`];
+  return ['npm run import-listings --', path, '--allow-emptied', ...options]
+    .filter(Boolean)
+    .join(' ');
 }

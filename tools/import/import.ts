@@ -18,18 +18,8 @@ import { changeCursor } from '../../src/properties/changes.ts';
 import { compare } from './plan/compare.ts';
 import { limitShare } from './plan/limits.ts';
 import { plan } from './plan/plan.ts';
-import type { Write } from './plan/rows.ts';
-import type {
-  AcceptedImport,
-  Counts,
-  Effect,
-  ImportOptions,
-  ImportOutcome,
-  Plan,
-  RecordChange,
-} from './plan/types.ts';
+import type { Effect, ImportOptions, ImportOutcome } from './plan/types.ts';
 import { read } from './read/read.ts';
-import type { Catalogue } from './read/store.ts';
 import type { ReadableFile } from './read/types.ts';
 import { apply } from './write/apply.ts';
 import { stage } from './write/stage.ts';
@@ -60,59 +50,31 @@ async function attemptImport(
 
   // Import, 4.
   const effect = await compare(planned, stored, options);
-  const { problems } = effect;
+  const { problems, listings } = effect;
   if (!input.file.isPatch && !options.allowEmptied) {
-    problems.push(...limitShare('empties_too_many', effect.emptiedListings, stored));
+    const emptied = listings.filter(
+      (each) => each.old?.status !== 'hidden' && each.emptied.length > 0,
+    );
+    problems.push(...limitShare('empties_too_many', emptied.length, stored));
   }
-  if (problems.length > 0) return { kind: 'rejected', problems, findings: effect.findings };
+  if (problems.length > 0) return { kind: 'rejected', problems, effect };
 
   // Import, 5.
   if (!options.isDryRun) {
-    if (effect.writes.length + effect.records.length > 0) options.saveUndo?.(undoFile(effect));
+    if (listings.length + effect.records.length > 0) options.saveUndo?.(undoFile(effect));
     const staged = await stage(effect, stored.newestChange, options);
     const ending = await apply(options.database, staged, stored.lastImport, isShown(effect));
     if (ending === 'overtaken') return ending;
   }
-  return acceptedImport(planned, effect, stored);
+  const seq = stored.newestChange + listings.filter(({ latest }) => latest.isNew).length;
+  const { generation } = stored;
+  const resumeCursor = await changeCursor({ generation, seq, start: seq });
+  return { kind: 'accepted', file: planned.file, effect, resumeCursor };
 }
 
 /** Reports whether a response of the feed changes. Locations have a list of their own. */
-function isShown({ records, writes }: Effect): boolean {
+function isShown({ records, listings }: Effect): boolean {
   return (
-    records.some(({ kind }) => kind === 'location') || writes.some((each) => each.change.isNew)
+    records.some(({ kind }) => kind === 'location') || listings.some(({ latest }) => latest.isNew)
   );
-}
-
-async function acceptedImport(
-  { file, rows, unchanged }: Plan,
-  { findings, records, writes }: Effect,
-  { summaries, newestChange, generation }: Catalogue,
-): Promise<AcceptedImport> {
-  const changes = writes.filter(({ change }) => change.isNew);
-  const seq = newestChange + changes.length;
-  const resumeCursor = await changeCursor({ generation, seq, start: seq });
-  const recordsOf = (each: RecordChange['kind']) =>
-    records.filter(({ kind, now }) => kind === each && now !== undefined);
-  const listings = rows.map(({ columns }) => ({ old: summaries.get(columns.id) }));
-  return {
-    kind: 'accepted',
-    listings: countChanges(rows.length + unchanged.length, listings),
-    locations: countChanges(file.locations.length, recordsOf('location')),
-    amenities: countChanges(file.amenities.length, recordsOf('amenity')),
-    findings,
-    changes: changes.length,
-    slugs: new Set(changes.flatMap(listSlugs)),
-    resumeCursor,
-  };
-}
-
-/** Returns the public slugs of a changed listing, former ones too. */
-function listSlugs({ listing, change }: Write): string[] {
-  const last = listing.status === 'hidden' ? change.removed_slug : listing.slug;
-  return [...(last === null ? [] : [last]), ...change.former_slugs];
-}
-
-function countChanges(total: number, changes: readonly { old?: unknown }[]): Counts {
-  const added = changes.filter(({ old }) => old === undefined).length;
-  return { added, changed: changes.length - added, unchanged: total - changes.length };
 }

@@ -7,9 +7,6 @@ import { format } from 'node:util';
 import { vi } from 'vitest';
 import { type Command, runToExitCode } from '../../../tools/command-line/command.ts';
 import type { WithDatabase } from '../../../tools/database/open.ts';
-import type { ImportCommand } from '../../../tools/import/command.ts';
-import { loadInto } from '../../../tools/import/load-listings.ts';
-import { TEST_VARS } from '../vars.ts';
 import type { Finished } from './project-copy.ts';
 
 /**
@@ -61,25 +58,11 @@ export function runOn<Request>(
   return runWith((_target, work) => work(database), command, ...args);
 }
 
-/**
- * Runs `import-listings` or `set-status` to its end on a database that has every table. Without
- * `--undo` there is no file to undo it.
- */
-export function runImportOn(
+/** Runs `import-listings` or `set-status`. Without `--undo` there is no file to undo it. */
+export function runImportOn<Request>(
   database: D1Database,
-  command: ImportCommand,
+  command: DatabaseCommand<Request>,
   ...args: string[]
 ): Promise<Finished> {
-  const open = { database, close: async () => {} };
-  return runHere(
-    {
-      ...command,
-      run: (request) =>
-        command.run(request, (read, options) =>
-          loadInto(open, read, TEST_VARS.PUBLIC_SITE_URL, options),
-        ),
-    },
-    ...args,
-    ...(args.includes('--undo') ? [] : ['--no-undo']),
-  );
+  return runOn(database, command, ...args, ...(args.includes('--undo') ? [] : ['--no-undo']));
 }

@@ -75,6 +75,8 @@ it.each<[script: string, args: string[], message: string]>([
   ['import-listings', ['a.json', '--notify', 'https://u:p@a.example/'], '--notify must be an http'],
   ['set-status', ['hidden'], 'Name a status and a slug'],
   ['export-listings', ['--out='], '--out needs the name of a file'],
+  ['export-listings', ['--csv', '--separator', 'x'], '--separator must be , or ;'],
+  ['export-listings', ['--separator', ';'], '--separator needs --csv'],
   ['test', ['test/architecture.test.ts', 'docs'], 'There is no test file docs'],
   ['token', ['tool-web:viewer'], "Unexpected argument 'tool-web:viewer'"],
   ['token', ['--permission'], "Option '--permission <value>' argument missing"],

@@ -126,7 +126,7 @@ it('a hook that fails, hangs and redirects gets three attempts under one id, and
   const file = { properties: [propertyOf({ slug: 'once-more' })] };
   expect(await imports.load(file, '--notify', address)).toMatchObject({
     code: 0,
-    stderr: `Warning: ${host} was not notified: it responded with 302 and redirects to ${address}/elsewhere, which is not followed, three times. The import is done.\n`,
+    stderr: `Warning: ${host} was not notified: it responded with 302, three times. The import is done.\n`,
   });
   expect(deadlines.mock.calls).toEqual([[10_000], [10_000], [10_000]]);
   deadlines.mockRestore();

@@ -18,8 +18,10 @@ const CONTEXT_CHARACTERS = 15;
 /** This many changed entries of a list are shown with their differences. The others are counted. */
 const SHOWN_ENTRIES = 2;
 
-export function compareListings(old: Source, now: Source): Differences {
+/** A new listing has no differences. */
+export function compareListings(old: Source | undefined, now: Source): Differences {
   const found: Differences = { changes: [], emptied: [] };
+  if (old === undefined) return found;
   compareFields(flattenFields(old), flattenFields(now), '', found);
   if (found.changes.length === 0 && !isSame(old.description, now.description)) {
     found.changes.push('description has other markup');
@@ -30,13 +32,14 @@ export function compareListings(old: Source, now: Source): Differences {
   return { changes: found.changes, emptied: [...new Set(found.emptied)] };
 }
 
+/** As `compareListings`, for a location or amenity. */
 export function compareRecords(
-  old: Location | Amenity,
+  old: Location | Amenity | undefined,
   now: Location | Amenity | undefined,
 ): Differences {
-  if (now === undefined) return { changes: ['removed'], emptied: [] };
   const found: Differences = { changes: [], emptied: [] };
-  compareFields(old, now, '', found);
+  if (now === undefined) found.changes.push('removed');
+  else if (old !== undefined) compareFields(old, now, '', found);
   return found;
 }
 

@@ -9,24 +9,23 @@ import { type CompleteRecords, distinct } from '../read/read.ts';
 import type { FileListing } from '../read/records.ts';
 import type { Catalogue } from '../read/store.ts';
 import type { FileRecord, WholeFile } from '../read/types.ts';
+import { compareRecords } from './differences.ts';
 import { limitShare, limitSize, listPublicIds } from './limits.ts';
 import { type ListingRow, renderRow } from './rows.ts';
-import type { ImportOptions, Known, Plan, PlannedRow, Pruning, RecordChange } from './types.ts';
+import type { ImportOptions, Known, Plan, PlannedRow, RecordChange } from './types.ts';
 
 /** Resolves the file against the store. `publicSiteUrl` has no trailing slash. */
 export function plan(
   { file, isPatch, removed, problems: ofFile }: CompleteRecords,
   stored: Catalogue,
-  { publicSiteUrl, pruning = 'none' }: Pick<ImportOptions, 'publicSiteUrl' | 'pruning'>,
+  { publicSiteUrl, pruning = 'none' }: ImportOptions,
 ): Plan {
   const locations = new Map(stored.locations.map((each) => [each.id, each]));
   const amenities = new Map(stored.amenities.map((each) => [each.slug, each]));
   const known = { locations, amenities };
   const records = [
-    ...removeFrom(locations, 'location', removed.locations),
-    ...removeFrom(amenities, 'amenity', removed.amenities),
-    ...replaceIn(locations, 'location', file.locations, ({ id }) => id),
-    ...replaceIn(amenities, 'amenity', file.amenities, ({ slug }) => slug),
+    ...changeRecords('location', 'id', locations, removed.locations, file.locations),
+    ...changeRecords('amenity', 'slug', amenities, removed.amenities, file.amenities),
   ];
   for (const each of [...locations.values()]) {
     if (each.slug !== null) locations.set(each.slug, each);
@@ -36,7 +35,8 @@ export function plan(
     return [{ ...renderRow(resolveSource(record.value, known), publicSiteUrl), record }];
   });
   const isKept = ({ id }: Location) => !removed.locations.includes(id);
-  const pruned = prunedIds(file, stored, pruning);
+  const named = new Set(file.properties.map(({ keys }) => keys.id));
+  const pruned = pruning === 'none' ? [] : listPublicIds(stored).filter((id) => !named.has(id));
   const problems = distinct(ofFile, [
     ...keyProblems(file.locations, stored.locations.filter(isKept), isPatch),
     ...keyProblems(file.properties, [...stored.summaries.values()], isPatch),
@@ -52,33 +52,26 @@ export function plan(
   return { file, problems, known, records, rows, unchanged, pruned };
 }
 
-/** Puts the records of a file into `known`. Returns the changed ones. */
-function replaceIn<T extends Location | Amenity>(
-  known: Map<string, T>,
+/** Puts the records of a file into `known`, without the removed ones. Returns the changes. */
+function changeRecords<T extends Location | Amenity>(
   kind: RecordChange['kind'],
+  keyField: 'id' | 'slug',
+  known: Map<string, T>,
+  removed: readonly string[],
   records: readonly FileRecord<T>[],
-  keyOf: (record: T) => string,
 ): RecordChange[] {
-  return records.flatMap(({ value: now }) => {
-    if (now === undefined) return [];
-    const key = keyOf(now);
+  const changes = new Map<string, T | undefined>(removed.map((key) => [key, undefined]));
+  for (const { keys, value } of records) {
+    if (value !== undefined) changes.set(keys[keyField] ?? '', value);
+  }
+  return [...changes].flatMap(([key, now]) => {
     const old = known.get(key);
     // One schema has put the fields of both in order.
     if (JSON.stringify(old) === JSON.stringify(now)) return [];
-    known.set(key, now);
-    return [{ kind, key, old, now }];
-  });
-}
-
-/** Removes stored records from `known`. */
-function removeFrom<T extends Location | Amenity>(
-  known: Map<string, T>,
-  kind: RecordChange['kind'],
-  keys: readonly string[],
-): RecordChange[] {
-  return keys.flatMap((key) => {
-    const old = known.get(key);
-    return known.delete(key) ? [{ kind, key, old, now: undefined }] : [];
+    if (now === undefined) known.delete(key);
+    else known.set(key, now);
+    const name = `${kind} ${(old ?? now)?.slug ?? key}`;
+    return [{ kind, key, name, old, now, ...compareRecords(old, now) }];
   });
 }
 
@@ -132,20 +125,17 @@ function unknownReferences(
     amenity: new Set([...known.amenities.keys(), ...amenities.map(({ keys }) => keys.slug)]),
   };
   return properties.flatMap(({ name: record, keys }) => {
-    const references = [
-      { path: 'location_id', kind: 'location', key: keys.location_id } as const,
-      { path: 'location', kind: 'location', key: keys.location } as const,
-      ...keys.amenities.map(
-        (key, index) => ({ path: `amenities.${index}`, kind: 'amenity', key }) as const,
-      ),
+    const check = (kind: keyof typeof names, path: string, name?: string): ImportProblem[] => {
+      if (name === undefined || names[kind].has(name)) return [];
+      const subject = `${kind} ${JSON.stringify(name)}`;
+      const known = [...names[kind]].filter((each) => each !== undefined);
+      return [{ record, path, subject, code: 'not_known', unknown: { name, known } }];
+    };
+    return [
+      ...check('location', 'location_id', keys.location_id),
+      ...check('location', 'location', keys.location),
+      ...keys.amenities.flatMap((key, index) => check('amenity', `amenities.${index}`, key)),
     ];
-    return references
-      .filter(({ kind, key }) => key !== undefined && !names[kind].has(key))
-      .map(({ path, kind, key }): ImportProblem => {
-        const subject = `${kind} ${JSON.stringify(key)}`;
-        const known = [...names[kind]].flatMap((name) => name ?? []);
-        return { record, path, subject, code: 'not_known', unknown: { name: String(key), known } };
-      });
   });
 }
 
@@ -165,10 +155,4 @@ function resolveSource(listing: FileListing, { locations, amenities }: Known): S
     location: locations.get(location ?? '') ?? null,
     amenities: slugs.flatMap((each) => amenities.get(each) ?? []),
   };
-}
-
-function prunedIds(file: WholeFile, stored: Catalogue, pruning: Pruning): string[] {
-  if (pruning === 'none') return [];
-  const named = new Set(file.properties.map(({ keys }) => keys.id));
-  return listPublicIds(stored).filter((id) => !named.has(id));
 }

@@ -2,6 +2,7 @@
 
 import { plainTextOf } from '../../../src/properties/rich-text.ts';
 import type { Source } from '../../../src/properties/source.ts';
+import type { ListingChange } from './types.ts';
 
 const HTML_TAG = /<\/?[a-z][a-z0-9]*(\s[^<>]*)?\/?>/i;
 /** The pages of these sites are no video files. */
@@ -29,20 +30,44 @@ const CHECKS: Readonly<Record<string, (listing: Source) => boolean>> = {
     videos.some(({ url }) => VIDEO_PAGE.test(url) && !VIDEO_FILE.test(new URL(url).pathname)),
 };
 
+const PRICE_FACTOR = 10;
+
 export function findWarnings(listing: Source): string[] {
   return Object.keys(CHECKS).filter((warning) => CHECKS[warning]?.(listing));
 }
 
-function listTexts({
-  name,
-  title,
-  description,
-  location_text,
-  photos,
-  ...others
-}: Source): string[] {
+/** Finds the warnings that an import causes. */
+export function compareWarnings(
+  old: Source | undefined,
+  now: Source,
+  takesHero: boolean,
+): Pick<ListingChange, 'warnings' | 'isWarnedBefore'> {
+  const before = old === undefined ? [] : findWarnings(old);
+  const found = findWarnings(now);
+  const warnings = found.filter((warning) => !before.includes(warning));
+  if (takesHero) warnings.push('the first photo of the sheet is its hero photo now');
+  const findings = warnings.map((warning) => ({ cause: `${warning}:`, example: now.slug }));
+  if (old !== undefined && isOtherPrice(old.price_from, now.price_from)) {
+    const example = `${old.slug} ${old.price_from} → ${now.price_from}`;
+    findings.push({ cause: 'a price that changes by a factor of ten or more:', example });
+  }
+  if (old !== undefined && old.status !== 'hidden' && old.slug !== now.slug) {
+    const example = `${old.slug} → ${now.slug}`;
+    findings.push({ cause: 'another slug, and so another address:', example });
+  }
+  const isWarnedBefore = found.some((warning) => before.includes(warning));
+  return { warnings: findings, isWarnedBefore };
+}
+
+function isOtherPrice(old: number | null, now: number | null): boolean {
+  if (old === null || now === null || old === now) return false;
+  return Math.max(old, now) >= PRICE_FACTOR * Math.min(old, now);
+}
+
+function listTexts(listing: Source): string[] {
+  const { name, title, description, location_text, photos, unique_features } = listing;
   const maps = [title, location_text, ...photos.map(({ alt }) => alt)];
-  const labels = others.unique_features.map(({ label }) => label);
+  const labels = unique_features.map(({ label }) => label);
   return [
     name,
     ...[...maps, ...labels].flatMap((map) => Object.values(map)),

@@ -28,21 +28,19 @@ export function renderRow(listing: Source, publicSiteUrl: string) {
 
 export type ListingRow = ReturnType<typeof renderRow>;
 
-/** The latest change of a listing. A new one gets its place and time when it is staged. */
-export type Change = Pick<StoredListing, 'change_seq' | 'changed_at' | 'removed_slug'> & {
+/** A new change gets its place and time when it is staged. */
+export type LatestChange = Pick<StoredListing, 'change_seq' | 'changed_at' | 'removed_slug'> & {
   isNew: boolean;
   former_slugs: string[];
 };
 
-export type Write = ListingRow & { change: Change };
-
 const MAX_FORMER_SLUGS = 20;
 
 /** Returns the latest change after `columns` have replaced `old`. */
-export function resolveChange(
+export function resolveLatestChange(
   old: StoredListing | undefined,
   columns: ListingRow['columns'],
-): Change {
+): LatestChange {
   const isHidden = columns.status === 'hidden';
   const { change_seq = null, changed_at = null } = old ?? {};
   const lastPublicSlug = old?.status === 'hidden' ? old.removed_slug : (old?.slug ?? null);

@@ -2,8 +2,10 @@
 
 import type { Amenity, Location, Source } from '../../../src/properties/source.ts';
 import type { ImportProblem } from '../read/problem.ts';
+import type { StoredListing } from '../read/store.ts';
 import type { FileRecord, WholeFile } from '../read/types.ts';
-import type { ListingRow, Write } from './rows.ts';
+import type { Differences } from './differences.ts';
+import type { LatestChange, ListingRow } from './rows.ts';
 
 /** The fate of public listings outside the file. `some`: at most a fifth is hidden. */
 export type Pruning = 'none' | 'some' | 'all';
@@ -21,13 +23,17 @@ export type ImportOptions = {
   onProgress: (phase: 'checked' | 'staged', done: number, total: number) => void;
 };
 
+/** The row of a listing of the file. */
 export type PlannedRow = ListingRow & { record: FileRecord<unknown> };
 
-/** A location or amenity that an import changes. `old` is undefined if the store lacks it. */
-export type RecordChange = {
+/** A location or amenity that an import changes. */
+export type RecordChange = Differences & {
   kind: 'location' | 'amenity';
   /** The id of the location, or the slug of the amenity. */
   key: string;
+  /** `location mallorca` */
+  name: string;
+  /** undefined: the store lacks the record. */
   old: Location | Amenity | undefined;
   /** undefined: the import removes the record. */
   now: Location | Amenity | undefined;
@@ -48,56 +54,41 @@ export type Plan = {
   pruned: string[];
 };
 
-/** e.g. `price_from 118000 → 121000` of `casa-marea` */
-export type ChangedRecord = {
-  /** The slug of a listing, or `location mallorca`. */
-  name: string;
-  /** A listing of the `file`, `outside` of it, or `pruned`; `shared`: a location or amenity. */
-  reason: 'file' | 'shared' | 'outside' | 'pruned';
-  changes: string[];
-};
+/**
+ * The cause, e.g. `title.fr of`, `label.es of amenity wifi, shown by` or `public without a photo:`,
+ * and the slug of the listing, perhaps with its change.
+ */
+export type Finding = { cause: string; example: string };
 
-export type Findings = {
-  added: string[];
-  /** `location mallorca` */
-  removed: string[];
-  changed: ChangedRecord[];
-  /** `title.fr of`, or `label.es of amenity wifi, shown by` → the slugs of listings. */
-  emptied: Map<string, string[]>;
-  /** A warning that the import causes → the slugs of its listings. */
-  warnings: Map<string, string[]>;
-  /** The listings of the file whose warnings are not new. */
-  warnedBefore: number;
+/** A listing that an import writes: of the `file`, `outside` of it, or `pruned`. */
+export type ListingChange = ListingRow & {
+  reason: 'file' | 'outside' | 'pruned';
+  old: StoredListing | undefined;
+  latest: LatestChange;
+  changes: string[];
+  emptied: Finding[];
+  /** The warnings that the import causes. */
+  warnings: Finding[];
+  /** Whether it has a warning that is not new. */
+  isWarnedBefore: boolean;
 };
 
 export type Effect = {
   records: RecordChange[];
-  writes: Write[];
-  /** The listings that the file changes or prunes, as they are stored before. */
-  replaced: Source[];
-  added: Source[];
-  findings: Findings;
+  listings: ListingChange[];
+  /** The number of listings of the file with a warning that is not new. */
+  warnedBefore: number;
   problems: ImportProblem[];
-  /** The number of public listings of which something is emptied. */
-  emptiedListings: number;
 };
-
-export type Counts = { added: number; changed: number; unchanged: number };
 
 export type AcceptedImport = {
   kind: 'accepted';
-  listings: Counts;
-  locations: Counts;
-  amenities: Counts;
-  findings: Findings;
-  /** Listings that the feed shows differently now. */
-  changes: number;
-  /** The public slugs of these listings, former ones too. */
-  slugs: ReadonlySet<string>;
+  file: WholeFile;
+  effect: Effect;
   /** The cursor that a reader of all changes has afterwards. */
   resumeCursor: string;
 };
 
 export type ImportOutcome =
-  | { kind: 'rejected'; problems: ImportProblem[]; findings?: Findings }
+  | { kind: 'rejected'; problems: ImportProblem[]; effect?: Effect }
   | AcceptedImport;

@@ -4,15 +4,15 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { UserError } from '../../command-line/user-error.ts';
-import type { AcceptedImport } from '../plan/types.ts';
+import type { AcceptedImport, Effect, ListingChange } from '../plan/types.ts';
 
 const PAUSES_MS = [1_000, 3_000];
 const DEADLINE_MS = 10_000;
 
+const MAX_SLUGS = 100;
+
 /** The address, and the signer with the key of `PUBLISH_HOOK_SECRET` when there is one. */
 export type Hook = { url: URL; signer: Webhook | undefined };
-
-const MAX_SLUGS = 100;
 
 /** Reads a hook's address and secret. Throws a `UserError` when one of them is malformed. */
 export function parseHook(address: string, secret: string | undefined): Hook {
@@ -33,12 +33,14 @@ export function parseHook(address: string, secret: string | undefined): Hook {
 /** Sends the message, at most three times. Returns the last failure. Never throws. */
 export async function notify(
   { url, signer }: Hook,
-  { changes, slugs, resumeCursor }: AcceptedImport,
+  { effect, resumeCursor }: AcceptedImport,
 ): Promise<string | undefined> {
+  const changed = listShown(effect);
+  const slugs = [...new Set(changed.flatMap(listSlugs))];
   const body = JSON.stringify({
     type: 'feed.changed',
-    changes,
-    slugs: slugs.size > MAX_SLUGS ? null : [...slugs],
+    changes: changed.length,
+    slugs: slugs.length > MAX_SLUGS ? null : slugs,
     resume_cursor: resumeCursor,
   });
   const id = `msg_${randomUUID()}`;
@@ -49,16 +51,13 @@ export async function notify(
         method: 'POST',
         headers: signHeaders(id, body, signer),
         body,
+        // The signed message is for this address alone.
         redirect: 'manual',
         signal: AbortSignal.timeout(DEADLINE_MS),
       });
       await response.body?.cancel();
       if (response.ok) return undefined;
-      // The signed message is for this address alone.
-      const location = response.headers.get('location');
-      const target =
-        location === null ? '' : ` and redirects to ${location}, which is not followed`;
-      failure = `it responded with ${response.status}${target}`;
+      failure = `it responded with ${response.status}`;
     } catch (error) {
       failure =
         error instanceof Error && error.name === 'TimeoutError' ? 'no response' : 'no connection';
@@ -66,6 +65,17 @@ export async function notify(
     await pause(pauseMs);
   }
   return failure;
+}
+
+/** Returns the listings that the feed shows otherwise now. */
+export function listShown({ listings }: Effect): ListingChange[] {
+  return listings.filter(({ latest }) => latest.isNew);
+}
+
+/** Returns the public slugs of a listing, former ones too. */
+function listSlugs({ listing, latest }: ListingChange): string[] {
+  const last = listing.status === 'hidden' ? latest.removed_slug : listing.slug;
+  return [...(last === null ? [] : [last]), ...latest.former_slugs];
 }
 
 /** All attempts have one id for the receiver. Each has its own time and signature. */

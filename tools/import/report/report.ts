@@ -1,11 +1,16 @@
 /** Writes the lines that report an import to the user of a command. */
 
 import { styleText } from 'node:util';
-import type { AcceptedImport, Counts, Findings, ImportOutcome, Pruning } from '../plan/types.ts';
+import type {
+  AcceptedImport,
+  Effect,
+  Finding,
+  ImportOutcome,
+  ListingChange,
+  Pruning,
+} from '../plan/types.ts';
 import { counted, type ImportProblem, printable, problemLines } from '../read/problem.ts';
-import { type Hook, notify } from './notify.ts';
-
-type Reason = Findings['changed'][number]['reason'];
+import { type Hook, listShown, notify } from './notify.ts';
 
 export type ReportOptions = {
   isDryRun: boolean;
@@ -31,72 +36,92 @@ export async function report(
   options: ReportOptions,
   undoCommand?: string,
 ): Promise<void> {
-  printOutcome(outcome, options, undoCommand);
-  if (outcome.kind === 'accepted' && options.hook) await notifyHook(options.hook, outcome, options);
-}
-
-/** Prints results to stdout, warnings and problems to stderr. */
-function printOutcome(outcome: ImportOutcome, options: ReportOptions, undoCommand?: string): void {
-  const { findings } = outcome;
+  const { effect } = outcome;
   const { isDryRun } = options;
   const isAccepted = outcome.kind === 'accepted';
   if (isAccepted && isDryRun) console.log('Dry run: nothing was written. An import would give:');
-  if (isAccepted) for (const line of summaryLines(outcome, options)) console.log(line);
+  if (isAccepted) print(summaryLines(outcome, options));
   if (undoCommand !== undefined) console.log(`To undo it: ${undoCommand}`);
-  if (findings && isDryRun) for (const line of changeLines(findings, options)) console.log(line);
-  if (findings)
-    for (const line of emptiedLines(findings, isAccepted && !isDryRun)) printError('yellow', line);
-  if (!isAccepted) for (const line of rejectionLines(outcome.problems)) printError('red', line);
+  if (effect && isDryRun) print(changeLines(effect, options));
+  if (effect) {
+    const verb = isAccepted && !isDryRun ? 'emptied' : 'would empty';
+    const emptied = effect.listings.flatMap((each) => each.emptied);
+    printErrors('yellow', findingLines(`Warning: ${verb}`, emptied));
+  }
+  if (!isAccepted) printErrors('red', rejectionLines(outcome.problems));
+  else if (options.hook) await notifyHook(options.hook, outcome, options);
+}
+
+function print(lines: readonly string[]): void {
+  for (const line of lines) console.log(line);
 }
 
 /** Prints in colour on a terminal, unless `NO_COLOR` is set. */
-function printError(colour: 'red' | 'yellow', line: string): void {
-  console.error(styleText(colour, line, { stream: process.stderr }));
+function printErrors(colour: 'red' | 'yellow', lines: readonly string[]): void {
+  for (const line of lines) console.error(styleText(colour, line, { stream: process.stderr }));
 }
 
-function summaryLines(outcome: AcceptedImport, { pruning }: ReportOptions): string[] {
-  const { listings, locations, amenities, findings } = outcome;
+function summaryLines({ file, effect }: AcceptedImport, { pruning }: ReportOptions): string[] {
+  const { records, listings, warnedBefore } = effect;
+  const { file: own, outside = [], pruned = [] } = Object.groupBy(listings, (each) => each.reason);
+  const { kept = [], removed = [] } = Object.groupBy(records, ({ now }) =>
+    now === undefined ? 'removed' : 'kept',
+  );
+  const { location, amenity } = Object.groupBy(kept, ({ kind }) => kind);
   const lines = [
-    ...summaryLine(listings, 'listing'),
-    ...summaryLine(locations, 'location'),
-    ...summaryLine(amenities, 'amenity'),
+    ...summaryLine('listing', file.properties, own),
+    ...summaryLine('location', file.locations, location),
+    ...summaryLine('amenity', file.amenities, amenity),
   ];
-  const changedFor = (reason: Reason) =>
-    findings.changed.filter((each) => each.reason === reason).length;
-  if (changedFor('outside') > 0) {
-    const others = counted(changedFor('outside'), 'other listing');
+  if (outside.length > 0) {
+    const others = counted(outside.length, 'other listing');
     lines.push(`Rendered again, because their location or amenities changed: ${others}`);
   }
-  const { removed } = findings;
-  if (removed.length > 0) lines.push(`Removed: ${removed.join(', ')}`);
-  const isSame = [listings, locations, amenities].every((each) => each.added + each.changed === 0);
-  if (isSame && removed.length + changedFor('pruned') === 0) {
+  if (removed.length > 0) lines.push(`Removed: ${removed.map(({ name }) => name).join(', ')}`);
+  if (listings.length + records.length === 0) {
     lines.push('Nothing changed: the store already holds all of it.');
   }
-  for (const [warning, slugs] of findings.warnings) {
-    lines.push(`Worth a look: ${warning}: ${countedListings(slugs)}`);
-  }
-  const { warnedBefore } = findings;
+  lines.push(
+    ...findingLines(
+      'Worth a look:',
+      listings.flatMap(({ warnings }) => warnings),
+    ),
+  );
   if (warnedBefore > 0) lines.push(`Worth a look, as before: ${counted(warnedBefore, 'listing')}`);
   if (pruning !== 'none') {
-    const hidden = counted(changedFor('pruned'), 'listing');
+    const hidden = counted(pruned.length, 'listing');
     lines.push(`Hidden, because the file does not name them: ${hidden}`);
   }
   return lines;
 }
 
-function changeLines({ added, changed }: Findings, { listsAll }: ReportOptions): string[] {
-  const of = (reason: Reason, head = '') =>
-    changed
-      .filter((each) => each.reason === reason)
-      .map(({ name, changes }) => printable(`${name}: ${changes.join('; ') || 'rendered again'}`))
-      .map((line, index) => (index === 0 ? `${head}${line}` : line));
+/** Returns no line for records of which the file has none. */
+function summaryLine(
+  one: string,
+  { length: total }: readonly unknown[],
+  changes: readonly { old?: unknown }[] = [],
+): string[] {
+  const added = changes.filter(({ old }) => old === undefined).length;
+  const counts = `${added} added, ${changes.length - added} changed, ${total - changes.length} unchanged`;
+  return total === 0 ? [] : [`${counted(total, one)}: ${counts}`];
+}
+
+function changeLines({ records, listings }: Effect, { listsAll }: ReportOptions): string[] {
+  const line = (name: string, changes: readonly string[]) =>
+    printable(`${name}: ${changes.join('; ') || 'rendered again'}`);
+  const of = (reason: ListingChange['reason'], head = '') =>
+    listings
+      .flatMap(({ old, changes, ...each }) =>
+        old && each.reason === reason ? [line(old.slug, changes)] : [],
+      )
+      .map((text, index) => (index === 0 ? `${head}${text}` : text));
   const lines = [
     ...of('file'),
-    ...of('shared'),
+    ...records.flatMap(({ old, name, changes }) => (old ? [line(name, changes)] : [])),
     ...of('outside', 'Outside the file, because their location or amenities change:\n'),
     ...of('pruned', 'Hidden, because the file does not name them:\n'),
   ];
+  const added = listings.filter(({ old }) => old === undefined).map(({ listing }) => listing.slug);
   const most = listsAll ? Number.POSITIVE_INFINITY : LISTED;
   const more = lines.length - most;
   return [
@@ -104,11 +129,6 @@ function changeLines({ added, changed }: Findings, { listsAll }: ReportOptions):
     ...(more > 0 ? [`And ${counted(more, 'more change')}: --all lists them`] : []),
     ...(added.length > 0 ? [`New: ${named(added, most)}`] : []),
   ];
-}
-
-function emptiedLines({ emptied }: Findings, isDone: boolean): string[] {
-  const verb = isDone ? 'emptied' : 'would empty';
-  return [...emptied].map(([head, slugs]) => `Warning: ${verb} ${head} ${countedListings(slugs)}`);
 }
 
 /** Returns a line for each cause of the problems, and their number. */
@@ -126,34 +146,31 @@ async function notifyHook(
   { isDryRun, notifiesAlways }: ReportOptions,
 ): Promise<void> {
   const { host } = hook.url;
-  const counts = counted(outcome.changes, 'change');
-  if (outcome.changes === 0 && !notifiesAlways) {
+  const { length } = listShown(outcome.effect);
+  const changes = counted(length, 'change');
+  if (length === 0 && !notifiesAlways) {
     const tense = isDryRun ? 'would not be' : 'was not';
     console.log(`The feed shows nothing new: ${host} ${tense} notified.`);
   } else if (isDryRun) {
-    console.log(`Would notify ${host} of ${counts}.`);
+    console.log(`Would notify ${host} of ${changes}.`);
   } else {
     const failure = await notify(hook, outcome);
     const warning = `Warning: ${host} was not notified: ${failure}, three times. The import is done.`;
-    if (failure === undefined) console.log(`Notified ${host} of ${counts}.`);
-    else printError('yellow', warning);
+    if (failure === undefined) console.log(`Notified ${host} of ${changes}.`);
+    else printErrors('yellow', [warning]);
   }
 }
 
-/** Returns `62 listings: casa-a, casa-b, casa-c and 59 more`. */
-function countedListings(slugs: readonly string[]): string {
-  const names = slugs.length > 0 ? `: ${named(slugs, NAMED)}` : '';
-  return `${counted(slugs.length, 'listing')}${names}`;
+/** e.g. `Worth a look: public without a photo: 62 listings: casa-a, casa-b, casa-c and 59 more` */
+function findingLines(head: string, findings: readonly Finding[]): string[] {
+  const causes = Map.groupBy(findings, ({ cause }) => cause);
+  return [...causes].map(([cause, same]) => {
+    const examples = same.map(({ example }) => example);
+    return `${head} ${cause} ${counted(same.length, 'listing')}: ${named(examples, NAMED)}`;
+  });
 }
 
 function named(slugs: readonly string[], most: number): string {
   const more = slugs.length - most;
   return `${slugs.slice(0, most).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-}
-
-/** Returns no line for records of which the file has none. */
-function summaryLine({ added, changed, unchanged }: Counts, one: string): string[] {
-  const total = added + changed + unchanged;
-  const counts = `${added} added, ${changed} changed, ${unchanged} unchanged`;
-  return total === 0 ? [] : [`${counted(total, one)}: ${counts}`];
 }

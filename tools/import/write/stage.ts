@@ -1,7 +1,6 @@
 /** Stages an import: writes its rows into the staging table, which no reader sees. */
 
 import { splitIntoBatches } from '../../database/tables.ts';
-import type { Write } from '../plan/rows.ts';
 import type { Effect, ImportOptions } from '../plan/types.ts';
 
 const STAGE = `
@@ -14,9 +13,9 @@ export type Staged = { importId: string; rows: number };
 
 /** Stages the rows of an import. */
 export async function stage(
-  { records, writes: listings }: Pick<Effect, 'records' | 'writes'>,
+  { records, listings }: Effect,
   newestChange: number,
-  { database, onProgress }: Pick<ImportOptions, 'database' | 'onProgress'>,
+  { database, onProgress }: ImportOptions,
 ): Promise<Staged> {
   const importId = crypto.randomUUID();
   let rows = 0;
@@ -45,27 +44,25 @@ export async function unstage(database: D1Database, importId: string): Promise<v
 /** Changes follow `newestChange`, removals first: a slug is free before it is taken. */
 function* stagedRows(
   records: Effect['records'],
-  listings: readonly Write[],
+  listings: Effect['listings'],
   newestChange: number,
   now: number,
 ): Generator<string> {
   // A record without a value is removed.
   for (const { kind, key, now: row = {} } of records) yield stagedRow(kind, key, row);
-  const removalsFirst = listings.toSorted((a, b) => rankWrite(a) - rankWrite(b));
+  const { removals = [], others = [] } = Object.groupBy(listings, ({ listing }) =>
+    listing.status === 'hidden' ? 'removals' : 'others',
+  );
   let place = newestChange;
-  for (const { columns, change } of removalsFirst) {
-    const { isNew, ...last } = change;
+  for (const { columns, latest } of [...removals, ...others]) {
+    const { isNew, ...last } = latest;
     if (isNew) place += 1;
-    const latest = isNew ? { ...last, change_seq: place, changed_at: now } : last;
+    const change = isNew ? { ...last, change_seq: place, changed_at: now } : last;
     const { id, source, document, card, ...row } = columns;
     // Nested, because escaped texts of a large listing would exceed D1's bound.
     const texts = `,"source":${source},"document":${document},"card":${card}`;
-    yield stagedRow('listing', id, { ...row, ...latest }, texts);
+    yield stagedRow('listing', id, { ...row, ...change }, texts);
   }
-}
-
-function rankWrite({ listing }: Write): number {
-  return listing.status === 'hidden' ? 0 : 1;
 }
 
 function stagedRow(kind: string, key: string, row: object, texts = ''): string {

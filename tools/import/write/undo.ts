@@ -7,7 +7,7 @@ import type { Removed } from '../read/types.ts';
 import { writeListingsFile } from './listings-file.ts';
 
 /** Returns the file in pieces. It hides the added listings, and removes the added records. */
-export function undoFile({ records, replaced, added }: Effect): Generator<string> {
+export function undoFile({ records, listings }: Effect): Generator<string> {
   const locations: Location[] = [];
   const amenities: Amenity[] = [];
   const removed: Removed = { locations: [], amenities: [] };
@@ -16,18 +16,18 @@ export function undoFile({ records, replaced, added }: Effect): Generator<string
     else if ('label' in old) amenities.push(old);
     else locations.push(old);
   }
-  const slugs = new Set(replaced.map(({ slug }) => slug));
-  function* listings() {
-    for (const each of replaced) yield toFileListing(each);
-    for (const each of added) yield hiddenListing(each, slugs, removed);
-  }
-  return writeListingsFile({ locations, amenities, removed }, listings());
+  const own = listings.filter(({ reason }) => reason !== 'outside');
+  const slugs = new Set(own.map(({ old }) => old?.slug));
+  const restored = own.map(({ old, listing }) =>
+    old ? toFileListing(old.listing) : hiddenListing(listing, slugs, removed),
+  );
+  return writeListingsFile({ locations, amenities, removed }, restored);
 }
 
 /** An added listing, hidden, without the slug of a restored one and without removed records. */
 function hiddenListing(
   listing: Source,
-  restoredSlugs: ReadonlySet<string>,
+  restoredSlugs: ReadonlySet<string | undefined>,
   { locations, amenities }: Removed,
 ): FileListing {
   const own = toFileListing(listing);
