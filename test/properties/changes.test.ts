@@ -149,12 +149,6 @@ describe('a reader that resumes', () => {
       },
     ]);
   });
-
-  it('may choose the languages of the property inside', async () => {
-    await store(sourceOf({ title: { en: 'One', es: 'Uno' } }));
-    const [item] = (await read('?locale=es')).data;
-    expect(item?.property?.title).toEqual({ es: 'Uno' });
-  });
 });
 
 describe('wait', () => {
